@@ -1,0 +1,3 @@
+from slicebase.cli.main import main
+
+main()

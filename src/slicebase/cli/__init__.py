@@ -1,0 +1,1 @@
+"""The command line: parse, call, print. Commands are imported only when they are called."""

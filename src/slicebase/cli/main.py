@@ -1,0 +1,75 @@
+"""`tt`: finds the command, runs it, and turns errors into words and exit statuses."""
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from slicebase import __version__
+from slicebase.cli.output import print_error
+from slicebase.errors import Exit, SlicebaseError
+from slicebase.verbs import VERBS
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands' names and summaries, and imports one only to run it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        module, _, function = VERBS[cmd_name].command.partition(":")
+        command: click.Command = getattr(importlib.import_module(module), function)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, verb.summary) for name, verb in VERBS.items()])
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit status: 0 done, 1 findings or no match, 2 usage, 3 refused, 4 not found, 5 conflict, 6 unverifiable.",
+)
+@click.version_option(__version__, "--version", prog_name="slicebase", message="%(prog)s %(version)s")
+@click.option("--root", metavar="FOLDER", help="The workspace's folder, instead of the nearest one above.")
+@click.pass_context
+def tt(ctx: click.Context, root: str | None) -> None:
+    """Verifiable memory for long-running AI agents."""
+    ctx.obj = {"root": root}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """The entry point of `tt`, `slicebase` and `python -m slicebase`."""
+    argv = sys.argv[1:] if arguments is None else arguments
+    sys.exit(run(argv))
+
+
+def run(argv: list[str]) -> int:
+    as_json = "--json" in argv
+    try:
+        result: Any = tt.main(argv, prog_name="tt", standalone_mode=False)
+        return result if isinstance(result, int) else Exit.DONE
+    except SlicebaseError as error:
+        print_error(error, as_json)
+        return error.exit
+    except click.UsageError as error:
+        usage = SlicebaseError("usage", error.format_message(), hint=_help_hint(error))
+        print_error(usage, as_json)
+        return usage.exit
+    except click.Abort:
+        click.echo("Stopped.", err=True)
+        return 130
+    except BrokenPipeError:
+        # The reader went away (`tt … | head`): not an error, and Python must not complain at exit either.
+        sys.stdout = None  # type: ignore[assignment]
+        return Exit.DONE
+
+
+def _help_hint(error: click.UsageError) -> str:
+    command = error.ctx.command_path if error.ctx else "tt"
+    return f"see `{command} --help`"

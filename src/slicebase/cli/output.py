@@ -1,0 +1,35 @@
+"""What commands print: data on stdout, everything else on stderr; `--json` is one object with `schema_version`."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import click
+
+from slicebase.errors import SlicebaseError
+
+SCHEMA_VERSION = "1"
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def json_option(command: _Command) -> _Command:
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")(command)
+
+
+def print_json(fields: Mapping[str, Any]) -> None:
+    click.echo(json.dumps({"schema_version": SCHEMA_VERSION, **fields}, ensure_ascii=False, indent=2))
+
+
+def print_error(error: SlicebaseError, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"schema_version": SCHEMA_VERSION, **error.as_json()}, ensure_ascii=False), err=True)
+        return
+    click.echo(f"{click.style('error', fg='red', bold=True)}: {error} [{error.code}]", err=True)
+    if error.hint:
+        click.echo(f"hint: {error.hint}", err=True)
+
+
+def note(text: str) -> None:
+    """A word to the person at the terminal that is no data."""
+    click.echo(text, err=True)

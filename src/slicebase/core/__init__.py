@@ -1,0 +1,1 @@
+"""Bytes that never change: canonical JSON, digests, ids, times, tokens and references."""

@@ -1,0 +1,82 @@
+"""Ids: ULIDs for slice files and rows, UUIDs for turns. Clock and randomness travel in as arguments."""
+
+import re
+import uuid
+
+from slicebase.core.canonical import canonical
+from slicebase.errors import SlicebaseError
+
+_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+ULID = re.compile(rf"[0-7][{_CROCKFORD}]{{25}}")
+_RANDOM_BITS = 80
+_TIME_BITS = 48
+ULID_RANDOM_BYTES = _RANDOM_BITS // 8
+
+TURN_NAMESPACE = uuid.UUID("be2c39c7-0ee0-50f3-912e-bef4a21324a0")
+_UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
+
+
+def ulid(milliseconds: int, randomness: bytes, after: str | None = None) -> str:
+    """A ULID of this time and randomness that is greater than `after`.
+
+    Where the clock stands still or runs backwards, the id follows `after` by one, as the ULID
+    specification's monotonic mode does.
+    """
+    if not 0 <= milliseconds < 1 << _TIME_BITS or len(randomness) != ULID_RANDOM_BYTES:
+        raise SlicebaseError(
+            "bad-ulid",
+            f"a ULID takes 48 bits of time and 10 random bytes, not {milliseconds} and {len(randomness)}",
+        )
+    fresh = _encode(milliseconds << _RANDOM_BITS | int.from_bytes(randomness, "big"))
+    if after is None or fresh[:10] > after[:10]:
+        return fresh
+    following = _decode(after) + 1
+    if following >> (_TIME_BITS + _RANDOM_BITS):
+        raise SlicebaseError("bad-ulid", f"no ULID follows {after}")
+    return _encode(following)
+
+
+def is_ulid(text: str) -> bool:
+    return ULID.fullmatch(text) is not None
+
+
+def ulid_time(text: str) -> int:
+    """The milliseconds since 1970 that a ULID carries."""
+    if not is_ulid(text):
+        raise SlicebaseError("bad-ulid", f"{text!r} is no ULID")
+    return _decode(text) >> _RANDOM_BITS
+
+
+def _encode(value: int) -> str:
+    return "".join(_CROCKFORD[value >> shift & 31] for shift in range(125, -1, -5))
+
+
+def _decode(text: str) -> int:
+    value = 0
+    for character in text:
+        value = value << 5 | _CROCKFORD.index(character)
+    return value
+
+
+def turn_id(format_name: str, session: str, source_id: str | int) -> str:
+    """The id of a turn whose source gives no UUID (ruling 16).
+
+    `source_id` is the source's own id, or the record's position in its session, from 0, as a number.
+    """
+    name = canonical([format_name, session, source_id]).decode()
+    return str(uuid.uuid5(TURN_NAMESPACE, name))
+
+
+def is_uuid(text: str) -> bool:
+    return _UUID.fullmatch(text) is not None
+
+
+def uuid_text(text: str) -> str:
+    """A UUID as we write it: hyphenated, in lower case."""
+    if not is_uuid(text):
+        raise SlicebaseError(
+            "bad-uuid",
+            f"{text!r} is no UUID",
+            hint="a turn id looks like 05ce3f25-3b45-539e-8730-509ea3dc8613",
+        )
+    return text.lower()

@@ -1,0 +1,92 @@
+"""Every error that Slicebase raises on purpose: one class, a stable code, a hint, a place, an exit status.
+
+`CODES` is the whole family. Callers and tests look at `code`; the wording may change.
+"""
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+
+class Exit(IntEnum):
+    """What a command's exit status says."""
+
+    DONE = 0
+    FINDINGS = 1
+    USAGE = 2
+    REFUSED = 3
+    NOT_FOUND = 4
+    CONFLICT = 5
+    UNVERIFIABLE = 6
+
+
+class Kind(NamedTuple):
+    exit: Exit
+    meaning: str
+
+
+CODES: Mapping[str, Kind] = {
+    # canonical bytes, ids, references
+    "lone-surrogate": Kind(Exit.REFUSED, "text holds half of a surrogate pair, which UTF-8 cannot carry"),
+    "integer-range": Kind(Exit.REFUSED, "an integer lies beyond ±(2^53−1), where JSON readers disagree"),
+    "not-finite": Kind(Exit.REFUSED, "a number is infinite or not a number"),
+    "not-json-value": Kind(Exit.REFUSED, "a value has no JSON form"),
+    "bad-uuid": Kind(Exit.REFUSED, "a turn id is no UUID"),
+    "bad-ulid": Kind(Exit.REFUSED, "a ULID's time or randomness is out of range"),
+    "bad-time": Kind(Exit.REFUSED, "a time is not RFC 3339, or outside the years 1 to 9999"),
+    "bad-reference": Kind(Exit.REFUSED, "a reference does not follow the reference syntax"),
+    # faces
+    "usage": Kind(Exit.USAGE, "the command line is not understood"),
+    # workspaces
+    "no-workspace": Kind(Exit.NOT_FOUND, "no workspace in this folder or above it"),
+}
+
+
+class Where(NamedTuple):
+    """The place of an error: a file (or `-`, or a record's name), a line and a column from 1."""
+
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        return ":".join(str(part) for part in self if part is not None)
+
+
+NOWHERE = Where()
+
+
+class SlicebaseError(Exception):
+    """The only exception that bad data, bad input or a broken rule may raise."""
+
+    def __init__(self, code: str, message: str, *, hint: str = "", where: Where = NOWHERE) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.hint = hint
+        self.where = where
+        self.exit = CODES[code].exit
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _revive, (self.code, self.message, self.hint, self.where)
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if any(self.where) else ""
+        return f"{place}{self.message}"
+
+    def at(self, where: Where) -> "SlicebaseError":
+        """The same error with the parts of its place that it did not know yet."""
+        known = Where(*(mine if mine is not None else theirs for mine, theirs in zip(self.where, where, strict=True)))
+        return SlicebaseError(self.code, self.message, hint=self.hint, where=known)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "code": self.code,
+            "message": self.message,
+            "hint": self.hint,
+            "where": self.where._asdict() if any(self.where) else None,
+        }
+
+
+def _revive(code: str, message: str, hint: str, where: Where) -> SlicebaseError:
+    return SlicebaseError(code, message, hint=hint, where=where)

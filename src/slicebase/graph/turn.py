@@ -1,0 +1,114 @@
+"""Turns, their annotations, and the edges between them (rulings 12, 13, 15, 17, 18)."""
+
+from collections.abc import Iterable
+from typing import Any, Final, Literal, get_args
+
+from msgspec import Struct, to_builtins
+
+from slicebase.core.canonical import canonical
+from slicebase.core.digests import digest_of
+from slicebase.core.times import to_text
+
+Role = Literal["user", "assistant", "system", "tool"]
+Phase = Literal["synthesis", "planning", "consolidation", "debugging", "exploration"]
+EdgeType = Literal["reply", "branch", "reference", "default"]
+
+ROLES: Final = frozenset(get_args(Role))
+PHASES: Final[tuple[Phase, ...]] = get_args(Phase)
+EDGE_TYPES: Final = frozenset(get_args(EdgeType))
+
+
+class Part(Struct, frozen=True, omit_defaults=True):
+    """One piece of a turn's content.
+
+    `text`, `thinking` and `code` carry text; `tool_call` a name and arguments; `tool_result` the text that came
+    back; `pointer` names content that is not here (an image, an attachment).
+    """
+
+    type: str
+    text: str | None = None
+    name: str | None = None
+    arguments: Any = None
+    call_id: str | None = None
+    error: bool = False
+    language: str | None = None
+    uri: str | None = None
+    media_type: str | None = None
+
+
+class Parent(Struct, frozen=True, order=True):
+    """What a turn hangs on, as its source says: the parent may be in another session, or not stored yet."""
+
+    id: str
+    type: EdgeType = "reply"
+
+
+class Turn(Struct, frozen=True):
+    """A turn's record. It never changes once it is stored (ruling 15)."""
+
+    id: str
+    session: str
+    role: Role
+    parts: tuple[Part, ...]
+    time: int  # milliseconds since 1970
+    parents: tuple[Parent, ...]
+    source_hash: str
+
+    @property
+    def content_hash(self) -> str:
+        return digest_of(content(self.role, self.parts))
+
+    @property
+    def record_hash(self) -> str:
+        """Covers everything in the record, the content by its hash, so that a purged text stays provable."""
+        return record_hash(self, self.content_hash)
+
+
+class Edge(Struct, frozen=True, order=True):
+    """Sorts as SliceExport wants it: parent, child, type as text (§6.2, ruling 12)."""
+
+    parent: str
+    child: str
+    edge_type: EdgeType
+
+
+class Annotation(Struct, frozen=True):
+    """What SlicePolicy weighs, and who says so. Numbers with a fraction are binary32 values."""
+
+    turn: str
+    annotator: str  # name/version
+    phase: Phase
+    salience: float
+    depth: int
+    sibling_order: int
+    homogeneity: float
+    temporal: float
+    complexity: float
+
+
+def content(role: Role, parts: Iterable[Part]) -> dict[str, Any]:
+    return {"parts": [to_builtins(part) for part in parts], "role": role}
+
+
+def record_hash(turn: Turn, content_hash: str) -> str:
+    return digest_of(
+        {
+            "content_hash": content_hash,
+            "id": turn.id,
+            "parents": [[parent.id, parent.type] for parent in sorted(turn.parents)],
+            "session": turn.session,
+            "source_hash": turn.source_hash,
+            "time": to_text(turn.time),
+        }
+    )
+
+
+def turn_text(parts: Iterable[Part]) -> str:
+    """A turn's text as evidence and search see it (ruling 36): its parts, a blank line between."""
+    return "\n\n".join(text for part in parts if (text := part_text(part)))
+
+
+def part_text(part: Part) -> str:
+    if part.type == "tool_call":
+        return f"{part.name} {canonical(part.arguments).decode()}"
+    return part.text or part.uri or ""
