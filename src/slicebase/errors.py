@@ -35,6 +35,8 @@ CODES: Mapping[str, Kind] = {
     "bad-ulid": Kind(Exit.REFUSED, "a ULID's time or randomness is out of range"),
     "bad-time": Kind(Exit.REFUSED, "a time is not RFC 3339, or outside the years 1 to 9999"),
     "bad-reference": Kind(Exit.REFUSED, "a reference does not follow the reference syntax"),
+    # rows
+    "bad-row": Kind(Exit.REFUSED, "a new row would break a rule of its own envelope"),
     # faces
     "usage": Kind(Exit.USAGE, "the command line is not understood"),
     # workspaces

@@ -1,0 +1,195 @@
+"""Lines of a conversation body and the header that describes them (§ Conversation)."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from msgspec import Struct
+
+from slicebase.files.findings import Finding, Problem, shown
+from slicebase.files.jsonl import Line, read_lines
+from slicebase.files.timestamps import read_time, time_problem
+
+COMPACTION_NOTE: Final = "compaction_note"
+FORMATS: Final = ("messages", "transcript", "compacted")
+
+# What a line of each role has to carry, besides its role.
+_REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
+    "user": ("content",),
+    "assistant": ("content",),
+    "system": ("content",),
+    "developer": ("content",),
+    "tool": ("content",),
+    "tool_call": ("name", "call_id"),
+    "tool_result": ("call_id", "content"),
+    COMPACTION_NOTE: ("summary",),
+}
+ROLES: Final = frozenset(_REQUIRED) - {COMPACTION_NOTE}
+TOOL_ROLES: Final = frozenset({"tool", "tool_call", "tool_result"})
+
+
+class Entry(Struct, frozen=True):
+    """A message, a tool's call or result, or a note that older turns were compacted."""
+
+    role: str  # one of the roles, or `compaction_note`
+    text: str  # its content, or the note's summary
+    time: int | None
+    name: str | None
+    args: Any
+    call_id: str | None
+    turns_summarized: int | None
+    line: Line
+
+
+class Conversation(NamedTuple):
+    entries: tuple[Entry, ...]
+    findings: tuple[Finding, ...]
+
+
+def read_conversation(body: bytes, first_line: int = 1) -> Conversation:
+    lines, unreadable = read_lines(body, first_line)
+    findings = list(unreadable)
+    entries = [entry for line in lines if (entry := _read_entry(line, findings)) is not None]
+    findings.extend(_call_findings(entries))
+    findings.extend(_order_findings(entries))
+    return Conversation(tuple(entries), tuple(findings))
+
+
+def _read_entry(line: Line, findings: list[Finding]) -> Entry | None:
+    value = line.value
+    role = COMPACTION_NOTE if value.get("type") == COMPACTION_NOTE else value.get("role")
+    if not isinstance(role, str) or not role:
+        message = "the line has no role" if role is None else f"{shown(role)} is no role"
+        hint = f"roles are {', '.join(sorted(ROLES))}; a compaction note has that as its type"
+        findings.append(line.finding("conversation-role", message, "role", hint=hint))
+        return None
+    findings.extend(_line_findings(line, role))
+    text = value.get("summary" if role == COMPACTION_NOTE else "content")
+    turns = value.get("turns_summarized")
+    return Entry(
+        role=role,
+        text=text if isinstance(text, str) else "",
+        time=read_time(value.get("ts")),
+        name=_text(value.get("name")),
+        args=value.get("args"),
+        call_id=_text(value.get("call_id")),
+        turns_summarized=turns if _is_count(turns) else None,
+        line=line,
+    )
+
+
+def _line_findings(line: Line, role: str) -> Iterator[Finding]:
+    if role not in _REQUIRED:
+        yield line.finding("conversation-role-unknown", f"{shown(role)} is no role that we know", "role")
+    for key in _REQUIRED.get(role, ()):
+        value = line.value.get(key)
+        if not isinstance(value, str):
+            message = f"a {role} line has text as `{key}`" + (f", not {shown(value)}" if key in line.value else "")
+            yield line.finding("conversation-line", message, key)
+    turns = line.value.get("turns_summarized")
+    if turns is not None and not _is_count(turns):
+        message = f"`turns_summarized` is {shown(turns)}, not a count"
+        yield line.finding("conversation-line", message, "turns_summarized")
+    if "ts" in line.value and (problem := time_problem(line.value["ts"])):
+        yield line.finding(problem.rule, problem.message, "ts", hint=problem.hint)
+
+
+def _call_findings(entries: Sequence[Entry]) -> Iterator[Finding]:
+    """A result follows its call, and a call has one id and one result."""
+    calls: dict[str, Entry] = {}
+    answered: set[str] = set()
+    for entry in entries:
+        name = entry.call_id
+        if name is None or entry.role not in TOOL_ROLES:
+            continue
+        message = ""
+        if entry.role == "tool_call":
+            message = f"another call has the id {name}" if name in calls else ""
+            calls.setdefault(name, entry)
+        elif name not in calls:
+            message = f"the result names {name}, and no call before it does"
+        elif name in answered:
+            message = f"the call {name} has a result already"
+        if message:
+            yield entry.line.finding("call-pairs", message, "call_id")
+        if entry.role != "tool_call":
+            answered.add(name)
+    for name, entry in calls.items():
+        if name not in answered:
+            yield entry.line.finding("call-unanswered", f"the call {name} has no result", "call_id")
+
+
+def _order_findings(entries: Sequence[Entry]) -> Iterator[Finding]:
+    latest: int | None = None
+    for entry in entries:
+        if entry.time is None:
+            continue
+        if latest is not None and entry.time < latest:
+            yield entry.line.finding("conversation-order", "the line is older than one before it", "ts")
+        latest = entry.time if latest is None else max(latest, entry.time)
+
+
+def header_problems(header: Mapping[str, Any]) -> Iterator[Problem]:
+    """The header's own forms. Paths begin at `conversation`'s keys."""
+    for key, (fits, form) in _HEADER.items():
+        if key in header and not fits(header[key]):
+            yield Problem("conversation-header", (key,), f"`{key}` is {shown(header[key])}, not {form}")
+
+
+def contradictions(header: Mapping[str, Any], entries: Sequence[Entry]) -> Iterator[Problem]:
+    """Where the header says one thing and the lines another."""
+    roles = {entry.role: None for entry in entries}
+    participants = header.get("participants")
+    if isinstance(participants, list):
+        absent = [role for role in roles if role != COMPACTION_NOTE and role not in participants]
+        if absent:
+            message = f"`participants` leaves out {', '.join(absent)}, who speak in the body"
+            yield Problem("conversation-contradiction", ("participants",), message)
+    for key, meant, name in _PROMISES:
+        found = not meant.isdisjoint(roles)
+        if isinstance(header.get(key), bool) and header[key] != found and entries:
+            message = f"`{key}` is {str(header[key]).lower()}, and the body has {'' if found else 'no '}{name}"
+            yield Problem("conversation-contradiction", (key,), message)
+
+
+_PROMISES: Final = (
+    ("includes_tool_calls", TOOL_ROLES, "tool calls"),
+    ("includes_compaction", frozenset({COMPACTION_NOTE}), "compaction notes"),
+)
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _is_flag(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_hex(digits: int) -> Callable[[object], bool]:
+    form = re.compile(rf"[0-9a-fA-F]{{{digits}}}")
+    return lambda value: isinstance(value, str) and form.fullmatch(value) is not None
+
+
+_HEADER: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
+    "participants": (_is_texts, "a list of names"),
+    "agent_id": (_is_text, "text"),
+    "session_id": (_is_text, "text"),
+    "trace_id": (_is_hex(32), "32 hex digits"),
+    "span_id": (_is_hex(16), "16 hex digits"),
+    "format": (FORMATS.__contains__, f"one of {', '.join(FORMATS)}"),
+    "includes_tool_calls": (_is_flag, "true or false"),
+    "includes_compaction": (_is_flag, "true or false"),
+}

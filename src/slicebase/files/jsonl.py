@@ -1,0 +1,117 @@
+"""Bodies with one JSON object per line: jsonl, conversation and routine share this reader.
+
+Any bytes give lines and findings, never an exception. Blank lines carry nothing and are passed over; a line may
+end with CRLF. Places are found only for what is reported.
+"""
+
+import json
+from json import JSONDecodeError
+from typing import Any, NamedTuple
+
+import msgspec
+
+from slicebase.files.findings import Finding
+
+_decode = msgspec.json.Decoder().decode
+_value_at = json.JSONDecoder().raw_decode
+_SPACE = " \t\r\n"
+
+
+class Line(NamedTuple):
+    """A JSON object and the line that holds it."""
+
+    number: int
+    value: dict[str, Any]
+    raw: bytes  # without its line end
+
+    def column(self, *path: str | int) -> int:
+        """Where the value at this path starts; where an object on the way starts, if the path ends there."""
+        return locate(self.raw, *path)
+
+    def finding(self, rule: str, message: str, *path: str | int, hint: str = "") -> Finding:
+        return Finding(rule, self.number, self.column(*path), message, hint)
+
+
+class Lines(NamedTuple):
+    lines: tuple[Line, ...]
+    findings: tuple[Finding, ...]
+
+
+def read_lines(body: bytes, first_line: int = 1) -> Lines:
+    """The objects of a body whose first line has this number in its file."""
+    lines: list[Line] = []
+    findings: list[Finding] = []
+    for number, raw in enumerate(body.split(b"\n"), first_line):
+        if not raw.strip():
+            continue
+        try:
+            value = _decode(raw)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            findings.append(_unreadable(number, raw, error))
+            continue
+        if isinstance(value, dict):
+            lines.append(Line(number, value, raw.removesuffix(b"\r")))
+        else:
+            findings.append(Finding("json-object", number, locate(raw), "the line holds JSON, but no object"))
+    return Lines(tuple(lines), tuple(findings))
+
+
+def _unreadable(number: int, raw: bytes, error: Exception) -> Finding:
+    """The quick decoder says only that a line is bad; the standard library's says where."""
+    if isinstance(error, RecursionError):
+        return Finding("json-line", number, 1, "the line is nested too deeply")
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as bad:
+        column = len(raw[: bad.start].decode()) + 1
+        return Finding("utf8", number, column, f"byte 0x{raw[bad.start]:02x} is not UTF-8", "save the file as UTF-8")
+    try:
+        json.loads(text)
+    except JSONDecodeError as bad:
+        return Finding("json-line", number, bad.pos + 1, f"no JSON: {bad.msg}")
+    except (ValueError, RecursionError):
+        pass
+    # What Python would read and JSON does not know: NaN, 1e999, half a surrogate pair.
+    return Finding("json-line", number, 1, f"no JSON: {error}")
+
+
+def locate(raw: bytes, *path: str | int) -> int:
+    """The column, in characters, of the value that stands at a path in a line of well-formed JSON."""
+    text = raw.decode()
+    position = _after_space(text, 0)
+    try:
+        for step in path:
+            inside = _enter(text, position, step)
+            if inside is None:
+                break
+            position = inside
+    except RecursionError:
+        pass  # deeper than the standard library looks: the place of the enclosing value has to do
+    return position + 1
+
+
+def _enter(text: str, position: int, step: str | int) -> int | None:
+    """Where the member or element `step` of the container at `position` starts. Of a key given twice, the last."""
+    found = None
+    opening = text[position]
+    position = _after_space(text, position + 1)
+    index = 0
+    while opening in "[{" and text[position] not in "]}":
+        name: str | int = index
+        if opening == "{":
+            name, position = _value_at(text, position)
+            position = _after_space(text, _after_space(text, position) + 1)
+        if name == step:
+            found = position
+        _, position = _value_at(text, position)
+        position = _after_space(text, position)
+        if text[position] == ",":
+            position = _after_space(text, position + 1)
+        index += 1
+    return found
+
+
+def _after_space(text: str, position: int) -> int:
+    while text[position : position + 1] in _SPACE and position < len(text):
+        position += 1
+    return position
