@@ -21,7 +21,8 @@ class Part(Struct, frozen=True, omit_defaults=True):
     """One piece of a turn's content.
 
     `text`, `thinking` and `code` carry text; `tool_call` a name and arguments; `tool_result` the text that came
-    back; `pointer` names content that is not here (an image, an attachment).
+    back; `pointer` names content that is not here (an image, an attachment). `hidden` marks what the source kept from
+    its reader's eyes.
     """
 
     type: str
@@ -33,6 +34,7 @@ class Part(Struct, frozen=True, omit_defaults=True):
     language: str | None = None
     uri: str | None = None
     media_type: str | None = None
+    hidden: bool = False
 
 
 class Parent(Struct, frozen=True, order=True):
