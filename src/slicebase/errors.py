@@ -47,9 +47,13 @@ CODES: Mapping[str, Kind] = {
     "locked": Kind(Exit.CONFLICT, "another process holds the database or a file"),
     "disk-full": Kind(Exit.REFUSED, "the disk is full; nothing was written"),
     "cannot-write": Kind(Exit.REFUSED, "a file or folder cannot be written"),
+    # imports
+    "no-input": Kind(Exit.NOT_FOUND, "an input of an import does not exist or cannot be read"),
+    "bad-zip": Kind(Exit.REFUSED, "a zip or a member of it cannot be read, or is not what it claims"),
+    "unknown-format": Kind(Exit.REFUSED, "no importer recognises an input"),
     # the path
-    "no-manifest": Kind(Exit.NOT_FOUND, "no manifest with this id is recorded"),
     "no-turn": Kind(Exit.NOT_FOUND, "no turn with this id is stored"),
+    "no-manifest": Kind(Exit.NOT_FOUND, "no manifest with this id is recorded"),
 }
 
 

@@ -69,7 +69,10 @@ class Edge(Struct, frozen=True, order=True):
 
 
 class Session(Struct, frozen=True):
-    """A conversation, and what its source says of it as a whole."""
+    """A conversation, and what its source says of it as a whole.
+
+    What a later import says adds to what earlier ones said, and wins where both speak.
+    """
 
     id: str
     format: str

@@ -8,7 +8,7 @@ for source in sources:                   # main files before those of their suba
 from collections.abc import Iterator
 
 from slicebase.importers import claude_code
-from slicebase.importers.values import Batch, Format, Note, Options, Read, Report, Session, Source
+from slicebase.importers.values import Batch, Format, Note, Options, Read, Report, Source
 
 __all__ = [
     "FORMATS",
@@ -18,7 +18,6 @@ __all__ = [
     "Note",
     "Options",
     "Report",
-    "Session",
     "Source",
     "reading_order",
     "recognise",

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from slicebase.graph.turn import Edge, Turn
-from slicebase.importers.values import BATCH_BYTES, BATCH_TURNS, Action, Batch, Note, Session
+from slicebase.graph.turn import Edge, Session, Turn
+from slicebase.importers.values import BATCH_BYTES, BATCH_TURNS, Action, Batch, Note
 
 
 class Desk:

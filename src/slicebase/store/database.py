@@ -29,15 +29,40 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[apsw.Connection]:
-        """One transaction: all of it is stored, or nothing."""
+        """One transaction: all of it is stored, or nothing. Inside another one it is a part of that."""
+        if self.connection.in_transaction:
+            yield self.connection
+            return
         with translated(self.path):
             self.connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self.connection
+                self.connection.execute("COMMIT")
             except BaseException:
-                self.connection.execute("ROLLBACK")
+                if self.connection.in_transaction:  # SQLite itself rolls back when the disk is full
+                    self.connection.execute("ROLLBACK")
                 raise
-            self.connection.execute("COMMIT")
+
+    @contextmanager
+    def trying(self) -> Iterator[None]:
+        """Everything inside happens, and nothing of it stays."""
+        with translated(self.path):
+            self.connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            finally:
+                self.connection.execute("ROLLBACK")
+
+    @contextmanager
+    def bulk(self) -> Iterator[None]:
+        """Many transactions, durable together: the log reaches the disk once, at the end."""
+        self.connection.execute("PRAGMA synchronous = NORMAL")
+        try:
+            yield
+        finally:
+            with translated(self.path):
+                self.connection.execute("PRAGMA synchronous = FULL")
+                self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_FULL)
 
 
 def open_database(path: Path, *, create: bool = False, migrations: Mapping[int, Migration] = MIGRATIONS) -> Database:

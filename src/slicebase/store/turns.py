@@ -1,6 +1,6 @@
 """Turns in the truth: adding what an importer read, session by session, and finding it again."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import NamedTuple
 
@@ -55,9 +55,14 @@ class Added(NamedTuple):
 class Linked(NamedTuple):
     """What became of edges that stand outside their child's record."""
 
-    added: tuple[Edge, ...] = ()
+    edges: int = 0
+    continues: int = 0
+    waiting: int = 0  # the parent is not stored
     unknown: tuple[Edge, ...] = ()  # the child is not stored
     cycles: tuple[tuple[str, str], ...] = ()
+
+
+Annotate = Callable[[Added], Iterable[AnnotationRecord]]
 
 
 class Turns:
@@ -68,10 +73,13 @@ class Turns:
     def _connection(self) -> apsw.Connection:
         return self._database.connection
 
-    def add(self, session: Session, turns: Iterable[Turn], annotations: Sequence[AnnotationRecord] = ()) -> Added:
-        """Stores the turns of one session that are not stored yet, in one transaction."""
+    def add(self, session: Session, turns: Iterable[Turn], annotate: Annotate | None = None) -> Added:
+        """Stores the turns of one session that are not stored yet, in one transaction with their annotations."""
         with self._database.writing() as connection:
-            return _Arrival(self, connection, session).add(list(turns), annotations)
+            added = _Arrival(self, connection, session).add(list(turns))
+            for record in annotate(added) if annotate and added.turns else ():
+                _append_annotations(connection, record)
+            return added
 
     def link(self, edges: Iterable[Edge]) -> Linked:
         """Appends edges to stored turns. An edge that is there already is passed over."""
@@ -158,7 +166,7 @@ class _Arrival:
         self._connection = connection
         self._session = session
 
-    def add(self, offered: list[Turn], annotations: Sequence[AnnotationRecord]) -> Added:
+    def add(self, offered: list[Turn]) -> Added:
         stored = self._turns.find(turn.id for turn in offered)
         new, known, conflicts = _sort_out(offered, stored)
         self._keep_facts()
@@ -168,8 +176,6 @@ class _Arrival:
         cycles = self._cut_cycles(new, awaited)
         edges, continues, waiting = self._resolve(new)
         first = self._insert(new)
-        for record in annotations:
-            _append_annotations(self._connection, record)
         self._connection.executemany("DELETE FROM waiting WHERE parent = ?", [(uuid_bytes(turn),) for turn in awaited])
         joined = tuple(sorted({child for children in awaited.values() for child in children}))
         keep_places(self._connection, self._session.id, new, first, rejoined=bool(joined))
@@ -177,9 +183,9 @@ class _Arrival:
 
     def _keep_facts(self) -> None:
         """Appends what the source says of the session where that is new or has changed."""
-        record = session_bytes(self._session)
         query = "SELECT seq, record FROM sessions WHERE session = ? ORDER BY seq DESC LIMIT 1"
         seq, newest = self._connection.execute(query, (self._session.id,)).fetchone() or (0, None)
+        record = session_bytes(_told_before(newest, self._session) if newest else self._session)
         if newest != record:
             row = (self._session.id, seq + 1, record, raw_digest(record))
             self._connection.execute("INSERT INTO sessions VALUES (?, ?, ?, ?)", row)
@@ -243,6 +249,11 @@ def _sort_out(offered: list[Turn], stored: Mapping[str, Stored]) -> tuple[dict[s
     return new, known, tuple(conflicts)
 
 
+def _told_before(newest: bytes, session: Session) -> Session:
+    before = read_session(newest)
+    return replace(before, title=session.title or before.title, facts={**before.facts, **session.facts})
+
+
 def _awaited(connection: apsw.Connection, new: Iterable[str]) -> dict[str, list[str]]:
     """Which of the new turns stored ones have been waiting for, and which those are."""
     if connection.execute("SELECT 1 FROM waiting LIMIT 1").fetchone() is None:
@@ -257,27 +268,33 @@ def _awaited(connection: apsw.Connection, new: Iterable[str]) -> dict[str, list[
 
 def _link(turns: Turns, connection: apsw.Connection, edges: list[Edge]) -> Linked:
     stored = turns.find({end for edge in edges for end in (edge.child, edge.parent)})
-    added, unknown, cycles, changed = [], [], [], set()
+    homes = {turn_id: there.record.session for turn_id, there in stored.items()}
+    added, unknown, cycles = [], [], []
     for edge in edges:
-        if edge.child not in stored:
+        if edge.child not in homes:
             unknown.append(edge)
         elif (edge.parent, edge.edge_type) in turns.parents_of(edge.child):
             continue
         elif turns.descends(edge.parent, edge.child, {}):
             cycles.append((edge.child, edge.parent))
         else:
-            session = stored[edge.child].record.session
-            record = link_bytes(LinkRecord(edge.child, edge.parent, session, edge.edge_type))
-            row = (session, _next_seq(connection, "links", session), uuid_bytes(edge.child), record, raw_digest(record))
-            connection.execute("INSERT INTO links VALUES (?, ?, ?, ?, ?)", row)
-            if edge.parent not in stored:
-                ends = (uuid_bytes(edge.parent), uuid_bytes(edge.child))
-                connection.execute("INSERT OR IGNORE INTO waiting VALUES (?, ?)", ends)
-            added.append(edge)
-            changed.add(session)
-    for session in changed:
+            _insert_link(connection, edge, homes)
+            added.append((homes[edge.child], homes.get(edge.parent)))
+    for session in {child for child, _ in added}:
         refill_places(connection, session)
-    return Linked(tuple(added), tuple(unknown), tuple(cycles))
+    inside = sum(child == parent for child, parent in added)
+    waiting = sum(parent is None for _, parent in added)
+    return Linked(inside, len(added) - inside - waiting, waiting, tuple(unknown), tuple(cycles))
+
+
+def _insert_link(connection: apsw.Connection, edge: Edge, homes: Mapping[str, str]) -> None:
+    session = homes[edge.child]
+    record = link_bytes(LinkRecord(edge.child, edge.parent, session, edge.edge_type))
+    row = (session, _next_seq(connection, "links", session), uuid_bytes(edge.child), record, raw_digest(record))
+    connection.execute("INSERT INTO links VALUES (?, ?, ?, ?, ?)", row)
+    if edge.parent not in homes:
+        ends = (uuid_bytes(edge.parent), uuid_bytes(edge.child))
+        connection.execute("INSERT OR IGNORE INTO waiting VALUES (?, ?)", ends)
 
 
 def _append_annotations(connection: apsw.Connection, annotations: AnnotationRecord) -> None:
