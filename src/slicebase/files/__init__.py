@@ -1,1 +1,1 @@
-"""The Slices v1 format: slice files from bytes and back, their bodies, links, freshness and rules. Pure."""
+"""Slice files: their format, read from bytes, edited in place, written back."""

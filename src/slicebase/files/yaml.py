@@ -1,0 +1,99 @@
+"""Reading YAML, quickly where it is harmless.
+
+The scanner says what a YAML text means. yaml-rs reads the same text some twenty times faster, without positions, and
+takes some things that we do not, or reads them differently (ruling 22). So yaml-rs reads what holds no trace of them,
+and the scanner the rest. `tests/files/test_yaml.py` holds the two to the same answers.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import yaml_rs
+
+from slicebase.files.scanner import MAX_NESTING, scan
+
+# Control characters, tabs, a byte order mark, a carriage return that ends no line.
+_BEYOND_ASCII = "\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
+_FOREIGN = re.compile(rf"[^\n -~{_BEYOND_ASCII}]")
+# An anchor, alias, tag, explicit key or directive where a token may start: behind a line break or an indicator.
+_INDICATOR = re.compile(r"[&*!?%](?:(?<=[\n\[{,:].)|(?<=[\n\[{,:?\-] .)|(?<=  .))")
+# Most texts hold no character of the two.
+_UNUSUAL = re.compile(rf"[^\n \"-$'-)+->@-~{_BEYOND_ASCII}]")
+# A number of any shape but a decimal of moderate length without leading zeros.
+_ODD_NUMBER = re.compile(
+    r"(?:[\n\[{,]|[:?\-] |[\"']:) *(?!-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?(?![\w.]))"
+    r"[-+]?(?:0[xXoObB]|[\d_.])[\d_.a-fA-F]*(?:[eE][-+]?[\d_]+)?(?= *[\n,\]}#:])"
+)
+# yaml-rs takes the indicators of block scalars for text inside a flow collection, …
+_BARS = ("|", ">")
+# … and gives a block scalar without content at the end of the text a line break.
+_HOLLOW = re.compile(r"\n.*[|>][-+\d]* *(?:#.*)?\n")
+
+
+def load(text: str, first_line: int = 1) -> Any:
+    """The value of a YAML text; `first_line` is the number of its first line where it is part of a file."""
+    lines = "\n" + text.replace("\r\n", "\n")
+    if not lines.endswith("\n"):
+        lines += "\n"
+    if not _is_odd(lines):
+        try:
+            value = yaml_rs.loads(lines, parse_datetime=False)
+        except (ValueError, TypeError):
+            pass  # the scanner says what is wrong, and where
+        else:
+            if _is_ours(value, lines):
+                return value
+    return load_plainly(text, first_line)
+
+
+def load_plainly(text: str, first_line: int = 1) -> Any:
+    """The same by the scanner alone."""
+    return scan(text, first_line).value
+
+
+def _is_odd(lines: str) -> bool:
+    """Whether yaml-rs might read what the scanner refuses, or read it differently."""
+    if _UNUSUAL.search(lines) and (_FOREIGN.search(lines) or _INDICATOR.search(lines)):
+        return True
+    return "\n---" in lines or "\n..." in lines or bool(_HOLLOW.match(lines, lines.rstrip().rfind("\n")))
+
+
+def _is_ours(value: Any, lines: str) -> bool:
+    """Whether the scanner is sure to give this value too. Goes through it level by level."""
+    if type(value) is str:
+        return False
+    level, has_numbers = [value], False
+    for _ in range(MAX_NESTING):
+        below: list[Any] = []
+        for item in level:
+            kind = type(item)
+            if kind is dict:
+                for key in item:
+                    if type(key) is not str:
+                        return False
+                below += item.values()
+            elif kind is list:
+                below += item
+            elif kind is int or kind is float:
+                has_numbers = True
+        if not below:
+            break
+        level = below
+    else:
+        return False
+    if has_numbers and _ODD_NUMBER.search(lines):
+        return False
+    return not (any(bar in lines for bar in _BARS) and any(text.startswith(_BARS) for text in _texts(value)))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield key
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
