@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.errors import SlicebaseError
-from slicebase.files.links import Link
+from slicebase.files.parts import Link
 from slicebase.files.rows import Provenance, Row, read_rows, row_line, row_text
 
 MOMENT = "2026-03-01T08:00:00Z"

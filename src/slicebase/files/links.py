@@ -4,20 +4,12 @@ import posixpath
 import re
 from typing import Literal
 
-from msgspec import Struct
-
 from slicebase.core.refs import parse
 from slicebase.errors import SlicebaseError
 
 TargetKind = Literal["id", "path", "reference", "uri"]
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-
-
-class Link(Struct, frozen=True, omit_defaults=True):
-    rel: str
-    to: str
-    label: str | None = None
 
 
 def target_kind(to: str) -> TargetKind:

@@ -15,7 +15,7 @@ from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.files.findings import Finding, shown
 from slicebase.files.jsonl import Line, read_lines
-from slicebase.files.links import Link
+from slicebase.files.parts import Link
 from slicebase.files.timestamps import read_time, time_problem
 
 Path = tuple[str | int, ...]
@@ -105,7 +105,7 @@ def row_line(
         "confidence": confidence,
         "provenance": msgspec.to_builtins(provenance),
         "status": status,
-        "links": msgspec.to_builtins(list(links)),
+        "links": [_written(link) for link in links],
     }
     meta = {"id": row_id, "created_at": to_text(milliseconds)} | {
         k: v for k, v in optional.items() if v not in (None, [])
@@ -118,6 +118,10 @@ def row_line(
     for finding in read_rows(line).findings:
         raise SlicebaseError("bad-row", finding.message, hint=finding.hint)
     return line
+
+
+def _written(link: Link) -> dict[str, Any]:
+    return {key: value for key, value in msgspec.to_builtins(link).items() if value is not None}
 
 
 def _read_row(line: Line, findings: list[Finding]) -> Row | None:
