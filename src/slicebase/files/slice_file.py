@@ -220,9 +220,15 @@ class SliceFile(Struct, frozen=True, dict=True):
             exclude=fields.texts("exclude"),
             format=fields.text("format"),
             cleanup=fields.text("cleanup"),
-            write=fields.text("write") or DEFAULT_WRITES.get(self.body_type or "", DEFAULT_WRITE),
+            write=self.write_mode,
             overflow=fields.text("overflow"),
         )
+
+    @property
+    def write_mode(self) -> str:
+        """How the body may be changed: the contract's word, or ruling 25's default."""
+        given = self._slice.fields("contract").text("write")
+        return given or DEFAULT_WRITES.get(self.body_type or "", DEFAULT_WRITE)
 
     @property
     def links(self) -> tuple[Link, ...]:
