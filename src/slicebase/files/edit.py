@@ -9,8 +9,9 @@ from typing import Any
 
 from slicebase.errors import SlicebaseError
 from slicebase.files.emit import Layout, Written, inline, list_lines, mapping_lines, plain_value, written
+from slicebase.files.fields import KeyPath, steps
 from slicebase.files.frontmatter import split
-from slicebase.files.slice_file import KeyPath, SliceFile, steps
+from slicebase.files.slice_file import SliceFile
 from slicebase.files.tree import Entry, Node
 
 Steps = tuple[str, ...]

@@ -11,7 +11,8 @@ from typing import Any
 
 import yaml_rs
 
-from slicebase.files.scanner import MAX_NESTING, scan
+from slicebase.files.cursor import MAX_NESTING
+from slicebase.files.scanner import scan
 
 # Control characters, tabs, a byte order mark, a carriage return that ends no line.
 _BEYOND_ASCII = "\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
@@ -20,10 +21,12 @@ _FOREIGN = re.compile(rf"[^\n -~{_BEYOND_ASCII}]")
 _INDICATOR = re.compile(r"[&*!?%](?:(?<=[\n\[{,:].)|(?<=[\n\[{,:?\-] .)|(?<=  .))")
 # Most texts hold no character of the two.
 _UNUSUAL = re.compile(rf"[^\n \"-$'-)+->@-~{_BEYOND_ASCII}]")
+# Deep nesting, on which yaml-rs overflows the stack: a column of a line opens two levels at most.
+_DEEP = re.compile(rf"\n[ -]{{{MAX_NESTING}}}")
 # A number of any shape but a decimal of moderate length without leading zeros.
 _ODD_NUMBER = re.compile(
     r"(?:[\n\[{,]|[:?\-] |[\"']:) *(?!-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?(?![\w.]))"
-    r"[-+]?(?:0[xXoObB]|[\d_.])[\d_.a-fA-F]*(?:[eE][-+]?[\d_]+)?(?= *[\n,\]}#:])"
+    r"[-+]?(?:\.[iInN]|(?:0[xXoObB]|[\d_.])[\d_.a-fA-F]*(?:[eE][-+]?[\d_]+)?(?= *[\n,\]}#:]))"
 )
 _NUMBERS = {int, float}
 _UNSURE = object
@@ -58,7 +61,9 @@ def _is_odd(lines: str) -> bool:
     """Whether yaml-rs might read what the scanner refuses, or read it differently."""
     if _UNUSUAL.search(lines) and (_FOREIGN.search(lines) or _INDICATOR.search(lines)):
         return True
-    return "\n---" in lines or "\n..." in lines or bool(_HOLLOW.match(lines, lines.rstrip().rfind("\n")))
+    if "\n---" in lines or "\n..." in lines or _DEEP.search(lines):
+        return True
+    return _HOLLOW.match(lines, lines.rstrip().rfind("\n")) is not None
 
 
 def _is_ours(value: Any, lines: str) -> bool:
