@@ -50,6 +50,7 @@ CODES: Mapping[str, Kind] = {
     "yaml-documents": Kind(Exit.REFUSED, "YAML holds several documents"),
     "yaml-nesting": Kind(Exit.REFUSED, "YAML is nested deeper than 64 levels"),
     # slice files: editing and creating
+    "bad-new-file": Kind(Exit.REFUSED, "a new slice file would break a rule of the format"),
     "edit-path": Kind(Exit.REFUSED, "a key path does not fit the frontmatter"),
     "edit-refused": Kind(Exit.REFUSED, "an edit cannot be made without touching something else"),
     # slice files: rows

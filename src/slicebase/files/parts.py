@@ -27,13 +27,13 @@ KEYS: Final = (
 
 
 class Contract(Struct, frozen=True):
-    """§ Contract. `write` is the mode that holds, given or by default."""
+    """§ Contract. A file that is read always has a write mode here, its own or the default."""
 
     purpose: str | None = None
     exclude: tuple[str, ...] = ()
     format: str | None = None
     cleanup: str | None = None
-    write: str = DEFAULT_WRITE
+    write: str | None = None
     overflow: str | None = None
 
 

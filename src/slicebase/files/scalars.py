@@ -42,11 +42,12 @@ def resolve(text: str) -> Scalar:
 
 # ---- quoted scalars
 
-_FOLD = r"[ \t]*\r?\n(?:[ \t]*\r?\n)*[ \t]*"
-_SINGLE = re.compile(rf"''|{_FOLD}")
+# A run of white space is taken whole, so that long ones cost no more than their length.
+_FOLD = r"[ \t]*+(?:\r?\n[ \t]*+)+"
+_SINGLE = re.compile(rf"(?P<fold>{_FOLD})|[ \t]++|(?P<quote>'')")
 _DOUBLE = re.compile(
-    rf"(?P<fold>{_FOLD})"
-    r"|\\(?:(?P<join>\r?\n(?:[ \t]*\r?\n)*[ \t]*)"
+    rf"(?P<fold>{_FOLD})|[ \t]++"
+    r"|\\(?:(?P<join>(?:\r?\n[ \t]*+)+)"
     r"|(?P<pair>u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})"
     r"|(?P<code>x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})"
     r"|(?P<letter>[^\r\n]))"
@@ -67,11 +68,21 @@ class BadEscapeError(ValueError):
 
 
 def unquote_single(inside: str) -> str:
-    return _SINGLE.sub(lambda found: "'" if found[0] == "''" else _folded(found[0]), inside)
+    return _SINGLE.sub(_meant, inside)
 
 
 def unquote_double(inside: str) -> str:
     return _DOUBLE.sub(_meant, inside)
+
+
+def _meant(found: re.Match[str]) -> str:
+    kind, text = found.lastgroup, found[0]
+    if kind is None:
+        return text
+    meaning = _MEANINGS[kind](text)
+    if meaning is None:
+        raise BadEscapeError(text, found.start())
+    return meaning
 
 
 def _folded(breaks: str) -> str:
@@ -79,21 +90,19 @@ def _folded(breaks: str) -> str:
     return "\n" * (breaks.count("\n") - 1) or " "
 
 
-def _meant(found: re.Match[str]) -> str:
-    kind, escape = found.lastgroup, found[0]
-    if kind == "fold":
-        return _folded(escape)
-    if kind == "join":
-        return "\n" * (escape.count("\n") - 1)
-    if kind == "letter" and found["letter"] in _LETTERS:
-        return _LETTERS[found["letter"]]
-    if kind == "pair":
-        return bytes.fromhex(escape[2:6] + escape[8:12]).decode("utf-16-be")
-    if kind == "code":
-        number = int(found["code"][1:], 16)
-        if number <= 0x10FFFF and not 0xD800 <= number <= 0xDFFF:
-            return chr(number)
-    raise BadEscapeError(escape, found.start())
+def _coded(escape: str) -> str | None:
+    number = int(escape[2:], 16)
+    return chr(number) if number <= 0x10FFFF and not 0xD800 <= number <= 0xDFFF else None
+
+
+_MEANINGS: Final[dict[str, Callable[[str], str | None]]] = {
+    "fold": _folded,
+    "join": lambda breaks: "\n" * (breaks.count("\n") - 1),
+    "quote": lambda _: "'",
+    "pair": lambda escape: bytes.fromhex(escape[2:6] + escape[8:12]).decode("utf-16-be"),
+    "code": _coded,
+    "letter": lambda escape: _LETTERS.get(escape[1]),
+}
 
 
 # ---- scalars over several lines

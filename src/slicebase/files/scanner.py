@@ -15,23 +15,19 @@ column that the lines of a node must reach.
 """
 
 import re
-from typing import Final, NoReturn
+from typing import NamedTuple
 
-from slicebase.errors import SlicebaseError, Where
+from slicebase.files.cursor import LINE_END, Cursor
 from slicebase.files.scalars import BadEscapeError, join_block, join_plain, unquote_double, unquote_single
 from slicebase.files.tree import Entry, Form, Node
 
-MAX_NESTING: Final = 64
-
 # YAML's printable characters, less the byte order mark and a carriage return that ends no line.
-_FOREIGN = re.compile("[^\\t\\n\\r -~\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]|\r(?!\n)")
+_FOREIGN = re.compile("[^\\t\\n -~\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff](?!(?<=\r)\n)")
 _MARKER = re.compile(r"^(?:---|\.\.\.)(?=[ \t\r\n])", re.MULTILINE)
 
-_GAP = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?\r?\n)*(?P<indent> *)")
-_LINE_END = re.compile(r"(?:[ \t]+(?:#[^\r\n]*)?)?\r?\n")
 _WHITE = re.compile(r"[ \t]*")
 _FLOW_GAP = re.compile(r"[ \t]*(?:(?:(?<=[ \t\n])#[^\r\n]*)?\r?\n(?P<indent> *)[ \t]*)*+")
-_NEXT_LINE = re.compile(r"[ \t]*\r?\n(?P<empty>(?:[ \t]*\r?\n)*)(?P<indent> *)[ \t]*")
+_NEXT_LINE = re.compile(r"[ \t]*\r?\n(?P<empty>(?:[ \t]*\r?\n)*)(?P<indent> *)[ \t]*+(?!#)")
 
 _DASH = re.compile(r"-(?=[ \t\r\n])")
 _COLON = re.compile(r"[ \t]*:(?=[ \t\r\n])")
@@ -46,7 +42,7 @@ def _plain(outside: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """What starts a plain scalar, and what of it may stand in one line, where characters in `outside` end it."""
     safe = rf"[^ \t\r\n{outside}]"
     first = rf"(?:[^ \t\r\n\-?:,\[\]{{}}#&*!|>'\"%@`]|[-?:](?={safe}))"
-    rest = rf"(?:[^ \t\r\n:{outside}]|:(?={safe})|[ \t]++(?=[^ \t\r\n#:{outside}]|:{safe}))"
+    rest = rf"(?:[^ \t\r\n:{outside}]++|:(?={safe})|[ \t]++(?=[^ \t\r\n#:{outside}]|:{safe}))"
     return re.compile(first), re.compile(rf"{rest}++")
 
 
@@ -56,16 +52,20 @@ _KEY = re.compile(
     + _PLAIN[False][1].pattern + ")" + _COLON.pattern
 )  # fmt: skip
 
-_REFUSED: Final = {
-    "&": ("yaml-anchor", "an anchor", "repeat the value where it is needed"),
-    "*": ("yaml-anchor", "an alias", "repeat the value, or quote the text"),
-    "!": ("yaml-tag", "a tag", "leave it out, or quote the text"),
-    "?": ("yaml-key", "an explicit key", "write it as `key: value`"),
-    ":": ("yaml-key", "an empty key", "name the key, or quote the text"),
-    "%": ("yaml-syntax", "a reserved character", "quote the text"),
-    "@": ("yaml-syntax", "a reserved character", "quote the text"),
-    "`": ("yaml-syntax", "a reserved character", "quote the text"),
-}
+
+_CLOSING = {"[": "]", "{": "}"}
+
+
+class _Bracket(NamedTuple):
+    """An open flow collection."""
+
+    start: int
+    close: str
+    least: int
+
+    @property
+    def holds_map(self) -> bool:
+        return self.close == "}"
 
 
 def scan(text: str, first_line: int = 1) -> Node:
@@ -73,14 +73,7 @@ def scan(text: str, first_line: int = 1) -> Node:
     return _Scanner(text, first_line).document()
 
 
-class _Scanner:
-    def __init__(self, text: str, first_line: int) -> None:
-        self.text = text if text.endswith("\n") else text + "\n"
-        self.first_line = first_line
-        self.pos = 0
-        self.indent = -1
-        self.depth = 0
-
+class _Scanner(Cursor):
     # ---- the whole
 
     def document(self) -> Node:
@@ -96,28 +89,6 @@ class _Scanner:
             self.fail("yaml-syntax", "this line belongs to nothing before it", hint="check the indentation")
         return node
 
-    # ---- lines
-
-    def next_content(self) -> None:
-        """From a line's start to the first character of the next line that has content."""
-        gap = _GAP.match(self.text, self.pos)
-        assert gap
-        self.pos = gap.end()
-        self.indent = len(gap["indent"]) if self.pos < len(self.text) else -1
-        if self.char == "\t":
-            self.fail("yaml-syntax", "a tab indents this line", hint="indent with spaces")
-
-    def end_line(self) -> None:
-        end = _LINE_END.match(self.text, self.pos)
-        if not end:
-            self.fail_trailing()
-        self.pos = end.end()
-        self.next_content()
-
-    @property
-    def char(self) -> str:
-        return self.text[self.pos : self.pos + 1]
-
     # ---- block collections
 
     def block_node(self, least: int, column: int | None) -> Node:
@@ -127,7 +98,7 @@ class _Scanner:
                 return self.block_list(column)
             if _KEY.match(self.text, self.pos):
                 return self.block_map(column)
-        if self.char in "|>":
+        if self.char in ("|", ">"):
             return self.block_scalar(least)
         leaf = self.leaf(least, flow=False)
         self.end_line()
@@ -152,7 +123,7 @@ class _Scanner:
             if not _KEY.match(self.text, self.pos):
                 self.fail_key()
             key = self.leaf(0, flow=False)
-            self.note_key(keys, key)
+            self.note_key(keys, key.text, key.start)
             colon = _COLON.match(self.text, self.pos)
             assert colon
             self.pos = colon.end()
@@ -165,7 +136,7 @@ class _Scanner:
     def entry_value(self, column: int, *, in_list: bool) -> Node:
         """What stands behind a dash or a key's colon, in the same line or below."""
         after = self.pos
-        if not _LINE_END.match(self.text, after):
+        if not LINE_END.match(self.text, after):
             white = _WHITE.match(self.text, after)
             assert white
             self.pos = white.end()
@@ -178,15 +149,10 @@ class _Scanner:
             return self.block_node(column + 1, self.indent)
         return Node("empty", after, after)
 
-    def deeper(self) -> None:
-        self.depth += 1
-        if self.depth > MAX_NESTING:
-            self.fail("yaml-nesting", f"more than {MAX_NESTING} levels are nested", hint="flatten the structure")
-
-    def note_key(self, keys: set[str], key: Node) -> None:
-        if key.text in keys:
-            self.fail("yaml-duplicate-key", f"the key {key.text!r} stands here twice", key.start, "keep one of them")
-        keys.add(key.text)
+    def note_key(self, keys: set[str], key: str, start: int) -> None:
+        if key in keys:
+            self.fail("yaml-duplicate-key", f"the key {key!r} stands here twice", start, "keep one of them")
+        keys.add(key)
 
     # ---- scalars
 
@@ -202,20 +168,16 @@ class _Scanner:
 
     def plain(self, least: int, *, flow: bool) -> Node:
         _, rest = _PLAIN[flow]
-        if flow:
-            least = 0  # readers agree not to look at the indentation here
-        start, lines = self.pos, list[tuple[int, str]]()
-        empty = 0
+        start, lines, empty = self.pos, list[tuple[int, str]](), 0
         while line := rest.match(self.text, self.pos):
             lines.append((empty, line[0]))
             self.pos = line.end()
-            following = _NEXT_LINE.match(self.text, self.pos)
-            if not following or len(following["indent"]) < least or self.text[following.end() :][:1] in ("", "#"):
+            below = _NEXT_LINE.match(self.text, self.pos)
+            # Inside brackets readers agree not to look at the indentation of a text's further lines.
+            if not below or not (flow or len(below["indent"]) >= least) or not rest.match(self.text, below.end()):
                 break
-            if not rest.match(self.text, following.end()):
-                break
-            empty = following["empty"].count("\n")
-            self.pos = following.end()
+            empty = below["empty"].count("\n")
+            self.pos = below.end()
         return Node("plain", start, self.pos, join_plain(lines))
 
     def quoted(self, least: int) -> Node:
@@ -248,7 +210,7 @@ class _Scanner:
         chomping = head["chomp1"] or head["chomp2"] or ""
         width = head["width1"] or head["width2"]
         self.pos = head.end()
-        end_of_head = _LINE_END.match(self.text, self.pos)
+        end_of_head = LINE_END.match(self.text, self.pos)
         if not end_of_head:
             self.fail_trailing()
         end, self.pos = self.pos, end_of_head.end()
@@ -287,104 +249,62 @@ class _Scanner:
 
     def flow(self, least: int) -> Node:
         self.deeper()
-        start, in_map = self.pos, self.char == "{"
-        close = "}" if in_map else "]"
+        bracket = _Bracket(self.pos, _CLOSING[self.char], least)
         entries, keys = list[Entry](), set[str]()
         self.pos += 1
-        while True:
-            self.flow_gap(least, start, close)
-            if self.char == close:
-                break
-            entry = self.flow_entry(least, in_map=in_map)
-            if in_map:
-                self.note_key(keys, Node("plain", entry.start, entry.start, entry.key))
-            entries.append(entry)
-            self.flow_gap(least, start, close)
-            if self.char == ",":
+        while self.flow_gap(bracket) != bracket.close:
+            entries.append(self.flow_entry(bracket))
+            if bracket.holds_map:
+                self.note_key(keys, entries[-1].key, entries[-1].start)
+            if self.flow_gap(bracket) == ",":
                 self.pos += 1
-            elif self.char != close:
-                self.fail("yaml-syntax", f"`,` or `{close}` is expected before {self.rest_of_line}")
+            elif self.char != bracket.close:
+                self.fail("yaml-syntax", f"`,` or `{bracket.close}` is expected before {self.rest_of_line}")
         self.pos += 1
         self.depth -= 1
-        return Node("flow-map" if in_map else "flow-list", start, self.pos, entries=tuple(entries))
+        form: Form = "flow-map" if bracket.holds_map else "flow-list"
+        return Node(form, bracket.start, self.pos, entries=tuple(entries))
 
-    def flow_entry(self, least: int, *, in_map: bool) -> Entry:
-        node = self.leaf(least, flow=True)
+    def flow_entry(self, bracket: _Bracket) -> Entry:
+        node = self.leaf(bracket.least, flow=True)
         colon = self.flow_colon(node)
-        if colon is None:
-            if not in_map:
-                return Entry(node.start, node.start, "", node)
-            self.check_key(node)
-            return Entry(node.start, self.pos, node.text, Node("empty", self.pos, self.pos))
-        self.check_key(node)
-        self.pos = after = colon
-        self.flow_gap(least, node.start, "")
-        if self.char in (",", "}", "]"):
-            value = Node("empty", after, after)
-            self.pos = after
-        else:
-            value = self.leaf(least, flow=True)
-        pair = Entry(node.start, after, node.text, value)
-        if in_map:
-            return pair
-        if "\n" in self.text[node.start : after]:
-            self.fail("yaml-key", "a key runs over several lines", node.start)
+        if colon is None and not bracket.holds_map:
+            return Entry(node.start, node.start, "", node)
+        if not node.is_scalar:
+            self.fail("yaml-key", "a collection stands here as a key", node.start, "a key is one word or quoted text")
+        if bracket.holds_map:
+            return self.flow_pair(bracket, node, colon)
         self.deeper()
+        pair = self.flow_pair(bracket, node, colon)
         self.depth -= 1
+        if "\n" in self.text[node.start : pair.after]:
+            self.fail("yaml-key", "a key runs over several lines", node.start, "write it in one line")
         return Entry(node.start, node.start, "", Node("flow-map", node.start, self.pos, entries=(pair,)))
+
+    def flow_pair(self, bracket: _Bracket, key: Node, colon: int | None) -> Entry:
+        self.pos = after = colon or self.pos
+        if colon is None or self.flow_gap(bracket) in (",", "}", "]"):
+            self.pos = after
+            return Entry(key.start, after, key.text, Node("empty", after, after))
+        return Entry(key.start, after, key.text, self.leaf(bracket.least, flow=True))
 
     def flow_colon(self, key: Node) -> int | None:
         """Just past the colon that makes this node a key; a quoted key needs no space behind it."""
         white = _WHITE.match(self.text, self.pos)
         assert white
         colon = white.end()
-        if self.text[colon : colon + 1] != ":":
+        if self.text[colon] != ":":
             return None
         joined = key.form in ("single", "double") or self.text[colon + 1] in " \t\r\n,]}"
         return colon + 1 if joined else None
 
-    def check_key(self, node: Node) -> None:
-        if not node.is_scalar:
-            self.fail("yaml-key", "a collection stands here as a key", node.start, "a key is one word or quoted text")
-
-    def flow_gap(self, least: int, start: int, close: str) -> None:
+    def flow_gap(self, bracket: _Bracket) -> str:
+        """Passes white space, line breaks and comments; the character behind them."""
         gap = _FLOW_GAP.match(self.text, self.pos)
         assert gap
         self.pos = gap.end()
-        if self.pos == len(self.text):
-            self.fail("yaml-syntax", f"`{self.text[start]}` is never closed", start)
-        if gap["indent"] is not None and len(gap["indent"]) < least and self.char != close:
+        if not self.char:
+            self.fail("yaml-syntax", f"`{self.text[bracket.start]}` is never closed", bracket.start)
+        if gap["indent"] is not None and len(gap["indent"]) < bracket.least and self.char != bracket.close:
             self.fail("yaml-syntax", "this line is indented too little", hint="indent it further than its key")
-
-    # ---- refusals
-
-    def fail_start(self) -> NoReturn:
-        """Refuses a token that starts no node."""
-        code, what, hint = _REFUSED.get(self.char, ("yaml-syntax", "no value", "quote the text if it is meant as text"))
-        self.fail(code, f"{what} starts here: {self.rest_of_line}", hint=hint)
-
-    def fail_key(self) -> NoReturn:
-        """Refuses a line of a mapping that has no key."""
-        if self.char in _REFUSED:
-            self.fail_start()
-        self.fail("yaml-syntax", f"a key is expected before {self.rest_of_line}", hint="write it as `key: value`")
-
-    def fail_trailing(self) -> NoReturn:
-        """Refuses what follows a value in its line."""
-        if self.char == ":" and self.text[self.pos - 1] in "]}":
-            self.fail("yaml-key", "a collection stands here as a key", hint="a key is one word or quoted text")
-        self.fail("yaml-syntax", f"this cannot follow a value: {self.rest_of_line}", hint="quote the whole value")
-
-    @property
-    def rest_of_line(self) -> str:
-        rest = self.text[self.pos : self.text.index("\n", self.pos)].rstrip("\r")
-        return repr(rest if len(rest) <= 40 else rest[:37] + "…")
-
-    def fail(self, code: str, message: str, position: int | None = None, hint: str = "") -> NoReturn:
-        line, column = place(self.text, self.pos if position is None else position)
-        raise SlicebaseError(code, message, hint=hint, where=Where(None, line + self.first_line - 1, column))
-
-
-def place(text: str, offset: int) -> tuple[int, int]:
-    """Line and column of an offset, both from 1."""
-    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+        return self.char

@@ -11,7 +11,8 @@ from typing import Any
 
 import yaml_rs
 
-from slicebase.files.scanner import MAX_NESTING, scan
+from slicebase.files.cursor import MAX_NESTING
+from slicebase.files.scanner import scan
 
 # Control characters, tabs, a byte order mark, a carriage return that ends no line.
 _BEYOND_ASCII = "\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
@@ -20,11 +21,15 @@ _FOREIGN = re.compile(rf"[^\n -~{_BEYOND_ASCII}]")
 _INDICATOR = re.compile(r"[&*!?%](?:(?<=[\n\[{,:].)|(?<=[\n\[{,:?\-] .)|(?<=  .))")
 # Most texts hold no character of the two.
 _UNUSUAL = re.compile(rf"[^\n \"-$'-)+->@-~{_BEYOND_ASCII}]")
+# Deep nesting, on which yaml-rs overflows the stack: a column of a line opens two levels at most.
+_DEEP = re.compile(rf"\n[ -]{{{MAX_NESTING}}}")
 # A number of any shape but a decimal of moderate length without leading zeros.
 _ODD_NUMBER = re.compile(
     r"(?:[\n\[{,]|[:?\-] |[\"']:) *(?!-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?(?![\w.]))"
-    r"[-+]?(?:0[xXoObB]|[\d_.])[\d_.a-fA-F]*(?:[eE][-+]?[\d_]+)?(?= *[\n,\]}#:])"
+    r"[-+]?(?:\.[iInN]|(?:0[xXoObB]|[\d_.])[\d_.a-fA-F]*(?:[eE][-+]?[\d_]+)?(?= *[\n,\]}#:]))"
 )
+_NUMBERS = {int, float}
+_UNSURE = object
 # yaml-rs takes the indicators of block scalars for text inside a flow collection, …
 _BARS = ("|", ">")
 # … and gives a block scalar without content at the end of the text a line break.
@@ -56,35 +61,40 @@ def _is_odd(lines: str) -> bool:
     """Whether yaml-rs might read what the scanner refuses, or read it differently."""
     if _UNUSUAL.search(lines) and (_FOREIGN.search(lines) or _INDICATOR.search(lines)):
         return True
-    return "\n---" in lines or "\n..." in lines or bool(_HOLLOW.match(lines, lines.rstrip().rfind("\n")))
+    if "\n---" in lines or "\n..." in lines or _DEEP.search(lines):
+        return True
+    return _HOLLOW.match(lines, lines.rstrip().rfind("\n")) is not None
 
 
 def _is_ours(value: Any, lines: str) -> bool:
-    """Whether the scanner is sure to give this value too. Goes through it level by level."""
-    if type(value) is str:
+    """Whether the scanner is sure to give this value too."""
+    if type(value) is not dict and type(value) is not list:
         return False
-    level, has_numbers = [value], False
+    kinds = _kinds(value)
+    if _UNSURE in kinds or (_NUMBERS & kinds and _ODD_NUMBER.search(lines)):
+        return False
+    return not (any(bar in lines for bar in _BARS) and any(text.startswith(_BARS) for text in _texts(value)))
+
+
+def _kinds(value: Any) -> set[type]:
+    """The types of everything in a value; `_UNSURE` for a key that is no text, or for deep nesting."""
+    kinds: set[type] = set()
+    level = [value]
     for _ in range(MAX_NESTING):
         below: list[Any] = []
         for item in level:
-            kind = type(item)
-            if kind is dict:
+            if type(item) is dict:
                 for key in item:
                     if type(key) is not str:
-                        return False
+                        return {_UNSURE}
                 below += item.values()
-            elif kind is list:
+            elif type(item) is list:
                 below += item
-            elif kind is int or kind is float:
-                has_numbers = True
         if not below:
-            break
+            return kinds
+        kinds.update(map(type, below))
         level = below
-    else:
-        return False
-    if has_numbers and _ODD_NUMBER.search(lines):
-        return False
-    return not (any(bar in lines for bar in _BARS) and any(text.startswith(_BARS) for text in _texts(value)))
+    return {_UNSURE}
 
 
 def _texts(value: Any) -> Iterator[str]:
