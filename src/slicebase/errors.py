@@ -55,6 +55,8 @@ CODES: Mapping[str, Kind] = {
     "edit-refused": Kind(Exit.REFUSED, "an edit cannot be made without touching something else"),
     # slice files: rows
     "bad-row": Kind(Exit.REFUSED, "a new row would break a rule of its own envelope"),
+    # slice files: validating
+    "no-path": Kind(Exit.NOT_FOUND, "a path to check does not exist"),
     # faces
     "usage": Kind(Exit.USAGE, "the command line is not understood"),
     # workspaces and databases

@@ -27,7 +27,7 @@ def test_each_object_comes_with_the_number_of_its_line_in_the_file() -> None:
         (b"  [1]", "json-object", 3),
         (b'"text"', "json-object", 1),
         (b"17", "json-object", 1),
-        ('{"é":"'.encode() + b'\xff"}', "utf8", 7),
+        ('{"é":"'.encode() + b'\xff"}', "not-utf8", 7),
         (b'{"a":NaN}', "json-line", 1),
         (b'{"a":1e999}', "json-line", 1),
         (b'{"a":"\\ud800"}', "json-line", 1),

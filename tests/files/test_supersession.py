@@ -29,8 +29,8 @@ def ids(found: tuple[Row, ...]) -> list[str]:
     return [row.id for row in found]
 
 
-def places(found: tuple[Row, ...], *elsewhere: str) -> list[tuple[str, int | None]]:
-    return [(finding.rule, finding.line) for finding in supersession_findings(found, elsewhere)]
+def places(found: tuple[Row, ...]) -> list[tuple[str, int | None]]:
+    return [(finding.rule, finding.line) for finding in supersession_findings(found)]
 
 
 CHAIN = rows(("A", "01", []), ("B", "02", ["A"]), ("C", "03", ["B"]), ("X", "02", []))
@@ -114,13 +114,20 @@ def test_a_ring_that_a_later_row_supersedes_is_over() -> None:
     assert ids(active(found)) == ["C"]
 
 
-def test_an_unknown_superseded_row_is_a_finding_unless_another_file_of_the_log_has_it() -> None:
-    """Ruling 32: files joined by part_of are one log."""
+def test_an_unknown_superseded_row_is_a_finding() -> None:
     found = rows(("A", "01", []), ("B", "02", ["A", "GONE"]))
     (finding,) = supersession_findings(found)
     assert (finding.rule, finding.line) == ("supersedes-unknown", 2)
     assert found[1].line.raw.decode()[(finding.column or 0) - 1 :].startswith('"GONE"')
-    assert places(found, "GONE") == []
+
+
+def test_rows_of_several_files_are_one_log() -> None:
+    """Ruling 32: a row may supersede one that has moved to another file, and each finding names its own file."""
+    old, _ = read_rows(b'{"_meta":{"id":"A","created_at":"2026-01-01"}}', 1, "old.slice")
+    new, _ = read_rows(b'{"_meta":{"id":"B","created_at":"2026-01-02","supersedes":["A","C"]}}', 7, "new.slice")
+    (finding,) = supersession_findings((*old, *new))
+    assert (finding.rule, finding.file, finding.line) == ("supersedes-unknown", "new.slice", 7)
+    assert ids(active((*old, *new))) == ["B"]
 
 
 def test_the_same_id_twice_is_a_finding_at_the_second() -> None:

@@ -46,8 +46,8 @@ class Conversation(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-def read_conversation(body: bytes, first_line: int = 1) -> Conversation:
-    lines, unreadable = read_lines(body, first_line)
+def read_conversation(body: bytes, first_line: int = 1, file: str = "") -> Conversation:
+    lines, unreadable = read_lines(body, first_line, file)
     findings = list(unreadable)
     entries = [entry for line in lines if (entry := _read_entry(line, findings)) is not None]
     findings.extend(_call_findings(entries))

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from slicebase.errors import SlicebaseError
+
 _SHOWN = 60
 
 
@@ -16,13 +18,21 @@ class Finding(NamedTuple):
     file: str = ""
 
 
+def refusal(error: SlicebaseError, file: str) -> Finding:
+    """What a reader refuses is a finding, too: the rule has the name of the error."""
+    return Finding(error.code, error.where.line, error.where.column, error.message, error.hint, file)
+
+
 class Problem(NamedTuple):
     """A finding about a value of the frontmatter, named by its keys: its line and column are found later."""
 
     rule: str
-    path: tuple[str | int, ...]
+    path: tuple[str, ...]
     message: str
     hint: str = ""
+
+    def under(self, *path: str) -> "Problem":
+        return self._replace(path=(*path, *self.path))
 
 
 def shown(value: object) -> str:

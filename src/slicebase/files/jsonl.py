@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from slicebase.files.findings import Finding
+from slicebase.errors import SlicebaseError
+from slicebase.files.findings import Finding, refusal
+from slicebase.files.frontmatter import decode
 
-_decode = msgspec.json.Decoder().decode
+_read_json = msgspec.json.Decoder().decode
 _value_at = json.JSONDecoder().raw_decode
 _SPACE = " \t\r\n"
 
@@ -23,13 +25,14 @@ class Line(NamedTuple):
     number: int
     value: dict[str, Any]
     raw: bytes  # without its line end
+    file: str = ""
 
     def column(self, *path: str | int) -> int:
         """Where the value at this path starts; where an object on the way starts, if the path ends there."""
         return locate(self.raw, *path)
 
     def finding(self, rule: str, message: str, *path: str | int, hint: str = "") -> Finding:
-        return Finding(rule, self.number, self.column(*path), message, hint)
+        return Finding(rule, self.number, self.column(*path), message, hint, self.file)
 
 
 class Lines(NamedTuple):
@@ -37,22 +40,23 @@ class Lines(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-def read_lines(body: bytes, first_line: int = 1) -> Lines:
-    """The objects of a body whose first line has this number in its file."""
+def read_lines(body: bytes, first_line: int = 1, file: str = "") -> Lines:
+    """The objects of a body whose first line has this number in this file."""
     lines: list[Line] = []
     findings: list[Finding] = []
     for number, raw in enumerate(body.split(b"\n"), first_line):
         if not raw.strip():
             continue
         try:
-            value = _decode(raw)
+            value = _read_json(raw)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            findings.append(_unreadable(number, raw, error))
+            findings.append(_unreadable(number, raw, error)._replace(file=file))
             continue
         if isinstance(value, dict):
-            lines.append(Line(number, value, raw.removesuffix(b"\r")))
+            lines.append(Line(number, value, raw.removesuffix(b"\r"), file))
         else:
-            findings.append(Finding("json-object", number, locate(raw), "the line holds JSON, but no object"))
+            message = "the line holds JSON, but no object"
+            findings.append(Finding("json-object", number, locate(raw), message, file=file))
     return Lines(tuple(lines), tuple(findings))
 
 
@@ -61,12 +65,9 @@ def _unreadable(number: int, raw: bytes, error: Exception) -> Finding:
     if isinstance(error, RecursionError):
         return Finding("json-line", number, 1, "the line is nested too deeply")
     try:
-        text = raw.decode()
-    except UnicodeDecodeError as bad:
-        column = len(raw[: bad.start].decode()) + 1
-        return Finding("utf8", number, column, f"byte 0x{raw[bad.start]:02x} is not UTF-8", "save the file as UTF-8")
-    try:
-        json.loads(text)
+        json.loads(decode(raw, number))
+    except SlicebaseError as bad:
+        return refusal(bad, "")
     except JSONDecodeError as bad:
         return Finding("json-line", number, bad.pos + 1, f"no JSON: {bad.msg}")
     except (ValueError, RecursionError):

@@ -31,8 +31,8 @@ class Routine(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-def read_routine(body: bytes, first_line: int = 1) -> Routine:
-    lines, unreadable = read_lines(body, first_line)
+def read_routine(body: bytes, first_line: int = 1, file: str = "") -> Routine:
+    lines, unreadable = read_lines(body, first_line, file)
     findings = list(unreadable)
     steps = [step for line in lines if (step := _read_step(line, findings)) is not None]
     return Routine(tuple(steps), tuple(findings))

@@ -61,9 +61,9 @@ class Rows(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-def read_rows(body: bytes, first_line: int = 1) -> Rows:
-    """The rows of a jsonl body whose first line has this number in its file."""
-    lines, unreadable = read_lines(body, first_line)
+def read_rows(body: bytes, first_line: int = 1, file: str = "") -> Rows:
+    """The rows of a jsonl body whose first line has this number in this file."""
+    lines, unreadable = read_lines(body, first_line, file)
     findings = list(unreadable)
     rows = [row for line in lines if (row := _read_row(line, findings)) is not None]
     return Rows(tuple(rows), tuple(findings))

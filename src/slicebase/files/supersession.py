@@ -33,30 +33,30 @@ def newest(rows: Iterable[Row]) -> Row | None:
     return max(rows, key=lambda row: row.age_key, default=None)
 
 
-def supersession_findings(rows: Collection[Row], elsewhere: Collection[str] = ()) -> Iterator[Finding]:
-    """What is unclear in one file's rows. `elsewhere` holds the ids of rows in the other files of the same log."""
+def supersession_findings(rows: Collection[Row]) -> Iterator[Finding]:
+    """What is unclear in the rows of a log."""
     yield from _duplicates(rows)
-    yield from _unknown(rows, elsewhere)
+    yield from _unknown(rows)
     if any(row.supersedes for row in rows):
         yield from _rings(rows)
         yield from _double_heads(rows)
 
 
 def _duplicates(rows: Iterable[Row]) -> Iterator[Finding]:
-    first: dict[str, int] = {}
+    first: dict[str, Row] = {}
     for row in rows:
-        if row.id in first:
-            message = f"the id {row.id} stands already on line {first[row.id]}"
+        before = first.setdefault(row.id, row).line
+        if before is not row.line:
+            place = f"line {before.number}" + (f" of {before.file}" if before.file != row.line.file else "")
+            message = f"the id {row.id} stands already on {place}"
             yield row.line.finding("row-duplicate", message, "_meta", "id", hint="a row's id is its own")
-        else:
-            first[row.id] = row.line.number
 
 
-def _unknown(rows: Collection[Row], elsewhere: Collection[str]) -> Iterator[Finding]:
+def _unknown(rows: Collection[Row]) -> Iterator[Finding]:
     known = {row.id for row in rows}
     for row in rows:
         for old in row.supersedes:
-            if old not in known and old not in elsewhere:
+            if old not in known:
                 stated = row.line.value["_meta"]["supersedes"]
                 path = (stated.index(old),) if isinstance(stated, list) else ()
                 message = f"the row supersedes {old}, which is not in this log"
