@@ -116,6 +116,16 @@ class _OtherLayoutError(Exception):
 
 
 @contextmanager
+def reading(connection: apsw.Connection) -> Iterator[None]:
+    """One view of the database, whoever writes meanwhile."""
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        connection.execute("ROLLBACK")
+
+
+@contextmanager
 def writing(connection: apsw.Connection) -> Iterator[None]:
     """One transaction that waits for other writers before it begins."""
     connection.execute("BEGIN IMMEDIATE")

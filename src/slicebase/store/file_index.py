@@ -7,13 +7,16 @@ looked at, or later, is noted as uncertain and read again at the next question.
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
 import apsw
 
-from slicebase.store.disposable import Disposable, writing
+from slicebase.errors import SlicebaseError
+from slicebase.store.disposable import Disposable, reading, writing
 from slicebase.store.file_schema import LAYOUT
+from slicebase.store.workspace import Workspace, make_local_folder
 
 SUFFIX: Final = ".slice"
 PASSAGE_BREAK: Final = "\x1e"
@@ -23,19 +26,23 @@ Progress = Callable[[int, int], None]  # how many files were read, of how many
 
 
 class FileIndex:
-    def __init__(self, library: Path, cache: Path, progress: Progress = lambda done, total: None) -> None:
-        self._library = library
+    def __init__(self, workspace: Workspace, progress: Progress = lambda done, total: None) -> None:
+        self._root = workspace.root
+        self._library = workspace.library
         self._progress = progress
-        self.database = Disposable(cache / "files.db", LAYOUT)
+        self.database = Disposable(workspace.cache / "files.db", LAYOUT)
 
     def ask(self, question: Callable[[apsw.Connection], Answer]) -> Answer:
         """The answer to a question about the files as they are now."""
 
         def with_current_files(connection: apsw.Connection) -> Answer:
             self._bring_up_to_date(connection)
-            with connection:  # one view of the index, whoever writes meanwhile
+            with reading(connection):
                 return question(connection)
 
+        if not self.database.path.exists():
+            with suppress(SlicebaseError):  # where nothing can be written, the index is made in memory
+                make_local_folder(self._root)
         return self.database.ask(with_current_files)
 
     def _bring_up_to_date(self, connection: apsw.Connection) -> None:

@@ -83,7 +83,8 @@ class Update:
         if known:
             self._forget(known.number)
         noted = (known and known.number, name, stamp, version, None, problem, time, size)
-        self._connection.execute(_INSERT, (*noted, *_fields(facts)))
+        # Without an id of its own a file goes by its name.
+        self._connection.execute(_INSERT, (*noted, facts.id or name.removesuffix(SUFFIX), *_fields(facts)))
         if facts is not _NOTHING:
             self._note_contents(self._connection.last_insert_rowid(), facts)
 
@@ -201,13 +202,14 @@ def _parsed(data: bytes, name: str, size: int) -> SliceFile:
 # ---- the form in which the tables hold things
 
 _FIELDS: Final = (
-    "id", "title", "summary", "kind", "body_type", "hash", "source", "source_hash", "changed", "archived", "purged", "rows",
+    "title", "summary", "kind", "body_type", "hash", "source", "source_hash", "changed", "due",
+    "archived", "purged", "rows",
 )  # fmt: skip
-_INSERT: Final = f"INSERT INTO files VALUES ({', '.join('?' * (8 + len(_FIELDS)))})"
+_INSERT: Final = f"INSERT INTO files VALUES ({', '.join('?' * (9 + len(_FIELDS)))})"
 _fields = attrgetter(*_FIELDS)
 _NOTHING: Final = Facts(
     id=None, title="", summary="", kind="", body_type="", hash=None, source=None, source_hash=None, changed=None,
-    archived=False, purged=False, rows=0, meta=(), links=(), passages=(), former=(), supersedes_elsewhere=(),
+    due=None, archived=False, purged=False, rows=0, meta=(), links=(), passages=(), former=(), supersedes_elsewhere=(),
 )  # fmt: skip
 
 

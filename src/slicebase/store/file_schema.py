@@ -3,8 +3,7 @@
 from typing import Final
 
 from slicebase.store.disposable import Layout
-
-TOKENIZER: Final = "porter unicode61 remove_diacritics 2 categories 'L* N* Co Mc Mn'"
+from slicebase.store.words import TOKENIZER
 
 _SCHEMA: Final = f"""
 -- what the folder looked like when it was read last; empty where that is not certain
@@ -21,13 +20,16 @@ CREATE TABLE files (
   id TEXT, title TEXT NOT NULL, summary TEXT NOT NULL, kind TEXT NOT NULL, type TEXT NOT NULL,
   hash TEXT, source TEXT, source_hash TEXT,
   changed INTEGER, -- milliseconds since 1970, as the file itself tells it
+  due TEXT,
   archived INTEGER NOT NULL, purged INTEGER NOT NULL, rows INTEGER NOT NULL
 );
 CREATE INDEX files_by_id ON files (id, name);
 CREATE INDEX files_by_source ON files (source) WHERE source IS NOT NULL;
 -- what the words stand in: passages with U+001E between, and for each its line and row
 CREATE TABLE bodies (
-  file INTEGER PRIMARY KEY, passages TEXT NOT NULL, places TEXT NOT NULL, former TEXT NOT NULL, former_places TEXT NOT NULL
+  file INTEGER PRIMARY KEY,
+  passages TEXT NOT NULL, places TEXT NOT NULL,
+  former TEXT NOT NULL, former_places TEXT NOT NULL
 );
 -- node: the id, path, reference or URI that the target means; name: a slice file of the library that it names by path
 CREATE TABLE links (
@@ -47,6 +49,7 @@ CREATE VIRTUAL TABLE words USING fts5 (
   title, summary, passages, former, content = '', contentless_delete = 1, tokenize = "{TOKENIZER}"
 );
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
+CREATE VIRTUAL TABLE occurrence USING fts5vocab (words, instance);
 """
 
 LAYOUT: Final = Layout(application=0x534C4346, version=1, schema=_SCHEMA)  # "SLCF"
