@@ -123,7 +123,8 @@ class Update:
         noted = dict(self._connection.execute("SELECT number, log FROM files WHERE log IS NOT NULL"))
         for log in self._logs():
             fingerprint = raw_digest(b"".join(member.name.encode() + b"\0" + member.version for member in log))
-            if any(noted.pop(member.number, None) != fingerprint for member in log):
+            before = {noted.pop(member.number, None) for member in log}
+            if before != {fingerprint}:
                 self._note_log(log, fingerprint)
         for number in noted:
             query = "SELECT name, number, version FROM files WHERE number = ?"
