@@ -5,6 +5,7 @@ import random
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import apsw
@@ -292,7 +293,9 @@ def _logs(draw: st.DrawFn) -> dict[str, str]:
     row_ids = st.sampled_from([f"{name}r{at}" for name in names for at in range(2)])
     files = {}
     for name in draw(st.sets(st.sampled_from(names), min_size=1)):
-        given = [{"id": f"{name}r{at}", "text": "x", "supersedes": draw(st.lists(row_ids, max_size=1))} for at in (0, 1)]
+        given = [
+            {"id": f"{name}r{at}", "text": "x", "supersedes": draw(st.lists(row_ids, max_size=1))} for at in (0, 1)
+        ]
         links = [{"rel": "part_of", "to": to} for to in draw(st.lists(st.sampled_from(names), max_size=1))]
         files[name] = text_of(name, rows(*given), type="jsonl", links=links)
     parts = draw(st.lists(st.sampled_from(names), max_size=2))
@@ -321,7 +324,7 @@ def test_what_holds_in_joined_logs_does_not_depend_on_what_they_were_before(
     assert finder.index.ask(_bodies) == grown
 
 
-def _bodies(connection: apsw.Connection) -> list[object]:
+def _bodies(connection: apsw.Connection) -> Sequence[object]:
     query = "SELECT name, passages, former FROM bodies JOIN files ON files.number = bodies.file ORDER BY name"
     return connection.execute(query).fetchall()
 
