@@ -25,8 +25,11 @@ _LIST: Final = _Type(lambda value: isinstance(value, list), "a list")
 _SIZE: Final = _Type(lambda value: type(value) is int and value >= 0, "a whole number of bytes")
 
 _TYPES: Final[Mapping[tuple[str, ...], _Type]] = {
-    **{(name,): _TEXT for name in ("v", "kind", "id", "title", "summary", "updated_at")},
-    **{(name,): _MAPPING for name in ("body", "contract", "derived_from", "payload", "meta", "archived", "purged")},
+    **{(name,): _TEXT for name in ("v", "kind", "id", "title", "summary", "updated_at", "due")},
+    **{
+        (name,): _MAPPING
+        for name in ("body", "contract", "derived_from", "payload", "meta", "updated_by", "archived", "purged")
+    },
     ("links",): _LIST,
     ("body", "type"): _TEXT,
     ("body", "code"): _MAPPING,
@@ -67,6 +70,11 @@ def field_problems(values: Mapping[str, Any]) -> Iterator[Problem]:
         value = value_at(values, path)
         if value is not None and _is_scalar(value) and (problem := time_problem(value)):
             yield Problem(problem.rule, ("slice", *path), problem.message, problem.hint)
+
+
+def takes_text(path: tuple[str, ...]) -> bool:
+    """Whether the field at this path of `slice` is a text, whatever YAML would make of it."""
+    return _TYPES.get(path) is _TEXT or (len(path) == 3 and path[0] == "links")
 
 
 def value_at(values: Any, path: tuple[str, ...]) -> Any:
