@@ -84,7 +84,7 @@ def _given_envelope(fields: Mapping[str, Any]) -> Row:
             f"a new row cannot say {', '.join(unfit)} of itself",
             hint=f"`_meta` may bring {', '.join(sorted(_ENVELOPE))}; id and created_at are made for it",
         )
-    probe = read_rows(msgspec.json.encode({**fields, "_meta": {**_PLACEHOLDER, **meta}}))
+    probe = read_rows(canonical({**fields, "_meta": {**_PLACEHOLDER, **meta}}))
     _refuse(probe.findings)
     return probe.rows[0]
 

@@ -58,7 +58,7 @@ def new_part(file: SliceFile, part_id: str, label: str, body: bytes = b"") -> Sl
             write=stated.write if label == CONTINUED else "error",
             overflow=stated.overflow if label == CONTINUED else None,
         ),
-        links=[Link("part_of", file.id, label)],
+        links=[Link("part_of", file.id, label), *(link for link in file.links if link.rel == "routes_to")],
         updated_at=file.updated_at,
         name=f"{file.name.rpartition('/')[0]}/{part_id}.slice",
     )
