@@ -7,6 +7,8 @@ so one table reads both. Nothing is thrown away: media become a pointer, an unkn
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from slicebase.core.canonical import canonical
 from slicebase.core.digests import digest
 from slicebase.graph.turn import Part, Role
@@ -186,6 +188,12 @@ BLOCKS: Final[dict[str, Callable[[Block, Flag], list[Part]]]] = {
     "file": _media,
     "search_result": _search_result,
 }
+
+
+def marked(parts: tuple[Part, ...], **marks: bool) -> tuple[Part, ...]:
+    """The parts with those marks (hidden, error) that are true."""
+    wanted = {name: True for name, is_so in marks.items() if is_so}
+    return tuple(replace(part, **wanted) for part in parts) if wanted else parts
 
 
 def only_results(parts: Iterable[Part]) -> bool:

@@ -1,10 +1,11 @@
 """The desk of an importer: what it has read and not handed on yet."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from slicebase.graph.turn import Edge, Turn
+from slicebase.importers.jsonlines import Line
 from slicebase.importers.values import BATCH_BYTES, BATCH_TURNS, Action, Batch, Note, Session
 
 
@@ -99,3 +100,23 @@ class Desk:
         known = Session(session, self.format, self._titles.get(session), dict(self._facts.get(session, {})))
         self._told[session] = known
         return known
+
+
+def read_lines(
+    desk: Desk, lines: Iterable[Line], handle: Callable[[dict[str, Any], Line], Iterator[Batch]]
+) -> Iterator[Batch]:
+    """Counts every line as a record and hands those that are objects to `handle`, which makes it a turn or not."""
+    for line in lines:
+        desk.record(line.size)
+        value, repairs, problem, detail = line.piece
+        if line.kind is not None:
+            desk.other(line.kind)
+        elif problem is not None:
+            desk.skip(problem, line.where, detail)
+        elif not isinstance(value, dict):
+            desk.skip("not-object", line.where)
+        else:
+            for reason in repairs:
+                desk.note("repaired", reason, line.where)
+            yield from handle(value, line)
+        yield from desk.relieve()

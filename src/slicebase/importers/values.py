@@ -33,7 +33,6 @@ REASONS: Final[Mapping[str, str]] = {
     "unknown-record": "the record's kind is not known",
     "no-message": "the record should hold a message and does not",
     "no-canonical-form": "the record has no canonical form to be hashed",
-    "repeated-id": "the record's id stands in the source already, with other content",
     # repaired
     "not-utf8": "bytes that are no UTF-8 were replaced by U+FFFD",
     "nul-bytes": "NUL bytes were removed",
@@ -43,7 +42,8 @@ REASONS: Final[Mapping[str, str]] = {
     "integer-range": "an integer beyond ±(2^53−1) was written as text",
     "not-finite": "a number that is not finite was written as text",
     "no-time": "the record has no time of its own; the nearest earlier one was taken",
-    "no-id": "the record has no id of its own; its position was taken",
+    "repeated-id": "the record's id stands in its session already, with other content; its position was taken",
+    "unknown-role": "the record's role is not known; it was taken as the system's",
     "no-session": "the record names no session; the file's was taken",
     "logical-parent": "the turn before a compaction is not in the source; the last turn before it was taken",
     "cycle": "a parent that descends from its own child was dropped",
