@@ -7,11 +7,14 @@ so one table reads both. Nothing is thrown away: media become a pointer, an unkn
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+import msgspec
 from msgspec.structs import replace
 
 from slicebase.core.canonical import canonical
 from slicebase.core.digests import digest
+from slicebase.errors import SlicebaseError
 from slicebase.graph.turn import Part, Role
+from slicebase.importers.jsonvalues import too_deep
 
 Flag = Callable[[str, str], None]  # takes a reason of `REASONS` for something flattened, and a detail
 Block = dict[str, Any]
@@ -59,6 +62,18 @@ def as_text(value: Any) -> str:
 
 def as_name(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
+
+
+def arguments_of(value: Any) -> Any:
+    """Arguments of a call, which many sources write as JSON text; the text itself where it cannot be kept as JSON."""
+    if not isinstance(value, str):
+        return value
+    try:
+        decoded = msgspec.json.decode(value.encode())
+        canonical(decoded)
+    except (msgspec.MsgspecError, ValueError, RecursionError, SlicebaseError):
+        return value
+    return decoded if isinstance(decoded, dict | list) and not too_deep(decoded) else value
 
 
 def pointer(

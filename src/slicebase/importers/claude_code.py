@@ -16,8 +16,9 @@ from typing import Any, Final
 from slicebase.core.digests import digest
 from slicebase.graph.turn import Edge, Part, Role
 from slicebase.importers.blocks import Flag, as_name, as_text, marked, only_results, parts_of
-from slicebase.importers.collecting import Desk, read_lines
+from slicebase.importers.collecting import Desk, read_records
 from slicebase.importers.jsonlines import Line, json_lines
+from slicebase.importers.jsonvalues import without
 from slicebase.importers.links import Links
 from slicebase.importers.moments import Clock, start_of
 from slicebase.importers.thread import Aside, Draft, Fault, Record, Thread
@@ -26,9 +27,7 @@ from slicebase.importers.values import Batch, Format, Options, Read, Source
 NAME: Final = "claude-code"
 
 # What differs between a record and its copy in a resumed or forked session (ruling 15).
-LEFT_OUT: Final = frozenset(
-    {"sessionId", "cwd", "version", "gitBranch", "slug", "forkedFrom", "entrypoint", "userType"}
-)
+ESSENCE: Final = without("sessionId", "cwd", "version", "gitBranch", "slug", "forkedFrom", "entrypoint", "userType")
 
 NO_TURNS: Final = frozenset(
     {
@@ -175,7 +174,7 @@ class _File:
 
     def read(self) -> Iterator[Batch]:
         self.clock.now, lines = start_of(json_lines(self.source, _is_record), _time_of)
-        yield from read_lines(self.desk, lines, self._record)
+        yield from read_records(self.desk, lines, self._record)
         yield from self._close()
 
     def _record(self, record: Record, line: Line) -> Iterator[Batch]:
@@ -193,7 +192,7 @@ class _File:
             return drafted
 
         is_first = thread.last is None
-        yield from thread.admit(record, line.where, LEFT_OUT, build)
+        yield from thread.admit(record, line.where, ESSENCE, build)
         for mended, draft in taken:
             self._remember(thread, mended, draft, is_first=is_first)
 
@@ -209,7 +208,7 @@ class _File:
             lost = "message" in record or "content" in record
             return Fault("unknown-record", str(kind)[:100], own, parent, lost=lost)
         if not as_name(record.get("sessionId")):
-            self.desk.note("repaired", "no-session", where)
+            self.desk.note("no-session", where)
         role, parts = content
         above = parent or self._logical_parent(thread, record, where)
         return Draft(role, parts, own, above, tuple(self._calls_of(record, parts)), record.get("timestamp"))
@@ -218,7 +217,7 @@ class _File:
         logical = thread.id_of(record.get("logicalParentUuid"))
         if logical is None or self.links.resolve(logical) in self.links:
             return logical
-        self.desk.note("repaired", "logical-parent", where, logical)
+        self.desk.note("logical-parent", where, logical)
         return thread.last
 
     def _calls_of(self, record: Record, parts: tuple[Part, ...]) -> list[str]:

@@ -1,9 +1,9 @@
 """JSON Lines from a stream of bytes: one record after the other, in bounded memory, with its place."""
 
-from collections.abc import Callable, Iterator
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
-from slicebase.importers.jsonvalues import Piece, pieces
+from slicebase.importers.jsonvalues import IsRecord, Piece, pieces
 from slicebase.importers.values import Source
 
 MAX_RECORD: Final = 64 << 20  # bytes; images stand in transcripts, films do not
@@ -20,7 +20,7 @@ class Line(NamedTuple):
     kind: str | None = None
 
 
-def json_lines(source: Source, is_record: Callable[[Any], bool]) -> Iterator[Line]:
+def json_lines(source: Source, is_record: IsRecord) -> Iterator[Line]:
     """Every record of a source; blank lines are none. Nothing is raised."""
     for number, data in enumerate(_lines(source), start=1):
         where = f"{source.name}:{number}"
@@ -42,19 +42,22 @@ def _lines(source: Source) -> Iterator[bytes]:
     held: list[bytes] = []
     size = 0
     overlong = False
-    for chunk in _without_bom(source):
+    for chunk in without_bom(source):
         *ended, rest = chunk.split(b"\n")
         for line in ended:
             yield _OVERLONG if overlong else b"".join((*held, line))
             held, size, overlong = [], 0, False
         size += len(rest)
         overlong = overlong or size > MAX_RECORD
-        held = [] if overlong else [*held, rest] if rest else held
+        if overlong:
+            held = []
+        elif rest:
+            held.append(rest)
     if held or overlong:
         yield _OVERLONG if overlong else b"".join(held)
 
 
-def _without_bom(source: Source) -> Iterator[bytes]:
+def without_bom(source: Source) -> Iterator[bytes]:
     chunks = iter(source.chunks)
     head = b""
     for chunk in chunks:

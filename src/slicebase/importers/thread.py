@@ -8,7 +8,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.graph.turn import Part, Role, Turn
 from slicebase.importers.blocks import Flag, as_name
 from slicebase.importers.collecting import Desk
-from slicebase.importers.jsonvalues import fingerprint
+from slicebase.importers.jsonvalues import Essence, fingerprint
 from slicebase.importers.links import Links
 from slicebase.importers.moments import Clock
 from slicebase.importers.values import Batch
@@ -77,17 +77,17 @@ class Thread:
         self._hashes: dict[str, str] = {}  # of turns with such an id
         self._position = -1
 
-    def admit(self, record: Record, where: str, left_out: frozenset[str], build: Build) -> Iterator[Batch]:
-        """Takes a record that the desk has counted. `left_out` is what its source hash passes over (ruling 15)."""
+    def admit(self, record: Record, where: str, essence: Essence, build: Build) -> Iterator[Batch]:
+        """Takes a record that the desk has counted. Its source hash is over its essence (ruling 15)."""
         self._position += 1
         try:
-            record, source_hash, repairs = fingerprint(record, left_out)
+            record, source_hash, repairs = fingerprint(record, essence)
         except SlicebaseError as error:
             self.desk.skip("no-canonical-form", where, error.message)
             return
         for reason in repairs:
-            self.desk.note("repaired", reason, where)
-        drafted = build(record, lambda reason, detail: self.desk.note("flattened", reason, where, detail))
+            self.desk.note(reason, where)
+        drafted = build(record, lambda reason, detail: self.desk.note(reason, where, detail))
         if isinstance(drafted, Draft):
             yield from self.desk.turn(self._turn(drafted, drafted.source_hash or source_hash, where))
             return
@@ -116,11 +116,11 @@ class Thread:
         turn = self._own_id(draft.source_id, source_hash, where)
         time, guessed = self.clock.read(draft.time)
         if guessed:
-            self.desk.note("repaired", "no-time", where)
+            self.desk.note("no-time", where)
         parent = self.last if draft.parent is LAST else self.id_of(draft.parent)
         parents, dropped = self.links.join(turn, parent, self._known(draft.references))
         for closing in dropped:
-            self.desk.note("repaired", "cycle", where, closing)
+            self.desk.note("cycle", where, closing)
         self.last = turn
         return Turn(turn, self.session, draft.role, draft.parts, time, parents, source_hash)
 
@@ -133,7 +133,7 @@ class Thread:
             return turn_id(self.desk.format, self.session, self._position)
         if not is_uuid(str(source_id)):
             if self._hashes.setdefault(own, source_hash) != source_hash:
-                self.desk.note("repaired", "repeated-id", where, str(source_id)[:100])
+                self.desk.note("repeated-id", where, str(source_id)[:100])
                 return turn_id(self.desk.format, self.session, self._position)
             self._ids.setdefault(str(source_id), own)
         return own
