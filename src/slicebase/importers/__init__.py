@@ -7,7 +7,7 @@ for source in sources:                   # main files before those of their suba
 
 from collections.abc import Iterator
 
-from slicebase.importers import chatgpt, claude_code
+from slicebase.importers import chatgpt, claude, claude_code, codex, gemini, messages, oasst
 from slicebase.importers.values import Batch, Format, Note, Options, Read, Report, Session, Source
 
 __all__ = [
@@ -25,7 +25,15 @@ __all__ = [
 ]
 
 # In the order in which they are asked: the first that recognises a source reads it.
-FORMATS: tuple[Format, ...] = (claude_code.FORMAT, chatgpt.FORMAT)
+FORMATS: tuple[Format, ...] = (
+    claude_code.FORMAT,
+    codex.FORMAT,
+    chatgpt.FORMAT,
+    claude.FORMAT,
+    gemini.FORMAT,
+    oasst.FORMAT,
+    messages.FORMAT,
+)
 
 HEAD_BYTES = 64 << 10
 

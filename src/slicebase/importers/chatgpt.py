@@ -44,7 +44,7 @@ def _read(source: Source, options: Options) -> Iterator[Batch]:
 
     def element(value: Record, line: Line) -> Iterator[Batch]:
         for fallback, conversation, where in _conversations(value, line.where, options.session or source.stem):
-            yield from _conversation(desk, conversation, fallback, where)
+            yield from _conversation(desk, conversation, fallback, where, line.size)
 
     yield from read_sessions(desk, json_records(source, _is_conversation), element)
     yield from desk.close()
@@ -65,7 +65,7 @@ def _conversations(value: Record, where: str, fallback: str) -> Iterator[tuple[s
         yield fallback, value, where
 
 
-def _conversation(desk: Desk, conversation: Record, fallback: str, where: str) -> Iterator[Batch]:
+def _conversation(desk: Desk, conversation: Record, fallback: str, where: str, size: int) -> Iterator[Batch]:
     if not _is_conversation(conversation):
         desk.record()
         desk.skip("unknown-record", where, "a conversation without a mapping", lost=bool(conversation))
@@ -76,7 +76,7 @@ def _conversation(desk: Desk, conversation: Record, fallback: str, where: str) -
     _describe(desk, thread, conversation)
     parents = _parents(mapping)
     for node in _ordered(mapping, parents):
-        desk.record()
+        desk.record(size // len(mapping))
         record = mapping[node] if isinstance(mapping[node], dict) else {}
         place = f"{where}.mapping.{node}"
         yield from thread.admit({**record, "id": node, "parent": parents[node]}, place, _essence, _build)

@@ -211,7 +211,7 @@ class _File:
             self.desk.note("no-session", where)
         role, parts = content
         above = parent or self._logical_parent(thread, record, where)
-        return Draft(role, parts, own, above, tuple(self._calls_of(record, parts)), record.get("timestamp"))
+        return Draft(role, parts, own, above, self._references(record, parts), record.get("timestamp"))
 
     def _logical_parent(self, thread: Thread, record: Record, where: str) -> str | None:
         logical = thread.id_of(record.get("logicalParentUuid"))
@@ -220,14 +220,14 @@ class _File:
         self.desk.note("logical-parent", where, logical)
         return thread.last
 
-    def _calls_of(self, record: Record, parts: tuple[Part, ...]) -> list[str]:
-        """The turns of the calls whose results these are, as the results name them."""
-        results = [part.call_id for part in parts if part.type == "tool_result" and part.call_id]
-        called = [turn for call in results if (turn := self.calls.pop(call, None)) is not None]
+    def _references(self, record: Record, parts: tuple[Part, ...]) -> tuple[str, ...]:
+        """The turn of the call, where the record itself names it."""
         named = as_name(record.get("sourceToolAssistantUUID"))
-        turns = called or ([named] if named else [])
-        self._started_by_result(record, turns)
-        return turns
+        calls = [
+            self.calls[part.call_id] for part in parts if part.type == "tool_result" and part.call_id in self.calls
+        ]
+        self._started_by_result(record, calls or ([named] if named else []))
+        return (named,) if named and not calls else ()
 
     def _remember(self, thread: Thread, record: Record, draft: Draft, *, is_first: bool) -> None:
         turn = thread.last or ""
@@ -238,16 +238,16 @@ class _File:
         if is_first and not draft.parent and record.get("isSidechain") is True:
             self._root(record, draft, turn)
         for part in draft.parts:
-            if part.type == "tool_call" and part.call_id:
-                self.calls[part.call_id] = turn
-                if part.name in AGENT_TOOLS and isinstance(part.arguments, dict):
-                    self._started(_prompt_key(self._base(record), part.arguments.get("prompt")), turn)
+            if part.type == "tool_call" and part.name in AGENT_TOOLS and isinstance(part.arguments, dict):
+                self._started(_prompt_key(self._base(record), part.arguments.get("prompt")), turn)
 
     # --- sessions
 
     def _thread(self, session: str) -> Thread:
         if session not in self.threads:
-            self.threads[session] = Thread(self.desk, session, clock=self.clock, links=self.links, ids=self.ids)
+            self.threads[session] = Thread(
+                self.desk, session, clock=self.clock, links=self.links, ids=self.ids, calls=self.calls
+            )
         return self.threads[session]
 
     def _session_of(self, record: Record) -> str:

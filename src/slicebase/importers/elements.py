@@ -9,7 +9,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from slicebase.importers.jsonlines import MAX_RECORD, Line, json_lines, without_bom
+import msgspec
+
+from slicebase.importers.jsonlines import BOM, MAX_RECORD, Line, json_lines, without_bom
 from slicebase.importers.jsonvalues import ARRAY_JOINT, IsRecord, Piece, pieces
 from slicebase.importers.values import Source
 
@@ -122,14 +124,15 @@ def _chained(head: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def is_lines(head: bytes, name: str) -> bool:
-    if name.lower().endswith((".jsonl", ".ndjson", ".slice")):
+    """Whether a source is JSON Lines: by its name, or because one of its first lines is a whole object."""
+    if name.lower().endswith((".jsonl", ".ndjson")):
         return True
-    lines = head.strip(b"\xef\xbb\xbf \t\r\n").split(b"\n")
-    if lines[0].lstrip().startswith(b"["):
-        return False
-    whole = [line for line in lines[:-1] if line.strip()][:3]
-    return any(_is_object(line) for line in whole)
+    lines = [line.strip() for line in head.removeprefix(BOM).strip().split(b"\n")]
+    return lines[0] not in (b"{", b"[") and any(map(_is_object, lines[:3]))
 
 
 def _is_object(line: bytes) -> bool:
-    return any(isinstance(piece.value, dict) for piece in pieces(line.strip(), lambda _: False))
+    try:
+        return isinstance(msgspec.json.decode(line), dict)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return False

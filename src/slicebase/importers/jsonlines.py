@@ -7,7 +7,7 @@ from slicebase.importers.jsonvalues import IsRecord, Piece, pieces
 from slicebase.importers.values import Source
 
 MAX_RECORD: Final = 64 << 20  # bytes; images stand in transcripts, films do not
-_BOM: Final = b"\xef\xbb\xbf"
+BOM: Final = b"\xef\xbb\xbf"
 _COMMENTS: Final = (b"#", b"//")
 
 
@@ -62,7 +62,7 @@ def without_bom(source: Source) -> Iterator[bytes]:
     head = b""
     for chunk in chunks:
         head += chunk
-        if len(head) >= len(_BOM):
+        if len(head) >= len(BOM):
             break
-    yield head.removeprefix(_BOM)
+    yield head.removeprefix(BOM)
     yield from chunks

@@ -57,7 +57,7 @@ Build = Callable[[Record, Flag], Draft | Aside | Fault]
 
 
 class Thread:
-    """The records of one session in the source's order. Files that hold several sessions share links, ids and clock."""
+    """The records of one session in the source's order. Files that hold several sessions share the rest."""
 
     def __init__(
         self,
@@ -67,6 +67,7 @@ class Thread:
         clock: Clock | None = None,
         links: Links | None = None,
         ids: dict[str, str] | None = None,
+        calls: dict[str, str] | None = None,
     ) -> None:
         self.desk = desk
         self.session = session
@@ -75,6 +76,7 @@ class Thread:
         self.last: str | None = None
         self._ids = {} if ids is None else ids  # turn ids of source ids that are no UUIDs
         self._hashes: dict[str, str] = {}  # of turns with such an id
+        self._calls = {} if calls is None else calls  # of each tool call without a result yet: its turn
         self._position = -1
 
     def admit(self, record: Record, where: str, essence: Essence, build: Build) -> Iterator[Batch]:
@@ -118,11 +120,17 @@ class Thread:
         if guessed:
             self.desk.note("no-time", where)
         parent = self.last if draft.parent is LAST else self.id_of(draft.parent)
-        parents, dropped = self.links.join(turn, parent, self._known(draft.references))
+        parents, dropped = self.links.join(turn, parent, [*self._known(draft.references), *self._called(draft.parts)])
         for closing in dropped:
             self.desk.note("cycle", where, closing)
         self.last = turn
+        self._calls.update((part.call_id, turn) for part in draft.parts if part.type == "tool_call" and part.call_id)
         return Turn(turn, self.session, draft.role, draft.parts, time, parents, source_hash)
+
+    def _called(self, parts: Iterable[Part]) -> list[str]:
+        """The turns of the calls whose results these are: a result names its call, whatever it hangs on."""
+        results = (part.call_id for part in parts if part.type == "tool_result" and part.call_id)
+        return [turn for call in results if (turn := self._calls.pop(call, None)) is not None]
 
     def _known(self, source_ids: Iterable[Any]) -> list[str]:
         return [known for source_id in source_ids if (known := self.id_of(source_id)) is not None]
