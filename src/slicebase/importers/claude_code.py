@@ -17,6 +17,7 @@ from slicebase.core.digests import digest
 from slicebase.graph.turn import Edge, Part, Role
 from slicebase.importers.blocks import Flag, as_name, as_text, marked, only_results, parts_of
 from slicebase.importers.collecting import Desk, read_records
+from slicebase.importers.elements import first_values
 from slicebase.importers.jsonlines import Line, json_lines
 from slicebase.importers.jsonvalues import without
 from slicebase.importers.links import Links
@@ -47,10 +48,7 @@ Key = tuple[str, ...]
 
 
 def sniff(head: bytes, name: str) -> bool:
-    """The first lines that are objects look like a transcript's."""
-    lines = json_lines(Source(name, [head]), _is_record)
-    values = [line.piece.value for _, line in zip(range(20), lines, strict=False) if isinstance(line.piece.value, dict)]
-    return any(_is_record(value) for value in values)
+    return any(map(_is_record, first_values(head, name, 20)))
 
 
 def _is_record(value: Any) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, Final
 from slicebase.graph.turn import Part
 from slicebase.importers.blocks import ROLES, Flag, as_name, as_text, marked, parts_of, text_parts
 from slicebase.importers.collecting import Desk, read_records
-from slicebase.importers.elements import json_records
+from slicebase.importers.elements import first_values, json_records
 from slicebase.importers.jsonlines import Line
 from slicebase.importers.jsonvalues import Piece, without
 from slicebase.importers.moments import start_of
@@ -45,8 +45,7 @@ _LOOK_AHEAD: Final = 1000
 
 
 def sniff(head: bytes, name: str) -> bool:
-    lines = json_records(Source(name, [head]), _is_record)
-    values = [line.piece.value for line in islice(lines, 20)]
+    values = first_values(head, name, 20)
     stem = Source(name, ()).stem
     return any(map(_is_record, values)) or (stem.startswith("rollout-") and any(map(_is_loose, values)))
 

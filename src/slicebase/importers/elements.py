@@ -7,7 +7,8 @@ bracket is missing, nothing closes any more: what is left is searched for whole 
 
 import re
 from collections.abc import Iterator
-from typing import Final
+from itertools import islice
+from typing import Any, Final
 
 import msgspec
 
@@ -116,6 +117,12 @@ def json_records(source: Source, is_record: IsRecord) -> Iterator[Line]:
             break
     whole = Source(source.name, _chained(head, chunks))
     return json_lines(whole, is_record) if is_lines(head, source.name) else json_elements(whole, is_record)
+
+
+def first_values(head: bytes, name: str, count: int) -> list[Any]:
+    """The first records of a source, for recognising it: whole ones only, nothing is searched for in a broken one."""
+    lines = json_records(Source(name, [head]), lambda _: False)
+    return [line.piece.value for line in islice(lines, count)]
 
 
 def _chained(head: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:

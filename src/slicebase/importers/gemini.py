@@ -8,7 +8,6 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import islice
 from typing import Any, Final
 
 from slicebase.graph.turn import Part, Role
@@ -24,7 +23,7 @@ from slicebase.importers.blocks import (
     unknown,
 )
 from slicebase.importers.collecting import Desk, read_sessions
-from slicebase.importers.elements import json_records
+from slicebase.importers.elements import first_values, json_records
 from slicebase.importers.jsonlines import Line
 from slicebase.importers.jsonvalues import without
 from slicebase.importers.moments import moment
@@ -41,8 +40,7 @@ def sniff(head: bytes, name: str) -> bool:
         return True
     if b'"parts"' not in head:
         return False
-    values = [line.piece.value for line in islice(json_records(Source(name, [head]), _is_content), 3)]
-    return b'"history"' in head or any(_is_content(value) for value in values)
+    return b'"history"' in head or any(map(_is_content, first_values(head, name, 3)))
 
 
 def _is_content(value: Any) -> bool:

@@ -9,7 +9,6 @@ A message follows the one before it, unless it says what it hangs on. Items of t
 
 import re
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any, Final
 
 from slicebase.graph.turn import Part
@@ -24,7 +23,7 @@ from slicebase.importers.blocks import (
     text_parts,
 )
 from slicebase.importers.collecting import Desk, read_sessions
-from slicebase.importers.elements import json_records
+from slicebase.importers.elements import first_values, json_records
 from slicebase.importers.jsonlines import Line
 from slicebase.importers.jsonvalues import without
 from slicebase.importers.moments import start_of
@@ -44,13 +43,14 @@ TIMES: Final = ("timestamp", "ts", "created_at", "create_time", "time")
 
 
 def sniff(head: bytes, name: str) -> bool:
-    values = [line.piece.value for line in islice(json_records(Source(name, [head]), _is_record), 5)]
-    return any(_is_message(value) or _list_in(value) is not None for value in values) or _is_cut_document(head)
+    return any(map(_is_record, first_values(head, name, 5))) or _is_cut_document(head)
 
 
 def _is_cut_document(head: bytes) -> bool:
     """One large object whose end is not in the head."""
-    return head.lstrip().startswith(b"{") and _LIST_OPENS.search(head) is not None
+    opening = _LIST_OPENS.search(head)
+    before = head[: opening.start()] if opening else b""
+    return before.lstrip().startswith(b"{") and before.count(b"{") - before.count(b"}") == 1
 
 
 def _is_record(value: Any) -> bool:
