@@ -8,6 +8,7 @@ for source in sources:                   # main files before those of their suba
 from collections.abc import Iterator
 
 from slicebase.importers import chatgpt, claude, claude_code, codex, gemini, messages, oasst
+from slicebase.importers.redaction import redact
 from slicebase.importers.values import Batch, Format, Note, Options, Read, Report, Session, Source
 
 __all__ = [
@@ -58,4 +59,5 @@ class Import:
     def read(self, source: Source, known: Format) -> Iterator[Batch]:
         if known.name not in self._readers:
             self._readers[known.name] = known.start(self._options)
-        yield from self._readers[known.name](source)
+        for batch in self._readers[known.name](source):
+            yield redact(batch) if self._options.redact else batch
