@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from slicebase.importers import chatgpt, claude, claude_code, codex, gemini, messages, oasst
 from slicebase.importers.redaction import redact
-from slicebase.importers.values import Batch, Format, Note, Options, Read, Report, Session, Source
+from slicebase.importers.values import Batch, Format, Note, Options, Read, Report, Source
 
 __all__ = [
     "FORMATS",
@@ -19,7 +19,6 @@ __all__ = [
     "Note",
     "Options",
     "Report",
-    "Session",
     "Source",
     "reading_order",
     "recognise",

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from slicebase.graph.turn import Edge, Turn
+from slicebase.graph.turn import Edge, Session, Turn
 from slicebase.importers.jsonlines import Line
-from slicebase.importers.values import BATCH_BYTES, BATCH_TURNS, REASONS, Batch, Note, Session
+from slicebase.importers.values import BATCH_BYTES, BATCH_TURNS, REASONS, Batch, Note
 
 
 class Desk:

@@ -17,8 +17,8 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from slicebase.graph.turn import Part
-from slicebase.importers.values import Batch, Session
+from slicebase.graph.turn import Part, Session
+from slicebase.importers.values import Batch
 
 RUN: Final = 20
 _HEAD: Final = 3

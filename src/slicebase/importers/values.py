@@ -11,11 +11,11 @@ known to be no turn (counted by kind), a record that was skipped (one note). `Re
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
 
-from slicebase.graph.turn import Edge, Turn
+from slicebase.graph.turn import Edge, Session, Turn
 
 BATCH_TURNS: Final = 500
 BATCH_BYTES: Final = 4 << 20
@@ -78,15 +78,6 @@ class Source(NamedTuple):
         """The file's name without folders and extension: the session of a source that names none (ruling 16)."""
         last = re.split(r"[/!\\]", self.name)[-1]
         return last.rpartition(".")[0] or last or "-"
-
-
-class Session(Struct, frozen=True):
-    """A conversation. What later batches say of it adds to what earlier ones said, and wins where both speak."""
-
-    id: str
-    format: str
-    title: str | None = None
-    facts: dict[str, Any] = {}
 
 
 class Note(Struct, frozen=True):
