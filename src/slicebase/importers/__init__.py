@@ -7,7 +7,7 @@ for source in sources:                   # main files before those of their suba
 
 from collections.abc import Iterator
 
-from slicebase.importers import chatgpt, claude, claude_code, codex, gemini, messages, oasst
+from slicebase.importers import chatgpt, claude, claude_code, codex, conversation, gemini, messages, oasst
 from slicebase.importers.redaction import redact
 from slicebase.importers.values import Batch, Format, Note, Options, Read, Report, Source
 
@@ -26,6 +26,7 @@ __all__ = [
 
 # In the order in which they are asked: the first that recognises a source reads it.
 FORMATS: tuple[Format, ...] = (
+    conversation.FORMAT,
     claude_code.FORMAT,
     codex.FORMAT,
     chatgpt.FORMAT,

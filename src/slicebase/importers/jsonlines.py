@@ -20,9 +20,9 @@ class Line(NamedTuple):
     kind: str | None = None
 
 
-def json_lines(source: Source, is_record: IsRecord) -> Iterator[Line]:
+def json_lines(source: Source, is_record: IsRecord, lines_before: int = 0) -> Iterator[Line]:
     """Every record of a source; blank lines are none. Nothing is raised."""
-    for number, data in enumerate(_lines(source), start=1):
+    for number, data in enumerate(_lines(source), start=lines_before + 1):
         where = f"{source.name}:{number}"
         stripped = data.strip()
         if data is _OVERLONG:

@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from slicebase.core.ids import is_uuid, turn_id
 from slicebase.errors import SlicebaseError
-from slicebase.graph.turn import Part, Role, Turn
+from slicebase.graph.turn import Parent, Part, Role, Turn
 from slicebase.importers.blocks import Flag, as_name
 from slicebase.importers.collecting import Desk
 from slicebase.importers.jsonvalues import Essence, fingerprint
@@ -33,6 +33,7 @@ class Draft(NamedTuple):
     references: tuple[Any, ...] = ()
     time: Any = None
     source_hash: str | None = None  # where the record carries one, as our own exports do
+    given: tuple[Parent, ...] | None = None  # parents with their types, instead of `parent` and `references`
 
 
 class Aside(NamedTuple):
@@ -119,13 +120,18 @@ class Thread:
         time, guessed = self.clock.read(draft.time)
         if guessed:
             self.desk.note("no-time", where)
-        parent = self.last if draft.parent is LAST else self.id_of(draft.parent)
-        parents, dropped = self.links.join(turn, parent, [*self._known(draft.references), *self._called(draft.parts)])
+        parents, dropped = self._joined(turn, draft)
         for closing in dropped:
             self.desk.note("cycle", where, closing)
         self.last = turn
         self._calls.update((part.call_id, turn) for part in draft.parts if part.type == "tool_call" and part.call_id)
         return Turn(turn, self.session, draft.role, draft.parts, time, parents, source_hash)
+
+    def _joined(self, turn: str, draft: Draft) -> tuple[tuple[Parent, ...], list[str]]:
+        if draft.given is not None:
+            return self.links.adopt(turn, draft.given)
+        parent = self.last if draft.parent is LAST else self.id_of(draft.parent)
+        return self.links.join(turn, parent, [*self._known(draft.references), *self._called(draft.parts)])
 
     def _called(self, parts: Iterable[Part]) -> list[str]:
         """The turns of the calls whose results these are: a result names its call, whatever it hangs on."""
