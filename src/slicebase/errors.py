@@ -64,6 +64,7 @@ CODES: Mapping[str, Kind] = {
     "locked": Kind(Exit.CONFLICT, "another process holds the database or a file"),
     "disk-full": Kind(Exit.REFUSED, "the disk is full; nothing was written"),
     "cannot-write": Kind(Exit.REFUSED, "a file or folder cannot be written"),
+    "index-damaged": Kind(Exit.REFUSED, "SQLite cannot read a disposable index"),
     # imports
     "no-input": Kind(Exit.NOT_FOUND, "an input of an import does not exist or cannot be read"),
     "bad-zip": Kind(Exit.REFUSED, "a zip or a member of it cannot be read, or is not what it claims"),
