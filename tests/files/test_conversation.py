@@ -119,7 +119,6 @@ def test_all_eight_keys_of_the_header_have_their_form() -> None:
         ("participants", "user"),
         ("participants", [1]),
         ("agent_id", ["x"]),
-        ("session_id", None),
         ("trace_id", "0123"),
         ("trace_id", "g" * 32),
         ("span_id", "0" * 17),
