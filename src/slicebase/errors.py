@@ -57,6 +57,23 @@ CODES: Mapping[str, Kind] = {
     "bad-row": Kind(Exit.REFUSED, "a new row would break a rule of its own envelope"),
     # slice files: validating
     "no-path": Kind(Exit.NOT_FOUND, "a path to check does not exist"),
+    # policies
+    "bad-policy": Kind(Exit.REFUSED, "a policy is no JSON object of the known keys"),
+    "policy-type": Kind(Exit.REFUSED, "a policy's value has the wrong type"),
+    "policy-range": Kind(Exit.REFUSED, "a policy's number lies outside its range"),
+    "policy-millionth": Kind(Exit.REFUSED, "a policy's number is no whole number of millionths"),
+    "policy-version": Kind(Exit.REFUSED, "a policy names a version that is not slice_policy_v1"),
+    "policy-name": Kind(Exit.CONFLICT, "a policy's name stands for other parameters, or cannot be a name"),
+    "unknown-policy": Kind(Exit.NOT_FOUND, "no policy has this name or hash"),
+    # graphs, graph files and SliceExports
+    "bad-json": Kind(Exit.REFUSED, "bytes are no JSON text"),
+    "missing-field": Kind(Exit.REFUSED, "an object lacks a field that it must have"),
+    "unknown-field": Kind(Exit.REFUSED, "an object has a field that its schema does not know"),
+    "unknown-value": Kind(Exit.REFUSED, "a role, phase or edge type is none of the known ones"),
+    "wrong-type": Kind(Exit.REFUSED, "a value has the wrong JSON type"),
+    "out-of-range": Kind(Exit.REFUSED, "a number lies outside its range"),
+    "duplicate-turn": Kind(Exit.REFUSED, "two turns of a file have the same id"),
+    "cycle": Kind(Exit.REFUSED, "an edge makes a turn its own ancestor"),
     # faces
     "usage": Kind(Exit.USAGE, "the command line is not understood"),
     # workspaces and databases
