@@ -21,8 +21,8 @@ _REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
     "system": ("content",),
     "developer": ("content",),
     "tool": ("content",),
-    "tool_call": ("name", "call_id"),
-    "tool_result": ("call_id", "content"),
+    "tool_call": ("name",),
+    "tool_result": ("content",),
     COMPACTION_NOTE: ("summary",),
 }
 ROLES: Final = frozenset(_REQUIRED) - {COMPACTION_NOTE}
@@ -90,6 +90,8 @@ def _line_findings(line: Line, role: str) -> Iterator[Finding]:
         if not isinstance(value, str):
             message = f"a {role} line has text as `{key}`" + (f", not {shown(value)}" if key in line.value else "")
             yield line.finding("conversation-line", message, key)
+    if role in ("tool_call", "tool_result") and not isinstance(line.value.get("call_id"), str):
+        yield line.finding("call-id", f"the {role} has no call_id, so nothing pairs it", "call_id")
     turns = line.value.get("turns_summarized")
     if turns is not None and not is_whole(turns):
         message = f"`turns_summarized` is {shown(turns)}, not a count"
@@ -98,27 +100,34 @@ def _line_findings(line: Line, role: str) -> Iterator[Finding]:
 
 def _call_findings(entries: Sequence[Entry]) -> Iterator[Finding]:
     """A result follows its call, and a call has one id and one result."""
-    calls: dict[str, Entry] = {}
+    calls: dict[str, Line] = {}
     answered: set[str] = set()
-    for entry in entries:
-        name = entry.call_id
-        if name is None or entry.role not in TOOL_ROLES:
+    for line, kind, name in (piece for entry in entries for piece in _tool_pieces(entry)):
+        if kind == "tool_call":
+            if name in calls:
+                yield line.finding("call-pairs", f"another call has the id {shown(name)}", "call_id")
+            calls.setdefault(name, line)
             continue
-        message = ""
-        if entry.role == "tool_call":
-            message = f"another call has the id {name}" if name in calls else ""
-            calls.setdefault(name, entry)
-        elif name not in calls:
-            message = f"the result names {name}, and no call before it does"
+        if name not in calls:
+            yield line.finding("call-unknown", f"the result names {shown(name)}, and no call before it does", "call_id")
         elif name in answered:
-            message = f"the call {name} has a result already"
-        if message:
-            yield entry.line.finding("call-pairs", message, "call_id")
-        if entry.role != "tool_call":
-            answered.add(name)
-    for name, entry in calls.items():
+            yield line.finding("call-pairs", f"the call {shown(name)} has a result already", "call_id")
+        answered.add(name)
+    for name, line in calls.items():
         if name not in answered:
-            yield entry.line.finding("call-unanswered", f"the call {name} has no result", "call_id")
+            yield line.finding("call-unanswered", f"the call {shown(name)} has no result", "call_id")
+
+
+def _tool_pieces(entry: Entry) -> Iterator[tuple[Line, str, str]]:
+    """The calls and results of a line: its own, or those in the parts that an exported message has in its `_meta`."""
+    if entry.role in TOOL_ROLES and entry.call_id is not None:
+        yield entry.line, entry.role, entry.call_id
+        return
+    meta = entry.line.value.get("_meta")
+    parts = meta.get("parts") if isinstance(meta, dict) else None
+    for part in parts if isinstance(parts, list) else ():
+        if isinstance(part, dict) and part.get("type") in TOOL_ROLES and isinstance(part.get("call_id"), str):
+            yield entry.line, part["type"], part["call_id"]
 
 
 def _order_findings(entries: Sequence[Entry]) -> Iterator[Finding]:

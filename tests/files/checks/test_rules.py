@@ -341,7 +341,9 @@ CONVERSATIONS = [
         7,
         talk("      includes_compaction: true\n", SAID, NOTE),
     ),
-    Case("call-pairs", talk("", RESULT), 11, 33, talk("", CALL, RESULT)),
+    Case("call-id", talk("", CALL.replace(',"call_id":"c1"', "")), 11, 1, talk("", CALL, RESULT)),
+    Case("call-pairs", talk("", CALL, RESULT, RESULT), 13, 33, talk("", CALL, RESULT)),
+    Case("call-unknown", talk("", RESULT), 11, 33, talk("", CALL, RESULT)),
     Case("call-unanswered", talk("", SAID, CALL), 12, 42, talk("", SAID, CALL, RESULT)),
 ]
 
