@@ -46,6 +46,11 @@ def print_error(error: SlicebaseError, as_json: bool) -> None:
         click.echo(f"hint: {error.hint}", err=True)
 
 
+def printable(text: str) -> str:
+    """Text from a file as a terminal may show it: control characters, which could steer it, are written out."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 def note(text: str) -> None:
     """A word to the person at the terminal that is no data."""
     click.echo(text, err=True)
