@@ -57,6 +57,24 @@ CODES: Mapping[str, Kind] = {
     "bad-row": Kind(Exit.REFUSED, "a new row would break a rule of its own envelope"),
     # slice files: validating
     "no-path": Kind(Exit.NOT_FOUND, "a path to check does not exist"),
+    # policies
+    "bad-policy": Kind(Exit.REFUSED, "a policy is no JSON object of the known keys"),
+    "policy-type": Kind(Exit.REFUSED, "a policy's value has the wrong type"),
+    "policy-range": Kind(Exit.REFUSED, "a policy's number lies outside its range"),
+    "policy-millionth": Kind(Exit.REFUSED, "a policy's number is no whole number of millionths"),
+    "policy-version": Kind(Exit.REFUSED, "a policy names a version that is not slice_policy_v1"),
+    "policy-name": Kind(Exit.CONFLICT, "a policy's name stands for other parameters, or cannot be a name"),
+    "unknown-policy": Kind(Exit.NOT_FOUND, "no policy has this name or hash"),
+    # graphs, graph files and SliceExports
+    "no-turn": Kind(Exit.NOT_FOUND, "no turn with this id is stored"),
+    "bad-json": Kind(Exit.REFUSED, "bytes are no JSON text"),
+    "missing-field": Kind(Exit.REFUSED, "an object lacks a field that it must have"),
+    "unknown-field": Kind(Exit.REFUSED, "an object has a field that its schema does not know"),
+    "unknown-value": Kind(Exit.REFUSED, "a role, phase or edge type is none of the known ones"),
+    "wrong-type": Kind(Exit.REFUSED, "a value has the wrong JSON type"),
+    "out-of-range": Kind(Exit.REFUSED, "a number lies outside its range"),
+    "duplicate-turn": Kind(Exit.REFUSED, "two turns of a file have the same id"),
+    "cycle": Kind(Exit.REFUSED, "an edge makes a turn its own ancestor"),
     # faces
     "usage": Kind(Exit.USAGE, "the command line is not understood"),
     # workspaces and databases
@@ -68,6 +86,7 @@ CODES: Mapping[str, Kind] = {
     "not-our-database": Kind(Exit.REFUSED, "the database belongs to another program"),
     "locked": Kind(Exit.CONFLICT, "another process holds the database or a file"),
     "disk-full": Kind(Exit.REFUSED, "the disk is full; nothing was written"),
+    "index-damaged": Kind(Exit.REFUSED, "SQLite cannot read a disposable index"),
     "cannot-write": Kind(Exit.REFUSED, "a file or folder cannot be written"),
     "cannot-read": Kind(Exit.REFUSED, "a file or folder cannot be read"),
     "not-flushed": Kind(Exit.REFUSED, "a change was made, but the disk does not confirm it"),
@@ -103,7 +122,10 @@ CODES: Mapping[str, Kind] = {
     "bad-zip": Kind(Exit.REFUSED, "a zip or a member of it cannot be read, or is not what it claims"),
     "unknown-format": Kind(Exit.REFUSED, "no importer recognises an input"),
     # the path
-    "no-turn": Kind(Exit.NOT_FOUND, "no turn with this id is stored"),
+    "no-session": Kind(Exit.NOT_FOUND, "no session with this id is stored"),
+    "bad-question": Kind(Exit.REFUSED, "a question is empty"),
+    "bad-budget": Kind(Exit.REFUSED, "a budget of tokens or turns is too small"),
+    "bad-request": Kind(Exit.REFUSED, "a line of a batch is no request for a slice"),
     "no-manifest": Kind(Exit.NOT_FOUND, "no manifest with this id is recorded"),
 }
 

@@ -98,7 +98,9 @@ _TABLE: Final = (
     Rule("conversation-line", "error", "a line carries what its role needs"),
     Rule("conversation-order", "hint", "the lines' times run forwards"),
     Rule("conversation-contradiction", "warning", "participants and includes_… agree with the lines"),
-    Rule("call-pairs", "error", "a tool's result follows its call, and each call has one id and one result"),
+    Rule("call-id", "warning", "a tool call and its result have a call_id, which is text"),
+    Rule("call-pairs", "error", "a tool call has an id of its own, and one result"),
+    Rule("call-unknown", "warning", "a tool's result follows the call that it names"),
     Rule("call-unanswered", "warning", "every tool call has a result"),
     # routines (§ Routine, ruling 30)
     Rule("routine-step", "error", "a step is one instruction, read or run, in its form"),

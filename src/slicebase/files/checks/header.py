@@ -1,6 +1,6 @@
 """What breaks the rules in one file's frontmatter: fields that do not fit each other, or the format's values."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from slicebase.core.digests import is_digest
@@ -9,7 +9,7 @@ from slicebase.files.checks.fields import field_problems, value_at
 from slicebase.files.findings import Problem, shown
 from slicebase.files.links import target_kind
 from slicebase.files.naming import SAFE_FORM, is_safe
-from slicebase.files.parts import BODY_TYPES, KINDS, OVERFLOWS, WRITE_MODES
+from slicebase.files.parts import BODY_TYPES, KINDS, OVERFLOWS, WRITE_MODES, Link
 from slicebase.files.relationships import RELATIONSHIPS
 from slicebase.files.routes import plain
 from slicebase.files.slice_file import SliceFile
@@ -22,7 +22,7 @@ _WRITABLE: Final[Mapping[str, frozenset[str]]] = {
 }
 
 
-def header_problems(file: SliceFile) -> Iterator[Problem]:
+def header_problems(file: SliceFile, links: Sequence[Link]) -> Iterator[Problem]:
     values = file.frontmatter.get("slice")
     if not isinstance(values, dict):
         message = "there is no `slice`" if values is None else f"`slice` is {shown(values)}, not a mapping"
@@ -34,8 +34,8 @@ def header_problems(file: SliceFile) -> Iterator[Problem]:
     yield from _identity(file)
     yield from _kind(file, values)
     yield from _payload(file, values)
-    yield from _contract(file, values)
-    yield from _links(file, values)
+    yield from _contract(file, values, links)
+    yield from _links(links)
     yield from _source(file, values)
 
 
@@ -87,7 +87,9 @@ def _payload(file: SliceFile, values: Mapping[str, Any]) -> Iterator[Problem]:
     yield from _hash_form(("payload", "hash"), payload.hash if payload else None)
 
 
-def _contract(file: SliceFile, values: Mapping[str, Any]) -> Iterator[Problem]:
+def _contract(file: SliceFile, values: Mapping[str, Any], links: Sequence[Link]) -> Iterator[Problem]:
+    if not isinstance(values.get("contract"), dict):
+        return
     for name, allowed in (("write", WRITE_MODES), ("overflow", OVERFLOWS)):
         given = value_at(values, ("contract", name))
         if given is not None and not isinstance(given, dict | list) and given not in allowed:
@@ -99,7 +101,7 @@ def _contract(file: SliceFile, values: Mapping[str, Any]) -> Iterator[Problem]:
         message = f"a {file.body_type} body cannot be written by {mode}"
         hint = f"it is for {_listed(sorted(writable))}"
         yield Problem("contract-write", ("slice", "contract", "write"), message, hint)
-    answered = {plain(link.label) for link in file.links if link.rel == "routes_to" and link.label}
+    answered = {plain(link.label) for link in links if link.rel == "routes_to" and link.label}
     for at, topic in enumerate(file.contract.exclude):
         if plain(topic) not in answered:
             hint = f"add a link with rel: routes_to and label: {shown(topic)}"
@@ -107,10 +109,8 @@ def _contract(file: SliceFile, values: Mapping[str, Any]) -> Iterator[Problem]:
             yield Problem("exclude-unrouted", path, f"no link says where {shown(topic)} goes", hint)
 
 
-def _links(file: SliceFile, values: Mapping[str, Any]) -> Iterator[Problem]:
-    if not isinstance(values.get("links"), list):
-        return
-    for at, link in enumerate(file.links):
+def _links(links: Sequence[Link]) -> Iterator[Problem]:
+    for at, link in enumerate(links):
         path = ("slice", "links", str(at))
         missing = [name for name in ("rel", "to") if not getattr(link, name)]
         if missing:
