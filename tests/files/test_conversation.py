@@ -79,17 +79,23 @@ def test_a_line_without_what_its_role_carries_is_a_finding(line: dict[str, Any],
 
 
 def test_a_call_needs_an_id_by_which_its_result_names_it() -> None:
-    assert places({"role": "tool_call", "name": "t"}) == [("conversation-line", 1)]
-    assert places({"role": "tool_result", "content": "x"}) == [("conversation-line", 1)]
+    assert places({"role": "tool_call", "name": "t"}) == [("call-id", 1)]
+    assert places({"role": "tool_result", "content": "x", "call_id": 5}) == [("call-id", 1)]
 
 
 def test_a_result_follows_the_call_that_it_names() -> None:
     call, result = LINES[2], LINES[3]
     assert places(call, result) == []
-    assert places(result) == [("call-pairs", 1)]
-    assert places(result, call) == [("call-pairs", 1)]
+    assert places(result) == [("call-unknown", 1)]
+    assert places(result, call) == [("call-unknown", 1)]
     assert places(call, result, result) == [("call-pairs", 3)]
     assert places(call, call, result) == [("call-pairs", 2)]
+
+
+def test_calls_and_results_in_the_parts_of_an_exported_message_count() -> None:
+    call = {"role": "assistant", "content": "x", "_meta": {"parts": [{"type": "tool_call", "call_id": "c1"}, 5]}}
+    assert places(call, LINES[3]) == []
+    assert places(call) == [("call-unanswered", 1)]
 
 
 def test_a_call_without_a_result_is_a_finding_at_the_call() -> None:
@@ -119,7 +125,6 @@ def test_all_eight_keys_of_the_header_have_their_form() -> None:
         ("participants", "user"),
         ("participants", [1]),
         ("agent_id", ["x"]),
-        ("session_id", None),
         ("trace_id", "0123"),
         ("trace_id", "g" * 32),
         ("span_id", "0" * 17),

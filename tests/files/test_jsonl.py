@@ -42,6 +42,13 @@ def test_a_line_that_holds_no_json_object_is_a_finding_at_its_place(line: bytes,
     assert [line.value for line in lines] == [{"ok": 1}, {"ok": 2}]
 
 
+def test_a_body_of_another_type_gives_no_finding_for_each_of_its_lines() -> None:
+    lines, findings = read_lines(b"prose\n" * 1000 + b"{}\n")
+    assert len(lines) == 1
+    assert len(findings) == 101
+    assert (findings[-1].line, findings[-1].message[:3]) == (101, "900")
+
+
 @given(st.binary(max_size=200))
 def test_any_bytes_give_lines_or_findings(body: bytes) -> None:
     lines, findings = read_lines(body)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from slicebase.files.timestamps import read_time, time_problem
+from slicebase.files.timestamps import judge_time, read_time
 
 
 @pytest.mark.parametrize(
@@ -11,14 +11,14 @@ from slicebase.files.timestamps import read_time, time_problem
 )
 def test_rfc_3339_is_read_without_a_word(text: str) -> None:
     assert read_time(text) == 1_768_471_200_000
-    assert time_problem(text) is None
+    assert judge_time(text)[1] is None
 
 
 @pytest.mark.parametrize("text", ["2026-01-15T10:00:00", "2026-01-15T10", "20260115T100000Z", "2026-W03-4T10:00"])
 def test_other_iso_8601_is_read_as_utc_with_a_hint(text: str) -> None:
     """§ Row Envelope asks for ISO-8601, which is wider than what we write (ruling 6)."""
     assert read_time(text) == 1_768_471_200_000
-    problem = time_problem(text)
+    problem = judge_time(text)[1]
     assert problem is not None
     assert problem.rule == "time-form"
 
@@ -28,6 +28,6 @@ def test_other_iso_8601_is_read_as_utc_with_a_hint(text: str) -> None:
 )
 def test_what_is_no_time_is_an_error(value: object) -> None:
     assert read_time(value) is None
-    problem = time_problem(value)
+    problem = judge_time(value)[1]
     assert problem is not None
     assert problem.rule == "time"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from slicebase.cli.output import json_option, note, print_json
+from slicebase.cli.output import json_option, note, print_json, printable
 from slicebase.errors import Exit
 
 if TYPE_CHECKING:
@@ -48,9 +48,10 @@ def _print(report: "Report") -> None:
             click.echo()
         place = ":".join(str(part) for part in (finding.file, finding.line, finding.column) if part is not None)
         severity = RULES[finding.rule].severity
-        click.echo(f"{place} {click.style(severity, fg=_COLOURS[severity])} {finding.rule} {finding.message}")
+        styled = click.style(severity, fg=_COLOURS[severity])
+        click.echo(f"{printable(place)} {styled} {finding.rule} {printable(finding.message)}")
         if finding.hint:
-            click.echo(click.style(f"    {finding.hint}", dim=True))
+            click.echo(click.style(f"    {printable(finding.hint)}", dim=True))
     counts = ", ".join(f"{count} {name}{'s' if count != 1 else ''}" for name, count in report.counts.items())
     note(f"{report.files} file{'s' if report.files != 1 else ''}: {counts}")
 

@@ -1,14 +1,15 @@
 """Lines of a conversation body and the header that describes them (§ Conversation)."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 
 from slicebase.files.findings import Finding, Problem, shown
+from slicebase.files.forms import FLAG, TEXT, Form, is_texts, is_whole, misfits, text_or_none
 from slicebase.files.jsonl import Line, read_lines
-from slicebase.files.timestamps import read_time, time_problem
+from slicebase.files.timestamps import judge_time
 
 COMPACTION_NOTE: Final = "compaction_note"
 FORMATS: Final = ("messages", "transcript", "compacted")
@@ -20,8 +21,8 @@ _REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
     "system": ("content",),
     "developer": ("content",),
     "tool": ("content",),
-    "tool_call": ("name", "call_id"),
-    "tool_result": ("call_id", "content"),
+    "tool_call": ("name",),
+    "tool_result": ("content",),
     COMPACTION_NOTE: ("summary",),
 }
 ROLES: Final = frozenset(_REQUIRED) - {COMPACTION_NOTE}
@@ -64,16 +65,19 @@ def _read_entry(line: Line, findings: list[Finding]) -> Entry | None:
         findings.append(line.finding("conversation-role", message, "role", hint=hint))
         return None
     findings.extend(_line_findings(line, role))
+    time, problem = judge_time(value["ts"]) if "ts" in value else (None, None)
+    if problem:
+        findings.append(line.finding(problem.rule, problem.message, "ts", hint=problem.hint))
     text = value.get("summary" if role == COMPACTION_NOTE else "content")
     turns = value.get("turns_summarized")
     return Entry(
         role=role,
         text=text if isinstance(text, str) else "",
-        time=read_time(value.get("ts")),
-        name=_text(value.get("name")),
+        time=time,
+        name=text_or_none(value.get("name")),
         args=value.get("args"),
-        call_id=_text(value.get("call_id")),
-        turns_summarized=turns if _is_count(turns) else None,
+        call_id=text_or_none(value.get("call_id")),
+        turns_summarized=turns if is_whole(turns) else None,
         line=line,
     )
 
@@ -86,37 +90,44 @@ def _line_findings(line: Line, role: str) -> Iterator[Finding]:
         if not isinstance(value, str):
             message = f"a {role} line has text as `{key}`" + (f", not {shown(value)}" if key in line.value else "")
             yield line.finding("conversation-line", message, key)
+    if role in ("tool_call", "tool_result") and not isinstance(line.value.get("call_id"), str):
+        yield line.finding("call-id", f"the {role} has no call_id, so nothing pairs it", "call_id")
     turns = line.value.get("turns_summarized")
-    if turns is not None and not _is_count(turns):
+    if turns is not None and not is_whole(turns):
         message = f"`turns_summarized` is {shown(turns)}, not a count"
         yield line.finding("conversation-line", message, "turns_summarized")
-    if "ts" in line.value and (problem := time_problem(line.value["ts"])):
-        yield line.finding(problem.rule, problem.message, "ts", hint=problem.hint)
 
 
 def _call_findings(entries: Sequence[Entry]) -> Iterator[Finding]:
     """A result follows its call, and a call has one id and one result."""
-    calls: dict[str, Entry] = {}
+    calls: dict[str, Line] = {}
     answered: set[str] = set()
-    for entry in entries:
-        name = entry.call_id
-        if name is None or entry.role not in TOOL_ROLES:
+    for line, kind, name in (piece for entry in entries for piece in _tool_pieces(entry)):
+        if kind == "tool_call":
+            if name in calls:
+                yield line.finding("call-pairs", f"another call has the id {shown(name)}", "call_id")
+            calls.setdefault(name, line)
             continue
-        message = ""
-        if entry.role == "tool_call":
-            message = f"another call has the id {name}" if name in calls else ""
-            calls.setdefault(name, entry)
-        elif name not in calls:
-            message = f"the result names {name}, and no call before it does"
+        if name not in calls:
+            yield line.finding("call-unknown", f"the result names {shown(name)}, and no call before it does", "call_id")
         elif name in answered:
-            message = f"the call {name} has a result already"
-        if message:
-            yield entry.line.finding("call-pairs", message, "call_id")
-        if entry.role != "tool_call":
-            answered.add(name)
-    for name, entry in calls.items():
+            yield line.finding("call-pairs", f"the call {shown(name)} has a result already", "call_id")
+        answered.add(name)
+    for name, line in calls.items():
         if name not in answered:
-            yield entry.line.finding("call-unanswered", f"the call {name} has no result", "call_id")
+            yield line.finding("call-unanswered", f"the call {shown(name)} has no result", "call_id")
+
+
+def _tool_pieces(entry: Entry) -> Iterator[tuple[Line, str, str]]:
+    """The calls and results of a line: its own, or those in the parts that an exported message has in its `_meta`."""
+    if entry.role in TOOL_ROLES and entry.call_id is not None:
+        yield entry.line, entry.role, entry.call_id
+        return
+    meta = entry.line.value.get("_meta")
+    parts = meta.get("parts") if isinstance(meta, dict) else None
+    for part in parts if isinstance(parts, list) else ():
+        if isinstance(part, dict) and part.get("type") in TOOL_ROLES and isinstance(part.get("call_id"), str):
+            yield entry.line, part["type"], part["call_id"]
 
 
 def _order_findings(entries: Sequence[Entry]) -> Iterator[Finding]:
@@ -131,9 +142,9 @@ def _order_findings(entries: Sequence[Entry]) -> Iterator[Finding]:
 
 def header_problems(header: Mapping[str, Any]) -> Iterator[Problem]:
     """The header's own forms. Paths begin at `conversation`'s keys."""
-    for key, (fits, form) in _HEADER.items():
-        if key in header and not fits(header[key]):
-            yield Problem("conversation-header", (key,), f"`{key}` is {shown(header[key])}, not {form}")
+    for misfit in misfits(header, _HEADER):
+        message = f"`{misfit.name}` is {shown(misfit.value)}, not {misfit.form}"
+        yield Problem("conversation-header", misfit.path, message)
 
 
 def contradictions(header: Mapping[str, Any], entries: Sequence[Entry]) -> Iterator[Problem]:
@@ -158,38 +169,18 @@ _PROMISES: Final = (
 )
 
 
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _is_texts(value: object) -> bool:
-    return isinstance(value, list) and all(map(_is_text, value))
-
-
-def _is_flag(value: object) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_hex(digits: int) -> Callable[[object], bool]:
+def _hex(digits: int) -> Form:
     form = re.compile(rf"[0-9a-fA-F]{{{digits}}}")
-    return lambda value: isinstance(value, str) and form.fullmatch(value) is not None
+    return Form(lambda value: isinstance(value, str) and form.fullmatch(value) is not None, f"{digits} hex digits")
 
 
-_HEADER: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
-    "participants": (_is_texts, "a list of names"),
-    "agent_id": (_is_text, "text"),
-    "session_id": (_is_text, "text"),
-    "trace_id": (_is_hex(32), "32 hex digits"),
-    "span_id": (_is_hex(16), "16 hex digits"),
-    "format": (FORMATS.__contains__, f"one of {', '.join(FORMATS)}"),
-    "includes_tool_calls": (_is_flag, "true or false"),
-    "includes_compaction": (_is_flag, "true or false"),
+_HEADER: Final = {
+    "participants": Form(is_texts, "a list of names"),
+    "agent_id": TEXT,
+    "session_id": TEXT,
+    "trace_id": _hex(32),
+    "span_id": _hex(16),
+    "format": Form(FORMATS.__contains__, f"one of {', '.join(FORMATS)}"),
+    "includes_tool_calls": FLAG,
+    "includes_compaction": FLAG,
 }

@@ -10,7 +10,6 @@ from typing import Any
 from slicebase.errors import SlicebaseError
 from slicebase.files.emit import Layout, Written, inline, list_lines, mapping_lines, plain_value, written
 from slicebase.files.fields import KeyPath, steps
-from slicebase.files.frontmatter import split
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.tree import Entry, Node
 
@@ -21,6 +20,8 @@ _BLOCK_SCALAR = re.compile(r"[|>][-+\d]*")
 def set_key(file: SliceFile, path: KeyPath, value: Any) -> SliceFile:
     """The file with this value under this key; keys on the way to it are made where they are missing."""
     where, value = steps(path), plain_value(value)
+    if not where:
+        raise _misfit(file, where, "names no key")
     old = file.node(where)
     if old is not None and same(old.value, value):
         return file
@@ -91,26 +92,24 @@ def _changed(value: Any, path: Steps, new: Any) -> Any:
 
 
 def _edited(file: SliceFile, header: str, wanted: Any) -> SliceFile:
-    start, end, _ = split(file.head)
-    head = file.head[:start] + header.encode() + file.head[end:]
-    edited = SliceFile(file.name, head, file.body)
     try:
-        kept = split(head).body == len(head) and same(edited.frontmatter, wanted) and same(edited.tree.value, wanted)
-    except SlicebaseError:
-        kept = False
+        edited = file.with_header(header)
+        kept = same(edited.frontmatter, wanted) and same(edited.tree.value, wanted)
+    except SlicebaseError as error:
+        raise _refused(file, f"the file could not be read any more: {error.message}", error.hint) from None
     if not kept:
-        raise SlicebaseError(
-            "edit-refused", "the edit would change more than this key", hint="edit the file by hand", where=file.where()
-        )
+        raise _refused(file, "the edit would change more than this key", "edit the file by hand")
     if file.id is not None and edited.id != file.id:
-        raise SlicebaseError(
-            "edit-refused", "the id of a file never changes", hint="create a new file", where=file.where("slice.id")
-        )
+        raise _refused(file, "the id of a file never changes", "create a new file")
     return edited
 
 
+def _refused(file: SliceFile, message: str, hint: str = "") -> SlicebaseError:
+    return SlicebaseError("edit-refused", message, hint=hint, where=file.where())
+
+
 def _misfit(file: SliceFile, path: Steps, what: str) -> SlicebaseError:
-    return SlicebaseError("edit-path", f"{'.'.join(path)} {what}", where=file.where(path))
+    return SlicebaseError("edit-path", f"{'.'.join(path) or 'an empty path'} {what}", where=file.where(path))
 
 
 class _Editor:
@@ -147,7 +146,7 @@ class _Editor:
         if len(parent.entries) > 1:
             return self.delete_lines(entry)
         if len(trail) == 1:
-            raise SlicebaseError("edit-refused", "the frontmatter's last key cannot go", where=self.file.where(path))
+            raise _refused(self.file, "the frontmatter's last key cannot go")
         return self.replace(*trail[-2], {} if parent.is_map else [])
 
     def append(self, path: Steps, item: Any) -> str:

@@ -19,7 +19,7 @@ _WORDS: Final = frozenset(
     ("~", "null", "true", "false", "yes", "no", "on", "off", "y", "n", ".inf", "+.inf", "-.inf", ".nan")
 )
 # What some reader could take for a number, a date or a time, and some texts more.
-_NUMERIC = re.compile(r"[-+.]?[\d_.][\d_.,:eExXoOa-fA-F+\-TtZz ]*")
+_NUMERIC = re.compile(r"[-+.]?[\d_.][\d_.,:+\-TtZz ]*(?:[eE][-+]?[\d_]*)?|[-+]?0[xXoObB][\da-fA-F_]*")
 _PLAIN = {
     False: re.compile(r"[\w./($](?:[^:#\n]|:(?=[^ ])|(?<=[^ ])#)*(?<=[^ ])"),
     True: re.compile(r"[\w./($](?:[^:#\n,\[\]{}]|(?<=[^ ])#)*(?<=[^ ])"),

@@ -17,6 +17,7 @@ from slicebase.files.frontmatter import decode
 _read_json = msgspec.json.Decoder().decode
 _value_at = json.JSONDecoder().raw_decode
 _SPACE = " \t\r\n"
+MANY = 100
 
 
 class Line(NamedTuple):
@@ -41,39 +42,53 @@ class Lines(NamedTuple):
 
 
 def read_lines(body: bytes, first_line: int = 1, file: str = "") -> Lines:
-    """The objects of a body whose first line has this number in this file."""
+    """The objects of a body whose first line has this number in this file.
+
+    The first hundred lines that hold none are findings of their own, all others together one: a body of another
+    type gives no millions of them.
+    """
     lines: list[Line] = []
     findings: list[Finding] = []
+    more: list[int] = []
     for number, raw in enumerate(body.split(b"\n"), first_line):
         if not raw.strip():
             continue
-        try:
-            value = _read_json(raw)
-        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            findings.append(_unreadable(number, raw, error)._replace(file=file))
-            continue
-        if isinstance(value, dict):
+        value = _read_object(raw)
+        if value is not None:
             lines.append(Line(number, value, raw.removesuffix(b"\r"), file))
+        elif len(findings) < MANY:
+            findings.append(_no_object(number, raw)._replace(file=file))
         else:
-            message = "the line holds JSON, but no object"
-            findings.append(Finding("json-object", number, locate(raw), message, file=file))
+            more.append(number)
+    if more:
+        message = f"{len(more)} more lines from here on hold no JSON object"
+        findings.append(Finding("json-line", more[0], 1, message, file=file))
     return Lines(tuple(lines), tuple(findings))
 
 
-def _unreadable(number: int, raw: bytes, error: Exception) -> Finding:
+def _read_object(raw: bytes) -> dict[str, Any] | None:
+    try:
+        value = _read_json(raw)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _no_object(number: int, raw: bytes) -> Finding:
     """The quick decoder says only that a line is bad; the standard library's says where."""
-    if isinstance(error, RecursionError):
-        return Finding("json-line", number, 1, "the line is nested too deeply")
     try:
         json.loads(decode(raw, number))
-    except SlicebaseError as bad:
-        return refusal(bad, "")
-    except JSONDecodeError as bad:
-        return Finding("json-line", number, bad.pos + 1, f"no JSON: {bad.msg}")
-    except (ValueError, RecursionError):
-        pass
-    # What Python would read and JSON does not know: NaN, 1e999, half a surrogate pair.
-    return Finding("json-line", number, 1, f"no JSON: {error}")
+        _read_json(raw)
+    except SlicebaseError as error:
+        return refusal(error, "")
+    except JSONDecodeError as error:
+        return Finding("json-line", number, error.pos + 1, f"no JSON: {error.msg}")
+    except RecursionError:
+        return Finding("json-line", number, 1, "the line is nested too deeply")
+    except (msgspec.MsgspecError, ValueError) as error:
+        # What Python would read and JSON does not know: NaN, 1e999, half a surrogate pair.
+        return Finding("json-line", number, 1, f"no JSON: {error}")
+    return Finding("json-object", number, locate(raw), "the line holds JSON, but no object")
 
 
 def locate(raw: bytes, *path: str | int) -> int:

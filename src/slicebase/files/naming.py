@@ -4,8 +4,10 @@ import re
 from typing import Final
 
 from slicebase.errors import SlicebaseError
+from slicebase.files.findings import shown
 
 SUFFIX: Final = ".slice"
+SAFE_FORM: Final = "an id has no spaces, slashes, backslashes, @, : or #, and starts with neither a dot nor a hyphen"
 _SAFE: Final = re.compile(r"[^\s/\\@:#.\-][^\s/\\@:#]*")
 _LONGEST: Final = 200  # bytes; file systems allow 255 with the suffix
 
@@ -21,9 +23,5 @@ def is_safe(file_id: str) -> bool:
 
 def file_name(file_id: str) -> str:
     if not is_safe(file_id):
-        raise SlicebaseError(
-            "bad-id",
-            f"{file_id[:_LONGEST]!r} cannot be a file's name",
-            hint="an id has no spaces, slashes, backslashes, @, : or #, and starts with neither a dot nor a hyphen",
-        )
+        raise SlicebaseError("bad-id", f"{shown(file_id)} cannot be a file's name", hint=SAFE_FORM)
     return file_id + SUFFIX

@@ -4,7 +4,7 @@ Reading is tolerant: a row with an id is a row, whatever else is wrong with it, 
 Writing is strict: a line that would give a finding is refused.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, TypeGuard
 
 import msgspec
@@ -14,9 +14,10 @@ from slicebase.core.canonical import canonical
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.files.findings import Finding, shown
+from slicebase.files.forms import SHARE, TEXT, Form, Forms, is_share, misfits, text_or_none
 from slicebase.files.jsonl import Line, read_lines
 from slicebase.files.parts import Link
-from slicebase.files.timestamps import read_time, time_problem
+from slicebase.files.timestamps import judge_time
 
 Path = tuple[str | int, ...]
 
@@ -43,13 +44,16 @@ class Row(Struct, frozen=True):
     confidence: float | None
     provenance: Provenance | None
     status: str | None
-    links: tuple[Link, ...]
     line: Line
 
     @property
     def age_key(self) -> tuple[int, str, bytes]:
         """Sorts rows from the oldest to the newest, wherever they stand (ruling 27)."""
         return (_BEFORE_ALL if self.time is None else self.time, self.id, self.line.raw)
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        return tuple(dict.fromkeys(link for _, link in placed_links(self.line.value)))
 
     @property
     def text(self) -> str:
@@ -135,49 +139,39 @@ def _read_row(line: Line, findings: list[Finding]) -> Row | None:
         message = "the row has no id" if row_id is None else f"{shown(row_id)} is no row id"
         findings.append(line.finding("row-id", message, "_meta", "id", hint="an id is text without spaces"))
         return None
-    findings.extend(_envelope_findings(line, meta))
+    time = _read_created_at(line, meta, findings)
+    findings.extend(_field_findings(line))
     provenance = _read_provenance(meta.get("provenance"))
-    stated = _share(meta.get("confidence"))
+    stated = meta.get("confidence")
     return Row(
         id=row_id,
-        time=read_time(meta.get("created_at")),
+        time=time,
         supersedes=_read_supersedes(meta.get("supersedes")),
-        confidence=provenance.confidence if stated is None and provenance else stated,
+        confidence=float(stated) if is_share(stated) else (provenance.confidence if provenance else None),
         provenance=provenance,
-        status=_text(meta.get("status")),
-        links=tuple(dict.fromkeys(link for _, link in placed_links(line.value))),
+        status=text_or_none(meta.get("status")),
         line=line,
     )
 
 
-def _envelope_findings(line: Line, meta: dict[str, Any]) -> Iterator[Finding]:
+def _field_findings(line: Line) -> Iterator[Finding]:
+    for misfit in misfits(line.value, _FORMS):
+        message = f"`{misfit.name}` is {shown(misfit.value)}, not {misfit.form}"
+        yield line.finding("row-field", message, *misfit.path)
+
+
+def _read_created_at(line: Line, meta: Mapping[str, Any], findings: list[Finding]) -> int | None:
     if meta.get("created_at") is None:
-        yield line.finding("row-created-at", "the row has no created_at", "_meta")
-    elif problem := time_problem(meta["created_at"]):
-        yield line.finding(problem.rule, problem.message, "_meta", "created_at", hint=problem.hint)
-    for field in _FIELDS:
-        value: Any = line.value
-        for step in field.path:
-            value = value.get(step) if isinstance(value, dict) else None
-        if value is not None and not field.fits(value):
-            name = ".".join(field.path)
-            yield line.finding("row-field", f"`{name}` is {shown(value)}, not {field.form}", *field.path)
+        findings.append(line.finding("row-created-at", "the row has no created_at", "_meta"))
+        return None
+    time, problem = judge_time(meta["created_at"])
+    if problem:
+        findings.append(line.finding(problem.rule, problem.message, "_meta", "created_at", hint=problem.hint))
+    return time
 
 
 def _is_id(value: object) -> TypeGuard[str]:
-    return isinstance(value, str) and value != "" and not any(map(str.isspace, value))
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _is_share(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
-
-
-def _is_object(value: object) -> bool:
-    return isinstance(value, dict)
+    return isinstance(value, str) and value.split() == [value]
 
 
 def _is_ids(value: object) -> bool:
@@ -205,37 +199,26 @@ def _is_links_or_content(value: object) -> bool:
     return not begun or _is_links(value)
 
 
-class _Field(NamedTuple):
-    path: tuple[str, ...]
-    fits: Callable[[object], bool]
-    form: str
-
-
-_FIELDS: Final = (
-    _Field(("_meta", "supersedes"), _is_ids, "a list of row ids"),
-    _Field(("_meta", "confidence"), _is_share, "a number from 0 to 1"),
-    _Field(("_meta", "provenance"), _is_object, "an object"),
-    _Field(("_meta", "provenance", "confidence"), _is_share, "a number from 0 to 1"),
-    *(
-        _Field(("_meta", "provenance", name), _is_text, "text")
-        for name in ("agent", "session", "source", "context", "author", "method")
-    ),
-    _Field(("_meta", "status"), _is_text, "text"),
-    _Field(("_meta", "links"), _is_links, "a list of links with rel and to"),
-    _Field(("links",), _is_links_or_content, "a list of links with rel and to"),
-)
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _share(value: object) -> float | None:
-    return float(value) if _is_share(value) else None
+_LINKS: Final = "a list of links with rel and to"
+_FORMS: Final[Forms] = {
+    "_meta": {
+        "supersedes": Form(_is_ids, "a list of row ids"),
+        "confidence": SHARE,
+        "provenance": {
+            "confidence": SHARE,
+            **dict.fromkeys(("agent", "session", "source", "context", "author", "method"), TEXT),
+        },
+        "status": TEXT,
+        "links": Form(_is_links, _LINKS),
+    },
+    "links": Form(_is_links_or_content, _LINKS),
+}
 
 
 def _read_supersedes(value: object) -> tuple[str, ...]:
     """A bare id is read as a list of one: losing it would bring an old row back to life."""
+    if value is None:
+        return ()
     ids = value if isinstance(value, list) else [value]
     return tuple(dict.fromkeys(item for item in ids if isinstance(item, str)))
 
@@ -243,10 +226,11 @@ def _read_supersedes(value: object) -> tuple[str, ...]:
 def _read_provenance(value: object) -> Provenance | None:
     if not isinstance(value, dict):
         return None
+    stated = value.get("confidence")
     return Provenance(
-        agent=_text(value.get("agent")) or _text(value.get("author")),
-        session=_text(value.get("session")),
-        source=_text(value.get("source")) or _text(value.get("method")),
-        confidence=_share(value.get("confidence")),
-        context=_text(value.get("context")),
+        agent=text_or_none(value.get("agent")) or text_or_none(value.get("author")),
+        session=text_or_none(value.get("session")),
+        source=text_or_none(value.get("source")) or text_or_none(value.get("method")),
+        confidence=float(stated) if is_share(stated) else None,
+        context=text_or_none(value.get("context")),
     )

@@ -4,8 +4,10 @@ An error breaks the format; a warning points at something that is read but proba
 advice. `checks` finds what breaks them. Rules about what cannot be read are named as the errors that readers raise.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, Literal, NamedTuple
+
+from slicebase.files.findings import Finding
 
 Severity = Literal["error", "warning", "hint"]
 SEVERITIES: Final[tuple[Severity, ...]] = ("error", "warning", "hint")
@@ -96,7 +98,9 @@ _TABLE: Final = (
     Rule("conversation-line", "error", "a line carries what its role needs"),
     Rule("conversation-order", "hint", "the lines' times run forwards"),
     Rule("conversation-contradiction", "warning", "participants and includes_… agree with the lines"),
-    Rule("call-pairs", "error", "a tool's result follows its call, and each call has one id and one result"),
+    Rule("call-id", "warning", "a tool call and its result have a call_id, which is text"),
+    Rule("call-pairs", "error", "a tool call has an id of its own, and one result"),
+    Rule("call-unknown", "warning", "a tool's result follows the call that it names"),
     Rule("call-unanswered", "warning", "every tool call has a result"),
     # routines (§ Routine, ruling 30)
     Rule("routine-step", "error", "a step is one instruction, read or run, in its form"),
@@ -105,3 +109,7 @@ _TABLE: Final = (
 )  # fmt: skip
 
 RULES: Final[Mapping[str, Rule]] = {rule.name: rule for rule in _TABLE}
+
+
+def errors(findings: Iterable[Finding]) -> list[Finding]:
+    return [finding for finding in findings if RULES[finding.rule].severity == "error"]

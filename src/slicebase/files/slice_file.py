@@ -29,48 +29,47 @@ from slicebase.files.tree import Node
 from slicebase.files.yaml import load
 
 
-class SliceFile(Struct, frozen=True, dict=True):
-    """An immutable slice file. `head` is everything up to the body, markers included."""
+class SliceFile(Struct, frozen=True, dict=True, eq=False):
+    """An immutable slice file. Its name and bytes are its identity; the rest is read from them."""
 
     name: str
-    head: bytes
+    head: bytes  # everything up to the body, markers included
     body: bytes
+    header: str  # the YAML text between the markers
+    frontmatter: Mapping[str, Any]  # the header as plain values
 
     @classmethod
     def parse(cls, data: bytes, name: str = "-") -> "SliceFile":
         """Reads a file; refuses one whose frontmatter is no YAML mapping, and tolerates everything else."""
-        start = split(data, name).body
-        file = cls(name, data[:start], data[start:])
-        file.frontmatter  # noqa: B018  (what cannot be read is refused here, not at first use)
-        return file
+        start, end, body = split(data, name)
+        header = decode(data[start:end], 2, name)
+        return cls(name, data[:body], data[body:], header, _mapping(header, name))
 
     def to_bytes(self) -> bytes:
         return self.head + self.body
 
-    # ---- the frontmatter as YAML
+    def with_header(self, header: str) -> "SliceFile":
+        """The file with another YAML text between its markers."""
+        start, end, _ = split(self.head)
+        head = self.head[:start] + header.encode() + self.head[end:]
+        if split(head, self.name).body != len(head):
+            raise SlicebaseError("yaml-documents", "a line `---` would end the frontmatter", where=Where(self.name))
+        return SliceFile(self.name, head, self.body, header, _mapping(header, self.name))
 
-    @cached_property
-    def header(self) -> str:
-        """The YAML text between the markers."""
-        start, end, _ = split(self.head, self.name)
-        return decode(self.head[start:end], 2, self.name)
+    def with_body(self, body: bytes) -> "SliceFile":
+        return SliceFile(self.name, self.head, body, self.header, self.frontmatter)
 
-    @cached_property
-    def frontmatter(self) -> Mapping[str, Any]:
-        """Everything between the markers, as plain values."""
-        try:
-            value = load(self.header, first_line=2)
-        except SlicebaseError as error:
-            raise error.at(Where(self.name)) from None
-        if not isinstance(value, dict):
-            shown = "empty" if value is None else f"a {type(value).__name__}"
-            raise SlicebaseError(
-                "frontmatter-shape",
-                f"the frontmatter is {shown}, not a mapping",
-                hint="put the metadata under the key `slice:`",
-                where=Where(self.name, 2, 1),
-            )
-        return value
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SliceFile) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @property
+    def _identity(self) -> tuple[str, bytes, bytes]:
+        return self.name, self.head, self.body
+
+    # ---- places
 
     @cached_property
     def tree(self) -> Node:
@@ -250,5 +249,17 @@ class SliceFile(Struct, frozen=True, dict=True):
         whole.update(self.body)
         return "sha256:" + whole.hexdigest()
 
-    def with_body(self, body: bytes) -> "SliceFile":
-        return SliceFile(self.name, self.head, body)
+
+def _mapping(header: str, name: str) -> Mapping[str, Any]:
+    try:
+        value = load(header, first_line=2)
+    except SlicebaseError as error:
+        raise error.at(Where(name)) from None
+    if not isinstance(value, dict):
+        raise SlicebaseError(
+            "frontmatter-shape",
+            f"the frontmatter is {'empty' if value is None else 'a ' + type(value).__name__}, not a mapping",
+            hint="put the metadata under the key `slice:`",
+            where=Where(name, 2, 1),
+        )
+    return value

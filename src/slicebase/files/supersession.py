@@ -64,8 +64,9 @@ def _unknown(rows: Collection[Row]) -> Iterator[Finding]:
 
 
 def _rings(rows: Iterable[Row]) -> Iterator[Finding]:
-    by_id = {row.id: row for row in _by_age(rows)}
-    for ring in rings(_older(by_id.values())):
+    by_age = _by_age(rows)
+    by_id = {row.id: row for row in by_age}
+    for ring in _rings_among(by_age):
         last = max((by_id[name] for name in ring), key=lambda row: row.age_key)
         message = f"{', '.join(ring)} supersede each other" if len(ring) > 1 else "the row supersedes itself"
         yield last.line.finding("supersedes-cycle", message, "_meta", "supersedes")
@@ -74,6 +75,8 @@ def _rings(rows: Iterable[Row]) -> Iterator[Finding]:
 def _double_heads(rows: Collection[Row]) -> Iterator[Finding]:
     """Two branches of a repository may each replace the same row: both heads stay, and people decide."""
     older, newer = _older(rows), _newer(rows)
+    if all(len(replacements) == 1 for replacements in newer.values()):
+        return
     joined = {name: [*older.get(name, ()), *newer.get(name, ())] for name in {*older, *newer}}
     heads = {row.id: row for row in active(rows) if row.supersedes}
     seen: set[str] = set()
@@ -108,8 +111,18 @@ def _newer(rows: Iterable[Row]) -> dict[str, list[str]]:
     return graph
 
 
+def _rings_among(by_age: list[Row]) -> list[tuple[str, ...]]:
+    """Where every row supersedes older ones only, as it should be, there is no ring to look for."""
+    older: set[str] = set()
+    for row in by_age:
+        if row.id in older or not older.issuperset(row.supersedes):
+            return rings(_older(by_age))
+        older.add(row.id)
+    return []
+
+
 def _heads_of_rings(by_age: list[Row]) -> set[str]:
-    ring_of = {name: ring for ring in rings(_older(by_age)) for name in ring}
+    ring_of = {name: ring for ring in _rings_among(by_age) for name in ring}
     head = {ring_of[row.id]: row.id for row in by_age if row.id in ring_of}
     for row in by_age:
         for old in row.supersedes:

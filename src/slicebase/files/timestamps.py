@@ -14,24 +14,20 @@ class TimeProblem(NamedTuple):
     hint: str = "write it like 2026-01-31T12:00:00.000Z"
 
 
+def judge_time(value: object) -> tuple[int | None, TimeProblem | None]:
+    """Milliseconds since 1970, None for what is no time, and what is to be said about it. Without a zone it is UTC."""
+    if isinstance(value, str):
+        try:
+            return from_text(value), None
+        except SlicebaseError:
+            loose = _loosely(value)
+            if loose is not None:
+                return loose, TimeProblem("time-form", f"{shown(value)} is read, but it is not RFC 3339")
+    return None, TimeProblem("time", f"{shown(value)} is no ISO-8601 time")
+
+
 def read_time(value: object) -> int | None:
-    """Milliseconds since 1970, or None for what is no time. A time without a zone is UTC."""
-    if not isinstance(value, str):
-        return None
-    try:
-        return from_text(value)
-    except SlicebaseError:
-        return _loosely(value)
-
-
-def time_problem(value: object) -> TimeProblem | None:
-    if read_time(value) is None:
-        return TimeProblem("time", f"{shown(value)} is no ISO-8601 time")
-    try:
-        from_text(str(value))
-    except SlicebaseError:
-        return TimeProblem("time-form", f"{shown(value)} is read, but it is not RFC 3339")
-    return None
+    return judge_time(value)[0]
 
 
 def _loosely(text: str) -> int | None:

@@ -7,7 +7,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.files.checks.between import Checked, Seat, World, between_findings
 from slicebase.files.checks.body import BodyCheck, check_body
 from slicebase.files.checks.header import header_problems
-from slicebase.files.checks.places import links_of, placed
+from slicebase.files.checks.places import outgoing_links, placed
 from slicebase.files.findings import Finding, Problem, refusal
 from slicebase.files.rules import RULES, SEVERITIES, Severity
 from slicebase.files.slice_file import SliceFile
@@ -47,13 +47,23 @@ def check_file(data: bytes, seat: Seat, size: int | None = None) -> Checked | Fi
     except SlicebaseError as error:
         return refusal(error, seat.name)
     body = check_body(file) if size is None else BodyCheck()
-    problems = (*header_problems(file), *_name_problems(file, seat))
+    links = file.links
+    problems = (*header_problems(file, links), *_name_problems(file, seat))
     findings = (
         *(placed(file, problem) for problem in problems),
         *_size_findings(seat, size or len(data), whole=size is None),
         *body.findings,
     )
-    return Checked(seat, file.with_body(b""), findings, (*links_of(file), *body.outgoing), body.log_findings)
+    return Checked(
+        seat=seat,
+        file=file.with_body(b""),
+        id=file.id,
+        source=file.derived_from,
+        payload=file.payload,
+        findings=findings,
+        outgoing=(*outgoing_links(links), *body.outgoing),
+        log_findings=body.log_findings,
+    )
 
 
 def check_workspace(files: Sequence[Checked], world: World) -> Iterator[Finding]:

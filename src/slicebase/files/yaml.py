@@ -7,38 +7,37 @@ and the scanner the rest. `tests/files/test_yaml.py` holds the two to the same a
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import yaml_rs
 
 from slicebase.files.cursor import MAX_NESTING
 from slicebase.files.scanner import scan
 
+# Most texts consist of these bytes alone.
+_USUAL: Final = bytes({10, *range(32, 127)} - set(b"&*!?%"))
 # Control characters, tabs, a byte order mark, a carriage return that ends no line.
-_BEYOND_ASCII = "\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
-_FOREIGN = re.compile(rf"[^\n -~{_BEYOND_ASCII}]")
+_FOREIGN = re.compile("[^\\n -~\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 # An anchor, alias, tag, explicit key or directive where a token may start: behind a line break or an indicator.
 _INDICATOR = re.compile(r"[&*!?%](?:(?<=[\n\[{,:].)|(?<=[\n\[{,:?\-] .)|(?<=  .))")
-# Most texts hold no character of the two.
-_UNUSUAL = re.compile(rf"[^\n \"-$'-)+->@-~{_BEYOND_ASCII}]")
-# Deep nesting, on which yaml-rs overflows the stack: a column of a line opens two levels at most.
+# Nesting on which yaml-rs could overflow the stack: a dash or a colon opens a level, a column of a line two at most.
 _DEEP = re.compile(rf"\n[ -]{{{MAX_NESTING}}}")
-# A number of any shape but a decimal of moderate length without leading zeros.
-_ODD_NUMBER = re.compile(
-    r"(?:[\n\[{,]|[:?\-] |[\"']:) *(?!-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?(?![\w.]))"
-    r"[-+]?(?:\.[iInN]|(?:0[xXoObB]|[\d_.])[\d_.a-fA-F]*(?:[eE][-+]?[\d_]+)?(?= *[\n,\]}#:]))"
-)
-_NUMBERS = {int, float}
-_UNSURE = object
+# All that yaml-rs could take for a number, wherever it may stand (a quoted key's colon may touch it) …
+_NUMERIC = re.compile(r"[-+.0-9_](?<=[\n\[{, ].)(?:[0-9_.a-dA-DfFxXoO]|[eE][-+]?|[iInN]\w*)*+(?= *[\n,\]}#:])")
+_JOINED = re.compile(r"[\"']:[-+.0-9_]")
+# … and the numbers on which all readers agree.
+_DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?")
+_NUMBERS: Final = {int, float}
+_UNSURE: Final = object
 # yaml-rs takes the indicators of block scalars for text inside a flow collection, …
-_BARS = ("|", ">")
+_BARS: Final = ("|", ">")
 # … and gives a block scalar without content at the end of the text a line break.
-_HOLLOW = re.compile(r"\n.*[|>][-+\d]* *(?:#.*)?\n")
+_HOLLOW = re.compile(r"\n.*[|>][-+0-9]* *(?:#.*)?\n")
 
 
 def load(text: str, first_line: int = 1) -> Any:
     """The value of a YAML text; `first_line` is the number of its first line where it is part of a file."""
-    lines = "\n" + text.replace("\r\n", "\n")
+    lines = "\n" + (text.replace("\r\n", "\n") if "\r" in text else text)
     if not lines.endswith("\n"):
         lines += "\n"
     if not _is_odd(lines):
@@ -59,11 +58,14 @@ def load_plainly(text: str, first_line: int = 1) -> Any:
 
 def _is_odd(lines: str) -> bool:
     """Whether yaml-rs might read what the scanner refuses, or read it differently."""
-    if _UNUSUAL.search(lines) and (_FOREIGN.search(lines) or _INDICATOR.search(lines)):
+    unusual = lines.encode("utf-8", "surrogatepass").translate(None, _USUAL)
+    if unusual and (_FOREIGN.search(lines) or _INDICATOR.search(lines)):
         return True
-    if "\n---" in lines or "\n..." in lines or _DEEP.search(lines):
+    if "\n---" in lines or "\n..." in lines:
         return True
-    return _HOLLOW.match(lines, lines.rstrip().rfind("\n")) is not None
+    if lines.count("-") + lines.count(":") > 3 * MAX_NESTING and _DEEP.search(lines):
+        return True
+    return _has_bars(lines) and _HOLLOW.match(lines, lines.rstrip().rfind("\n")) is not None
 
 
 def _is_ours(value: Any, lines: str) -> bool:
@@ -71,29 +73,40 @@ def _is_ours(value: Any, lines: str) -> bool:
     if type(value) is not dict and type(value) is not list:
         return False
     kinds = _kinds(value)
-    if _UNSURE in kinds or (_NUMBERS & kinds and _ODD_NUMBER.search(lines)):
+    if _UNSURE in kinds or (_NUMBERS & kinds and _has_odd_number(lines)):
         return False
-    return not (any(bar in lines for bar in _BARS) and any(text.startswith(_BARS) for text in _texts(value)))
+    return not (_has_bars(lines) and any(text.startswith(_BARS) for text in _texts(value)))
+
+
+def _has_bars(lines: str) -> bool:
+    return "|" in lines or ">" in lines
+
+
+def _has_odd_number(lines: str) -> bool:
+    for token in _NUMERIC.findall(lines):
+        if not _DECIMAL.fullmatch(token):
+            return True
+    return _JOINED.search(lines) is not None
 
 
 def _kinds(value: Any) -> set[type]:
-    """The types of everything in a value; `_UNSURE` for a key that is no text, or for deep nesting."""
+    """The types of everything in a collection; `_UNSURE` for a key that is no text, or for deep nesting."""
     kinds: set[type] = set()
     level = [value]
     for _ in range(MAX_NESTING):
         below: list[Any] = []
-        for item in level:
-            if type(item) is dict:
-                for key in item:
-                    if type(key) is not str:
-                        return {_UNSURE}
-                below += item.values()
-            elif type(item) is list:
-                below += item
-        if not below:
-            return kinds
+        for collection in level:
+            if type(collection) is list:
+                below += collection
+                continue
+            for key in collection:
+                if type(key) is not str:
+                    return {_UNSURE}
+            below += collection.values()
         kinds.update(map(type, below))
-        level = below
+        level = [item for item in below if type(item) is dict or type(item) is list]
+        if not level:
+            return kinds
     return {_UNSURE}
 
 

@@ -1,9 +1,10 @@
 """Writes that happen whole or not at all, by one process at a time.
 
 A new version is written to a temporary file beside the old one, flushed, renamed over it, and the folder is flushed:
-readers, who take no lock, see the old file or the new one, and so does whoever comes after a crash. Writers hold one lock for
-the whole library, an `flock` that the kernel releases when its holder dies. So one name is enough for every temporary
-file of a folder: what a killed process leaves is at most this one file, the next write replaces it, `clean` removes it.
+readers, who take no lock, see the old file or the new one, and so does whoever comes after a crash. Writers hold one
+lock for the whole library, an `flock` that the kernel releases when its holder dies. So one name is enough for every
+temporary file of a folder: what a killed process leaves is at most this one file, the next write replaces it, and
+`clean` removes it.
 """
 
 import errno

@@ -12,11 +12,11 @@ from slicebase.errors import SlicebaseError, Where
 from slicebase.files.checks.between import LIBRARY, Checked, Seat, Target, part_links
 from slicebase.files.findings import Finding
 from slicebase.files.frontmatter import MAX_HEADER
+from slicebase.files.naming import SUFFIX
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.validation import Report, check_file, check_workspace, report
 from slicebase.store.workspace import find_root
 
-SUFFIX: Final = ".slice"
 LARGEST_READ: Final = 64 * 1024 * 1024  # the body of a larger file is not looked at
 _HEAD: Final = MAX_HEADER + 1024  # markers included
 _PASSED_OVER: Final = frozenset({".git", ".slicebase"})
@@ -29,8 +29,8 @@ def validate(paths: Sequence[Path], root: Path | None = None) -> Report:
             raise SlicebaseError("no-path", f"there is no {path}", where=Where(str(path)))
     findings: list[Finding] = []
     workspaces: dict[Path, Surroundings] = {}
-    names = list(dict.fromkeys(name for path in paths for name in _slice_files(path)))
-    for folder, files in _by_folder(names):
+    names = {os.path.abspath(name): name for path in reversed(paths) for name in _slice_files(path)}
+    for folder, files in _by_folder(names.values()):
         place = _workspace_of(folder, root.resolve() if root else None)
         surroundings = workspaces.setdefault(place, Surroundings(place))
         findings.extend(finding for name in files if (finding := surroundings.take(name, folder)))
@@ -57,6 +57,8 @@ def _workspace_of(folder: Path, root: Path | None) -> Path:
     """Without a workspace, nothing bounds a file's links but the disk."""
     if root and folder.is_relative_to(root):
         return root
+    if folder.name == LIBRARY:
+        return folder.parent
     return find_root(folder) or Path(folder.anchor)
 
 
@@ -75,7 +77,12 @@ def _by_folder(names: Iterable[str]) -> Iterator[tuple[Path, list[str]]]:
     for name in names:
         folders.setdefault(os.path.dirname(name), []).append(name)
     for folder, files in folders.items():
-        yield Path(folder).resolve(), files
+        yield _resolved(Path(folder).absolute()), files
+
+
+def _resolved(folder: Path) -> Path:
+    """A library that is a symbolic link still belongs to the workspace that it stands in."""
+    return folder.parent.resolve() / LIBRARY if folder.name == LIBRARY else folder.resolve()
 
 
 class Surroundings:
@@ -83,24 +90,27 @@ class Surroundings:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._root = str(root)
+        self._inside = tuple(os.path.join(place, "") for place in (root, os.path.realpath(root / LIBRARY)))
         self.files: list[Checked] = []
         self._names: dict[str, str] = {}  # the files by id
 
     def take(self, name: str, folder: Path) -> Finding | None:
         """Reads and checks a file of this folder; answers what keeps it from being read."""
         path = (folder / os.path.basename(name)).relative_to(self.root).as_posix()
+        shown = _shown(name)
         try:
             if os.path.islink(name) and self.look(path) == "outside":
-                return Finding("path-outside", None, None, "a symbolic link leads out of the workspace", file=name)
+                return Finding("path-outside", None, None, "a symbolic link leads out of the workspace", file=shown)
             data, size = _read(name, LARGEST_READ)
         except OSError as error:
-            return Finding("unreadable", None, None, error.strerror or str(error), file=name)
-        result = check_file(data, Seat(name, path), size)
+            return Finding("unreadable", None, None, error.strerror or str(error), file=shown)
+        result = check_file(data, Seat(shown, path), size)
         if isinstance(result, Finding):
             return result
         self.files.append(result)
-        if result.file.id:
-            self._names.setdefault(result.file.id, name)
+        if result.id:
+            self._names.setdefault(result.id, name)
         return None
 
     # ---- files by id
@@ -113,31 +123,31 @@ class Surroundings:
         return _parsed(name, LARGEST_READ) if name else None
 
     def part_links(self) -> Iterator[tuple[str, str]]:
-        for file in self._others.values():
+        for _, file in self._others.values():
             yield from part_links(file)
 
     def _name_of(self, file_id: str) -> str | None:
         """Ids do not depend on names: where a name does not answer, the heads of the whole library are read."""
         if file_id in self._names:
             return self._names[file_id]
-        named = os.path.join(self.root, LIBRARY, file_id + SUFFIX)
+        named = os.path.join(self._root, LIBRARY, file_id + SUFFIX)
         if os.path.isfile(named):
             return named
-        return self._others[file_id].name if file_id in self._others else None
+        return self._others[file_id][0] if file_id in self._others else None
 
     @cached_property
-    def _others(self) -> dict[str, SliceFile]:
-        """The heads of the library's files that are not checked themselves."""
-        taken = {os.path.realpath(checked.seat.name) for checked in self.files}
+    def _others(self) -> dict[str, tuple[str, SliceFile]]:
+        """The library's files that are not checked themselves: their names and heads."""
+        taken = {os.path.realpath(os.path.join(self._root, checked.seat.path)) for checked in self.files}
         names = _slice_files(self.root / LIBRARY) if (self.root / LIBRARY).is_dir() else ()
-        heads = (_parsed(name, _HEAD) for name in names if os.path.realpath(name) not in taken)
-        return {head.id: head for head in heads if head and head.id}
+        heads = ((name, _parsed(name, _HEAD)) for name in names if os.path.realpath(name) not in taken)
+        return {head.id: (name, head) for name, head in heads if head and head.id}
 
     # ---- paths
 
     def look(self, path: str) -> Target:
-        real = os.path.realpath(os.path.join(self.root, path))
-        if not Path(real).is_relative_to(self.root):
+        real = os.path.realpath(os.path.join(self._root, path))
+        if not f"{real}/".startswith(self._inside):
             return "outside"
         if os.path.isdir(real):
             return "folder"
@@ -145,14 +155,14 @@ class Surroundings:
 
     def size(self, path: str) -> int | None:
         try:
-            status = os.stat(os.path.join(self.root, path))
+            status = os.stat(os.path.join(self._root, path))
         except OSError:
             return None
         return status.st_size if stat.S_ISREG(status.st_mode) else None
 
     def digest(self, path: str) -> str | None:
         try:
-            with open(os.path.join(self.root, path), "rb") as payload:
+            with open(os.path.join(self._root, path), "rb") as payload:
                 return "sha256:" + hashlib.file_digest(payload, "sha256").hexdigest()
         except OSError:
             return None
@@ -171,6 +181,11 @@ def _read(name: str, largest: int) -> tuple[bytes, int | None]:
 
 def _parsed(name: str, largest: int) -> SliceFile | None:
     try:
-        return SliceFile.parse(_read(name, largest)[0], name)
+        return SliceFile.parse(_read(name, largest)[0], _shown(name))
     except (OSError, SlicebaseError):
         return None
+
+
+def _shown(name: str) -> str:
+    """A name that can be printed: one that is not UTF-8 is shown with replacement characters."""
+    return os.fsencode(name).decode(errors="replace")

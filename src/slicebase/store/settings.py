@@ -1,7 +1,7 @@
 """Settings: `slicebase.toml` in the workspace's folder. Every key has a default, and an unknown one is refused."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -27,13 +27,13 @@ class Key(NamedTuple):
 
 
 KEYS: Final[Mapping[str, Key]] = {
-    "overflow.bytes": Key("overflow_bytes", (int,), "a positive number", "the size above which a contract's overflow acts"),
+    "overflow.bytes": Key("overflow_bytes", (int,), "a positive number", "the size above which overflow acts"),
     "provenance.enabled": Key("provenance_enabled", (bool,), "true or false", "whether every write says who wrote"),
     "provenance.agent": Key("provenance_agent", (str,), "text", "who writes, where nothing else says it"),
     "freshness.half_life_days": Key(
         "freshness_half_life_days", (int, float), "a positive number", "the days after which a file is half stale"
     ),
-}  # fmt: skip
+}
 
 
 def load_settings(root: Path) -> Settings:
@@ -50,12 +50,13 @@ def load_settings(root: Path) -> Settings:
     return Settings(**{KEYS[name].field: value for name, value in values.items()})
 
 
-def _flat(table: Mapping[str, Any], prefix: str = "") -> "list[tuple[str, Any]]":
-    pairs: list[tuple[str, Any]] = []
+def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value with its dotted name."""
     for key, value in table.items():
-        name = prefix + key
-        pairs += _flat(value, f"{name}.") if isinstance(value, dict) else [(name, value)]
-    return pairs
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
 
 
 def _check(name: str, value: Any, path: Path) -> None:

@@ -6,7 +6,7 @@ into those whose names are no ULIDs. A file that cannot be read is reported wher
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +14,7 @@ from slicebase.core.ids import is_ulid
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.naming import SUFFIX, file_name
 from slicebase.files.slice_file import SliceFile
-from slicebase.store.atomic import TEMPORARY, clean, locked, no_file, read_bytes, write_bytes
+from slicebase.store.atomic import clean, locked, no_file, read_bytes, write_bytes
 from slicebase.store.workspace import LIBRARY, Workspace, make_local_folder
 
 PAYLOADS: Final = "payloads"  # payloads that were copied into the library
@@ -36,7 +36,7 @@ class Shelf:
             names = os.listdir(self.folder)
         except FileNotFoundError:
             return []
-        return sorted(name for name in names if name.endswith(SUFFIX) and name != TEMPORARY)
+        return sorted(name for name in names if name.endswith(SUFFIX))
 
     def read(self, name: str) -> SliceFile:
         """The file of this name, which messages call as it is called from the workspace's folder."""
@@ -53,8 +53,15 @@ class Shelf:
             except FileNotFoundError:
                 continue  # gone since the folder was listed
 
-    def readable(self) -> Iterator[SliceFile]:
-        return (file for file in self.all() if isinstance(file, SliceFile))
+    def mentioning(self, *words: bytes) -> Iterator[SliceFile]:
+        """The readable files in which one of these words stands somewhere; the others are not even parsed."""
+        for name in self.names():
+            try:
+                data = read_bytes(self.folder / name)
+                if any(word in data for word in words):
+                    yield SliceFile.parse(data, f"{LIBRARY}/{name}")
+            except (SlicebaseError, FileNotFoundError):
+                continue
 
     def find(self, given: str) -> SliceFile:
         """The file with this id, or with the only id that starts so (ruling 21)."""
@@ -98,10 +105,8 @@ class Shelf:
         for name in self.names():
             file_id = name.removesuffix(SUFFIX)
             if not is_ulid(file_id):
-                try:
+                with suppress(SlicebaseError, FileNotFoundError):  # named outright, it says what is wrong with it
                     file_id = self.read(name).id or file_id
-                except (SlicebaseError, FileNotFoundError):
-                    pass  # named outright, it says what is wrong with it
             if file_id.startswith(prefix):
                 found[file_id] = name
         return found
@@ -112,6 +117,13 @@ class Shelf:
 
     def path_of(self, file: SliceFile) -> Path:
         return self.root / file.name
+
+    def time_of(self, file: SliceFile) -> int | None:
+        """When the disk says that a file was changed, in milliseconds since 1970."""
+        try:
+            return self.path_of(file).stat().st_mtime_ns // 1_000_000
+        except OSError:
+            return None
 
     # ---- writing
 

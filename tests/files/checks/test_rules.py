@@ -29,7 +29,7 @@ class Case(NamedTuple):
     line: int
     column: int
     mended: str | bytes = CLEAN
-    around: Files = {}
+    around: Files | None = None
 
 
 def row(row_id: str = "R1", more: str = "", day: str = "01", **content: str) -> str:
@@ -341,19 +341,58 @@ CONVERSATIONS = [
         7,
         talk("      includes_compaction: true\n", SAID, NOTE),
     ),
-    Case("call-pairs", talk("", RESULT), 11, 33, talk("", CALL, RESULT)),
+    Case("call-id", talk("", CALL.replace(',"call_id":"c1"', "")), 11, 1, talk("", CALL, RESULT)),
+    Case("call-pairs", talk("", CALL, RESULT, RESULT), 13, 33, talk("", CALL, RESULT)),
+    Case("call-unknown", talk("", RESULT), 11, 33, talk("", CALL, RESULT)),
     Case("call-unanswered", talk("", SAID, CALL), 12, 42, talk("", SAID, CALL, RESULT)),
 ]
 
 ROUTINES = [
-    Case("routine-step", text("routine", '{"instruction":"x","read":"y"}\n'), 11, 1, text("routine", '{"instruction":"x"}\n')),
-    Case("routine-key", text("routine", '{"instruction":"x","notes":"y"}\n'), 11, 28, text("routine", '{"instruction":"x","note":"y"}\n')),
-    Case("routine-target", text("routine", '{"read":"gone"}\n'), 11, 9, text("routine", f'{{"read":"{OTHER}"}}\n'), NEIGHBOUR),
-    Case("routine-target", text("routine", '{"read":"../data"}\n'), 11, 9, text("routine", '{"read":"../data/dump.bin"}\n'), PAYLOAD),
-    Case("routine-target", text("routine", f'{{"run":"{THIRD}"}}\n'), 11, 8, text("routine", '{"run":"a-sub-agent"}\n')),
-    Case("routine-target", text("routine", '{"run":"./gone.sh"}\n'), 11, 8, text("routine", '{"run":"sh ./gone.sh"}\n')),
-    Case("path-outside", text("routine", '{"read":"../../x"}\n'), 11, 9, text("routine", f'{{"read":"./{OTHER}.slice"}}\n'), NEIGHBOUR),
-]  # fmt: skip
+    Case(
+        "routine-step",
+        text("routine", '{"instruction":"x","read":"y"}\n'),
+        11,
+        1,
+        text("routine", '{"instruction":"x"}\n'),
+    ),
+    Case(
+        "routine-key",
+        text("routine", '{"instruction":"x","notes":"y"}\n'),
+        11,
+        28,
+        text("routine", '{"instruction":"x","note":"y"}\n'),
+    ),
+    Case(
+        "routine-target",
+        text("routine", '{"read":"gone"}\n'),
+        11,
+        9,
+        text("routine", f'{{"read":"{OTHER}"}}\n'),
+        NEIGHBOUR,
+    ),
+    Case(
+        "routine-target",
+        text("routine", '{"read":"../data"}\n'),
+        11,
+        9,
+        text("routine", '{"read":"../data/dump.bin"}\n'),
+        PAYLOAD,
+    ),
+    Case(
+        "routine-target", text("routine", f'{{"run":"{THIRD}"}}\n'), 11, 8, text("routine", '{"run":"a-sub-agent"}\n')
+    ),
+    Case(
+        "routine-target", text("routine", '{"run":"./gone.sh"}\n'), 11, 8, text("routine", '{"run":"sh ./gone.sh"}\n')
+    ),
+    Case(
+        "path-outside",
+        text("routine", '{"read":"../../x"}\n'),
+        11,
+        9,
+        text("routine", f'{{"read":"./{OTHER}.slice"}}\n'),
+        NEIGHBOUR,
+    ),
+]
 
 CASES = [*READING, *FIELDS, *KINDS, *CONTRACTS, *LINKS, *ROWS, *CONVERSATIONS, *ROUTINES]
 # Rules that need more than the bytes of one file in the library; tests/store/test_checkup.py has theirs.
@@ -368,13 +407,13 @@ def ids(case: Case) -> str:
 def test_an_input_made_for_a_rule_gives_exactly_that_finding(case: Case, tmp_path: Path) -> None:
     # Two rules cannot be broken without another: an id of another form than the file's name breaks that rule, too.
     also = {"id-name"} if case.rule in ("id-form", "id-ulid") else set()
-    found = [place for place in places(tmp_path, {NAME: case.broken, **case.around}) if place.rule not in also]
+    found = [place for place in places(tmp_path, {NAME: case.broken, **(case.around or {})}) if place.rule not in also]
     assert found == [Place(case.rule, NAME, case.line, case.column)]
 
 
 @pytest.mark.parametrize("case", CASES, ids=ids)
 def test_the_same_input_mended_gives_none(case: Case, tmp_path: Path) -> None:
-    assert places(tmp_path, {NAME: case.mended, **case.around}) == []
+    assert places(tmp_path, {NAME: case.mended, **(case.around or {})}) == []
 
 
 def test_every_rule_has_an_input_made_for_it() -> None:

@@ -14,6 +14,7 @@ from slicebase.files.cycles import reach
 from slicebase.files.findings import Finding, Problem, shown
 from slicebase.files.freshness import derivation
 from slicebase.files.links import resolve, target_kind
+from slicebase.files.parts import Payload, Source
 from slicebase.files.slice_file import SliceFile
 
 LIBRARY: Final = ".slices"
@@ -39,10 +40,13 @@ class Seat(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """A file that was read, without its body, and what is known about it so far."""
+    """What is known about a file that was read. Its body is not kept, its head only to find places in it."""
 
     seat: Seat
     file: SliceFile
+    id: str | None
+    source: Source | None
+    payload: Payload | None
     findings: tuple[Finding, ...]
     outgoing: tuple[Outgoing, ...]
     log_findings: tuple[Finding, ...]
@@ -89,7 +93,7 @@ def part_links(file: SliceFile) -> Iterator[tuple[str, str]]:
 def _duplicate_ids(files: Iterable[Checked]) -> Iterator[Finding]:
     first: dict[str, Checked] = {}
     for checked in sorted(files, key=lambda checked: checked.seat):
-        file_id = checked.file.id
+        file_id = checked.id
         if file_id and first.setdefault(file_id, checked) is not checked:
             message = f"{first[file_id].seat.name} has the id {file_id} too"
             yield checked.finding("id-duplicate", ("id",), message, "give one of them a new id")
@@ -111,7 +115,7 @@ def _target(to: str, seat: Seat, world: World) -> Target:
 
 def _link(checked: Checked, out: Outgoing, world: World) -> Iterator[Finding]:
     file, seat = checked.file, checked.seat
-    if out.line is None and (out.to == file.id or resolve(seat.folder, out.to) == seat.path):
+    if out.line is None and (out.to == checked.id or resolve(seat.folder, out.to) == seat.path):
         yield out.finding(file, "link-self", "the file links to itself")
         return
     target = _target(out.to, seat, world)
@@ -146,7 +150,7 @@ def _nowhere(checked: Checked, out: Outgoing, target: Target, missing_rule: str)
 
 
 def _source(checked: Checked, world: World) -> Iterator[Finding]:
-    source = checked.file.derived_from
+    source = checked.source
     if not source or not source.id or target_kind(source.id) == "reference":
         return  # a snapshot's narrative names `sn_…` (ruling 41), which is no file
     if not world.knows(source.id):
@@ -160,7 +164,7 @@ def _source(checked: Checked, world: World) -> Iterator[Finding]:
 
 def _payload(checked: Checked, world: World) -> Iterator[Finding]:
     """The local payload's real size and hash. Remote ones are never fetched (ruling 29)."""
-    payload = checked.file.payload
+    payload = checked.payload
     if not payload or not payload.uri or target_kind(payload.uri) == "uri":
         return
     path = resolve(checked.seat.folder, payload.uri)
@@ -191,7 +195,7 @@ def _logs(files: Sequence[Checked], world: World) -> Iterator[Finding]:
     joined = _joined(files, world)
     done: set[str] = set()
     for checked in files:
-        file_id = checked.file.id or ""
+        file_id = checked.id or ""
         if file_id not in joined:
             yield from checked.log_findings
         elif file_id not in done:
@@ -203,7 +207,12 @@ def _logs(files: Sequence[Checked], world: World) -> Iterator[Finding]:
 def _joined(files: Sequence[Checked], world: World) -> Mapping[str, Collection[str]]:
     """The rest of the workspace is asked only where something is unclear without it."""
     unclear = any(checked.log_findings for checked in files)
-    pairs = [pair for checked in files for pair in part_links(checked.file)]
+    pairs = [
+        (checked.id, out.to)
+        for checked in files
+        for out in checked.outgoing
+        if checked.id and out.rel in _PART_LINKS and out.line is None
+    ]
     joined: dict[str, list[str]] = {}
     for one, other in (*pairs, *(world.part_links() if unclear else ())):
         joined.setdefault(one, []).append(other)

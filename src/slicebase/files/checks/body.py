@@ -57,7 +57,7 @@ def _jsonl(file: SliceFile) -> BodyCheck:
     from slicebase.files.supersession import supersession_findings
 
     rows, findings = read_rows(file.body, file.body_line, file.name)
-    links = [(row.line, path, link) for row in rows if row.links for path, link in placed_links(row.line.value)]
+    links = [(row.line, path, link) for row in rows for path, link in placed_links(row.line.value)]
     outgoing = tuple(Outgoing("link", link.to or "", (*path, "to"), line, link.rel or "") for line, path, link in links)
     problems = tuple(
         line.finding(problem.rule, problem.message, *path, *problem.path, hint=problem.hint)

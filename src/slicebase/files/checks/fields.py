@@ -1,16 +1,12 @@
 """The types of the frontmatter's fields, and which of them must be there (§ Required Fields, ruling 21)."""
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from slicebase.files.findings import Problem, shown
+from slicebase.files.forms import WHOLE, Form, Forms, misfits
 from slicebase.files.parts import KEYS, Contract
-from slicebase.files.timestamps import time_problem
-
-
-class _Type(NamedTuple):
-    fits: Callable[[Any], bool]
-    form: str
+from slicebase.files.timestamps import judge_time
 
 
 def _is_scalar(value: object) -> bool:
@@ -18,30 +14,28 @@ def _is_scalar(value: object) -> bool:
 
 
 # Any scalar will do for text: the field takes its source text (ruling 21).
-_TEXT: Final = _Type(_is_scalar, "text")
-_TEXTS: Final = _Type(lambda value: isinstance(value, list) and all(map(_is_scalar, value)), "a list of texts")
-_MAPPING: Final = _Type(lambda value: isinstance(value, dict), "a mapping")
-_LIST: Final = _Type(lambda value: isinstance(value, list), "a list")
-_SIZE: Final = _Type(lambda value: type(value) is int and value >= 0, "a whole number of bytes")
-
-_TYPES: Final[Mapping[tuple[str, ...], _Type]] = {
-    **{(name,): _TEXT for name in ("v", "kind", "id", "title", "summary", "updated_at")},
-    **{(name,): _MAPPING for name in ("body", "contract", "derived_from", "payload", "meta", "archived", "purged")},
-    ("links",): _LIST,
-    ("body", "type"): _TEXT,
-    ("body", "code"): _MAPPING,
-    ("body", "code", "lang"): _TEXT,
-    ("body", "code", "extension"): _TEXT,
-    ("body", "code", "args"): _TEXTS,
-    ("body", "conversation"): _MAPPING,
-    **{("contract", name): _TEXT for name in ("purpose", "format", "cleanup", "write", "overflow")},
-    ("contract", "exclude"): _TEXTS,
-    ("derived_from", "id"): _TEXT,
-    ("derived_from", "hash"): _TEXT,
-    ("payload", "uri"): _TEXT,
-    ("payload", "hash"): _TEXT,
-    ("payload", "size"): _SIZE,
-    **{(mark, name): _TEXT for mark in ("archived", "purged") for name in ("at", "reason")},
+_TEXT: Final = Form(_is_scalar, "text")
+_TEXTS: Final = Form(lambda value: isinstance(value, list) and all(map(_is_scalar, value)), "a list of texts")
+_LIST: Final = Form(lambda value: isinstance(value, list), "a list")
+_MARK: Final = {"at": _TEXT, "reason": _TEXT}
+_FORMS: Final[Forms] = {
+    **dict.fromkeys(("v", "kind", "id", "title", "summary", "updated_at", "due"), _TEXT),
+    "body": {
+        "type": _TEXT,
+        "code": {"lang": _TEXT, "extension": _TEXT, "args": _TEXTS},
+        "conversation": {},  # its keys have rules of their own
+    },
+    "contract": {
+        **dict.fromkeys(("purpose", "format", "cleanup", "write", "overflow"), _TEXT),
+        "exclude": _TEXTS,
+    },
+    "links": _LIST,
+    "derived_from": {"id": _TEXT, "hash": _TEXT},
+    "payload": {"uri": _TEXT, "hash": _TEXT, "size": WHOLE},
+    "meta": {},
+    "updated_by": {},
+    "archived": _MARK,
+    "purged": _MARK,
 }
 _REQUIRED: Final = (("v",), ("id",), ("title",), ("summary",), ("body", "type"))
 _TIMES: Final = (("updated_at",), ("archived", "at"), ("purged", "at"))
@@ -53,11 +47,9 @@ def field_problems(values: Mapping[str, Any]) -> Iterator[Problem]:
     yield from _unknown_keys((), values, KEYS)
     contract = values.get("contract")
     yield from _unknown_keys(("contract",), contract if isinstance(contract, dict) else {}, _CONTRACT_KEYS)
-    for path, type_ in _TYPES.items():
-        value = value_at(values, path)
-        if value is not None and not type_.fits(value):
-            message = f"`{'.'.join(path)}` is {shown(value)}, not {type_.form}"
-            yield Problem("field-type", ("slice", *path), message)
+    for misfit in misfits(values, _FORMS):
+        message = f"`{misfit.name}` is {shown(misfit.value)}, not {misfit.form}"
+        yield Problem("field-type", ("slice", *misfit.path), message)
     for path in _REQUIRED:
         value = value_at(values, path)
         if value is None or (isinstance(value, str) and not value.strip()):
@@ -65,8 +57,13 @@ def field_problems(values: Mapping[str, Any]) -> Iterator[Problem]:
             yield Problem("required", ("slice", *path), message)
     for path in _TIMES:
         value = value_at(values, path)
-        if value is not None and _is_scalar(value) and (problem := time_problem(value)):
+        if value is not None and _is_scalar(value) and (problem := judge_time(value)[1]):
             yield Problem(problem.rule, ("slice", *path), problem.message, problem.hint)
+
+
+def takes_text(path: tuple[str, ...]) -> bool:
+    """Whether the field at this path of `slice` is a text, whatever YAML would make of it."""
+    return value_at(_FORMS, path) is _TEXT or (len(path) == 3 and path[0] == "links")
 
 
 def value_at(values: Any, path: tuple[str, ...]) -> Any:

@@ -1,10 +1,11 @@
 """Where findings stand: a problem of the frontmatter, and a target that a file names, at their lines and columns."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from slicebase.files.findings import Finding, Problem
 from slicebase.files.jsonl import Line
+from slicebase.files.parts import Link
 from slicebase.files.slice_file import SliceFile
 
 
@@ -31,7 +32,7 @@ class Outgoing(NamedTuple):
         return placed(file, Problem(rule, tuple(map(str, self.path)), message, hint))
 
 
-def links_of(file: SliceFile) -> Iterator[Outgoing]:
-    for at, link in enumerate(file.links):
+def outgoing_links(links: Sequence[Link]) -> Iterator[Outgoing]:
+    for at, link in enumerate(links):
         if link.rel and link.to:
             yield Outgoing("link", link.to, ("slice", "links", str(at), "to"), rel=link.rel)
