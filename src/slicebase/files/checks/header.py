@@ -104,7 +104,7 @@ def _contract(file: SliceFile, values: Mapping[str, Any], links: Sequence[Link])
         hint = f"it is for {_listed(sorted(writable))}"
         yield Problem("contract-write", ("slice", "contract", "write"), message, hint)
     answered = {_plain(link.label) for link in links if link.rel == "routes_to" and link.label}
-    for at, topic in enumerate(file.contract.exclude):
+    for at, topic in enumerate(file.contract.exclude if value_at(values, ("contract", "exclude")) else ()):
         if _plain(topic) not in answered:
             hint = f"add a link with rel: routes_to and label: {shown(topic)}"
             path = ("slice", "contract", "exclude", str(at))
