@@ -16,9 +16,10 @@ class Verb(NamedTuple):
 
 VERBS: Mapping[str, Verb] = {
     "init": Verb("init", "slicebase.cli.workspace:init", "Make this folder a workspace."),
-    "validate": Verb("validate", "slicebase.cli.validate:validate", "Check slice files against the format."),
     "import": Verb("import_", "slicebase.cli.history:import_", "Bring conversations into the graph."),
-    "slice": Verb("graph.select", "slicebase.cli.path:slice_", "Select the context slice around a turn."),
+    "turns": Verb("graph.turns", "slicebase.cli.history:turns", "List sessions and turns, or search their content."),
+    "show": Verb("show", "slicebase.cli.history:show", "Show what a reference names."),
+    "slice": Verb("graph.select", "slicebase.cli.slicing:slice_", "Select the context slice around a turn."),
     "context": Verb("context", "slicebase.cli.path:context", "Build a cited context for a question."),
     "replay": Verb("replay", "slicebase.cli.path:replay", "Print the same bytes that a manifest recorded."),
     "verify": Verb("verify", "slicebase.cli.path:verify", "Re-derive everything stored and compare."),
