@@ -1,14 +1,10 @@
 """Conversation slice files: read, written, and read again."""
 
-import pytest
-
 from slicebase.core.ids import turn_id
 from slicebase.graph.turn import Edge, Parent, Part, Session, Turn
 from slicebase.importers.conversation import export_conversation
 from tests.importers.reading import Taken, take, texts
 from tests.importers.test_claude_code import SAMPLE
-
-pytest.importorskip("slicebase.files", reason="slice files are not here")
 
 HEADER = """---
 slice:
