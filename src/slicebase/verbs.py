@@ -16,6 +16,7 @@ class Verb(NamedTuple):
 
 VERBS: Mapping[str, Verb] = {
     "init": Verb("init", "slicebase.cli.workspace:init", "Make this folder a workspace."),
+    "validate": Verb("validate", "slicebase.cli.validate:validate", "Check slice files against the format."),
     "import": Verb("import_", "slicebase.cli.history:import_", "Bring conversations into the graph."),
     "turns": Verb("graph.turns", "slicebase.cli.history:turns", "List sessions and turns, or search their content."),
     "show": Verb("show", "slicebase.cli.history:show", "Show what a reference names."),

@@ -97,6 +97,7 @@ def test_a_file_name_that_is_not_utf_8_can_be_shown(tmp_path: Path) -> None:
     (finding,) = validate([tmp_path]).findings
     assert finding.rule == "id-name"
     assert finding.file.encode()
+    assert finding.message.encode()
 
 
 def test_fifty_megabytes_are_a_hint_and_quick(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def check_workspace(files: Sequence[Checked], world: World) -> Iterator[Finding]
 
 def _name_problems(file: SliceFile, seat: Seat) -> Iterator[Problem]:
     """§ Storage: flat, and named by id. Elsewhere a name is free, since ids do not depend on paths."""
-    name = seat.path.rpartition("/")[2].removesuffix(".slice")
+    name = seat.name.rpartition("/")[2].removesuffix(".slice")
     if file.id and name != file.id:
         rule = "id-name" if seat.in_library else "file-name"
         message = f"the file is named {name}, and its id is {file.id}"

@@ -33,7 +33,8 @@ def validate(paths: Sequence[Path], root: Path | None = None) -> Report:
     for folder, files in _by_folder(names.values()):
         place = _workspace_of(folder, root.resolve() if root else None)
         surroundings = workspaces.setdefault(place, Surroundings(place))
-        findings.extend(finding for name in files if (finding := surroundings.take(name, folder)))
+        inside = folder.relative_to(place).as_posix()
+        findings.extend(finding for name in files if (finding := surroundings.take(name, inside)))
     for surroundings in workspaces.values():
         findings.extend(check_workspace(surroundings.files, surroundings))
     return report(len(names), findings)
@@ -95,9 +96,9 @@ class Surroundings:
         self.files: list[Checked] = []
         self._names: dict[str, str] = {}  # the files by id
 
-    def take(self, name: str, folder: Path) -> Finding | None:
-        """Reads and checks a file of this folder; answers what keeps it from being read."""
-        path = (folder / os.path.basename(name)).relative_to(self.root).as_posix()
+    def take(self, name: str, folder: str) -> Finding | None:
+        """Reads and checks a file of this folder of the workspace; answers what keeps it from being read."""
+        path = os.path.normpath(os.path.join(folder, os.path.basename(name)))
         shown = _shown(name)
         try:
             if os.path.islink(name) and self.look(path) == "outside":
