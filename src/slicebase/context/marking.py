@@ -115,9 +115,7 @@ def _densest(marks: Sequence[Mark]) -> tuple[int, int]:
 
 def _after_space(text: str, start: int, first: int) -> int:
     """Moves a snippet's beginning to that of a word, unless it is the text's."""
-    if start == 0:
-        return 0
-    space = _SPACE.search(text, start, first)
+    space = _SPACE.match(text) if start == 0 else _SPACE.search(text, start, first)
     return space.end() if space else start
 
 

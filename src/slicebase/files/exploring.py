@@ -78,17 +78,20 @@ def explore(start: str, links: Links, *, direction: Direction = "out", rel: str 
 
 
 def _steps_from(here: str, links: Links, direction: Direction, rel: str | None) -> Iterator[Step]:
-    out, into = links.out_of(here), links.into(here)
-    stated = (out if direction != "in" else ()), (into if direction != "out" else ())
-    for each in (*stated[0], *stated[1]):
+    out = links.out_of(here) if direction != "in" or links.inference else ()
+    into = links.into(here) if direction != "out" else ()
+    for each in (*(out if direction != "in" else ()), *into):
         if rel in (None, each.edge.rel) and each.edge.source != each.edge.target:
             yield Step(each.edge, here, each.label, each.row, (), first=False)
-    if links.inference:
-        if direction != "in":
-            for edge in links.inference.of(here, rel):
-                yield Step(Edge(here, edge.rel, edge.target), here, None, "", edge.path, first=False)
-        if direction != "out":
-            yield from _inferred_into(here, links.inference, out, into, rel)
+    if links.inference is None:
+        return
+    if direction == "in":
+        yield from _inferred_into(here, links.inference, out, into, rel)
+        return
+    for edge in links.inference.of(here, rel):
+        # Who looks both ways sees the stated edge already, and need not be told that it has two ends.
+        if direction == "out" or rel or len(edge.path) > 1:
+            yield Step(Edge(here, edge.rel, edge.target), here, None, "", edge.path, first=False)
 
 
 def _inferred_into(
@@ -146,9 +149,9 @@ def mermaid(walk: Walk, name_of: Callable[[str], str]) -> str:
     lines += [f'  {names[place]}["{_escaped(name_of(place))}"]' for place in names]
     for step in walk.all():
         arrow = "-.->" if step.path else "-->"
-        lines.append(f"  {names[step.edge.source]} {arrow}|{step.edge.rel}| {names[step.edge.target]}")
+        lines.append(f"  {names[step.edge.source]} {arrow}|{_escaped(step.edge.rel)}| {names[step.edge.target]}")
     return "\n".join(lines) + "\n"
 
 
 def _escaped(text: str) -> str:
-    return text.replace("#", "#35;").replace('"', "#quot;").replace("<", "#lt;").replace(">", "#gt;")
+    return "".join(f"#{ord(character)};" if character in '#"<>|' else character for character in text)

@@ -26,6 +26,16 @@ class Outcome(NamedTuple):
     conflicts: tuple[str, ...]  # keys and rows, or `body`; empty where everything is merged
 
 
+def merge_bytes(base: bytes, ours: bytes, theirs: bytes, name: str) -> Outcome:
+    """The same from the bytes of three files. What cannot be read is merged by its lines, as git does it."""
+    try:
+        before = SliceFile.parse(base, name) if base else None
+        return merge(before, SliceFile.parse(ours, name), SliceFile.parse(theirs, name))
+    except SlicebaseError:
+        one, other = (b"".join(side) for side in merge_lines(lines_of(base), lines_of(ours), lines_of(theirs)))
+        return Outcome(marked(one, other), () if one == other else ("text",))
+
+
 def merge(base: SliceFile | None, ours: SliceFile, theirs: SliceFile) -> Outcome:
     """Both sides of a file in one. Without a base, both sides made the file."""
     if (ours.purged is None) != (theirs.purged is None):  # what was purged does not come back (ruling 31)

@@ -73,6 +73,16 @@ class Disposable:
         except OSError:
             return False
 
+    def is_sound(self) -> bool:
+        """Whether SQLite finds nothing wrong with what is there."""
+        if not self.path.exists():
+            return True
+        try:
+            with self._opened() as connection:
+                return str(connection.execute("PRAGMA integrity_check").get) == "ok"
+        except (OSError, apsw.Error, _OtherLayoutError):
+            return False
+
     def tick(self) -> int:
         """The disk's own clock, in nanoseconds: a file that is changed later has no earlier time."""
         try:

@@ -31,6 +31,7 @@ class FileIndex:
         self._library = workspace.library
         self._progress = progress
         self.database = Disposable(workspace.cache / "files.db", LAYOUT)
+        self.unreadable = 0  # files that could not be read when the last question was asked
 
     def ask(self, question: Callable[[apsw.Connection], Answer]) -> Answer:
         """The answer to a question about the files as they are now."""
@@ -38,6 +39,7 @@ class FileIndex:
         def with_current_files(connection: apsw.Connection) -> Answer:
             self._bring_up_to_date(connection)
             with reading(connection):
+                self.unreadable = connection.execute("SELECT count(*) FROM files WHERE problem IS NOT NULL").get
                 return question(connection)
 
         if not self.database.path.exists():

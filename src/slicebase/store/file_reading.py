@@ -61,6 +61,7 @@ class Update:
         for done, name in enumerate(due):
             self._progress(done, len(due))
             self._take(name, stamps[name] if _is_certain(stamps[name], tick) else "", known.get(name))
+        self._progress(len(due), len(due))
         self._settle_logs()
         certain = all(_is_certain(stamp, tick) for stamp in stamps.values())
         self._connection.execute("UPDATE state SET listing = ?", ("\0".join(listing) if certain else "",))
@@ -241,4 +242,5 @@ def _meant(target: str) -> tuple[str, str | None]:
     if path is None:
         return target, None
     folder, _, name = path.rpartition("/")
-    return f"./{path}", name if folder == LIBRARY and name.endswith(SUFFIX) else None
+    is_slice_file = folder == LIBRARY and name.endswith(SUFFIX)
+    return f"./{path}{'/' if target.endswith('/') else ''}", name if is_slice_file else None

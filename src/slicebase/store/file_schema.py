@@ -24,6 +24,7 @@ CREATE TABLE files (
   archived INTEGER NOT NULL, purged INTEGER NOT NULL, rows INTEGER NOT NULL
 );
 CREATE INDEX files_by_id ON files (id, name);
+CREATE INDEX unreadable_files ON files (name) WHERE problem IS NOT NULL;
 CREATE INDEX files_by_source ON files (source) WHERE source IS NOT NULL;
 -- what the words stand in: passages with U+001E between, and for each its line and row
 CREATE TABLE bodies (
