@@ -302,7 +302,7 @@ def _made(side: dict[str, Any]) -> SliceFile:
     return file("".join(row(name, text) for name, text in side["rows"].items()), *changes)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(base=_sides, ours=_sides, theirs=_sides)
 def test_a_merge_says_the_same_whoever_merges_whom_and_what_is_clean_is_well_formed(
     base: dict[str, Any], ours: dict[str, Any], theirs: dict[str, Any]

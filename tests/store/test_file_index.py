@@ -10,7 +10,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from slicebase.store import file_index
@@ -302,7 +302,7 @@ def _logs(draw: st.DrawFn) -> dict[str, str]:
     return files | {"whole": text_of("whole", links=[{"rel": "has_part", "to": to} for to in parts])}
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(past=_logs(), other=_logs(), changed=st.sampled_from(["f0", "f1", "f2", "whole"]))
 @example(past=_JOINED, other=_JOINED | {"whole": text_of("whole")}, changed="whole")
 @example(past=_JOINED, other={"f0": _JOINED["f0"]}, changed="f2")
@@ -366,7 +366,7 @@ def _files(draw: st.DrawFn) -> dict[str, str]:
     return files
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25)
 @given(past=_files(), present=_files(), seed=st.integers(0, 1000))
 def test_an_index_made_anew_in_any_order_answers_as_one_that_grew(
     tmp_path_factory: pytest.TempPathFactory, past: dict[str, str], present: dict[str, str], seed: int
