@@ -16,6 +16,17 @@ class Verb(NamedTuple):
 
 VERBS: Mapping[str, Verb] = {
     "init": Verb("init", "slicebase.cli.workspace:init", "Make this folder a workspace."),
+    "create": Verb("library.create", "slicebase.cli.writing:create", "Make a new slice file."),
+    "define": Verb("library.define", "slicebase.cli.writing:define", "Set keys of a file's metadata."),
+    "remember": Verb("library.remember", "slicebase.cli.writing:remember", "Write to a file as its contract says."),
+    "recall": Verb("library.recall", "slicebase.cli.recalling:recall", "Print memory as a model should see it."),
+    "connect": Verb("library.connect", "slicebase.cli.writing:connect", "Link a file to another."),
+    "disconnect": Verb("library.disconnect", "slicebase.cli.writing:disconnect", "Take a link away."),
+    "refresh": Verb("library.refresh", "slicebase.cli.writing:refresh", "Make a derived file anew from its source."),
+    "routine": Verb("library.routine", "slicebase.cli.recalling:routine", "Compile a routine into steps to follow."),
+    "forget": Verb("library.forget", "slicebase.cli.forgetting:forget", "Take a file out of sight."),
+    "restore": Verb("library.restore", "slicebase.cli.forgetting:restore", "Bring back what was forgotten."),
+    "purge": Verb("library.purge", "slicebase.cli.forgetting:purge", "Take a file's content away for good."),
     "import": Verb("import_", "slicebase.cli.history:import_", "Bring conversations into the graph."),
     "turns": Verb("graph.turns", "slicebase.cli.history:turns", "List sessions and turns, or search their content."),
     "show": Verb("show", "slicebase.cli.history:show", "Show what a reference names."),

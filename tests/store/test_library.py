@@ -8,8 +8,8 @@ import pytest
 from slicebase.core.digests import digest
 from slicebase.files.parts import Link, Source
 from slicebase.store.checkup import validate
+from tests.codes import code_of
 from tests.store.libraries import NOON, Desk
-from tests.store.test_atomic import code_of
 
 
 @pytest.fixture
@@ -38,11 +38,10 @@ def test_a_new_file_of_every_type_is_well_formed_and_named_by_its_id(desk: Desk,
 
 def test_the_body_contract_and_links_of_a_new_file_are_as_they_were_given(desk: Desk) -> None:
     other = desk.new()
-    change = desk.create(
-        "T", "S.", desk.stamp, body="# Hi", contract=["write=replace", "exclude=a, b", "exclude=c", "purpose=P: q"],
-        links=[("depends_on", other[:20]), ("routes_to", "../docs/")] if (desk.shelf.root / "docs").mkdir() else
-        [("depends_on", other[:20]), ("routes_to", "../docs/")],
-    )  # fmt: skip
+    (desk.shelf.root / "docs").mkdir()
+    contract = ["write=replace", "exclude=a, b", "exclude=c", "purpose=P: q"]
+    links = [("depends_on", other[:20]), ("routes_to", "../docs/")]
+    change = desk.create("T", "S.", desk.stamp, body="# Hi", contract=contract, links=links)
     file = desk.file(change.id)
     assert file.body == b"# Hi\n"
     assert file.contract.exclude == ("a, b", "c")
@@ -74,7 +73,7 @@ def test_the_body_contract_and_links_of_a_new_file_are_as_they_were_given(desk: 
 )
 def test_a_new_file_that_would_break_a_rule_is_not_made(desk: Desk, arguments: dict[str, object], code: str) -> None:
     given = {"title": "T", "summary": "S.", "stamp": desk.stamp, **arguments}
-    assert code_of(lambda: desk.create(**given)) == code  # type: ignore[arg-type]
+    assert code_of(desk.create, **given) == code
     assert list(desk.shelf.folder.iterdir()) == []
 
 
@@ -96,7 +95,8 @@ def test_a_pointer_to_a_file_of_the_workspace_has_its_hash_and_size(desk: Desk, 
     (tmp_path / "data" / "dump.json.gz").write_bytes(data)
     change = desk.create("Dump", "Raw data.", desk.stamp, from_file=tmp_path / "data" / "dump.json.gz")
     payload = desk.file(change.id).payload
-    assert payload and (payload.uri, payload.hash, payload.size) == ("../data/dump.json.gz", digest(data), len(data))
+    assert payload
+    assert (payload.uri, payload.hash, payload.size) == ("../data/dump.json.gz", digest(data), len(data))
     assert is_well_formed(desk)
 
 
@@ -107,10 +107,11 @@ def test_a_file_outside_the_workspace_is_refused_unless_it_is_copied(desk: Desk,
     inside.symlink_to(outside)
     for path in (outside, inside, tmp_path / "sub" / ".." / inside.name):
         (tmp_path / "sub").mkdir(exist_ok=True)
-        assert code_of(lambda path=path: desk.create("T", "S.", desk.stamp, from_file=path)) == "outside-workspace"  # type: ignore[misc]
+        assert code_of(desk.create, "T", "S.", desk.stamp, from_file=path) == "outside-workspace"
     change = desk.create("T", "S.", desk.stamp, from_file=outside, copy=True)
     payload = desk.file(change.id).payload
-    assert payload and payload.uri == f"./payloads/{change.id}.tar.gz"
+    assert payload
+    assert payload.uri == f"./payloads/{change.id}.tar.gz"
     assert (desk.shelf.folder / "payloads" / f"{change.id}.tar.gz").read_bytes() == b"payload"
     assert is_well_formed(desk)
 
@@ -236,7 +237,7 @@ def test_links_lead_to_rows_and_paths_that_are_there(desk: Desk, tmp_path: Path)
         ("see_also", note, "bad-link"),
         ("loves", log, "bad-link"),
     ):
-        assert code_of(lambda rel=rel, to=to: desk.connect(note, rel, to, desk.stamp)) == code  # type: ignore[misc]
+        assert code_of(desk.connect, note, rel, to, desk.stamp) == code
 
 
 def test_a_path_that_a_link_leads_outside_is_refused(desk: Desk, tmp_path: Path) -> None:
@@ -302,7 +303,8 @@ def test_what_is_forgotten_is_archived_in_place_and_comes_back_unchanged(desk: D
     stamp = desk.stamp
     desk.forget(note, stamp, reason="outdated")
     mark = desk.file(note).archived
-    assert mark and (mark.at, mark.reason) == (stamp.time, "outdated")
+    assert mark
+    assert (mark.at, mark.reason) == (stamp.time, "outdated")
     assert not desk.forget(note, desk.stamp).changed
     assert code_of(lambda: desk.remember(note, "x", desk.stamp)) == "archived"
     desk.restore(note, desk.stamp)
@@ -321,8 +323,10 @@ def test_a_purge_leaves_a_tombstone_and_nothing_of_the_content(desk: Desk) -> No
     file = desk.file(note)
     assert b"hunter" not in desk.path(note).read_bytes()
     assert (file.id, file.title, file.kind, file.body_type, file.body) == (note, "Title", "pointer", "none", b"")
-    assert file.payload and (file.payload.hash, file.payload.size) == (digest(b"The password is hunter2.\n"), 25)
-    assert file.purged and (file.purged.at, file.purged.reason) == (stamp.time, "secret")
+    assert file.payload
+    assert (file.payload.hash, file.payload.size) == (digest(b"The password is hunter2.\n"), 25)
+    assert file.purged
+    assert (file.purged.at, file.purged.reason) == (stamp.time, "secret")
     assert is_well_formed(desk)
     before = desk.path(note).read_bytes()
     assert not desk.purge(note, desk.stamp).changed
@@ -338,7 +342,8 @@ def test_a_purged_pointer_loses_its_copy_and_never_a_file_of_somebody_elses(desk
     for pointer in (copied, pointed):
         desk.purge(pointer, desk.stamp)
         payload = desk.file(pointer).payload
-        assert payload and (payload.uri, payload.hash, payload.size) == (None, digest(b"mine"), 4)
+        assert payload
+        assert (payload.uri, payload.hash, payload.size) == (None, digest(b"mine"), 4)
     assert list((desk.shelf.folder / "payloads").iterdir()) == []
     assert (tmp_path / "data.bin").read_bytes() == b"mine"
 

@@ -1,7 +1,7 @@
 """What references lead to, as pieces for a model: text, label and reference (ruling 7)."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import msgspec
 
@@ -17,11 +17,11 @@ from slicebase.files.sections import section_ref, sections
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.supersession import active, newest
 from slicebase.files.timestamps import read_time
-from slicebase.graph.record import read_parts
-from slicebase.graph.turn import turn_text
 from slicebase.store.logs import log_of
 from slicebase.store.shelf import Shelf
-from slicebase.store.truth import Truth
+
+if TYPE_CHECKING:
+    from slicebase.store.truth import Truth
 
 Which = Literal["active", "all"]
 _LONGEST_TITLE: Final = 100
@@ -31,7 +31,7 @@ class Recall(NamedTuple):
     """One look into the memory: when it happens, and which rows count."""
 
     shelf: Shelf
-    truth: Callable[[], Truth]
+    truth: "Callable[[], Truth]"
     now: int
     half_life: float
     rows: Which = "active"
@@ -137,6 +137,9 @@ class Recall(NamedTuple):
         yield Recalled(str(current), label, text[section.start : section.end].strip("\n"))
 
     def _turn(self, ref: Ref) -> Iterator[Recalled]:
+        from slicebase.graph.record import read_parts
+        from slicebase.graph.turn import turn_text
+
         truth = self.truth()
         record = truth.turns.get(ref.name).record
         text = truth.texts.get(f"session:{record.session}", record.content_hash)

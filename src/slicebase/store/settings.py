@@ -1,6 +1,5 @@
 """Settings: `slicebase.toml` in the workspace's folder. Every key has a default, and an unknown one is refused."""
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -38,10 +37,12 @@ KEYS: Final[Mapping[str, Key]] = {
 
 def load_settings(root: Path) -> Settings:
     path = root / SETTINGS
-    try:
-        given = tomllib.loads(path.read_text())
-    except FileNotFoundError:
+    if not path.exists():
         return Settings()
+    import tomllib
+
+    try:
+        given = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SlicebaseError("bad-setting", f"{SETTINGS} cannot be read: {error}", where=Where(str(path))) from None
     values = dict(_flat(given))
