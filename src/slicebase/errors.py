@@ -66,6 +66,7 @@ CODES: Mapping[str, Kind] = {
     "policy-name": Kind(Exit.CONFLICT, "a policy's name stands for other parameters, or cannot be a name"),
     "unknown-policy": Kind(Exit.NOT_FOUND, "no policy has this name or hash"),
     # graphs, graph files and SliceExports
+    "no-turn": Kind(Exit.NOT_FOUND, "no turn with this id is stored"),
     "bad-json": Kind(Exit.REFUSED, "bytes are no JSON text"),
     "missing-field": Kind(Exit.REFUSED, "an object lacks a field that it must have"),
     "unknown-field": Kind(Exit.REFUSED, "an object has a field that its schema does not know"),
@@ -86,12 +87,16 @@ CODES: Mapping[str, Kind] = {
     "locked": Kind(Exit.CONFLICT, "another process holds the database or a file"),
     "disk-full": Kind(Exit.REFUSED, "the disk is full; nothing was written"),
     "cannot-write": Kind(Exit.REFUSED, "a file or folder cannot be written"),
+    "index-damaged": Kind(Exit.REFUSED, "SQLite cannot read a disposable index"),
     # imports
     "no-input": Kind(Exit.NOT_FOUND, "an input of an import does not exist or cannot be read"),
     "bad-zip": Kind(Exit.REFUSED, "a zip or a member of it cannot be read, or is not what it claims"),
     "unknown-format": Kind(Exit.REFUSED, "no importer recognises an input"),
     # the path
-    "no-turn": Kind(Exit.NOT_FOUND, "no turn with this id is stored"),
+    "no-session": Kind(Exit.NOT_FOUND, "no session with this id is stored"),
+    "bad-question": Kind(Exit.REFUSED, "a question is empty"),
+    "bad-budget": Kind(Exit.REFUSED, "a budget of tokens or turns is too small"),
+    "bad-request": Kind(Exit.REFUSED, "a line of a batch is no request for a slice"),
     "no-manifest": Kind(Exit.NOT_FOUND, "no manifest with this id is recorded"),
 }
 

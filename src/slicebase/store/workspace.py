@@ -129,7 +129,7 @@ def _bring_database_into_git(workspace: Workspace) -> None:
 
 def _fold_log_into_file(path: Path) -> None:
     """Leaves one file behind, without a write-ahead log; refuses while another process has it open."""
-    import apsw  # rarely needed, and slow to load for commands that only look for the workspace
+    import apsw  # rarely needed, and a tenth of a short command's time
 
     connection = apsw.Connection(str(path))
     try:
