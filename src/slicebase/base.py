@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is ca
     from slicebase.graph.turn import Session
     from slicebase.store.account import Account
     from slicebase.store.importing import Progress
+    from slicebase.store.library import Library
     from slicebase.store.truth import Truth
     from slicebase.store.turn_index import TurnIndex
     from slicebase.verify import Verdict
@@ -64,6 +65,13 @@ class Slicebase:
         from slicebase.store.turn_index import TurnIndex
 
         return TurnIndex(self.workspace.cache / "turns.db")
+
+    @cached_property
+    def library(self) -> "Library":
+        from slicebase.store.library import Library
+        from slicebase.store.settings import load_settings
+
+        return Library(self.workspace, load_settings(self.workspace.root), lambda: self.truth)
 
     @cached_property
     def graph(self) -> "Graph":

@@ -33,6 +33,11 @@ class Workspace(NamedTuple):
     def cache(self) -> Path:
         return self.root / LOCAL / "cache"
 
+    @property
+    def lock(self) -> Path:
+        """The file whose lock a writer of the library holds."""
+        return self.root / LOCAL / "library.lock"
+
 
 def find_root(start: Path) -> Path | None:
     """The nearest folder, from `start` upwards, that is a workspace."""
@@ -62,15 +67,22 @@ def make_workspace(root: Path) -> Workspace:
     """Makes the folder a workspace. What is there already stays as it is."""
     try:
         (root / LIBRARY).mkdir(parents=True, exist_ok=True)
-        cache = root / LOCAL / "cache"
-        cache.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SlicebaseError("cannot-write", f"{error.strerror}: {error.filename}", where=Where(str(root))) from None
+    make_local_folder(root)
+    return open_workspace(root, root)
+
+
+def make_local_folder(root: Path) -> None:
+    """The folder of what belongs to this machine: a clone does not have it yet."""
+    try:
+        (root / LOCAL / "cache").mkdir(parents=True, exist_ok=True)
         # An ignore rule of its own, rather than a line in the project's: it goes when the folder goes.
         ignore = root / LOCAL / ".gitignore"
         if not ignore.exists():
             ignore.write_text("*\n")
     except OSError as error:
         raise SlicebaseError("cannot-write", f"{error.strerror}: {error.filename}", where=Where(str(root))) from None
-    return open_workspace(root, root)
 
 
 def database_of(root: Path) -> Path:
