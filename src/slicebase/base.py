@@ -4,7 +4,7 @@ The verbs stand in the order of the path: bring conversations in, select around 
 verify everything. Each reads from the store, calls pure functions, and writes the result. The clock travels in.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is ca
     from slicebase.context.assembly import Context
     from slicebase.context.manifest import Manifest
     from slicebase.context.replaying import Replayed
+    from slicebase.files.validation import Report
     from slicebase.graph.check import Difference
     from slicebase.graph.explain import Explanation
     from slicebase.graph.export import ContextSlice
@@ -86,6 +87,12 @@ class Slicebase:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def validate(self, paths: Sequence[Path] = ()) -> "Report":
+        """What breaks the rules of the format, in these files and folders or in the whole library."""
+        from slicebase.store.checkup import validate
+
+        return validate(paths or [self.workspace.library], self.workspace.root)
 
     # The path
 

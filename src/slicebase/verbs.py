@@ -16,6 +16,7 @@ class Verb(NamedTuple):
 
 VERBS: Mapping[str, Verb] = {
     "init": Verb("init", "slicebase.cli.workspace:init", "Make this folder a workspace."),
+    "validate": Verb("validate", "slicebase.cli.validate:validate", "Check slice files against the format."),
     "create": Verb("library.create", "slicebase.cli.writing:create", "Make a new slice file."),
     "define": Verb("library.define", "slicebase.cli.writing:define", "Set keys of a file's metadata."),
     "remember": Verb("library.remember", "slicebase.cli.writing:remember", "Write to a file as its contract says."),

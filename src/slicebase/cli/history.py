@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from slicebase.cli.output import json_option, note, print_json
+from slicebase.cli.output import json_option, note, print_json, printable
 from slicebase.cli.workspace import open_base
 from slicebase.errors import Exit
 from slicebase.importers.values import REASONS
@@ -181,7 +181,7 @@ def _turn_row(view: "TurnView") -> dict[str, Any]:
 def snippet(view: "TurnView", width: int = 60) -> str:
     """The beginning of a turn on one line."""
     words = "(purged)" if view.text is None else " ".join(view.text[: 4 * width].split())
-    return words if len(words) <= width else words[: width - 1] + "…"
+    return printable(words if len(words) <= width else words[: width - 1] + "…")
 
 
 @click.command()

@@ -3,12 +3,14 @@
 import os
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from slicebase.base import Slicebase
 from slicebase.cli.output import json_option, note, print_json
+
+if TYPE_CHECKING:
+    from slicebase.base import Slicebase
 
 
 def now() -> int:
@@ -22,8 +24,10 @@ def named_root(ctx: click.Context) -> Path | None:
     return Path(root) if root else None
 
 
-def open_base(ctx: click.Context, *, create: bool = False) -> Slicebase:
+def open_base(ctx: click.Context, *, create: bool = False) -> "Slicebase":
     """The workspace of this call, closed when the command ends. `create` makes one where there is none, and says so."""
+    from slicebase.base import Slicebase
+
     base = Slicebase.open(Path.cwd(), named_root(ctx), create=create)
     if base.is_new:
         note(f"Made a workspace in {base.workspace.root}.")
@@ -37,6 +41,8 @@ def open_base(ctx: click.Context, *, create: bool = False) -> Slicebase:
 @click.pass_context
 def init(ctx: click.Context, folder: str | None, as_json: bool) -> None:
     """Make a folder (this one, unless named) a workspace. A second time changes nothing."""
+    from slicebase.base import Slicebase
+
     base = Slicebase.init(Path(folder) if folder else named_root(ctx) or Path.cwd())
     places: dict[str, Any] = {
         "root": str(base.workspace.root),

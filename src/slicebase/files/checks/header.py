@@ -16,7 +16,7 @@ from slicebase.files.slice_file import SliceFile
 
 # Which bodies a write mode can be carried out on (ruling 25).
 _APPENDED: Final = frozenset({"jsonl", "conversation", "routine", "markdown", "text"})
-_WRITABLE: Final[Mapping[str, frozenset[str]]] = {
+WRITABLE: Final[Mapping[str, frozenset[str]]] = {
     "append": _APPENDED,
     "supersede": frozenset({"jsonl"}),
 }
@@ -96,13 +96,13 @@ def _contract(file: SliceFile, values: Mapping[str, Any], links: Sequence[Link])
             message = f"`{name}` is {shown(given)}"
             yield Problem("contract-enum", ("slice", "contract", name), message, f"it may be {_listed(allowed)}")
     mode = value_at(values, ("contract", "write"))
-    writable = _WRITABLE.get(mode) if isinstance(mode, str) else None
+    writable = WRITABLE.get(mode) if isinstance(mode, str) else None
     if writable and file.body_type in BODY_TYPES and file.body_type not in writable:
         message = f"a {file.body_type} body cannot be written by {mode}"
         hint = f"it is for {_listed(sorted(writable))}"
         yield Problem("contract-write", ("slice", "contract", "write"), message, hint)
     answered = {plain(link.label) for link in links if link.rel == "routes_to" and link.label}
-    for at, topic in enumerate(file.contract.exclude):
+    for at, topic in enumerate(file.contract.exclude if value_at(values, ("contract", "exclude")) else ()):
         if plain(topic) not in answered:
             hint = f"add a link with rel: routes_to and label: {shown(topic)}"
             path = ("slice", "contract", "exclude", str(at))
