@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is ca
     from slicebase.store.file_search import Results
     from slicebase.store.finding import Finder
     from slicebase.store.importing import Progress
+    from slicebase.store.library import Library
     from slicebase.store.overview import Overview
     from slicebase.store.settings import Setting, Settings
     from slicebase.store.truth import Truth
@@ -102,6 +103,12 @@ class Slicebase:
         return Finder(self.workspace, self.index_progress)
 
     @cached_property
+    def library(self) -> "Library":
+        from slicebase.store.library import Library
+
+        return Library(self.workspace, self.settings, lambda: self.truth, self.index_progress)
+
+    @cached_property
     def graph(self) -> "Graph":
         return Graph(self)
 
@@ -135,7 +142,8 @@ class Slicebase:
         from slicebase.store.settings import set_setting
 
         set_setting(self.workspace, name, value)
-        self.__dict__.pop("settings", None)
+        for part in ("settings", "library"):
+            self.__dict__.pop(part, None)
 
     def doctor(self, driver: str, *, fix: bool = False) -> "tuple[list[Complaint], list[Complaint]]":
         """What is wrong, and what of it was mended."""

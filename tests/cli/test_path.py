@@ -159,6 +159,12 @@ def test_a_context_is_fenced_labelled_and_under_its_budget(imported: Tt) -> None
     assert manifest["considered"] == len(manifest["pieces"]) + len(manifest["left_out"])
 
 
+def test_a_context_that_is_not_recorded_leaves_no_manifest(imported: Tt) -> None:
+    told = imported("context", QUESTION, "--no-record", "--json").json
+    assert not told["recorded"]
+    assert imported("replay", told["manifest_id"]).exit == 4
+
+
 def test_a_limit_of_turns_is_kept(imported: Tt) -> None:
     manifest = imported("context", QUESTION, "--turns", 3, "--json").json["manifest"]
     assert len(manifest["pieces"]) == 3

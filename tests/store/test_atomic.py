@@ -9,22 +9,15 @@ import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from slicebase.errors import SlicebaseError
-from slicebase.store import atomic
 from slicebase.store.atomic import TEMPORARY, clean, locked, read_bytes, read_chunks, remove, write_bytes
+from tests.codes import code_of
 from tests.paths import PROJECT
-
-
-def code_of(action: Callable[[], object]) -> str:
-    with pytest.raises(SlicebaseError) as caught:
-        action()
-    return caught.value.code
 
 
 def test_a_written_file_is_read_back(tmp_path: Path) -> None:
@@ -63,7 +56,7 @@ def test_links_folders_and_pipes_are_not_read(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     for name in ("link", "folder", "pipe"):
-        assert code_of(lambda name=name: read_bytes(tmp_path / name)) == "not-a-file"  # type: ignore[misc]
+        assert code_of(read_bytes, tmp_path / name) == "not-a-file"
 
 
 def test_nothing_is_written_through_a_linked_folder(tmp_path: Path) -> None:
@@ -159,7 +152,7 @@ def test_an_error_at_any_step_leaves_the_old_file_alone(
             return real(*arguments, **named)
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(atomic.os, step, failing)
+    monkeypatch.setattr(os, step, failing)
     expected = "cannot-write" if number == errno.EIO else "disk-full"
     assert code_of(lambda: write_bytes(path, [b"new"])) == expected
     monkeypatch.undo()
@@ -178,7 +171,7 @@ def test_a_folder_that_cannot_be_flushed_is_told_apart_from_a_write_that_failed(
             raise OSError(errno.ENOSPC, "no space")
         real(descriptor)
 
-    monkeypatch.setattr(atomic.os, "fsync", failing)
+    monkeypatch.setattr(os, "fsync", failing)
     assert code_of(lambda: write_bytes(tmp_path / "a", [b"new"])) == "not-flushed"
     assert (tmp_path / "a").read_bytes() == b"new"
 
@@ -237,19 +230,8 @@ def test_a_really_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
         """
     )
     mount = 'mount -t tmpfs -o size=256k tmpfs "$1" 2>/dev/null || exit 77; exec "$2" -c "$3" "$1"'
-    command = [
-        "unshare",
-        "--user",
-        "--map-root-user",
-        "--mount",
-        "sh",
-        "-c",
-        mount,
-        "sh",
-        tmp_path,
-        sys.executable,
-        program,
-    ]
+    command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount]
+    command += ["sh", str(tmp_path), sys.executable, program]
     environment = {**os.environ, "PYTHONPATH": f"{PROJECT / 'src'}:{PROJECT}"}
     try:
         done = subprocess.run(command, capture_output=True, env=environment, cwd=PROJECT, check=False)

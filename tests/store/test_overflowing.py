@@ -9,8 +9,8 @@ from slicebase.files.supersession import active
 from slicebase.store.checkup import validate
 from slicebase.store.library import Change
 from slicebase.store.settings import Settings
+from tests.codes import code_of
 from tests.store.libraries import Desk
-from tests.store.test_atomic import code_of
 
 LIMIT = 1500
 LONG = "words and words and words and more words"

@@ -1,6 +1,5 @@
 """Slice files by id: whole, by their beginning, renamed, broken, hostile."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -8,8 +7,8 @@ import pytest
 from slicebase.errors import SlicebaseError
 from slicebase.files.edit import set_key
 from slicebase.store.shelf import Shelf
+from tests.codes import code_of
 from tests.store.libraries import Desk
-from tests.store.test_atomic import code_of
 
 HOSTILE = [
     "", ".", "..", "../up", "/etc/passwd", "a/b", "a\\b", ".hidden", "-option", "two words", "tab\there", "nul\0byte",
@@ -32,7 +31,7 @@ def test_an_id_that_is_no_safe_file_name_is_refused_before_it_becomes_a_path(des
 def test_a_file_is_found_by_its_whole_id_and_by_a_beginning_that_only_it_has(desk: Desk) -> None:
     """Ruling 21."""
     one, two = desk.new(), desk.new()
-    common = os.path.commonprefix([one, two])
+    common = next(one[:end] for end in range(26, 0, -1) if one[:end] == two[:end])
     assert desk.shelf.find(one).id == one
     assert desk.shelf.find(two[: len(common) + 1]).id == two
     assert code_of(lambda: desk.shelf.find(common)) == "ambiguous-id"
@@ -102,8 +101,8 @@ def test_a_library_that_is_a_link_is_refused(desk: Desk, tmp_path: Path) -> None
     elsewhere.mkdir()
     desk.shelf.folder.rmdir()
     desk.shelf.folder.symlink_to(elsewhere)
-    assert code_of(lambda: desk.new()) == "not-a-file"
-    assert code_of(lambda: desk.shelf.names()) == "not-a-file"
+    assert code_of(desk.new) == "not-a-file"
+    assert code_of(desk.shelf.names) == "not-a-file"
     assert list(elsewhere.iterdir()) == []
 
 

@@ -104,7 +104,9 @@ def _longest(piece: Recalled, start: int, room: int) -> int:
             too_far = middle
     if fits == start:
         least = tokens(_HEADING) + tokens(_WIDEST_FOOTER) + tokens(Excerpt(piece, start, start + 1).block)
-        raise SlicebaseError("bad-budget", "a page has no room for its labels", hint=f"allow at least {least + 20} tokens")
+        raise SlicebaseError(
+            "bad-budget", "a page has no room for its labels", hint=f"allow at least {least + 20} tokens"
+        )
     return fits
 
 

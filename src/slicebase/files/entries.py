@@ -3,7 +3,7 @@
 A JSON object is a line, several lines of JSON objects are several, and any other text is the text of one line.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -121,14 +121,8 @@ def _line(body_type: str, fields: Mapping[str, Any], stamp: Stamp) -> bytes:
         line["_meta"] = {"created_at": stamp.time, "provenance": stamp.who}
     canonical(line)  # refuses what would be lost on the way
     encoded = msgspec.json.encode(line) + b"\n"
-    _refuse(_own_findings(body_type, encoded))
+    _refuse((read_routine if body_type == "routine" else read_conversation)(encoded).findings)
     return encoded
-
-
-def _own_findings(body_type: str, line: bytes) -> Iterator[Finding]:
-    """What is wrong with the line whatever stands around it: a call and its result are two lines."""
-    findings = (read_routine if body_type == "routine" else read_conversation)(line).findings
-    return (finding for finding in findings if finding.rule not in ("call-pairs", "call-unanswered"))
 
 
 def _refuse(findings: Iterable[Finding]) -> None:

@@ -23,9 +23,7 @@ from slicebase.files.tree import Entry, Form, Node
 
 # YAML's printable characters, less the byte order mark and a carriage return that ends no line.
 # Named one by one: a class of all other characters would take ten times as long to compile.
-_FOREIGN = re.compile(
-    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x84\\x86-\\x9f\\ud800-\\udfff\\ufeff\\ufffe\\uffff](?!(?<=\r)\n)"
-)
+_FOREIGN = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x84\\x86-\\x9f\\ud800-\\udfff\\ufeff\\ufffe\\uffff](?!(?<=\r)\n)")
 _MARKER = re.compile(r"^(?:---|\.\.\.)(?=[ \t\r\n])", re.MULTILINE)
 
 _WHITE = re.compile(r"[ \t]*")

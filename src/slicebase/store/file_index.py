@@ -14,11 +14,11 @@ from typing import Final, TypeVar
 import apsw
 
 from slicebase.errors import SlicebaseError
+from slicebase.files.naming import SUFFIX
 from slicebase.store.disposable import Disposable, reading, writing
 from slicebase.store.file_schema import LAYOUT
 from slicebase.store.workspace import Workspace, make_local_folder
 
-SUFFIX: Final = ".slice"
 PASSAGE_BREAK: Final = "\x1e"
 
 Answer = TypeVar("Answer")

@@ -66,6 +66,12 @@ def links_into(connection: apsw.Connection, place: str) -> list[Stated]:
     return _stated(connection, _INTO, place)
 
 
+def part_links(connection: apsw.Connection) -> list[tuple[str, str]]:
+    """The pairs of files that `part_of` or `has_part` joins, by their ids."""
+    query = f"{_LINKS} WHERE links.rel IN ('part_of', 'has_part') AND links.row = ''"
+    return [(each.edge.source, each.edge.target) for each in _stated(connection, query)]
+
+
 def _stated(connection: apsw.Connection, query: str, *values: Any) -> list[Stated]:
     rows = connection.execute(query, values)
     return [Stated(Edge(source, rel, target), label, row) for source, rel, target, label, row in rows]

@@ -19,8 +19,10 @@ from slicebase.files.cycles import reach
 from slicebase.files.facts import Facts, Passage, StatedLink, own_rows, read_facts
 from slicebase.files.frontmatter import MAX_HEADER
 from slicebase.files.links import resolve, target_kind
+from slicebase.files.naming import SUFFIX
 from slicebase.files.slice_file import SliceFile
-from slicebase.store.file_index import PASSAGE_BREAK, SUFFIX, Progress
+from slicebase.store.file_index import PASSAGE_BREAK, Progress
+from slicebase.store.file_links import part_links
 from slicebase.store.workspace import LIBRARY
 
 LARGEST: Final = 64 * 1024 * 1024  # of a larger file only the head is read
@@ -135,7 +137,7 @@ class Update:
         """The files that are one log, for every log in which rows supersede those of another file."""
         starts = [name for (name,) in self._connection.execute(_SUPERSEDING)]
         joined: dict[str, list[str]] = {}
-        for one, other in self._connection.execute(_PARTS) if starts else ():
+        for one, other in part_links(self._connection) if starts else ():
             joined.setdefault(one, []).append(other)
             joined.setdefault(other, []).append(one)
         done: set[str] = set()
@@ -156,7 +158,8 @@ class Update:
                 continue  # it changed just now; the next look sees it
         rows = {number: own_rows(file) for number, file in files.items()}
         for number, file in files.items():
-            others = [row for other, found in rows.items() if other != number for row in found]
+            own = {row.line.raw for row in rows[number]}  # a row that was caught while it moved counts once
+            others = [row for other, found in rows.items() if other != number for row in found if row.line.raw not in own]
             self._forget_contents(number)
             self._note_contents(number, read_facts(file, others))
             self._connection.execute("UPDATE files SET log = ? WHERE number = ?", (fingerprint, number))
@@ -164,11 +167,6 @@ class Update:
 
 _SUPERSEDING: Final = """
 SELECT DISTINCT files.id FROM elsewhere JOIN files ON files.number = elsewhere.file WHERE id IS NOT NULL ORDER BY id
-"""
-_PARTS: Final = """
-SELECT files.id, coalesce(other.id, links.node)
-FROM links JOIN files ON files.number = links.file LEFT JOIN files AS other ON other.name = links.name
-WHERE rel IN ('part_of', 'has_part') AND links.row = '' AND files.id IS NOT NULL
 """
 _MEMBERS: Final = """
 SELECT name, number, version FROM files

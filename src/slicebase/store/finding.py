@@ -64,6 +64,12 @@ class Finder:
         """The files, the last changed first."""
         return self.index.ask(lambda connection: list_files(connection, filters))
 
+    def part_links(self) -> list[tuple[str, str]]:
+        """Which files are joined into one log (ruling 32)."""
+        from slicebase.store.file_links import part_links
+
+        return self.index.ask(part_links)
+
     def broken(self) -> "list[SlicebaseError]":
         """What keeps files from being read."""
         return self.index.ask(broken_files)

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from slicebase.context.recall import Page, pages
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.create import new_file
 from slicebase.files.defining import contract_from, define
@@ -12,20 +11,24 @@ from slicebase.files.marks import archived, restored, tombstone
 from slicebase.files.naming import file_name
 from slicebase.files.parts import Payload
 from slicebase.files.routes import told_contract
-from slicebase.files.routine import compile_routine, read_routine
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.stamps import Stamp
 from slicebase.files.writing import Text, refuse_broken, refuse_new_errors, signed, whole_body
 from slicebase.store.deriving import refreshed
+from slicebase.store.file_index import Progress
+from slicebase.store.finding import Finder
 from slicebase.store.linking import Linker
+from slicebase.store.logs import Logs
 from slicebase.store.pointers import taken_payload
-from slicebase.store.purging import purge_kept_texts, purge_payload
-from slicebase.store.recalling import Recall, Which
 from slicebase.store.remembering import remember
 from slicebase.store.settings import Settings
 from slicebase.store.shelf import Shelf
-from slicebase.store.truth import Truth
 from slicebase.store.workspace import LIBRARY, Workspace
+
+if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is called
+    from slicebase.context.recall import Page
+    from slicebase.store.recalling import Which
+    from slicebase.store.truth import Truth
 
 
 class Change(NamedTuple):
@@ -51,13 +54,20 @@ class Change(NamedTuple):
         }
 
 
-class Library:
+class Library(Finder):
     """The slice files of a workspace. Every write takes a stamp: when it happens, who writes, chance for new ids."""
 
-    def __init__(self, workspace: Workspace, settings: Settings, truth: Callable[[], Truth]) -> None:
-        self.workspace = workspace
+    def __init__(
+        self,
+        workspace: Workspace,
+        settings: Settings,
+        truth: "Callable[[], Truth]",
+        progress: Progress = lambda done, total: None,
+    ) -> None:
+        super().__init__(workspace, progress)
         self.settings = settings
         self.shelf = Shelf(workspace)
+        self._logs = Logs(self.shelf, self.part_links)
         self._truth = truth
         self._linker = Linker(self.shelf, lambda turn: turn in truth().turns.find([turn]))
 
@@ -134,7 +144,7 @@ class Library:
         """Writes a text to the body, as the contract's write mode says."""
         with self.shelf.writing() as pen:
             given = Text(text, stamp, tuple(supersedes), section)
-            done = remember(pen, pen.find(file_id, if_version), given, self.settings.overflow_bytes)
+            done = remember(pen, self._logs, pen.find(file_id, if_version), given, self.settings.overflow_bytes)
         return Change(done.file, True, tuple(f"row:{done.file.id}/{row}" for row in done.rows), done.overflow)
 
     def contract(self, file_id: str) -> dict[str, Any]:
@@ -163,10 +173,13 @@ class Library:
     # ---- reading
 
     def recall(
-        self, refs: Iterable[str], *, now: int, rows: Which = "active", tokens: int | None = None, page: int = 1
-    ) -> Page:
+        self, refs: Iterable[str], *, now: int, rows: "Which" = "active", tokens: int | None = None, page: int = 1
+    ) -> "Page":
         """What references lead to, fenced and labelled for a model; with `tokens`, one page of it."""
-        look = Recall(self.shelf, self._truth, now, self.settings.freshness_half_life_days, rows)
+        from slicebase.context.recall import pages
+        from slicebase.store.recalling import Recall
+
+        look = Recall(self.shelf, self._logs, self._truth, now, self.settings.freshness_half_life_days, rows)
         found = pages(look.pieces(refs), tokens)
         if not 1 <= page <= len(found):
             raise SlicebaseError("no-page", f"there is no page {page}", hint=f"the pages are 1 to {len(found)}")
@@ -174,6 +187,8 @@ class Library:
 
     def routine(self, file_id: str) -> str:
         """A routine as Markdown to follow. Nothing is executed (ruling 30)."""
+        from slicebase.files.routine import compile_routine, read_routine
+
         file = self.shelf.find(file_id)
         if file.body_type != "routine":
             raise SlicebaseError("write-mode", f"a {file.body_type} body is no routine", where=Where(file.name))
@@ -193,6 +208,8 @@ class Library:
 
     def purge(self, file_id: str, stamp: Stamp, *, reason: str | None = None, dry_run: bool = False) -> Change:
         """Takes the content away for good, here and in what manifests kept of it; a tombstone keeps hash and size."""
+        from slicebase.store.purging import purge_kept_texts, purge_payload
+
         with self.shelf.writing() as pen:
             old = pen.find(file_id)
             new = old if old.purged else signed(tombstone(old, stamp.time, reason), stamp)

@@ -1,7 +1,7 @@
 """What references lead to, as pieces for a model: text, label and reference (ruling 7)."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import msgspec
 
@@ -17,11 +17,11 @@ from slicebase.files.sections import section_ref, sections
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.supersession import active, newest
 from slicebase.files.timestamps import read_time
-from slicebase.graph.record import read_parts
-from slicebase.graph.turn import turn_text
-from slicebase.store.logs import log_of
+from slicebase.store.logs import Logs
 from slicebase.store.shelf import Shelf
-from slicebase.store.truth import Truth
+
+if TYPE_CHECKING:
+    from slicebase.store.truth import Truth
 
 Which = Literal["active", "all"]
 _LONGEST_TITLE: Final = 100
@@ -31,7 +31,8 @@ class Recall(NamedTuple):
     """One look into the memory: when it happens, and which rows count."""
 
     shelf: Shelf
-    truth: Callable[[], Truth]
+    logs: Logs
+    truth: "Callable[[], Truth]"
     now: int
     half_life: float
     rows: Which = "active"
@@ -102,7 +103,7 @@ class Recall(NamedTuple):
 
     def _log(self, file: SliceFile) -> Iterator[Recalled]:
         """The rows of a log, oldest first; of a part only its own."""
-        log = _rows_of(log_of(self.shelf, file))
+        log = _rows_of(self.logs.of(file))
         shown = [row for row in log if self.rows == "all" or row.holds]
         if whole_of(file):
             shown = [row for row in shown if row.file is file]
@@ -113,7 +114,7 @@ class Recall(NamedTuple):
     def _row(self, ref: Ref) -> Iterator[Recalled]:
         """A row that was named is shown whether it holds or not, and says which."""
         file = self._find(ref.owner)
-        found = [row for row in _rows_of(log_of(self.shelf, file)) if row.file is file and row.row.id == ref.local]
+        found = [row for row in _rows_of(self.logs.of(file)) if row.file is file and row.row.id == ref.local]
         if not found:
             raise SlicebaseError("no-row", f"there is no row {ref.local} in {ref.owner}", where=Where(file.name))
         yield from map(_piece, found)
@@ -137,6 +138,9 @@ class Recall(NamedTuple):
         yield Recalled(str(current), label, text[section.start : section.end].strip("\n"))
 
     def _turn(self, ref: Ref) -> Iterator[Recalled]:
+        from slicebase.graph.record import read_parts
+        from slicebase.graph.turn import turn_text
+
         truth = self.truth()
         record = truth.turns.get(ref.name).record
         text = truth.texts.get(f"session:{record.session}", record.content_hash)

@@ -92,7 +92,7 @@ def set_setting(workspace: Workspace, name: str, given: str | None) -> None:
 
 def _read(root: Path) -> tuple[dict[str, Any], str]:
     try:
-        text = (root / SETTINGS).read_text()
+        text = (root / SETTINGS).read_text(encoding="utf-8")
     except FileNotFoundError:
         return {}, ""
     except (OSError, UnicodeDecodeError) as error:
