@@ -159,7 +159,9 @@ class Update:
         rows = {number: own_rows(file) for number, file in files.items()}
         for number, file in files.items():
             own = {row.line.raw for row in rows[number]}  # a row that was caught while it moved counts once
-            others = [row for other, found in rows.items() if other != number for row in found if row.line.raw not in own]
+            others = [
+                row for other, found in rows.items() if other != number for row in found if row.line.raw not in own
+            ]
             self._forget_contents(number)
             self._note_contents(number, read_facts(file, others))
             self._connection.execute("UPDATE files SET log = ? WHERE number = ?", (fingerprint, number))
