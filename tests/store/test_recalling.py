@@ -40,7 +40,7 @@ def test_a_log_shows_the_rows_that_hold_each_with_its_reference(desk: Desk) -> N
     assert "GraphQL" in text
     assert "REST" not in text
     everything = seen(desk, log, rows="all")
-    assert f"· superseded · row:{log}/{old}\n\n```text\nREST\n\nsimple\n\n{{\"n\":1}}\n```" in everything
+    assert f'· superseded · row:{log}/{old}\n\n```text\nREST\n\nsimple\n\n{{"n":1}}\n```' in everything
     assert everything.index("REST") < everything.index("Redis") < everything.index("GraphQL")
 
 
@@ -78,7 +78,9 @@ def test_a_turns_text_comes_from_the_truth(desk: Desk) -> None:
     turn = Turn(TURN, "s1", "assistant", (Part("text", "It was the retry."),), NOON, (), "sha256:" + "0" * 64)
     truth.turns.add(Session("s1", "graph"), [turn])
     text = seen(desk, f"turn:{TURN}")
-    assert f"### assistant · 2026-01-01T12:00:00.000Z · session s1 · turn:{TURN}\n\n```text\nIt was the retry.\n" in text
+    assert (
+        f"### assistant · 2026-01-01T12:00:00.000Z · session s1 · turn:{TURN}\n\n```text\nIt was the retry.\n" in text
+    )
     truth.texts.purge("session:s1", [turn.content_hash], "2026-01-02T00:00:00.000Z")
     truth.close()
     assert code_of(seen, desk, f"turn:{TURN}") == "purged"
