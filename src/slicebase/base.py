@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from slicebase.core.refs import parse as parse_ref
 from slicebase.core.times import to_text
-from slicebase.errors import SlicebaseError
+from slicebase.errors import SlicebaseError, Where
 from slicebase.store.workspace import Workspace, make_workspace, open_workspace
 
 if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is called
@@ -128,6 +128,18 @@ class Slicebase:
         if not dry_run:
             bring_up_to_date(self.turn_index, self.truth)
         return account
+
+    def export(self, session: str, to: Path, *, file_id: str) -> Path:
+        """A session as a conversation slice file, which imports to the same ids and branches."""
+        from slicebase.store.atomic import write_bytes
+        from slicebase.store.exporting import export_session
+
+        name = ref_of("session", session).removeprefix("session:")
+        file = export_session(self.truth, name, file_id)
+        if to.exists():
+            raise SlicebaseError("conflict", f"{to} is there already", hint="choose another name", where=Where(str(to)))
+        write_bytes(to, [file.to_bytes()])
+        return to
 
     def context(
         self,
