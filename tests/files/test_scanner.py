@@ -38,6 +38,7 @@ VALUES: list[tuple[str, Any]] = [
     ("a: [b, 'c, d', [e], {f: g}, ]", {"a": ["b", "c, d", ["e"], {"f": "g"}]}),
     ('a: {b: c, d, e: , "f":g, h: [1,\n  2] }', {"a": {"b": "c", "d": None, "e": None, "f": "g", "h": [1, 2]}}),
     ("a: [\n  b, # why\n  c\n]", {"a": ["b", "c"]}),
+    ("a: ['b\nc'\n, d\n, {e\n: f\n}\n]", {"a": ["b c", "d", {"e": "f"}]}),
     ("a: [b: c, d]", {"a": [{"b": "c"}, "d"]}),
     ("a: [x:y, http://z]", {"a": ["x:y", "http://z"]}),
     ("a: -x\nb: ?x\nc: :x", {"a": "-x", "b": "?x", "c": ":x"}),
