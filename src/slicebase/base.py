@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is ca
     from slicebase.store.account import Account
     from slicebase.store.importing import Progress
     from slicebase.store.library import Library
+    from slicebase.store.purging import PurgedTurns
     from slicebase.store.truth import Truth
     from slicebase.store.turn_index import TurnIndex
     from slicebase.verify import Verdict
@@ -187,6 +188,16 @@ class Slicebase:
         name = ref_of("mf", manifest)
         recorded = self.manifest(name)
         return replayed(name, recorded, *self.truth.manifests.texts_of(name, recorded))
+
+    def purge(self, reference: str, *, now: int, reason: str = "", dry_run: bool = False) -> "PurgedTurns":
+        """Takes the text of a turn or a session away for good; `library.purge` does it for slice files."""
+        from slicebase.store.purging import purge_turns
+
+        ref = parse_ref(reference)
+        if ref.kind not in ("turn", "session"):
+            raise SlicebaseError("bad-reference", f"{reference!r} names neither a turn nor a session")
+        mark = f"{to_text(now)} {reason}".strip()
+        return purge_turns(self.truth, self.turn_index, ref, mark, dry_run=dry_run)
 
     def verify(self, progress: Callable[[str], None] = lambda what: None) -> "Verdict":
         """Re-derives everything stored."""
