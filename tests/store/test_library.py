@@ -5,9 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from slicebase.context.manifest import Budget, Manifest, Piece, Span
 from slicebase.core.digests import digest
 from slicebase.files.parts import Link, Source
 from slicebase.store.checkup import validate
+from slicebase.store.texts import hash_bytes
+from slicebase.store.truth import Truth
 from tests.codes import code_of
 from tests.store.libraries import NOON, Desk
 
@@ -372,3 +375,32 @@ def test_a_routine_compiles_to_steps_with_the_titles_of_what_they_read(desk: Des
     assert code_of(lambda: desk.routine(note)) == "write-mode"
     desk.path(routine).write_bytes(desk.path(routine).read_bytes() + b'{"run": "a", "read": "b"}\n')
     assert code_of(lambda: desk.routine(routine)) == "broken-file"
+
+
+def test_a_purge_reaches_the_texts_that_manifests_kept(desk: Desk) -> None:
+    """Ruling 19: bytes become a tombstone, hashes stay."""
+    note, other = desk.new("markdown", "The password is hunter2."), desk.new("markdown", "Harmless.")
+    truth = Truth(desk.workspace.database, create=True)
+    pieces = {file_id: piece_of(file_id, text) for file_id, text in ((note, b"hunter2"), (other, b"Harmless"))}
+    texts = {hash_bytes(digest(text)): text for text in (b"hunter2", b"Harmless")}
+    name = truth.manifests.record(manifest_of(*pieces.values()), "2026-01-01T12:00:00.000Z", texts)
+    desk.purge(note, desk.stamp)
+    kept = {file_id: truth.texts.get(f"manifest:{name}", piece.text_hash) for file_id, piece in pieces.items()}
+    truth.close()
+    assert kept[note] == (None, "2026-01-01T12:00:02.000Z")
+    assert kept[other] == (b"Harmless", None)
+
+
+def piece_of(file_id: str, text: bytes) -> Piece:
+    return Piece(
+        ref=f"file:{file_id}", corpus=f"file:{file_id}", content_hash=digest(text), span=Span(0, len(text)),
+        text_hash=digest(text), label="L", tokens=1, score=0, parts={}, group="G", whole=True,
+    )  # fmt: skip
+
+
+def manifest_of(*pieces: Piece) -> Manifest:
+    return Manifest(
+        question="q", as_of="2026-01-01T12:00:00.000Z", budget=Budget(100), tokens_used=1, pieces=pieces, considered=1,
+        left_out=(), filters={}, slices=(), ranker="r/1", tokenizer="bytes/3", renderer="markdown/1",
+        rendered_hash=digest(b""),
+    )  # fmt: skip

@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from slicebase.errors import SlicebaseError
+from slicebase.files.rows import read_rows
 from slicebase.files.slice_file import SliceFile
 from slicebase.store.atomic import TEMPORARY
+from slicebase.store.checkup import validate
 from tests.paths import PROJECT
 from tests.store.libraries import Desk
 
@@ -47,17 +50,31 @@ def test_eight_processes_with_200_writes_each_leave_1600_intact_rows(quick_folde
     assert len({row.id for row in rows}) == 1600
 
 
-@pytest.mark.parametrize("body_type", ["jsonl", "text"])
-def test_killed_writers_leave_files_that_parse_and_every_acknowledged_write(tmp_path: Path, body_type: str) -> None:
+@pytest.mark.parametrize("overflow", ["summarize", "split", "archive"])
+def test_killed_writers_leave_files_that_parse_and_every_acknowledged_write(tmp_path: Path, overflow: str) -> None:
+    """80 kills for each way to overflow, which writes two files at a time."""
+    (tmp_path / "slicebase.toml").write_text("overflow.bytes = 3000\n")
     desk = Desk(tmp_path)
-    log = desk.new(body_type)
-    acknowledged = hammer("killed", str(tmp_path), log, "60", "7")
-    body = desk.body(log)
-    written = [row.text for row in desk.rows(log)] if body_type == "jsonl" else body.split()
-    assert set(acknowledged) <= set(written)
-    assert len(written) == len(set(written))
-    for path in desk.shelf.folder.glob("*.slice"):
-        SliceFile.parse(path.read_bytes())
+    log = desk.new("jsonl", "", f"overflow={overflow}")
+    acknowledged = hammer("killed", str(tmp_path), log, "40", "7")
+    assert len(acknowledged) > 40
+    files = list(desk.shelf.all())
+    rows = [row for file in files if isinstance(file, SliceFile) for row in read_rows(file.body).rows]
+    assert not any(isinstance(file, SlicebaseError) for file in files)
+    assert set(acknowledged) <= {row.text for row in rows}
+    # A row that was caught while it moved stands in two files, with the same bytes.
+    assert len({row.line.raw for row in rows}) == len({row.text for row in rows})
+    assert not validate([desk.shelf.folder], tmp_path).counts["error"]
+    desk.remember(log, "and the library goes on", desk.stamp)
+    assert {path.suffix for path in desk.shelf.folder.iterdir()} == {".slice"}
+
+
+def test_killed_writers_of_a_text_leave_every_acknowledged_paragraph(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    note = desk.new("text")
+    acknowledged = hammer("killed", str(tmp_path), note, "40", "8")
+    assert len(acknowledged) > 40
+    assert set(acknowledged) <= set(desk.body(note).split())
 
 
 def test_what_killed_writers_leave_is_one_temporary_file_that_cleaning_removes(tmp_path: Path) -> None:

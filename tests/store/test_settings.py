@@ -20,8 +20,8 @@ def test_the_file_sets_what_it_names(tmp_path: Path) -> None:
     assert load_settings(tmp_path) == Settings(1000, True, "me", 30)
 
 
-def test_every_field_has_a_key() -> None:
-    assert {key.field for key in KEYS.values()} == set(Settings.__struct_fields__)
+def test_every_key_has_a_field() -> None:
+    assert all(hasattr(Settings(), key.field) for key in KEYS.values())
 
 
 @pytest.mark.parametrize(

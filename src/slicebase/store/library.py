@@ -16,6 +16,7 @@ from slicebase.files.stamps import Stamp
 from slicebase.files.writing import Text, refuse_broken, refuse_new_errors, signed, whole_body
 from slicebase.store.deriving import refreshed
 from slicebase.store.linking import Linker
+from slicebase.store.logs import Logs, Pairs
 from slicebase.store.pointers import taken_payload
 from slicebase.store.remembering import remember
 from slicebase.store.settings import Settings
@@ -54,10 +55,14 @@ class Change(NamedTuple):
 class Library:
     """The slice files of a workspace. Every write takes a stamp: when it happens, who writes, chance for new ids."""
 
-    def __init__(self, workspace: Workspace, settings: Settings, truth: "Callable[[], Truth]") -> None:
+    def __init__(
+        self, workspace: Workspace, settings: Settings, truth: "Callable[[], Truth]", part_links: Pairs | None = None
+    ) -> None:
+        """`part_links` answers which files are joined into logs, where an index knows it."""
         self.workspace = workspace
         self.settings = settings
         self.shelf = Shelf(workspace)
+        self._logs = Logs(self.shelf, part_links)
         self._truth = truth
         self._linker = Linker(self.shelf, lambda turn: turn in truth().turns.find([turn]))
 
@@ -134,7 +139,7 @@ class Library:
         """Writes a text to the body, as the contract's write mode says."""
         with self.shelf.writing() as pen:
             given = Text(text, stamp, tuple(supersedes), section)
-            done = remember(pen, pen.find(file_id, if_version), given, self.settings.overflow_bytes)
+            done = remember(pen, self._logs, pen.find(file_id, if_version), given, self.settings.overflow_bytes)
         return Change(done.file, True, tuple(f"row:{done.file.id}/{row}" for row in done.rows), done.overflow)
 
     def contract(self, file_id: str) -> dict[str, Any]:
@@ -169,7 +174,7 @@ class Library:
         from slicebase.context.recall import pages
         from slicebase.store.recalling import Recall
 
-        look = Recall(self.shelf, self._truth, now, self.settings.freshness_half_life_days, rows)
+        look = Recall(self.shelf, self._logs, self._truth, now, self.settings.freshness_half_life_days, rows)
         found = pages(look.pieces(refs), tokens)
         if not 1 <= page <= len(found):
             raise SlicebaseError("no-page", f"there is no page {page}", hint=f"the pages are 1 to {len(found)}")

@@ -17,7 +17,7 @@ from slicebase.files.sections import section_ref, sections
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.supersession import active, newest
 from slicebase.files.timestamps import read_time
-from slicebase.store.logs import log_of
+from slicebase.store.logs import Logs
 from slicebase.store.shelf import Shelf
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ class Recall(NamedTuple):
     """One look into the memory: when it happens, and which rows count."""
 
     shelf: Shelf
+    logs: Logs
     truth: "Callable[[], Truth]"
     now: int
     half_life: float
@@ -102,7 +103,7 @@ class Recall(NamedTuple):
 
     def _log(self, file: SliceFile) -> Iterator[Recalled]:
         """The rows of a log, oldest first; of a part only its own."""
-        log = _rows_of(log_of(self.shelf, file))
+        log = _rows_of(self.logs.of(file))
         shown = [row for row in log if self.rows == "all" or row.holds]
         if whole_of(file):
             shown = [row for row in shown if row.file is file]
@@ -113,7 +114,7 @@ class Recall(NamedTuple):
     def _row(self, ref: Ref) -> Iterator[Recalled]:
         """A row that was named is shown whether it holds or not, and says which."""
         file = self._find(ref.owner)
-        found = [row for row in _rows_of(log_of(self.shelf, file)) if row.file is file and row.row.id == ref.local]
+        found = [row for row in _rows_of(self.logs.of(file)) if row.file is file and row.row.id == ref.local]
         if not found:
             raise SlicebaseError("no-row", f"there is no row {ref.local} in {ref.owner}", where=Where(file.name))
         yield from map(_piece, found)

@@ -11,7 +11,7 @@ from slicebase.files.overflow import ARCHIVED, CONTINUED, joined, move_oldest, n
 from slicebase.files.rows import Row, read_rows
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.writing import Draft, Text, refuse_closed, refuse_new_errors, write
-from slicebase.store.logs import rows_elsewhere
+from slicebase.store.logs import Logs
 from slicebase.store.shelf import Pen
 
 DUE: Final = "slice.due"
@@ -26,12 +26,12 @@ class Remembered(NamedTuple):
     overflow: str | None = None
 
 
-def remember(pen: Pen, file: SliceFile, given: Text, limit: int) -> Remembered:
+def remember(pen: Pen, logs: Logs, file: SliceFile, given: Text, limit: int) -> Remembered:
     """Writes a text to a file. Above `limit` bytes the contract's overflow acts, where it names one."""
     refuse_closed(file)
     whole = _whole(pen, file)
     place = _open_part(pen, whole) if whole.id == file.id and whole.write_mode != "replace" else file
-    elsewhere = _rows_elsewhere(pen, place, given)
+    elsewhere = _rows_elsewhere(logs, place, given)
     draft = write(place, _for_part(place, whole, given), elsewhere)
     act = _WAYS.get(place.contract.overflow or "")
     if act is None or _size(draft.file) <= limit:
@@ -116,10 +116,10 @@ def _no_longer_due(file: SliceFile, limit: int) -> SliceFile:
     return delete_key(file, DUE) if file.node(DUE) and _size(file) <= limit else file
 
 
-def _rows_elsewhere(pen: Pen, place: SliceFile, given: Text) -> list[Row]:
+def _rows_elsewhere(logs: Logs, place: SliceFile, given: Text) -> list[Row]:
     """The rows that a new one may supersede in other files; nothing is read where it supersedes none."""
     needed = given.supersedes or place.write_mode == "supersede"
-    return rows_elsewhere(pen.shelf, place) if needed and place.body_type == "jsonl" else []
+    return logs.rows_elsewhere(place) if needed and place.body_type == "jsonl" else []
 
 
 def _whole(pen: Pen, file: SliceFile) -> SliceFile:
