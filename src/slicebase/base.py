@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from slicebase.core.refs import parse as parse_ref
 from slicebase.core.times import from_text, to_text
-from slicebase.errors import SlicebaseError
+from slicebase.errors import SlicebaseError, Where
 from slicebase.store.workspace import Workspace, make_workspace, open_workspace
 
 if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is called
@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is ca
     from slicebase.store.importing import Progress
     from slicebase.store.library import Library
     from slicebase.store.overview import Overview
+    from slicebase.store.purging import PurgedTurns
     from slicebase.store.settings import Setting, Settings
     from slicebase.store.truth import Truth
     from slicebase.store.turn_index import TurnIndex
@@ -214,6 +215,18 @@ class Slicebase:
             bring_up_to_date(self.turn_index, self.truth)
         return account
 
+    def export(self, session: str, to: Path, *, file_id: str) -> Path:
+        """A session as a conversation slice file, which imports to the same ids and branches."""
+        from slicebase.store.atomic import write_bytes
+        from slicebase.store.exporting import export_session
+
+        name = ref_of("session", session).removeprefix("session:")
+        file = export_session(self.truth, name, file_id)
+        if to.exists():
+            raise SlicebaseError("conflict", f"{to} is there already", hint="choose another name", where=Where(str(to)))
+        write_bytes(to, [file.to_bytes()])
+        return to
+
     def context(
         self,
         question: str,
@@ -273,6 +286,16 @@ class Slicebase:
         name = ref_of("mf", manifest)
         recorded = self.manifest(name)
         return replayed(name, recorded, *self.truth.manifests.texts_of(name, recorded))
+
+    def purge(self, reference: str, *, now: int, reason: str = "", dry_run: bool = False) -> "PurgedTurns":
+        """Takes the text of a turn or a session away for good; `library.purge` does it for slice files."""
+        from slicebase.store.purging import purge_turns
+
+        ref = parse_ref(reference)
+        if ref.kind not in ("turn", "session"):
+            raise SlicebaseError("bad-reference", f"{reference!r} names neither a turn nor a session")
+        mark = f"{to_text(now)} {reason}".strip()
+        return purge_turns(self.truth, self.turn_index, ref, mark, dry_run=dry_run)
 
     def verify(self, progress: Callable[[str], None] = lambda what: None) -> "Verdict":
         """Re-derives everything stored."""

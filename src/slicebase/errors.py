@@ -123,6 +123,7 @@ CODES: Mapping[str, Kind] = {
     "no-input": Kind(Exit.NOT_FOUND, "an input of an import does not exist or cannot be read"),
     "bad-zip": Kind(Exit.REFUSED, "a zip or a member of it cannot be read, or is not what it claims"),
     "unknown-format": Kind(Exit.REFUSED, "no importer recognises an input"),
+    "nothing-found": Kind(Exit.NOT_FOUND, "no agent's sessions were found on this machine"),
     # the path
     "no-session": Kind(Exit.NOT_FOUND, "no session with this id is stored"),
     "bad-question": Kind(Exit.REFUSED, "a question is empty"),

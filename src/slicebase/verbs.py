@@ -38,6 +38,7 @@ VERBS: Mapping[str, Verb] = {
     "restore": Verb("library.restore", "slicebase.cli.forgetting:restore", "Bring back what was forgotten."),
     "purge": Verb("library.purge", "slicebase.cli.forgetting:purge", "Take a file's content away for good."),
     "import": Verb("import_", "slicebase.cli.history:import_", "Bring conversations into the graph."),
+    "export": Verb("export", "slicebase.cli.history:export", "Write a session as a conversation slice file."),
     "turns": Verb("graph.turns", "slicebase.cli.history:turns", "List sessions and turns, or search their content."),
     "show": Verb("show", "slicebase.cli.history:show", "Show what a reference names."),
     "slice": Verb("graph.select", "slicebase.cli.slicing:slice_", "Select the context slice around a turn."),

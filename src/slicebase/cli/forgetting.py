@@ -1,10 +1,15 @@
 """Commands that take slice files out of sight, bring them back, or take their content away for good."""
 
+from typing import TYPE_CHECKING
+
 import click
 
-from slicebase.cli.output import json_option, note
+from slicebase.cli.output import json_option, note, print_json
 from slicebase.cli.stamping import print_change, provenance_options, stamp_for
-from slicebase.cli.workspace import open_base
+from slicebase.cli.workspace import now, open_base
+
+if TYPE_CHECKING:
+    from slicebase.store.purging import PurgedTurns
 
 _reason = click.option("--reason", metavar="TEXT", help="Why; it is kept with the mark.")
 _dry_run = click.option("--dry-run", is_flag=True, help="Say what would happen, and write nothing.")
@@ -37,19 +42,32 @@ def restore(ctx: click.Context, file_id: str, dry_run: bool, as_json: bool) -> N
 
 
 @click.command()
-@click.argument("file_id", metavar="ID")
+@click.argument("reference", metavar="ID|turn:…|session:…")
 @_reason
 @_dry_run
 @provenance_options
 @json_option
 @click.pass_context
-def purge(ctx: click.Context, file_id: str, reason: str | None, dry_run: bool, as_json: bool) -> None:
-    """Take a file's content away for good. A tombstone keeps its title, hash and size.
+def purge(ctx: click.Context, reference: str, reason: str | None, dry_run: bool, as_json: bool) -> None:
+    """Take the content of a slice file, a turn or a whole session away for good.
 
-    Copies of it in manifests and in the library's payloads go too; what git has committed is git's to forget.
+    A tombstone keeps hashes and sizes: verify and replay say PURGED. Copies in manifests, in the index and in the
+    library's payloads go too; what git has committed is git's to forget.
     """
     base = open_base(ctx)
-    change = base.library.purge(file_id, stamp_for(ctx, base), reason=reason, dry_run=dry_run)
+    if reference.startswith(("turn:", "session:")):
+        gone = base.purge(reference, now=now(), reason=reason or "", dry_run=dry_run)
+        _print_purged_turns(gone, as_json, dry_run)
+        return
+    change = base.library.purge(reference, stamp_for(ctx, base), reason=reason, dry_run=dry_run)
     print_change(change, as_json, dry_run=dry_run)
     if change.changed and not dry_run and not as_json:
         note("Older versions may still stand in git's history.")
+
+
+def _print_purged_turns(gone: "PurgedTurns", as_json: bool, dry_run: bool) -> None:
+    if as_json:
+        print_json({"dry_run": dry_run, "texts": gone.texts, "turns": [f"turn:{turn}" for turn in gone.turns]})
+    else:
+        done = "would purge" if dry_run else "purged"
+        click.echo(f"{done} {gone.texts} texts of {len(gone.turns)} turns")
