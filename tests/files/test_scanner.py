@@ -30,6 +30,7 @@ VALUES: list[tuple[str, Any]] = [
     ("a: b\n  - c", {"a": "b - c"}),
     ("a: 'x\n  y'\nb: \"x\\\n  y\"", {"a": "x y", "b": "xy"}),
     ('a: "x\n y"', {"a": "x y"}),
+    ('a: "x\\\ny"', {"a": "xy"}),
     ("a: |\n  x\n   y\n\nb: 1", {"a": "x\n y\n", "b": 1}),
     ("a: >-\n  x\n  y\n\n  z\n", {"a": "x y\nz"}),
     ("a: |+ # why\n  x\n\n", {"a": "x\n\n"}),

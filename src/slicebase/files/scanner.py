@@ -30,6 +30,8 @@ _WHITE = re.compile(r"[ \t]*")
 _FLOW_GAP = re.compile(r"[ \t]*(?:(?:(?<=[ \t\n])#[^\r\n]*)?\r?\n(?P<indent> *)[ \t]*)*+")
 _NEXT_LINE = re.compile(r"[ \t]*\r?\n(?P<empty>(?:[ \t]*\r?\n)*)(?P<indent> *)[ \t]*+(?!#)")
 
+_TEXT_LINE = re.compile(r"(?<!\\)(?<!\\\r)\n(?P<indent> *)(?=[^ \r\n])")
+
 _DASH = re.compile(r"-(?=[ \t\r\n])")
 _COLON = re.compile(r"[ \t]*:(?=[ \t\r\n])")
 _SINGLE = re.compile(r"'((?:[^']++|'')*+)'")
@@ -198,10 +200,10 @@ class _Scanner(Cursor):
         return Node(form, start, self.pos, text)
 
     def check_lines(self, start: int, end: int, least: int) -> None:
-        """The lines of a quoted scalar are indented like any other content."""
-        for line in re.finditer(r"\n(?P<indent> *)(?=[^ \r\n])", self.text[start : end - 1]):
+        """The lines of a quoted scalar are indented like any other content; behind a backslash readers do not look."""
+        for line in _TEXT_LINE.finditer(self.text, start, end - 1):
             if len(line["indent"]) < least:
-                self.fail("yaml-syntax", "a line of this text is indented too little", start + line.end())
+                self.fail("yaml-syntax", "a line of this text is indented too little", line.end())
 
     def block_scalar(self, least: int) -> Node:
         start = self.pos

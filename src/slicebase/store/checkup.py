@@ -12,11 +12,11 @@ from slicebase.errors import SlicebaseError, Where
 from slicebase.files.checks.between import LIBRARY, Checked, Seat, Target, part_links
 from slicebase.files.findings import Finding
 from slicebase.files.frontmatter import MAX_HEADER
+from slicebase.files.naming import SUFFIX
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.validation import Report, check_file, check_workspace, report
 from slicebase.store.workspace import find_root
 
-SUFFIX: Final = ".slice"
 LARGEST_READ: Final = 64 * 1024 * 1024  # the body of a larger file is not looked at
 _HEAD: Final = MAX_HEADER + 1024  # markers included
 _PASSED_OVER: Final = frozenset({".git", ".slicebase"})
