@@ -64,7 +64,8 @@ class Shelf:
                 continue
 
     def find(self, given: str) -> SliceFile:
-        """The file with this id, or with the only id that starts so (ruling 21)."""
+        """The file with this id or reference, or with the only id that starts so (rulings 7 and 21)."""
+        given = given.removeprefix("file:")
         try:
             file = self.read(file_name(given))
         except FileNotFoundError:
