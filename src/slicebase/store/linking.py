@@ -1,8 +1,6 @@
 """Links between files: to what is there, inside the workspace, under its lasting name (§ Addressing, ruling 29)."""
 
-import os
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Final
 
 from slicebase.core.refs import Ref, parse
@@ -14,7 +12,7 @@ from slicebase.files.parts import Link, Source
 from slicebase.files.relationships import RELATIONSHIPS
 from slicebase.files.rows import read_rows
 from slicebase.files.slice_file import SliceFile
-from slicebase.store.shelf import Shelf
+from slicebase.store.shelf import Shelf, outside
 from slicebase.store.workspace import LIBRARY
 
 _OWNED: Final = ("file", "row", "sec")  # references into slice files
@@ -100,15 +98,13 @@ class Linker:
         return str(ref)
 
     def _path(self, rel: str, to: str) -> str:
-        inside = resolve(LIBRARY, to)
-        real = Path(os.path.realpath(self._shelf.root / inside)) if inside is not None else None
-        if inside is None or real is None or not real.is_relative_to(self._shelf.root):
-            raise SlicebaseError("outside-workspace", f"{to} leads out of the workspace")
+        real = self._shelf.inside(to)
+        if real is None:
+            raise outside(to)
         if not real.exists():
             raise SlicebaseError("no-file", f"there is no {to}", hint="a path begins at the folder of the slice file")
-        folder, _, name = inside.rpartition("/")
-        if folder == LIBRARY and name.endswith(SUFFIX):
-            return self._shelf.read(name).id or to
+        if real.parent == self._shelf.folder and real.name.endswith(SUFFIX):
+            return self._shelf.read(real.name).id or to
         if real.is_dir() and rel != "routes_to":
             raise SlicebaseError("bad-link", f"{to} is a folder", hint="only routes_to may lead to a folder")
         return to
