@@ -117,10 +117,14 @@ CODES: Mapping[str, Kind] = {
     "not-derived": Kind(Exit.REFUSED, "the file does not say what it is derived from"),
     "drifted": Kind(Exit.NOT_FOUND, "a reference names a version of a body that is no longer there"),
     "no-page": Kind(Exit.NOT_FOUND, "there is no such page"),
+    # the library: finding
+    "no-words": Kind(Exit.USAGE, "a search has no word to look for"),
+    "no-git": Kind(Exit.REFUSED, "git cannot be called, or refuses"),
     # imports
     "no-input": Kind(Exit.NOT_FOUND, "an input of an import does not exist or cannot be read"),
     "bad-zip": Kind(Exit.REFUSED, "a zip or a member of it cannot be read, or is not what it claims"),
     "unknown-format": Kind(Exit.REFUSED, "no importer recognises an input"),
+    "nothing-found": Kind(Exit.NOT_FOUND, "no agent's sessions were found on this machine"),
     # the path
     "no-session": Kind(Exit.NOT_FOUND, "no session with this id is stored"),
     "bad-question": Kind(Exit.REFUSED, "a question is empty"),

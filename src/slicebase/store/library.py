@@ -15,8 +15,10 @@ from slicebase.files.slice_file import SliceFile
 from slicebase.files.stamps import Stamp
 from slicebase.files.writing import Text, refuse_broken, refuse_new_errors, signed, whole_body
 from slicebase.store.deriving import refreshed
+from slicebase.store.file_index import Progress
+from slicebase.store.finding import Finder
 from slicebase.store.linking import Linker
-from slicebase.store.logs import Logs, Pairs
+from slicebase.store.logs import Logs
 from slicebase.store.pointers import taken_payload
 from slicebase.store.remembering import remember
 from slicebase.store.settings import Settings
@@ -52,17 +54,20 @@ class Change(NamedTuple):
         }
 
 
-class Library:
+class Library(Finder):
     """The slice files of a workspace. Every write takes a stamp: when it happens, who writes, chance for new ids."""
 
     def __init__(
-        self, workspace: Workspace, settings: Settings, truth: "Callable[[], Truth]", part_links: Pairs | None = None
+        self,
+        workspace: Workspace,
+        settings: Settings,
+        truth: "Callable[[], Truth]",
+        progress: Progress = lambda done, total: None,
     ) -> None:
-        """`part_links` answers which files are joined into logs, where an index knows it."""
-        self.workspace = workspace
+        super().__init__(workspace, progress)
         self.settings = settings
         self.shelf = Shelf(workspace)
-        self._logs = Logs(self.shelf, part_links)
+        self._logs = Logs(self.shelf, self.part_links)
         self._truth = truth
         self._linker = Linker(self.shelf, lambda turn: turn in truth().turns.find([turn]))
 

@@ -8,7 +8,6 @@
 """
 
 import os
-import shutil
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,6 +36,11 @@ class Workspace(NamedTuple):
     def lock(self) -> Path:
         """The file whose lock a writer of the library holds."""
         return self.root / LOCAL / "library.lock"
+
+
+class Repository(NamedTuple):
+    common: Path  # the git directory that all worktrees share
+    top: Path  # of the worktree
 
 
 def find_root(start: Path) -> Path | None:
@@ -86,23 +90,22 @@ def make_local_folder(root: Path) -> None:
 
 
 def database_of(root: Path) -> Path:
-    repository = _repository_of(root)
+    repository = repository_of(root)
     if repository is None:
         return root / LOCAL / DATABASE
-    common, top = repository
-    path = root.relative_to(top)
-    return common / "slicebase" / (Path("at") / path if path.parts else "") / DATABASE
+    path = root.relative_to(repository.top)
+    return repository.common / "slicebase" / (Path("at") / path if path.parts else "") / DATABASE
 
 
-def _repository_of(folder: Path) -> tuple[Path, Path] | None:
-    """The git directory that all worktrees share, and the top of the worktree that holds the folder."""
+def repository_of(folder: Path) -> Repository | None:
+    """The git repository whose worktree holds the folder."""
     for top in (folder, *folder.parents):
         marker = top / ".git"
         if marker.is_dir() and (marker / "HEAD").exists():
-            return marker, top
+            return Repository(marker, top)
         if marker.is_file():
             common = _common_directory(marker)
-            return (common, top) if common else None
+            return Repository(common, top) if common else None
     return None
 
 
@@ -129,6 +132,8 @@ def _bring_database_into_git(workspace: Workspace) -> None:
             hint="keep the one that holds your history and move the other away",
             where=Where(str(old)),
         )
+    import shutil  # rarely needed, like apsw below
+
     _fold_log_into_file(old)
     workspace.database.parent.mkdir(parents=True, exist_ok=True)
     arriving = workspace.database.with_suffix(".arriving")
