@@ -6,7 +6,7 @@ from typing import Final
 from slicebase.core.refs import Ref, parse
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.edit import append_item, remove_item
-from slicebase.files.links import resolve, target_kind
+from slicebase.files.links import meant_id, target_kind
 from slicebase.files.naming import SUFFIX
 from slicebase.files.parts import Link, Source
 from slicebase.files.relationships import RELATIONSHIPS
@@ -33,8 +33,12 @@ class Linker:
 
     def disconnected(self, file: SliceFile, rel: str, to: str) -> SliceFile:
         """The file without a link, whether or not its target still exists."""
-        wanted = self._names_of(to)
-        places = [at for at, link in enumerate(file.links) if link.rel == rel and _names(link.to or "") & wanted]
+        wanted = self._id_of(to)
+        places = [
+            at
+            for at, link in enumerate(file.links)
+            if link.rel == rel and link.to and wanted in (link.to, meant_id(LIBRARY, link.to))
+        ]
         if not places:
             known = ", ".join(f"{link.rel}:{link.to}" for link in file.links)
             hint = f"its links are {known}" if known else "it has no links"
@@ -64,14 +68,8 @@ class Linker:
 
     def title_of(self, target: str) -> str | None:
         """The title of the file that a link or a step of a routine leads to."""
-        for name in self._names_of(target):
-            try:
-                file = self._shelf.get(name)
-            except SlicebaseError:
-                continue
-            if file:
-                return file.title
-        return None
+        file = self._file_at(target)
+        return file.title if file else None
 
     # ---- targets
 
@@ -109,17 +107,13 @@ class Linker:
             raise SlicebaseError("bad-link", f"{to} is a folder", hint="only routes_to may lead to a folder")
         return to
 
-    def _names_of(self, to: str) -> set[str]:
-        """Everything that a given target may be called in a link."""
+    def _id_of(self, to: str) -> str:
+        """A target's whole id where it is a file that is there, else the target itself."""
+        file = self._file_at(to)
+        return (file.id if file else None) or meant_id(LIBRARY, to)
+
+    def _file_at(self, to: str) -> SliceFile | None:
         try:
-            found = self._shelf.get(to)
-        except SlicebaseError:
-            found = None
-        return _names(to) | ({found.id} if found and found.id else set())
-
-
-def _names(to: str) -> set[str]:
-    """A target as it is written, and the id that a file of the library counts as."""
-    path = resolve(LIBRARY, to.removeprefix("file:"))
-    folder, _, name = (path or "").rpartition("/")
-    return {to, name.removesuffix(SUFFIX)} if folder == LIBRARY else {to}
+            return self._shelf.get(meant_id(LIBRARY, to))
+        except SlicebaseError:  # broken, or the beginning of several ids
+            return None

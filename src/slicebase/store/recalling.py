@@ -10,14 +10,13 @@ from slicebase.core.digests import digest
 from slicebase.core.refs import Ref, parse
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError, Where
-from slicebase.files.conversation import Entry, read_conversation
-from slicebase.files.freshness import changed_at, derivation, label_at
+from slicebase.files.facts import read_facts
+from slicebase.files.freshness import derivation, label_at
 from slicebase.files.overflow import parts_of, whole_of
 from slicebase.files.rows import Row, read_rows
 from slicebase.files.sections import section_ref, sections
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.supersession import active
-from slicebase.files.timestamps import read_time
 from slicebase.store.logs import Logs
 from slicebase.store.shelf import Shelf
 
@@ -73,12 +72,7 @@ class Recall(NamedTuple):
         return file
 
     def _label(self, file: SliceFile) -> str:
-        changed = changed_at(
-            file.id or "",
-            updated_at=read_time(file.updated_at),
-            newest_row=_newest_line(file),
-            file_time=self.shelf.time_of(file),
-        )
+        changed = read_facts(file).changed or self.shelf.time_of(file)
         told = [_title(file), "pointer" if file.kind == "pointer" else file.body_type]
         if changed is not None:
             told += [f"changed {_day(changed)}", label_at(self.now, changed, self.half_life)]
@@ -181,16 +175,6 @@ def _piece(placed: _Placed) -> Recalled:
     told += [f"confidence {row.confidence:g}"] if row.confidence is not None else []
     told += [f"by {row.provenance.agent}"] if row.provenance and row.provenance.agent else []
     return Recalled(f"row:{file.id}/{row.id}", " · ".join(told), _row_content(row))
-
-
-def _newest_line(file: SliceFile) -> int | None:
-    """When the newest row or line was written: they leave the frontmatter alone (ruling 26)."""
-    lines: Iterable[Row | Entry] = ()
-    if file.body_type == "jsonl":
-        lines = read_rows(file.body).rows
-    elif file.body_type == "conversation":
-        lines = read_conversation(file.body).entries
-    return max((line.time for line in lines if line.time is not None), default=None)
 
 
 def _content(file: SliceFile) -> str:
