@@ -1,4 +1,4 @@
-"""Parsing slice files, beside python-frontmatter with PyYAML's C loader."""
+"""Parsing and validating slice files, beside python-frontmatter with PyYAML's C loader, which only parses."""
 
 import random
 import tempfile
@@ -15,6 +15,7 @@ from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
 from slicebase.files.create import new_file
 from slicebase.files.parts import Contract, Link
 from slicebase.files.slice_file import SliceFile
+from slicebase.store.checkup import validate
 
 FILES = 10_000
 ROUNDS = 3
@@ -33,6 +34,7 @@ def write_files(folder: Path) -> None:
         return " ".join(chance.choices(WORDS, k=count))
 
     for n, file_id in enumerate(ids):
+        topics = words(2), words(3)
         file = new_file(
             id=file_id,
             title=words(4).capitalize(),
@@ -41,12 +43,16 @@ def write_files(folder: Path) -> None:
             body="".join(f"\n## {words(3)}\n\n{words(40)}.\n" for _ in range(4)).encode(),
             contract=Contract(
                 purpose=f"{words(9).capitalize()}: {words(3)}.",
-                exclude=(words(2), words(3)),
+                exclude=topics,
                 format=f"One section per {words(1)}.",
                 write="replace",
                 overflow="summarize",
             ),
-            links=[Link("depends_on", ids[n - 1]), Link("routes_to", f"./{words(1)}.slice", words(2))],
+            links=[
+                Link("depends_on", ids[n - 1]),
+                Link("routes_to", ids[n - 2], topics[0]),
+                Link("routes_to", f"./{ids[n - 3]}.slice", topics[1]),
+            ],
             meta={"author": words(1), "priority": chance.randrange(5), "reviewed": chance.random() < 0.5},
             updated_at="2026-01-31T12:00:00.000Z",
         )
@@ -66,9 +72,11 @@ def best(parse: Callable[[Any], object], inputs: list[Any]) -> float:
 
 def run() -> None:
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+        folder = Path(name) / ".slices"
+        folder.mkdir()
         write_files(folder)
         data = [path.read_bytes() for path in sorted(folder.iterdir())]
+        validated = best(check, [folder]) / FILES
     texts = [item.decode() for item in data]
     assert default_handlers.SafeLoader is CSafeLoader
     size = sum(map(len, data)) / len(data)
@@ -77,13 +85,18 @@ def run() -> None:
     ours = best(SliceFile.parse, data)
     typed = best(fields, data)
 
-    print(f"files: parsing {FILES:,} slice files of {size:,.0f} bytes, best of {ROUNDS}, per file")
+    print(f"files: {FILES:,} slice files of {size:,.0f} bytes, best of {ROUNDS}, per file")
     for what, seconds in (
         ("python-frontmatter, CSafeLoader", theirs),
         ("SliceFile.parse", ours),
         ("… and id, title, links", typed),
+        ("tt validate, from the disk", validated),
     ):
         print(f"  {what:<32} {seconds * 1e6:8.1f} µs {theirs / seconds:7.1f} ×")
+
+
+def check(folder: Path) -> None:
+    assert validate([folder]).findings == ()
 
 
 def fields(data: bytes) -> object:

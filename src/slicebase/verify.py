@@ -63,7 +63,7 @@ class _Verification:
         self._checked: dict[str, int] = {}
         self._broken_sessions: set[str] = set()
         self._broken_policies: set[str] = set()
-        self._broken_texts: set[tuple[str, str]] = set()
+        self._broken_texts: dict[tuple[str, str], int] = {}  # by owner and hash: the place of the finding
 
     def run(self) -> Verdict:
         for table in _NUMBERED:
@@ -80,6 +80,10 @@ class _Verification:
 
     def _report(self, status: Status, check: str, place: str, expected: str = "", found: str = "") -> None:
         self._findings.append(Finding(status, check, place, expected, found))
+
+    def _name_place(self, finding: int, place: str) -> None:
+        """A text's turn says more to a person than its owner and hash."""
+        self._findings[finding] = self._findings[finding]._replace(place=place)
 
     def _count(self, what: str) -> None:
         self._checked[what] = self._checked.get(what, 0) + 1
@@ -123,7 +127,8 @@ class _Verification:
                 self._report("PURGED", "text", place, found=f"purged {purged}")
             elif (actual := raw_digest(data)) != stored_hash:
                 # Whichever of the two was changed, the other names the text that is missed elsewhere.
-                self._broken_texts |= {(owner, "sha256:" + stored_hash.hex()), (owner, "sha256:" + actual.hex())}
+                for name in (stored_hash, actual):
+                    self._broken_texts[owner, "sha256:" + name.hex()] = len(self._findings)
                 self._report("BROKEN", "text-hash", place, stored_hash.hex(), actual.hex())
 
     def _turns_complete(self) -> None:
@@ -136,8 +141,10 @@ class _Verification:
             for seq, turn in self._truth.turns.of_session(session):
                 numbers[turn.id] = seq
                 text = (f"session:{session}", turn.content_hash)
-                if text not in self._broken_texts and self._truth.texts.get(*text) is None:
-                    self._broken_texts.add(text)
+                if text in self._broken_texts:
+                    self._name_place(self._broken_texts[text], f"turn:{turn.id}")
+                elif self._truth.texts.get(*text) is None:
+                    self._broken_texts[text] = len(self._findings)
                     self._report("BROKEN", "text-missing", f"turn:{turn.id}", turn.content_hash, "no text")
             self._annotations_complete(session, numbers)
 

@@ -1,8 +1,8 @@
 """Forms as tables."""
 
-from slicebase.files.forms import FLAG, SHARE, TEXT, WHOLE, Form, misfits
+from slicebase.files.forms import FLAG, SHARE, TEXT, WHOLE, Form, Forms, misfits
 
-FORMS = {
+FORMS: Forms = {
     "name": TEXT,
     "inner": {"share": SHARE, "count": WHOLE},
     "flag": FLAG,

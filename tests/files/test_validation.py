@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from slicebase.files.checks.between import Checked, Seat
 from slicebase.files.conversation import header_problems, read_conversation
 from slicebase.files.findings import Finding
+from slicebase.files.parts import KEYS
 from slicebase.files.rows import read_rows
 from slicebase.files.rules import RULES
 from slicebase.files.slice_file import SliceFile
@@ -127,10 +128,7 @@ _values = st.recursive(
     ),
     max_leaves=4,
 )
-_keys = st.sampled_from(
-    ["v", "kind", "id", "title", "summary", "body", "payload", "derived_from", "contract", "links", "meta", "updated_at",
-     "archived", "purged"]
-)  # fmt: skip
+_keys = st.sampled_from(KEYS)
 _body = st.fixed_dictionaries(
     {},
     optional={

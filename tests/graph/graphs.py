@@ -70,11 +70,10 @@ def golden(name: str) -> dict[str, Any]:
 
 def golden_graph(name: str) -> Graph:
     data = golden(name)
-    fields = ExportedTurn.__struct_fields__
-    turns = [
-        ExportedTurn(**{field: binary32(each[field]) if field in FRACTIONS else each[field] for field in fields})
-        for each in data["turns"]
-    ]
+    turns = []
+    for each in data["turns"]:
+        fields: dict[str, Any] = {field: each[field] for field in ExportedTurn.__struct_fields__}
+        turns.append(ExportedTurn(**{**fields, **{field: binary32(fields[field]) for field in FRACTIONS}}))
     return Graph(tuple(turns), tuple(Edge(**each) for each in data["edges"]))
 
 
@@ -87,16 +86,17 @@ def graphs(draw: st.DrawFn) -> Graph:
     """Any directed graph without cycles: forests, stars, joins, and several edges between the same turns."""
     count = draw(st.integers(1, 24))
     numbers = draw(st.permutations(range(count)))  # ids do not follow the order of the conversation
+    marks = st.tuples(st.sampled_from(PHASES), st.sampled_from(_SALIENCES))
     turns = [
-        turn(number, draw(st.sampled_from(PHASES)), draw(st.sampled_from(_SALIENCES))) for number in numbers
+        turn(n, *mark) for n, mark in zip(numbers, draw(st.lists(marks, min_size=count, max_size=count)), strict=True)
     ]
-    hubs = draw(st.lists(st.integers(0, count - 1), max_size=3))
+    hubs = draw(st.lists(st.integers(0, count - 1), max_size=2))
     edges = []
     for below in range(1, count):
         near = st.integers(max(0, below - 3), below - 1)
         hub = st.sampled_from([hub for hub in hubs if hub < below] or [0])
-        for above in draw(st.lists(st.one_of(near, hub), max_size=3)):
-            edges.append(edge(numbers[above], numbers[below], draw(st.sampled_from(get_args(EdgeType)))))
+        drawn = draw(st.lists(st.tuples(hub | near, st.sampled_from(get_args(EdgeType))), max_size=3))
+        edges += [edge(numbers[above], numbers[below], edge_type) for above, edge_type in drawn]
     return Graph(tuple(turns), tuple(edges))
 
 
@@ -106,7 +106,7 @@ def policies(draw: st.DrawFn) -> SlicePolicyV1:
     return SlicePolicyV1(
         max_nodes=draw(st.integers(1, 30)),
         max_radius=draw(st.integers(0, 7)),
-        phase_weights=PhaseWeights(**{phase: draw(weight) for phase in PHASES}),
+        phase_weights=PhaseWeights(**draw(st.fixed_dictionaries(dict.fromkeys(PHASES, weight)))),
         salience_weight=draw(st.sampled_from([0.0, 0.3, 1.0])),
         distance_decay=draw(st.sampled_from([0.0, 0.333333, 0.9, 1.0])),
         include_siblings=draw(st.booleans()),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 @click.option("--as-of", metavar="TIME", help="The time that the context speaks from (default: now).")
 @click.option("--again", metavar="MANIFEST", help="Ask a manifest's question anew, and show what differs.")
 @click.option("--diff", nargs=2, metavar="A B", help="Show what differs between two manifests.")
+@click.option("--no-record", is_flag=True, help="Write nothing: the context cannot be replayed by its manifest's id.")
 @click.option("--explain", is_flag=True, help="Say what was taken and left out, and what the scores are made of.")
 @json_option
 @click.pass_context
@@ -37,6 +38,7 @@ def context(
     as_of: str | None,
     again: str | None,
     diff: tuple[str, str] | None,
+    no_record: bool,
     explain: bool,
     as_json: bool,
 ) -> int:
@@ -53,7 +55,9 @@ def context(
     if again is not None:
         return _print_difference(base.manifest(again), base.context_again(again, now=now()).context.manifest, as_json)
     moment = from_text(as_of) if as_of else None
-    built = base.context(str(question), tokens=tokens, turns=turns, policy=policy, as_of=moment, now=now())
+    built = base.context(
+        str(question), tokens=tokens, turns=turns, policy=policy, as_of=moment, now=now(), record=not no_record
+    )
     _print_context(built, explain, as_json)
     return Exit.DONE if built.context.manifest.pieces else Exit.FINDINGS
 

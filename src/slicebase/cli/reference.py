@@ -10,6 +10,7 @@ import click
 from slicebase.cli.main import tt
 from slicebase.errors import CODES, Exit
 
+_WIDTH = 96  # whatever the terminal is
 _EXITS = {
     Exit.DONE: "done",
     Exit.FINDINGS: "findings, or no match",
@@ -41,11 +42,11 @@ def _lines() -> Iterator[str]:
         yield f"| {status.value} | {meaning} |"
     yield ""
     yield "## Commands"
-    context = click.Context(tt, info_name="tt")
+    context = click.Context(tt, info_name="tt", terminal_width=_WIDTH)
     for name in tt.list_commands(context):
         command = tt.get_command(context, name)
         assert command is not None
-        yield from _command(command, click.Context(command, info_name=name, parent=context))
+        yield from _command(command, click.Context(command, info_name=name, parent=context, terminal_width=_WIDTH))
     yield ""
     yield "## Error codes"
     yield ""
@@ -66,7 +67,7 @@ def _command(command: click.Command, context: click.Context) -> Iterator[str]:
         for name in command.list_commands(context):
             inner = command.get_command(context, name)
             assert inner is not None
-            yield from _command(inner, click.Context(inner, info_name=name, parent=context))
+            yield from _command(inner, click.Context(inner, info_name=name, parent=context, terminal_width=_WIDTH))
 
 
 if __name__ == "__main__":

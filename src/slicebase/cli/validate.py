@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from slicebase.cli.output import json_option, note, print_json, printable
+from slicebase.cli.workspace import named_root
 from slicebase.errors import Exit
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ _COLOURS = {"error": "red", "warning": "yellow", "hint": "cyan"}
 @click.option("--strict", is_flag=True, help="Fail on warnings, too.")
 @click.option("--rules", "list_rules", is_flag=True, help="List the rules instead of checking anything.")
 @json_option
-@click.pass_obj
-def validate(obj: dict[str, str | None], paths: tuple[Path, ...], strict: bool, list_rules: bool, as_json: bool) -> int:
+@click.pass_context
+def validate(ctx: click.Context, paths: tuple[Path, ...], strict: bool, list_rules: bool, as_json: bool) -> int:
     """Check slice files and folders of them; without PATHS, the workspace's.
 
     Exit status: 0 nothing is broken, 1 errors were found (with --strict, or warnings), 4 there is no such path.
@@ -30,7 +31,7 @@ def validate(obj: dict[str, str | None], paths: tuple[Path, ...], strict: bool, 
     from slicebase.store.checkup import library_of
     from slicebase.store.checkup import validate as check
 
-    root = Path(obj["root"]) if obj["root"] else None
+    root = named_root(ctx)
     report = check(paths or [library_of(Path.cwd(), root)], root)
     if as_json:
         print_json(report.as_json())

@@ -24,7 +24,6 @@ from slicebase.files.parts import (
     Payload,
     Source,
 )
-from slicebase.files.scanner import scan
 from slicebase.files.tree import Node
 from slicebase.files.yaml import load
 
@@ -74,6 +73,8 @@ class SliceFile(Struct, frozen=True, dict=True, eq=False):
     @cached_property
     def tree(self) -> Node:
         """The frontmatter with the place of everything in it."""
+        from slicebase.files.scanner import scan  # most files are read without it
+
         return scan(self.header, first_line=2)
 
     def node(self, path: KeyPath) -> Node | None:

@@ -100,9 +100,7 @@ def expand(  # noqa: C901  one loop and its steps: through an object they would 
     return selected
 
 
-def select(
-    session: CompactSession, anchor_id: str, policy: SlicePolicyV1, wide: int = WIDE
-) -> tuple[Candidate, ...]:
+def select(session: CompactSession, anchor_id: str, policy: SlicePolicyV1, wide: int = WIDE) -> tuple[Candidate, ...]:
     """The same as `slicebase.graph.select.select`, whatever counts as wide."""
     selected = expand(session, session.number_of(anchor_id), policy, wide)
     distances = {turn: distance for _, distance, turn, _, _ in selected}
@@ -135,8 +133,7 @@ def context_slice(session: CompactSession, anchor_id: str, policy: SlicePolicyV1
     basis = Basis(policy.params_hash)
     name = slice_id(anchor_id, ids.values(), edges, basis)
     export = export_bytes(anchor_id, session.turns_json(turns), edges, basis, name)
-    annotators = [session.annotators[place] for place in sorted({session.columns.annotator[turn] for turn in turns})]
-    return ContextSlice(anchor_id, basis.policy_params_hash, name, export, tuple(annotators))
+    return ContextSlice(anchor_id, basis.policy_params_hash, name, export, session.annotators_of(turns))
 
 
 def _edges_within(session: CompactSession, ids: dict[int, str]) -> list[str]:
