@@ -18,9 +18,7 @@ class Links:
         self._parents: dict[str, tuple[str, ...]] = {}  # of each turn seen
         self._bridges: dict[str, str | None] = {}  # of each record seen that is no turn: what it hangs on
         self._first: dict[str, str] = {}  # of each parent: its first child
-        self._awaited: dict[
-            str, list[Parent]
-        ] = {}  # of each parent not seen yet: its children, and how they hang on it
+        self._awaited: dict[str, list[Parent]] = {}  # of each parent not seen yet: its children and their edges' types
 
     def __contains__(self, turn: str | None) -> bool:
         return turn in self._parents
@@ -43,17 +41,26 @@ class Links:
             target = self.resolve(reference)
             if target is not None:
                 claimed.setdefault(target, "reference")
-        # Only what was named as a parent before it was seen can have descendants already.
-        suspect = child in self._awaited
-        dropped = [known for known in claimed if known == child or (suspect and self._descends(known, child))]
-        kept = tuple(Parent(known, edge_type) for known, edge_type in claimed.items() if known not in dropped)
-        self._remember(child, kept)
-        return kept, dropped
+        return self.adopt(child, [Parent(known, edge_type) for known, edge_type in claimed.items()])
+
+    def adopt(self, child: str, claimed: Iterable[Parent]) -> tuple[tuple[Parent, ...], list[str]]:
+        """The same for parents whose types are known."""
+        # Only what was named as a parent before it was seen as a turn can have descendants already.
+        suspect = child in self._awaited or child in self._bridges
+        kept, dropped = [], []
+        for parent in claimed:
+            if parent.id == child or (suspect and self._descends(parent.id, child)):
+                dropped.append(parent.id)
+            else:
+                kept.append(parent)
+        self._remember(child, tuple(kept))
+        return tuple(kept), dropped
 
     def _remember(self, child: str, kept: tuple[Parent, ...]) -> None:
         if child in self._parents:
             return  # the same record again, or another one under its id: the first stays (ruling 15)
         self._awaited.pop(child, None)
+        self._bridges.pop(child, None)  # an id of both kinds is the turn's
         self._parents[child] = tuple(parent.id for parent in kept)
         for parent in kept:
             if parent.type == "reply":

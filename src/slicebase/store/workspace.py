@@ -8,11 +8,8 @@
 """
 
 import os
-import shutil
 from pathlib import Path
 from typing import NamedTuple
-
-import apsw
 
 from slicebase.errors import SlicebaseError, Where
 
@@ -34,6 +31,16 @@ class Workspace(NamedTuple):
     @property
     def cache(self) -> Path:
         return self.root / LOCAL / "cache"
+
+    @property
+    def lock(self) -> Path:
+        """The file whose lock a writer of the library holds."""
+        return self.root / LOCAL / "library.lock"
+
+
+class Repository(NamedTuple):
+    common: Path  # the git directory that all worktrees share
+    top: Path  # of the worktree
 
 
 def find_root(start: Path) -> Path | None:
@@ -64,35 +71,41 @@ def make_workspace(root: Path) -> Workspace:
     """Makes the folder a workspace. What is there already stays as it is."""
     try:
         (root / LIBRARY).mkdir(parents=True, exist_ok=True)
-        cache = root / LOCAL / "cache"
-        cache.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SlicebaseError("cannot-write", f"{error.strerror}: {error.filename}", where=Where(str(root))) from None
+    make_local_folder(root)
+    return open_workspace(root, root)
+
+
+def make_local_folder(root: Path) -> None:
+    """The folder of what belongs to this machine: a clone does not have it yet."""
+    try:
+        (root / LOCAL / "cache").mkdir(parents=True, exist_ok=True)
         # An ignore rule of its own, rather than a line in the project's: it goes when the folder goes.
         ignore = root / LOCAL / ".gitignore"
         if not ignore.exists():
             ignore.write_text("*\n")
     except OSError as error:
         raise SlicebaseError("cannot-write", f"{error.strerror}: {error.filename}", where=Where(str(root))) from None
-    return open_workspace(root, root)
 
 
 def database_of(root: Path) -> Path:
-    repository = _repository_of(root)
+    repository = repository_of(root)
     if repository is None:
         return root / LOCAL / DATABASE
-    common, top = repository
-    path = root.relative_to(top)
-    return common / "slicebase" / (Path("at") / path if path.parts else "") / DATABASE
+    path = root.relative_to(repository.top)
+    return repository.common / "slicebase" / (Path("at") / path if path.parts else "") / DATABASE
 
 
-def _repository_of(folder: Path) -> tuple[Path, Path] | None:
-    """The git directory that all worktrees share, and the top of the worktree that holds the folder."""
+def repository_of(folder: Path) -> Repository | None:
+    """The git repository whose worktree holds the folder."""
     for top in (folder, *folder.parents):
         marker = top / ".git"
         if marker.is_dir() and (marker / "HEAD").exists():
-            return marker, top
+            return Repository(marker, top)
         if marker.is_file():
             common = _common_directory(marker)
-            return (common, top) if common else None
+            return Repository(common, top) if common else None
     return None
 
 
@@ -119,6 +132,8 @@ def _bring_database_into_git(workspace: Workspace) -> None:
             hint="keep the one that holds your history and move the other away",
             where=Where(str(old)),
         )
+    import shutil  # rarely needed, like apsw below
+
     _fold_log_into_file(old)
     workspace.database.parent.mkdir(parents=True, exist_ok=True)
     arriving = workspace.database.with_suffix(".arriving")
@@ -131,6 +146,8 @@ def _bring_database_into_git(workspace: Workspace) -> None:
 
 def _fold_log_into_file(path: Path) -> None:
     """Leaves one file behind, without a write-ahead log; refuses while another process has it open."""
+    import apsw  # rarely needed, and a tenth of a short command's time
+
     connection = apsw.Connection(str(path))
     try:
         connection.execute("PRAGMA journal_mode = DELETE")

@@ -1,0 +1,419 @@
+"""Slicebase: the one object that an application holds.
+
+The verbs stand in the order of the path: bring conversations in, select around a turn, build a context, replay it,
+verify everything. Each reads from the store, calls pure functions, and writes the result. The clock travels in.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from slicebase.core.refs import parse as parse_ref
+from slicebase.core.times import from_text, to_text
+from slicebase.errors import SlicebaseError, Where
+from slicebase.store.workspace import Workspace, make_workspace, open_workspace
+
+if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is called
+    from slicebase.context.assembly import Context
+    from slicebase.context.manifest import Manifest
+    from slicebase.context.replaying import Replayed
+    from slicebase.files.validation import Report
+    from slicebase.graph.check import Difference
+    from slicebase.graph.explain import Explanation
+    from slicebase.graph.export import ContextSlice
+    from slicebase.graph.policy import SlicePolicyV1
+    from slicebase.graph.record import TurnRecord
+    from slicebase.graph.turn import Session
+    from slicebase.store.account import Account
+    from slicebase.store.doctoring import Complaint
+    from slicebase.store.file_entries import Filters
+    from slicebase.store.file_index import Progress as IndexProgress
+    from slicebase.store.file_search import Results
+    from slicebase.store.finding import Finder
+    from slicebase.store.importing import Progress
+    from slicebase.store.library import Library
+    from slicebase.store.library_chunks import LibraryChunks
+    from slicebase.store.overview import Overview
+    from slicebase.store.purging import PurgedTurns
+    from slicebase.store.settings import Setting, Settings
+    from slicebase.store.truth import Truth
+    from slicebase.store.turn_index import TurnIndex
+    from slicebase.verify import Verdict
+
+
+class Slicebase:
+    def __init__(self, workspace: Workspace, *, is_new: bool = False) -> None:
+        self.workspace = workspace
+        self.is_new = is_new
+        self.index_progress: IndexProgress = lambda done, total: None
+
+    @classmethod
+    def init(cls, folder: Path, driver: str | None = None) -> Self:
+        """Makes the folder a workspace; one that is there already stays as it is.
+
+        `driver` is the command by which git is to merge slice files (`tt merge-driver %O %A %B %P`).
+        """
+        base = cls(make_workspace(folder))
+        if driver:
+            from slicebase.store.installing import install
+
+            install(base.workspace, driver)
+        return base
+
+    def uninit(self, *, delete_data: bool = False, dry_run: bool = False) -> list[str]:
+        """Takes away what `init` set up, and the database on request; slice files stay. Answers what goes."""
+        from slicebase.store.installing import uninstall
+
+        self.close()
+        return uninstall(self.workspace, delete_data=delete_data, dry_run=dry_run)
+
+    @classmethod
+    def open(cls, start: Path, root: Path | None = None, *, create: bool = False) -> Self:
+        """The workspace at `root`, else the nearest one from `start` upwards, else with `create` a new one."""
+        try:
+            return cls(open_workspace(start, root))
+        except SlicebaseError as error:
+            if error.code != "no-workspace" or not create:
+                raise
+            return cls(make_workspace(root or start), is_new=True)
+
+    @cached_property
+    def truth(self) -> "Truth":
+        from slicebase.store.truth import Truth
+
+        return Truth(self.workspace.database, create=True)
+
+    @cached_property
+    def turn_index(self) -> "TurnIndex":
+        """The full-text index of turns, as it was at its last filling."""
+        from slicebase.store.turn_index import TurnIndex
+
+        return TurnIndex(self.workspace.cache / "turns.db")
+
+    @cached_property
+    def library_chunks(self) -> "LibraryChunks":
+        """Rows and sections of slice files, as a question finds them."""
+        from slicebase.store.library_chunks import LibraryChunks
+        from slicebase.store.turn_index import TurnIndex
+
+        return LibraryChunks(self.library, TurnIndex(self.workspace.cache / "chunks.db"))
+
+    @cached_property
+    def settings(self) -> "Settings":
+        from slicebase.store.settings import load_settings
+
+        return load_settings(self.workspace.root)
+
+    @cached_property
+    def finder(self) -> "Finder":
+        """The library's verbs that only look: they start quicker than those that write."""
+        from slicebase.store.finding import Finder
+
+        return Finder(self.workspace, self.index_progress)
+
+    @cached_property
+    def library(self) -> "Library":
+        from slicebase.store.library import Library
+
+        return Library(self.workspace, self.settings, lambda: self.truth, self.index_progress)
+
+    @cached_property
+    def graph(self) -> "Graph":
+        return Graph(self)
+
+    def close(self) -> None:
+        for part in ("library_chunks", "turn_index", "truth"):
+            if part in self.__dict__:
+                self.__dict__.pop(part).close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # The workspace
+
+    def status(self, now: int) -> "Overview":
+        """What is here, in numbers."""
+        from slicebase.store.overview import overview
+
+        return overview(self.workspace, now, self.settings.freshness_half_life_days)
+
+    def config(self, environment: Mapping[str, str]) -> "list[Setting]":
+        """Every setting, with where its value comes from."""
+        from slicebase.store.settings import told_settings
+
+        return told_settings(self.workspace.root, environment)
+
+    def set(self, name: str, value: str | None) -> None:
+        """Sets one setting; None takes it out, so that its default holds."""
+        from slicebase.store.settings import set_setting
+
+        set_setting(self.workspace, name, value)
+        for part in ("settings", "library"):
+            self.__dict__.pop(part, None)
+
+    def doctor(self, driver: str, *, fix: bool = False) -> "tuple[list[Complaint], list[Complaint]]":
+        """What is wrong, and what of it was mended."""
+        from slicebase.store.doctoring import examine, mend
+
+        found = examine(self.workspace, driver)
+        mended = mend(found) if fix else []
+        return (examine(self.workspace, driver) if mended else found), mended
+
+    def search(
+        self,
+        query: str,
+        filters: "Filters | None" = None,
+        *,
+        former_rows: bool = False,
+        either: bool = False,
+        limit: int = 10,
+    ) -> "SearchResults":
+        """Slice files by their words, best first; and turns, unless filters ask for what only files have."""
+        from slicebase.store.file_entries import EVERY_FILE
+
+        chosen = filters or EVERY_FILE
+        files = self.finder.search(query, chosen, former_rows=former_rows, either=either, limit=limit)
+        asks_for_files = chosen._replace(archived=False, changed_since=None) != EVERY_FILE
+        if asks_for_files or not self.workspace.database.exists():
+            return SearchResults(files, [])
+        turns = self.graph.search(query, limit)
+        since = chosen.changed_since
+        return SearchResults(files, [turn for turn in turns if since is None or from_text(turn.record.time) > since])
+
+    def validate(self, paths: Sequence[Path] = ()) -> "Report":
+        """What breaks the rules of the format, in these files and folders or in the whole library."""
+        from slicebase.store.checkup import validate
+
+        return validate(paths or [self.workspace.library], self.workspace.root)
+
+    # The path
+
+    def import_(
+        self,
+        paths: Iterable[Path],
+        *,
+        format_name: str | None = None,
+        session: str | None = None,
+        redact: bool = True,
+        dry_run: bool = False,
+        progress: "Progress" = lambda name, count: None,
+    ) -> "Account":
+        """Conversations from files, folders and zips, with an account of what became of every record."""
+        from slicebase.importers.values import Options
+        from slicebase.store.annotating import Annotator
+        from slicebase.store.importing import import_inputs
+        from slicebase.store.indexing import bring_up_to_date
+        from slicebase.store.inputs import inputs
+
+        found = list(inputs(paths))
+        database = self.truth.database
+        with database.trying() if dry_run else database.bulk():
+            account = import_inputs(
+                self.truth,
+                found,
+                Options(session, redact),
+                format_name=format_name,
+                annotate=Annotator(self.truth),
+                progress=progress,
+            )
+        if not dry_run:
+            bring_up_to_date(self.turn_index, self.truth)
+        return account
+
+    def export(self, session: str, to: Path, *, file_id: str) -> Path:
+        """A session as a conversation slice file, which imports to the same ids and branches."""
+        from slicebase.store.atomic import write_bytes
+        from slicebase.store.exporting import export_session
+
+        name = ref_of("session", session).removeprefix("session:")
+        file = export_session(self.truth, name, file_id)
+        if to.exists():
+            raise SlicebaseError("conflict", f"{to} is there already", hint="choose another name", where=Where(str(to)))
+        write_bytes(to, [file.to_bytes()])
+        return to
+
+    def context(
+        self,
+        question: str,
+        *,
+        tokens: int,
+        now: int,
+        turns: int | None = None,
+        policy: str | None = None,
+        as_of: int | None = None,
+        record: bool = True,
+    ) -> "Recorded":
+        """A cited context for a question, under a budget, with the manifest that pins it.
+
+        `as_of` is the time that the context speaks from, `now` the time at which the manifest is recorded. Without
+        `record` nothing is written, and the manifest cannot be replayed by its id.
+        """
+        from slicebase.store.contexts import Request, build_context, texts_to_keep
+
+        chosen = self.graph.policy(policy or "focused")
+        request = Request(question, tokens, turns, now if as_of is None else as_of, chosen)
+        built = build_context(self.truth, self.turn_index, self.library_chunks, request)
+        if record:
+            self.truth.policies.keep(chosen)
+            self.truth.manifests.record(built.manifest, to_text(now), texts_to_keep(built))
+        return Recorded(built, record)
+
+    def context_again(self, manifest: str, *, now: int) -> "Recorded":
+        """Asks a manifest's question anew, with its budget and policy, of what is stored now."""
+        before = self.manifest(manifest)
+        policies = [pinned.policy_params_hash for pinned in before.slices]
+        return self.context(
+            before.question,
+            tokens=before.budget.tokens,
+            turns=before.budget.turns,
+            policy=policies[0] if policies else None,
+            now=now,
+        )
+
+    def manifest(self, manifest: str) -> "Manifest":
+        return self.truth.manifests.get(ref_of("mf", manifest)).manifest
+
+    def show(self, reference: str) -> dict[str, Any]:
+        """What a reference names, as plain values."""
+        from slicebase.store.showing import SHOWN
+
+        ref = parse_ref(reference)
+        if ref.kind not in SHOWN:
+            raise SlicebaseError(
+                "bad-reference", f"{reference!r} cannot be shown", hint=f"kinds that can: {', '.join(sorted(SHOWN))}"
+            )
+        return {"ref": str(ref), **SHOWN[ref.kind](self.truth, ref.name)}
+
+    def replay(self, manifest: str) -> "Replayed":
+        """The same bytes from the pieces that a manifest pins; never a search."""
+        from slicebase.context.replaying import replayed
+
+        name = ref_of("mf", manifest)
+        recorded = self.manifest(name)
+        return replayed(name, recorded, *self.truth.manifests.texts_of(name, recorded))
+
+    def purge(self, reference: str, *, now: int, reason: str = "", dry_run: bool = False) -> "PurgedTurns":
+        """Takes the text of a turn or a session away for good; `library.purge` does it for slice files."""
+        from slicebase.store.purging import purge_turns
+
+        ref = parse_ref(reference)
+        if ref.kind not in ("turn", "session"):
+            raise SlicebaseError("bad-reference", f"{reference!r} names neither a turn nor a session")
+        mark = f"{to_text(now)} {reason}".strip()
+        return purge_turns(self.truth, self.turn_index, ref, mark, dry_run=dry_run)
+
+    def verify(self, progress: Callable[[str], None] = lambda what: None) -> "Verdict":
+        """Re-derives everything stored."""
+        from slicebase.verify import verify
+
+        return verify(self.truth, self._text_now, progress)
+
+    def _text_now(self, reference: str) -> str | None:
+        """The text of a slice file's part as it is now; None where it is gone or has changed."""
+        try:
+            return self.library.look(0).pieces([reference])[0].text
+        except SlicebaseError:
+            return None
+
+
+class SearchResults(NamedTuple):
+    files: "Results"
+    turns: "list[TurnView]"
+
+
+class Recorded(NamedTuple):
+    """A context, and whether its manifest was recorded."""
+
+    context: "Context"
+    recorded: bool
+
+
+class TurnView(NamedTuple):
+    """A stored turn as people look at it."""
+
+    record: "TurnRecord"
+    text: str | None  # None where it was purged
+
+
+class Graph:
+    """The conversation graph: what is stored, and slices of it."""
+
+    def __init__(self, base: Slicebase) -> None:
+        self._base = base
+        self._truth = base.truth
+
+    def sessions(self) -> "list[tuple[Session, int]]":
+        """Every session with the number of its turns."""
+        return list(self._truth.turns.sessions())
+
+    def turns(self, session: str) -> list[TurnView]:
+        return [self._view(stored.record) for stored in self._truth.turns.of_session(session)]
+
+    def turn(self, turn: str) -> TurnView:
+        return self._view(self._truth.turns.get(turn_name(turn)).record)
+
+    def search(self, words: str, limit: int) -> list[TurnView]:
+        """Turns that hold the words, best first."""
+        from slicebase.store.contexts import ranked_turns
+
+        found = ranked_turns(self._truth, self._base.turn_index, words, limit)
+        return [self.turn(each.turn) for each in found]
+
+    def _view(self, record: "TurnRecord") -> TurnView:
+        from slicebase.graph.record import read_parts
+        from slicebase.graph.turn import turn_text
+
+        stored = self._truth.texts.get(f"session:{record.session}", record.content_hash)
+        text = turn_text(read_parts(stored.data)) if stored and stored.data is not None else None
+        return TurnView(record, text)
+
+    def policy(self, name: str | None = None, assignments: Iterable[str] = ()) -> "SlicePolicyV1":
+        """A policy by its name, its hash or the file that holds it, after assignments such as max_nodes=64."""
+        from slicebase.graph.policies import policy_with
+        from slicebase.graph.policy import DEFAULT
+
+        return policy_with(DEFAULT if name is None else self._truth.policies.named(name), assignments)
+
+    def requested_policy(self, value: Any) -> "SlicePolicyV1":
+        """What a request means: a name, a hash, an object (whole, or partial over the default), or nothing."""
+        from slicebase.graph.policies import PRESETS
+
+        return self._truth.policies.find(value) if isinstance(value, str) else PRESETS.resolve(value)
+
+    def select(self, turn: str, policy: "SlicePolicyV1") -> "ContextSlice":
+        """The context slice around a turn: the same graph and policy give the same bytes."""
+        self._truth.policies.keep(policy)
+        return self._truth.sessions.slice_around(turn_name(turn), policy)
+
+    def explain(self, turn: str, policy: "SlicePolicyV1") -> "Explanation":
+        """Why each turn of the slice is in it, and why the best of the others are not."""
+        from slicebase.graph.explain import explain
+
+        name = turn_name(turn)
+        return explain(self._truth.sessions.around(name, policy.max_radius + 1), name, policy)
+
+    def check(self, export: bytes) -> "tuple[Difference, ...]":
+        """Derives a stored SliceExport again: what differs, nothing where it is identical."""
+        from slicebase.graph.check import compare
+        from slicebase.graph.export import read_export
+
+        stored = read_export(export)
+        policy = self._truth.policies.find(stored.policy_params_hash)
+        return compare(stored, self._truth.sessions.slice_around(stored.anchor_turn_id, policy).contents)
+
+
+def ref_of(kind: str, text: str) -> str:
+    """The whole reference of this kind that a text names, with its prefix or without."""
+    ref = parse_ref(text, bare=kind)
+    if ref.kind != kind:
+        raise SlicebaseError("bad-reference", f"{text!r} is no reference of the kind {kind}")
+    return str(ref)
+
+
+def turn_name(text: str) -> str:
+    """A turn's id from a reference or a bare id."""
+    return ref_of("turn", text).removeprefix("turn:")
