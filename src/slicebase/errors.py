@@ -118,6 +118,7 @@ CODES: Mapping[str, Kind] = {
     "drifted": Kind(Exit.NOT_FOUND, "a reference names a version of a body that is no longer there"),
     "no-page": Kind(Exit.NOT_FOUND, "there is no such page"),
     # the library: finding
+    "index-damaged": Kind(Exit.REFUSED, "SQLite cannot read a disposable index"),
     "no-words": Kind(Exit.USAGE, "a search has no word to look for"),
     "no-git": Kind(Exit.REFUSED, "git cannot be called, or refuses"),
     # imports
