@@ -17,11 +17,17 @@ from statistics import fmean, median
 from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
+from slicebase.context.merging import ANCHORS, merge
 from slicebase.context.question import analyse
 from slicebase.context.ranking import RANKER, rank
 from slicebase.core.digests import digest_of
 from slicebase.core.ids import turn_id
 from slicebase.core.tokens import tokens
+from slicebase.graph.annotation import annotate
+from slicebase.graph.best_first import select
+from slicebase.graph.compact import CompactSession, compact
+from slicebase.graph.policy import FOCUSED
+from slicebase.graph.turn import Parent, Part, Turn
 from slicebase.store.turn_index import IndexedTurn, TurnIndex
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "locomo" / "locomo10.json"
@@ -142,11 +148,68 @@ def _ranked(index: TurnIndex, text: str, limit: int) -> list[str]:
     return [ranked.turn for ranked in rank(question, index.figures(question), limit)]
 
 
+def flat_slices(conversation: Conversation) -> Ranker:
+    return _slices(conversation, annotated=False)
+
+
+def annotated_slices(conversation: Conversation) -> Ranker:
+    return _slices(conversation, annotated=True)
+
+
+def _slices(conversation: Conversation, *, annotated: bool) -> Ranker:
+    """The focused slice around the best turn by BM25, then around the next, and so on."""
+    order = _bm25_order(conversation)
+    graphs = _graphs(conversation, annotated=annotated)
+
+    def ranked(question: str) -> list[str]:
+        anchors = [conversation.turns[place] for place in order(question)[:MOST]]
+        selections = (select(graphs[anchor.session], anchor.id, FOCUSED) for anchor in anchors)
+        return list(dict.fromkeys(candidate.turn_id for selection in selections for candidate in selection))
+
+    return ranked
+
+
+def ours_with_slices(conversation: Conversation) -> Ranker:
+    """As `tt context` does it: what was found, merged with the slices around the best."""
+    graphs = _graphs(conversation, annotated=True)
+    sessions = {turn.id: turn.session for turn in conversation.turns}
+
+    def ranked(question: str) -> list[str]:
+        asked = analyse(question, conversation.index.words(question))
+        found = rank(asked, conversation.index.figures(asked), MOST)
+        around = [(each, select(graphs[sessions[each.turn]], each.turn, FOCUSED)) for each in found[:ANCHORS]]
+        return [each.turn for each in merge(found, around)]
+
+    return ranked
+
+
+def _graphs(conversation: Conversation, *, annotated: bool) -> dict[str, CompactSession]:
+    """Each session as a graph, its turns annotated by the default rules or all alike."""
+    sessions: dict[str, list[IndexedTurn]] = {}
+    for turn in conversation.turns:
+        sessions.setdefault(turn.session, []).append(turn)
+    return {name: _graph(name, turns, annotated=annotated) for name, turns in sessions.items()}
+
+
+def _graph(session: str, turns: Sequence[IndexedTurn], *, annotated: bool) -> CompactSession:
+    rows, above = [], None
+    for turn in turns:
+        parents = tuple(Parent(parent) for parent in turn.parents)
+        record = Turn(turn.id, session, "user", (Part("text", text=turn.text),), turn.time, parents, "")
+        note, above = annotate(record, above, 0)
+        phase, salience = (note.phase, note.salience) if annotated else ("planning", 0.5)
+        rows.append((turn.id, "user", phase, salience, note.depth, 0, 0.0, 0.0, 0.0, turn.time // 1000, note.annotator))
+    return compact(session, rows, [(parent, turn.id, "reply") for turn in turns for parent in turn.parents])
+
+
 RANKERS: dict[str, Callable[[Conversation], Ranker]] = {
     "recency": recency,
     "BM25": bm25,
     "BM25 with two neighbours": bm25_with_neighbours,
+    "context slices, flat phases": flat_slices,
+    "context slices, annotated": annotated_slices,
     RANKER: ours,
+    f"{RANKER} with context slices": ours_with_slices,
 }
 
 

@@ -89,7 +89,7 @@ def rank(question: Question, figures: Figures, limit: int) -> list[Ranked]:
 
 def brought_to_scale(ranked: Iterable[Ranked], indexed: int, other: int) -> list[Ranked]:
     """A ranking of one index in the measure of another: a word that a single turn has is worth the same in both."""
-    factor = _rarity(1, max(other, 1)) / _rarity(1, max(indexed, 1))
+    factor = rarity(1, max(other, 1)) / rarity(1, max(indexed, 1))
     scaled = []
     for found in ranked:
         parts = {name: round(value * factor) for name, value in found.parts.items()}
