@@ -160,12 +160,12 @@ def _database(patient: Examined) -> Iterator[Complaint]:
 
 
 CHECKS: Final[Mapping[str, Callable[[Examined], Iterator[Complaint]]]] = {
+    "local": _local,
     "settings": _settings,
     "litter": _litter,
     "index": _index,
     "format": _format,
     "names": _names,
     "repository": _repository,
-    "local": _local,
     "database": _database,
 }
