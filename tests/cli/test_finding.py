@@ -207,7 +207,7 @@ def completions(folder: Path, *typed: str) -> list[str]:
     done = subprocess.run(
         [sys.executable, "-m", "slicebase"], cwd=folder, env=environment, capture_output=True, text=True, check=True
     )
-    return [line.partition(",")[2] for line in done.stdout.splitlines()]
+    return [line.partition(",")[2] for line in done.stdout.splitlines() if line]
 
 
 def test_the_shell_completes_commands_options_and_ids(library: Path) -> None:
