@@ -176,6 +176,7 @@ def _database(patient: Examined) -> Iterator[Complaint]:
 
 
 CHECKS: Final[Mapping[str, Callable[[Examined], Iterator[Complaint]]]] = {
+    "local": _local,
     "settings": _settings,
     "litter": _litter,
     "overflow": _overflow,
@@ -184,6 +185,5 @@ CHECKS: Final[Mapping[str, Callable[[Examined], Iterator[Complaint]]]] = {
     "format": _format,
     "names": _names,
     "repository": _repository,
-    "local": _local,
     "database": _database,
 }
