@@ -85,7 +85,8 @@ def test_removing_says_whether_there_was_a_file(tmp_path: Path) -> None:
 def test_cleaning_takes_only_what_writers_left(tmp_path: Path) -> None:
     (tmp_path / TEMPORARY).write_bytes(b"half")
     (tmp_path / ".other").write_bytes(b"mine")
-    assert clean([tmp_path, tmp_path / "absent"], tmp_path / "lock") == [tmp_path / TEMPORARY]
+    assert clean(tmp_path, tmp_path / "lock") == [tmp_path / TEMPORARY]
+    assert clean(tmp_path / "absent", tmp_path / "lock") == []
     assert (tmp_path / ".other").exists()
 
 

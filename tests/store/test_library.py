@@ -8,7 +8,9 @@ import pytest
 from slicebase.context.manifest import Budget, Manifest, Piece, Span
 from slicebase.core.digests import digest
 from slicebase.files.parts import Link, Payload, Source
+from slicebase.store.atomic import locked
 from slicebase.store.checkup import validate
+from slicebase.store.pointers import unclaimed_copies
 from slicebase.store.texts import hash_bytes
 from slicebase.store.truth import Truth
 from tests.codes import code_of
@@ -411,7 +413,7 @@ def test_no_verb_writes_a_path_that_leads_out_of_the_workspace(desk: Desk, tmp_p
     """Ruling 29: neither in links, nor in rows, steps and payloads."""
     (tmp_path / "out").symlink_to(tmp_path.parent)
     note, log, steps = desk.new(), desk.new("jsonl"), desk.new("routine")
-    row = f'{{"text": "x", "links": [{{"rel": "see_also", "to": "{path}"}}]}}'
+    row = f'{{"text": "x", "links": [{{"rel": "routes_to", "to": "{path}"}}]}}'
     assert code_of(desk.define, note, [f"links=[{{rel: routes_to, to: {path}}}]"], desk.stamp) == "outside-workspace"
     assert code_of(desk.remember, log, row, desk.stamp) == "outside-workspace"
     assert code_of(desk.remember, steps, f'{{"read": "{path}"}}', desk.stamp) == "outside-workspace"
@@ -428,3 +430,18 @@ def test_a_path_that_led_outside_before_does_not_stop_other_writes(desk: Desk) -
     desk.define(note, ["title=New"], desk.stamp)
     desk.remember(note, "y", desk.stamp)
     assert desk.file(note).title == "New"
+
+
+def test_a_copy_that_no_file_names_is_told_apart(desk: Desk, tmp_path: Path) -> None:
+    assert unclaimed_copies(desk.shelf) == []
+    (tmp_path / "data.bin").write_bytes(b"mine")
+    one, _ = (desk.create("T", "S.", desk.stamp, from_file=tmp_path / "data.bin", copy=True).id for _ in "ab")
+    (desk.shelf.payloads / "by-hand.csv").write_bytes(b"x")
+    assert unclaimed_copies(desk.shelf) == []
+    desk.path(one).unlink()
+    assert unclaimed_copies(desk.shelf) == [desk.shelf.payloads / f"{one}.bin"]
+
+
+def test_a_long_copy_keeps_only_other_copies_waiting(desk: Desk) -> None:
+    with locked(desk.shelf.payloads_lock):
+        desk.new()

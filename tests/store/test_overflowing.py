@@ -241,3 +241,17 @@ def test_a_part_of_a_file_that_cannot_be_read_waits_for_it(desk: Desk) -> None:
     interrupted(desk, log)
     desk.path(log).write_bytes(b"broken")
     assert unfinished(desk.shelf) == []
+
+
+def test_a_file_that_is_made_anew_is_held_to_its_size_too(desk: Desk) -> None:
+    source = desk.new("markdown", "Source.")
+    for overflow, code in (("error", "overflow"), ("split", "overflow"), ("summarize", None)):
+        digest = desk.new("markdown", "Short.", f"overflow={overflow}", links=(("derived_from", source),))
+        if code:
+            assert code_of(desk.refresh, digest, LONG * 60, desk.stamp) == code
+            assert desk.body(digest) == "Short.\n"
+        else:
+            desk.refresh(digest, LONG * 60, desk.stamp)
+            assert desk.file(digest).due == "summarize"
+            desk.refresh(digest, "Short again.", desk.stamp)
+            assert desk.file(digest).due is None

@@ -139,3 +139,14 @@ def test_what_has_no_text_of_its_own_is_refused(desk: Desk, ref: str) -> None:
 def test_an_unknown_file_is_not_found(desk: Desk) -> None:
     assert code_of(seen, desk, "01NO") == "no-file"
     assert code_of(seen, desk, "row:01NO/x") == "no-file"
+
+
+def test_rows_of_a_part_that_was_forgotten_stay_out_and_still_supersede(desk: Desk) -> None:
+    one = desk.new("jsonl", '{"text": "REST"}\n{"text": "Redis"}')
+    two = desk.new("jsonl", links=(("part_of", one),))
+    desk.remember(two, "GraphQL", desk.stamp, supersedes=[desk.rows(one)[0].id])
+    desk.forget(two, desk.stamp)
+    assert "Redis" in seen(desk, one)
+    assert "GraphQL" not in seen(desk, one)
+    assert "REST" not in seen(desk, one)
+    assert "GraphQL" in seen(desk, two)

@@ -55,7 +55,14 @@ def test_what_an_object_says_of_itself_stays_and_what_it_may_not_say_is_refused(
     row = desk.rows(log)[0]
     assert row.line.value["_meta"]["links"] == [{"rel": "see_also", "to": "01B"}]
     assert (row.confidence, row.status, "links" in row.line.value) == (0.9, "draft", False)
-    for meta in ('{"id": "mine"}', '{"created_at": "2026-01-01T00:00:00Z"}', '{"mood": 1}', '{"confidence": 2}', "[]"):
+    for meta in (
+        '{"supersedes": ["x"]}',
+        '{"id": "mine"}',
+        '{"created_at": "2026-01-01T00:00:00Z"}',
+        '{"mood": 1}',
+        '{"confidence": 2}',
+        "[]",
+    ):
         assert code_of(desk.remember, log, f'{{"_meta": {meta}}}', desk.stamp) == "bad-row"
     assert len(desk.rows(log)) == 1
 
@@ -264,3 +271,10 @@ def test_without_provenance_nothing_says_who_wrote(desk: Desk) -> None:
     note = desk.new()
     desk.remember(note, "x", desk.stamp)
     assert "updated_by" not in desk.file(note).frontmatter["slice"]
+
+
+def test_a_row_with_a_link_that_breaks_a_rule_is_refused(desk: Desk) -> None:
+    log = desk.new("jsonl", '{"text": "x"}')
+    row = '{"text": "y", "_meta": {"links": [{"rel": "loves", "to": "01B"}]}}'
+    assert code_of(desk.remember, log, row, desk.stamp) == "breaks-rule"
+    assert len(desk.rows(log)) == 1

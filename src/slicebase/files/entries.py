@@ -17,7 +17,7 @@ from slicebase.files.rows import Provenance, Row, read_rows, row_line
 from slicebase.files.rules import errors
 from slicebase.files.stamps import Stamp
 
-_ENVELOPE: Final = frozenset({"supersedes", "confidence", "provenance", "status", "links"})
+_ENVELOPE: Final = frozenset({"confidence", "provenance", "status", "links"})
 _PLACEHOLDER: Final = {"id": "new", "created_at": "1970-01-01T00:00:00.000Z"}
 
 Objects = Sequence[dict[str, Any]]
@@ -65,7 +65,7 @@ def _row(fields: Mapping[str, Any], row_id: str, stamp: Stamp, supersedes: Seque
         content,
         row_id,
         stamp.now,
-        supersedes=dict.fromkeys((*given.supersedes, *supersedes)),
+        supersedes=dict.fromkeys(supersedes),
         confidence=given.confidence,
         provenance=_joined(given.provenance, stamp.provenance),
         status=given.status,
@@ -82,7 +82,7 @@ def _given_envelope(fields: Mapping[str, Any]) -> Row:
         raise SlicebaseError(
             "bad-row",
             f"a new row cannot say {', '.join(unfit)} of itself",
-            hint=f"`_meta` may bring {', '.join(sorted(_ENVELOPE))}; id and created_at are made for it",
+            hint=f"`_meta` may bring {', '.join(sorted(_ENVELOPE))}; name what it supersedes with --supersedes",
         )
     probe = read_rows(canonical({**fields, "_meta": {**_PLACEHOLDER, **meta}}))
     _refuse(probe.findings)

@@ -71,7 +71,7 @@ def read_facts(file: SliceFile, log: Sequence[Row] = ()) -> Facts:
         source=source.id if source else None,
         source_hash=source.hash if source else None,
         changed=_changed(file, rows, lines),
-        due=_due(file),
+        due=file.due,
         archived=file.archived is not None,
         purged=file.purged is not None,
         rows=len(rows),
@@ -99,12 +99,6 @@ def _changed(file: SliceFile, rows: Sequence[Row], lines: Sequence[Line]) -> int
     times = [row.time for row in rows] or [read_time(line.value.get("ts")) for line in lines]
     newest = max((time for time in times if time is not None), default=None)
     return changed_at(file.id or "", updated_at=read_time(file.updated_at), newest_row=newest)
-
-
-def _due(file: SliceFile) -> str | None:
-    fields = file.frontmatter.get("slice")
-    due = fields.get("due") if isinstance(fields, dict) else None
-    return due if isinstance(due, str) else None
 
 
 def _links(file: SliceFile, rows: Sequence[Row], former: set[int]) -> Iterator[StatedLink]:

@@ -202,6 +202,11 @@ class SliceFile(Struct, frozen=True, dict=True, eq=False):
         return self._slice.text("updated_at")
 
     @property
+    def due(self) -> str | None:
+        """What a writer left to be done: a summary of a file that has grown too large (ruling 32)."""
+        return self._slice.text("due")
+
+    @property
     def archived(self) -> Mark | None:
         return self._mark("archived")
 

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.bodies import append_in_section, append_lines, append_paragraph, encoded, replace_section
 from slicebase.files.checks.between import Seat
+from slicebase.files.checks.body import check_body
 from slicebase.files.edit import set_key
 from slicebase.files.entries import new_lines, new_rows, objects_in
 from slicebase.files.findings import Finding
@@ -80,12 +81,14 @@ def signed(file: SliceFile, stamp: Stamp) -> SliceFile:
 def refuse_new_errors(old: SliceFile | None, new: SliceFile) -> None:
     """Writing is strict: an error that was not there before is refused (ruling 20).
 
-    Rows behind an old body are held to their rules when they are made: a log is not checked whole for each new one.
+    Of rows behind an old body only the new ones are looked at: a log is not checked whole for each.
     """
     if old and new.body_type == "jsonl" and new.head == old.head and new.body.startswith(old.body):
-        return
-    known = {(finding.rule, finding.message) for finding in _errors_in(old)} if old else set()
-    for finding in _errors_in(new):
+        found = errors(check_body(new.with_body(new.body[len(old.body) :])).findings)
+    else:
+        found = _errors_in(new)
+    known = {(finding.rule, finding.message) for finding in _errors_in(old)} if old and found else set()
+    for finding in found:
         if (finding.rule, finding.message) not in known:
             raise SlicebaseError(
                 "breaks-rule", f"{finding.message} ({finding.rule})", hint=finding.hint, where=Where(new.name)

@@ -2,7 +2,7 @@
 
 A new version is written to a temporary file beside the old one, flushed, renamed over it, and the folder is flushed:
 readers, who take no lock, see the old file or the new one, and so does whoever comes after a crash. Writers hold one
-lock for the whole library, an `flock` that the kernel releases when its holder dies. So one name is enough for every
+lock for the whole folder, an `flock` that the kernel releases when its holder dies. So one name is enough for every
 temporary file of a folder: what a killed process leaves is at most this one file, the next write replaces it, and
 `clean` removes it.
 """
@@ -94,6 +94,8 @@ def write_bytes(path: Path, chunks: Iterable[bytes]) -> None:
 
 def remove(path: Path) -> bool:
     """Deletes a file; answers whether there was one."""
+    if not path.parent.is_dir():
+        return False
     try:
         with _opened(path.parent) as folder:
             os.unlink(path.name, dir_fd=folder)
@@ -105,10 +107,11 @@ def remove(path: Path) -> bool:
         raise _refusal(error, path) from None
 
 
-def clean(folders: Iterable[Path], lock: Path) -> list[Path]:
-    """Removes what killed writers left behind; answers what that was."""
+def clean(folder: Path, lock: Path) -> list[Path]:
+    """Removes what a killed writer left behind; answers what that was."""
+    left = folder / TEMPORARY
     with locked(lock):
-        return [left for folder in folders if folder.is_dir() and remove(left := folder / TEMPORARY)]
+        return [left] if remove(left) else []
 
 
 @contextmanager
@@ -178,8 +181,10 @@ def _flush_folder(folder: int, path: Path) -> None:
 
 @contextmanager
 def _opened(folder: Path) -> Iterator[int]:
-    with translated(folder):
+    try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError as error:
+        raise _refusal(error, folder) from None
     try:
         yield descriptor
     finally:

@@ -18,6 +18,7 @@ from slicebase.store.database import open_database
 from slicebase.store.file_entries import Filters
 from slicebase.store.finding import Finder
 from slicebase.store.installing import install
+from slicebase.store.pointers import unclaimed_copies
 from slicebase.store.settings import load_settings
 from slicebase.store.settling import finish_all, unfinished
 from slicebase.store.shelf import PAYLOADS, Shelf
@@ -87,6 +88,13 @@ def _overflow(patient: Examined) -> Iterator[Complaint]:
     for file_id in unfinished(shelf):
         message = "a process that was killed while content moved to a part left the move unfinished"
         yield Complaint("overflow", f"{LIBRARY}/{file_id}{SUFFIX}", message, "finish it", partial(finish_all, shelf))
+
+
+def _payloads(patient: Examined) -> Iterator[Complaint]:
+    """Told, never removed: the pointer may be on another branch."""
+    for path in unclaimed_copies(Shelf(patient.workspace)):
+        message = "no file names this copy of a payload"
+        yield Complaint("payload", os.path.relpath(path, patient.workspace.root), message, "delete it, or point at it")
 
 
 def _format(patient: Examined) -> Iterator[Complaint]:
@@ -172,6 +180,7 @@ CHECKS: Final[Mapping[str, Callable[[Examined], Iterator[Complaint]]]] = {
     "settings": _settings,
     "litter": _litter,
     "overflow": _overflow,
+    "payloads": _payloads,
     "index": _index,
     "format": _format,
     "names": _names,

@@ -20,7 +20,7 @@ from slicebase.store.finding import Finder
 from slicebase.store.linking import Linker
 from slicebase.store.logs import Logs
 from slicebase.store.pointers import taken_payload
-from slicebase.store.remembering import remember
+from slicebase.store.remembering import fitting, remember
 from slicebase.store.settings import Settings
 from slicebase.store.shelf import Shelf
 from slicebase.store.workspace import LIBRARY, Workspace
@@ -94,7 +94,7 @@ class Library(Finder):
         kind = kind or ("pointer" if from_file or payload else "context")
         body_type = body_type or ("none" if kind == "pointer" else "markdown")
         stated = [self._linker.link(file_id, rel, to) for rel, to in links]
-        with self.shelf.writing() as pen, taken_payload(self.shelf, from_file, file_id, copy=copy) as taken:
+        with taken_payload(self.shelf, from_file, file_id, copy=copy) as taken, self.shelf.writing() as pen:
             file = new_file(
                 id=file_id,
                 title=title,
@@ -164,7 +164,7 @@ class Library(Finder):
         """Replaces a derived file's body and the recorded hash of its source, in one step."""
         return self._edit(
             file_id,
-            lambda file: refreshed(self.shelf, file, text, stamp, source_hash),
+            lambda file: fitting(refreshed(self.shelf, file, text, stamp, source_hash), self.settings.overflow_bytes),
             stamp,
             if_version,
             dry_run=dry_run,

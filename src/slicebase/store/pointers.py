@@ -9,12 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from slicebase.core.ids import is_ulid
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.links import resolve
 from slicebase.files.parts import Payload
-from slicebase.store.atomic import read_chunks, remove, write_bytes
+from slicebase.store.atomic import locked, read_chunks, remove, translated, write_bytes
 from slicebase.store.shelf import PAYLOADS, Shelf
-from slicebase.store.workspace import LIBRARY
+from slicebase.store.workspace import LIBRARY, make_local_folder
 
 _ENDING: Final = re.compile(r"(?:\.[A-Za-z0-9]{1,10}){1,2}$")
 
@@ -39,16 +40,21 @@ class _Measured:
 
 @contextmanager
 def taken_payload(shelf: Shelf, path: Path | None, file_id: str, *, copy: bool) -> Iterator[Payload | None]:
-    """The payload of a new pointer. A copy goes again where no pointer comes of it. The caller holds the pen."""
+    """The payload of a new pointer. A copy goes again where no pointer comes of it.
+
+    A payload may be large: nobody else waits for it but those who copy another.
+    """
     if path is None or not copy:
         yield _in_place(shelf, path) if path else None
         return
-    payload = _copied(shelf, path, file_id)
-    try:
-        yield payload
-    except BaseException:
-        remove_copy(shelf, payload.uri)
-        raise
+    make_local_folder(shelf.root)
+    with locked(shelf.payloads_lock):
+        payload = _copied(shelf, path, file_id)
+        try:
+            yield payload
+        except BaseException:
+            remove_copy(shelf, payload.uri)
+            raise
 
 
 def _in_place(shelf: Shelf, path: Path) -> Payload:
@@ -72,13 +78,10 @@ def _copied(shelf: Shelf, path: Path, file_id: str) -> Payload:
     """A copy in the library, named by the pointer's id."""
     ending = _ENDING.search(path.name)
     name = file_id + (ending[0] if ending else "")
-    folder = shelf.folder / PAYLOADS
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise SlicebaseError("cannot-write", f"{folder}: {error.strerror}", where=Where(str(folder))) from None
+    with translated(shelf.payloads):
+        shelf.payloads.mkdir(parents=True, exist_ok=True)
     measured = _Measured(read_chunks(_real(path)))
-    write_bytes(folder / name, measured)
+    write_bytes(shelf.payloads / name, measured)
     return measured.payload(f"./{PAYLOADS}/{name}")
 
 
@@ -86,7 +89,19 @@ def remove_copy(shelf: Shelf, uri: str | None) -> bool:
     """Deletes a payload that was copied into the library; what lies elsewhere is not ours."""
     place = resolve(LIBRARY, uri) if uri else None
     folder, _, name = (place or "").rpartition("/")
-    return folder == f"{LIBRARY}/{PAYLOADS}" and remove(shelf.folder / PAYLOADS / name)
+    return folder == f"{LIBRARY}/{PAYLOADS}" and remove(shelf.payloads / name)
+
+
+def unclaimed_copies(shelf: Shelf) -> list[Path]:
+    """Copies that no file names: their writer died, or their pointer is gone or on another branch."""
+    if not shelf.payloads.is_dir():
+        return []
+    make_local_folder(shelf.root)
+    with locked(shelf.payloads_lock):
+        copies = sorted(path for path in shelf.payloads.iterdir() if is_ulid(path.name.partition(".")[0]))
+        pointers = (file.payload for file in shelf.mentioning(PAYLOADS.encode()))
+        claimed = {payload.uri.rpartition("/")[2] for payload in pointers if payload and payload.uri}
+        return [path for path in copies if path.name not in claimed]
 
 
 def _real(path: Path) -> Path:

@@ -72,7 +72,8 @@ class Recall(NamedTuple):
         return file
 
     def _label(self, file: SliceFile) -> str:
-        changed = read_facts(file).changed or self.shelf.time_of(file)
+        stated = read_facts(file).changed
+        changed = self.shelf.time_of(file) if stated is None else stated
         told = [_title(file), "pointer" if file.kind == "pointer" else file.body_type]
         if changed is not None:
             told += [f"changed {_day(changed)}", label_at(self.now, changed, self.half_life)]
@@ -95,11 +96,11 @@ class Recall(NamedTuple):
     # ---- rows
 
     def _log(self, file: SliceFile) -> Iterator[Recalled]:
-        """The rows of a log, oldest first; of a part only its own."""
+        """The rows of a log, oldest first, but those of forgotten files; of a part only its own."""
         log = _rows_of(self.logs.of(file))
         shown = [row for row in log if self.rows == "all" or row.holds]
-        if whole_of(file):
-            shown = [row for row in shown if row.file is file]
+        alone = whole_of(file) is not None
+        shown = [row for row in shown if row.file is file or not (alone or row.file.archived)]
         count = f"{len(shown)} row{'' if len(shown) == 1 else 's'}"
         yield Recalled(f"file:{file.id}", f"{self._label(file)} · {count}", file.summary or "")
         yield from map(_piece, shown)

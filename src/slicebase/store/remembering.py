@@ -34,12 +34,26 @@ def remember(pen: Pen, logs: Logs, file: SliceFile, given: Text, limit: int) -> 
     place = _open_part(pen, whole) if whole.id == file.id and whole.write_mode != "replace" else file
     elsewhere = _rows_elsewhere(logs, place, given)
     draft = write(place, _for_part(place, whole, given), elsewhere)
-    act = _WAYS.get(place.contract.overflow or "")
+    act = _MOVES.get(place.contract.overflow or "") if place.write_mode != "replace" else None
     if act is None or _size(draft.file) <= limit:
-        return _stored(pen, place, draft._replace(file=_no_longer_due(draft.file, limit)))
+        return _stored(pen, place, draft, limit)
     if finish_overflow(pen, logs, whole):
         return remember(pen, logs, pen.find(file.id or ""), given, limit)
     return act(_Overflow(pen, whole, place, draft, given, elsewhere, limit))
+
+
+def fitting(file: SliceFile, limit: int) -> SliceFile:
+    """A file held to its size, where no part of it can go elsewhere.
+
+    `summarize` leaves a mark, since a summary needs a mind. It is the same on every branch, so that it merges, and goes
+    when somebody has made the file smaller.
+    """
+    overflow = file.contract.overflow
+    if overflow is None or _size(file) <= limit:
+        return delete_key(file, DUE) if file.due else file
+    if overflow == _SUMMARIZE:
+        return set_key(file, DUE, _SUMMARIZE)
+    raise _too_large(file, limit, f"its contract's overflow is {overflow}; move something away first")
 
 
 class _Overflow(NamedTuple):
@@ -57,25 +71,8 @@ class _Overflow(NamedTuple):
         return [*read_rows(self.place.body).rows, *self.elsewhere] if self.given.supersedes else self.elsewhere
 
 
-def _refuse(case: _Overflow, hint: str = "") -> Remembered:
-    raise SlicebaseError(
-        "overflow",
-        f"the file would have {_size(case.draft.file)} bytes, more than {case.limit}",
-        hint=hint or f"its contract's overflow is {case.place.contract.overflow}; move something away first",
-        where=Where(case.place.name),
-    )
-
-
-def _summarize(case: _Overflow) -> Remembered:
-    """Writes, and leaves a mark: a summary needs a mind. The mark is the same on every branch, so that it merges."""
-    due = set_key(case.draft.file, DUE, _SUMMARIZE)
-    return _stored(case.pen, case.place, case.draft._replace(file=due), _SUMMARIZE)
-
-
 def _split(case: _Overflow) -> Remembered:
     """Makes a part and writes there. It is there before its file names it: no reader finds a link to nothing."""
-    if case.place.write_mode == "replace":
-        return _refuse(case, "what is replaced as a whole cannot be split")
     part = new_part(case.whole, case.given.stamp.file_id, CONTINUED)
     draft = write(part, _for_part(part, case.whole, case.given), case.log)
     refuse_new_errors(None, draft.file)
@@ -87,9 +84,9 @@ def _split(case: _Overflow) -> Remembered:
 def _archive(case: _Overflow) -> Remembered:
     """Moves the oldest content away until the file is half empty, then writes."""
     room = case.limit // 2 - (_size(case.draft.file) - len(case.place.body))
-    moved = move_oldest(case.place, max(0, room)) if case.place.write_mode != "replace" else None
+    moved = move_oldest(case.place, max(0, room))
     if moved is None:
-        return _refuse(case, "there are no older rows or sections that could move")
+        raise _too_large(case.draft.file, case.limit, "there are no older rows or sections that could move")
     part = new_part(case.place, case.given.stamp.file_id, ARCHIVED, moved.leaves)
     smaller = joined(case.place.with_body(moved.stays), part.id or "", ARCHIVED)
     draft = write(smaller, case.given, case.log)
@@ -100,23 +97,20 @@ def _archive(case: _Overflow) -> Remembered:
     return Remembered(draft.file, draft.rows, "archive")
 
 
-_WAYS: Final[Mapping[str, Callable[[_Overflow], Remembered]]] = {
-    "error": _refuse,
-    "summarize": _summarize,
-    "split": _split,
-    "archive": _archive,
-}
+# The ways in which content goes elsewhere; what is replaced as a whole cannot.
+_MOVES: Final[Mapping[str, Callable[[_Overflow], Remembered]]] = {"split": _split, "archive": _archive}
 
 
-def _stored(pen: Pen, old: SliceFile, draft: Draft, overflow: str | None = None) -> Remembered:
-    refuse_new_errors(old, draft.file)
-    pen.replace(old, draft.file)
-    return Remembered(draft.file, draft.rows, overflow)
+def _stored(pen: Pen, old: SliceFile, draft: Draft, limit: int) -> Remembered:
+    new = fitting(draft.file, limit)
+    refuse_new_errors(old, new)
+    pen.replace(old, new)
+    return Remembered(new, draft.rows, new.due)
 
 
-def _no_longer_due(file: SliceFile, limit: int) -> SliceFile:
-    """Somebody has summarized it."""
-    return delete_key(file, DUE) if file.node(DUE) and _size(file) <= limit else file
+def _too_large(file: SliceFile, limit: int, hint: str) -> SlicebaseError:
+    message = f"the file would have {_size(file)} bytes, more than {limit}"
+    return SlicebaseError("overflow", message, hint=hint, where=Where(file.name))
 
 
 def _rows_elsewhere(logs: Logs, place: SliceFile, given: Text) -> list[Row]:

@@ -16,7 +16,7 @@ from slicebase.files.links import resolve
 from slicebase.files.naming import SUFFIX, file_name
 from slicebase.files.outgoing import new_paths
 from slicebase.files.slice_file import SliceFile
-from slicebase.store.atomic import clean, locked, no_file, read_bytes, write_bytes
+from slicebase.store.atomic import clean, locked, no_file, read_bytes, translated, write_bytes
 from slicebase.store.workspace import LIBRARY, Workspace, make_local_folder
 
 PAYLOADS: Final = "payloads"  # payloads that were copied into the library
@@ -27,6 +27,8 @@ class Shelf:
     def __init__(self, workspace: Workspace) -> None:
         self.root = workspace.root
         self.folder = workspace.library
+        self.payloads = workspace.library / PAYLOADS
+        self.payloads_lock = workspace.payloads_lock
         self._lock = workspace.lock
 
     # ---- reading: no lock, since a file is replaced at once
@@ -35,7 +37,8 @@ class Shelf:
         """The names of all slice files, readable or not."""
         self._refuse_linked_folder()
         try:
-            names = os.listdir(self.folder)
+            with translated(self.folder, "cannot-read"):
+                names = os.listdir(self.folder)
         except FileNotFoundError:
             return []
         return sorted(name for name in names if name.endswith(SUFFIX))
@@ -98,12 +101,11 @@ class Shelf:
 
     def _find_elsewhere(self, given: str) -> SliceFile:
         found = self._starting_with(given)
-        if given in found:
-            return self.read(found[given])
-        if len(found) == 1:
-            (name,) = found.values()
-            return self.read(name)
-        if found:
+        only = found.get(given) or (next(iter(found.values())) if len(found) == 1 else None)
+        with suppress(FileNotFoundError):  # gone since the folder was listed
+            if only:
+                return self.read(only)
+        if len(found) > 1:
             shown = ", ".join(sorted(found)[:_SHOWN]) + (", …" if len(found) > _SHOWN else "")
             raise SlicebaseError("ambiguous-id", f"{len(found)} files have an id that starts with {given}", hint=shown)
         raise SlicebaseError("no-file", f"there is no file with the id {given}", hint="`tt list` shows what there is")
@@ -148,13 +150,14 @@ class Shelf:
         make_local_folder(self.root)
         with locked(self._lock):
             self._refuse_linked_folder()
-            self.folder.mkdir(exist_ok=True)
+            with translated(self.folder):
+                self.folder.mkdir(exist_ok=True)
             yield Pen(self)
 
     def clean(self) -> list[Path]:
         """Removes what killed writers left behind; answers what that was."""
         make_local_folder(self.root)
-        return clean([self.folder, self.folder / PAYLOADS], self._lock)
+        return [*clean(self.folder, self._lock), *clean(self.payloads, self.payloads_lock)]
 
 
 class Pen:

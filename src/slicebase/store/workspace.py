@@ -37,6 +37,11 @@ class Workspace(NamedTuple):
         """The file whose lock a writer of the library holds."""
         return self.root / LOCAL / "library.lock"
 
+    @property
+    def payloads_lock(self) -> Path:
+        """The same for whoever copies a payload, which may take long."""
+        return self.root / LOCAL / "payloads.lock"
+
 
 class Repository(NamedTuple):
     common: Path  # the git directory that all worktrees share
