@@ -1,7 +1,6 @@
 """`tt init` and the way every command finds its workspace."""
 
 import os
-import shlex
 import sys
 import time
 from pathlib import Path
@@ -50,6 +49,8 @@ def index_progress(done: int, total: int) -> None:
 
 def merge_driver() -> str:
     """The command by which git merges slice files: this very program. -P keeps the repository's own code out."""
+    import shlex
+
     return f"{shlex.quote(sys.executable)} -P -m slicebase merge-driver %O %A %B %P"
 
 

@@ -19,11 +19,11 @@ class Reader:
     def tokens(self, text: str) -> list[Token]:
         data = text.encode()
         found = self._tokenizer(data, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False)
-        tokens = [Token(*token) for token in cast("list[tuple[int, int, str]]", found)]
+        tokens = cast("list[Token]", found)
         return tokens if text.isascii() else _in_characters(data, tokens)
 
     def stems(self, text: str) -> list[str]:
-        return [token.stem for token in self.tokens(text)]
+        return [stem for _, _, stem in self.tokens(text)]
 
 
 def _in_characters(data: bytes, tokens: list[Token]) -> list[Token]:
@@ -32,6 +32,6 @@ def _in_characters(data: bytes, tokens: list[Token]) -> list[Token]:
     for start, end, stem in tokens:
         place += len(data[at:start].decode())
         length = len(data[start:end].decode())
-        counted.append(Token(place, place + length, stem))
+        counted.append((place, place + length, stem))
         place, at = place + length, end
     return counted
