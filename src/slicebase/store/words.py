@@ -6,15 +6,16 @@ import apsw
 
 from slicebase.context.marking import Token
 
-_PARTS: Final = ["unicode61", "remove_diacritics", "2", "categories", "L* N* Co Mc Mn"]
-TOKENIZER: Final = "porter unicode61 remove_diacritics 2 categories 'L* N* Co Mc Mn'"
+# Marks belong to words: without them the scripts of India fall into single letters.
+UNICODE61: Final = ("remove_diacritics", "2", "categories", "L* N* Co Mc Mn")
+TOKENIZER: Final = " ".join(("porter unicode61", *(f"'{option}'" for option in UNICODE61)))
 
 
 class Reader:
     """Reads texts as FTS5 does when it takes them in."""
 
     def __init__(self, connection: apsw.Connection) -> None:
-        self._tokenizer = connection.fts5_tokenizer("porter", _PARTS)
+        self._tokenizer = connection.fts5_tokenizer("porter", ["unicode61", *UNICODE61])
 
     def tokens(self, text: str) -> list[Token]:
         data = text.encode()
