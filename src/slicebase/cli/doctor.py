@@ -2,7 +2,7 @@
 
 import click
 
-from slicebase.cli.output import json_option, note, print_json, printable
+from slicebase.cli.output import counted, json_option, note, print_json, printable
 from slicebase.cli.workspace import merge_driver, open_base
 from slicebase.errors import Exit
 
@@ -29,5 +29,9 @@ def doctor(ctx: click.Context, fix: bool, as_json: bool) -> int:
         if each.hint:
             click.echo(click.style(f"    {each.hint}", dim=True))
     mendable = sum(each.mend is not None for each in left)
-    note("all is well" if not left else f"{len(left)} complaints" + (f", --fix mends {mendable}" if mendable else ""))
+    note(
+        "all is well"
+        if not left
+        else counted(len(left), "complaint") + (f", --fix mends {mendable}" if mendable else "")
+    )
     return Exit.FINDINGS if left else Exit.DONE

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from click.shell_completion import CompletionItem
 
 from slicebase.cli.output import printable
 from slicebase.core.times import EARLIEST, LATEST, to_text
@@ -14,6 +13,8 @@ from slicebase.files.freshness import Label, annotation, label, oldest, stalenes
 from slicebase.store.file_entries import FileEntry, Filters
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from slicebase.base import Slicebase
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -24,8 +25,10 @@ _UNITS = {"h": _DAY / 24, "d": _DAY, "w": 7 * _DAY, "mo": 30 * _DAY, "y": 365 * 
 _MOST_COMPLETED = 50
 
 
-def _ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def _ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
     """Ids for a shell to complete, with their titles."""
+    from click.shell_completion import CompletionItem
+
     from slicebase.cli.workspace import open_base
 
     try:

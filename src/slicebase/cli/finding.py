@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from slicebase.cli.file_options import chosen, file_json, filter_options, headline, id_argument
-from slicebase.cli.output import json_option, note, print_json, printable
+from slicebase.cli.output import counted, json_option, note, print_json, printable
 from slicebase.cli.workspace import now, open_base
 from slicebase.errors import Exit
 
@@ -99,7 +99,7 @@ def _hit_json(hit: "Hit", moment: int, half_life: float) -> dict[str, Any]:
 def note_unreadable(base: "Slicebase") -> None:
     """The rest works; but a file that nobody can read is not passed over in silence."""
     if base.finder.index.unreadable:
-        note(f"{base.finder.index.unreadable} files cannot be read: `tt doctor` says why")
+        note(f"{counted(base.finder.index.unreadable, 'file')} cannot be read: `tt doctor` says why")
 
 
 @click.command("list")

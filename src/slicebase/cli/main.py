@@ -3,15 +3,17 @@
 import importlib
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from slicebase import __version__
 from slicebase.cli.output import print_error
 from slicebase.errors import Exit, SlicebaseError
 from slicebase.verbs import PLUMBING, VERBS
+
+if TYPE_CHECKING:  # start-up counts
+    from click.shell_completion import CompletionItem
 
 
 class LazyGroup(click.Group):
@@ -28,8 +30,10 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(importlib.import_module(module), function)
         return command
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
         """Completes commands without importing them."""
+        from click.shell_completion import CompletionItem
+
         names = [name for name in VERBS if name.startswith(incomplete)]
         options = click.Command.shell_complete(self, ctx, incomplete)
         return [CompletionItem(name, help=VERBS[name].summary) for name in names] + options

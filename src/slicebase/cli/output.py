@@ -51,6 +51,10 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
+def counted(number: int, name: str) -> str:
+    return f"{number} {name}{'' if number == 1 else 's'}"
+
+
 def note(text: str) -> None:
     """A word to the person at the terminal that is no data."""
     click.echo(text, err=True)

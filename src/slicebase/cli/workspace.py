@@ -1,7 +1,6 @@
 """`tt init` and the way every command finds its workspace."""
 
 import os
-import shlex
 import sys
 import time
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from slicebase.cli.output import json_option, note, print_json
+from slicebase.cli.output import counted, json_option, note, print_json
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
@@ -50,6 +49,8 @@ def index_progress(done: int, total: int) -> None:
 
 def merge_driver() -> str:
     """The command by which git merges slice files: this very program. -P keeps the repository's own code out."""
+    import shlex
+
     return f"{shlex.quote(sys.executable)} -P -m slicebase merge-driver %O %A %B %P"
 
 
@@ -106,11 +107,13 @@ def status(ctx: click.Context, as_json: bool) -> None:
     told = {
         "workspace": found.root,
         "git": _git_words(found) if found.repository else "",
-        "library": f"{sum(found.files.values())} files" + (f" ({files})" if files else ""),
-        "": f"{found.rows} rows, {found.links} links, {found.archived} forgotten",
-        "history": "" if found.turns is None else f"{found.turns} turns in {found.sessions} sessions",
-        "stale": f"{found.stale} files: `tt stale` says why" if found.stale else "",
-        "broken": f"{len(found.broken)} files cannot be read: `tt doctor` says why" if found.broken else "",
+        "library": counted(sum(found.files.values()), "file") + (f" ({files})" if files else ""),
+        "": f"{counted(found.rows, 'row')}, {counted(found.links, 'link')}, {found.archived} forgotten",
+        "history": ""
+        if found.turns is None
+        else f"{counted(found.turns, 'turn')} in {counted(found.sessions or 0, 'session')}",
+        "stale": f"{counted(found.stale, 'file')}: `tt stale` says why" if found.stale else "",
+        "broken": f"{counted(len(found.broken), 'file')} cannot be read: `tt doctor` says why" if found.broken else "",
     }
     for name, words in told.items():
         if words:

@@ -10,13 +10,8 @@ from slicebase.context.query import Term
 _WIDTH: Final = 200  # characters
 _SPACE: Final = re.compile(r"\s+")
 
-
-class Token(NamedTuple):
-    """A word as the index reads it: its span in a text, in characters, and its stem."""
-
-    start: int
-    end: int
-    stem: str
+# A word as the index reads it: its span in a text, in characters, and its stem.
+Token = tuple[int, int, str]
 
 
 class Mark(NamedTuple):
@@ -37,14 +32,14 @@ class Snippet(NamedTuple):
 
 class _Sought(NamedTuple):
     number: int
-    stems: Sequence[str]
+    stems: list[str]
     begins: bool
 
 
 class Marker:
     """Finds the terms of a query, given with the stems that each consists of."""
 
-    def __init__(self, terms: Sequence[Term], stems: Sequence[Sequence[str]]) -> None:
+    def __init__(self, terms: Sequence[Term], stems: Sequence[list[str]]) -> None:
         self._unspaced = [(number, term.text) for number, term in enumerate(terms) if term.unspaced]
         self._by_stem: dict[str, list[_Sought]] = {}
         self._by_beginning: list[_Sought] = []
@@ -57,19 +52,22 @@ class Marker:
 
     def marks(self, text: str, tokens: Sequence[Token]) -> list[Mark]:
         """Every place where a term stands in a text that consists of these tokens."""
-        found = [mark for at, token in enumerate(tokens) for mark in self._marks_at(tokens, at, token.stem)]
+        found: list[Mark] = []
+        by_stem, by_beginning = self._by_stem, self._by_beginning
+        for at, (_, _, stem) in enumerate(tokens):
+            if by_beginning or stem in by_stem:
+                found += self._marks_at(tokens, at, (*by_stem.get(stem, ()), *by_beginning))
         for number, sought in self._unspaced:
             found += (Mark(match.start(), match.end(), number) for match in re.finditer(re.escape(sought), text))
         return sorted(found)
 
-    def _marks_at(self, tokens: Sequence[Token], at: int, stem: str) -> Iterator[Mark]:
-        for number, stems, begins in (*self._by_stem.get(stem, ()), *self._by_beginning):
-            here = tokens[at : at + len(stems)]
-            first, last = stems[:-1], stems[-1]
-            if len(here) < len(stems) or any(token.stem != word for token, word in zip(here, first, strict=False)):
-                continue
-            if here[-1].stem == last or (begins and here[-1].stem.startswith(last)):
-                yield Mark(here[0].start, here[-1].end, number)
+    def _marks_at(self, tokens: Sequence[Token], at: int, candidates: Iterable[_Sought]) -> Iterator[Mark]:
+        for number, stems, begins in candidates:
+            here = [stem for _, _, stem in tokens[at : at + len(stems)]]
+            if begins and len(here) == len(stems):
+                here[-1] = here[-1][: len(stems[-1])]
+            if here == stems:
+                yield Mark(tokens[at][0], tokens[at + len(stems) - 1][1], number)
 
 
 def snippet(text: str, marks: Sequence[Mark]) -> Snippet:
@@ -95,21 +93,22 @@ def _in_one_line(pieces: Iterable[tuple[str, bool]], place: int) -> Snippet:
         line += _SPACE.sub(" ", piece)
         if marked:
             marks.append((start, len(line)))
-    return Snippet(line, tuple(marks), place)
+    return Snippet(line.rstrip(), tuple(marks), place)
 
 
 def _densest(marks: Sequence[Mark]) -> tuple[int, int]:
-    """The span from the first to the last of the marks that fit into a snippet together and are worth most."""
-    best, span, start = (0, 0), (marks[0].start, marks[0].end), 0
+    """The shortest span with the most different terms that fit into a snippet, the earliest among equals."""
+    best, span, first = (0, 0), (0, 0), 0
     inside: Counter[int] = Counter()
-    for at, mark in enumerate(marks):
+    for mark in marks:
         inside[mark.term] += 1
-        while mark.end - marks[start].start > _WIDTH and start < at:
-            inside[marks[start].term] -= 1
-            start += 1
-        worth = (sum(count > 0 for count in inside.values()), at - start)
-        if worth > best:
-            best, span = worth, (marks[start].start, mark.end)
+        while inside[marks[first].term] > 1 or mark.end - marks[first].start > _WIDTH > mark.end - mark.start:
+            inside[marks[first].term] -= 1
+            first += 1
+        start = marks[first].start
+        worth = (sum(count > 0 for count in inside.values()), start - mark.end)
+        if not best[0] or worth > best:
+            best, span = worth, (start, mark.end)
     return span
 
 

@@ -1,4 +1,4 @@
-"""Three-way merging of slice files: keys by name, links as a set, rows by id (docs/merging.md).
+"""Three-way merging of slice files: keys by name, links as a set, rows by id (docs/workspace.md).
 
 What is merged is what a file says: two people who add rows, change different keys or add links do not meet. What both
 changed differently stays a conflict, marked as git marks one, with nothing of either side lost.

@@ -4,7 +4,6 @@ import re
 from typing import Final
 
 from slicebase.errors import SlicebaseError
-from slicebase.files.findings import shown
 
 SUFFIX: Final = ".slice"
 SAFE_FORM: Final = "an id has no spaces, slashes, backslashes, @, : or #, and starts with neither a dot nor a hyphen"
@@ -23,5 +22,7 @@ def is_safe(file_id: str) -> bool:
 
 def file_name(file_id: str) -> str:
     if not is_safe(file_id):
+        from slicebase.files.findings import shown
+
         raise SlicebaseError("bad-id", f"{shown(file_id)} cannot be a file's name", hint=SAFE_FORM)
     return file_id + SUFFIX

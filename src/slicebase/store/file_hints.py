@@ -73,7 +73,7 @@ def _word(connection: apsw.Connection, reader: Reader, stem: str) -> str:
     """A stem as some file writes it."""
     for texts in connection.execute(_TEXTS_WITH, (stem,)):
         for text in texts:
-            for token in reader.tokens(text):
-                if token.stem == stem:
-                    return str(text[token.start : token.end]).lower()
+            for start, end, found in reader.tokens(text):
+                if found == stem:
+                    return str(text[start:end]).lower()
     return stem

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from stat import S_ISREG
 from typing import Final, TypeVar
 
 import apsw
@@ -59,27 +60,24 @@ class FileIndex:
 
 
 def listing(folder: Path) -> list[str]:
-    """The folder's slice files: of each its name and its stamp, one after the other.
+    """The folder's slice files, each as its name, a zero and its stamp: size, times and inode.
 
-    Symbolic links are not followed: they may lead anywhere.
+    Symbolic links are not followed: they may lead anywhere. A name that is no UTF-8 is no id.
     """
     found = []
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
                 name = entry.name
-                if name.endswith(SUFFIX) and name[0] != "." and entry.is_file(follow_symlinks=False) and _is_text(name):
+                if name.endswith(SUFFIX) and name[0] != "." and (name.isascii() or name.isprintable()):
                     try:
                         status = entry.stat(follow_symlinks=False)
                     except FileNotFoundError:
                         continue  # it went away just now
-                    found.append(name)
-                    found.append(f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}")
+                    if S_ISREG(status.st_mode):
+                        found.append(
+                            f"{name}\0{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
+                        )
     except FileNotFoundError:
         return []
     return found
-
-
-def _is_text(name: str) -> bool:
-    """A name that is no UTF-8 is no id."""
-    return name.isascii() or name.isprintable()

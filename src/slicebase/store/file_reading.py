@@ -54,7 +54,7 @@ class Update:
 
     def run(self, listing: Sequence[str], tick: int) -> None:
         """Brings the index from what it knows to what the listing, begun at this tick, says."""
-        stamps = dict(zip(listing[::2], listing[1::2], strict=True))
+        stamps: dict[str, str] = dict(line.split("\0") for line in listing)
         query = "SELECT name, number, stamp, version FROM files"
         known = {name: _Known(*rest) for name, *rest in self._connection.execute(query)}
         for name in known.keys() - stamps.keys():
@@ -178,7 +178,8 @@ WHERE type = 'jsonl' AND id IN (SELECT value FROM json_each(?)) ORDER BY name
 
 def _is_certain(stamp: str, tick: int) -> bool:
     """Whether a later change would show: one in the same tick as the last might not."""
-    return int(stamp.split(" ")[2]) < tick
+    _, modified, changed, _ = stamp.split(" ")
+    return max(int(modified), int(changed)) < tick
 
 
 def _read(path: Path) -> tuple[bytes, os.stat_result]:

@@ -25,6 +25,7 @@ CREATE TABLE files (
 );
 CREATE INDEX files_by_id ON files (id, name);
 CREATE INDEX unreadable_files ON files (name) WHERE problem IS NOT NULL;
+CREATE INDEX archived_files ON files (number) WHERE archived;
 CREATE INDEX files_by_source ON files (source) WHERE source IS NOT NULL;
 -- what the words stand in: passages with U+001E between, and for each its line and row
 CREATE TABLE bodies (

@@ -1,6 +1,8 @@
 """Search over slice files: which ones, in which order, and what of them is worth showing."""
 
+import json
 from collections.abc import Iterator, Sequence
+from heapq import nsmallest
 from typing import Final, NamedTuple
 
 import apsw
@@ -9,7 +11,7 @@ from slicebase.context.marking import Mark, Marker, Snippet, snippet
 from slicebase.context.query import Term, expression, read_query
 from slicebase.core.refs import Ref
 from slicebase.errors import SlicebaseError
-from slicebase.store.file_entries import COLUMNS, FileEntry, Filters, conditions
+from slicebase.store.file_entries import COLUMNS, EVERY_FILE, FileEntry, Filters, conditions
 from slicebase.store.file_index import PASSAGE_BREAK
 from slicebase.store.words import Reader
 
@@ -21,7 +23,7 @@ class Search(NamedTuple):
     """What is looked for, and where."""
 
     typed: str
-    filters: Filters = Filters()
+    filters: Filters = EVERY_FILE
     former: bool = False  # in rows that no longer hold, too
     either: bool = False  # any of the terms, not all
     limit: int = 10
@@ -80,24 +82,35 @@ class _Ranked(NamedTuple):
     total: int
 
 
-# FTS5's BM25 gives a word that most files have next to no weight, so that in a small library all scores would round to
-# the same. They are taken relative to the best, then rounded to millionths, and equal ones go by id (ruling 43).
-_RANK: Final = f"""
-WITH matching AS MATERIALIZED (
-  SELECT files.number, files.id, files.name, bm25(words, {_WEIGHTS}) AS score
-  FROM words JOIN files ON files.number = words.rowid WHERE words MATCH ? AND {{where}}
-)
-SELECT number, round(score / min(score) OVER (), 6) AS share, count(*) OVER ()
-FROM matching ORDER BY share DESC, id, name LIMIT ?
-"""
-
-
 def _ranked(connection: apsw.Connection, terms: Sequence[Term], wanted: Search) -> list[_Ranked]:
-    where, values = conditions(wanted.filters)
+    """The best files.
+
+    FTS5's BM25 gives a word that most files have next to no weight, so that in a small library all scores would round
+    to the same. They are taken relative to the best, then rounded to millionths, and equal ones go by id (ruling 43).
+    """
     columns = "title summary passages former" if wanted.former else "title summary passages"
     match = f"{{{columns}}} : ({expression(terms, either=wanted.either)})"
-    rows = connection.execute(_RANK.format(where=where), (match, *values, wanted.limit))
-    return [_Ranked(*row) for row in rows]
+    scored = connection.execute(f"SELECT rowid, bm25(words, {_WEIGHTS}) FROM words WHERE words MATCH ?", (match,))
+    hidden = _hidden(connection, wanted.filters)
+    found = [(score, number) for number, score in scored if number not in hidden]
+    if not found:
+        return []
+    best, last = min(found)[0], nsmallest(wanted.limit, found)[-1][0]
+    # Only what may be among the first, once it is rounded, is rounded and asked for its name.
+    shares = {number: round(score / best, 6) for score, number in found if score / best > last / best - 1e-6}
+    names = {number: name for number, *name in connection.execute(_NAMES, (json.dumps(list(shares)),))}
+    ordered = sorted(shares, key=lambda number: (-shares[number], names[number]))
+    return [_Ranked(number, shares[number], len(found)) for number in ordered[: wanted.limit]]
+
+
+_NAMES: Final = "SELECT number, id, name FROM files WHERE number IN (SELECT value FROM json_each(?))"
+
+
+def _hidden(connection: apsw.Connection, filters: Filters) -> set[int]:
+    """The numbers of the files that do not pass the filters. Most searches have none: then it is a few."""
+    where, values = conditions(filters)
+    query = "archived" if filters == EVERY_FILE else f"NOT ({where})"
+    return {number for (number,) in connection.execute(f"SELECT number FROM files WHERE {query}", values)}
 
 
 # ---- what of them
@@ -172,4 +185,6 @@ def _place_in(entry: FileEntry, text: str, place: int) -> str:
         return f"file:{entry.id}"
     from slicebase.files.sections import section_ref, sections
 
-    return str(section_ref(entry.id, entry.hash, next(each for each in sections(text) if place < each.end)))
+    end = text.find("\n\n", place)  # what comes behind a paragraph says nothing of its section
+    before = sections(text if end < 0 else text[:end])
+    return str(section_ref(entry.id, entry.hash, next(each for each in before if place < each.end)))

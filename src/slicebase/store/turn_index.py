@@ -20,14 +20,12 @@ from slicebase.core.tokens import tokens
 from slicebase.errors import SlicebaseError
 from slicebase.store.database import Database, translated
 from slicebase.store.turn_figures import read_figures
+from slicebase.store.words import TOKENIZER, UNICODE61
 
 _VERSION = 1
 _APPLICATION_ID = 0x534C4349  # "SLCI"
 _BUSY_MILLISECONDS = 10_000
 _BATCH = 10_000
-# Marks belong to words: without them the scripts of India fall into single letters.
-_UNICODE61 = ("remove_diacritics", "2", "categories", "L* N* Co Mc Mn")
-_TOKENIZE = " ".join(("porter unicode61", *(f"'{option}'" for option in _UNICODE61)))
 
 _SCHEMA = f"""
 PRAGMA application_id = {_APPLICATION_ID};
@@ -49,7 +47,7 @@ CREATE INDEX given_by_parent ON given (parent);
 CREATE TABLE link (child INTEGER NOT NULL, parent INTEGER NOT NULL, PRIMARY KEY (child, parent)) WITHOUT ROWID;
 CREATE INDEX link_by_parent ON link (parent, child);
 CREATE VIRTUAL TABLE words USING fts5 (
-  text, content = '', contentless_delete = 1, tokenize = "{_TOKENIZE}"
+  text, content = '', contentless_delete = 1, tokenize = "{TOKENIZER}"
 );
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
 CREATE VIRTUAL TABLE occurrence USING fts5vocab (words, instance);
@@ -100,8 +98,8 @@ class TurnIndex:
         with self._errors():
             self._connection = _opened(self.path) if path else _made(self.path)
         self._database = Database(self.path, self._connection)
-        self._texts = self._connection.fts5_tokenizer("unicode61", [*_UNICODE61])
-        self._stems = self._connection.fts5_tokenizer("porter", ["unicode61", *_UNICODE61])
+        self._texts = self._connection.fts5_tokenizer("unicode61", [*UNICODE61])
+        self._stems = self._connection.fts5_tokenizer("porter", ["unicode61", *UNICODE61])
         self._label_stems: dict[str, str] = {}
 
     def close(self) -> None:

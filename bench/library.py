@@ -1,0 +1,148 @@
+"""The library's index and search, beside `grep -ri` and a loop that parses every file, in one run.
+
+`python -m bench.library 100000` takes another number of files than 10,000; several numbers show what grows with what.
+"""
+
+import os
+import random
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from time import perf_counter
+
+from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
+from slicebase.files.create import new_file
+from slicebase.files.parts import Link
+from slicebase.files.slice_file import SliceFile
+from slicebase.store.finding import Finder
+from slicebase.store.workspace import Workspace, make_workspace
+
+FILES = 10_000
+FILE_BYTES = 2048
+ROUNDS = 9
+PROJECT = Path(__file__).resolve().parent.parent
+SECONDS = 6.0  # a first index of 10,000 files
+MILLISECONDS = 60.0  # a look that finds nothing changed
+
+
+def sentences() -> list[str]:
+    """Real text: what this project's documents and comments say."""
+    pages = [*PROJECT.glob("docs/**/*.md"), *PROJECT.glob("src/**/*.py")]
+    lines = {line.strip(" #\"'|") for page in sorted(pages) for line in page.read_text().splitlines()}
+    return sorted(line for line in lines if len(line.split()) > 4)
+
+
+def write_library(folder: Path, files: int) -> Workspace:
+    chance, lines = random.Random(1), sentences()
+    workspace = make_workspace(folder)
+    ids = [ulid(1_750_000_000_000 + n * 1000, chance.randbytes(ULID_RANDOM_BYTES)) for n in range(files)]
+    for n, file_id in enumerate(ids):
+        body = f"# {chance.choice(lines)}\n"
+        while len(body) < FILE_BYTES - 500:
+            body += f"\n## {' '.join(chance.choice(lines).split()[:4])}\n\n" if chance.random() < 0.2 else "\n"
+            body += chance.choice(lines) + "\n"
+        file = new_file(
+            id=file_id,
+            title=" ".join(chance.choice(lines).split()[:6]),
+            summary=chance.choice(lines),
+            body_type="markdown",
+            body=body.encode(),
+            links=[Link("depends_on", ids[n - 1]), Link("see_also", ids[n // 2])],
+            meta={"author": chance.choice(["one", "two", "three"])},
+        )
+        (workspace.library / f"{file_id}.slice").write_bytes(file.to_bytes())
+    return workspace
+
+
+def words_by_frequency(workspace: Workspace) -> list[str]:
+    """A rare, a middling and a common word of the library."""
+    counts: Counter[str] = Counter()
+    for path in sorted(workspace.library.iterdir())[:1000]:
+        counts.update(set(re.findall(r"[a-z]{5,}", path.read_text().lower())))
+    ranked = [word for word, _ in counts.most_common()]
+    return [ranked[-1], ranked[len(ranked) // 20], ranked[3]]
+
+
+def parse_everything(workspace: Workspace, word: str) -> int:
+    """What one would write without an index: every file parsed, its texts looked at."""
+    found = 0
+    for path in workspace.library.iterdir():
+        file = SliceFile.parse(path.read_bytes(), path.name)
+        found += word in f"{file.title}\n{file.summary}\n{file.text_for_model()}".lower()
+    return found
+
+
+def seconds(action: Callable[[], object], rounds: int = 1) -> float:
+    times = []
+    for _ in range(rounds):
+        start = perf_counter()
+        action()
+        times.append(perf_counter() - start)
+    return statistics.median(times)
+
+
+def command(*words: str) -> Callable[[], object]:
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment["PYTHONPATH"] = str(PROJECT / "src")
+    return lambda: subprocess.run(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+
+
+def measure(files: int) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        workspace = write_library(Path(name), files)
+        finder = Finder(workspace)
+        size = sum(path.stat().st_size for path in workspace.library.iterdir()) / files
+        print(f"library: {files:,} slice files of {size:,.0f} bytes")
+        limit = f"  (at most {SECONDS:.0f} s)" if files == FILES else ""
+        show("first index", seconds(finder.list_files), limit)
+        finder.list_files()  # settles what was written in the same tick as the first look
+        index = sum(path.stat().st_size for path in workspace.cache.iterdir())
+        print(f"  {'index on disk':34} {index / 1e6:10.1f} MB")
+        limit = f"  (at most {MILLISECONDS:.0f} ms)" if files == FILES else ""
+        show("a look that finds nothing changed", seconds(lambda: finder.index.ask(bool), ROUNDS), limit)
+        show("a look that finds one file changed", seconds(lambda: change(workspace, finder), ROUNDS))
+        for word in words_by_frequency(workspace):
+            beside_grep(workspace, finder, word)
+
+
+def change(workspace: Workspace, finder: Finder) -> None:
+    path = next(workspace.library.iterdir())
+    path.write_bytes(path.read_bytes() + b"x")
+    finder.index.ask(bool)
+
+
+def beside_grep(workspace: Workspace, finder: Finder, word: str) -> None:
+    tt = command(sys.executable, "-m", "slicebase", "--root", str(workspace.root), "search", word)
+    grep = command("grep", "-ri", word, str(workspace.library))
+    start = command(sys.executable, "-c", "pass")
+    tt()  # writes byte code, as an installation has it
+    rounds = [[seconds(action) for action in (tt, grep, start)] for _ in range(ROUNDS)]
+    ours, theirs, bare = (statistics.median(times) for times in zip(*rounds, strict=True))
+    hits = finder.search(word).total
+    print(f"  a search for {word!r}, which {hits:,} files have")
+    show("  tt search, as a process", ours, f"  {ours / (theirs + bare):.2f} of grep and a bare start")
+    show("  grep -ri", theirs)
+    show("  python -c pass", bare)
+    show("  within a process", seconds(lambda: finder.search(word), ROUNDS))
+    show("  parsing every file", seconds(lambda: parse_everything(workspace, word)))
+
+
+def show(what: str, time: float, more: str = "") -> None:
+    print(f"  {what:34} {time * 1000:10.1f} ms{more}")
+
+
+def run(sizes: Sequence[int] = (FILES,)) -> None:
+    if shutil.which("grep") is None:
+        sys.exit("this benchmark compares with grep, which is not here")
+    for files in sizes:
+        measure(files)
+
+
+if __name__ == "__main__":
+    run([int(argument) for argument in sys.argv[1:]] or (FILES,))
