@@ -35,6 +35,20 @@ CODES: Mapping[str, Kind] = {
     "bad-ulid": Kind(Exit.REFUSED, "a ULID's time or randomness is out of range"),
     "bad-time": Kind(Exit.REFUSED, "a time is not RFC 3339, or outside the years 1 to 9999"),
     "bad-reference": Kind(Exit.REFUSED, "a reference does not follow the reference syntax"),
+    # runs
+    "bad-run": Kind(Exit.REFUSED, "a run's id or terms are not usable"),
+    "bad-budget": Kind(Exit.REFUSED, "a budget is not understood"),
+    "bad-event": Kind(Exit.REFUSED, "a line or value is no event"),
+    "step-missing": Kind(Exit.REFUSED, "a terminal event does not say its step"),
+    "payload-too-large": Kind(Exit.REFUSED, "an event's payload is larger than 64 KiB"),
+    "reserved-event": Kind(Exit.REFUSED, "an event of this type is written by Slicebase alone"),
+    "gate-would-refuse": Kind(Exit.REFUSED, "the gate would refuse a run's state with this event in it"),
+    "bad-snapshot": Kind(Exit.REFUSED, "a record is no snapshot"),
+    "bad-transcript": Kind(Exit.REFUSED, "a conversation or trajectory cannot be read as a run"),
+    "not-a-chunk": Kind(Exit.REFUSED, "a reference names nothing that can be cited"),
+    "quote-not-found": Kind(Exit.REFUSED, "a quote does not stand in its chunk"),
+    "quote-ambiguous": Kind(Exit.REFUSED, "a quote stands in its chunk more than once"),
+    "bad-span": Kind(Exit.REFUSED, "a span lies outside its chunk"),
     # faces
     "usage": Kind(Exit.USAGE, "the command line is not understood"),
     # workspaces
