@@ -51,8 +51,23 @@ CODES: Mapping[str, Kind] = {
     "bad-span": Kind(Exit.REFUSED, "a span lies outside its chunk"),
     # faces
     "usage": Kind(Exit.USAGE, "the command line is not understood"),
-    # workspaces
+    # workspaces and databases
     "no-workspace": Kind(Exit.NOT_FOUND, "no workspace in this folder or above it"),
+    "no-database": Kind(Exit.NOT_FOUND, "the workspace has no database yet"),
+    "two-databases": Kind(Exit.CONFLICT, "a workspace that became a repository has a database inside and outside git"),
+    "database-newer": Kind(Exit.REFUSED, "a newer Slicebase wrote the database"),
+    "database-damaged": Kind(Exit.REFUSED, "SQLite cannot read the database"),
+    "not-our-database": Kind(Exit.REFUSED, "the database belongs to another program"),
+    "locked": Kind(Exit.CONFLICT, "another process holds the database or a file"),
+    "disk-full": Kind(Exit.REFUSED, "the disk is full; nothing was written"),
+    "cannot-write": Kind(Exit.REFUSED, "a file or folder cannot be written"),
+    # imports
+    "no-input": Kind(Exit.NOT_FOUND, "an input of an import does not exist or cannot be read"),
+    "bad-zip": Kind(Exit.REFUSED, "a zip or a member of it cannot be read, or is not what it claims"),
+    "unknown-format": Kind(Exit.REFUSED, "no importer recognises an input"),
+    # the path
+    "no-turn": Kind(Exit.NOT_FOUND, "no turn with this id is stored"),
+    "no-manifest": Kind(Exit.NOT_FOUND, "no manifest with this id is recorded"),
 }
 
 
@@ -90,7 +105,11 @@ class SlicebaseError(Exception):
 
     def at(self, where: Where) -> "SlicebaseError":
         """The same error with the parts of its place that it did not know yet."""
-        known = Where(*(mine if mine is not None else theirs for mine, theirs in zip(self.where, where, strict=True)))
+        known = Where(
+            self.where.file if self.where.file is not None else where.file,
+            self.where.line if self.where.line is not None else where.line,
+            self.where.column if self.where.column is not None else where.column,
+        )
         return SlicebaseError(self.code, self.message, hint=self.hint, where=known)
 
     def as_json(self) -> dict[str, Any]:

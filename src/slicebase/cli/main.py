@@ -66,7 +66,7 @@ def run(argv: list[str]) -> int:
         return 130
     except BrokenPipeError:
         # The reader went away (`tt … | head`): not an error, and Python must not complain at exit either.
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stdout = None
         return Exit.DONE
 
 

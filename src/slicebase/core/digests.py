@@ -16,6 +16,11 @@ def digest(data: bytes) -> str:
     return "sha256:" + hashlib.sha256(data).hexdigest()
 
 
+def raw_digest(data: bytes) -> bytes:
+    """The digest's 32 bytes, as databases keep it."""
+    return hashlib.sha256(data).digest()
+
+
 def digest_of(value: Any) -> str:
     """The digest of a JSON value's canonical bytes."""
     return digest(canonical(value))

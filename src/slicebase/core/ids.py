@@ -80,3 +80,13 @@ def uuid_text(text: str) -> str:
             hint="a turn id looks like 05ce3f25-3b45-539e-8730-509ea3dc8613",
         )
     return text.lower()
+
+
+def uuid_bytes(text: str) -> bytes:
+    """The sixteen bytes of a UUID: they sort as its text does."""
+    return bytes.fromhex(text.replace("-", ""))
+
+
+def uuid_of(data: bytes) -> str:
+    digits = data.hex()
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"

@@ -7,7 +7,6 @@ from msgspec import Struct, to_builtins
 
 from slicebase.core.canonical import canonical
 from slicebase.core.digests import digest_of
-from slicebase.core.times import to_text
 
 Role = Literal["user", "assistant", "system", "tool"]
 Phase = Literal["synthesis", "planning", "consolidation", "debugging", "exploration"]
@@ -22,7 +21,8 @@ class Part(Struct, frozen=True, omit_defaults=True):
     """One piece of a turn's content.
 
     `text`, `thinking` and `code` carry text; `tool_call` a name and arguments; `tool_result` the text that came
-    back; `pointer` names content that is not here (an image, an attachment).
+    back; `pointer` names content that is not here (an image, an attachment). `hidden` marks what the source kept from
+    its reader's eyes.
     """
 
     type: str
@@ -34,6 +34,7 @@ class Part(Struct, frozen=True, omit_defaults=True):
     language: str | None = None
     uri: str | None = None
     media_type: str | None = None
+    hidden: bool = False
 
 
 class Parent(Struct, frozen=True, order=True):
@@ -58,11 +59,6 @@ class Turn(Struct, frozen=True):
     def content_hash(self) -> str:
         return digest_of(content(self.role, self.parts))
 
-    @property
-    def record_hash(self) -> str:
-        """Covers everything in the record, the content by its hash, so that a purged text stays provable."""
-        return record_hash(self, self.content_hash)
-
 
 class Edge(Struct, frozen=True, order=True):
     """Sorts as SliceExport wants it: parent, child, type as text (§6.2, ruling 12)."""
@@ -70,6 +66,18 @@ class Edge(Struct, frozen=True, order=True):
     parent: str
     child: str
     edge_type: EdgeType
+
+
+class Session(Struct, frozen=True):
+    """A conversation, and what its source says of it as a whole.
+
+    What a later import says adds to what earlier ones said, and wins where both speak.
+    """
+
+    id: str
+    format: str
+    title: str | None = None
+    facts: dict[str, Any] = {}
 
 
 class Annotation(Struct, frozen=True):
@@ -88,19 +96,6 @@ class Annotation(Struct, frozen=True):
 
 def content(role: Role, parts: Iterable[Part]) -> dict[str, Any]:
     return {"parts": [to_builtins(part) for part in parts], "role": role}
-
-
-def record_hash(turn: Turn, content_hash: str) -> str:
-    return digest_of(
-        {
-            "content_hash": content_hash,
-            "id": turn.id,
-            "parents": [[parent.id, parent.type] for parent in sorted(turn.parents)],
-            "session": turn.session,
-            "source_hash": turn.source_hash,
-            "time": to_text(turn.time),
-        }
-    )
 
 
 def turn_text(parts: Iterable[Part]) -> str:

@@ -1,0 +1,52 @@
+"""Conversations from other tools, as turns: byte streams in; batches of turns and what there is to report out.
+
+run = Import(Options())
+for source in sources:                   # main files before those of their subagents: sorted by `reading_order`
+    for batch in run.read(source): …     # → store; and Report.add(batch)
+"""
+
+from collections.abc import Iterator
+
+from slicebase.importers import claude_code
+from slicebase.importers.values import Batch, Format, Note, Options, Read, Report, Source
+
+__all__ = [
+    "FORMATS",
+    "Batch",
+    "Format",
+    "Import",
+    "Note",
+    "Options",
+    "Report",
+    "Source",
+    "reading_order",
+    "recognise",
+]
+
+# In the order in which they are asked: the first that recognises a source reads it.
+FORMATS: tuple[Format, ...] = (claude_code.FORMAT,)
+
+HEAD_BYTES = 64 << 10
+
+
+def recognise(head: bytes, name: str) -> Format | None:
+    """The format of a source, by its first `HEAD_BYTES` and its name."""
+    return next((known for known in FORMATS if known.sniff(head, name)), None)
+
+
+def reading_order(name: str) -> tuple[int, str]:
+    """A sort key for names: shorter paths first, so that a session is read before what it started."""
+    return name.count("/"), name
+
+
+class Import:
+    """One run of import over any number of sources; it carries what one file says of another."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._readers: dict[str, Read] = {}
+
+    def read(self, source: Source, known: Format) -> Iterator[Batch]:
+        if known.name not in self._readers:
+            self._readers[known.name] = known.start(self._options)
+        yield from self._readers[known.name](source)

@@ -1,0 +1,212 @@
+"""Message content in the shapes of the Anthropic and OpenAI interfaces, as parts of a turn.
+
+Both interfaces give a message's content as text or as a list of typed blocks; the names of the types do not collide,
+so one table reads both. Nothing is thrown away: media become a pointer, an unknown block its JSON text.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from slicebase.core.canonical import canonical
+from slicebase.core.digests import digest
+from slicebase.graph.turn import Part, Role
+
+Flag = Callable[[str, str], None]  # takes a reason of `REASONS` for something flattened, and a detail
+Block = dict[str, Any]
+
+
+def parts_of(content: Any, flag: Flag) -> list[Part]:
+    """The parts of a message's content: text, one block, or a list of blocks and texts."""
+    if isinstance(content, list):
+        return [part for block in content for part in _parts_of_block(block, flag)]
+    return _parts_of_block(content, flag)
+
+
+def _parts_of_block(block: Any, flag: Flag) -> list[Part]:
+    if block is None:
+        return []
+    if isinstance(block, str):
+        return text_parts(block)
+    if isinstance(block, dict):
+        kind = block.get("type")
+        read = BLOCKS.get(kind) if isinstance(kind, str) else None
+        if read is None and isinstance(kind, str) and kind.endswith("_tool_result"):
+            read = _tool_result
+        if read is not None:
+            return read(block, flag)
+    return unknown(block, flag)
+
+
+def unknown(block: Any, flag: Flag) -> list[Part]:
+    """Content of a type that nobody told us of: its JSON, as text."""
+    kind = block.get("type", "an object without a type") if isinstance(block, dict) else type(block).__name__
+    flag("unknown-content", str(kind)[:100])
+    return [Part("text", text=canonical(block).decode())]
+
+
+def text_parts(text: Any, kind: str = "text") -> list[Part]:
+    written = as_text(text)
+    return [Part(kind, text=written)] if written else []
+
+
+def as_text(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else canonical(value).decode()
+
+
+def as_name(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def pointer(
+    uri: str | None,
+    flag: Flag,
+    *,
+    media_type: Any = None,
+    name: Any = None,
+    reason: str = "media",
+    detail: str = "",
+    call_id: str | None = None,
+) -> Part:
+    flag(reason, detail or as_name(media_type) or as_name(name) or "")
+    return Part("pointer", uri=uri, media_type=as_name(media_type), name=as_name(name), call_id=call_id)
+
+
+def _text(block: Block, _flag: Flag) -> list[Part]:
+    return text_parts(block.get("text"))
+
+
+def _refusal(block: Block, _flag: Flag) -> list[Part]:
+    return text_parts(block.get("refusal"))
+
+
+def _thinking(block: Block, _flag: Flag) -> list[Part]:
+    return text_parts(block.get("thinking") or block.get("text"), "thinking")
+
+
+def _redacted_thinking(block: Block, flag: Flag) -> list[Part]:
+    return [pointer(content_uri(block.get("data")), flag, name="redacted_thinking", reason="unreadable")]
+
+
+def _tool_call(block: Block, _flag: Flag) -> list[Part]:
+    call_id = as_name(block.get("id")) or as_name(block.get("call_id"))
+    return [Part("tool_call", name=as_text(block.get("name")), arguments=block.get("input"), call_id=call_id)]
+
+
+def _tool_result(block: Block, flag: Flag) -> list[Part]:
+    call_id = as_name(block.get("tool_use_id")) or as_name(block.get("call_id"))
+    inner = parts_of(block.get("content"), flag)
+    text = "\n".join(part.text for part in inner if part.text is not None)
+    result = Part(
+        "tool_result", text=text, call_id=call_id, name=as_name(block.get("name")), error=block.get("is_error") is True
+    )
+    return [result, *(replaced_call(part, call_id) for part in inner if part.type == "pointer")]
+
+
+def replaced_call(part: Part, call_id: str | None) -> Part:
+    return Part(part.type, uri=part.uri, media_type=part.media_type, name=part.name, call_id=call_id)
+
+
+def _media(block: Block, flag: Flag) -> list[Part]:
+    """An image or a document: its text where it has one, else a pointer to where it is, or the hash of its bytes."""
+    source = block.get("source")
+    if not isinstance(source, dict):
+        return [
+            pointer(
+                _where(block), flag, media_type=block.get("media_type"), name=_name(block), detail=str(block["type"])
+            )
+        ]
+    if source.get("type") == "text" or (source.get("type") == "content" and isinstance(source.get("content"), str)):
+        return text_parts(source.get("data") or source.get("content"))
+    if source.get("type") == "content":
+        return parts_of(source.get("content"), flag)
+    uri = as_name(source.get("url")) or as_name(source.get("file_id")) or content_uri(source.get("data"))
+    return [pointer(uri, flag, media_type=source.get("media_type"), name=_name(block), detail=str(block["type"]))]
+
+
+def _where(block: Block) -> str | None:
+    """OpenAI's places for media: a URL in the block or one level down, a file's id, or the bytes themselves."""
+    for key in ("image_url", "file", "input_audio", "url", "file_id", "file_data", "data"):
+        value = block.get(key)
+        if isinstance(value, dict):
+            value = value.get("url") or value.get("file_id") or value.get("file_data") or value.get("data")
+        if isinstance(value, str) and value:
+            return value if _is_name(value) else content_uri(value)
+    return None
+
+
+def _is_name(value: str) -> bool:
+    return len(value) <= 2000 and not value.startswith("data:")
+
+
+def _name(block: Block) -> str | None:
+    inner = block.get("file")
+    return as_name(
+        block.get("title") or block.get("filename") or (inner.get("filename") if isinstance(inner, dict) else None)
+    )
+
+
+def content_uri(data: Any) -> str | None:
+    """Names bytes that are not kept by what they are."""
+    return digest(as_text(data).encode()) if data else None
+
+
+def _search_result(block: Block, flag: Flag) -> list[Part]:
+    """A search result given to the model as content: what it says, and where it was found."""
+    found = parts_of(block.get("content"), flag)
+    source = as_name(block.get("source"))
+    return [*text_parts(block.get("title")), *found, *([Part("pointer", uri=source)] if source else [])]
+
+
+def _tool_reference(block: Block, _flag: Flag) -> list[Part]:
+    return text_parts(block.get("tool_name"))
+
+
+BLOCKS: Final[dict[str, Callable[[Block, Flag], list[Part]]]] = {
+    "text": _text,
+    "input_text": _text,
+    "output_text": _text,
+    "summary_text": _text,
+    "refusal": _refusal,
+    "thinking": _thinking,
+    "reasoning_text": _thinking,
+    "redacted_thinking": _redacted_thinking,
+    "tool_use": _tool_call,
+    "server_tool_use": _tool_call,
+    "mcp_tool_use": _tool_call,
+    "tool_result": _tool_result,
+    "tool_reference": _tool_reference,
+    "image": _media,
+    "document": _media,
+    "image_url": _media,
+    "input_image": _media,
+    "input_audio": _media,
+    "input_file": _media,
+    "file": _media,
+    "search_result": _search_result,
+}
+
+
+def only_results(parts: Iterable[Part]) -> bool:
+    """A user's record that holds only what tools gave back is the tools' turn (ruling 18)."""
+    kinds = {part.type for part in parts if not (part.type == "pointer" and part.call_id)}
+    return kinds == {"tool_result"}
+
+
+ROLES: Final[dict[str, Role]] = {
+    "user": "user",
+    "human": "user",
+    "prompter": "user",
+    "assistant": "assistant",
+    "model": "assistant",
+    "gemini": "assistant",
+    "tool_call": "assistant",
+    "function_call": "assistant",
+    "reasoning": "assistant",
+    "tool": "tool",
+    "function": "tool",
+    "tool_result": "tool",
+    "system": "system",
+    "developer": "system",
+}

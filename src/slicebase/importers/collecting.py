@@ -1,0 +1,101 @@
+"""The desk of an importer: what it has read and not handed on yet."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from slicebase.graph.turn import Edge, Session, Turn
+from slicebase.importers.values import BATCH_BYTES, BATCH_TURNS, Action, Batch, Note
+
+
+class Desk:
+    """Gathers turns, counts and notes, and hands them on as bounded batches, one session each."""
+
+    def __init__(self, format_name: str) -> None:
+        self.format = format_name
+        self._session: str | None = None
+        self._titles: dict[str, str] = {}
+        self._facts: dict[str, dict[str, Any]] = {}
+        self._told: dict[str, Session] = {}  # what was handed on of each session
+        self._clear()
+
+    def _clear(self) -> None:
+        self._turns: list[Turn] = []
+        self._links: list[Edge] = []
+        self._others: Counter[str] = Counter()
+        self._notes: list[Note] = []
+        self._records = 0
+        self._bytes = 0
+
+    def record(self, size: int = 0) -> None:
+        """A record was read. It must end as one turn, one `other`, or one note that says skipped."""
+        self._records += 1
+        self._bytes += size
+
+    def other(self, kind: str) -> None:
+        self._others[kind] += 1
+
+    def note(self, action: Action, reason: str, where: str, detail: str = "", *, lost: bool = False) -> None:
+        self._notes.append(Note(action, reason, where, detail, lost))
+
+    def skip(self, reason: str, where: str, detail: str = "", *, lost: bool = True) -> None:
+        self.note("skipped", reason, where, detail, lost=lost)
+
+    def link(self, edge: Edge) -> None:
+        self._links.append(edge)
+
+    def title(self, session: str, title: str) -> None:
+        self._titles[session] = title
+
+    def facts(self, session: str) -> dict[str, Any]:
+        """What is known of a session, to be written to."""
+        return self._facts.setdefault(session, {})
+
+    def turn(self, turn: Turn) -> Iterator[Batch]:
+        """Takes a turn; yields the batch before it where that is full or of another session."""
+        if turn.session != self._session:
+            yield from self._flush_turns()
+            self._session = turn.session
+        self._turns.append(turn)
+        if len(self._turns) >= BATCH_TURNS or self._bytes >= BATCH_BYTES:
+            yield self._batch()
+
+    def relieve(self) -> Iterator[Batch]:
+        """Hands on counts and notes of a source that holds many records and few turns."""
+        if len(self._notes) >= BATCH_TURNS or self._bytes >= BATCH_BYTES:
+            yield self._batch()
+
+    def close(self, *sessions: str) -> Iterator[Batch]:
+        """Everything that is left, and what was learnt of sessions (all, unless named) after their last batch."""
+        if self._turns or self._records or self._notes or self._links:
+            yield self._batch()
+        for session in sessions or tuple(self._told):
+            told = self._told.pop(session, None)
+            if told is not None and told != (known := self._described(session)):
+                yield Batch(known)
+            self._told.pop(session, None)
+            self._titles.pop(session, None)
+            self._facts.pop(session, None)
+        self._session = None
+
+    def _flush_turns(self) -> Iterator[Batch]:
+        if self._turns:
+            yield self._batch()
+
+    def _batch(self) -> Batch:
+        session = self._session if self._turns else None
+        batch = Batch(
+            session=None if session is None else self._described(session),
+            turns=tuple(self._turns),
+            links=tuple(self._links),
+            records=self._records,
+            others=dict(self._others),
+            notes=tuple(self._notes),
+        )
+        self._clear()
+        return batch
+
+    def _described(self, session: str) -> Session:
+        known = Session(session, self.format, self._titles.get(session), dict(self._facts.get(session, {})))
+        self._told[session] = known
+        return known

@@ -1,0 +1,61 @@
+"""Times as sources write them, and what stands in for one that is missing."""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import Any, Final, TypeVar
+
+from slicebase.core.times import EARLIEST, LATEST, from_text
+from slicebase.errors import SlicebaseError
+
+T = TypeVar("T")
+
+_MILLISECONDS_FROM: Final = 10**11  # a number this large counts milliseconds: as seconds it would be the year 5138
+_LOOK_AHEAD: Final = 1000
+
+
+def moment(value: Any) -> int | None:
+    """Milliseconds since 1970 of RFC 3339 text (without a zone: UTC) or of a number of seconds or milliseconds."""
+    if isinstance(value, str):
+        return _from_text(value.strip())
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+        return None
+    milliseconds = value if value >= _MILLISECONDS_FROM else value * 1000
+    return round(milliseconds) if EARLIEST <= milliseconds <= LATEST else None
+
+
+def _from_text(text: str) -> int | None:
+    for candidate in (text, f"{text}Z"):
+        try:
+            return from_text(candidate)
+        except SlicebaseError:
+            continue
+    return None
+
+
+class Clock:
+    """The time of the record being read; where a record has none, the nearest earlier one in its source."""
+
+    def __init__(self, start: int = 0) -> None:
+        self.now = start
+
+    def read(self, value: Any) -> tuple[int, bool]:
+        """The record's time, and whether it had to be repaired."""
+        known = moment(value)
+        if known is None:
+            return self.now, True
+        self.now = known
+        return known, False
+
+
+def start_of(items: Iterable[T], time_of: Callable[[T], Any]) -> tuple[int, Iterator[T]]:
+    """The first time among the first items, for those before it that have none; and all the items."""
+    ahead: list[T] = []
+    rest = iter(items)
+    for item in rest:
+        ahead.append(item)
+        found = moment(time_of(item))
+        if found is not None:
+            return found, chain(ahead, rest)
+        if len(ahead) >= _LOOK_AHEAD:
+            break
+    return 0, chain(ahead, rest)

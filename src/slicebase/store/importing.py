@@ -1,0 +1,148 @@
+"""An import: inputs through their importers into the truth, with an account of what became of everything."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from slicebase.errors import SlicebaseError, Where
+from slicebase.graph.turn import Edge
+from slicebase.importers import (
+    FORMATS,
+    HEAD_BYTES,
+    Format,
+    Import,
+    Note,
+    Options,
+    Report,
+    Source,
+    reading_order,
+    recognise,
+)
+from slicebase.importers.values import Batch
+from slicebase.store.inputs import Input
+from slicebase.store.truth import Truth
+from slicebase.store.turns import Added, Annotate
+
+Progress = Callable[[str, int], None]  # an input's name, and how many of its bytes were read since the last call
+
+
+class Recognised(NamedTuple):
+    input: Input
+    format: Format
+
+
+class Account:
+    """What an import took, what it left and why; numbers of turns and edges are what the store says."""
+
+    def __init__(self) -> None:
+        self.report = Report()
+        self.formats: dict[str, int] = {}
+        self.unrecognised: list[str] = []
+        self.new = 0
+        self.known = 0
+        self.conflicts: list[str] = []
+        self.edges = 0
+        self.branches = 0
+        self.continues = 0
+        self.waiting = 0
+        self.joined = 0
+
+    def add(self, batch: Batch, added: Added) -> None:
+        self.report.add(batch)
+        self.new += len(added.turns)
+        self.known += added.known
+        self.conflicts += added.conflicts
+        self.edges += added.edges
+        self.branches += sum(parent.type == "branch" for turn in added.turns for parent in turn.parents)
+        self.continues += added.continues
+        self.waiting += added.waiting
+        self.joined += len(added.joined)
+        for child, parent in added.cycles:
+            self.report.note(Note("repaired", "cycle", f"turn:{child}", parent))
+
+    @property
+    def content_left_out(self) -> int:
+        """Records whose message content is not in the store: skipped ones, and other versions of stored turns."""
+        return self.report.content_left_out + len(self.conflicts)
+
+
+def import_inputs(
+    truth: Truth,
+    found: Iterable[Input],
+    options: Options,
+    *,
+    format_name: str | None = None,
+    annotate: Annotate | None = None,
+    progress: Progress = lambda name, count: None,
+) -> Account:
+    account = Account()
+    run = Import(options)
+    waiting: list[Edge] = []
+    for recognised in _recognise_all(found, format_name, account):
+        for batch in _batches(run, recognised, progress):
+            added = truth.turns.add(batch.session, batch.turns, annotate) if batch.session else Added()
+            account.add(batch, added)
+            waiting = _link(truth, account, [*waiting, *batch.links])
+    account.waiting += len(waiting)
+    return account
+
+
+def _recognise_all(found: Iterable[Input], format_name: str | None, account: Account) -> list[Recognised]:
+    """Every input with its format, in reading order. One that was named outright must be recognised."""
+    chosen = None if format_name is None else _format(format_name)
+    recognised = []
+    for each in found:
+        known = chosen or recognise(_head(each), each.name)
+        if known is not None:
+            recognised.append(Recognised(each, known))
+            account.formats[known.name] = account.formats.get(known.name, 0) + 1
+        elif each.named:
+            raise SlicebaseError(
+                "unknown-format",
+                f"no importer recognises {each.name}",
+                hint=f"say what it is with --format: {', '.join(each.name for each in FORMATS)}",
+                where=Where(each.name),
+            )
+        else:
+            account.unrecognised.append(each.name)
+    return sorted(recognised, key=lambda each: reading_order(each.input.name))
+
+
+def _format(name: str) -> Format:
+    for known in FORMATS:
+        if known.name == name:
+            return known
+    raise SlicebaseError(
+        "unknown-format", f"there is no format {name!r}", hint=f"one of {', '.join(each.name for each in FORMATS)}"
+    )
+
+
+def _head(each: Input) -> bytes:
+    head = b""
+    for chunk in each.chunks():
+        head += chunk
+        if len(head) >= HEAD_BYTES:
+            break
+    return head[:HEAD_BYTES]
+
+
+def _batches(run: Import, recognised: Recognised, progress: Progress) -> Iterator[Batch]:
+    name = recognised.input.name
+
+    def chunks() -> Iterator[bytes]:
+        for chunk in recognised.input.chunks():
+            progress(name, len(chunk))
+            yield chunk
+
+    yield from run.read(Source(name, chunks()), recognised.format)
+
+
+def _link(truth: Truth, account: Account, links: list[Edge]) -> list[Edge]:
+    """Adds edges that stand outside their child's record; answers those whose child has not arrived."""
+    if not links:
+        return links
+    linked = truth.turns.link(links)
+    account.edges += linked.edges
+    account.continues += linked.continues
+    for child, parent in linked.cycles:
+        account.report.note(Note("repaired", "cycle", f"turn:{child}", parent))
+    return list(linked.unknown)

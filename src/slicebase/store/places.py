@@ -1,0 +1,104 @@
+"""Where turns stand in their trees, for sessions too large to be read whole for one slice.
+
+In a session without joins a slice of radius r around a turn of depth d holds turns of the same tree with depths
+d − r to d + r alone: parents and children are one step away, and a sibling has its discoverer's depth. Depths are
+counted here, from the edges; the `trajectory_depth` of a source is a claim.
+"""
+
+from collections.abc import Mapping
+
+import apsw
+
+from slicebase.core.ids import uuid_bytes, uuid_of
+from slicebase.graph.record import read_link, read_turn
+from slicebase.graph.turn import Turn
+
+SMALL = 512  # turns: up to this a session is read whole
+
+
+def keep_places(
+    connection: apsw.Connection, session: str, new: Mapping[str, Turn], first: int, *, rejoined: bool
+) -> None:
+    """Keeps the session's shape, and its places where it is large, up to date with new turns."""
+    row = connection.execute("SELECT turns, joins FROM shapes WHERE session = ?", (session,)).fetchone()
+    before, joins = row or (0, 0)
+    count = before + len(new)
+    new_joins = sum(len({parent.id for parent in turn.parents}) > 1 for turn in new.values())
+    if joins or new_joins or count <= SMALL:
+        _keep_shape(connection, session, count, joins + new_joins)
+    elif before <= SMALL or rejoined:
+        refill_places(connection, session)
+    else:
+        _keep_shape(connection, session, count, 0)
+        _extend(connection, session, new, first)
+
+
+def refill_places(connection: apsw.Connection, session: str) -> None:
+    """Counts a session's shape and places from its turns and links."""
+    parents: dict[str, set[str]] = {}
+    numbers: dict[str, int] = {}
+    for seq, record in connection.execute("SELECT seq, record FROM turns WHERE session = ?", (session,)):
+        turn = read_turn(record)
+        numbers[turn.id] = seq
+        parents[turn.id] = {parent for parent, _ in turn.parents}
+    for (record,) in connection.execute("SELECT record FROM links WHERE session = ?", (session,)):
+        link = read_link(record)
+        parents[link.child].add(link.parent)
+    joins = sum(len(above) > 1 for above in parents.values())
+    connection.execute("DELETE FROM places WHERE session = ?", (session,))
+    _keep_shape(connection, session, len(parents), joins)
+    if not joins and len(parents) > SMALL:
+        places = places_of({turn_id: next(iter(above), None) for turn_id, above in parents.items()})
+        _insert(connection, session, numbers, places)
+
+
+def places_of(parents: Mapping[str, str | None]) -> dict[str, tuple[str, int]]:
+    """The root and depth of each turn of a forest; a parent that is not among the turns makes a root."""
+    places: dict[str, tuple[str, int]] = {}
+    for turn_id in parents:
+        path = []
+        current: str | None = turn_id
+        while current is not None and current in parents and current not in places:
+            path.append(current)
+            current = parents[current]
+        root, depth = places[current] if current is not None and current in places else (path[-1], -1)
+        for offset, step in enumerate(reversed(path), 1):
+            places[step] = (root, depth + offset)
+    return places
+
+
+def place_of(connection: apsw.Connection, session: str, turn_id: str) -> tuple[str, int] | None:
+    """The root and depth of a stored turn of a large session without joins."""
+    row = connection.execute(
+        """SELECT places.root, places.depth FROM turns
+           JOIN places ON places.session = turns.session AND places.seq = turns.seq
+           WHERE turns.turn = ? AND turns.session = ?""",
+        (uuid_bytes(turn_id), session),
+    ).fetchone()
+    return (uuid_of(row[0]), row[1]) if row else None
+
+
+def _keep_shape(connection: apsw.Connection, session: str, count: int, joins: int) -> None:
+    connection.execute("INSERT OR REPLACE INTO shapes VALUES (?, ?, ?)", (session, count, joins))
+    if joins:  # it is read whole from now on
+        connection.execute("DELETE FROM places WHERE session = ?", (session,))
+
+
+def _extend(connection: apsw.Connection, session: str, new: Mapping[str, Turn], first: int) -> None:
+    """Places of new turns that hang on each other or on stored ones."""
+    parents = {turn.id: turn.parents[0].id if turn.parents else None for turn in new.values()}
+    outside = {parent for parent in parents.values() if parent is not None and parent not in parents}
+    above = {parent: place for parent in outside if (place := place_of(connection, session, parent))}
+    places = {}
+    for turn_id, (root, depth) in places_of(parents).items():
+        hook = parents[root]
+        stored_root, stored_depth = above.get(hook, (root, -1)) if hook is not None else (root, -1)
+        places[turn_id] = (stored_root, stored_depth + 1 + depth)
+    _insert(connection, session, {turn_id: seq for seq, turn_id in enumerate(new, first)}, places)
+
+
+def _insert(
+    connection: apsw.Connection, session: str, numbers: Mapping[str, int], places: Mapping[str, tuple[str, int]]
+) -> None:
+    rows = ((session, uuid_bytes(root), depth, numbers[turn_id]) for turn_id, (root, depth) in places.items())
+    connection.executemany("INSERT INTO places VALUES (?, ?, ?, ?)", rows)

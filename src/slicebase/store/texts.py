@@ -1,0 +1,49 @@
+"""Texts: every content that can be purged, by the owner that it hangs on and its hash (ruling 19)."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import apsw
+
+from slicebase.store.database import Database
+
+
+class Text(NamedTuple):
+    """Stored bytes, or the time at which they were purged."""
+
+    data: bytes | None
+    purged: str | None
+
+
+class Texts:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def get(self, owner: str, digest: str) -> Text | None:
+        """The text under this digest, or None where the owner never had it."""
+        query = "SELECT bytes, purged FROM texts WHERE owner = ? AND hash = ?"
+        row = self._database.connection.execute(query, (owner, hash_bytes(digest))).fetchone()
+        return Text(*row) if row else None
+
+    def purge(self, owner: str, digests: Iterable[str], now: str) -> int:
+        """Replaces texts by a tombstone for good; answers how many there were."""
+        query = "UPDATE texts SET bytes = NULL, purged = ? WHERE owner = ? AND hash = ? AND purged IS NULL"
+        with self._database.writing() as connection:
+            before = connection.total_changes()
+            connection.executemany(query, [(now, owner, hash_bytes(digest)) for digest in digests])
+            return connection.total_changes() - before
+
+
+def keep_texts(connection: apsw.Connection, owner: str, texts: Mapping[bytes, bytes]) -> None:
+    """Stores what the owner does not have yet. A purged text stays purged."""
+    there = "SELECT 1 FROM texts WHERE owner = ? AND hash = ?"
+    missing = [
+        (owner, text_hash, text)
+        for text_hash, text in texts.items()
+        if connection.execute(there, (owner, text_hash)).fetchone() is None
+    ]
+    connection.executemany("INSERT INTO texts (owner, hash, bytes) VALUES (?, ?, ?)", missing)
+
+
+def hash_bytes(digest: str) -> bytes:
+    return bytes.fromhex(digest.removeprefix("sha256:"))

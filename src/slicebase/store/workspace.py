@@ -1,0 +1,142 @@
+"""Where things are: the workspace of a folder, and the places of its library, truth and cache.
+
+.slices/                                    slice files, in git
+<git common dir>/slicebase/slicebase.db     truth, shared by worktrees, never committed
+<git common dir>/slicebase/at/<path>/…      the same for a workspace in a subfolder of the repository
+.slicebase/slicebase.db                     truth outside git
+.slicebase/cache/                           disposable
+"""
+
+import os
+import shutil
+from pathlib import Path
+from typing import NamedTuple
+
+import apsw
+
+from slicebase.errors import SlicebaseError, Where
+
+LIBRARY = ".slices"
+LOCAL = ".slicebase"
+SETTINGS = "slicebase.toml"
+DATABASE = "slicebase.db"
+_MARKERS = (LIBRARY, LOCAL, SETTINGS)
+
+
+class Workspace(NamedTuple):
+    root: Path
+    database: Path
+
+    @property
+    def library(self) -> Path:
+        return self.root / LIBRARY
+
+    @property
+    def cache(self) -> Path:
+        return self.root / LOCAL / "cache"
+
+
+def find_root(start: Path) -> Path | None:
+    """The nearest folder, from `start` upwards, that is a workspace."""
+    start = start.resolve()
+    for folder in (start, *start.parents):
+        if any((folder / marker).exists() for marker in _MARKERS):
+            return folder
+    return None
+
+
+def open_workspace(start: Path, root: Path | None = None) -> Workspace:
+    """The workspace at `root` if it is named, else the nearest one."""
+    found = find_root(start) if root is None else (root.resolve() if find_root(root) == root.resolve() else None)
+    if found is None:
+        raise SlicebaseError(
+            "no-workspace",
+            f"{root or start} is no workspace" + ("" if root else ", and none of the folders above it is"),
+            hint="make one with `tt init`, or name one with --root",
+            where=Where(str(root or start)),
+        )
+    workspace = Workspace(found, database_of(found))
+    _bring_database_into_git(workspace)
+    return workspace
+
+
+def make_workspace(root: Path) -> Workspace:
+    """Makes the folder a workspace. What is there already stays as it is."""
+    try:
+        (root / LIBRARY).mkdir(parents=True, exist_ok=True)
+        cache = root / LOCAL / "cache"
+        cache.mkdir(parents=True, exist_ok=True)
+        # An ignore rule of its own, rather than a line in the project's: it goes when the folder goes.
+        ignore = root / LOCAL / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n")
+    except OSError as error:
+        raise SlicebaseError("cannot-write", f"{error.strerror}: {error.filename}", where=Where(str(root))) from None
+    return open_workspace(root, root)
+
+
+def database_of(root: Path) -> Path:
+    repository = _repository_of(root)
+    if repository is None:
+        return root / LOCAL / DATABASE
+    common, top = repository
+    path = root.relative_to(top)
+    return common / "slicebase" / (Path("at") / path if path.parts else "") / DATABASE
+
+
+def _repository_of(folder: Path) -> tuple[Path, Path] | None:
+    """The git directory that all worktrees share, and the top of the worktree that holds the folder."""
+    for top in (folder, *folder.parents):
+        marker = top / ".git"
+        if marker.is_dir() and (marker / "HEAD").exists():
+            return marker, top
+        if marker.is_file():
+            common = _common_directory(marker)
+            return (common, top) if common else None
+    return None
+
+
+def _common_directory(marker: Path) -> Path | None:
+    """Follows the `.git` file of a worktree or submodule to the directory that holds the repository."""
+    try:
+        gitdir = (marker.parent / marker.read_text().removeprefix("gitdir:").strip()).resolve()
+        pointer = gitdir / "commondir"
+        common = (gitdir / pointer.read_text().strip()).resolve() if pointer.exists() else gitdir
+    except (OSError, UnicodeDecodeError):
+        return None
+    return common if (common / "HEAD").exists() else None
+
+
+def _bring_database_into_git(workspace: Workspace) -> None:
+    """The folder has become a repository: its database moves into the git directory."""
+    old = workspace.root / LOCAL / DATABASE
+    if old == workspace.database or not old.exists():
+        return
+    if workspace.database.exists():
+        raise SlicebaseError(
+            "two-databases",
+            f"there are two databases, {old} and {workspace.database}",
+            hint="keep the one that holds your history and move the other away",
+            where=Where(str(old)),
+        )
+    _fold_log_into_file(old)
+    workspace.database.parent.mkdir(parents=True, exist_ok=True)
+    arriving = workspace.database.with_suffix(".arriving")
+    shutil.copyfile(old, arriving)
+    with arriving.open("rb") as copy:
+        os.fsync(copy.fileno())
+    arriving.replace(workspace.database)
+    old.unlink()
+
+
+def _fold_log_into_file(path: Path) -> None:
+    """Leaves one file behind, without a write-ahead log; refuses while another process has it open."""
+    connection = apsw.Connection(str(path))
+    try:
+        connection.execute("PRAGMA journal_mode = DELETE")
+    except apsw.BusyError:
+        raise SlicebaseError(
+            "locked", f"{path} is in use", hint="try again when the other process is done", where=Where(str(path))
+        ) from None
+    finally:
+        connection.close()

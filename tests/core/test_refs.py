@@ -1,0 +1,65 @@
+"""References: ruling 7."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slicebase.core.refs import Ref, parse
+from slicebase.errors import SlicebaseError
+
+UUID = "05ce3f25-3b45-539e-8730-509ea3dc8613"
+EXAMPLES = [
+    f"turn:{UUID}",
+    "row:01JDEC/01JROW",
+    "sec:01JDEC@0123456789ab#top/part",
+    "sec:01JDEC@0123456789ab#",
+    "doc:0123456789abcdef:0-12",
+    "file:01JDEC",
+    "session:my session",
+    "run:r1",
+    "claim:r1/c1",
+    "ev_" + "0" * 32,
+    "mf_" + "a" * 32,
+    "sn_" + "f" * 32,
+]
+
+
+@pytest.mark.parametrize("text", EXAMPLES)
+def test_a_reference_reads_and_prints_as_itself(text: str) -> None:
+    assert str(parse(text)) == text
+
+
+def test_the_first_four_kinds_are_chunks() -> None:
+    assert [parse(text).is_chunk for text in EXAMPLES] == [True] * 5 + [False] * 7
+
+
+def test_owner_and_local_part_are_told_apart() -> None:
+    assert (parse("row:01JDEC/a/b").owner, parse("row:01JDEC/a/b").local) == ("01JDEC", "a/b")
+    assert (parse("doc:0123456789abcdef:0-12").owner, parse("doc:0123456789abcdef:0-12").local) == (
+        "0123456789abcdef",
+        "0-12",
+    )
+    assert parse("sec:01JDEC@0123456789ab#top").owner == "01JDEC"
+
+
+def test_a_bare_id_takes_the_one_kind_that_fits() -> None:
+    assert parse(UUID.upper(), bare="turn") == Ref("turn", UUID)
+    assert parse(f"turn:{UUID}", bare="turn") == Ref("turn", UUID)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", UUID, "turn:", "turn:x", "row:file", "sec:f#a", "doc:0:1", "mf_", "mf_xyz", "nothing:x", "TURN:" + UUID],
+)
+def test_what_is_no_reference_is_refused(text: str) -> None:
+    with pytest.raises(SlicebaseError) as caught:
+        parse(text)
+    assert caught.value.code == "bad-reference"
+
+
+@given(st.text(max_size=60))
+def test_any_text_gives_a_reference_or_our_error(text: str) -> None:
+    try:
+        assert str(parse(text)) == text
+    except SlicebaseError as error:
+        assert error.code == "bad-reference"
