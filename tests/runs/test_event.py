@@ -43,6 +43,23 @@ def test_events_have_the_hashes_of_the_vectors() -> None:
         assert event.hash == vector["hash"]
 
 
+@given(
+    st.builds(
+        Link,
+        st.text(max_size=9),
+        st.integers(0, 2**53 - 1),
+        st.none() | st.text(max_size=9),
+        st.text(max_size=9),
+        st.none() | st.integers(0, 2**53 - 1),
+        st.text(max_size=9),
+        st.text(max_size=9),
+        st.just(""),
+    )
+)
+def test_a_links_fast_record_is_its_canonical_form(link: Link) -> None:
+    assert link.record == canonical(link[:-1])
+
+
 def test_only_three_types_are_terminal() -> None:
     """ "Counted events definition"."""
     assert {"PLAN_DONE", "ACT_DONE", "OBSERVE_DONE"} == TERMINAL

@@ -12,7 +12,8 @@ from tests.runs.made import FULL, NOW, RUN, claim, compacted, conflict, cycle, i
 
 
 def due(*drafts: Draft, thresholds: Thresholds = DEFAULT_THRESHOLDS) -> bool:
-    return is_due(fold(State(RUN), log(*drafts)), thresholds)
+    state = fold(State(RUN), log(*drafts))
+    return is_due(state.counted, len(state.steps), thresholds)
 
 
 def steps(count: int) -> list[Draft]:

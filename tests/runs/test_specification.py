@@ -64,11 +64,16 @@ def test_identical_snapshot_json_yields_an_identical_narrative() -> None:
     assert narrate(from_bytes(data)).body == narrate(from_bytes(data)).body
 
 
+def due(*drafts: Draft) -> bool:
+    state = fold(State(RUN), log(*drafts))
+    return is_due(state.counted, len(state.steps))
+
+
 def test_cadence_depends_on_terminal_events_and_fallback_steps_alone() -> None:
     verbose = [Draft(type=f"CHATTER_{number}", step=number) for number in range(50)]
     steps = [draft for step in range(5) for draft in cycle(step)]
-    assert not is_due(fold(State(RUN), log(*verbose, *steps, *verbose)))
-    assert is_due(fold(State(RUN), log(*verbose, *steps, *verbose, *cycle(5))))
+    assert not due(*verbose, *steps, *verbose)
+    assert due(*verbose, *steps, *verbose, *cycle(5))
     one_per_step = [Draft(type="OBSERVE_DONE", step=step) for step in range(8)]
-    assert not is_due(fold(State(RUN), log(*one_per_step[:7], *verbose)))
-    assert is_due(fold(State(RUN), log(*one_per_step, *verbose)))
+    assert not due(*one_per_step[:7], *verbose)
+    assert due(*one_per_step, *verbose)

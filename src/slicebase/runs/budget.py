@@ -11,6 +11,8 @@ from slicebase.errors import SlicebaseError
 from slicebase.runs.event import TERMINAL, Event
 from slicebase.runs.records import Budgets, DoneDefinition
 
+UNLIMITED = Budgets()
+
 
 class Spent(NamedTuple):
     """Distinct steps of terminal events, seconds from the first event to the last, and the events' `cost`."""

@@ -20,8 +20,9 @@ class Thresholds(Record, frozen=True):
 DEFAULT_THRESHOLDS = Thresholds()
 
 
-def is_due(state: State, thresholds: Thresholds = DEFAULT_THRESHOLDS) -> bool:
-    return state.counted >= thresholds.counted_events or len(state.steps) >= thresholds.steps
+def is_due(counted: int, steps: int, thresholds: Thresholds = DEFAULT_THRESHOLDS) -> bool:
+    """For the counted events and distinct steps since the last snapshot."""
+    return counted >= thresholds.counted_events or steps >= thresholds.steps
 
 
 class Compaction(NamedTuple):

@@ -3,7 +3,11 @@
 from pathlib import Path
 
 from slicebase.store.database import open_database
+from slicebase.store.ledger import Ledger
 from slicebase.store.manifests import Manifests
+from slicebase.store.run_log import RunLog
+from slicebase.store.runs import Runs
+from slicebase.store.snapshots import Snapshots
 from slicebase.store.texts import Texts
 from slicebase.store.turns import Turns
 
@@ -16,6 +20,8 @@ class Truth:
         self.texts = Texts(self.database)
         self.turns = Turns(self.database)
         self.manifests = Manifests(self.database)
+        self.ledger = Ledger(self.database, self.texts)
+        self.runs = Runs(RunLog(self.database), Snapshots(self.database, self.texts), self.ledger)
 
     def close(self) -> None:
         self.database.close()
