@@ -35,6 +35,23 @@ CODES: Mapping[str, Kind] = {
     "bad-ulid": Kind(Exit.REFUSED, "a ULID's time or randomness is out of range"),
     "bad-time": Kind(Exit.REFUSED, "a time is not RFC 3339, or outside the years 1 to 9999"),
     "bad-reference": Kind(Exit.REFUSED, "a reference does not follow the reference syntax"),
+    # policies
+    "bad-policy": Kind(Exit.REFUSED, "a policy is no JSON object of the known keys"),
+    "policy-type": Kind(Exit.REFUSED, "a policy's value has the wrong type"),
+    "policy-range": Kind(Exit.REFUSED, "a policy's number lies outside its range"),
+    "policy-millionth": Kind(Exit.REFUSED, "a policy's number is no whole number of millionths"),
+    "policy-version": Kind(Exit.REFUSED, "a policy names a version that is not slice_policy_v1"),
+    "policy-name": Kind(Exit.CONFLICT, "a policy's name stands for other parameters, or cannot be a name"),
+    "unknown-policy": Kind(Exit.NOT_FOUND, "no policy has this name or hash"),
+    # graphs, graph files and SliceExports
+    "bad-json": Kind(Exit.REFUSED, "bytes are no JSON text"),
+    "missing-field": Kind(Exit.REFUSED, "an object lacks a field that it must have"),
+    "unknown-field": Kind(Exit.REFUSED, "an object has a field that its schema does not know"),
+    "unknown-value": Kind(Exit.REFUSED, "a role, phase or edge type is none of the known ones"),
+    "wrong-type": Kind(Exit.REFUSED, "a value has the wrong JSON type"),
+    "out-of-range": Kind(Exit.REFUSED, "a number lies outside its range"),
+    "duplicate-turn": Kind(Exit.REFUSED, "two turns of a file have the same id"),
+    "cycle": Kind(Exit.REFUSED, "an edge makes a turn its own ancestor"),
     # runs
     "bad-run": Kind(Exit.REFUSED, "a run's id or terms are not usable"),
     "bad-budget": Kind(Exit.REFUSED, "a budget is not understood"),

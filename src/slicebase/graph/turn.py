@@ -15,6 +15,7 @@ EdgeType = Literal["reply", "branch", "reference", "default"]
 ROLES: Final = frozenset(get_args(Role))
 PHASES: Final[tuple[Phase, ...]] = get_args(Phase)
 EDGE_TYPES: Final = frozenset(get_args(EdgeType))
+GIVEN: Final = "given/1"  # the annotator's name for what a graph file says itself (ruling 17)
 
 
 class Part(Struct, frozen=True, omit_defaults=True):

@@ -7,7 +7,8 @@ for source in sources:                   # main files before those of their suba
 
 from collections.abc import Iterator
 
-from slicebase.importers import claude_code
+from slicebase.importers import chatgpt, claude, claude_code, codex, conversation, gemini, messages, oasst
+from slicebase.importers.redaction import redact
 from slicebase.importers.values import Batch, Format, Note, Options, Read, Report, Source
 
 __all__ = [
@@ -24,7 +25,16 @@ __all__ = [
 ]
 
 # In the order in which they are asked: the first that recognises a source reads it.
-FORMATS: tuple[Format, ...] = (claude_code.FORMAT,)
+FORMATS: tuple[Format, ...] = (
+    conversation.FORMAT,
+    claude_code.FORMAT,
+    codex.FORMAT,
+    chatgpt.FORMAT,
+    claude.FORMAT,
+    gemini.FORMAT,
+    oasst.FORMAT,
+    messages.FORMAT,
+)
 
 HEAD_BYTES = 64 << 10
 
@@ -49,4 +59,5 @@ class Import:
     def read(self, source: Source, known: Format) -> Iterator[Batch]:
         if known.name not in self._readers:
             self._readers[known.name] = known.start(self._options)
-        yield from self._readers[known.name](source)
+        for batch in self._readers[known.name](source):
+            yield redact(batch) if self._options.redact else batch

@@ -7,9 +7,14 @@ so one table reads both. Nothing is thrown away: media become a pointer, an unkn
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+import msgspec
+from msgspec.structs import replace
+
 from slicebase.core.canonical import canonical
 from slicebase.core.digests import digest
+from slicebase.errors import SlicebaseError
 from slicebase.graph.turn import Part, Role
+from slicebase.importers.jsonvalues import too_deep
 
 Flag = Callable[[str, str], None]  # takes a reason of `REASONS` for something flattened, and a detail
 Block = dict[str, Any]
@@ -59,6 +64,18 @@ def as_name(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
+def arguments_of(value: Any) -> Any:
+    """Arguments of a call, which many sources write as JSON text; the text itself where it cannot be kept as JSON."""
+    if not isinstance(value, str):
+        return value
+    try:
+        decoded = msgspec.json.decode(value.encode())
+        canonical(decoded)
+    except (msgspec.MsgspecError, ValueError, RecursionError, SlicebaseError):
+        return value
+    return decoded if isinstance(decoded, dict | list) and not too_deep(decoded) else value
+
+
 def pointer(
     uri: str | None,
     flag: Flag,
@@ -89,6 +106,10 @@ def _redacted_thinking(block: Block, flag: Flag) -> list[Part]:
     return [pointer(content_uri(block.get("data")), flag, name="redacted_thinking", reason="unreadable")]
 
 
+def _encrypted(block: Block, flag: Flag) -> list[Part]:
+    return [pointer(content_uri(block.get("encrypted_content")), flag, name="encrypted_content", reason="unreadable")]
+
+
 def _tool_call(block: Block, _flag: Flag) -> list[Part]:
     call_id = as_name(block.get("id")) or as_name(block.get("call_id"))
     return [Part("tool_call", name=as_text(block.get("name")), arguments=block.get("input"), call_id=call_id)]
@@ -101,10 +122,10 @@ def _tool_result(block: Block, flag: Flag) -> list[Part]:
     result = Part(
         "tool_result", text=text, call_id=call_id, name=as_name(block.get("name")), error=block.get("is_error") is True
     )
-    return [result, *(replaced_call(part, call_id) for part in inner if part.type == "pointer")]
+    return [result, *(with_call(part, call_id) for part in inner if part.type == "pointer")]
 
 
-def replaced_call(part: Part, call_id: str | None) -> Part:
+def with_call(part: Part, call_id: str | None) -> Part:
     return Part(part.type, uri=part.uri, media_type=part.media_type, name=part.name, call_id=call_id)
 
 
@@ -159,6 +180,20 @@ def _search_result(block: Block, flag: Flag) -> list[Part]:
     return [*text_parts(block.get("title")), *found, *([Part("pointer", uri=source)] if source else [])]
 
 
+def _knowledge(block: Block, _flag: Flag) -> list[Part]:
+    """What a search found, as Claude's export keeps it: title and text, and where it stands."""
+    url = as_name(block.get("url"))
+    return [
+        *text_parts(block.get("title")),
+        *text_parts(block.get("text")),
+        *([Part("pointer", uri=url)] if url else []),
+    ]
+
+
+def _nothing(_block: Block, _flag: Flag) -> list[Part]:
+    return []
+
+
 def _tool_reference(block: Block, _flag: Flag) -> list[Part]:
     return text_parts(block.get("tool_name"))
 
@@ -172,6 +207,7 @@ BLOCKS: Final[dict[str, Callable[[Block, Flag], list[Part]]]] = {
     "thinking": _thinking,
     "reasoning_text": _thinking,
     "redacted_thinking": _redacted_thinking,
+    "encrypted_content": _encrypted,
     "tool_use": _tool_call,
     "server_tool_use": _tool_call,
     "mcp_tool_use": _tool_call,
@@ -185,7 +221,16 @@ BLOCKS: Final[dict[str, Callable[[Block, Flag], list[Part]]]] = {
     "input_file": _media,
     "file": _media,
     "search_result": _search_result,
+    "knowledge": _knowledge,
+    "voice_note": _text,
+    "token_budget": _nothing,  # bookkeeping between text blocks
 }
+
+
+def marked(parts: tuple[Part, ...], **marks: bool) -> tuple[Part, ...]:
+    """The parts with those marks (hidden, error) that are true."""
+    wanted = {name: True for name, is_so in marks.items() if is_so}
+    return tuple(replace(part, **wanted) for part in parts) if wanted else parts
 
 
 def only_results(parts: Iterable[Part]) -> bool:
@@ -201,6 +246,7 @@ ROLES: Final[dict[str, Role]] = {
     "assistant": "assistant",
     "model": "assistant",
     "gemini": "assistant",
+    "gpt": "assistant",
     "tool_call": "assistant",
     "function_call": "assistant",
     "reasoning": "assistant",

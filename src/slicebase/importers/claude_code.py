@@ -10,30 +10,25 @@
 - A file may hold several sessions, copied or continued; a record says which one it is of.
 """
 
-from collections import Counter
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
-
-from msgspec.structs import replace
+from typing import Any, Final
 
 from slicebase.core.digests import digest
-from slicebase.core.ids import is_uuid, turn_id
-from slicebase.errors import SlicebaseError
-from slicebase.graph.turn import Edge, Part, Role, Turn
-from slicebase.importers.blocks import Flag, as_name, as_text, only_results, parts_of
-from slicebase.importers.collecting import Desk
+from slicebase.graph.turn import Edge, Part, Role
+from slicebase.importers.blocks import Flag, as_name, as_text, marked, only_results, parts_of
+from slicebase.importers.collecting import Desk, read_records
+from slicebase.importers.elements import first_values
 from slicebase.importers.jsonlines import Line, json_lines
-from slicebase.importers.jsonvalues import fingerprint
+from slicebase.importers.jsonvalues import without
 from slicebase.importers.links import Links
 from slicebase.importers.moments import Clock, start_of
+from slicebase.importers.thread import Aside, Draft, Fault, Record, Thread
 from slicebase.importers.values import Batch, Format, Options, Read, Source
 
 NAME: Final = "claude-code"
 
 # What differs between a record and its copy in a resumed or forked session (ruling 15).
-LEFT_OUT: Final = frozenset(
-    {"sessionId", "cwd", "version", "gitBranch", "slug", "forkedFrom", "entrypoint", "userType"}
-)
+ESSENCE: Final = without("sessionId", "cwd", "version", "gitBranch", "slug", "forkedFrom", "entrypoint", "userType")
 
 NO_TURNS: Final = frozenset(
     {
@@ -49,22 +44,11 @@ TITLES: Final = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary"
 AGENT_TOOLS: Final = frozenset({"Agent", "Task"})
 FACTS: Final = {"cwd": "cwd", "gitBranch": "git_branch", "version": "version", "agentId": "agent"}
 
-Record = dict[str, Any]
 Key = tuple[str, ...]
 
 
-class Draft(NamedTuple):
-    """What a record says, before it has an id and a place."""
-
-    role: Role
-    parts: tuple[Part, ...]
-
-
 def sniff(head: bytes, name: str) -> bool:
-    """The first lines that are objects look like a transcript's."""
-    lines = json_lines(Source(name, [head]), _is_record)
-    values = [line.piece.value for _, line in zip(range(20), lines, strict=False) if isinstance(line.piece.value, dict)]
-    return any(_is_record(value) for value in values)
+    return any(map(_is_record, first_values(head, name, 20)))
 
 
 def _is_record(value: Any) -> bool:
@@ -89,9 +73,11 @@ FORMAT: Final = Format(NAME, sniff, start)
 
 # --- what a record says
 
+Content = tuple[Role, tuple[Part, ...]]
 
-def _draft(record: Record, flag: Flag) -> Draft | str | None:
-    """The turn in a record; the kind of a record that is known to be none; None where it should hold a turn."""
+
+def _content(record: Record, flag: Flag) -> Content | str | None:
+    """Role and parts of a turn; the kind of a record that is known to be none; None where it should hold a turn."""
     kind = record.get("type")
     if kind in ("user", "assistant"):
         return _message(record, kind, flag)
@@ -102,39 +88,35 @@ def _draft(record: Record, flag: Flag) -> Draft | str | None:
     return kind if kind in NO_TURNS else None
 
 
-def _message(record: Record, kind: str, flag: Flag) -> Draft | None:
+def _message(record: Record, kind: str, flag: Flag) -> Content | None:
     message = record.get("message")
     if not isinstance(message, dict) or "content" not in message:
         return None
     parts = tuple(parts_of(message["content"], flag))
     if kind == "assistant":
-        return Draft("assistant", _marked(parts, error=record.get("isApiErrorMessage") is True))
-    parts = _marked(parts, hidden=record.get("isMeta") is True)
+        return "assistant", marked(parts, error=record.get("isApiErrorMessage") is True)
+    parts = marked(parts, hidden=record.get("isMeta") is True)
     if record.get("isCompactSummary") is True:
-        return Draft("system", parts)
-    return Draft("tool" if only_results(parts) else "user", parts)
+        return "system", parts
+    return "tool" if only_results(parts) else "user", parts
 
 
-def _marked(parts: tuple[Part, ...], **marks: bool) -> tuple[Part, ...]:
-    return tuple(replace(part, **marks) for part in parts) if any(marks.values()) else parts
-
-
-def _system(record: Record) -> Draft | str:
+def _system(record: Record) -> Content | str:
     subtype = as_name(record.get("subtype")) or "-"
     content = record.get("content")
     if subtype in SILENT_SYSTEM or not isinstance(content, str) or not content:
         return f"system/{subtype}"
-    return Draft("system", _marked((Part("text", text=content),), hidden=record.get("isMeta") is True))
+    return "system", marked((Part("text", text=content),), hidden=record.get("isMeta") is True)
 
 
-def _attachment(record: Record, flag: Flag) -> Draft | str:
+def _attachment(record: Record, flag: Flag) -> Content | str:
     attachment = record.get("attachment")
     if not isinstance(attachment, dict):
         return "attachment/-"
     if attachment.get("type") != "queued_command" or not attachment.get("prompt"):
         return f"attachment/{as_name(attachment.get('type')) or '-'}"
     typed = attachment.get("commandMode", "prompt") == "prompt" and attachment.get("isMeta") is not True
-    return Draft("user" if typed else "system", tuple(parts_of(attachment["prompt"], flag)))
+    return "user" if typed else "system", tuple(parts_of(attachment["prompt"], flag))
 
 
 # --- which turn started which agent
@@ -181,84 +163,96 @@ class _File:
         self.desk = Desk(NAME)
         self.links = Links()
         self.clock = Clock()
-        self.ids: dict[str, str] = {}  # turn ids of source ids that are no UUIDs
+        self.ids: dict[str, str] = {}
+        self.threads: dict[str, Thread] = {}
         self.chains: dict[str, str] = {}  # of sidechain records without an agent's id: the chain's first record
         self.calls: dict[str, str] = {}  # of each tool call without a result yet: its turn
-        self.last: dict[str, str] = {}  # of each session: its last turn
-        self.positions: Counter[str] = Counter()
         self.summaries: dict[str, str] = {}  # by the leaf that they are about
         self.weights: dict[str, int] = {}  # of each session's title
 
     def read(self) -> Iterator[Batch]:
         self.clock.now, lines = start_of(json_lines(self.source, _is_record), _time_of)
-        for line in lines:
-            self.desk.record(line.size)
-            value = line.piece.value
-            if line.kind is not None:
-                self.desk.other(line.kind)
-            elif line.piece.problem is not None:
-                self.desk.skip(line.piece.problem, line.where, line.piece.detail)
-            elif not isinstance(value, dict):
-                self.desk.skip("not-object", line.where)
-            else:
-                yield from self._record(value, line)
-            yield from self.desk.relieve()
+        yield from read_records(self.desk, lines, self._record)
         yield from self._close()
 
     def _record(self, record: Record, line: Line) -> Iterator[Batch]:
-        try:
-            record, source_hash, repairs = fingerprint(record, LEFT_OUT)
-        except SlicebaseError as error:
-            self._bridge(record)
-            self.desk.skip("no-canonical-form", line.where, error.message)
-            return
-        for reason in (*line.piece.repairs, *repairs):
-            self.desk.note("repaired", reason, line.where)
-        draft = _draft(record, lambda reason, detail: self.desk.note("flattened", reason, line.where, detail))
-        if isinstance(draft, Draft):
-            yield from self.desk.turn(self._turn(record, draft, source_hash, line.where))
-            return
-        self._bridge(record)
-        if draft is None:
-            self._skip(record, line.where)
-        else:
-            self.desk.other(draft)
+        thread = self._thread(self._session_of(record))
+        if record.get("type") in NO_TURNS:
+            thread.pass_by(Aside(record["type"], record.get("uuid"), record.get("parentUuid")))
             self._learn(record)
+            return
+        taken: list[tuple[Record, Draft]] = []
 
-    def _skip(self, record: Record, where: str) -> None:
-        kind = record.get("type")
-        if kind in ("user", "assistant"):
-            self.desk.skip("no-message", where)
-        else:
+        def build(mended: Record, flag: Flag) -> Draft | Aside | Fault:
+            drafted = self._drafted(thread, mended, flag, line.where)
+            if isinstance(drafted, Draft):
+                taken.append((mended, drafted))
+            return drafted
+
+        is_first = thread.last is None
+        yield from thread.admit(record, line.where, ESSENCE, build)
+        for mended, draft in taken:
+            self._remember(thread, mended, draft, is_first=is_first)
+
+    def _drafted(self, thread: Thread, record: Record, flag: Flag, where: str) -> Draft | Aside | Fault:
+        content = _content(record, flag)
+        own, parent = record.get("uuid"), record.get("parentUuid")
+        if isinstance(content, str):
+            return Aside(content, own, parent)
+        if content is None:
+            kind = record.get("type")
+            if kind in ("user", "assistant"):
+                return Fault("no-message", source_id=own, parent=parent)
             lost = "message" in record or "content" in record
-            self.desk.skip("unknown-record", where, str(kind)[:100], lost=lost)
+            return Fault("unknown-record", str(kind)[:100], own, parent, lost=lost)
+        if not as_name(record.get("sessionId")):
+            self.desk.note("no-session", where)
+        role, parts = content
+        above = parent or self._logical_parent(thread, record, where)
+        return Draft(role, parts, own, above, self._references(record, parts), record.get("timestamp"))
 
-    # --- turns
+    def _logical_parent(self, thread: Thread, record: Record, where: str) -> str | None:
+        logical = thread.id_of(record.get("logicalParentUuid"))
+        if logical is None or self.links.resolve(logical) in self.links:
+            return logical
+        self.desk.note("logical-parent", where, logical)
+        return thread.last
 
-    def _turn(self, record: Record, draft: Draft, source_hash: str, where: str) -> Turn:
-        session = self._session_of(record, where)
-        turn = self._own_id(record, session, where)
-        time, guessed = self.clock.read(record.get("timestamp"))
-        if guessed:
-            self.desk.note("repaired", "no-time", where)
-        parent = self._parent_id(record, session, where)
-        parents, dropped = self.links.join(turn, parent, self._references(record, draft, session))
-        for known in dropped:
-            self.desk.note("repaired", "cycle", where, known)
-        if session not in self.last and not parents and record.get("isSidechain") is True:
+    def _references(self, record: Record, parts: tuple[Part, ...]) -> tuple[str, ...]:
+        """The turn of the call, where the record itself names it."""
+        named = as_name(record.get("sourceToolAssistantUUID"))
+        calls = [
+            self.calls[part.call_id] for part in parts if part.type == "tool_result" and part.call_id in self.calls
+        ]
+        self._started_by_result(record, calls or ([named] if named else []))
+        return (named,) if named and not calls else ()
+
+    def _remember(self, thread: Thread, record: Record, draft: Draft, *, is_first: bool) -> None:
+        turn = thread.last or ""
+        facts = self.desk.facts(thread.session)
+        for field, fact in FACTS.items():
+            if fact not in facts and as_name(record.get(field)):
+                facts[fact] = record[field]
+        if is_first and not draft.parent and record.get("isSidechain") is True:
             self._root(record, draft, turn)
-        self._remember(record, draft, session, turn)
-        return Turn(turn, session, draft.role, draft.parts, time, parents, source_hash)
+        for part in draft.parts:
+            if part.type == "tool_call" and part.name in AGENT_TOOLS and isinstance(part.arguments, dict):
+                self._started(_prompt_key(self._base(record), part.arguments.get("prompt")), turn)
 
-    def _session_of(self, record: Record, where: str) -> str:
-        session = as_name(record.get("sessionId"))
-        if session is None:
-            self.desk.note("repaired", "no-session", where)
-            session = self.session
+    # --- sessions
+
+    def _thread(self, session: str) -> Thread:
+        if session not in self.threads:
+            self.threads[session] = Thread(
+                self.desk, session, clock=self.clock, links=self.links, ids=self.ids, calls=self.calls
+            )
+        return self.threads[session]
+
+    def _session_of(self, record: Record) -> str:
+        session = as_name(record.get("sessionId")) or self.session
         if record.get("isSidechain") is not True:
             return session
-        agent = as_name(record.get("agentId")) or self._chain(record)
-        suffix = f"#agent-{agent}"
+        suffix = f"#agent-{as_name(record.get('agentId')) or self._chain(record)}"
         return session if session.endswith(suffix) else session + suffix
 
     def _chain(self, record: Record) -> str:
@@ -269,58 +263,10 @@ class _File:
             self.chains[own] = chain
         return chain
 
-    def _own_id(self, record: Record, session: str, where: str) -> str:
-        position = self.positions[session]
-        self.positions[session] += 1
-        own = as_name(record.get("uuid"))
-        if own is None:
-            self.desk.note("repaired", "no-id", where)
-            return turn_id(NAME, session, position)
-        if is_uuid(own):
-            return own.lower()
-        return self.ids.setdefault(own, turn_id(NAME, session, own))
-
-    def _id(self, source_id: Any, session: str) -> str | None:
-        known = as_name(source_id)
-        if known is None:
-            return None
-        return known.lower() if is_uuid(known) else self.ids.get(known) or turn_id(NAME, session, known)
-
-    def _parent_id(self, record: Record, session: str, where: str) -> str | None:
-        parent = self._id(record.get("parentUuid"), session)
-        logical = self._id(record.get("logicalParentUuid"), session)
-        if parent is not None or logical is None:
-            return parent
-        if self.links.resolve(logical) in self.links:
-            return logical
-        self.desk.note("repaired", "logical-parent", where, logical)
-        return self.last.get(session)
-
-    def _references(self, record: Record, draft: Draft, session: str) -> list[str]:
-        """The turns of the calls whose results these are."""
-        named = self._id(record.get("sourceToolAssistantUUID"), session)
-        results = [part.call_id for part in draft.parts if part.type == "tool_result" and part.call_id]
-        called = [turn for call in results if (turn := self.calls.pop(call, None)) is not None]
-        turns = called or ([named] if named else [])
-        self._started_by_result(record, turns)
-        return turns
-
-    def _remember(self, record: Record, draft: Draft, session: str, turn: str) -> None:
-        facts = self.desk.facts(session)
-        for field, fact in FACTS.items():
-            if fact not in facts and as_name(record.get(field)):
-                facts[fact] = record[field]
-        self.last[session] = turn
-        for part in draft.parts:
-            if part.type == "tool_call" and part.call_id:
-                self.calls[part.call_id] = turn
-                if part.name in AGENT_TOOLS and isinstance(part.arguments, dict):
-                    self._started(_prompt_key(self._base(record), part.arguments.get("prompt")), turn)
-
-    # --- agents
-
     def _base(self, record: Record) -> str:
         return (as_name(record.get("sessionId")) or self.session).partition("#agent-")[0]
+
+    # --- agents
 
     def _root(self, record: Record, draft: Draft, turn: str) -> None:
         base = self._base(record)
@@ -344,27 +290,15 @@ class _File:
             if name is not None:
                 self._started((kind, self._base(record), name), turns[0])
 
-    # --- records that are no turns
-
-    def _bridge(self, record: Record) -> None:
-        own = as_name(record.get("uuid"))
-        if own is None:
-            return
-        if record.get("isSidechain") is True and not record.get("agentId"):
-            self._chain(record)
-        session = self._base(record)
-        for edge in self.links.bridge(self._id(own, session) or own, self._id(record.get("parentUuid"), session)):
-            self.desk.link(edge)
+    # --- what records that are no turns say
 
     def _learn(self, record: Record) -> None:
-        """What a record that is no turn says about its session."""
         kind = record["type"]
-        session = as_name(record.get("sessionId")) or self.session
         title = as_name(record.get(TITLES.get(kind, "")))
         if kind == "summary" and title:
             self.summaries[str(record.get("leafUuid")).lower()] = title
         elif title:
-            self._title(session, kind, title)
+            self._title(as_name(record.get("sessionId")) or self.session, kind, title)
         elif kind == "progress" and isinstance(data := record.get("data"), dict):
             agent, call = as_name(data.get("agentId")), as_name(record.get("parentToolUseID"))
             if agent and call in self.calls:
@@ -377,13 +311,13 @@ class _File:
             self.desk.title(session, title)
 
     def _close(self) -> Iterator[Batch]:
-        for session, turn in self.last.items():
-            self.desk.facts(session)["shown_last"] = turn
-            if turn in self.summaries:
-                self._title(session, "summary", self.summaries.pop(turn))
-        if self.summaries and self.last:
-            first = next(iter(self.last))
-            self.desk.facts(first)["summaries"] = self.summaries  # of leaves that are not this file's last turns
+        threads = [thread for thread in self.threads.values() if thread.last is not None]
+        for thread in threads:
+            self.desk.facts(thread.session)["shown_last"] = thread.last
+            if thread.last in self.summaries:
+                self._title(thread.session, "summary", self.summaries.pop(thread.last))
+        if self.summaries and threads:  # of leaves that are not this file's last turns
+            self.desk.facts(threads[0].session)["summaries"] = self.summaries
         yield from self.desk.close()
 
 

@@ -1,11 +1,12 @@
 """The desk of an importer: what it has read and not handed on yet."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from slicebase.graph.turn import Edge, Session, Turn
-from slicebase.importers.values import BATCH_BYTES, BATCH_TURNS, Action, Batch, Note
+from slicebase.importers.jsonlines import Line
+from slicebase.importers.values import BATCH_BYTES, BATCH_TURNS, REASONS, Batch, Note
 
 
 class Desk:
@@ -35,11 +36,11 @@ class Desk:
     def other(self, kind: str) -> None:
         self._others[kind] += 1
 
-    def note(self, action: Action, reason: str, where: str, detail: str = "", *, lost: bool = False) -> None:
-        self._notes.append(Note(action, reason, where, detail, lost))
+    def note(self, reason: str, where: str, detail: str = "", *, lost: bool = False) -> None:
+        self._notes.append(Note(REASONS[reason].action, reason, where, detail, lost))
 
     def skip(self, reason: str, where: str, detail: str = "", *, lost: bool = True) -> None:
-        self.note("skipped", reason, where, detail, lost=lost)
+        self.note(reason, where, detail, lost=lost)
 
     def link(self, edge: Edge) -> None:
         self._links.append(edge)
@@ -99,3 +100,40 @@ class Desk:
         known = Session(session, self.format, self._titles.get(session), dict(self._facts.get(session, {})))
         self._told[session] = known
         return known
+
+
+Handle = Callable[[dict[str, Any], Line], Iterator[Batch]]
+
+
+def read_records(desk: Desk, lines: Iterable[Line], handle: Handle) -> Iterator[Batch]:
+    """For sources whose lines are records: counts each, and hands those that are objects to `handle`."""
+    for line in lines:
+        desk.record(line.size)
+        if _is_sound(desk, line):
+            yield from handle(line.piece.value, line)
+        yield from desk.relieve()
+
+
+def read_sessions(desk: Desk, lines: Iterable[Line], handle: Handle) -> Iterator[Batch]:
+    """For sources whose lines hold whole conversations: `handle` counts the records inside."""
+    for line in lines:
+        if line.kind is not None or line.piece.problem is not None or not isinstance(line.piece.value, dict):
+            desk.record(line.size)
+        if _is_sound(desk, line):
+            yield from handle(line.piece.value, line)
+        yield from desk.relieve()
+
+
+def _is_sound(desk: Desk, line: Line) -> bool:
+    value, repairs, problem, detail = line.piece
+    if line.kind is not None:
+        desk.other(line.kind)
+    elif problem is not None:
+        desk.skip(problem, line.where, detail)
+    elif not isinstance(value, dict):
+        desk.skip("not-object", line.where)
+    else:
+        for reason in repairs:
+            desk.note(reason, line.where)
+        return True
+    return False

@@ -1,13 +1,13 @@
 """JSON Lines from a stream of bytes: one record after the other, in bounded memory, with its place."""
 
-from collections.abc import Callable, Iterator
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
-from slicebase.importers.jsonvalues import Piece, pieces
+from slicebase.importers.jsonvalues import IsRecord, Piece, pieces
 from slicebase.importers.values import Source
 
 MAX_RECORD: Final = 64 << 20  # bytes; images stand in transcripts, films do not
-_BOM: Final = b"\xef\xbb\xbf"
+BOM: Final = b"\xef\xbb\xbf"
 _COMMENTS: Final = (b"#", b"//")
 
 
@@ -20,9 +20,9 @@ class Line(NamedTuple):
     kind: str | None = None
 
 
-def json_lines(source: Source, is_record: Callable[[Any], bool]) -> Iterator[Line]:
+def json_lines(source: Source, is_record: IsRecord, lines_before: int = 0) -> Iterator[Line]:
     """Every record of a source; blank lines are none. Nothing is raised."""
-    for number, data in enumerate(_lines(source), start=1):
+    for number, data in enumerate(_lines(source), start=lines_before + 1):
         where = f"{source.name}:{number}"
         stripped = data.strip()
         if data is _OVERLONG:
@@ -42,24 +42,27 @@ def _lines(source: Source) -> Iterator[bytes]:
     held: list[bytes] = []
     size = 0
     overlong = False
-    for chunk in _without_bom(source):
+    for chunk in without_bom(source):
         *ended, rest = chunk.split(b"\n")
         for line in ended:
             yield _OVERLONG if overlong else b"".join((*held, line))
             held, size, overlong = [], 0, False
         size += len(rest)
         overlong = overlong or size > MAX_RECORD
-        held = [] if overlong else [*held, rest] if rest else held
+        if overlong:
+            held = []
+        elif rest:
+            held.append(rest)
     if held or overlong:
         yield _OVERLONG if overlong else b"".join(held)
 
 
-def _without_bom(source: Source) -> Iterator[bytes]:
+def without_bom(source: Source) -> Iterator[bytes]:
     chunks = iter(source.chunks)
     head = b""
     for chunk in chunks:
         head += chunk
-        if len(head) >= len(_BOM):
+        if len(head) >= len(BOM):
             break
-    yield head.removeprefix(_BOM)
+    yield head.removeprefix(BOM)
     yield from chunks

@@ -23,7 +23,10 @@ _TRIES: Final = 32  # places at which a whole record is looked for behind a brok
 _decode = msgspec.json.Decoder().decode
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _OPENING = re.compile(r'\{\s*"')
-_CONTROL = re.compile("[\x00-\x1f]")
+_JOINT = re.compile(r"[\s,]*(?:\][\s,\]]*$)?")  # what stands between records on a line or in an array, and at its end
+# What may follow a whole record that is found behind a broken one: on a line the next, in an array a comma.
+LINE_JOINT: Final = re.compile(r"\s*(?:\{|$)")
+ARRAY_JOINT: Final = re.compile(r"\s*(?:,|\]|$)")
 
 
 class Piece(NamedTuple):
@@ -35,12 +38,15 @@ class Piece(NamedTuple):
     detail: str = ""
 
 
-def pieces(data: bytes, is_record: Callable[[Any], bool]) -> list[Piece]:
+IsRecord = Callable[[Any], bool]
+
+
+def pieces(data: bytes, is_record: IsRecord, joint: re.Pattern[str] = LINE_JOINT) -> list[Piece]:
     """The values in `data`, which should hold one. `is_record` tells a whole record from a part of a broken one."""
     try:
         value = _decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, RecursionError):
-        return list(_mended_pieces(data, is_record))
+        return list(_mended_pieces(data, is_record, joint))
     if _may_be_deep(data) and too_deep(value):
         return [Piece(problem="too-deep")]
     return [Piece(value)]
@@ -67,28 +73,33 @@ def too_deep(value: Any) -> bool:
 # --- the slow way
 
 
-def _mended_pieces(data: bytes, is_record: Callable[[Any], bool]) -> Iterator[Piece]:
+def _mended_pieces(data: bytes, is_record: IsRecord, joint: re.Pattern[str]) -> Iterator[Piece]:
     text, repairs = _mended_text(data)
     if not text:
-        yield Piece(problem="nul-bytes")
+        yield Piece(problem="only-nul")
         return
-    found = 0
     position = 0
     while position < len(text):
         try:
-            value, end = _slow_decoder.raw_decode(text, position)
+            value, end, bare = _decoded_at(text, position)
         except RecursionError:
             yield Piece(problem="too-deep")
             return
         except ValueError as error:
             yield Piece(problem="not-json", detail=f"{error}"[:200])
-            position = _next_record(text, position, is_record)
-            found += 1
+            position = _next_record(text, position, is_record, joint)
             continue
-        found += 1
-        glued = ("glued",) if found > 1 or text[end:].strip() else ()
-        yield _mended_piece(value, (*repairs, *_control_repair(text[position:end]), *glued))
-        position = _skip_spaces(text, end)
+        glued = ("glued",) if position or text[end:].strip() else ()
+        yield _mended_piece(value, (*repairs, *bare, *glued))
+        position = _after(text, end)
+
+
+def _decoded_at(text: str, position: int) -> tuple[Any, int, tuple[str, ...]]:
+    """A value, where it ends, and whether bare control characters stand in it."""
+    try:
+        return *_strict_decoder.raw_decode(text, position), ()
+    except ValueError:
+        return *_lax_decoder.raw_decode(text, position), ("control-characters",)
 
 
 def _mended_text(data: bytes) -> tuple[str, tuple[str, ...]]:
@@ -104,30 +115,26 @@ def _mended_text(data: bytes) -> tuple[str, tuple[str, ...]]:
     return text.lstrip("\ufeff").strip(), tuple(repairs)
 
 
-def _control_repair(text: str) -> tuple[str, ...]:
-    # Spaces between tokens may be control characters too; msgspec has refused the text, so these stand in a string.
-    inside = _CONTROL.search(re.sub(r"[\t\r\n]+(?=[\s\"\{\}\[\],:])", "", text))
-    return ("control-characters",) if inside else ()
-
-
-def _next_record(text: str, start: int, is_record: Callable[[Any], bool]) -> int:
-    """Where a whole record begins that runs to the end, behind one that was cut off."""
-    for number, opening in enumerate(_OPENING.finditer(text, start + 1)):
-        if number >= _TRIES:
-            break
+def _next_record(text: str, start: int, is_record: IsRecord, joint: re.Pattern[str]) -> int:
+    """Where a whole record begins behind one that was cut off: it looks like one, and ends where one may end."""
+    position = start + 1
+    failures = 0
+    while failures < _TRIES and (opening := _OPENING.search(text, position)) is not None:
         try:
-            value, end = _slow_decoder.raw_decode(text, opening.start())
+            value, end = _lax_decoder.raw_decode(text, opening.start())
         except (ValueError, RecursionError):
+            failures += 1
+            position = opening.start() + 1
             continue
-        if is_record(value) and not text[end:].strip():
+        if is_record(value) and joint.match(text, end):
             return opening.start()
+        position = end  # no record stands inside a whole object that is none
     return len(text)
 
 
-def _skip_spaces(text: str, position: int) -> int:
-    while position < len(text) and text[position].isspace():
-        position += 1
-    return position
+def _after(text: str, position: int) -> int:
+    between = _JOINT.match(text, position)
+    return between.end() if between else position
 
 
 def _mended_piece(value: Any, repairs: tuple[str, ...]) -> Piece:
@@ -137,11 +144,18 @@ def _mended_piece(value: Any, repairs: tuple[str, ...]) -> Piece:
     return Piece(value, (*repairs, *more))
 
 
-def _integer(digits: str) -> int | str:
-    return int(digits) if len(digits) <= 17 else digits
+class _Digits(str):
+    """An integer with more digits than Python likes to read, or JSON readers agree on."""
+
+    __slots__ = ()
 
 
-_slow_decoder = json.JSONDecoder(strict=False, parse_int=_integer, parse_constant=str)
+def _integer(digits: str) -> int | _Digits:
+    return int(digits) if len(digits) <= 16 else _Digits(digits)
+
+
+_strict_decoder = json.JSONDecoder(parse_int=_integer)
+_lax_decoder = json.JSONDecoder(parse_int=_integer, strict=False)
 
 
 def mended(value: Any) -> tuple[Any, tuple[str, ...]]:
@@ -151,6 +165,9 @@ def mended(value: Any) -> tuple[Any, tuple[str, ...]]:
 
 
 def _mend(value: Any, reasons: dict[str, None]) -> Any:
+    if isinstance(value, _Digits):
+        reasons["integer-range"] = None
+        return str(value)
     if isinstance(value, str):
         if not _SURROGATE.search(value):
             return value
@@ -182,14 +199,18 @@ class Fingerprint(NamedTuple):
     repairs: tuple[str, ...] = ()
 
 
-def fingerprint(record: dict[str, Any], left_out: frozenset[str]) -> Fingerprint:
-    """`left_out` names the fields that change when a conversation grows or is copied (ruling 15)."""
+Essence = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+def without(*fields: str) -> Essence:
+    """What of a record is hashed: all but the fields that change when it is copied or grows (ruling 15)."""
+    left_out = frozenset(fields)
+    return lambda record: {key: value for key, value in record.items() if key not in left_out}
+
+
+def fingerprint(record: dict[str, Any], essence: Essence) -> Fingerprint:
     try:
-        return Fingerprint(record, digest_of(_essence(record, left_out)))
+        return Fingerprint(record, digest_of(essence(record)))
     except SlicebaseError:
         record, repairs = mended(record)
-        return Fingerprint(record, digest_of(_essence(record, left_out)), repairs)
-
-
-def _essence(record: dict[str, Any], left_out: frozenset[str]) -> dict[str, Any]:
-    return {key: value for key, value in record.items() if key not in left_out}
+        return Fingerprint(record, digest_of(essence(record)), repairs)

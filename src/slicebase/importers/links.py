@@ -43,12 +43,20 @@ class Links:
             target = self.resolve(reference)
             if target is not None:
                 claimed.setdefault(target, "reference")
+        return self.adopt(child, [Parent(known, edge_type) for known, edge_type in claimed.items()])
+
+    def adopt(self, child: str, claimed: Iterable[Parent]) -> tuple[tuple[Parent, ...], list[str]]:
+        """The same for parents whose types are known."""
         # Only what was named as a parent before it was seen can have descendants already.
         suspect = child in self._awaited
-        dropped = [known for known in claimed if known == child or (suspect and self._descends(known, child))]
-        kept = tuple(Parent(known, edge_type) for known, edge_type in claimed.items() if known not in dropped)
-        self._remember(child, kept)
-        return kept, dropped
+        kept, dropped = [], []
+        for parent in claimed:
+            if parent.id == child or (suspect and self._descends(parent.id, child)):
+                dropped.append(parent.id)
+            else:
+                kept.append(parent)
+        self._remember(child, tuple(kept))
+        return tuple(kept), dropped
 
     def _remember(self, child: str, kept: tuple[Parent, ...]) -> None:
         if child in self._parents:

@@ -23,34 +23,40 @@ NOTES_KEPT: Final = 1000
 
 Action = Literal["skipped", "repaired", "flattened"]
 
+
+class Reason(NamedTuple):
+    action: Action
+    meaning: str
+
+
 # Why a record was not taken as it stood. Reports, tests and callers look at the code; the meaning is for people.
-REASONS: Final[Mapping[str, str]] = {
-    # skipped
-    "not-json": "the record is no JSON, or was cut off",
-    "not-object": "the record is JSON, but no object",
-    "too-large": "the record is larger than an importer takes",
-    "too-deep": "the record is nested too deeply",
-    "unknown-record": "the record's kind is not known",
-    "no-message": "the record should hold a message and does not",
-    "no-canonical-form": "the record has no canonical form to be hashed",
-    "repeated-id": "the record's id stands in the source already, with other content",
-    # repaired
-    "not-utf8": "bytes that are no UTF-8 were replaced by U+FFFD",
-    "nul-bytes": "NUL bytes were removed",
-    "control-characters": "the text holds bare control characters, which JSON forbids",
-    "glued": "several records stood on one line",
-    "lone-surrogate": "half a surrogate pair was replaced by U+FFFD",
-    "integer-range": "an integer beyond ±(2^53−1) was written as text",
-    "not-finite": "a number that is not finite was written as text",
-    "no-time": "the record has no time of its own; the nearest earlier one was taken",
-    "no-id": "the record has no id of its own; its position was taken",
-    "no-session": "the record names no session; the file's was taken",
-    "logical-parent": "the turn before a compaction is not in the source; the last turn before it was taken",
-    "cycle": "a parent that descends from its own child was dropped",
-    # flattened
-    "unknown-content": "content of an unknown type was kept as JSON text",
-    "media": "media were kept as a pointer",
-    "unreadable": "content that its source keeps encrypted was kept as a pointer",
+REASONS: Final[Mapping[str, Reason]] = {
+    "not-json": Reason("skipped", "the record is no JSON, or was cut off"),
+    "not-object": Reason("skipped", "the record is JSON, but no object"),
+    "only-nul": Reason("skipped", "nothing but NUL bytes stands where a record should be"),
+    "too-large": Reason("skipped", "the record is larger than an importer takes"),
+    "too-deep": Reason("skipped", "the record is nested too deeply"),
+    "unknown-record": Reason("skipped", "the record's kind is not known"),
+    "no-message": Reason("skipped", "the record should hold a message and does not"),
+    "no-canonical-form": Reason("skipped", "the record has no canonical form to be hashed"),
+    "not-utf8": Reason("repaired", "bytes that are no UTF-8 were replaced by U+FFFD"),
+    "nul-bytes": Reason("repaired", "NUL bytes were removed"),
+    "control-characters": Reason("repaired", "the text holds bare control characters, which JSON forbids"),
+    "glued": Reason("repaired", "something else stood behind the record on its line"),
+    "lone-surrogate": Reason("repaired", "half a surrogate pair was replaced by U+FFFD"),
+    "integer-range": Reason("repaired", "an integer beyond ±(2^53−1) was written as text"),
+    "not-finite": Reason("repaired", "a number that is not finite was written as text"),
+    "no-time": Reason("repaired", "the record has no time; the nearest earlier one was taken"),
+    "no-session": Reason("repaired", "the record names no session; the file's was taken"),
+    "repeated-id": Reason("repaired", "the record's id is another record's already; its position was taken"),
+    "unknown-role": Reason("repaired", "the record's role is not known; it was taken as the system's"),
+    "logical-parent": Reason(
+        "repaired", "the turn before a compaction is not here; the last one in the file was taken"
+    ),
+    "cycle": Reason("repaired", "a parent that descends from its own child was dropped"),
+    "unknown-content": Reason("flattened", "content of an unknown type was kept as text"),
+    "media": Reason("flattened", "media were kept as a pointer"),
+    "unreadable": Reason("flattened", "content that its source keeps encrypted was kept as a pointer"),
 }
 
 

@@ -1,0 +1,180 @@
+"""The default annotator: phase, salience and the trajectory fields of a turn, with no model (ruling 17).
+
+Deterministic and causal: it looks at the turn, at its nearest ancestors and at how many siblings came before it, so
+that a session that grows never changes what was. A turn whose parent is missing is annotated as a root.
+
+    depth            steps from the root
+    sibling_order    siblings that came before it
+    homogeneity      the share of words that it has in common with its parent; 0 for a root
+    temporal         how soon after its parent it came: 1 at once, 1/2 an hour later; 0 for a root
+    complexity       how much it holds: the bits of the number of its distinct words, and its calls and code, over 8
+
+Everything is counted in whole numbers and divided once, so that every machine gives the same bits.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+from zlib import crc32
+
+from slicebase.graph.binary32 import binary32
+from slicebase.graph.rules import RULES, Row, Rules
+from slicebase.graph.turn import Annotation, Part, Phase, Role, Turn, part_text
+
+ANCESTORS: Final = 16  # how far back words count as known
+_SKETCH_BITS: Final = 4096
+_HEAD, _TAIL = 8000, 2000  # of a long text, what is looked at
+_BRIEF_WORDS: Final = 8
+_HOUR: Final = 3_600_000
+
+_WORD: Final = re.compile(r"[^\W_\u3040-\u9fff]+|[\u3040-\u9fff]")  # Chinese and Japanese by the character
+_QUESTION: Final = re.compile(r"\?(?:\s|$)")
+_FIGURE: Final = re.compile(r"\d")
+_SAID: Final = frozenset({"text", "code", "thinking"})
+
+
+class Trace(NamedTuple):
+    """What the annotation of a turn's children needs of it. It can be made anew from stored turns by `trace_of`."""
+
+    depth: int
+    phase: Phase
+    time: int
+    sketches: tuple[int, ...]  # the words of the turn and its nearest ancestors, one bit a word, nearest first
+
+
+class _Look(NamedTuple):
+    """A turn as the rows see it."""
+
+    role: Role
+    marks: frozenset[str]
+    words: frozenset[str]
+    said: str  # words with a space around each
+
+
+def annotate(turn: Turn, above: Trace | None, order: int, rules: Rules = RULES) -> tuple[Annotation, Trace]:
+    """`above` is its parent's trace (None for a root), `order` the number of siblings before it."""
+    text = _excerpt(_texts(turn.parts))
+    words = frozenset(_words(text))
+    sketch = _sketch(words)
+    said = _words(_excerpt(part.text or "" for part in turn.parts if part.type in _SAID))
+    look = _Look(turn.role, _marks(turn.parts, text, words, above), words, f" {' '.join(said)} ")
+    annotation = Annotation(
+        turn=turn.id,
+        annotator=rules.annotator,
+        phase=next((row.phase for row in rules.phases if _applies(row, look)), rules.otherwise),
+        salience=_salience(look, _new_words(sketch, above), rules),
+        depth=above.depth + 1 if above else 0,
+        sibling_order=order,
+        homogeneity=_ratio(*_common(sketch, above)) if above else 0.0,
+        temporal=_ratio(_HOUR, _HOUR + max(turn.time - above.time, 0)) if above else 0.0,
+        complexity=_complexity(len(words), turn.parts, look.marks),
+    )
+    known = above.sketches[: ANCESTORS - 1] if above else ()
+    return annotation, Trace(annotation.depth, annotation.phase, turn.time, (sketch, *known))
+
+
+def tree_parent(turn: Turn) -> str | None:
+    """The parent that a turn hangs on in the tree: the first that is more than a reference."""
+    return next((parent.id for parent in turn.parents if parent.type != "reference"), None)
+
+
+def trace_of(chain: Sequence[Turn], annotation: Annotation) -> Trace:
+    """The trace of a stored turn: of itself and its nearest ancestors (up to `ANCESTORS`), nearest first."""
+    sketches = (_sketch(frozenset(_words(_excerpt(_texts(turn.parts))))) for turn in chain[:ANCESTORS])
+    return Trace(annotation.depth, annotation.phase, chain[0].time, tuple(sketches))
+
+
+# --- words
+
+
+def _texts(parts: Iterable[Part]) -> Iterable[str]:
+    return (text for part in parts if (text := part_text(part)))
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
+
+
+def _excerpt(texts: Iterable[str]) -> str:
+    text = "\n\n".join(texts)
+    return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}"
+
+
+def _sketch(words: frozenset[str]) -> int:
+    """A set of words as a number: a bit each, by a hash that is the same everywhere."""
+    cells = bytearray(_SKETCH_BITS // 8)
+    for word in words:
+        bit = crc32(word.encode("utf-8", "surrogatepass")) % _SKETCH_BITS
+        cells[bit >> 3] |= 1 << (bit & 7)
+    return int.from_bytes(cells, "little")
+
+
+def _common(sketch: int, above: Trace | None) -> tuple[int, int]:
+    other = above.sketches[0] if above else 0
+    return (sketch & other).bit_count(), (sketch | other).bit_count()
+
+
+def _new_words(sketch: int, above: Trace | None) -> int:
+    known = 0
+    for other in above.sketches if above else ():
+        known |= other
+    return (sketch & ~known).bit_count()
+
+
+# --- marks and rows
+
+
+def _marks(parts: Sequence[Part], text: str, words: frozenset[str], above: Trace | None) -> frozenset[str]:
+    kinds = {part.type for part in parts}
+    is_said = any(part.type in _SAID and part.text for part in parts)
+    found = {
+        "call": "tool_call" in kinds,
+        "result": "tool_result" in kinds,
+        "error": any(part.error for part in parts),
+        "tool-only": bool(parts) and not is_said,
+        "code": "code" in kinds or "```" in text,
+        "hidden": bool(parts) and all(part.hidden for part in parts),
+        "brief": len(words) <= _BRIEF_WORDS,
+        "question": _QUESTION.search(text) is not None,
+        "figures": _FIGURE.search(text) is not None,
+        "root": above is None,
+        "below-debugging": above is not None and above.phase == "debugging",
+    }
+    return frozenset(mark for mark, holds in found.items() if holds)
+
+
+def _salience(look: _Look, new_words: int, rules: Rules) -> float:
+    adds = sum(row.adds for row in rules.salience if _applies(row, look))
+    hundredths = rules.base + adds + rules.novelty * min(new_words, rules.full_novelty) // rules.full_novelty
+    return _ratio(min(max(hundredths, 0), 100), 100)
+
+
+def _applies(row: Row, look: _Look) -> bool:
+    return (
+        (not row.roles or look.role in row.roles)
+        and look.marks.issuperset(row.marks)
+        and (
+            not row.phrases
+            or any(first in look.words and phrase in look.said for first, phrase in _spaced(row.phrases))
+        )
+    )
+
+
+@lru_cache(maxsize=256)
+def _spaced(phrases: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Each phrase's first word, and its words with a space around each."""
+    split = [_words(phrase) for phrase in phrases]
+    return tuple((words[0], f" {' '.join(words)} ") for words in split if words)
+
+
+# --- numbers
+
+
+def _complexity(words: int, parts: Sequence[Part], marks: frozenset[str]) -> float:
+    calls = sum(part.type == "tool_call" for part in parts)
+    return _ratio(words.bit_length() + min(calls, 8) + 2 * ("code" in marks), 8)
+
+
+def _ratio(part: int, whole: int) -> float:
+    return binary32(part / whole) if whole else 0.0

@@ -1,0 +1,249 @@
+"""One session in a few dozen bytes for each turn, for slices in a fraction of a millisecond.
+
+Turns are numbered in the order of their ids; everything else is an array by that number. Neighbours stand one after
+the other in one array, those of turn i from start[i] to start[i + 1]; children by salience, highest first.
+
+The form does not change once it is built: a session that has grown is built anew, in a few microseconds for each turn.
+Where that is too long, the window of depths around an anchor is a session too.
+"""
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate, product, repeat
+from operator import itemgetter
+from typing import Any, Final, NamedTuple, get_args
+
+from slicebase.errors import SlicebaseError
+from slicebase.graph.export import ExportedTurn, head_json, turn_json
+from slicebase.graph.policy import SlicePolicyV1
+from slicebase.graph.select import no_turn
+from slicebase.graph.turn import PHASES, EdgeType, Phase, Role
+
+ID_LENGTH: Final = 36
+KINDS: Final[tuple[tuple[Role, Phase], ...]] = tuple(product(get_args(Role), PHASES))
+_KIND_NUMBERS: Final[Mapping[Any, int]] = {kind: number for number, kind in enumerate(KINDS)}
+# The types of the edges between two turns are the bits of a number, lowest bit first in the order of their names.
+_TYPES: Final[tuple[EdgeType, ...]] = tuple(sorted(get_args(EdgeType)))
+_TYPE_BITS: Final[Mapping[Any, int]] = {edge_type: 1 << bit for bit, edge_type in enumerate(_TYPES)}
+TYPES_BY_BITS: Final = tuple(
+    tuple(edge_type for edge_type in _TYPES if bits & _TYPE_BITS[edge_type]) for bits in range(1 << len(_TYPES))
+)
+_HALF: Final = 32
+_LOWER: Final = (1 << _HALF) - 1
+_KEPT_MEMBERS: Final = 1_000_000  # how many turns of wide families a session keeps in order of priority
+
+
+class Row(NamedTuple):
+    """What `compact` takes of a turn. Numbers with a fraction are rounded to binary32."""
+
+    id: str  # hyphenated, in lower case
+    role: Role
+    phase: Phase
+    salience: float
+    depth: int
+    sibling_order: int
+    homogeneity: float
+    temporal: float
+    complexity: float
+    created_at: int  # whole seconds since 1970
+    annotator: str
+
+
+class Columns(NamedTuple):
+    """Everything about a turn but its id and its neighbours, each column by the turn's number."""
+
+    kind: bytes  # role and phase, by place in KINDS
+    salience: "array[float]"
+    depth: "array[int]"
+    sibling_order: "array[int]"
+    homogeneity: "array[float]"
+    temporal: "array[float]"
+    complexity: "array[float]"
+    created_at: "array[int]"
+    annotator: "array[int]"  # by place in the session's annotators
+
+
+class Neighbours(NamedTuple):
+    parent_start: "array[int]"
+    parent: "array[int]"
+    edge_types: bytes  # beside `parent`
+    child_start: "array[int]"
+    child: "array[int]"
+
+
+class CompactSession:
+    """A session as arrays. `compact` builds it."""
+
+    def __init__(
+        self, session_id: str, ids: str, columns: Columns, neighbours: Neighbours, annotators: Sequence[str]
+    ) -> None:
+        self.session_id = session_id
+        self.ids = ids  # all ids in one string
+        self.columns = columns
+        self.neighbours = neighbours
+        self.annotators = annotators
+        self.heads = [head_json(session_id, role, phase) for role, phase in KINDS]
+        self._ranked: dict[tuple[int, int, str], tuple[array[int], array[float]]] = {}
+        self._ranked_members = 0
+
+    def __len__(self) -> int:
+        return len(self.columns.kind)
+
+    @property
+    def nbytes(self) -> int:
+        """What the arrays take in memory, without the orders that are kept beside them."""
+        arrays = [column for part in (self.columns, self.neighbours) for column in part]
+        return len(self.ids) + sum(memoryview(column).nbytes for column in arrays)
+
+    def id_of(self, turn: int) -> str:
+        return self.ids[ID_LENGTH * turn : ID_LENGTH * (turn + 1)]
+
+    def number_of(self, turn_id: str) -> int:
+        ids, low, high = self.ids, 0, len(self)
+        while low < high:  # bisect would call a function at every step
+            middle = (low + high) // 2
+            if ids[ID_LENGTH * middle : ID_LENGTH * (middle + 1)] < turn_id:
+                low = middle + 1
+            else:
+                high = middle
+        if self.id_of(low) != turn_id:
+            raise no_turn(turn_id)
+        return low
+
+    def parents_of(self, turn: int) -> "array[int]":
+        start = self.neighbours.parent_start
+        return self.neighbours.parent[start[turn] : start[turn + 1]]
+
+    def children_of(self, turn: int) -> "array[int]":
+        start = self.neighbours.child_start
+        return self.neighbours.child[start[turn] : start[turn + 1]]
+
+    def siblings_of(self, turn: int, limit: int) -> Sequence[int]:
+        """Ruling 10. Of each family the first of the limit and one more are enough: the turn itself may be one."""
+        start, child = self.neighbours.child_start, self.neighbours.child
+        parents = self.parents_of(turn)
+        if len(parents) == 1:
+            above = parents[0]
+            first, end = start[above], start[above + 1]
+            if end - first == 1:
+                return ()
+            others: Sequence[int] = child[first : min(first + limit + 1, end)]
+        else:
+            families = [child[start[above] : min(start[above] + limit + 1, start[above + 1])] for above in parents]
+            salience = self.columns.salience
+            others = sorted({t for family in families for t in family}, key=lambda t: (-salience[t], t))
+        return [other for other in others if other != turn][:limit]
+
+    def ranked_children(self, turn: int, distance: int, policy: SlicePolicyV1) -> Iterable[tuple[int, float]]:
+        """The children as they would leave the frontier, with their priorities; the order is kept, with a bound."""
+        key = (turn, distance, policy.params_hash)
+        if key not in self._ranked:
+            members = self.children_of(turn)
+            if self._ranked_members + len(members) > _KEPT_MEMBERS:
+                self._ranked, self._ranked_members = {}, 0
+            self._ranked_members += len(members)
+            self._ranked[key] = self._rank(members, distance, policy)
+        return zip(*self._ranked[key], strict=True)
+
+    def _rank(self, turns: "array[int]", distance: int, policy: SlicePolicyV1) -> "tuple[array[int], array[float]]":
+        """§4 and §5.3 for many turns. An array of C floats rounds what is put into it to binary32 (ruling 8)."""
+        scoring, kind, salience = policy.scoring, self.columns.kind, self.columns.salience
+        weights, decay = scoring.weights * len(get_args(Role)), scoring.decays[distance]
+        weighted = array("f", [salience[turn] * scoring.salience_weight for turn in turns])
+        base = array("f", [weights[kind[turn]] + part for turn, part in zip(turns, weighted, strict=True)])
+        ranked = sorted(zip(array("f", [-(part * decay) for part in base]), turns, strict=True))
+        return array("I", [turn for _, turn in ranked]), array("f", [-negated for negated, _ in ranked])
+
+    def turns_json(self, turns: Sequence[int]) -> list[str]:
+        """The turns' objects in an export, column by column."""
+        columns: tuple[Any, ...] = self.columns
+        kind, *numbers, _ = (map(column.__getitem__, turns) for column in columns)
+        return list(map(turn_json, map(self.id_of, turns), map(self.heads.__getitem__, kind), *numbers))
+
+    # What `slicebase.graph.select` asks of a graph.
+
+    def get_turn(self, turn_id: str) -> ExportedTurn:
+        columns: tuple[Any, ...] = self.columns
+        number = self.number_of(turn_id)
+        kind, *numbers, _ = [column[number] for column in columns]
+        return ExportedTurn(turn_id, self.session_id, *KINDS[kind], *numbers)
+
+    def parents(self, turn_id: str) -> list[str]:
+        return [self.id_of(turn) for turn in sorted(self.parents_of(self.number_of(turn_id)))]
+
+    def children(self, turn_id: str) -> list[str]:
+        return [self.id_of(turn) for turn in sorted(self.children_of(self.number_of(turn_id)))]
+
+    def siblings(self, turn_id: str, limit: int | None) -> list[str]:
+        found = self.siblings_of(self.number_of(turn_id), len(self) if limit is None else limit)
+        return [self.id_of(turn) for turn in found]
+
+
+def compact(
+    session_id: str, rows: Iterable[Sequence[Any]], edges: Iterable[tuple[str, str, EdgeType]]
+) -> CompactSession:
+    """Builds the form from a session's turns, as tuples in the order of `Row`, and edges (parent, child, type).
+
+    Rows come in any order, but each id once; quickest in order of id. An edge with an end that is not among the rows
+    is passed over: it leads out of the session or out of the window that was read. The same edge twice is one edge.
+    """
+    ordered = sorted(rows, key=itemgetter(0))
+    ids, roles, phases, *numbers, named = ([row[field] for row in ordered] for field in range(len(Row._fields)))
+    numbered = {turn_id: number for number, turn_id in enumerate(ids)}
+    text = "".join(ids)
+    if len(numbered) != len(ids) or len(text) != ID_LENGTH * len(ids):
+        raise SlicebaseError(
+            "duplicate-turn", f"the rows of session {session_id!r} repeat an id, or hold one that is no UUID"
+        )
+    annotators = sorted(set(named))
+    salience, depth, sibling_order, homogeneity, temporal, complexity, created_at = numbers
+    columns = Columns(
+        kind=bytes(map(_KIND_NUMBERS.__getitem__, zip(roles, phases, strict=True))),
+        salience=array("f", salience),
+        depth=_packed(depth),
+        sibling_order=_packed(sibling_order),
+        homogeneity=array("f", homogeneity),
+        temporal=array("f", temporal),
+        complexity=array("f", complexity),
+        created_at=_packed(created_at),
+        annotator=_packed([annotators.index(name) for name in named]),
+    )
+    return CompactSession(session_id, text, columns, _neighbours(numbered, edges, columns.salience), annotators)
+
+
+def _packed(values: Iterable[int]) -> "array[int]":
+    """Whole numbers in as few bytes as they all fit into."""
+    for code in "BHI":
+        try:
+            return array(code, values)
+        except OverflowError:
+            continue
+    return array("q", values)
+
+
+def _neighbours(
+    numbered: Mapping[str, int], edges: Iterable[tuple[str, str, EdgeType]], salience: "array[float]"
+) -> Neighbours:
+    types: dict[int, int] = {}  # by child and parent in one number, so that they sort quickly
+    for parent_id, child_id, edge_type in edges:
+        parent_number, child_number = numbered.get(parent_id), numbered.get(child_id)
+        if parent_number is not None and child_number is not None:
+            pair = child_number << _HALF | parent_number
+            types[pair] = types.get(pair, 0) | _TYPE_BITS[edge_type]
+    by_child = sorted(types)
+    by_parent = sorted([(pair & _LOWER) << _HALF | pair >> _HALF for pair in by_child])
+    parent_start, parent = _split(by_child, len(numbered))
+    child_start, child = _split(by_parent, len(numbered))
+    for turn, first in enumerate(child_start[:-1]):
+        end = child_start[turn + 1]
+        if end - first > 1:
+            child[first:end] = array("I", sorted(child[first:end], key=lambda turn: (-salience[turn], turn)))
+    return Neighbours(parent_start, parent, bytes([types[pair] for pair in by_child]), child_start, child)
+
+
+def _split(pairs: list[int], count: int) -> "tuple[array[int], array[int]]":
+    """Of pairs of turns in order: where those that start with each turn begin, and the second turns."""
+    degrees = Counter([pair >> _HALF for pair in pairs])
+    starts = accumulate(map(dict(degrees).get, range(count), repeat(0)), initial=0)
+    return array("I", starts), array("I", [pair & _LOWER for pair in pairs])

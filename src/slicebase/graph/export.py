@@ -1,0 +1,232 @@
+"""SliceExport: the bytes of a context slice, its fingerprint, and the way back from bytes (§6, rulings 3 and 4)."""
+
+from collections.abc import Iterable, Iterator
+from json.encoder import encode_basestring as _quoted
+from math import isfinite
+from typing import Annotated, Final, NamedTuple
+
+import msgspec
+from msgspec import Meta, Struct
+from msgspec.structs import asdict, astuple, replace
+
+from slicebase.core.canonical import LARGEST_INTEGER, lone_surrogate
+from slicebase.core.digests import digest, xxh64
+from slicebase.core.ids import is_uuid
+from slicebase.core.times import whole_seconds
+from slicebase.graph.binary32 import binary32, shortest
+from slicebase.graph.policy import POLICY_ID
+from slicebase.graph.turn import Annotation, Edge, Phase, Role, Turn
+from slicebase.graph.typed_json import Path, decode, refusal
+
+SCHEMA_VERSION: Final = "1.0.0"
+FRACTIONS: Final = ("salience", "trajectory_homogeneity", "trajectory_temporal", "trajectory_complexity")
+
+_Integer = Annotated[int, Meta(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]
+
+
+class ExportedTurn(Struct, frozen=True, forbid_unknown_fields=True):
+    """The eleven fields of §6.1 in its order. Fractions are binary32 numbers."""
+
+    id: str
+    session_id: str
+    role: Role
+    phase: Phase
+    salience: float
+    trajectory_depth: _Integer
+    trajectory_sibling_order: _Integer
+    trajectory_homogeneity: float
+    trajectory_temporal: float
+    trajectory_complexity: float
+    created_at: _Integer
+
+
+class SliceExport(Struct, frozen=True, forbid_unknown_fields=True):
+    """§6.1, as it stands in bytes: reading one checks its form, not what it says."""
+
+    anchor_turn_id: str
+    turns: tuple[ExportedTurn, ...]
+    edges: tuple[Edge, ...]
+    policy_id: str
+    policy_params_hash: str
+    schema_version: str
+    slice_id: str
+
+    @property
+    def basis(self) -> "Basis":
+        return Basis(self.policy_params_hash, self.policy_id, self.schema_version)
+
+    @property
+    def fingerprint(self) -> str:
+        """The slice_id that follows from the other fields."""
+        ids = sorted(turn.id for turn in self.turns)
+        edges = [edge_json(*astuple(edge)) for edge in sorted(self.edges)]
+        return slice_id(self.anchor_turn_id, ids, edges, self.basis)
+
+    def to_bytes(self) -> bytes:
+        turns = [exported_json(turn) for turn in self.turns]
+        edges = [edge_json(*astuple(edge)) for edge in self.edges]
+        return export_bytes(self.anchor_turn_id, turns, edges, self.basis, self.slice_id)
+
+
+class Basis(NamedTuple):
+    """What a selection rests on."""
+
+    policy_params_hash: str
+    policy_id: str = POLICY_ID
+    schema_version: str = SCHEMA_VERSION
+
+
+class ContextSlice(Struct, frozen=True):
+    """A selection around an anchor: named by slice_id, proven by export_hash (ruling 3).
+
+    The export has no field for the annotators, so that they stand beside it (ruling 17): sorted, usually one.
+    """
+
+    anchor_turn_id: str
+    policy_params_hash: str
+    slice_id: str
+    export: bytes
+    annotators: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        anchor: str,
+        turns: Iterable[ExportedTurn],
+        edges: Iterable[Edge],
+        params_hash: str,
+        annotators: Iterable[str],
+    ) -> "ContextSlice":
+        """A selection in its order: turns by id, edges by parent, child and type (§6.2)."""
+        by_id = sorted(turns, key=lambda turn: turn.id)
+        edge_texts = [edge_json(*astuple(edge)) for edge in sorted(set(edges))]
+        basis = Basis(params_hash)
+        name = slice_id(anchor, [turn.id for turn in by_id], edge_texts, basis)
+        data = export_bytes(anchor, [exported_json(turn) for turn in by_id], edge_texts, basis, name)
+        return cls(anchor, params_hash, name, data, tuple(sorted(set(annotators))))
+
+    @property
+    def export_hash(self) -> str:
+        return digest(self.export)
+
+    @property
+    def contents(self) -> SliceExport:
+        return read_export(self.export)
+
+
+def exported(turn: Turn, annotation: Annotation) -> ExportedTurn:
+    """A turn's record and what an annotator says of it, as §6.1 shows them."""
+    return ExportedTurn(
+        id=turn.id,
+        session_id=turn.session,
+        role=turn.role,
+        phase=annotation.phase,
+        salience=annotation.salience,
+        trajectory_depth=annotation.depth,
+        trajectory_sibling_order=annotation.sibling_order,
+        trajectory_homogeneity=annotation.homogeneity,
+        trajectory_temporal=annotation.temporal,
+        trajectory_complexity=annotation.complexity,
+        created_at=whole_seconds(turn.time),
+    )
+
+
+# The texts of which an export is put together. Ids and edge types need no escapes.
+
+
+def head_json(session_id: str, role: str, phase: str) -> str:
+    """What stands between a turn's id and its numbers: the same for many turns of a session."""
+    return f'","session_id":{_quoted(session_id)},"role":"{role}","phase":"{phase}","salience":'
+
+
+def turn_json(
+    turn_id: str,
+    head: str,
+    salience: float,
+    depth: int,
+    sibling_order: int,
+    homogeneity: float,
+    temporal: float,
+    complexity: float,
+    created_at: int,
+) -> str:
+    return (
+        f'{{"id":"{turn_id}{head}{shortest(salience)},"trajectory_depth":{depth},'
+        f'"trajectory_sibling_order":{sibling_order},"trajectory_homogeneity":{shortest(homogeneity)},'
+        f'"trajectory_temporal":{shortest(temporal)},"trajectory_complexity":{shortest(complexity)},'
+        f'"created_at":{created_at}}}'
+    )
+
+
+def exported_json(turn: ExportedTurn) -> str:
+    turn_id, session_id, role, phase, *numbers = astuple(turn)
+    return turn_json(turn_id, head_json(session_id, role, phase), *numbers)
+
+
+def edge_json(parent: str, child: str, edge_type: str) -> str:
+    return f'{{"parent":"{parent}","child":"{child}","edge_type":"{edge_type}"}}'
+
+
+def slice_id(anchor: str, turn_ids: Iterable[str], edges: Iterable[str], basis: Basis) -> str:
+    """§6.3, over the bytes of ruling 3. Ids and edges come sorted."""
+    ids = ",".join([f'"{turn_id}"' for turn_id in turn_ids])
+    policy = f"{_quoted(basis.policy_id)},{_quoted(basis.policy_params_hash)},{_quoted(basis.schema_version)}"
+    return xxh64(_utf8(f'["{anchor}",[{ids}],[{",".join(edges)}],{policy}]'))
+
+
+def export_bytes(anchor: str, turns: Iterable[str], edges: Iterable[str], basis: Basis, name: str) -> bytes:
+    """The object of §6.1. Turns and edges come sorted."""
+    return _utf8(
+        f'{{"anchor_turn_id":"{anchor}","turns":[{",".join(turns)}],"edges":[{",".join(edges)}],'
+        f'"policy_id":{_quoted(basis.policy_id)},"policy_params_hash":{_quoted(basis.policy_params_hash)},'
+        f'"schema_version":{_quoted(basis.schema_version)},"slice_id":{_quoted(name)}}}'
+    )
+
+
+def _utf8(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise lone_surrogate(error) from None
+
+
+# The way back.
+
+
+class _StrictEdge(Edge, frozen=True, forbid_unknown_fields=True):
+    pass
+
+
+class _StrictExport(SliceExport, frozen=True, forbid_unknown_fields=True):
+    edges: tuple[_StrictEdge, ...]
+
+
+_decoder = msgspec.json.Decoder(_StrictExport)
+
+
+def read_export(data: bytes) -> SliceExport:
+    """A stored SliceExport, whatever its spaces and spelling of numbers; anything else is refused with its place."""
+    export = decode(data, _decoder)
+    for path, text in _ids(export):
+        if not is_uuid(text):
+            raise refusal(data, "bad-uuid", path, f"{text!r} is no UUID")
+    turns = tuple(_rounded(data, place, turn) for place, turn in enumerate(export.turns))
+    edges = tuple(Edge(*astuple(edge)) for edge in export.edges)
+    return SliceExport(**{**asdict(export), "turns": turns, "edges": edges})
+
+
+def _ids(export: SliceExport) -> Iterator[tuple[Path, str]]:
+    yield ("anchor_turn_id",), export.anchor_turn_id
+    for place, turn in enumerate(export.turns):
+        yield ("turns", place, "id"), turn.id
+    for place, edge in enumerate(export.edges):
+        yield ("edges", place, "parent"), edge.parent
+        yield ("edges", place, "child"), edge.child
+
+
+def _rounded(data: bytes, place: int, turn: ExportedTurn) -> ExportedTurn:
+    numbers = {field: binary32(getattr(turn, field)) for field in FRACTIONS}
+    for field, number in numbers.items():
+        if not isfinite(number):
+            raise refusal(data, "not-finite", ("turns", place, field), "the number is too large for binary32")
+    return replace(turn, **numbers)

@@ -1,0 +1,195 @@
+"""Graph files: `{"turns": […], "edges": […]}`, the eleven fields of §6.1 for each turn and optionally its content.
+
+A file is read whole or not at all: the first thing that does not fit is refused with its place (ruling 14). Fields that
+the format does not know are passed over. Reading goes by columns, so that a long file takes microseconds for a turn.
+"""
+
+import re
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise, repeat
+from math import inf, isinf
+from typing import Annotated, NamedTuple
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
+
+from slicebase.core.canonical import LARGEST_INTEGER, canonical
+from slicebase.core.digests import digest
+from slicebase.core.ids import uuid_text
+from slicebase.core.times import EARLIEST, LATEST
+from slicebase.errors import SlicebaseError
+from slicebase.graph.turn import GIVEN, Annotation, Edge, Parent, Part, Phase, Role, Turn
+from slicebase.graph.typed_json import Path, decode, refusal
+
+_LOWER_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_Share = Annotated[float, Meta(ge=0, le=1)]
+_Count = Annotated[int, Meta(ge=0, le=LARGEST_INTEGER)]
+_Seconds = Annotated[int, Meta(ge=-(-EARLIEST // 1000), le=LATEST // 1000)]
+
+
+class _TurnRecord(Struct, gc=False):
+    id: str
+    session_id: Annotated[str, Meta(min_length=1)]
+    role: Role
+    phase: Phase
+    salience: _Share
+    trajectory_depth: _Count
+    trajectory_sibling_order: _Count
+    trajectory_homogeneity: _Share
+    trajectory_temporal: _Share
+    trajectory_complexity: float
+    created_at: _Seconds
+    content: str | tuple[Part, ...] | UnsetType = UNSET
+
+
+class _File(Struct):
+    turns: list[_TurnRecord]
+    edges: list[Edge]
+
+
+class OutsideEdge(NamedTuple):
+    """An edge with an end that is not in the file: whether that turn is known, only the store can say."""
+
+    place: str
+    edge: Edge
+
+
+class GraphFile(NamedTuple):
+    """What a graph file holds. A turn's `parents` are all the edges that lead to it, of whichever kind below."""
+
+    turns: tuple[Turn, ...]
+    annotations: tuple[Annotation, ...]  # beside `turns`
+    edges: tuple[Edge, ...]  # within a session
+    continues: tuple[Edge, ...]  # between two sessions (ruling 13)
+    outside: tuple[OutsideEdge, ...]
+
+
+_decoder = msgspec.json.Decoder(_File)
+
+
+def read_graph(data: bytes) -> GraphFile:
+    file = decode(data, _decoder)
+    positions = _positions(data, file.turns)
+    edges, outside = _edges(data, file.edges, positions)
+    if any(positions.get(edge.parent, -1) >= positions.get(edge.child, -1) for edge in edges):
+        # A file in which every parent stands before its child, as most are written, needs no search for cycles.
+        _refuse_cycles(data, edges)
+    parents: dict[str, list[Parent]] = defaultdict(list)
+    for edge in edges:
+        parents[edge.child].append(Parent(edge.parent, edge.edge_type))
+    turns = [
+        _turn(data, place, turn_id, record, parents.get(turn_id, ()))
+        for (turn_id, place), record in zip(positions.items(), file.turns, strict=True)
+    ]
+    inside = dict.fromkeys(edges)  # the same edge twice is one (ruling 12), and they stay in the file's order
+    for _, edge in outside:
+        inside.pop(edge, None)
+    continues = _between_sessions(inside, {turn.id: turn.session for turn in turns})
+    for edge in continues:
+        del inside[edge]
+    return GraphFile(tuple(turns), _annotations(data, turns, file.turns), tuple(inside), continues, outside)
+
+
+def _positions(data: bytes, records: Sequence[_TurnRecord]) -> dict[str, int]:
+    """The turns' ids, in lower case, with their places in the file."""
+    ids = [record.id for record in records]
+    if not all(map(_LOWER_UUID.fullmatch, ids)):
+        ids = [_uuid(data, ("turns", place, "id"), text) for place, text in enumerate(ids)]
+    positions: dict[str, int] = {}
+    for place, turn_id in enumerate(ids):
+        if positions.setdefault(turn_id, place) != place:
+            problem = f"{turn_id} is the id of turns[{positions[turn_id]}] already"
+            raise refusal(data, "duplicate-turn", ("turns", place, "id"), problem)
+    return positions
+
+
+def _edges(
+    data: bytes, given: Sequence[Edge], positions: Mapping[str, int]
+) -> tuple[list[Edge], tuple[OutsideEdge, ...]]:
+    """The edges with their ids in lower case, and those of them with an end that is not in the file."""
+    edges, outside = list(given), []
+    for place, edge in enumerate(given):
+        if edge.parent not in positions or edge.child not in positions:
+            parent = _uuid(data, ("edges", place, "parent"), edge.parent)
+            child = _uuid(data, ("edges", place, "child"), edge.child)
+            edges[place] = Edge(parent, child, edge.edge_type)
+            if parent not in positions or child not in positions:
+                outside.append(OutsideEdge(f"edges[{place}]", edges[place]))
+    return edges, tuple(outside)
+
+
+def _uuid(data: bytes, path: Path, text: str) -> str:
+    try:
+        return uuid_text(text)
+    except SlicebaseError as error:
+        raise refusal(data, error.code, path, error.message, error.hint) from None
+
+
+def _refuse_cycles(data: bytes, edges: Sequence[Edge]) -> None:
+    parents: dict[str, set[str]] = defaultdict(set)
+    for edge in edges:
+        parents[edge.child].add(edge.parent)
+    try:
+        TopologicalSorter(parents).prepare()
+    except CycleError as error:
+        cycle = set(pairwise(error.args[1]))
+        place = max(place for place, edge in enumerate(edges) if (edge.parent, edge.child) in cycle)
+        problem = f"the edge makes {edges[place].parent} its own ancestor, over {len(cycle)} edges"
+        raise refusal(data, "cycle", ("edges", place), problem) from None
+
+
+def _between_sessions(edges: Iterable[Edge], sessions: Mapping[str, str]) -> tuple[Edge, ...]:
+    if len(set(sessions.values())) < 2:
+        return ()
+    return tuple(edge for edge in edges if sessions[edge.parent] != sessions[edge.child])
+
+
+def _turn(data: bytes, place: int, turn_id: str, record: _TurnRecord, given: Sequence[Parent]) -> Turn:
+    """The turn's record. Its source is what the file says of it but for the session, which copies change, and the
+    annotation, which has a life of its own (docs/decisions/graph-files.md)."""
+    parents = tuple(given) if len(given) < 2 else tuple(sorted(set(given)))
+    parts, content = _content(data, place, record.content) if record.content is not UNSET else ((), "")
+    edges = ",".join([f'["{parent.id}","{parent.type}"]' for parent in parents])
+    source = (
+        f'{{{content}"created_at":{record.created_at},"id":"{turn_id}","parents":[{edges}],"role":"{record.role}"}}'
+    )
+    source_hash = digest(source.encode())
+    return Turn(turn_id, record.session_id, record.role, parts, record.created_at * 1000, parents, source_hash)
+
+
+def _content(data: bytes, place: int, content: str | tuple[Part, ...]) -> tuple[tuple[Part, ...], str]:
+    """The parts, and the content's member in the canonical source."""
+    parts = (Part("text", text=content),) if isinstance(content, str) else content
+    try:
+        return parts, f'"content":{canonical(to_builtins(content)).decode()},'
+    except SlicebaseError as error:
+        raise refusal(data, error.code, ("turns", place, "content"), error.message, error.hint) from None
+
+
+def _annotations(data: bytes, turns: Sequence[Turn], records: Sequence[_TurnRecord]) -> tuple[Annotation, ...]:
+    """What the file says of its turns (ruling 17). An array of C floats rounds what is put into it to binary32."""
+    complexity = array("f", [record.trajectory_complexity for record in records])
+    if inf in complexity or -inf in complexity:
+        place = next(place for place, number in enumerate(complexity) if isinf(number))
+        path = ("turns", place, "trajectory_complexity")
+        raise refusal(data, "not-finite", path, "the number is too large for binary32")
+    salience = array("f", [record.salience for record in records])
+    homogeneity = array("f", [record.trajectory_homogeneity for record in records])
+    temporal = array("f", [record.trajectory_temporal for record in records])
+    return tuple(
+        map(
+            Annotation,
+            [turn.id for turn in turns],
+            repeat(GIVEN),
+            [record.phase for record in records],
+            salience,
+            [record.trajectory_depth for record in records],
+            [record.trajectory_sibling_order for record in records],
+            homogeneity,
+            temporal,
+            complexity,
+        )
+    )

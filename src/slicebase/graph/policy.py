@@ -1,0 +1,194 @@
+"""SlicePolicy v1: the parameters of a selection, their limits and their hash (§3, §8, §9, rulings 2 and 14).
+
+Every number with a fraction is a whole number of millionths that binary32 can tell apart, so that equal parameters have
+one spelling and one hash. Nothing is clamped: what lies outside its range is refused.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from math import floor, isfinite
+from typing import Any, Final, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import asdict, force_setattr
+
+from slicebase.core.canonical import LARGEST_INTEGER
+from slicebase.core.digests import xxh64
+from slicebase.errors import SlicebaseError
+from slicebase.graph.binary32 import binary32, power
+from slicebase.graph.turn import PHASES, Phase
+
+POLICY_ID: Final = "slice_policy_v1"
+MILLION = 1_000_000
+_Check = Callable[[str, Any], Any]
+
+
+def millionths(value: float) -> int:
+    """Of the binary32 number, widened, rounded half away from zero (ruling 2). The product is exact."""
+    scaled = binary32(value) * MILLION
+    return floor(scaled + 0.5) if scaled >= 0 else -floor(0.5 - scaled)
+
+
+def _refuse(code: str, key: str, problem: str, hint: str = "") -> SlicebaseError:
+    return SlicebaseError(code, f"{key}: {problem}", hint=hint)
+
+
+def _count(least: int, most: int) -> _Check:
+    def check(key: str, value: Any) -> int:
+        if type(value) is not int:
+            raise _refuse("policy-type", key, f"{value!r} is no whole number")
+        if not least <= value <= most:
+            raise _refuse("policy-range", key, f"{value} does not lie in {least} to {most}")
+        return value
+
+    return check
+
+
+def _fraction(least: int, most: int) -> _Check:
+    def check(key: str, value: Any) -> float:
+        if type(value) not in (int, float):
+            raise _refuse("policy-type", key, f"{value!r} is no number")
+        if type(value) is float and not isfinite(value):
+            raise _refuse("not-finite", key, f"{value!r} is not finite")
+        if not least <= value <= most:
+            raise _refuse("policy-range", key, f"{value!r} does not lie in {least} to {most}")
+        nearest = millionths(value) / MILLION
+        if binary32(nearest) != binary32(value):
+            raise _refuse("policy-millionth", key, f"{value!r} is no millionth", f"the nearest one is {nearest!r}")
+        return nearest
+
+    return check
+
+
+def _flag(key: str, value: Any) -> bool:
+    if type(value) is not bool:
+        raise _refuse("policy-type", key, f"{value!r} is neither true nor false")
+    return value
+
+
+_WEIGHT = _fraction(-MILLION, MILLION)
+
+
+class PhaseWeights(Struct, frozen=True, kw_only=True):
+    """§3.3."""
+
+    synthesis: float = 1.0
+    planning: float = 0.9
+    consolidation: float = 0.6
+    debugging: float = 0.5
+    exploration: float = 0.3
+
+    def __post_init__(self) -> None:
+        for phase in PHASES:
+            force_setattr(self, phase, _WEIGHT(f"phase_weights.{phase}", getattr(self, phase)))
+
+
+def _weights(key: str, value: Any) -> PhaseWeights:
+    if type(value) is not PhaseWeights:
+        raise _refuse("policy-type", key, f"{value!r} holds no phase weights")
+    return value
+
+
+CHECKS: Final[dict[str, _Check]] = {
+    "max_nodes": _count(1, LARGEST_INTEGER),
+    "max_radius": _count(0, 2**32 - 1),  # u32 in §3.1; the other counts end where JSON readers disagree
+    "phase_weights": _weights,
+    "salience_weight": _fraction(0, 1),
+    "distance_decay": _fraction(0, 1),
+    "include_siblings": _flag,
+    "max_siblings_per_node": _count(0, LARGEST_INTEGER),
+}
+
+
+class SlicePolicyV1(Struct, frozen=True, kw_only=True):
+    """§3, in the order in which the hash is taken. Fractions are kept as the binary64 of their millionths."""
+
+    max_nodes: int = 256
+    max_radius: int = 10
+    phase_weights: PhaseWeights = PhaseWeights()
+    salience_weight: float = 0.3
+    distance_decay: float = 0.9
+    include_siblings: bool = True
+    max_siblings_per_node: int = 5
+
+    def __post_init__(self) -> None:
+        for key, check in CHECKS.items():
+            force_setattr(self, key, check(key, getattr(self, key)))
+
+    @property
+    def params_hash(self) -> str:
+        return _params_hash(self)
+
+    @property
+    def scoring(self) -> "Scoring":
+        return _scoring(self)
+
+    def as_json(self) -> dict[str, Any]:
+        """The whole object as §12 shows it."""
+        return {"version": POLICY_ID, **asdict(self), "phase_weights": asdict(self.phase_weights)}
+
+
+@lru_cache(maxsize=256)
+def _params_hash(policy: SlicePolicyV1) -> str:
+    """§8, over the bytes that ruling 2 spells out."""
+    weights = ",".join(f'"{phase}":{millionths(getattr(policy.phase_weights, phase))}' for phase in PHASES)
+    config = (
+        f'{{"version":"{POLICY_ID}","max_nodes":{policy.max_nodes},"max_radius":{policy.max_radius},'
+        f'"phase_weights":{{{weights}}},"salience_weight":{millionths(policy.salience_weight)},'
+        f'"distance_decay":{millionths(policy.distance_decay)},'
+        f'"include_siblings":{"true" if policy.include_siblings else "false"},'
+        f'"max_siblings_per_node":{policy.max_siblings_per_node}}}'
+    )
+    return xxh64(config.encode())
+
+
+class Decays(dict[int, float]):
+    """distance_decay^distance, worked out once for each distance that is asked for."""
+
+    def __init__(self, decay: float) -> None:
+        self.decay = decay
+
+    def __missing__(self, distance: int) -> float:
+        self[distance] = result = power(self.decay, distance)
+        return result
+
+
+class Scoring(NamedTuple):
+    """What the priority formula (§4) takes from a policy, in binary32."""
+
+    weights: tuple[float, ...]  # by place in PHASES
+    salience_weight: float
+    decays: Decays
+
+    def priority(self, phase: Phase, salience: float, distance: int) -> float:
+        """§4, each step rounded (ruling 8)."""
+        weighted = binary32(salience * self.salience_weight)
+        base = binary32(self.weights[PHASES.index(phase)] + weighted)
+        return binary32(base * self.decays[distance])
+
+
+@lru_cache(maxsize=256)
+def _scoring(policy: SlicePolicyV1) -> Scoring:
+    return Scoring(
+        weights=tuple(binary32(getattr(policy.phase_weights, phase)) for phase in PHASES),
+        salience_weight=binary32(policy.salience_weight),
+        decays=Decays(binary32(policy.distance_decay)),
+    )
+
+
+DEFAULT: Final = SlicePolicyV1()  # §9.1
+FOCUSED: Final = SlicePolicyV1(  # §9.2
+    max_nodes=32,
+    max_radius=3,
+    salience_weight=0.5,
+    distance_decay=0.8,
+    include_siblings=False,
+    max_siblings_per_node=0,
+)
+BROAD: Final = SlicePolicyV1(  # §9.3
+    max_nodes=512,
+    max_radius=20,
+    salience_weight=0.2,
+    distance_decay=0.95,
+    max_siblings_per_node=10,
+)

@@ -1,0 +1,326 @@
+"""ChatGPT's account export: `conversations.json`, whole or in shards; each conversation is a tree, its `mapping`.
+
+- Every node with a message is a turn, on every branch. The others (the root, as a rule) are bridged.
+- The order of children is that of the parent's list; `parent` says who hangs on whom, and the list where it is silent.
+- The assistant's message to a tool (`recipient`) is a tool call, the tool's answer a tool result.
+- What ChatGPT does not show is marked hidden; the branch it showed last is a fact of the session.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from slicebase.graph.turn import Part
+from slicebase.importers.blocks import ROLES, Flag, arguments_of, as_name, as_text, marked, pointer, text_parts, unknown
+from slicebase.importers.collecting import Desk, read_sessions
+from slicebase.importers.elements import json_records
+from slicebase.importers.jsonlines import Line
+from slicebase.importers.moments import Clock, moment
+from slicebase.importers.thread import Aside, Draft, Fault, Record, Thread
+from slicebase.importers.values import Batch, Format, Options, Read, Source
+
+NAME: Final = "chatgpt"
+
+# Exports of other days differ in the rest: child lists grow, metadata and states come and go (ruling 15).
+_HASHED: Final = ("id", "author", "recipient", "content", "create_time")
+
+
+def sniff(head: bytes, _name: str) -> bool:
+    return b'"mapping"' in head and (b'"children"' in head or b'"parent"' in head)
+
+
+def start(options: Options) -> Read:
+    return lambda source: _read(source, options)
+
+
+FORMAT: Final = Format(NAME, sniff, start)
+
+
+def _is_conversation(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("mapping"), dict)
+
+
+def _read(source: Source, options: Options) -> Iterator[Batch]:
+    desk = Desk(NAME)
+
+    def element(value: Record, line: Line) -> Iterator[Batch]:
+        for fallback, conversation, where in _conversations(value, line.where, options.session or source.stem):
+            yield from _conversation(desk, conversation, fallback, where, line.size)
+
+    yield from read_sessions(desk, json_records(source, _is_conversation), element)
+    yield from desk.close()
+
+
+def _conversations(value: Record, where: str, fallback: str) -> Iterator[tuple[str, Record, str]]:
+    """A conversation; or several, by name or in a list, one level down."""
+    inner = value.get("conversations")
+    if _is_conversation(value):
+        yield fallback, value, where
+    elif isinstance(inner, list):
+        for number, each in enumerate(inner):
+            yield fallback, each if isinstance(each, dict) else {}, f"{where}.conversations[{number}]"
+    elif value and all(_is_conversation(each) for each in value.values()):
+        for name, each in value.items():
+            yield name, each, f"{where}.{name}"
+    else:
+        yield fallback, value, where
+
+
+def _conversation(desk: Desk, conversation: Record, fallback: str, where: str, size: int) -> Iterator[Batch]:
+    if not _is_conversation(conversation):
+        desk.record()
+        desk.skip("unknown-record", where, "a conversation without a mapping", lost=bool(conversation))
+        return
+    mapping = conversation["mapping"]
+    session = as_name(conversation.get("conversation_id")) or as_name(conversation.get("id")) or fallback
+    thread = Thread(desk, session, clock=Clock(moment(conversation.get("create_time")) or 0))
+    _describe(desk, thread, conversation)
+    parents = _parents(mapping)
+    for node in _ordered(mapping, parents):
+        desk.record(size // len(mapping))
+        record = mapping[node] if isinstance(mapping[node], dict) else {}
+        place = f"{where}.mapping.{node}"
+        yield from thread.admit({**record, "id": node, "parent": parents[node]}, place, _essence, _build)
+    yield from desk.close(session)
+
+
+def _describe(desk: Desk, thread: Thread, conversation: Record) -> None:
+    title = as_name(conversation.get("title"))
+    if title:
+        desk.title(thread.session, title)
+    facts = desk.facts(thread.session)
+    shown = thread.id_of(conversation.get("current_node"))
+    if shown:
+        facts["shown_last"] = shown
+    for field, fact in (("default_model_slug", "model"), ("gizmo_id", "gizmo")):
+        if as_name(conversation.get(field)):
+            facts[fact] = conversation[field]
+
+
+def _essence(node: Record) -> Record:
+    message = node.get("message")
+    kept = {key: message[key] for key in _HASHED if key in message} if isinstance(message, dict) else message
+    return {"id": node["id"], "parent": node["parent"], "message": kept}
+
+
+# --- the tree
+
+
+def _parents(mapping: Record) -> dict[str, str | None]:
+    """The parent of each node: what it says itself, else the node that lists it as its child."""
+    listed = {child: name for name in mapping for child in _children(mapping, name)}
+    stated = {name: as_name(node.get("parent")) if isinstance(node, dict) else None for name, node in mapping.items()}
+    return {name: parent or listed.get(name) for name, parent in stated.items()}
+
+
+def _children(mapping: Record, name: str) -> list[str]:
+    node = mapping[name]
+    children = node.get("children") if isinstance(node, dict) else None
+    return [child for child in children if isinstance(child, str)] if isinstance(children, list) else []
+
+
+def _ordered(mapping: Record, parents: dict[str, str | None]) -> Iterator[str]:
+    """Every node once, parents first, siblings as their parent lists them."""
+    below: dict[str | None, list[str]] = {}
+    for name, parent in parents.items():
+        below.setdefault(parent if parent in mapping else None, []).append(name)
+    for parent, names in below.items():
+        if parent is not None:
+            rank = {child: place for place, child in enumerate(_children(mapping, parent))}
+            names.sort(key=lambda name: rank.get(name, len(rank)))
+    seen: set[str] = set()
+    for root in (*below.get(None, ()), *mapping):  # the second time finds what hangs in a cycle
+        ahead = [root]
+        while ahead:
+            name = ahead.pop()
+            if name not in seen:
+                seen.add(name)
+                yield name
+                ahead += reversed(below.get(name, ()))
+
+
+# --- a message
+
+
+def _build(node: Record, flag: Flag) -> Draft | Aside | Fault:
+    message = node.get("message")
+    if message is None:
+        return Aside("empty node", node["id"], node["parent"])
+    author = message.get("author") if isinstance(message, dict) else None
+    if not isinstance(author, dict) or not isinstance(message.get("content"), dict):
+        return Fault("no-message", "", node["id"], node["parent"])
+    role = ROLES.get(str(author.get("role")))
+    if role is None:
+        flag("unknown-role", str(author.get("role"))[:100])
+    metadata = message.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    parts = _parts(message, author, metadata, flag)
+    hidden = metadata.get("is_visually_hidden_from_conversation") is True or message.get("weight") == 0
+    if hidden and not parts:
+        parts = [Part("text", text="")]
+    return Draft(
+        role or "system",
+        marked(tuple(parts), hidden=hidden),
+        source_id=node["id"],
+        parent=node["parent"],
+        time=message.get("create_time"),
+    )
+
+
+def _parts(message: Record, author: Record, metadata: Record, flag: Flag) -> list[Part]:
+    content = message["content"]
+    kind = content.get("content_type")
+    read = CONTENTS.get(kind) if isinstance(kind, str) else None
+    parts = read(content, flag) if read else _unknown_content(content, flag)
+    recipient = as_name(message.get("recipient"))
+    if author.get("role") == "assistant" and recipient not in (None, "all"):
+        parts = [_as_call(part, recipient) for part in parts]
+    elif author.get("role") == "tool":
+        parts = [_as_result(part, as_name(author.get("name")), _failed(metadata)) for part in parts]
+    return [*parts, *_attachments(metadata, parts, flag)]
+
+
+def _as_call(part: Part, recipient: str | None) -> Part:
+    if part.type not in ("text", "code"):
+        return part
+    return Part("tool_call", name=recipient, arguments=arguments_of(part.text), language=part.language)
+
+
+def _as_result(part: Part, name: str | None, failed: bool) -> Part:
+    if part.type not in ("text", "code"):
+        return part
+    return Part("tool_result", text=part.text, name=name, error=failed or part.error)
+
+
+def _failed(metadata: Record) -> bool:
+    result = metadata.get("aggregate_result")
+    return isinstance(result, dict) and result.get("status") in ("error", "failed_with_in_kernel_exception")
+
+
+def _attachments(metadata: Record, parts: list[Part], flag: Flag) -> Iterator[Part]:
+    """Files that came with a message, unless a part points at them already."""
+    attachments = metadata.get("attachments")
+    known = [part.uri for part in parts if part.uri]
+    for attachment in attachments if isinstance(attachments, list) else ():
+        if not isinstance(attachment, dict):
+            continue
+        name = as_name(attachment.get("id")) or as_name(attachment.get("file_id"))
+        if name is None or not any(name in uri for uri in known):
+            media_type = attachment.get("mime_type") or attachment.get("mimeType")
+            yield pointer(name, flag, media_type=media_type, name=attachment.get("name"))
+
+
+# --- contents by type
+
+Content = Callable[[Record, Flag], list[Part]]
+
+
+def _of(content: Record) -> list[Any]:
+    parts = content.get("parts")
+    return parts if isinstance(parts, list) else [content.get("text")]
+
+
+def _multimodal(content: Record, flag: Flag) -> list[Part]:
+    return [part for piece in _of(content) for part in _piece(piece, flag)]
+
+
+def _piece(piece: Any, flag: Flag) -> list[Part]:
+    if piece is None or isinstance(piece, str):
+        return text_parts(piece)
+    kind = piece.get("content_type") if isinstance(piece, dict) else None
+    read = CONTENTS.get(kind) if isinstance(kind, str) else None
+    return read(piece, flag) if read else unknown(piece, flag)
+
+
+def _code(content: Record, _flag: Flag) -> list[Part]:
+    language = as_name(content.get("language"))
+    text = as_text(content.get("text"))
+    return [Part("code", text=text, language=None if language == "unknown" else language)] if text else []
+
+
+def _asset(content: Record, flag: Flag) -> list[Part]:
+    """A picture, a sound or a file; a live recording names its assets one level down."""
+    inner = [value for value in content.values() if isinstance(value, dict) and "asset_pointer" in value]
+    uri = as_name(content.get("asset_pointer")) or next((as_name(value["asset_pointer"]) for value in inner), None)
+    kind = str(content.get("content_type"))
+    media = next((media for word, media in _MEDIA.items() if word in kind), None)
+    return [pointer(uri, flag, media_type=media, detail=kind)]
+
+
+_MEDIA: Final = {"image": "image/*", "audio": "audio/*", "video": "video/*"}
+
+
+def _quote(content: Record, _flag: Flag) -> list[Part]:
+    """A page that was read: what it says, and where it is."""
+    said = [as_text(content.get(field)) for field in ("title", "text", "snippet")]
+    url = as_name(content.get("url"))
+    text = "\n\n".join(part for part in said if part)
+    return [*text_parts(text), *([Part("pointer", uri=url)] if url else [])]
+
+
+def _display(content: Record, _flag: Flag) -> list[Part]:
+    return [*text_parts(content.get("result")), *text_parts(content.get("summary"))]
+
+
+def _thoughts(content: Record, _flag: Flag) -> list[Part]:
+    thoughts = content.get("thoughts")
+    if not isinstance(thoughts, list):
+        return [part for piece in _of(content) for part in text_parts(piece, "thinking")]
+    return [part for thought in thoughts for part in text_parts(_thought(thought), "thinking")]
+
+
+def _thought(thought: Any) -> Any:
+    if not isinstance(thought, dict):
+        return thought
+    return "\n\n".join(as_text(thought[field]) for field in ("summary", "content") if thought.get(field))
+
+
+def _recap(content: Record, _flag: Flag) -> list[Part]:
+    recap = content.get("content")
+    return [part for piece in ([recap] if recap else _of(content)) for part in text_parts(piece, "thinking")]
+
+
+def _editable(content: Record, _flag: Flag) -> list[Part]:
+    """What a person has told ChatGPT about themselves, or ChatGPT has noted: every text in it."""
+    return [part for key in sorted(content) if key != "content_type" for part in text_parts(content[key] or None)]
+
+
+def _error(content: Record, flag: Flag) -> list[Part]:
+    return list(marked(tuple(_multimodal(content, flag)), error=True))
+
+
+def _unknown_content(content: Record, flag: Flag) -> list[Part]:
+    kind = as_text(content.get("content_type"))[:100]
+    known = [
+        part
+        for field in ("text", "result")
+        if isinstance(content.get(field), str)
+        for part in text_parts(content[field])
+    ]
+    if not known:
+        return unknown({**content, "type": kind}, flag)
+    flag("unknown-content", kind)
+    return known
+
+
+CONTENTS: Final[dict[str, Content]] = {
+    "text": _multimodal,
+    "multimodal_text": _multimodal,
+    "audio_transcription": _multimodal,
+    "code": _code,
+    "execution_output": _multimodal,
+    "computer_output": _multimodal,
+    "system_error": _error,
+    "tether_quote": _quote,
+    "sonic_webpage": _quote,
+    "tether_browsing_display": _display,
+    "tether_browsing_code": _code,
+    "thoughts": _thoughts,
+    "reasoning_recap": _recap,
+    "user_editable_context": _editable,
+    "model_editable_context": _editable,
+    "image_asset_pointer": _asset,
+    "audio_asset_pointer": _asset,
+    "file_asset_pointer": _asset,
+    "video_container_asset_pointer": _asset,
+    "real_time_user_audio_video_asset_pointer": _asset,
+}

@@ -1,0 +1,118 @@
+"""Claude's account export: `conversations.json`, conversations with their `chat_messages`.
+
+Newer exports say what each message hangs on, so that edited prompts and retried answers stay branches; in older ones a
+message follows the one before it. Attachments are given as the text that was taken from them, files as a pointer.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from slicebase.graph.turn import Part
+from slicebase.importers.blocks import ROLES, Flag, as_name, parts_of, pointer, text_parts
+from slicebase.importers.collecting import Desk, read_sessions
+from slicebase.importers.elements import json_records
+from slicebase.importers.jsonlines import Line
+from slicebase.importers.jsonvalues import without
+from slicebase.importers.moments import Clock, moment
+from slicebase.importers.thread import LAST, Aside, Draft, Fault, Record, Thread
+from slicebase.importers.values import Batch, Format, Options, Read, Source
+
+NAME: Final = "claude"
+
+# Exports of other days differ in these: addresses of files, what hangs on what, states (ruling 15).
+ESSENCE: Final = without(
+    "updated_at", "index", "truncated", "stop_reason", "files", "files_v2", "sync_sources", "parent_message_uuid"
+)
+NOTHING_ABOVE: Final = "00000000-0000-4000-8000-000000000000"  # the parent of a first message
+
+
+def sniff(head: bytes, _name: str) -> bool:
+    return b'"chat_messages"' in head
+
+
+def start(options: Options) -> Read:
+    return lambda source: _read(source, options)
+
+
+FORMAT: Final = Format(NAME, sniff, start)
+
+
+def _is_conversation(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("chat_messages"), list)
+
+
+def _read(source: Source, options: Options) -> Iterator[Batch]:
+    desk = Desk(NAME)
+
+    def conversation(value: Record, line: Line) -> Iterator[Batch]:
+        if not _is_conversation(value):
+            desk.record()
+            desk.skip("unknown-record", line.where, "a conversation without messages", lost=bool(value))
+            return
+        yield from _conversation(desk, value, options.session or source.stem, line)
+
+    yield from read_sessions(desk, json_records(source, _is_conversation), conversation)
+    yield from desk.close()
+
+
+def _conversation(desk: Desk, value: Record, fallback: str, line: Line) -> Iterator[Batch]:
+    messages = value["chat_messages"]
+    session = as_name(value.get("uuid")) or fallback
+    thread = Thread(desk, session, clock=Clock(moment(value.get("created_at")) or 0))
+    _describe(desk, thread, value)
+    for number, message in enumerate(messages):
+        desk.record(line.size // len(messages))
+        place = f"{line.where}.chat_messages[{number}]"
+        if isinstance(message, dict):
+            yield from thread.admit(message, place, ESSENCE, _build)
+        else:
+            desk.skip("not-object", place)
+    yield from desk.close(session)
+
+
+def _describe(desk: Desk, thread: Thread, value: Record) -> None:
+    if as_name(value.get("name")):
+        desk.title(thread.session, value["name"])
+    facts = desk.facts(thread.session)
+    shown = thread.id_of(value.get("current_leaf_message_uuid"))
+    if shown:
+        facts["shown_last"] = shown
+    facts |= {field: value[field] for field in ("model", "summary") if as_name(value.get(field))}
+
+
+def _build(message: Record, flag: Flag) -> Draft | Aside | Fault:
+    own, parent = message.get("uuid"), _parent(message)
+    if not message.keys() & {"content", "text", "attachments", "files"}:
+        return Fault("no-message", "", own, None if parent is LAST else parent)
+    role = ROLES.get(str(message.get("sender")))
+    if role is None:
+        flag("unknown-role", str(message.get("sender"))[:100])
+    said = parts_of(message.get("content"), flag) or text_parts(message.get("text"))
+    parts = (*said, *_attachments(message, flag), *_files(message, flag))
+    return Draft(role or "system", parts, own, parent, time=message.get("created_at"))
+
+
+def _parent(message: Record) -> Any:
+    if "parent_message_uuid" not in message:
+        return LAST
+    parent = message["parent_message_uuid"]
+    return None if parent == NOTHING_ABOVE else parent
+
+
+def _attachments(message: Record, flag: Flag) -> Iterator[Part]:
+    for each in _objects(message.get("attachments")):
+        text, name = as_name(each.get("extracted_content")), as_name(each.get("file_name"))
+        if text is None:
+            yield pointer(as_name(each.get("id")), flag, media_type=each.get("file_type"), name=name)
+        else:
+            yield Part("text", text=text, name=name, media_type=as_name(each.get("file_type")))
+
+
+def _files(message: Record, flag: Flag) -> Iterator[Part]:
+    for each in _objects(message.get("files")):
+        media = "image/*" if each.get("file_kind") == "image" else None
+        yield pointer(as_name(each.get("file_uuid")), flag, media_type=media, name=each.get("file_name"))
+
+
+def _objects(values: Any) -> list[Record]:
+    return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []

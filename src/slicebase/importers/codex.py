@@ -1,0 +1,195 @@
+"""Codex CLI's rollouts: JSON Lines, in the forms it has had.
+
+- Now: `{timestamp, type, payload}`. A `response_item` is a turn. An `event_msg` tells the screen what a response item
+  tells the model; it is no turn, unless the rollout holds no response items at all. `compacted` is the system's turn.
+- Before: a first line about the session, then bare response items without times; or one JSON object with `session` and
+  `items`.
+- Drifting: bare records with `role` and `message`, function calls and results.
+
+A turn follows the one before it; the result of a call names its call.
+"""
+
+from collections.abc import Iterator
+from itertools import chain, islice
+from typing import Any, Final
+
+from slicebase.graph.turn import Part
+from slicebase.importers.blocks import ROLES, Flag, as_name, as_text, marked, parts_of, text_parts
+from slicebase.importers.collecting import Desk, read_records
+from slicebase.importers.elements import first_values, json_records
+from slicebase.importers.jsonlines import Line
+from slicebase.importers.jsonvalues import Piece, without
+from slicebase.importers.moments import start_of
+from slicebase.importers.responses import Content, is_item, item_content
+from slicebase.importers.thread import Aside, Draft, Fault, Record, Thread
+from slicebase.importers.values import Batch, Format, Options, Read, Source
+
+NAME: Final = "codex"
+ESSENCE: Final = without("ordinal")
+
+NO_TURNS: Final = frozenset(
+    {"session_meta", "turn_context", "world_state", "inter_agent_communication_metadata", "ghost_snapshot", "state"}
+)
+WRAPPERS: Final = NO_TURNS | {"response_item", "event_msg", "compacted"}
+# Events that say what a response item says, by the field that holds it.
+MESSAGES: Final = {"user_message": "message", "agent_message": "message", "agent_reasoning": "text"}
+# What Codex itself writes in the user's name.
+INJECTED: Final = (
+    "<environment_context>",
+    "<user_instructions>",
+    "<permissions instructions>",
+    "# AGENTS.md instructions",
+)
+FACTS: Final = {"cwd": "cwd", "cli_version": "version", "originator": "originator", "forked_from_id": "forked_from"}
+_LOOK_AHEAD: Final = 1000
+
+
+def sniff(head: bytes, name: str) -> bool:
+    values = first_values(head, name, 20)
+    stem = Source(name, ()).stem
+    return any(map(_is_record, values)) or (stem.startswith("rollout-") and any(map(_is_loose, values)))
+
+
+def _is_record(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    wrapped = value.get("type") in WRAPPERS and isinstance(value.get("payload"), dict)
+    return wrapped or _is_old_head(value) or _is_document(value)
+
+
+def _is_old_head(value: Record) -> bool:
+    return "type" not in value and {"id", "timestamp", "instructions"} <= value.keys()
+
+
+def _is_document(value: Record) -> bool:
+    return isinstance(value.get("session"), dict) and isinstance(value.get("items"), list)
+
+
+def _is_loose(value: Any) -> bool:
+    return isinstance(value, dict) and (is_item(value) or "role" in value)
+
+
+def start(options: Options) -> Read:
+    return lambda source: _Rollout(source, options).read()
+
+
+FORMAT: Final = Format(NAME, sniff, start)
+
+
+class _Rollout:
+    def __init__(self, source: Source, options: Options) -> None:
+        self.source = source
+        self.desk = Desk(NAME)
+        self.thread = Thread(self.desk, options.session or source.stem)
+        self.knows_session = False
+        self.is_mirrored = True
+
+    def read(self) -> Iterator[Batch]:
+        lines = _unfolded(json_records(self.source, _is_record))
+        ahead = list(islice(lines, _LOOK_AHEAD))
+        self.is_mirrored = any(_kind(line) == "response_item" for line in ahead)
+        self.thread.clock.now, lines = start_of(chain(ahead, lines), _time_of)
+        yield from read_records(self.desk, lines, self._record)
+        if self.thread.last is not None:
+            self.desk.facts(self.thread.session)["shown_last"] = self.thread.last
+        yield from self.desk.close()
+
+    def _record(self, record: Record, line: Line) -> Iterator[Batch]:
+        self._meet(record)
+        yield from self.thread.admit(record, line.where, ESSENCE, self._build)
+
+    def _meet(self, record: Record) -> None:
+        """The first record about the session names it; a fork carries those of the sessions it came from behind it."""
+        if self.knows_session or not (record.get("type") == "session_meta" or _is_old_head(record)):
+            return
+        self.knows_session = True
+        payload = record.get("payload")
+        meta = payload if isinstance(payload, dict) else record
+        session = as_name(meta.get("id"))
+        if session is not None and self.thread.last is None:
+            self.thread = Thread(self.desk, session, clock=self.thread.clock)
+        facts = self.desk.facts(self.thread.session)
+        facts |= {fact: meta[field] for field, fact in FACTS.items() if as_name(meta.get(field))}
+
+    def _build(self, record: Record, flag: Flag) -> Draft | Aside | Fault:
+        kind = record.get("type") or record.get("record_type")
+        payload = record.get("payload")
+        time = record.get("timestamp") or record.get("created_at")
+        if kind in NO_TURNS or _is_old_head(record):
+            return Aside(str(kind or "session_meta"))
+        if kind == "event_msg" and isinstance(payload, dict):
+            return self._event(payload, time)
+        if kind == "compacted" and isinstance(payload, dict):
+            return _drafted(("system", _compacted(payload, flag)), record, time)
+        item = payload if kind == "response_item" and isinstance(payload, dict) else record
+        if item.get("type") in NO_TURNS:
+            return Aside(str(item["type"]))
+        content = item_content(item, flag) or _loose_content(item, flag)
+        if content is None:
+            lost = bool(item.keys() & {"content", "message", "text", "output"})
+            return Fault("unknown-record", str(item.get("type"))[:100], lost=lost)
+        return _drafted(content, item, time)
+
+    def _event(self, payload: Record, time: Any) -> Draft | Aside:
+        kind = as_text(payload.get("type"))[:100]
+        if kind == "thread_name_updated" and as_name(payload.get("thread_name")):
+            self.desk.title(self.thread.session, payload["thread_name"])
+        said = payload.get(MESSAGES.get(kind, ""))
+        if self.is_mirrored or not said:
+            return Aside(f"event_msg/{kind}")
+        if kind == "user_message":
+            return Draft("user", tuple(text_parts(said)), time=time)
+        return Draft("assistant", tuple(text_parts(said, "text" if kind == "agent_message" else "thinking")), time=time)
+
+
+def _drafted(content: Content, item: Record, time: Any) -> Draft:
+    role, parts = content
+    injected = role == "user" and all((part.text or "").lstrip().startswith(INJECTED) for part in parts)
+    return Draft(role, marked(parts, hidden=injected), source_id=item.get("id"), time=time)
+
+
+def _compacted(payload: Record, flag: Flag) -> tuple[Part, ...]:
+    """The summary; where it is empty, the history that stands in for what was compacted."""
+    said = text_parts(payload.get("message"))
+    history = payload.get("replacement_history")
+    if said or not isinstance(history, list):
+        return tuple(said)
+    contents = [item_content(item, flag) for item in history if isinstance(item, dict)]
+    return tuple(part for content in contents if content is not None for part in content[1])
+
+
+def _loose_content(record: Record, flag: Flag) -> Content | None:
+    """Records that drifted: a role and a message, or a function's result."""
+    role = ROLES.get(str(record.get("role")))
+    if role is not None:
+        return role, tuple(parts_of(record.get("content") or record.get("message"), flag))
+    if record.get("type") == "function_result":
+        text = as_text(record.get("result"))
+        return "tool", (
+            Part("tool_result", text=text, name=as_name(record.get("name")), call_id=as_name(record.get("call_id"))),
+        )
+    return None
+
+
+# --- lines
+
+
+def _unfolded(lines: Iterator[Line]) -> Iterator[Line]:
+    """The oldest rollouts are one object; its parts become lines."""
+    for line in lines:
+        value = line.piece.value
+        if isinstance(value, dict) and _is_document(value):
+            yield Line(f"{line.where}.session", line.size, Piece({**value["session"], "record_type": "session_meta"}))
+            for number, item in enumerate(value["items"]):
+                yield Line(f"{line.where}.items[{number}]", 0, Piece(item))
+        else:
+            yield line
+
+
+def _kind(line: Line) -> Any:
+    return line.piece.value.get("type") if isinstance(line.piece.value, dict) else None
+
+
+def _time_of(line: Line) -> Any:
+    value = line.piece.value
+    return (value.get("timestamp") or value.get("created_at")) if isinstance(value, dict) else None

@@ -1,0 +1,241 @@
+"""Conversation slice files, in both directions (§ Conversation).
+
+A line of the body is a message with `role`, `content` and `ts`, a `tool_call`, a `tool_result` or a `compaction_note`.
+What those fields cannot carry stands in the line's `_meta`: a turn's id, its parents, its source hash and, where the
+line does not say it all, its parts. So an exported session imports to the same ids and branches (ruling 15).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from slicebase.core.canonical import canonical
+from slicebase.core.digests import is_digest
+from slicebase.core.times import to_text
+from slicebase.errors import SlicebaseError
+from slicebase.graph.turn import EDGE_TYPES, Edge, Parent, Part, Session, Turn, turn_text
+from slicebase.importers.blocks import ROLES, Flag, as_name, as_text, parts_of, text_parts
+from slicebase.importers.collecting import Desk, read_records
+from slicebase.importers.jsonlines import Line, json_lines
+from slicebase.importers.jsonvalues import without
+from slicebase.importers.moments import start_of
+from slicebase.importers.thread import Aside, Draft, Fault, Record, Thread
+from slicebase.importers.values import Batch, Format, Options, Read, Source
+
+NAME: Final = "conversation"
+ESSENCE: Final = without("_meta")
+_MAX_HEADER: Final = 80 << 10  # what a slice file's header may take, and room for its markers
+_NOTE: Final = "compaction_note"
+
+
+# --- reading
+
+
+def sniff(head: bytes, name: str) -> bool:
+    return head.removeprefix(b"\xef\xbb\xbf").startswith(b"---") and _header(head, name).is_conversation
+
+
+class _Header(NamedTuple):
+    is_conversation: bool = False
+    session: str | None = None
+    title: str | None = None
+    facts: Mapping[str, Any] = MappingProxyType({})
+    lines: int = 0
+
+
+def _header(head: bytes, name: str) -> _Header:
+    """What the frontmatter says, as far as it concerns a conversation."""
+    from slicebase.files.slice_file import SliceFile
+
+    try:
+        file = SliceFile.parse(head, name)
+    except SlicebaseError:
+        return _Header()
+    facts = {key: value for key, value in file.meta.items() if isinstance(value, str | int | bool)}
+    is_conversation = file.body_type == "conversation"
+    return _Header(is_conversation, file.conversation.session_id, file.title, facts, file.body_line - 1)
+
+
+def start(options: Options) -> Read:
+    return lambda source: _read(source, options)
+
+
+FORMAT: Final = Format(NAME, sniff, start)
+
+
+def _read(source: Source, options: Options) -> Iterator[Batch]:
+    header, body = _opened(source)
+    desk = Desk(NAME)
+    thread = Thread(desk, header.session or options.session or source.stem)
+    if header.title:
+        desk.title(thread.session, header.title)
+    desk.facts(thread.session).update(header.facts)
+
+    def line_of(record: Record, line: Line) -> Iterator[Batch]:
+        yield from thread.admit(record, line.where, ESSENCE, _build)
+        for link in _links(record):
+            desk.link(link)
+
+    thread.clock.now, lines = start_of(json_lines(body, _is_line, header.lines), _time_of)
+    yield from read_records(desk, lines, line_of)
+    yield from desk.close()
+
+
+def _opened(source: Source) -> tuple[_Header, Source]:
+    """The header, and the body as a source of its own; a file without a header is all body."""
+    chunks = iter(source.chunks)
+    head = b""
+    for chunk in chunks:
+        head += chunk
+        if len(head) > _MAX_HEADER:
+            break
+    header = _header(head, source.name)
+    rest = head.split(b"\n", header.lines)[-1] if header.lines else head
+    return header, Source(source.name, _chained(rest, chunks))
+
+
+def _chained(head: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    yield head
+    yield from chunks
+
+
+def _is_line(value: Any) -> bool:
+    return isinstance(value, dict) and ("role" in value or value.get("type") == _NOTE)
+
+
+def _time_of(line: Line) -> Any:
+    return line.piece.value.get("ts") if isinstance(line.piece.value, dict) else None
+
+
+def _meta(record: Record) -> Record:
+    meta = record.get("_meta")
+    return meta if isinstance(meta, dict) else {}
+
+
+def _build(record: Record, flag: Flag) -> Draft | Aside | Fault:
+    meta = _meta(record)
+    if record.get("type") != _NOTE and "role" not in record:
+        return Fault("unknown-record", str(record.get("type"))[:100], meta.get("id"), lost="content" in record)
+    name = "system" if record.get("type") == _NOTE else str(record["role"])
+    role = ROLES.get(name)
+    if role is None:
+        flag("unknown-role", name[:100])
+    return Draft(
+        role or "system",
+        _given_parts(meta) or _parts(record, flag),
+        source_id=meta.get("id"),
+        time=record.get("ts"),
+        source_hash=_given_hash(meta),
+        given=_given_parents(meta),
+    )
+
+
+def _parts(record: Record, flag: Flag) -> tuple[Part, ...]:
+    """What the line itself says."""
+    call_id, name = as_name(record.get("call_id")), as_name(record.get("name"))
+    if record.get("type") == _NOTE:
+        return tuple(text_parts(record.get("summary")))
+    if record.get("role") == "tool_call":
+        return (Part("tool_call", name=name, arguments=record.get("args"), call_id=call_id),)
+    if record.get("role") == "tool_result":
+        failed = record.get("error") is True
+        return (Part("tool_result", text=as_text(record.get("content")), name=name, call_id=call_id, error=failed),)
+    return tuple(parts_of(record.get("content"), flag))
+
+
+def _given_parts(meta: Record) -> tuple[Part, ...]:
+    try:
+        return msgspec.convert(meta.get("parts", []), tuple[Part, ...])
+    except msgspec.ValidationError:
+        return ()
+
+
+def _given_hash(meta: Record) -> str | None:
+    given = as_name(meta.get("source_hash"))
+    return given if given and is_digest(given) else None
+
+
+def _given_parents(meta: Record) -> tuple[Parent, ...] | None:
+    return None if "parents" not in meta else _pairs(meta["parents"])
+
+
+def _pairs(value: Any) -> tuple[Parent, ...]:
+    pairs = value if isinstance(value, list) else []
+    return tuple(
+        Parent(pair[0], pair[1])
+        for pair in pairs
+        if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str) and pair[1] in EDGE_TYPES
+    )
+
+
+def _links(record: Record) -> list[Edge]:
+    meta = _meta(record)
+    child = as_name(meta.get("id"))
+    return [Edge(parent.id, child, parent.type) for parent in _pairs(meta.get("links"))] if child else []
+
+
+# --- writing
+
+
+class Exported(NamedTuple):
+    """A session as a slice file: what goes into its frontmatter below `slice`, and the lines of its body."""
+
+    header: dict[str, Any]
+    lines: tuple[bytes, ...]
+
+
+def export_conversation(session: Session, turns: Iterable[Turn], links: Iterable[Edge] = ()) -> Exported:
+    """`links` are the edges to its turns that stand outside their records."""
+    beside = defaultdict(list)
+    for link in sorted(links):
+        beside[link.child].append([link.parent, link.edge_type])
+    records = [_line(turn, beside.get(turn.id, [])) for turn in turns]
+    roles = sorted({record["role"] for record in records})
+    header = {
+        "title": session.title or session.id,
+        "summary": f"{len(records)} turns of a {session.format} session.",
+        "body": {
+            "type": "conversation",
+            "conversation": {
+                "participants": roles,
+                "session_id": session.id,
+                "format": "messages",
+                "includes_tool_calls": "tool_call" in roles or "tool_result" in roles,
+                "includes_compaction": "system" in roles,
+            },
+        },
+        "meta": {key: value for key, value in session.facts.items() if isinstance(value, str | int | bool)},
+    }
+    return Exported(header, tuple(canonical(record) + b"\n" for record in records))
+
+
+def _line(turn: Turn, links: list[list[str]]) -> Record:
+    record = {**_spoken(turn), "ts": to_text(turn.time)}
+    meta: Record = {
+        "id": turn.id,
+        "parents": [[parent.id, parent.type] for parent in turn.parents],
+        "source_hash": turn.source_hash,
+    }
+    if links:
+        meta["links"] = links
+    if ROLES[record["role"]] != turn.role or _parts(record, lambda _reason, _detail: None) != turn.parts:
+        meta["parts"] = [msgspec.to_builtins(part) for part in turn.parts]
+    return {**record, "_meta": meta}
+
+
+def _spoken(turn: Turn) -> Record:
+    """The line as the specification has it."""
+    part = turn.parts[0] if len(turn.parts) == 1 else None
+    if part is not None and part.type == "tool_call" and turn.role == "assistant":
+        return _without_empty({"role": "tool_call", "name": part.name, "args": part.arguments, "call_id": part.call_id})
+    if part is not None and part.type == "tool_result" and turn.role == "tool":
+        result = {"role": "tool_result", "call_id": part.call_id, "name": part.name, "content": part.text}
+        return _without_empty({**result, "error": part.error or None})
+    return {"role": turn.role, "content": turn_text(turn.parts)}
+
+
+def _without_empty(record: Record) -> Record:
+    return {key: value for key, value in record.items() if value is not None}

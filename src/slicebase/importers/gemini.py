@@ -1,0 +1,265 @@
+"""Gemini CLI's sessions, in the forms it has had.
+
+- One JSON object with `sessionId` and `messages`; calls stand in the assistant's message with their results.
+- JSON Lines: the session's facts, then messages, each written anew as it grows, `$set` for facts and replaced messages,
+  and `$rewindTo`, behind which another branch begins. The last state of a message is its turn.
+- A checkpoint: `history`, or a bare list, of contents in the shape of the Gemini interface.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, Final
+
+from slicebase.graph.turn import Part, Role
+from slicebase.importers.blocks import (
+    ROLES,
+    Flag,
+    as_name,
+    as_text,
+    content_uri,
+    only_results,
+    pointer,
+    text_parts,
+    unknown,
+)
+from slicebase.importers.collecting import Desk, read_sessions
+from slicebase.importers.elements import first_values, json_records
+from slicebase.importers.jsonlines import Line
+from slicebase.importers.jsonvalues import without
+from slicebase.importers.moments import moment
+from slicebase.importers.thread import LAST, Aside, Draft, Fault, Record, Thread
+from slicebase.importers.values import BATCH_TURNS, Batch, Format, Options, Read, Source
+
+NAME: Final = "gemini"
+ESSENCE: Final = without("tokens", "displayContent", "resultDisplay")
+NOTICES: Final = frozenset({"info", "warning", "error"})
+
+
+def sniff(head: bytes, name: str) -> bool:
+    if b'"projectHash"' in head and b'"sessionId"' in head:
+        return True
+    if b'"parts"' not in head:
+        return False
+    return b'"history"' in head or any(map(_is_content, first_values(head, name, 3)))
+
+
+def _is_content(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("parts"), list) and value.get("role") in ("user", "model")
+
+
+def start(options: Options) -> Read:
+    return lambda source: _Recording(source, options).read()
+
+
+FORMAT: Final = Format(NAME, sniff, start)
+
+
+class _Recording:
+    """A session; what is written of a message again within the last messages replaces what was written before."""
+
+    def __init__(self, source: Source, options: Options) -> None:
+        self.source = source
+        self.desk = Desk(NAME)
+        self.thread = Thread(self.desk, options.session or source.stem)
+        self.held: dict[str, tuple[Record, str]] = {}  # by message id: its latest state, and where it stands
+        self.above: dict[str, Any] = {}  # what a held message hangs on
+        self.order: list[str] = []  # ids of the messages on the branch that is being written
+        self.rewound: Any = LAST
+
+    def read(self) -> Iterator[Batch]:
+        yield from read_sessions(self.desk, json_records(self.source, _is_content), self._value)
+        yield from self._release(0)
+        if self.thread.last is not None:
+            self.desk.facts(self.thread.session)["shown_last"] = self.thread.last
+        yield from self.desk.close()
+
+    def _value(self, value: Record, line: Line) -> Iterator[Batch]:
+        if "$rewindTo" in value:
+            self._count("$rewindTo", line)
+            self._rewind(value["$rewindTo"])
+        elif isinstance(changes := value.get("$set"), dict):
+            self._count("$set", line)
+            yield from self._document(changes, line)
+        elif _is_content(value) or ("type" in value and value.keys() & {"content", "parts", "message", "toolCalls"}):
+            yield from self._message(value, line.where, line.size)
+        elif value.keys() & {"sessionId", "messages", "history"}:
+            if not value.get("messages") and not value.get("history"):
+                self._count("session", line)
+            yield from self._document(value, line)
+        else:
+            self.desk.record(line.size)
+            self.desk.skip("unknown-record", line.where, lost="content" in value)
+
+    def _count(self, kind: str, line: Line) -> None:
+        self.desk.record(line.size)
+        self.desk.other(kind)
+
+    def _document(self, value: Record, line: Line) -> Iterator[Batch]:
+        """Facts of the session, and messages where it holds some."""
+        session = as_name(value.get("sessionId"))
+        if session is not None and self.thread.last is None and not self.held:
+            self.thread = Thread(self.desk, session, clock=self.thread.clock)
+        self._describe(value)
+        for key in ("messages", "history"):
+            messages = value.get(key)
+            for number, message in enumerate(messages if isinstance(messages, list) else ()):
+                place = f"{line.where}.{key}[{number}]"
+                if isinstance(message, dict):
+                    yield from self._message(message, place, line.size // len(messages or "-"))
+                else:
+                    self.desk.record()
+                    self.desk.skip("not-object", place)
+
+    def _describe(self, value: Record) -> None:
+        started = moment(value.get("startTime") or value.get("start_time"))
+        if started is not None and self.thread.last is None:
+            self.thread.clock.now = started
+        if as_name(value.get("summary")):
+            self.desk.title(self.thread.session, value["summary"])
+        facts = self.desk.facts(self.thread.session)
+        facts |= {field: value[field] for field in ("projectHash", "kind") if as_name(value.get(field))}
+
+    def _message(self, message: Record, where: str, size: int) -> Iterator[Batch]:
+        self.desk.record(size)
+        own = as_name(message.get("id"))
+        if own is None:
+            yield from self._release(0)
+            yield from self.thread.admit(message, where, ESSENCE, _build)
+        elif own in self.held:
+            self.desk.other("earlier state")
+            self.held[own] = (message, where)
+        else:
+            self.held[own] = (message, where)
+            self.above[own] = self.rewound if self.rewound is not LAST else (self.order[-1] if self.order else LAST)
+            self.rewound = LAST
+            self.order.append(own)
+            yield from self._release(BATCH_TURNS)
+
+    def _rewind(self, target: Any) -> None:
+        """The target and what follows it are left; what comes next hangs on what stands before the target."""
+        at = self.order.index(target) if target in self.order else 0
+        self.rewound = self.order[at - 1] if at else None
+        del self.order[at:]
+
+    def _release(self, keep: int) -> Iterator[Batch]:
+        while len(self.held) > keep:
+            own = next(iter(self.held))
+            message, where = self.held.pop(own)
+            yield from self.thread.admit(message, where, ESSENCE, partial(_build_below, self.above.pop(own)))
+
+
+def _build_below(above: Any, message: Record, flag: Flag) -> Draft | Aside | Fault:
+    drafted = _build(message, flag)
+    if isinstance(drafted, Draft):
+        return drafted._replace(parent=above)
+    return drafted._replace(parent=None if above is LAST else above)
+
+
+def _build(message: Record, flag: Flag) -> Draft | Aside | Fault:
+    own = message.get("id") if "id" in message else message.get("messageId")
+    kind = str(message.get("type") or message.get("role"))
+    said = next((message[key] for key in ("content", "parts", "message") if message.get(key)), None)
+    if said is None and not message.keys() & {"content", "parts", "message", "toolCalls", "thoughts"}:
+        return Fault("no-message", kind[:100], own)
+    role: Role | None = "system" if kind in NOTICES else ROLES.get(kind)
+    if role is None:
+        flag("unknown-role", kind[:100])
+    parts = (*_thoughts(message), *_contents(said, flag), *_tool_calls(message, flag))
+    if role == "user" and only_results(parts):
+        role = "tool"
+    time = message.get("timestamp") or message.get("ts")
+    return Draft(role or "system", parts, own, time=time)
+
+
+def _thoughts(message: Record) -> Iterator[Part]:
+    for thought in _objects(message.get("thoughts")):
+        said = (as_text(thought.get(field)) for field in ("subject", "description"))
+        yield from text_parts("\n\n".join(filter(None, said)), "thinking")
+
+
+def _tool_calls(message: Record, flag: Flag) -> Iterator[Part]:
+    for call in _objects(message.get("toolCalls")):
+        name, call_id = as_text(call.get("name")), as_name(call.get("id"))
+        yield Part("tool_call", name=name, arguments=call.get("args"), call_id=call_id)
+        result = call.get("result")
+        if result is None and call.get("resultDisplay") is None:
+            continue
+        failed = call.get("status") in ("error", "cancelled")
+        inner = [*_contents(result, flag)] or text_parts(call.get("resultDisplay"))
+        text = "\n".join(part.text for part in inner if part.text is not None)
+        failed = failed or any(part.error for part in inner)
+        yield Part("tool_result", text=text, name=name, call_id=call_id, error=failed)
+        yield from (part for part in inner if part.type == "pointer")
+
+
+def _objects(values: Any) -> list[Record]:
+    return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
+
+
+# --- parts in the shape of the Gemini interface
+
+
+def _contents(content: Any, flag: Flag) -> Iterator[Part]:
+    for piece in content if isinstance(content, list) else [content]:
+        if piece is None or isinstance(piece, str):
+            yield from text_parts(piece)
+            continue
+        read = next((PIECES[key] for key in PIECES if key in piece), None) if isinstance(piece, dict) else None
+        yield from read(piece, flag) if read else unknown(piece, flag)
+
+
+def _text(piece: Record, _flag: Flag) -> list[Part]:
+    return text_parts(piece["text"], "thinking" if piece.get("thought") is True else "text")
+
+
+def _inner(piece: Record, key: str) -> Record:
+    return piece[key] if isinstance(piece[key], dict) else {}
+
+
+def _call(piece: Record, _flag: Flag) -> list[Part]:
+    call = _inner(piece, "functionCall")
+    return [
+        Part("tool_call", name=as_text(call.get("name")), arguments=call.get("args"), call_id=as_name(call.get("id")))
+    ]
+
+
+def _response(piece: Record, _flag: Flag) -> list[Part]:
+    given = _inner(piece, "functionResponse")
+    response = given.get("response")
+    said = response.get("output", response.get("error", response)) if isinstance(response, dict) else response
+    failed = isinstance(response, dict) and "error" in response
+    name, call_id = as_name(given.get("name")), as_name(given.get("id"))
+    return [Part("tool_result", text=as_text(said), name=name, call_id=call_id, error=failed)]
+
+
+def _inline(piece: Record, flag: Flag) -> list[Part]:
+    data = _inner(piece, "inlineData")
+    return [pointer(content_uri(data.get("data")), flag, media_type=data.get("mimeType"))]
+
+
+def _file(piece: Record, flag: Flag) -> list[Part]:
+    data = _inner(piece, "fileData")
+    return [pointer(as_name(data.get("fileUri")), flag, media_type=data.get("mimeType"))]
+
+
+def _code(piece: Record, _flag: Flag) -> list[Part]:
+    code = _inner(piece, "executableCode")
+    return [Part("code", text=as_text(code.get("code")), language=as_name(code.get("language")))]
+
+
+def _ran(piece: Record, _flag: Flag) -> list[Part]:
+    result = _inner(piece, "codeExecutionResult")
+    return [
+        Part("tool_result", text=as_text(result.get("output")), error=result.get("outcome") not in (None, "OUTCOME_OK"))
+    ]
+
+
+PIECES: Final[dict[str, Callable[[Record, Flag], list[Part]]]] = {
+    "text": _text,
+    "functionCall": _call,
+    "functionResponse": _response,
+    "inlineData": _inline,
+    "fileData": _file,
+    "executableCode": _code,
+    "codeExecutionResult": _ran,
+}

@@ -1,0 +1,87 @@
+"""OpenAssistant's message trees: one tree a line, replies nested in their prompts; or one message a line.
+
+Each tree is a session. Where the ranks of replies differ from their order, the order in the file counts.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from slicebase.importers.blocks import ROLES, Flag, as_name, text_parts
+from slicebase.importers.collecting import Desk, read_sessions
+from slicebase.importers.elements import json_records
+from slicebase.importers.jsonlines import Line
+from slicebase.importers.thread import Aside, Draft, Fault, Record, Thread
+from slicebase.importers.values import Batch, Format, Options, Read, Source
+
+NAME: Final = "oasst"
+
+
+def sniff(head: bytes, _name: str) -> bool:
+    return b'"message_tree_id"' in head or (b'"replies"' in head and b'"message_id"' in head)
+
+
+def start(options: Options) -> Read:
+    return lambda source: _read(source, options)
+
+
+FORMAT: Final = Format(NAME, sniff, start)
+
+
+def _is_tree(value: Any) -> bool:
+    return isinstance(value, dict) and ("prompt" in value or "message_id" in value)
+
+
+def _read(source: Source, options: Options) -> Iterator[Batch]:
+    desk = Desk(NAME)
+    fallback = options.session or source.stem
+    flat: dict[str, Thread] = {}  # sessions whose messages come a line each, in any order
+
+    def line_of(value: Record, line: Line) -> Iterator[Batch]:
+        session = as_name(value.get("message_tree_id")) or fallback
+        if "prompt" not in value and "replies" not in value:
+            thread = flat.setdefault(session, Thread(desk, session))
+            desk.record(line.size)
+            yield from thread.admit(value, line.where, _essence, _build)
+            return
+        thread = Thread(desk, session)
+        for message, place in _messages(value.get("prompt", value), line.where):
+            desk.record()
+            if isinstance(message, dict):
+                yield from thread.admit(message, place, _essence, _build)
+            else:
+                desk.skip("not-object", place)
+        yield from desk.close(session)
+
+    yield from read_sessions(desk, json_records(source, _is_tree), line_of)
+    yield from desk.close()
+
+
+def _messages(root: Any, where: str) -> Iterator[tuple[Any, str]]:
+    """A tree's messages, parents first, replies in their order, each knowing what it hangs on."""
+    ahead = [(root, f"{where}.prompt")]
+    while ahead:
+        message, place = ahead.pop()
+        yield message, place
+        replies = message.get("replies") if isinstance(message, dict) else None
+        if isinstance(replies, list):
+            named = [_with_parent(reply, message) for reply in replies]
+            ahead += reversed([(reply, f"{place}.replies[{number}]") for number, reply in enumerate(named)])
+
+
+def _with_parent(reply: Any, parent: Record) -> Any:
+    return {"parent_id": parent.get("message_id"), **reply} if isinstance(reply, dict) else reply
+
+
+def _essence(message: Record) -> Record:
+    """Reviews go on when a message is written: labels, ranks and counts change (ruling 15)."""
+    return {key: message.get(key) for key in ("message_id", "parent_id", "text", "role", "created_date")}
+
+
+def _build(message: Record, flag: Flag) -> Draft | Aside | Fault:
+    own, parent = message.get("message_id"), message.get("parent_id")
+    if not isinstance(message.get("text"), str):
+        return Fault("no-message", "", own, parent)
+    role = ROLES.get(str(message.get("role")))
+    if role is None:
+        flag("unknown-role", str(message.get("role"))[:100])
+    return Draft(role or "system", tuple(text_parts(message["text"])), own, parent, time=message.get("created_date"))

@@ -1,0 +1,137 @@
+"""Items in the shape of OpenAI's Responses interface, as Codex records them: messages, reasoning, calls and outputs."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from slicebase.graph.turn import Part, Role
+from slicebase.importers.blocks import (
+    ROLES,
+    Flag,
+    arguments_of,
+    as_name,
+    as_text,
+    content_uri,
+    parts_of,
+    pointer,
+    with_call,
+)
+
+Item = dict[str, Any]
+Content = tuple[Role, tuple[Part, ...]]
+
+_BOOKKEEPING: Final = frozenset(
+    {"type", "id", "call_id", "status", "metadata", "internal_chat_message_metadata_passthrough"}
+)
+
+
+def is_item(value: Any) -> bool:
+    kind = value.get("type") if isinstance(value, dict) else None
+    return isinstance(kind, str) and (kind in ITEMS or kind.endswith(("_call", "_output")))
+
+
+def item_content(item: Item, flag: Flag) -> Content | None:
+    """Role and parts of an item; None where its kind is not known."""
+    kind = item.get("type")
+    if not isinstance(kind, str):
+        return None
+    read = ITEMS.get(kind)
+    if read is None and kind.endswith("_output"):
+        read = _output
+    if read is None and kind.endswith("_call"):
+        read = _call
+    return read(item, flag) if read else None
+
+
+def _message(item: Item, flag: Flag) -> Content:
+    role = ROLES.get(str(item.get("role")))
+    if role is None:
+        flag("unknown-role", str(item.get("role"))[:100])
+    return role or "system", tuple(parts_of(item.get("content"), flag))
+
+
+def _agent_message(item: Item, flag: Flag) -> Content:
+    return "assistant", tuple(parts_of(item.get("content"), flag))
+
+
+def _reasoning(item: Item, flag: Flag) -> Content:
+    said = [*parts_of(item.get("content"), flag), *parts_of(item.get("summary"), flag)]
+    parts = tuple(Part("thinking", text=part.text) for part in said if part.text)
+    return "assistant", parts or _sealed(item, flag)
+
+
+def _sealed(item: Item, flag: Flag) -> tuple[Part, ...]:
+    sealed = item.get("encrypted_content")
+    name = as_name(item.get("type"))
+    return (pointer(content_uri(sealed), flag, name=name, reason="unreadable"),) if sealed else ()
+
+
+def _compaction(item: Item, flag: Flag) -> Content:
+    return "system", tuple(parts_of(item.get("summary"), flag)) or _sealed(item, flag)
+
+
+def _function_call(item: Item, _flag: Flag) -> Content:
+    function = item.get("function")
+    own = item.get("name") or (function.get("name") if isinstance(function, dict) else None)
+    name = ".".join(part for part in (as_name(item.get("namespace")), as_text(own)) if part)
+    arguments = item.get("arguments") if "arguments" in item else item.get("input")
+    return "assistant", (Part("tool_call", name=name, arguments=arguments_of(arguments), call_id=_call_id(item)),)
+
+
+def _shell_call(item: Item, _flag: Flag) -> Content:
+    return "assistant", (Part("tool_call", name="shell", arguments=item.get("action"), call_id=_call_id(item)),)
+
+
+def _image_call(item: Item, flag: Flag) -> Content:
+    call = Part("tool_call", name="image_generation", arguments=item.get("revised_prompt"), call_id=_call_id(item))
+    made = item.get("result")
+    return "assistant", (call, pointer(content_uri(made), flag, media_type="image/*")) if made else (call,)
+
+
+def _call(item: Item, _flag: Flag) -> Content:
+    """A call of one of OpenAI's own tools: what it was given stands beside the bookkeeping."""
+    name = str(item["type"]).removesuffix("_call")
+    given = {key: value for key, value in item.items() if key not in _BOOKKEEPING}
+    arguments = given["action"] if given.keys() == {"action"} else given
+    return "assistant", (Part("tool_call", name=name, arguments=arguments, call_id=_call_id(item)),)
+
+
+def _call_id(item: Item) -> str | None:
+    return as_name(item.get("call_id")) or as_name(item.get("id"))
+
+
+def _output(item: Item, flag: Flag) -> Content:
+    output, failed = _opened(item.get("output") if "output" in item else item.get("tools"))
+    call = as_name(item.get("call_id"))
+    inner = parts_of(output, flag)
+    text = "\n".join(part.text for part in inner if part.text is not None)
+    result = Part("tool_result", text=text, call_id=call, name=as_name(item.get("name")), error=failed)
+    return "tool", (result, *(with_call(part, call) for part in inner if part.type == "pointer"))
+
+
+def _opened(output: Any) -> tuple[Any, bool]:
+    """What came back and whether it is a failure: shells wrap their output in an object, or in its JSON text."""
+    if isinstance(output, str) and output.startswith('{"output"'):
+        output = arguments_of(output)
+    if not isinstance(output, dict):
+        return output, False
+    metadata = output.get("metadata")
+    exit_code = metadata.get("exit_code") if isinstance(metadata, dict) else None
+    failed = output.get("success") is False or (isinstance(exit_code, int) and exit_code != 0)
+    wrapped = [output[key] for key in ("output", "content") if key in output]
+    return (wrapped[0] if wrapped else as_text(output)), failed
+
+
+ITEMS: Final[dict[str, Callable[[Item, Flag], Content]]] = {
+    "message": _message,
+    "agent_message": _agent_message,
+    "reasoning": _reasoning,
+    "function_call": _function_call,
+    "custom_tool_call": _function_call,
+    "local_shell_call": _shell_call,
+    "image_generation_call": _image_call,
+    "function_call_output": _output,
+    "custom_tool_call_output": _output,
+    "compaction": _compaction,
+    "compaction_summary": _compaction,
+    "context_compaction": _compaction,
+}
