@@ -87,9 +87,7 @@ def graphs(draw: st.DrawFn) -> Graph:
     """Any directed graph without cycles: forests, stars, joins, and several edges between the same turns."""
     count = draw(st.integers(1, 24))
     numbers = draw(st.permutations(range(count)))  # ids do not follow the order of the conversation
-    turns = [
-        turn(number, draw(st.sampled_from(PHASES)), draw(st.sampled_from(_SALIENCES))) for number in numbers
-    ]
+    turns = [turn(number, draw(st.sampled_from(PHASES)), draw(st.sampled_from(_SALIENCES))) for number in numbers]
     hubs = draw(st.lists(st.integers(0, count - 1), max_size=3))
     edges = []
     for below in range(1, count):

@@ -83,7 +83,8 @@ def test_any_bytes_give_a_policy_or_our_error(data: bytes) -> None:
 
 def test_assignments_reach_into_the_weights() -> None:
     changed = policy_with(
-        DEFAULT, ["max_nodes=64", "phase_weights.planning=0.8", "phase_weights.synthesis = 0.5", "include_siblings=false"]
+        DEFAULT,
+        ["max_nodes=64", "phase_weights.planning=0.8", "phase_weights.synthesis = 0.5", "include_siblings=false"],
     )
     assert changed == policy_from(
         {"max_nodes": 64, "phase_weights": {"planning": 0.8, "synthesis": 0.5}, "include_siblings": False}

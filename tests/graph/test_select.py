@@ -114,7 +114,9 @@ def test_an_unknown_anchor_is_not_found(slicer: Slicer) -> None:
 
 @FEW
 @given(graphs(), policies(), TWINS, st.data())
-def test_the_anchor_is_always_included(given: Graph, policy: SlicePolicyV1, slicer: Slicer, data: st.DataObject) -> None:
+def test_the_anchor_is_always_included(
+    given: Graph, policy: SlicePolicyV1, slicer: Slicer, data: st.DataObject
+) -> None:
     """§7.1."""
     anchor = data.draw(st.sampled_from(given.turns)).id
     assert slicer.select(given, anchor, policy)[0].turn_id == anchor

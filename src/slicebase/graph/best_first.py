@@ -100,9 +100,7 @@ def expand(  # noqa: C901  one loop and its steps: through an object they would 
     return selected
 
 
-def select(
-    session: CompactSession, anchor_id: str, policy: SlicePolicyV1, wide: int = WIDE
-) -> tuple[Candidate, ...]:
+def select(session: CompactSession, anchor_id: str, policy: SlicePolicyV1, wide: int = WIDE) -> tuple[Candidate, ...]:
     """The same as `slicebase.graph.select.select`, whatever counts as wide."""
     selected = expand(session, session.number_of(anchor_id), policy, wide)
     distances = {turn: distance for _, distance, turn, _, _ in selected}

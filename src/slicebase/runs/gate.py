@@ -32,6 +32,11 @@ class Compaction(NamedTuple):
     drafts: tuple[Draft, ...]
 
     @property
+    def digest(self) -> str:
+        """The whole digest behind the snapshot's id."""
+        return str(self.drafts[0].payload["digest"])
+
+    @property
     def passed(self) -> bool:
         return bool(self.snapshot["validation"]["status"] == "PASS")
 

@@ -5,10 +5,11 @@ from typing import Any
 
 import msgspec
 
-from slicebase.core.digests import digest_of, id_from
+from slicebase.core.canonical import canonical
+from slicebase.core.digests import digest, id_from
 from slicebase.errors import SlicebaseError
-from slicebase.runs.records import CheckResult, FailureAction, Snapshot
-from slicebase.runs.state import ITEMS, Json, Retrieval, State
+from slicebase.runs.records import CheckResult, FailureAction, Snapshot, SnapshotState
+from slicebase.runs.state import Json, Retrieval, State
 
 # The id names what the run knew, not when it was written down or how the gate judged it.
 NOT_IN_ID = frozenset({"snapshot_id", "created_at", "validation"})
@@ -37,8 +38,8 @@ def build(state: State, created_at: str) -> dict[str, Json]:
 
 def _state(state: State) -> dict[str, Json]:
     return {
-        "claims": [_item("CLAIM", claim) for claim in state.claims.values()],
-        "conflicts": [_item("CONFLICT", conflict) for conflict in state.conflicts.values()],
+        "claims": list(state.claims.values()),
+        "conflicts": list(state.conflicts.values()),
         "open_questions": list(state.open_questions.values()),
         "failures": list(state.failures.values()),
         "source_coverage": {
@@ -47,27 +48,6 @@ def _state(state: State) -> dict[str, Json]:
             "chunk_ids_cited": list(state.chunks_cited.values()),
         },
     }
-
-
-def _item(kind: str, item: Mapping[str, Json]) -> dict[str, Json]:
-    """An item with its pointers in the specification's order: a log holds them in the canonical one."""
-    refs = {name: [_ordered(pointer) for pointer in item[name]] for name in ITEMS[kind].refs if _is_list(item, name)}
-    return {**item, **refs}
-
-
-def _is_list(item: Mapping[str, Json], name: str) -> bool:
-    return isinstance(item.get(name), list)
-
-
-_POINTER_ORDER = ("evidence_id", "chunk_id", "span", "start", "end")
-
-
-def _ordered(pointer: Json) -> Json:
-    if not isinstance(pointer, dict):
-        return pointer
-    ordered = [name for name in _POINTER_ORDER if name in pointer]
-    ordered += sorted(pointer.keys() - set(ordered))
-    return {name: _ordered(pointer[name]) for name in ordered}
 
 
 def _diagnostics(retrieval: Retrieval) -> dict[str, Json]:
@@ -90,7 +70,35 @@ def _total(reasons: Json) -> int | None:
 
 def snapshot_digest(snapshot: Mapping[str, Json]) -> str:
     """The whole digest behind a snapshot's id."""
-    return digest_of({name: value for name, value in snapshot.items() if name not in NOT_IN_ID})
+    return digest(_fast_content(snapshot) or canonical(content(snapshot)))
+
+
+def content(snapshot: Mapping[str, Json]) -> dict[str, Json]:
+    """What a snapshot's id is made of."""
+    return {name: value for name, value in snapshot.items() if name not in NOT_IN_ID}
+
+
+_STATE = msgspec.json.Encoder(order="sorted")
+_KNOWN = frozenset(Snapshot.__struct_fields__)
+
+
+def _fast_content(snapshot: Mapping[str, Json]) -> bytes | None:
+    """The canonical bytes of the content, where the state has its types.
+
+    It holds texts and whole numbers under known keys then, for which msgspec's encoder gives the same bytes thirty
+    times as fast; and the state is what grows.
+    """
+    try:
+        state = _STATE.encode(msgspec.convert(snapshot.get("state"), SnapshotState))
+    except (msgspec.ValidationError, UnicodeEncodeError):
+        return None
+    if not snapshot.keys() <= _KNOWN:
+        return None
+    rest = content(snapshot)
+    pieces = (
+        b'"%b":%b' % (name.encode(), state if name == "state" else canonical(rest[name])) for name in sorted(rest)
+    )
+    return b"{%b}" % b",".join(pieces)
 
 
 def snapshot_id(snapshot: Mapping[str, Json]) -> str:

@@ -82,14 +82,18 @@ def from_snapshot(snapshot: Mapping[str, Json]) -> State:
         done_definition=snapshot["done_definition"],
         provenance_mode=snapshot["provenance_mode"],
         sequence=snapshot["sequence"],
-        open_questions=_carried(state["open_questions"]),
-        sources_seen=_carried(coverage["source_ids_seen"]),
-        chunks_seen=_carried(coverage["chunk_ids_seen"]),
-        chunks_cited=_carried(coverage["chunk_ids_cited"]),
+        open_questions=_by_itself(state["open_questions"]),
+        sources_seen=_by_itself(coverage["source_ids_seen"]),
+        chunks_seen=_by_itself(coverage["chunk_ids_seen"]),
+        chunks_cited=_by_itself(coverage["chunk_ids_cited"]),
         policy_ref=snapshot["policy_snapshot_ref"],
         manifests_before=tuple(snapshot["latest_context_manifest_ids"]),
         **items,
     )
+
+
+def _by_itself(texts: list[str]) -> Values:
+    return dict(zip(texts, texts, strict=True))
 
 
 class ItemKind(NamedTuple):
@@ -148,12 +152,27 @@ def _item(state: State, event: Event) -> State:
     before = items.get(key, {})
     status_only = before and given.keys() <= {kind.id, "status"}
     values = {**(before if status_only else kind.defaults), **given}
-    item = {name: values[name] for name in kind.fields if name in values}
+    item = {
+        name: ordered(values[name]) if name in kind.refs else values[name] for name in kind.fields if name in values
+    }
     if not before or any(before.get(name) != item.get(name) for name in kind.fields):
         upcoming = state.sequence + 1
         items[key] = {**item, "since": before.get("since", upcoming), "changed": upcoming}
         _carry(state.chunks_cited, chunks_cited_by(event))
     return state
+
+
+_POINTER_ORDER = ("evidence_id", "chunk_id", "span", "start", "end")
+
+
+def ordered(refs: Json) -> Json:
+    """Pointers with their fields in the specification's order: a log holds them in the canonical one."""
+    if isinstance(refs, list):
+        return [ordered(pointer) for pointer in refs]
+    if not isinstance(refs, dict):
+        return refs
+    names = [name for name in _POINTER_ORDER if name in refs]
+    return {name: ordered(refs[name]) for name in (*names, *sorted(refs.keys() - set(names)))}
 
 
 def chunks_cited_by(event: Event) -> list[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from slicebase.core.canonical import canonical
 from slicebase.core.digests import digest, id_from
@@ -11,6 +12,7 @@ from slicebase.runs.records import Span
 from slicebase.store.database import Database
 from slicebase.store.texts import Texts, hash_bytes, keep_texts
 
+_KEPT = 100_000  # records in memory
 _RECORD = msgspec.json.Decoder(tuple[str, str, int, int, str])
 
 
@@ -20,6 +22,7 @@ class Ledger(Mapping[str, Evidence]):
     def __init__(self, database: Database, texts: Texts) -> None:
         self._database = database
         self._texts = texts
+        self.records = Records(database)
 
     def keep(self, evidence: Evidence) -> None:
         """The same evidence twice is kept once. Its quote belongs to the corpus that it was cut from (ruling 19)."""
@@ -32,40 +35,63 @@ class Ledger(Mapping[str, Evidence]):
                 keep_texts(connection, evidence.corpus_id, quote)
 
     def __getitem__(self, evidence_id: str) -> Evidence:
-        query = "SELECT record FROM evidence WHERE evidence = ?"
-        row = self._database.connection.execute(query, (evidence_id,)).fetchone()
-        if row is None:
-            raise KeyError(evidence_id)
-        return self._read(evidence_id, row[0])
+        record = self.records[evidence_id]
+        stored = self._texts.get(record.corpus_id, record.quote_hash)
+        return replace(record, quote=stored.data.decode()) if stored and stored.data is not None else record
 
     def __contains__(self, evidence_id: object) -> bool:
-        query = "SELECT 1 FROM evidence WHERE evidence = ?"
-        return self._database.connection.execute(query, (evidence_id,)).fetchone() is not None
+        return evidence_id in self.records
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.records)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def of_chunk(self, chunk_id: str) -> list[Evidence]:
+        query = "SELECT evidence FROM evidence WHERE chunk = ? ORDER BY evidence"
+        rows = self._database.connection.execute(query, (chunk_id,)).fetchall()
+        return [self[str(name)] for (name,) in rows]
+
+
+class Records(Mapping[str, Evidence]):
+    """Evidence without its quotes. It never changes, and so what was read is kept: the gate asks again and again."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._known: dict[str, Evidence] = {}
+
+    def __getitem__(self, evidence_id: str) -> Evidence:
+        known = self._known.get(evidence_id)
+        if known is None:
+            query = "SELECT record FROM evidence WHERE evidence = ?"
+            row = self._database.connection.execute(query, (evidence_id,)).fetchone()
+            if row is None:
+                raise KeyError(evidence_id)
+            known = read_record(evidence_id, row[0])
+            if len(self._known) >= _KEPT:
+                self._known.clear()
+            self._known[evidence_id] = known
+        return known
 
     def __iter__(self) -> Iterator[str]:
         rows = self._database.connection.execute("SELECT evidence FROM evidence ORDER BY evidence")
-        yield from (name for (name,) in rows)
+        yield from (str(name) for (name,) in rows)
 
     def __len__(self) -> int:
         return int(next(self._database.connection.execute("SELECT count(*) FROM evidence"))[0])
 
-    def of_chunk(self, chunk_id: str) -> list[Evidence]:
-        query = "SELECT evidence, record FROM evidence WHERE chunk = ? ORDER BY evidence"
-        rows = self._database.connection.execute(query, (chunk_id,))
-        return [self._read(str(name), record) for name, record in list(rows)]
 
-    def _read(self, evidence_id: str, record: bytes) -> Evidence:
-        corpus_id, chunk_id, start, end, quote_hash = _RECORD.decode(record)
-        stored = self._texts.get(corpus_id, quote_hash)
-        quote = stored.data.decode() if stored and stored.data is not None else None
-        return Evidence(
-            evidence_id=evidence_id,
-            corpus_id=corpus_id,
-            chunk_id=chunk_id,
-            span=Span(start=start, end=end),
-            quote_hash=quote_hash,
-            quote=quote,
-        )
+def read_record(evidence_id: str, record: bytes) -> Evidence:
+    corpus_id, chunk_id, start, end, quote_hash = _RECORD.decode(record)
+    return Evidence(
+        evidence_id=evidence_id,
+        corpus_id=corpus_id,
+        chunk_id=chunk_id,
+        span=Span(start=start, end=end),
+        quote_hash=quote_hash,
+        quote=None,
+    )
 
 
 def record_bytes(evidence: Evidence) -> bytes:

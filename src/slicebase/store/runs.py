@@ -72,7 +72,7 @@ class Runs:
     def say(self, run_id: str, draft: Draft, now: int, thresholds: Thresholds | None = None) -> Logged:
         """Logs one event. What the gate would refuse is refused at once."""
         with self.log.appending(run_id) as appender:
-            refuse_at_door(draft, self.state(run_id), self.ledger, to_text(now))
+            refuse_at_door(draft, self.state(run_id), self.ledger.records, to_text(now))
             writing = _Writing(self, appender, to_text(now), thresholds)
             writing.take(draft)
         return writing.outcome()
@@ -113,7 +113,7 @@ class Runs:
             previous=previous.snapshot if previous else None,
             head=self.log.head_at(tally.run_id, tally.compacted),
             events=tuple(stored.event for stored in self.log.events(tally.run_id, after=tally.compacted)),
-            evidence=self.ledger,
+            evidence=self.ledger.records,
         )
 
     def _previous(self, tally: Tally) -> StoredSnapshot | None:
@@ -171,7 +171,7 @@ class _Writing:
         tally = self._appender.tally
         compaction = compact(self._reading(tally), self._now)
         recorded = self._appender.append(compaction.drafts[0], self._now)
-        kept = self._runs.snapshots.keep(compaction.snapshot, self._previous, recorded.seq)
+        kept = self._runs.snapshots.keep(compaction, self._previous, recorded.seq)
         self._snapshots.append(compaction.snapshot["snapshot_id"])
         if compaction.passed:
             self._previous = kept

@@ -14,7 +14,8 @@ from slicebase.core.canonical import canonical
 from slicebase.core.digests import raw_digest
 from slicebase.errors import SlicebaseError
 from slicebase.runs.delta import delta, patched
-from slicebase.runs.snapshot import from_bytes, snapshot_digest, to_bytes
+from slicebase.runs.gate import Compaction
+from slicebase.runs.snapshot import from_bytes, to_bytes
 from slicebase.runs.state import Json
 from slicebase.store.database import Database
 from slicebase.store.run_log import owner
@@ -46,8 +47,9 @@ class Snapshots:
         self._database = database
         self._texts = texts
 
-    def keep(self, snapshot: dict[str, Json], previous: StoredSnapshot | None, event: int) -> StoredSnapshot:
-        """Stores a snapshot that follows `previous`, recorded by this event."""
+    def keep(self, compaction: Compaction, previous: StoredSnapshot | None, event: int) -> StoredSnapshot:
+        """Stores a compaction's snapshot, which follows `previous` and is recorded by this event."""
+        snapshot = compaction.snapshot
         body, weight = to_bytes(snapshot), 0
         status = snapshot["validation"]["status"]
         if previous is not None and status == "PASS":  # one that failed may have any shape
@@ -57,7 +59,7 @@ class Snapshots:
         body_hash = raw_digest(body)
         record = SnapshotRecord(
             body=f"sha256:{body_hash.hex()}",
-            digest=snapshot_digest(snapshot),
+            digest=compaction.digest,
             event=event,
             run_id=snapshot["run_id"],
             sequence=snapshot["sequence"],
