@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench docs clean
 
 demo: $(READY)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
@@ -18,6 +18,9 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m bench
+
+docs: $(READY)
+	$(BIN)/python -m slicebase.cli.reference > docs/reference.md
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

@@ -35,6 +35,28 @@ CODES: Mapping[str, Kind] = {
     "bad-ulid": Kind(Exit.REFUSED, "a ULID's time or randomness is out of range"),
     "bad-time": Kind(Exit.REFUSED, "a time is not RFC 3339, or outside the years 1 to 9999"),
     "bad-reference": Kind(Exit.REFUSED, "a reference does not follow the reference syntax"),
+    # slice files: reading
+    "no-frontmatter": Kind(Exit.REFUSED, "a slice file does not start with a `---` line"),
+    "frontmatter-open": Kind(Exit.REFUSED, "the frontmatter's closing `---` line is missing"),
+    "frontmatter-size": Kind(Exit.REFUSED, "the frontmatter is larger than 64 KiB"),
+    "frontmatter-shape": Kind(Exit.REFUSED, "the frontmatter is no mapping"),
+    "not-utf8": Kind(Exit.REFUSED, "text is not UTF-8"),
+    "yaml-syntax": Kind(Exit.REFUSED, "YAML that no reader understands"),
+    "yaml-character": Kind(Exit.REFUSED, "YAML holds a control character, or a carriage return that ends no line"),
+    "yaml-anchor": Kind(Exit.REFUSED, "YAML holds an anchor or an alias"),
+    "yaml-tag": Kind(Exit.REFUSED, "YAML holds a tag"),
+    "yaml-key": Kind(Exit.REFUSED, "a YAML key is empty, explicit or a collection"),
+    "yaml-duplicate-key": Kind(Exit.REFUSED, "a YAML mapping has the same key twice"),
+    "yaml-documents": Kind(Exit.REFUSED, "YAML holds several documents"),
+    "yaml-nesting": Kind(Exit.REFUSED, "YAML is nested deeper than 64 levels"),
+    # slice files: editing and creating
+    "bad-new-file": Kind(Exit.REFUSED, "a new slice file would break a rule of the format"),
+    "edit-path": Kind(Exit.REFUSED, "a key path does not fit the frontmatter"),
+    "edit-refused": Kind(Exit.REFUSED, "an edit cannot be made without touching something else"),
+    # slice files: rows
+    "bad-row": Kind(Exit.REFUSED, "a new row would break a rule of its own envelope"),
+    # slice files: validating
+    "no-path": Kind(Exit.NOT_FOUND, "a path to check does not exist"),
     # policies
     "bad-policy": Kind(Exit.REFUSED, "a policy is no JSON object of the known keys"),
     "policy-type": Kind(Exit.REFUSED, "a policy's value has the wrong type"),
@@ -44,6 +66,7 @@ CODES: Mapping[str, Kind] = {
     "policy-name": Kind(Exit.CONFLICT, "a policy's name stands for other parameters, or cannot be a name"),
     "unknown-policy": Kind(Exit.NOT_FOUND, "no policy has this name or hash"),
     # graphs, graph files and SliceExports
+    "no-turn": Kind(Exit.NOT_FOUND, "no turn with this id is stored"),
     "bad-json": Kind(Exit.REFUSED, "bytes are no JSON text"),
     "missing-field": Kind(Exit.REFUSED, "an object lacks a field that it must have"),
     "unknown-field": Kind(Exit.REFUSED, "an object has a field that its schema does not know"),
@@ -86,12 +109,16 @@ CODES: Mapping[str, Kind] = {
     "locked": Kind(Exit.CONFLICT, "another process holds the database or a file"),
     "disk-full": Kind(Exit.REFUSED, "the disk is full; nothing was written"),
     "cannot-write": Kind(Exit.REFUSED, "a file or folder cannot be written"),
+    "index-damaged": Kind(Exit.REFUSED, "SQLite cannot read a disposable index"),
     # imports
     "no-input": Kind(Exit.NOT_FOUND, "an input of an import does not exist or cannot be read"),
     "bad-zip": Kind(Exit.REFUSED, "a zip or a member of it cannot be read, or is not what it claims"),
     "unknown-format": Kind(Exit.REFUSED, "no importer recognises an input"),
     # the path
-    "no-turn": Kind(Exit.NOT_FOUND, "no turn with this id is stored"),
+    "no-session": Kind(Exit.NOT_FOUND, "no session with this id is stored"),
+    "bad-question": Kind(Exit.REFUSED, "a question is empty"),
+    "bad-budget": Kind(Exit.REFUSED, "a budget of tokens or turns is too small"),
+    "bad-request": Kind(Exit.REFUSED, "a line of a batch is no request for a slice"),
     "no-manifest": Kind(Exit.NOT_FOUND, "no manifest with this id is recorded"),
 }
 

@@ -70,11 +70,10 @@ def golden(name: str) -> dict[str, Any]:
 
 def golden_graph(name: str) -> Graph:
     data = golden(name)
-    fields = ExportedTurn.__struct_fields__
-    turns = [
-        ExportedTurn(**{field: binary32(each[field]) if field in FRACTIONS else each[field] for field in fields})
-        for each in data["turns"]
-    ]
+    turns = []
+    for each in data["turns"]:
+        fields: dict[str, Any] = {field: each[field] for field in ExportedTurn.__struct_fields__}
+        turns.append(ExportedTurn(**{**fields, **{field: binary32(fields[field]) for field in FRACTIONS}}))
     return Graph(tuple(turns), tuple(Edge(**each) for each in data["edges"]))
 
 
@@ -93,8 +92,8 @@ def graphs(draw: st.DrawFn) -> Graph:
     for below in range(1, count):
         near = st.integers(max(0, below - 3), below - 1)
         hub = st.sampled_from([hub for hub in hubs if hub < below] or [0])
-        for above in draw(st.lists(st.one_of(near, hub), max_size=3)):
-            edges.append(edge(numbers[above], numbers[below], draw(st.sampled_from(get_args(EdgeType)))))
+        drawn = draw(st.lists(st.tuples(near | hub, st.sampled_from(get_args(EdgeType))), max_size=3))
+        edges += [edge(numbers[above], numbers[below], edge_type) for above, edge_type in drawn]
     return Graph(tuple(turns), tuple(edges))
 
 

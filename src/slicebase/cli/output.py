@@ -1,12 +1,14 @@
 """What commands print: data on stdout, everything else on stderr; `--json` is one object with `schema_version`."""
 
 import json
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import IO, Any, TypeVar
 
 import click
 
-from slicebase.errors import SlicebaseError
+from slicebase.errors import SlicebaseError, Where
 
 SCHEMA_VERSION = "1"
 
@@ -17,8 +19,22 @@ def json_option(command: _Command) -> _Command:
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")(command)
 
 
-def print_json(fields: Mapping[str, Any]) -> None:
-    click.echo(json.dumps({"schema_version": SCHEMA_VERSION, **fields}, ensure_ascii=False, indent=2))
+def print_json(fields: Mapping[str, Any], default: Callable[[Any], Any] | None = None) -> None:
+    told = {"schema_version": SCHEMA_VERSION, **fields}
+    click.echo(json.dumps(told, ensure_ascii=False, indent=2, default=default))
+
+
+@contextmanager
+def read_input(path: str) -> Iterator[IO[bytes]]:
+    """A file that a command reads, or stdin for `-`."""
+    if path == "-":
+        yield sys.stdin.buffer
+        return
+    try:
+        with open(path, "rb") as stream:
+            yield stream
+    except OSError as error:
+        raise SlicebaseError("no-input", f"{path}: {error.strerror}", where=Where(path)) from None
 
 
 def print_error(error: SlicebaseError, as_json: bool) -> None:
@@ -28,6 +44,11 @@ def print_error(error: SlicebaseError, as_json: bool) -> None:
     click.echo(f"{click.style('error', fg='red', bold=True)}: {error} [{error.code}]", err=True)
     if error.hint:
         click.echo(f"hint: {error.hint}", err=True)
+
+
+def printable(text: str) -> str:
+    """Text from a file as a terminal may show it: control characters, which could steer it, are written out."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def note(text: str) -> None:

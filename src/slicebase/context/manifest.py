@@ -41,6 +41,7 @@ class LeftOut(Struct, frozen=True):
 class PinnedSlice(Struct, frozen=True):
     """A context slice that pieces came from: its name, and the proof of its content (ruling 3)."""
 
+    session: str
     anchor_turn_id: str
     slice_id: str
     policy_params_hash: str

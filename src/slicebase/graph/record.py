@@ -1,6 +1,8 @@
 """The stored form of turns, annotations and sessions: canonical bytes, made once, and hashes over them (ruling 1)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby, islice
+from typing import Final
 
 import msgspec
 from msgspec import Struct
@@ -8,15 +10,18 @@ from msgspec import Struct
 from slicebase.core.canonical import canonical, lone_surrogate
 from slicebase.core.times import to_text
 from slicebase.graph.binary32 import shortest
-from slicebase.graph.turn import Annotation, EdgeType, Part, Role, Session, Turn, content
+from slicebase.graph.turn import Annotation, EdgeType, Part, Phase, Role, Session, Turn, content
+
+# Few enough that a window of a session does not read much beyond itself, many enough that rows are no burden.
+_ANNOTATED_TURNS: Final = 128
 
 
-class TurnRecord(Struct, frozen=True):
+class TurnRecord(Struct, frozen=True, gc=False):
     """A turn without its content, which stands in a table of its own so that it can be purged (ruling 19)."""
 
     content_hash: str
     id: str
-    parents: tuple[tuple[str, str], ...]
+    parents: tuple[tuple[str, EdgeType], ...]
     role: Role
     session: str
     source_hash: str
@@ -31,12 +36,21 @@ class AnnotationRecord(Struct, frozen=True):
     complexity: tuple[str, ...]
     depth: tuple[int, ...]
     homogeneity: tuple[str, ...]
-    phase: tuple[str, ...]
+    phase: tuple[Phase, ...]
     salience: tuple[str, ...]
     session: str
     sibling_order: tuple[int, ...]
     temporal: tuple[str, ...]
     turns: tuple[str, ...]
+
+    def annotations(self) -> Iterator[Annotation]:
+        columns = (
+            self.turns, self.phase, self.salience, self.depth, self.sibling_order,
+            self.homogeneity, self.temporal, self.complexity,
+        )  # fmt: skip
+        for turn, phase, salience, depth, order, homogeneity, temporal, complexity in zip(*columns, strict=True):
+            numbers = (float(salience), depth, order, float(homogeneity), float(temporal), float(complexity))
+            yield Annotation(turn, self.annotator, phase, *numbers)
 
 
 class LinkRecord(Struct, frozen=True):
@@ -111,20 +125,25 @@ def read_parts(content: bytes) -> tuple[Part, ...]:
     return _CONTENT.decode(content).parts
 
 
-def annotation_record(session: str, annotations: Sequence[Annotation]) -> AnnotationRecord:
-    """Annotations of one annotator for turns of one session."""
-    (annotator,) = {annotation.annotator for annotation in annotations}
+def annotation_records(session: str, annotations: Sequence[Annotation]) -> Iterator[AnnotationRecord]:
+    """Annotations for turns of one session as records of one annotator and a bounded number of turns each."""
+    for annotator, group in groupby(annotations, key=lambda each: each.annotator):
+        while chunk := tuple(islice(group, _ANNOTATED_TURNS)):
+            yield _annotation_record(session, annotator, chunk)
+
+
+def _annotation_record(session: str, annotator: str, annotations: Sequence[Annotation]) -> AnnotationRecord:
     return AnnotationRecord(
         annotator=annotator,
-        complexity=tuple(shortest(each.complexity) for each in annotations),
-        depth=tuple(each.depth for each in annotations),
-        homogeneity=tuple(shortest(each.homogeneity) for each in annotations),
-        phase=tuple(each.phase for each in annotations),
-        salience=tuple(shortest(each.salience) for each in annotations),
+        complexity=tuple([shortest(each.complexity) for each in annotations]),
+        depth=tuple([each.depth for each in annotations]),
+        homogeneity=tuple([shortest(each.homogeneity) for each in annotations]),
+        phase=tuple([each.phase for each in annotations]),
+        salience=tuple([shortest(each.salience) for each in annotations]),
         session=session,
-        sibling_order=tuple(each.sibling_order for each in annotations),
-        temporal=tuple(shortest(each.temporal) for each in annotations),
-        turns=tuple(each.turn for each in annotations),
+        sibling_order=tuple([each.sibling_order for each in annotations]),
+        temporal=tuple([shortest(each.temporal) for each in annotations]),
+        turns=tuple([each.turn for each in annotations]),
     )
 
 

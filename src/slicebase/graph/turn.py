@@ -18,7 +18,10 @@ EDGE_TYPES: Final = frozenset(get_args(EdgeType))
 GIVEN: Final = "given/1"  # the annotator's name for what a graph file says itself (ruling 17)
 
 
-class Part(Struct, frozen=True, omit_defaults=True):
+# None of these values can be part of a cycle, so that the garbage collector need not look at them (`gc=False`).
+
+
+class Part(Struct, frozen=True, gc=False, omit_defaults=True):
     """One piece of a turn's content.
 
     `text`, `thinking` and `code` carry text; `tool_call` a name and arguments; `tool_result` the text that came
@@ -38,14 +41,14 @@ class Part(Struct, frozen=True, omit_defaults=True):
     hidden: bool = False
 
 
-class Parent(Struct, frozen=True, order=True):
+class Parent(Struct, frozen=True, gc=False, order=True):
     """What a turn hangs on, as its source says: the parent may be in another session, or not stored yet."""
 
     id: str
     type: EdgeType = "reply"
 
 
-class Turn(Struct, frozen=True):
+class Turn(Struct, frozen=True, gc=False):
     """A turn's record. It never changes once it is stored (ruling 15)."""
 
     id: str
@@ -61,7 +64,7 @@ class Turn(Struct, frozen=True):
         return digest_of(content(self.role, self.parts))
 
 
-class Edge(Struct, frozen=True, order=True):
+class Edge(Struct, frozen=True, gc=False, order=True, forbid_unknown_fields=True):
     """Sorts as SliceExport wants it: parent, child, type as text (§6.2, ruling 12)."""
 
     parent: str
@@ -81,7 +84,7 @@ class Session(Struct, frozen=True):
     facts: dict[str, Any] = {}
 
 
-class Annotation(Struct, frozen=True):
+class Annotation(Struct, frozen=True, gc=False):
     """What SlicePolicy weighs, and who says so. Numbers with a fraction are binary32 values."""
 
     turn: str

@@ -1,8 +1,8 @@
 """Conversations from other tools, as turns: byte streams in; batches of turns and what there is to report out.
 
 run = Import(Options())
-for source in sources:                   # main files before those of their subagents: sorted by `reading_order`
-    for batch in run.read(source): …     # → store; and Report.add(batch)
+for source in sources:                                # main files before their subagents': by `reading_order`
+    for batch in run.read(source, its_format): …      # into the store, and to a `Report`
 """
 
 from collections.abc import Iterator

@@ -83,9 +83,7 @@ def _content(record: Record, flag: Flag) -> Content | str | None:
         return _message(record, kind, flag)
     if kind == "system":
         return _system(record)
-    if kind == "attachment":
-        return _attachment(record, flag)
-    return kind if kind in NO_TURNS else None
+    return _attachment(record, flag) if kind == "attachment" else None
 
 
 def _message(record: Record, kind: str, flag: Flag) -> Content | None:
@@ -177,8 +175,9 @@ class _File:
 
     def _record(self, record: Record, line: Line) -> Iterator[Batch]:
         thread = self._thread(self._session_of(record))
-        if record.get("type") in NO_TURNS:
-            thread.pass_by(Aside(record["type"], record.get("uuid"), record.get("parentUuid")))
+        kind = as_name(record.get("type"))
+        if kind in NO_TURNS:
+            thread.pass_by(Aside(kind, record.get("uuid"), record.get("parentUuid")))
             self._learn(record)
             return
         taken: list[tuple[Record, Draft]] = []

@@ -53,7 +53,7 @@ def sniff(head: bytes, name: str) -> bool:
 def _is_record(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
-    wrapped = value.get("type") in WRAPPERS and isinstance(value.get("payload"), dict)
+    wrapped = as_name(value.get("type")) in WRAPPERS and isinstance(value.get("payload"), dict)
     return wrapped or _is_old_head(value) or _is_document(value)
 
 
@@ -112,18 +112,19 @@ class _Rollout:
         facts |= {fact: meta[field] for field, fact in FACTS.items() if as_name(meta.get(field))}
 
     def _build(self, record: Record, flag: Flag) -> Draft | Aside | Fault:
-        kind = record.get("type") or record.get("record_type")
+        kind = as_name(record.get("type")) or as_name(record.get("record_type"))
         payload = record.get("payload")
         time = record.get("timestamp") or record.get("created_at")
         if kind in NO_TURNS or _is_old_head(record):
-            return Aside(str(kind or "session_meta"))
+            return Aside(kind or "session_meta")
         if kind == "event_msg" and isinstance(payload, dict):
             return self._event(payload, time)
         if kind == "compacted" and isinstance(payload, dict):
             return _drafted(("system", _compacted(payload, flag)), record, time)
         item = payload if kind == "response_item" and isinstance(payload, dict) else record
-        if item.get("type") in NO_TURNS:
-            return Aside(str(item["type"]))
+        item_kind = as_name(item.get("type"))
+        if item_kind in NO_TURNS:
+            return Aside(item_kind)
         content = item_content(item, flag) or _loose_content(item, flag)
         if content is None:
             lost = bool(item.keys() & {"content", "message", "text", "output"})

@@ -167,7 +167,7 @@ def _pairs(value: Any) -> tuple[Parent, ...]:
     return tuple(
         Parent(pair[0], pair[1])
         for pair in pairs
-        if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str) and pair[1] in EDGE_TYPES
+        if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str) and as_name(pair[1]) in EDGE_TYPES
     )
 
 

@@ -60,8 +60,9 @@ def _is_record(value: Any) -> bool:
 def _is_message(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
-    spoken = value.keys() & {"content", "tool_calls", "function_call"}
-    return (value.get("role") in ROLES and bool(spoken)) or ("from" in value and "value" in value) or is_item(value)
+    if as_name(value.get("role")) in ROLES and value.keys() & {"content", "tool_calls", "function_call"}:
+        return True
+    return {"from", "value"} <= value.keys() or is_item(value)
 
 
 def _list_in(value: Any) -> list[Any] | None:

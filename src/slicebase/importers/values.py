@@ -128,7 +128,7 @@ class Report:
         self.others: Counter[str] = Counter()
         self.reasons: Counter[tuple[Action, str]] = Counter()
         self.redacted: Counter[str] = Counter()
-        self.notes: list[Note] = []  # the first `NOTES_KEPT`; the counters go on
+        self.notes: list[Note] = []  # the first `NOTES_KEPT` of each reason; the counters go on
         self.content_left_out = 0
 
     def add(self, batch: Batch) -> None:
@@ -144,7 +144,7 @@ class Report:
     def note(self, note: Note) -> None:
         self.reasons[note.action, note.reason] += 1
         self.content_left_out += note.lost
-        if len(self.notes) < NOTES_KEPT:
+        if self.reasons[note.action, note.reason] <= NOTES_KEPT:
             self.notes.append(note)
 
     def count(self, action: Action) -> int:

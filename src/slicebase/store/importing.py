@@ -12,12 +12,14 @@ from slicebase.importers import (
     Import,
     Note,
     Options,
-    Report,
     Source,
     reading_order,
     recognise,
 )
 from slicebase.importers.values import Batch
+from slicebase.store.account import Account
+from slicebase.store.graph_import import FORMAT as GRAPH
+from slicebase.store.graph_import import import_graph
 from slicebase.store.inputs import Input
 from slicebase.store.truth import Truth
 from slicebase.store.turns import Added, Annotate
@@ -30,41 +32,6 @@ class Recognised(NamedTuple):
     format: Format
 
 
-class Account:
-    """What an import took, what it left and why; numbers of turns and edges are what the store says."""
-
-    def __init__(self) -> None:
-        self.report = Report()
-        self.formats: dict[str, int] = {}
-        self.unrecognised: list[str] = []
-        self.new = 0
-        self.known = 0
-        self.conflicts: list[str] = []
-        self.edges = 0
-        self.branches = 0
-        self.continues = 0
-        self.waiting = 0
-        self.joined = 0
-
-    def add(self, batch: Batch, added: Added) -> None:
-        self.report.add(batch)
-        self.new += len(added.turns)
-        self.known += added.known
-        self.conflicts += added.conflicts
-        self.edges += added.edges
-        self.branches += sum(parent.type == "branch" for turn in added.turns for parent in turn.parents)
-        self.continues += added.continues
-        self.waiting += added.waiting
-        self.joined += len(added.joined)
-        for child, parent in added.cycles:
-            self.report.note(Note("repaired", "cycle", f"turn:{child}", parent))
-
-    @property
-    def content_left_out(self) -> int:
-        """Records whose message content is not in the store: skipped ones, and other versions of stored turns."""
-        return self.report.content_left_out + len(self.conflicts)
-
-
 def import_inputs(
     truth: Truth,
     found: Iterable[Input],
@@ -75,6 +42,10 @@ def import_inputs(
     progress: Progress = lambda name, count: None,
 ) -> Account:
     account = Account()
+    if format_name == GRAPH:
+        for each in found:
+            import_graph(truth, b"".join(each.chunks()), each.name, account)
+        return account
     run = Import(options)
     waiting: list[Edge] = []
     for recognised in _recognise_all(found, format_name, account):
@@ -99,7 +70,7 @@ def _recognise_all(found: Iterable[Input], format_name: str | None, account: Acc
             raise SlicebaseError(
                 "unknown-format",
                 f"no importer recognises {each.name}",
-                hint=f"say what it is with --format: {', '.join(each.name for each in FORMATS)}",
+                hint=f"say what it is with --format: {_names()}",
                 where=Where(each.name),
             )
         else:
@@ -111,9 +82,11 @@ def _format(name: str) -> Format:
     for known in FORMATS:
         if known.name == name:
             return known
-    raise SlicebaseError(
-        "unknown-format", f"there is no format {name!r}", hint=f"one of {', '.join(each.name for each in FORMATS)}"
-    )
+    raise SlicebaseError("unknown-format", f"there is no format {name!r}", hint=f"one of {_names()}")
+
+
+def _names() -> str:
+    return ", ".join((*(each.name for each in FORMATS), GRAPH))
 
 
 def _head(each: Input) -> bytes:

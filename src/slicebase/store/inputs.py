@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
 
+SAMPLE = Path(__file__).parent.parent / "samples" / "claude-code-session.jsonl"
 _CHUNK = 1 << 20
 # What a folder or a zip is searched for; a file that is named outright may have any ending.
 _ENDINGS = (".json", ".jsonl", ".slice")

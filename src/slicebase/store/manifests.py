@@ -1,14 +1,19 @@
-"""Manifests and policies in the truth."""
+"""Manifests in the truth, and the texts that they pin."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from slicebase.context.manifest import Manifest, manifest_bytes, manifest_id, read_manifest
+import msgspec
+
+from slicebase.context.manifest import Manifest, Piece, manifest_bytes, manifest_id, read_manifest
+from slicebase.context.replaying import Problem
 from slicebase.core.canonical import canonical
-from slicebase.core.digests import raw_digest
+from slicebase.core.digests import digest, raw_digest
 from slicebase.errors import SlicebaseError
+from slicebase.graph.record import read_parts
+from slicebase.graph.turn import turn_text
 from slicebase.store.database import Database
-from slicebase.store.texts import keep_texts
+from slicebase.store.texts import Texts, keep_texts
 
 
 class Recorded(NamedTuple):
@@ -17,19 +22,18 @@ class Recorded(NamedTuple):
 
 
 class Manifests:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, texts: Texts) -> None:
         self._database = database
+        self._texts = texts
 
     def record(self, manifest: Manifest, time: str, texts: Mapping[bytes, bytes]) -> str:
         """Keeps a manifest, with the texts that would otherwise be lost; the same one twice is kept once."""
         record = manifest_bytes(manifest)
         name = manifest_id(record)
         with self._database.writing() as connection:
-            known = connection.execute("SELECT 1 FROM manifests WHERE manifest = ?", (name,)).fetchone()
-            if known is None:
-                row = (name, time, record, recording_hash(name, time))
-                connection.execute("INSERT INTO manifests VALUES (?, ?, ?, ?)", row)
-                keep_texts(connection, f"manifest:{name}", texts)
+            row = (name, time, record, recording_hash(name, time))
+            connection.execute("INSERT INTO manifests VALUES (?, ?, ?, ?)", row)
+            keep_texts(connection, f"manifest:{name}", texts)
         return name
 
     def get(self, name: str) -> Recorded:
@@ -43,6 +47,39 @@ class Manifests:
         """Id, time of recording, record and hash of every manifest."""
         query = "SELECT manifest, recorded, record, hash FROM manifests ORDER BY manifest"
         yield from self._database.connection.execute(query)
+
+    def texts_of(self, name: str, manifest: Manifest) -> tuple[dict[str, str], list[Problem]]:
+        """The pieces' texts by their hashes, cut from what is stored, and what is wrong with any."""
+        texts: dict[str, str] = {}
+        problems = []
+        for piece in manifest.pieces:
+            source = _source(name, piece)
+            stored = self._texts.get(*source)
+            text = _cut(piece, stored.data) if stored and stored.data is not None else None
+            if text is not None and digest(text.encode()) == piece.text_hash:
+                texts[piece.text_hash] = text
+            elif stored and stored.purged:
+                problems.append(Problem("PURGED", piece.ref, source, piece.text_hash, f"purged {stored.purged}"))
+            else:
+                found = "no text" if text is None else digest(text.encode())
+                problems.append(Problem("BROKEN", piece.ref, source, piece.text_hash, found))
+        return texts, problems
+
+
+def _source(name: str, piece: Piece) -> tuple[str, str]:
+    """Turns never change and are kept with their session; text of mutable files is kept with the manifest."""
+    if piece.corpus.startswith("session:"):
+        return piece.corpus, piece.content_hash
+    return f"manifest:{name}", piece.text_hash
+
+
+def _cut(piece: Piece, data: bytes) -> str | None:
+    try:
+        if not piece.corpus.startswith("session:"):
+            return data.decode()
+        return turn_text(read_parts(data))[piece.span.start : piece.span.end]
+    except (UnicodeDecodeError, msgspec.DecodeError):
+        return None
 
 
 def recording_hash(name: str, time: str) -> bytes:

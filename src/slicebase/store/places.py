@@ -5,7 +5,8 @@ d − r to d + r alone: parents and children are one step away, and a sibling ha
 counted here, from the edges; the `trajectory_depth` of a source is a claim.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Set
+from typing import Any
 
 import apsw
 
@@ -17,7 +18,7 @@ SMALL = 512  # turns: up to this a session is read whole
 
 
 def keep_places(
-    connection: apsw.Connection, session: str, new: Mapping[str, Turn], first: int, *, rejoined: bool
+    connection: apsw.Connection, session: str, new: Mapping[str, Turn], numbers: Mapping[str, int], *, rejoined: bool
 ) -> None:
     """Keeps the session's shape, and its places where it is large, up to date with new turns."""
     row = connection.execute("SELECT turns, joins FROM shapes WHERE session = ?", (session,)).fetchone()
@@ -30,11 +31,19 @@ def keep_places(
         refill_places(connection, session)
     else:
         _keep_shape(connection, session, count, 0)
-        _extend(connection, session, new, first)
+        _extend(connection, session, new, numbers)
 
 
 def refill_places(connection: apsw.Connection, session: str) -> None:
     """Counts a session's shape and places from its turns and links."""
+    connection.execute("DELETE FROM places WHERE session = ?", (session,))
+    numbers, joins, places = _counted(connection, session)
+    _keep_shape(connection, session, len(numbers), joins)
+    _insert(connection, session, numbers, places)
+
+
+def _counted(connection: apsw.Connection, session: str) -> tuple[dict[str, int], int, dict[str, tuple[str, int]]]:
+    """Numbers of a session's turns, how many are joins, and the places where it needs them, from its records."""
     parents: dict[str, set[str]] = {}
     numbers: dict[str, int] = {}
     for seq, record in connection.execute("SELECT seq, record FROM turns WHERE session = ?", (session,)):
@@ -45,11 +54,53 @@ def refill_places(connection: apsw.Connection, session: str) -> None:
         link = read_link(record)
         parents[link.child].add(link.parent)
     joins = sum(len(above) > 1 for above in parents.values())
-    connection.execute("DELETE FROM places WHERE session = ?", (session,))
-    _keep_shape(connection, session, len(parents), joins)
-    if not joins and len(parents) > SMALL:
-        places = places_of({turn_id: next(iter(above), None) for turn_id, above in parents.items()})
-        _insert(connection, session, numbers, places)
+    if joins or len(parents) <= SMALL:
+        return numbers, joins, {}
+    return numbers, joins, places_of({turn_id: next(iter(above), None) for turn_id, above in parents.items()})
+
+
+def derived_differences(connection: apsw.Connection, passed_over: Set[str]) -> Iterator[tuple[str, str, str]]:
+    """Where the derived tables differ from what the records say: what, what was expected, what is there."""
+    sessions: list[Any] = connection.execute("SELECT DISTINCT session FROM turns ORDER BY session").fetchall()
+    for (session,) in sessions:
+        if session in passed_over:
+            continue
+        numbers, joins, places = _counted(connection, session)
+        query = "SELECT turns, joins FROM shapes WHERE session = ?"
+        shape = connection.execute(query, (session,)).fetchone()
+        if shape != (len(numbers), joins):
+            yield f"shape of {session}", f"{len(numbers)} turns, {joins} joins", str(shape)
+        wanted = {(uuid_bytes(root), depth, numbers[turn_id]) for turn_id, (root, depth) in places.items()}
+        query = "SELECT root, depth, seq FROM places WHERE session = ?"
+        there = set(connection.execute(query, (session,)))
+        if there != wanted:
+            yield f"places of {session}", f"{len(wanted - there)} that are missing", f"{len(there - wanted)} others"
+    if not passed_over:
+        yield from _waiting_differences(connection)
+
+
+def _waiting_differences(connection: apsw.Connection) -> Iterator[tuple[str, str, str]]:
+    """Who waits for whom, said by the records and by the table."""
+    stored = "SELECT 1 FROM turns WHERE turn = ?"
+    claims = (
+        (parent, turn.id)
+        for (record,) in connection.execute("SELECT record FROM turns")
+        for turn in [read_turn(record)]
+        for parent, _ in turn.parents
+    )
+    links = (
+        (link.parent, link.child)
+        for (record,) in connection.execute("SELECT record FROM links")
+        for link in [read_link(record)]
+    )
+    wanted = {
+        (uuid_bytes(parent), uuid_bytes(child))
+        for parent, child in (*claims, *links)
+        if connection.execute(stored, (uuid_bytes(parent),)).fetchone() is None
+    }
+    there = set(connection.execute("SELECT parent, child FROM waiting"))
+    if there != wanted:
+        yield "waiting", f"{len(wanted - there)} that are missing", f"{len(there - wanted)} others"
 
 
 def places_of(parents: Mapping[str, str | None]) -> dict[str, tuple[str, int]]:
@@ -84,7 +135,7 @@ def _keep_shape(connection: apsw.Connection, session: str, count: int, joins: in
         connection.execute("DELETE FROM places WHERE session = ?", (session,))
 
 
-def _extend(connection: apsw.Connection, session: str, new: Mapping[str, Turn], first: int) -> None:
+def _extend(connection: apsw.Connection, session: str, new: Mapping[str, Turn], numbers: Mapping[str, int]) -> None:
     """Places of new turns that hang on each other or on stored ones."""
     parents = {turn.id: turn.parents[0].id if turn.parents else None for turn in new.values()}
     outside = {parent for parent in parents.values() if parent is not None and parent not in parents}
@@ -94,7 +145,7 @@ def _extend(connection: apsw.Connection, session: str, new: Mapping[str, Turn], 
         hook = parents[root]
         stored_root, stored_depth = above.get(hook, (root, -1)) if hook is not None else (root, -1)
         places[turn_id] = (stored_root, stored_depth + 1 + depth)
-    _insert(connection, session, {turn_id: seq for seq, turn_id in enumerate(new, first)}, places)
+    _insert(connection, session, numbers, places)
 
 
 def _insert(

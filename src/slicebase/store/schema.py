@@ -39,15 +39,19 @@ CREATE TABLE links (
   PRIMARY KEY (session, seq)
 );
 CREATE INDEX links_by_child ON links (child);
+-- a record annotates several turns, whose numbers in the session lie between first and last
 CREATE TABLE annotations (
-  session TEXT NOT NULL, seq INTEGER NOT NULL, record BLOB NOT NULL, hash BLOB NOT NULL,
+  session TEXT NOT NULL, seq INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+  record BLOB NOT NULL, hash BLOB NOT NULL,
   PRIMARY KEY (session, seq)
 );
+CREATE INDEX annotations_by_turn ON annotations (session, last, first);
 CREATE TABLE texts (
   owner TEXT NOT NULL, hash BLOB NOT NULL, bytes BLOB, purged TEXT,
   PRIMARY KEY (owner, hash),
   CHECK ((bytes IS NULL) = (purged IS NOT NULL))
 );
+CREATE INDEX texts_purged ON texts (owner) WHERE purged IS NOT NULL;
 CREATE TABLE policies (hash TEXT PRIMARY KEY, record BLOB NOT NULL);
 -- a manifest's id is made from its record; the hash covers the id and the time of recording
 CREATE TABLE manifests (manifest TEXT PRIMARY KEY, recorded TEXT NOT NULL, record BLOB NOT NULL, hash BLOB NOT NULL);
@@ -108,10 +112,11 @@ BEGIN SELECT RAISE(ABORT, '{table} is numbered without gaps'); END;
 
 
 def _keyed(table: str, columns: tuple[str, ...]) -> str:
+    """What has its key already stays as it is, whatever kind of INSERT comes: the second of two equals adds nothing."""
     same = " AND ".join(f"{column} = NEW.{column}" for column in columns)
     return f"""
 CREATE TRIGGER {table}_once BEFORE INSERT ON {table} WHEN EXISTS (SELECT 1 FROM {table} WHERE {same})
-BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END;
+BEGIN SELECT RAISE(IGNORE); END;
 """
 
 

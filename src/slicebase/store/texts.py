@@ -36,13 +36,8 @@ class Texts:
 
 def keep_texts(connection: apsw.Connection, owner: str, texts: Mapping[bytes, bytes]) -> None:
     """Stores what the owner does not have yet. A purged text stays purged."""
-    there = "SELECT 1 FROM texts WHERE owner = ? AND hash = ?"
-    missing = [
-        (owner, text_hash, text)
-        for text_hash, text in texts.items()
-        if connection.execute(there, (owner, text_hash)).fetchone() is None
-    ]
-    connection.executemany("INSERT INTO texts (owner, hash, bytes) VALUES (?, ?, ?)", missing)
+    rows = ((owner, text_hash, text) for text_hash, text in texts.items())
+    connection.executemany("INSERT INTO texts (owner, hash, bytes) VALUES (?, ?, ?)", rows)
 
 
 def hash_bytes(digest: str) -> bytes:

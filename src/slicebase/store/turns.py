@@ -24,7 +24,7 @@ from slicebase.graph.record import (
     record_bytes,
     session_bytes,
 )
-from slicebase.graph.turn import Edge, Session, Turn
+from slicebase.graph.turn import Annotation, Edge, Session, Turn
 from slicebase.store.database import Database
 from slicebase.store.places import keep_places, refill_places
 from slicebase.store.texts import keep_texts
@@ -76,9 +76,10 @@ class Turns:
     def add(self, session: Session, turns: Iterable[Turn], annotate: Annotate | None = None) -> Added:
         """Stores the turns of one session that are not stored yet, in one transaction with their annotations."""
         with self._database.writing() as connection:
-            added = _Arrival(self, connection, session).add(list(turns))
+            arrival = _Arrival(self, connection, session)
+            added = arrival.add(list(turns))
             for record in annotate(added) if annotate and added.turns else ():
-                _append_annotations(connection, record)
+                _append_annotations(connection, record, self._numbers(record, arrival.numbers))
             return added
 
     def link(self, edges: Iterable[Edge]) -> Linked:
@@ -89,7 +90,13 @@ class Turns:
     def annotate(self, annotations: AnnotationRecord) -> None:
         """Appends annotations: the newest of a turn counts (ruling 17)."""
         with self._database.writing() as connection:
-            _append_annotations(connection, annotations)
+            _append_annotations(connection, annotations, self._numbers(annotations, {}))
+
+    def _numbers(self, annotations: AnnotationRecord, known: Mapping[str, int]) -> list[int]:
+        """The numbers of annotated turns in their session."""
+        missing = [turn_id for turn_id in annotations.turns if turn_id not in known]
+        found = {turn_id: stored.seq for turn_id, stored in self.find(missing).items()} if missing else {}
+        return [known[turn_id] if turn_id in known else found[turn_id] for turn_id in annotations.turns]
 
     def find(self, turn_ids: Iterable[str]) -> dict[str, Stored]:
         """The stored ones among these turns."""
@@ -119,6 +126,13 @@ class Turns:
         for record, count in self._connection.execute(query):
             yield read_session(record), count
 
+    def session(self, session: str) -> Session:
+        query = "SELECT record FROM sessions WHERE session = ? ORDER BY seq DESC LIMIT 1"
+        row = self._connection.execute(query, (session,)).fetchone()
+        if row is None:
+            raise SlicebaseError("no-session", f"there is no session {session!r}", hint="`tt turns` lists them")
+        return read_session(row[0])
+
     def of_session(self, session: str) -> Iterator[Stored]:
         query = "SELECT seq, record FROM turns WHERE session = ? ORDER BY seq"
         for seq, record in self._connection.execute(query, (session,)):
@@ -133,6 +147,16 @@ class Turns:
         query = "SELECT record FROM annotations WHERE session = ? ORDER BY seq"
         for (record,) in self._connection.execute(query, (session,)):
             yield read_annotations(record)
+
+    def annotation_of(self, turn_id: str) -> Annotation:
+        """The newest annotation of a stored turn."""
+        seq, record = self.get(turn_id)
+        query = "SELECT record FROM annotations WHERE session = ? AND last >= ? AND first <= ? ORDER BY seq DESC"
+        for (stored,) in self._connection.execute(query, (record.session, seq, seq)):
+            for annotation in read_annotations(stored).annotations():
+                if annotation.turn == turn_id:
+                    return annotation
+        raise SlicebaseError("database-damaged", f"the turn {turn_id} has no annotation")
 
     def parents_of(self, turn_id: str) -> set[tuple[str, str]]:
         """Parents and edge types of a turn, from its record and from links; empty where it is not stored."""
@@ -165,6 +189,7 @@ class _Arrival:
         self._turns = turns
         self._connection = connection
         self._session = session
+        self.numbers: dict[str, int] = {}  # of the turns that were added
 
     def add(self, offered: list[Turn]) -> Added:
         stored = self._turns.find(turn.id for turn in offered)
@@ -175,10 +200,10 @@ class _Arrival:
         awaited = _awaited(self._connection, new)
         cycles = self._cut_cycles(new, awaited)
         edges, continues, waiting = self._resolve(new)
-        first = self._insert(new)
+        self._insert(new)
         self._connection.executemany("DELETE FROM waiting WHERE parent = ?", [(uuid_bytes(turn),) for turn in awaited])
         joined = tuple(sorted({child for children in awaited.values() for child in children}))
-        keep_places(self._connection, self._session.id, new, first, rejoined=bool(joined))
+        keep_places(self._connection, self._session.id, new, self.numbers, rejoined=bool(joined))
         return Added(tuple(new.values()), known, conflicts, edges, continues, waiting, cycles, joined)
 
     def _keep_facts(self) -> None:
@@ -217,12 +242,13 @@ class _Arrival:
         edges = found.count(self._session.id)
         return edges, len(found) - edges - len(waiting), len(waiting)
 
-    def _insert(self, new: Mapping[str, Turn]) -> int:
-        """Writes records and contents; answers the number of the first."""
+    def _insert(self, new: Mapping[str, Turn]) -> None:
+        """Writes records and contents."""
         name = self._session.id
         first = _next_seq(self._connection, "turns", name)
+        self.numbers = {turn_id: seq for seq, turn_id in enumerate(new, first)}
         rows, texts = [], {}
-        for seq, turn in enumerate(new.values(), first):
+        for seq, turn in zip(self.numbers.values(), new.values(), strict=True):
             text = content_bytes(turn.role, turn.parts)
             text_hash = raw_digest(text)
             record = record_bytes(turn, "sha256:" + text_hash.hex())
@@ -230,7 +256,6 @@ class _Arrival:
             texts[text_hash] = text
         self._connection.executemany("INSERT INTO turns VALUES (?, ?, ?, ?, ?)", rows)
         keep_texts(self._connection, f"session:{name}", texts)
-        return first
 
 
 def _sort_out(offered: list[Turn], stored: Mapping[str, Stored]) -> tuple[dict[str, Turn], int, tuple[str, ...]]:
@@ -297,11 +322,11 @@ def _insert_link(connection: apsw.Connection, edge: Edge, homes: Mapping[str, st
         connection.execute("INSERT OR IGNORE INTO waiting VALUES (?, ?)", ends)
 
 
-def _append_annotations(connection: apsw.Connection, annotations: AnnotationRecord) -> None:
+def _append_annotations(connection: apsw.Connection, annotations: AnnotationRecord, numbers: list[int]) -> None:
     record = annotation_bytes(annotations)
     seq = _next_seq(connection, "annotations", annotations.session)
-    row = (annotations.session, seq, record, raw_digest(record))
-    connection.execute("INSERT INTO annotations VALUES (?, ?, ?, ?)", row)
+    row = (annotations.session, seq, min(numbers), max(numbers), record, raw_digest(record))
+    connection.execute("INSERT INTO annotations VALUES (?, ?, ?, ?, ?, ?)", row)
 
 
 def _next_seq(connection: apsw.Connection, table: str, session: str) -> int:

@@ -12,8 +12,6 @@ import shutil
 from pathlib import Path
 from typing import NamedTuple
 
-import apsw
-
 from slicebase.errors import SlicebaseError, Where
 
 LIBRARY = ".slices"
@@ -131,6 +129,8 @@ def _bring_database_into_git(workspace: Workspace) -> None:
 
 def _fold_log_into_file(path: Path) -> None:
     """Leaves one file behind, without a write-ahead log; refuses while another process has it open."""
+    import apsw  # rarely needed, and a tenth of a short command's time
+
     connection = apsw.Connection(str(path))
     try:
         connection.execute("PRAGMA journal_mode = DELETE")

@@ -1,0 +1,281 @@
+"""Slicebase: the one object that an application holds.
+
+The verbs stand in the order of the path: bring conversations in, select around a turn, build a context, replay it,
+verify everything. Each reads from the store, calls pure functions, and writes the result. The clock travels in.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from slicebase.core.refs import parse as parse_ref
+from slicebase.core.times import to_text
+from slicebase.errors import SlicebaseError
+from slicebase.store.workspace import Workspace, make_workspace, open_workspace
+
+if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is called
+    from slicebase.context.assembly import Context
+    from slicebase.context.manifest import Manifest
+    from slicebase.context.replaying import Replayed
+    from slicebase.files.validation import Report
+    from slicebase.graph.check import Difference
+    from slicebase.graph.explain import Explanation
+    from slicebase.graph.export import ContextSlice
+    from slicebase.graph.policy import SlicePolicyV1
+    from slicebase.graph.record import TurnRecord
+    from slicebase.graph.turn import Session
+    from slicebase.store.account import Account
+    from slicebase.store.importing import Progress
+    from slicebase.store.truth import Truth
+    from slicebase.store.turn_index import TurnIndex
+    from slicebase.verify import Verdict
+
+
+class Slicebase:
+    def __init__(self, workspace: Workspace, *, is_new: bool = False) -> None:
+        self.workspace = workspace
+        self.is_new = is_new
+
+    @classmethod
+    def init(cls, folder: Path) -> Self:
+        """Makes the folder a workspace; one that is there already stays as it is."""
+        return cls(make_workspace(folder))
+
+    @classmethod
+    def open(cls, start: Path, root: Path | None = None, *, create: bool = False) -> Self:
+        """The workspace at `root`, else the nearest one from `start` upwards, else with `create` a new one."""
+        try:
+            return cls(open_workspace(start, root))
+        except SlicebaseError as error:
+            if error.code != "no-workspace" or not create:
+                raise
+            return cls(make_workspace(root or start), is_new=True)
+
+    @cached_property
+    def truth(self) -> "Truth":
+        from slicebase.store.truth import Truth
+
+        return Truth(self.workspace.database, create=True)
+
+    @cached_property
+    def turn_index(self) -> "TurnIndex":
+        """The full-text index of turns, as it was at its last filling."""
+        from slicebase.store.turn_index import TurnIndex
+
+        return TurnIndex(self.workspace.cache / "turns.db")
+
+    @cached_property
+    def graph(self) -> "Graph":
+        return Graph(self)
+
+    def close(self) -> None:
+        for part in ("turn_index", "truth"):
+            if part in self.__dict__:
+                self.__dict__.pop(part).close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def validate(self, paths: Sequence[Path] = ()) -> "Report":
+        """What breaks the rules of the format, in these files and folders or in the whole library."""
+        from slicebase.store.checkup import validate
+
+        return validate(paths or [self.workspace.library], self.workspace.root)
+
+    # The path
+
+    def import_(
+        self,
+        paths: Iterable[Path],
+        *,
+        format_name: str | None = None,
+        session: str | None = None,
+        redact: bool = True,
+        dry_run: bool = False,
+        progress: "Progress" = lambda name, count: None,
+    ) -> "Account":
+        """Conversations from files, folders and zips, with an account of what became of every record."""
+        from slicebase.importers.values import Options
+        from slicebase.store.annotating import Annotator
+        from slicebase.store.importing import import_inputs
+        from slicebase.store.indexing import bring_up_to_date
+        from slicebase.store.inputs import inputs
+
+        found = list(inputs(paths))
+        database = self.truth.database
+        with database.trying() if dry_run else database.bulk():
+            account = import_inputs(
+                self.truth,
+                found,
+                Options(session, redact),
+                format_name=format_name,
+                annotate=Annotator(self.truth),
+                progress=progress,
+            )
+        if not dry_run:
+            bring_up_to_date(self.turn_index, self.truth)
+        return account
+
+    def context(
+        self,
+        question: str,
+        *,
+        tokens: int,
+        now: int,
+        turns: int | None = None,
+        policy: str | None = None,
+        as_of: int | None = None,
+        record: bool = True,
+    ) -> "Recorded":
+        """A cited context for a question, under a budget, with the manifest that pins it.
+
+        `as_of` is the time that the context speaks from, `now` the time at which the manifest is recorded. Without
+        `record` nothing is written, and the manifest cannot be replayed by its id.
+        """
+        from slicebase.store.contexts import build_context
+
+        chosen = self.graph.policy(policy or "focused")
+        moment = now if as_of is None else as_of
+        built = build_context(self.truth, self.turn_index, question, tokens, turns, moment, chosen)
+        if record:
+            self.truth.policies.keep(chosen)
+            self.truth.manifests.record(built.manifest, to_text(now), {})
+        return Recorded(built, record)
+
+    def context_again(self, manifest: str, *, now: int) -> "Recorded":
+        """Asks a manifest's question anew, with its budget and policy, of what is stored now."""
+        before = self.manifest(manifest)
+        policies = [pinned.policy_params_hash for pinned in before.slices]
+        return self.context(
+            before.question,
+            tokens=before.budget.tokens,
+            turns=before.budget.turns,
+            policy=policies[0] if policies else None,
+            now=now,
+        )
+
+    def manifest(self, manifest: str) -> "Manifest":
+        return self.truth.manifests.get(ref_of("mf", manifest)).manifest
+
+    def show(self, reference: str) -> dict[str, Any]:
+        """What a reference names, as plain values."""
+        from slicebase.store.showing import SHOWN
+
+        ref = parse_ref(reference)
+        if ref.kind not in SHOWN:
+            raise SlicebaseError(
+                "bad-reference", f"{reference!r} cannot be shown", hint=f"kinds that can: {', '.join(sorted(SHOWN))}"
+            )
+        return {"ref": str(ref), **SHOWN[ref.kind](self.truth, ref.name)}
+
+    def replay(self, manifest: str) -> "Replayed":
+        """The same bytes from the pieces that a manifest pins; never a search."""
+        from slicebase.context.replaying import replayed
+
+        name = ref_of("mf", manifest)
+        recorded = self.manifest(name)
+        return replayed(name, recorded, *self.truth.manifests.texts_of(name, recorded))
+
+    def verify(self, progress: Callable[[str], None] = lambda what: None) -> "Verdict":
+        """Re-derives everything stored."""
+        from slicebase.verify import verify
+
+        return verify(self.truth, progress)
+
+
+class Recorded(NamedTuple):
+    """A context, and whether its manifest was recorded."""
+
+    context: "Context"
+    recorded: bool
+
+
+class TurnView(NamedTuple):
+    """A stored turn as people look at it."""
+
+    record: "TurnRecord"
+    text: str | None  # None where it was purged
+
+
+class Graph:
+    """The conversation graph: what is stored, and slices of it."""
+
+    def __init__(self, base: Slicebase) -> None:
+        self._base = base
+        self._truth = base.truth
+
+    def sessions(self) -> "list[tuple[Session, int]]":
+        """Every session with the number of its turns."""
+        return list(self._truth.turns.sessions())
+
+    def turns(self, session: str) -> list[TurnView]:
+        return [self._view(stored.record) for stored in self._truth.turns.of_session(session)]
+
+    def turn(self, turn: str) -> TurnView:
+        return self._view(self._truth.turns.get(turn_name(turn)).record)
+
+    def search(self, words: str, limit: int) -> list[TurnView]:
+        """Turns that hold the words, best first."""
+        from slicebase.store.contexts import ranked_turns
+
+        found = ranked_turns(self._truth, self._base.turn_index, words, limit)
+        return [self.turn(each.turn) for each in found]
+
+    def _view(self, record: "TurnRecord") -> TurnView:
+        from slicebase.graph.record import read_parts
+        from slicebase.graph.turn import turn_text
+
+        stored = self._truth.texts.get(f"session:{record.session}", record.content_hash)
+        text = turn_text(read_parts(stored.data)) if stored and stored.data is not None else None
+        return TurnView(record, text)
+
+    def policy(self, name: str | None = None, assignments: Iterable[str] = ()) -> "SlicePolicyV1":
+        """A policy by its name, its hash or the file that holds it, after assignments such as max_nodes=64."""
+        from slicebase.graph.policies import policy_with
+        from slicebase.graph.policy import DEFAULT
+
+        return policy_with(DEFAULT if name is None else self._truth.policies.named(name), assignments)
+
+    def requested_policy(self, value: Any) -> "SlicePolicyV1":
+        """What a request means: a name, a hash, an object (whole, or partial over the default), or nothing."""
+        from slicebase.graph.policies import PRESETS
+
+        return self._truth.policies.find(value) if isinstance(value, str) else PRESETS.resolve(value)
+
+    def select(self, turn: str, policy: "SlicePolicyV1") -> "ContextSlice":
+        """The context slice around a turn: the same graph and policy give the same bytes."""
+        self._truth.policies.keep(policy)
+        return self._truth.sessions.slice_around(turn_name(turn), policy)
+
+    def explain(self, turn: str, policy: "SlicePolicyV1") -> "Explanation":
+        """Why each turn of the slice is in it, and why the best of the others are not."""
+        from slicebase.graph.explain import explain
+
+        name = turn_name(turn)
+        return explain(self._truth.sessions.around(name, policy.max_radius + 1), name, policy)
+
+    def check(self, export: bytes) -> "tuple[Difference, ...]":
+        """Derives a stored SliceExport again: what differs, nothing where it is identical."""
+        from slicebase.graph.check import compare
+        from slicebase.graph.export import read_export
+
+        stored = read_export(export)
+        policy = self._truth.policies.find(stored.policy_params_hash)
+        return compare(stored, self._truth.sessions.slice_around(stored.anchor_turn_id, policy).contents)
+
+
+def ref_of(kind: str, text: str) -> str:
+    """The whole reference of this kind that a text names, with its prefix or without."""
+    ref = parse_ref(text, bare=kind)
+    if ref.kind != kind:
+        raise SlicebaseError("bad-reference", f"{text!r} is no reference of the kind {kind}")
+    return str(ref)
+
+
+def turn_name(text: str) -> str:
+    """A turn's id from a reference or a bare id."""
+    return ref_of("turn", text).removeprefix("turn:")

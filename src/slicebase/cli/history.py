@@ -1,0 +1,202 @@
+"""Commands that bring conversations in and show what is stored."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from slicebase.cli.output import json_option, note, print_json, printable
+from slicebase.cli.workspace import open_base
+from slicebase.errors import Exit
+from slicebase.importers.values import REASONS
+from slicebase.store.inputs import SAMPLE
+
+if TYPE_CHECKING:
+    from slicebase.base import TurnView
+    from slicebase.graph.turn import Session
+    from slicebase.store.account import Account
+    from slicebase.store.importing import Progress
+
+_SHOWN_NOTES = 20
+
+
+@click.command("import")
+@click.argument("paths", nargs=-1, metavar="PATH…")
+@click.option("--sample", is_flag=True, help="Import the transcript that ships with Slicebase, to try things on.")
+@click.option("--format", "format_name", metavar="NAME", help="Say what the inputs are, instead of recognising them.")
+@click.option("--session", metavar="ID", help="The session of inputs that name none (default: the file's name).")
+@click.option("--no-redact", is_flag=True, help="Keep keys and tokens as they stand.")
+@click.option("--lenient", is_flag=True, help="Exit with 0 even when message content was left out.")
+@click.option("--dry-run", is_flag=True, help="Say what would happen, and store nothing.")
+@json_option
+@click.pass_context
+def import_(
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    sample: bool,
+    format_name: str | None,
+    session: str | None,
+    no_redact: bool,
+    lenient: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> int:
+    """Bring conversations into the graph: files, folders and zips.
+
+    What was imported before is not imported twice. Exit status 1 when message content was left out.
+    """
+    found = [*map(Path, paths), *([SAMPLE] if sample else [])]
+    if not found:
+        raise click.UsageError("Name files or folders to import, or --sample.")
+    base = open_base(ctx, create=True)
+    with _progress() as progress:
+        account = base.import_(
+            found,
+            format_name=format_name,
+            session=session,
+            redact=not no_redact,
+            dry_run=dry_run,
+            progress=progress,
+        )
+    if as_json:
+        print_json({"dry_run": dry_run, **_as_json(account)})
+    else:
+        _print_account(account, dry_run)
+    return Exit.FINDINGS if account.content_left_out and not lenient else Exit.DONE
+
+
+@contextmanager
+def _progress() -> Iterator["Progress"]:
+    """A line that is rewritten on a terminal; silence in a pipe."""
+    if not sys.stderr.isatty():
+        yield lambda name, count: None
+        return
+    read = 0
+
+    def show(name: str, count: int) -> None:
+        nonlocal read
+        read += count
+        click.echo(f"\r\x1b[K{read / 1e6:.1f} MB  {name[-60:]}", err=True, nl=False)
+
+    yield show
+    click.echo("\r\x1b[K", err=True, nl=False)
+
+
+def _as_json(account: "Account") -> dict[str, Any]:
+    report = account.report
+    return {
+        "formats": account.formats,
+        "unrecognised": account.unrecognised,
+        "records": report.records,
+        "sessions": len(report.sessions),
+        "turns": {"new": account.new, "known": account.known, "conflicts": account.conflicts},
+        "edges": account.edges,
+        "branches": account.branches,
+        "continues": account.continues,
+        "waiting": account.waiting,
+        "joined": account.joined,
+        "no_turns": dict(sorted(report.others.items())),
+        "redacted": dict(sorted(report.redacted.items())),
+        "counts": {f"{action}/{reason}": number for (action, reason), number in sorted(report.reasons.items())},
+        "notes": [{"action": n.action, "reason": n.reason, "where": n.where, "detail": n.detail} for n in report.notes],
+        "content_left_out": account.content_left_out,
+    }
+
+
+def _print_account(account: "Account", dry_run: bool) -> None:
+    report = account.report
+    told = {
+        "read": f"{report.records} records ({_listed(account.formats)})",
+        "would add" if dry_run else "added": f"{account.new} turns in {len(report.sessions)} sessions; "
+        f"{account.edges} edges ({account.branches} branches), {account.continues} continuations",
+        "known": f"{account.known} turns were there before" if account.known else "",
+        "waiting": f"{account.waiting} edges wait for a parent that is not stored" if account.waiting else "",
+        "joined": f"{account.joined} turns got the parent they waited for" if account.joined else "",
+        "no turns": _listed(report.others),
+        "redacted": _listed(report.redacted),
+        "unknown": f"{len(account.unrecognised)} files are no conversations" if account.unrecognised else "",
+    }
+    for name, words in told.items():
+        if words:
+            click.echo(f"{name:9} {words}")
+    _print_notes(account)
+
+
+def _listed(counts: dict[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
+
+
+def _print_notes(account: "Account") -> None:
+    """Each reason once, with how often and where first; records that were left out each with their place."""
+    report = account.report
+    first = {(each.action, each.reason): each for each in reversed(report.notes)}
+    for (action, reason), count in sorted(report.reasons.items()):
+        if action != "skipped":
+            note(f"{action:9} {count} × {reason}: {REASONS[reason].meaning} (first: {first[action, reason].where})")
+    skipped = [each for each in report.notes if each.action == "skipped"]
+    for each in skipped[:_SHOWN_NOTES]:
+        detail = f" ({each.detail})" if each.detail else ""
+        note(f"skipped   {each.where}: {REASONS[each.reason].meaning}{detail}")
+    for turn_id in account.conflicts[:_SHOWN_NOTES]:
+        note(f"left out  turn:{turn_id}: stored before from another record; the first stays")
+    if max(len(skipped), len(account.conflicts)) > _SHOWN_NOTES:
+        note("…         more were left out: --json lists them")
+
+
+@click.command()
+@click.argument("session", required=False)
+@click.option("--search", "-s", "words", metavar="WORDS", help="Turns whose content holds the words, best first.")
+@click.option("--limit", default=50, show_default=True, metavar="N", help="How many at the most.")
+@json_option
+@click.pass_context
+def turns(ctx: click.Context, session: str | None, words: str | None, limit: int, as_json: bool) -> int:
+    """List the stored sessions, the turns of one, or the turns that hold some words."""
+    base = open_base(ctx)
+    if words is not None:
+        rows = [_turn_row(view) for view in base.graph.search(words, limit)]
+    elif session is not None:
+        rows = [_turn_row(view) for view in base.graph.turns(session)[:limit]]
+    else:
+        rows = [_session_row(each, count) for each, count in base.graph.sessions()]
+    if as_json:
+        print_json({"rows": rows})
+    else:
+        for row in rows:
+            click.echo("  ".join(str(value) for value in row.values()))
+    return Exit.DONE if rows else Exit.FINDINGS
+
+
+def _session_row(session: "Session", count: int) -> dict[str, Any]:
+    return {"session": session.id, "turns": count, "format": session.format, "title": session.title or ""}
+
+
+def _turn_row(view: "TurnView") -> dict[str, Any]:
+    return {"ref": f"turn:{view.record.id}", "time": view.record.time, "role": view.record.role, "text": snippet(view)}
+
+
+def snippet(view: "TurnView", width: int = 60) -> str:
+    """The beginning of a turn on one line."""
+    words = "(purged)" if view.text is None else " ".join(view.text[: 4 * width].split())
+    return printable(words if len(words) <= width else words[: width - 1] + "…")
+
+
+@click.command()
+@click.argument("reference")
+@json_option
+@click.pass_context
+def show(ctx: click.Context, reference: str, as_json: bool) -> int:
+    """Show what a reference names: a turn, a session, a manifest."""
+    shown = open_base(ctx).show(reference)
+    if as_json:
+        print_json(shown)
+        return Exit.DONE
+    text = shown.pop("text", None)
+    for name, value in shown.items():
+        click.echo(f"{name:13} {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}")
+    if text is not None:
+        click.echo(f"\n{text}")
+    return Exit.DONE

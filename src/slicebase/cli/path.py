@@ -1,0 +1,155 @@
+"""The path on the command line: context, replay, verify."""
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from slicebase.cli.output import json_option, note, print_json
+from slicebase.cli.workspace import now, open_base
+from slicebase.core.times import from_text
+from slicebase.errors import Exit
+
+if TYPE_CHECKING:
+    from slicebase.base import Recorded
+    from slicebase.context.manifest import Manifest
+    from slicebase.verify import Verdict
+
+
+@click.command()
+@click.argument("question", required=False)
+@click.option("--tokens", default=4000, show_default=True, metavar="N", help="The most that the context may cost.")
+@click.option("--turns", type=int, metavar="N", help="The most turns that it may hold.")
+@click.option("--policy", metavar="NAME|HASH|FILE", help="How to slice around what was found (default: focused).")
+@click.option("--as-of", metavar="TIME", help="The time that the context speaks from (default: now).")
+@click.option("--again", metavar="MANIFEST", help="Ask a manifest's question anew, and show what differs.")
+@click.option("--diff", nargs=2, metavar="A B", help="Show what differs between two manifests.")
+@click.option("--no-record", is_flag=True, help="Write nothing: the context cannot be replayed by its manifest's id.")
+@click.option("--explain", is_flag=True, help="Say what was taken and left out, and what the scores are made of.")
+@json_option
+@click.pass_context
+def context(
+    ctx: click.Context,
+    question: str | None,
+    tokens: int,
+    turns: int | None,
+    policy: str | None,
+    as_of: str | None,
+    again: str | None,
+    diff: tuple[str, str] | None,
+    no_record: bool,
+    explain: bool,
+    as_json: bool,
+) -> int:
+    """Build a cited context for a question, and record its manifest.
+
+    The context is Markdown for a model: each piece fenced, with its source, date and reference. Exit 1 where nothing
+    was found, or where the compared contexts differ.
+    """
+    if sum(given is not None for given in (question, again, diff)) != 1:
+        raise click.UsageError("Give one of: a question, --again, --diff.")
+    base = open_base(ctx)
+    if diff is not None:
+        return _print_difference(base.manifest(diff[0]), base.manifest(diff[1]), as_json)
+    if again is not None:
+        return _print_difference(base.manifest(again), base.context_again(again, now=now()).context.manifest, as_json)
+    moment = from_text(as_of) if as_of else None
+    built = base.context(
+        str(question), tokens=tokens, turns=turns, policy=policy, as_of=moment, now=now(), record=not no_record
+    )
+    _print_context(built, explain, as_json)
+    return Exit.DONE if built.context.manifest.pieces else Exit.FINDINGS
+
+
+def _print_context(built: "Recorded", explain: bool, as_json: bool) -> None:
+    text, manifest, _ = built.context
+    if as_json:
+        told = msgspec.to_builtins(manifest)
+        print_json({"manifest_id": manifest.manifest_id, "recorded": built.recorded, "manifest": told, "text": text})
+    elif explain:
+        _print_choice(manifest)
+    else:
+        click.echo(text, nl=False)
+        used = f"{manifest.tokens_used} of {manifest.budget.tokens} tokens"
+        note(f"{len(manifest.pieces)} pieces, {used}; {manifest.manifest_id}")
+
+
+def _print_difference(before: "Manifest", after: "Manifest", as_json: bool) -> int:
+    from slicebase.context.difference import differences
+
+    found = differences(before, after)
+    if as_json:
+        changes = [change._asdict() for change in found]
+        print_json({"before": before.manifest_id, "after": after.manifest_id, "changes": changes})
+    else:
+        note(f"{before.manifest_id} → {after.manifest_id}")
+        for change in found:
+            click.echo(f"{change.change:8} {change.ref}" + (f"  ({change.what})" if change.what else ""))
+        if not found:
+            click.echo("no piece differs")
+    return Exit.FINDINGS if found else Exit.DONE
+
+
+def _print_choice(manifest: "Manifest") -> None:
+    click.echo(f"considered {manifest.considered}, took {len(manifest.pieces)}, {manifest.tokens_used} tokens")
+    for piece in sorted(manifest.pieces, key=lambda piece: (-piece.score, piece.ref)):
+        parts = ", ".join(f"{name} {value / 1e6:.2f}" for name, value in piece.parts.items())
+        click.echo(f"  {piece.score / 1e6:8.2f}  {piece.ref}  {piece.tokens} tokens  ({parts})")
+    click.echo(f"left out {len(manifest.left_out)}")
+    for left in manifest.left_out[:20]:
+        click.echo(f"  {left.score / 1e6:8.2f}  {left.ref}  no room in {left.reason}")
+
+
+@click.command()
+@click.argument("manifest")
+@json_option
+@click.pass_context
+def replay(ctx: click.Context, manifest: str, as_json: bool) -> int:
+    """Print the same bytes that a manifest recorded, from the pinned pieces; never a search.
+
+    Exit 6 where pieces were purged, 1 where something is broken; then the rest is printed with a mark in its place.
+    """
+    replayed = open_base(ctx).replay(manifest)
+    if as_json:
+        problems = [problem._asdict() for problem in replayed.problems]
+        print_json({"manifest_id": manifest, "identical": replayed.identical, "text": replayed.text,
+                    "problems": problems})  # fmt: skip
+    else:
+        click.echo(replayed.text, nl=False)
+        for problem in replayed.problems:
+            note(f"{problem.status} {problem.ref}: {problem.found}")
+    return replayed.exit
+
+
+@click.command()
+@json_option
+@click.pass_context
+def verify(ctx: click.Context, as_json: bool) -> int:
+    """Re-derive everything stored, from bytes, and compare.
+
+    Ends VERIFIED (exit 0), BROKEN (1) or UNVERIFIABLE (6). Drift and purges are listed and no damage.
+    """
+    shows = sys.stderr.isatty()
+    progress = (lambda what: note(f"checking {what} …")) if shows else (lambda what: None)
+    verdict = open_base(ctx).verify(progress)
+    if as_json:
+        findings = [finding._asdict() for finding in verdict.findings]
+        print_json({"status": verdict.status, "checked": verdict.checked, "findings": findings})
+    else:
+        _print_verdict(verdict)
+    return verdict.exit
+
+
+_COLOURS = {"BROKEN": "red", "UNVERIFIABLE": "yellow", "VERIFIED": "green"}
+
+
+def _print_verdict(verdict: "Verdict") -> None:
+    for finding in verdict.findings:
+        click.echo(f"{finding.status} {finding.check}: {finding.place}")
+        if finding.expected:
+            click.echo(f"  expected {finding.expected}")
+        if finding.found:
+            click.echo(f"  found    {finding.found}")
+    counted = ", ".join(f"{count} {what}" for what, count in verdict.checked.items())
+    click.echo(f"{click.style(verdict.status, fg=_COLOURS[verdict.status], bold=True)} {counted}")

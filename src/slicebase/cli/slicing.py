@@ -1,0 +1,167 @@
+"""`tt slice`: one slice, a batch of them, or a stored one checked."""
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from slicebase.cli.history import snippet
+from slicebase.cli.output import json_option, print_json, read_input
+from slicebase.cli.workspace import open_base
+from slicebase.errors import Exit, SlicebaseError, Where
+
+if TYPE_CHECKING:
+    from slicebase.base import Graph
+    from slicebase.graph.explain import Explanation
+    from slicebase.graph.export import ContextSlice
+    from slicebase.graph.policy import SlicePolicyV1
+
+
+@click.command("slice")
+@click.argument("turn", required=False)
+@click.option("--policy", metavar="NAME|HASH|FILE", help="default, focused, broad, a hash, or a JSON file.")
+@click.option("--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Change one parameter of the policy.")
+@click.option("--explain", is_flag=True, help="Say why each turn is in, and what stayed out and why.")
+@click.option("--mermaid", is_flag=True, help="Print the slice as a Mermaid graph.")
+@click.option("--batch", metavar="REQUESTS", help='Read {"anchor_turn_id", "policy"?} lines; print one result a line.')
+@click.option("--check", metavar="FILE", help="Derive a stored SliceExport again and compare.")
+@json_option
+@click.pass_context
+def slice_(
+    ctx: click.Context,
+    turn: str | None,
+    policy: str | None,
+    assignments: tuple[str, ...],
+    explain: bool,
+    mermaid: bool,
+    batch: str | None,
+    check: str | None,
+    as_json: bool,
+) -> int:
+    """Select the context slice around a turn (SlicePolicy v1).
+
+    With --json, the SliceExport alone: the same graph and policy give the same bytes, for ever. A batch writes one
+    SliceExport or one error object a line, in the order of its requests, and exits with 1 if any line is an error.
+    """
+    if sum(given is not None for given in (turn, batch, check)) != 1:
+        raise click.UsageError("Name one of: a turn, --batch, --check.")
+    graph = open_base(ctx).graph
+    if batch is not None:
+        return _batch(graph, batch)
+    if check is not None:
+        return _check(graph, check, as_json)
+    return _one(graph, str(turn), graph.policy(policy, assignments), explain, mermaid, as_json)
+
+
+def _one(graph: "Graph", turn: str, policy: "SlicePolicyV1", explain: bool, mermaid: bool, as_json: bool) -> int:
+    if explain:
+        _print_explanation(graph, graph.explain(turn, policy), as_json)
+        return Exit.DONE
+    found = graph.select(turn, policy)
+    if mermaid:
+        from slicebase.graph.mermaid import mermaid as drawn
+
+        click.echo(drawn(found), nl=False)
+    elif as_json:
+        sys.stdout.buffer.write(found.export + b"\n")
+    else:
+        _print_slice(graph, found)
+    return Exit.DONE
+
+
+def _print_slice(graph: "Graph", found: "ContextSlice") -> None:
+    contents = found.contents
+    click.echo(f"slice    {found.slice_id}  ({len(contents.turns)} turns, {len(contents.edges)} edges)")
+    click.echo(f"policy   slice_policy_v1:{found.policy_params_hash}")
+    click.echo(f"export   {found.export_hash}")
+    click.echo(f"annotated by {', '.join(found.annotators)}")
+    for turn in sorted(contents.turns, key=lambda turn: (turn.created_at, turn.id)):
+        mark = "▶" if turn.id == found.anchor_turn_id else " "
+        words = f"{turn.role:9} {turn.phase:13} {turn.salience:.2f}"
+        click.echo(f"{mark} turn:{turn.id}  {words}  {snippet(graph.turn(turn.id))}")
+
+
+def _print_explanation(graph: "Graph", explanation: "Explanation", as_json: bool) -> None:
+    selected = [
+        {"turn": c.turn_id, "distance": c.distance, "priority": c.priority, "way": c.way, "from": c.reached_from}
+        for c in explanation.selected
+    ]
+    left_out = [
+        {"turn": c.turn_id, "distance": c.distance, "priority": c.priority, "way": c.way, "from": c.reached_from,
+         "reason": reason}
+        for c, reason in explanation.left_out
+    ]  # fmt: skip
+    if as_json:
+        print_json({"selected": selected, "left_out": left_out})
+        return
+    for title, rows in (("selected, in this order", selected), ("stayed out, best first", left_out)):
+        click.echo(f"{title}: {len(rows)}")
+        for row in rows:
+            reached = f"{row['way']} of {str(row['from'])[:8]}" if row["from"] else "anchor"
+            why = f"  [{row['reason']}]" if "reason" in row else ""
+            click.echo(
+                f"  {row['priority']:.6f}  distance {row['distance']}  {str(row['turn'])[:8]}  {reached:20}{why}"
+                f"  {snippet(graph.turn(str(row['turn'])))}"
+            )
+
+
+def _check(graph: "Graph", path: str, as_json: bool) -> int:
+    with read_input(path) as stream:
+        data = stream.read()
+    try:
+        differences = graph.check(data)
+    except SlicebaseError as error:
+        raise error.at(Where(path)) from None
+    if as_json:
+        rows = [{"place": d.place, "stored": d.stored, "derived": d.derived} for d in differences]
+        print_json({"identical": not differences, "differences": rows}, default=str)
+    elif differences:
+        for difference in differences:
+            click.echo(f"{difference.place}: stored {difference.stored}, derived {difference.derived}")
+    else:
+        click.echo("identical")
+    return Exit.FINDINGS if differences else Exit.DONE
+
+
+def _batch(graph: "Graph", path: str) -> int:
+    failed = False
+    out = sys.stdout.buffer
+    with (
+        read_input(path) as stream,
+        click.progressbar(_requests(stream), label="slices", file=sys.stderr, hidden=not sys.stderr.isatty()) as lines,
+    ):
+        for number, line in lines:
+            try:
+                out.write(_answer(graph, line) + b"\n")
+            except SlicebaseError as error:
+                failed = True
+                told = error.at(Where(path, number)).as_json()
+                out.write(json.dumps(told, ensure_ascii=False).encode() + b"\n")
+    return Exit.FINDINGS if failed else Exit.DONE
+
+
+def _requests(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Lines with their numbers; a line of spaces is no request."""
+    return ((number, line) for number, line in enumerate(stream, 1) if line.strip())
+
+
+def _answer(graph: "Graph", line: bytes) -> bytes:
+    request = _request(line)
+    return graph.select(request["anchor_turn_id"], graph.requested_policy(request.get("policy"))).export
+
+
+def _request(line: bytes) -> dict[str, Any]:
+    try:
+        request = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise SlicebaseError("bad-json", f"the line is no JSON: {error}") from None
+    if not isinstance(request, dict) or not isinstance(request.get("anchor_turn_id"), str):
+        raise SlicebaseError(
+            "bad-request", "the line is no request", hint='write {"anchor_turn_id": "<uuid>", "policy": "focused"}'
+        )
+    unknown = request.keys() - {"anchor_turn_id", "policy"}
+    if unknown:
+        raise SlicebaseError("bad-request", f"a request has no key {sorted(unknown)[0]!r}")
+    return request

@@ -1,0 +1,45 @@
+"""What search sees of a text: its words, and the label with which it opens."""
+
+import re
+from itertools import pairwise
+from typing import NamedTuple
+
+# Scripts that set no space between words: Thai, Lao, Burmese, Khmer, kana, Han.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+"
+)
+_LABEL_WORD = r"[^\W_][\w.'’-]{0,30}"
+_LABEL = re.compile(rf"[\s*_#>\[(<]*((?!\d){_LABEL_WORD}(?: {_LABEL_WORD}){{0,2}})[*_\])>]*(?::(?=[\s*_]|\Z)|：)")
+
+
+class Word(NamedTuple):
+    """A word as the index reads it: in lower case without accents, and the stem under which it is found."""
+
+    text: str
+    stem: str
+
+
+def for_index(text: str) -> str:
+    """The text as it is indexed: unspaced scripts as their single characters and their pairs."""
+    return text if text.isascii() else _UNSPACED.sub(_characters_and_pairs, text)
+
+
+def for_question(text: str) -> str:
+    """The text as it is looked up: pairs alone, as they say more; a character where it stands by itself."""
+    return text if text.isascii() else _UNSPACED.sub(_pairs, text)
+
+
+def _characters_and_pairs(match: re.Match[str]) -> str:
+    run = match[0]
+    return f" {' '.join(run)} {' '.join(map(''.join, pairwise(run)))} "
+
+
+def _pairs(match: re.Match[str]) -> str:
+    run = match[0]
+    return f" {' '.join(map(''.join, pairwise(run))) or run} "
+
+
+def label(text: str) -> str:
+    """One to three words and a colon at the beginning of a text: who speaks, or what follows ("Decision: …")."""
+    match = _LABEL.match(text)
+    return match[1] if match else ""

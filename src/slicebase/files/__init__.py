@@ -1,0 +1,1 @@
+"""Slice files: their format, read from bytes, edited in place, written back."""

@@ -1,0 +1,150 @@
+"""Sections of a markdown body, which `sec:` references name by the slugs of their headings (ruling 7).
+
+A section runs from its heading to the next heading of any level, so that the sections of a text, put together,
+are the text; what stands before the first heading is a section without a name. Headings are CommonMark's two
+forms at the top level of the document: fenced and indented code, HTML blocks, quotations and list items have none.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from slicebase.core.refs import Ref
+
+_HASHES: Final = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
+_UNDERLINE: Final = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
+_BREAK: Final = re.compile(r" {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$")
+_CONTAINER: Final = re.compile(r"[ \t]*(?:>|(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]|$))")
+_MARKERS: Final = re.compile(r"(?: {0,3}(?:[-*+]|[0-9]{1,9}[.)])[ \t]+)*")
+_FENCE: Final = re.compile(r" {0,3}(?:(`{3,})[^`]*|(~{3,}).*)$")
+_HTML: Final = re.compile(r" {0,3}<(!--|(?:pre|script|style|textarea)(?=[\s>]|$))", re.IGNORECASE)
+_HTML_END: Final = re.compile(r"</(?:pre|script|style|textarea)>", re.IGNORECASE)
+_COMMENT_END: Final = re.compile(r"-->")
+_LINK: Final = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
+_NOT_IN_SLUGS: Final = re.compile(r"[^\w -]")
+
+
+class Section(NamedTuple):
+    slugs: str  # the slugs of the heading and those above it, `/` between; empty before the first heading
+    level: int  # 1 to 6; 0 before the first heading
+    title: str
+    start: int  # the span in the body's text, half-open, in code points
+    end: int
+    line: int  # of the body, from 1
+
+
+class _Heading(NamedTuple):
+    level: int
+    title: str
+    start: int
+    line: int
+
+
+def sections(text: str) -> tuple[Section, ...]:
+    headings = list(_headings(text))
+    first = headings[0].start if headings else len(text)
+    before = [Section("", 0, "", 0, first, 1)] if first else []
+    ends = [*(heading.start for heading in headings[1:]), len(text)]
+    named = [
+        Section(path, heading.level, heading.title, heading.start, end, heading.line)
+        for heading, path, end in zip(headings, _paths(headings), ends, strict=False)  # no heading, no end
+    ]
+    return (*before, *named)
+
+
+def section_ref(file_id: str, body_digest: str, section: Section) -> Ref:
+    """The reference of a section of this very body: another body has another hash."""
+    return Ref("sec", f"{file_id}@{body_digest.removeprefix('sha256:')[:12]}#{section.slugs}")
+
+
+def slug(title: str) -> str:
+    """A heading's name in references: its letters and digits in lower case, hyphens for spaces."""
+    words = _NOT_IN_SLUGS.sub("", _LINK.sub(r"\1", title).lower()).split()
+    return "-".join(words) or "section"
+
+
+def _paths(headings: list[_Heading]) -> list[str]:
+    """Each heading's slugs under those of its parents; the second of the same path gets `-1`, the third `-2`."""
+    above: list[tuple[int, str]] = []
+    taken: set[str] = set()
+    counts: dict[str, int] = {}
+    paths = []
+    for heading in headings:
+        while above and above[-1][0] >= heading.level:
+            above.pop()
+        plain = path = "/".join((*(path for _, path in above[-1:]), slug(heading.title)))
+        while path in taken:
+            counts[plain] = counts.get(plain, 0) + 1
+            path = f"{plain}-{counts[plain]}"
+        taken.add(path)
+        above.append((heading.level, path))
+        paths.append(path)
+    return paths
+
+
+class _Line(NamedTuple):
+    text: str  # empty where it belongs to code or HTML
+    start: int
+    number: int
+
+
+def _headings(text: str) -> Iterator[_Heading]:
+    """Knows just enough of CommonMark's blocks to tell a heading from what looks like one."""
+    paragraph: list[_Line] = []  # lines that an underline would make a heading
+    contained = False  # the lines since the last blank one belong to a list item or a quotation
+    for line in _outside_code(text):
+        if match := _HASHES.match(line.text):
+            yield _Heading(len(match[1]), _hashed_title(line.text[match.end() :]), line.start, line.number)
+            paragraph, contained = [], False
+        elif paragraph and _UNDERLINE.match(line.text):
+            title = " ".join(part.text.strip() for part in paragraph)
+            yield _Heading(1 if "=" in line.text else 2, title, paragraph[0].start, paragraph[0].number)
+            paragraph = []
+        elif not line.text.strip() or _BREAK.match(line.text):
+            paragraph, contained = [], False
+        elif contained or _CONTAINER.match(line.text):
+            paragraph, contained = [], True
+        elif paragraph or not line.text.startswith(("    ", "\t")):
+            paragraph.append(line)
+
+
+def _hashed_title(rest: str) -> str:
+    """The text behind the hashes, without the hashes that may close it."""
+    title = rest.strip()
+    without = title.rstrip("#")
+    return title if without and without[-1] not in " \t" else without.strip()
+
+
+def _outside_code(text: str) -> Iterator[_Line]:
+    start = 0
+    end: re.Pattern[str] | None = None  # what ends the block that we are in
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = raw.removesuffix("\r")
+        inside = end is not None
+        if end is None:
+            end = _end_of_fence(line) or _end_of_html(line)
+            inside = end is not None
+        elif end.search(line):
+            end = None
+        yield _Line("" if inside else line, start, number)
+        start += len(raw) + 1
+
+
+def _end_of_fence(line: str) -> re.Pattern[str] | None:
+    """A fence ends with one at least as long, and may stand in a list item and be indented with it."""
+    markers = _MARKERS.match(line)
+    offset = markers.end() if markers else 0
+    match = _FENCE.match(line, offset)
+    if not match:
+        return None
+    marks = match[1] or match[2]
+    return re.compile(rf" {{0,{offset + 3}}}{marks[0]}{{{len(marks)},}}[ \t]*$")
+
+
+def _end_of_html(line: str) -> re.Pattern[str] | None:
+    """The blocks of HTML that go on over blank lines. One that ends on its first line hides nothing else."""
+    match = _HTML.match(line)
+    if not match:
+        return None
+    end = _COMMENT_END if match[1] == "!--" else _HTML_END
+    return None if end.search(line) else end

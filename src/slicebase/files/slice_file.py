@@ -1,0 +1,266 @@
+"""A slice file: bytes in, typed values out, the same bytes back."""
+
+import hashlib
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from msgspec import Struct
+
+from slicebase.core.digests import digest
+from slicebase.errors import SlicebaseError, Where
+from slicebase.files.cursor import place
+from slicebase.files.fields import Fields, KeyPath, steps
+from slicebase.files.frontmatter import decode, split
+from slicebase.files.parts import (
+    DEFAULT_WRITE,
+    DEFAULT_WRITES,
+    KEYS,
+    Code,
+    Contract,
+    Conversation,
+    Link,
+    Mark,
+    Payload,
+    Source,
+)
+from slicebase.files.tree import Node
+from slicebase.files.yaml import load
+
+
+class SliceFile(Struct, frozen=True, dict=True, eq=False):
+    """An immutable slice file. Its name and bytes are its identity; the rest is read from them."""
+
+    name: str
+    head: bytes  # everything up to the body, markers included
+    body: bytes
+    header: str  # the YAML text between the markers
+    frontmatter: Mapping[str, Any]  # the header as plain values
+
+    @classmethod
+    def parse(cls, data: bytes, name: str = "-") -> "SliceFile":
+        """Reads a file; refuses one whose frontmatter is no YAML mapping, and tolerates everything else."""
+        start, end, body = split(data, name)
+        header = decode(data[start:end], 2, name)
+        return cls(name, data[:body], data[body:], header, _mapping(header, name))
+
+    def to_bytes(self) -> bytes:
+        return self.head + self.body
+
+    def with_header(self, header: str) -> "SliceFile":
+        """The file with another YAML text between its markers."""
+        start, end, _ = split(self.head)
+        head = self.head[:start] + header.encode() + self.head[end:]
+        if split(head, self.name).body != len(head):
+            raise SlicebaseError("yaml-documents", "a line `---` would end the frontmatter", where=Where(self.name))
+        return SliceFile(self.name, head, self.body, header, _mapping(header, self.name))
+
+    def with_body(self, body: bytes) -> "SliceFile":
+        return SliceFile(self.name, self.head, body, self.header, self.frontmatter)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SliceFile) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @property
+    def _identity(self) -> tuple[str, bytes, bytes]:
+        return self.name, self.head, self.body
+
+    # ---- places
+
+    @cached_property
+    def tree(self) -> Node:
+        """The frontmatter with the place of everything in it."""
+        from slicebase.files.scanner import scan  # most files are read without it
+
+        return scan(self.header, first_line=2)
+
+    def node(self, path: KeyPath) -> Node | None:
+        node = self.tree
+        for step in steps(path):
+            entry = node.child(step)
+            if entry is None:
+                return None
+            node = entry.value
+        return node
+
+    def source_text(self, path: KeyPath) -> str | None:
+        """A scalar as it is written, whatever YAML would make of it; None where nothing is written."""
+        node = self.node(path)
+        return node.text if node and node.is_scalar and node.form != "empty" else None
+
+    def where(self, path: KeyPath = ()) -> Where:
+        """The place of a key or a list's item, else of the nearest thing around it that exists."""
+        node, offset = self.tree, None
+        for step in steps(path):
+            entry = node.child(step)
+            if entry is None:
+                break
+            node, offset = entry.value, entry.start
+        if offset is None:
+            return Where(self.name, 1, 1)
+        line, column = place(self.header, offset)
+        return Where(self.name, line + 1, column)
+
+    # ---- typed access
+
+    @cached_property
+    def _slice(self) -> Fields:
+        return Fields(self, ("slice",), self.frontmatter.get("slice"))
+
+    @property
+    def v(self) -> str | None:
+        return self._slice.text("v")
+
+    @property
+    def id(self) -> str | None:
+        return self._slice.text("id")
+
+    @property
+    def title(self) -> str | None:
+        return self._slice.text("title")
+
+    @property
+    def summary(self) -> str | None:
+        return self._slice.text("summary")
+
+    @property
+    def kind(self) -> str:
+        """Given, or as ruling 23 says."""
+        given = self._slice.text("kind")
+        if given is not None:
+            return given
+        return "pointer" if self.body_type == "none" and "payload" in self._slice.values else "context"
+
+    @property
+    def body_type(self) -> str | None:
+        return self._slice.fields("body").text("type")
+
+    @property
+    def code(self) -> Code:
+        fields = self._slice.fields("body").fields("code")
+        return Code(fields.text("lang"), fields.text("extension"), fields.texts("args"))
+
+    @property
+    def conversation(self) -> Conversation:
+        fields = self._slice.fields("body").fields("conversation")
+        return Conversation(
+            participants=fields.texts("participants"),
+            agent_id=fields.text("agent_id"),
+            session_id=fields.text("session_id"),
+            trace_id=fields.text("trace_id"),
+            span_id=fields.text("span_id"),
+            format=fields.text("format"),
+            includes_tool_calls=fields.flag("includes_tool_calls"),
+            includes_compaction=fields.flag("includes_compaction"),
+        )
+
+    @property
+    def contract(self) -> Contract:
+        fields = self._slice.fields("contract")
+        return Contract(
+            purpose=fields.text("purpose"),
+            exclude=fields.texts("exclude"),
+            format=fields.text("format"),
+            cleanup=fields.text("cleanup"),
+            write=self.write_mode,
+            overflow=fields.text("overflow"),
+        )
+
+    @property
+    def write_mode(self) -> str:
+        """How the body may be changed: the contract's word, or ruling 25's default."""
+        given = self._slice.fields("contract").text("write")
+        return given or DEFAULT_WRITES.get(self.body_type or "", DEFAULT_WRITE)
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        items = self._slice.items("links")
+        return tuple(Link(item.text("rel"), item.text("to"), item.text("label")) for item in items)
+
+    @property
+    def derived_from(self) -> Source | None:
+        fields = self._slice.fields("derived_from")
+        return Source(fields.text("id"), fields.text("hash")) if fields.values else None
+
+    @property
+    def payload(self) -> Payload | None:
+        fields = self._slice.fields("payload")
+        return Payload(fields.text("uri"), fields.text("hash"), fields.whole("size")) if fields.values else None
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        return self._slice.fields("meta").values
+
+    @property
+    def updated_at(self) -> str | None:
+        return self._slice.text("updated_at")
+
+    @property
+    def archived(self) -> Mark | None:
+        return self._mark("archived")
+
+    @property
+    def purged(self) -> Mark | None:
+        return self._mark("purged")
+
+    def _mark(self, key: str) -> Mark | None:
+        """`{at, reason}`; any other value but null and false counts as a mark without them."""
+        if self._slice.values.get(key) in (None, False):
+            return None
+        fields = self._slice.fields(key)
+        return Mark(fields.text("at"), fields.text("reason"))
+
+    @property
+    def unknown(self) -> Mapping[str, Any]:
+        """The keys of `slice` that the specification does not name."""
+        return {key: value for key, value in self._slice.values.items() if key not in KEYS}
+
+    @property
+    def beside(self) -> Mapping[str, Any]:
+        """The keys that stand beside `slice`."""
+        return {key: value for key, value in self.frontmatter.items() if key != "slice"}
+
+    # ---- the body
+
+    @property
+    def body_line(self) -> int:
+        """The number of the body's first line in the file."""
+        return self.head.count(b"\n") + 1
+
+    def text_for_model(self) -> str:
+        """The content alone, without frontmatter (§ File Structure)."""
+        return decode(self.body, self.body_line, self.name)
+
+    # ---- what names it
+
+    @property
+    def hash(self) -> str | None:
+        """What `derived_from.hash` of another file is compared with (ruling 24)."""
+        if self.kind == "pointer":
+            return self.payload.hash if self.payload else None
+        return digest(self.body)
+
+    @property
+    def version(self) -> str:
+        """The digest of the whole file: two writers see by it that they met (ruling 24)."""
+        whole = hashlib.sha256(self.head)
+        whole.update(self.body)
+        return "sha256:" + whole.hexdigest()
+
+
+def _mapping(header: str, name: str) -> Mapping[str, Any]:
+    try:
+        value = load(header, first_line=2)
+    except SlicebaseError as error:
+        raise error.at(Where(name)) from None
+    if not isinstance(value, dict):
+        raise SlicebaseError(
+            "frontmatter-shape",
+            f"the frontmatter is {'empty' if value is None else 'a ' + type(value).__name__}, not a mapping",
+            hint="put the metadata under the key `slice:`",
+            where=Where(name, 2, 1),
+        )
+    return value

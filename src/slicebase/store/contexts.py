@@ -1,0 +1,105 @@
+"""Contexts from the store: find turns, slice around the best, fetch their texts, and let `context` decide."""
+
+from collections.abc import Sequence
+
+from slicebase.context.assembly import Candidate, Context, assemble
+from slicebase.context.manifest import Budget, PinnedSlice
+from slicebase.context.merging import ANCHORS, CONSIDERED, merge
+from slicebase.context.question import analyse
+from slicebase.context.ranking import RANKER, Ranked, rank
+from slicebase.core.times import from_text, to_text
+from slicebase.errors import SlicebaseError
+from slicebase.graph.best_first import context_slice, select
+from slicebase.graph.policy import SlicePolicyV1
+from slicebase.graph.record import TurnRecord, read_parts
+from slicebase.graph.select import Candidate as Selected
+from slicebase.graph.turn import Session, turn_text
+from slicebase.store.indexing import bring_up_to_date
+from slicebase.store.truth import Truth
+from slicebase.store.turn_index import TurnIndex
+
+_LEAST_TOKENS = 64
+
+
+def build_context(
+    truth: Truth,
+    index: TurnIndex,
+    question: str,
+    tokens: int,
+    turns: int | None,
+    as_of: int,
+    policy: SlicePolicyV1,
+) -> Context:
+    _check(question, tokens, turns)
+    ranked = ranked_turns(truth, index, question, CONSIDERED)
+    pinned, selections = _slices(truth, ranked[:ANCHORS], policy)
+    merged = merge(ranked, selections)
+    return assemble(
+        question,
+        to_text(as_of),
+        Budget(tokens, turns),
+        _candidates(truth, merged),
+        terms={word.text for word in index.words(question)},
+        ranker=RANKER,
+        filters={},
+        slices=pinned,
+    )
+
+
+def ranked_turns(truth: Truth, index: TurnIndex, question: str, limit: int) -> list[Ranked]:
+    """The best turns for a question, with the index brought up to date before."""
+    bring_up_to_date(index, truth)
+    asked = analyse(question, index.words(question))
+    return rank(asked, index.figures(asked), limit)
+
+
+def _check(question: str, tokens: int, turns: int | None) -> None:
+    if not question.strip():
+        raise SlicebaseError("bad-question", "the question is empty")
+    if tokens < _LEAST_TOKENS:
+        raise SlicebaseError("bad-budget", f"{tokens} tokens are too few", hint=f"at least {_LEAST_TOKENS}")
+    if turns is not None and turns < 1:
+        raise SlicebaseError("bad-budget", f"{turns} turns are too few", hint="at least 1")
+
+
+def _slices(
+    truth: Truth, anchors: Sequence[Ranked], policy: SlicePolicyV1
+) -> tuple[list[PinnedSlice], list[tuple[Ranked, Sequence[Selected]]]]:
+    pinned: list[PinnedSlice] = []
+    selections: list[tuple[Ranked, Sequence[Selected]]] = []
+    for anchor in anchors:
+        graph = truth.sessions.around(anchor.turn, policy.max_radius)
+        found = context_slice(graph, anchor.turn, policy)
+        hashes = (found.slice_id, found.policy_params_hash, found.export_hash)
+        pinned.append(PinnedSlice(graph.session_id, anchor.turn, *hashes, found.annotators))
+        selections.append((anchor, select(graph, anchor.turn, policy)))
+    return pinned, selections
+
+
+def _candidates(truth: Truth, merged: Sequence[Ranked]) -> list[Candidate]:
+    records = truth.turns.find(found.turn for found in merged)
+    sessions = {session: truth.turns.session(session) for session in {each.record.session for each in records.values()}}
+    candidates = []
+    for found in merged:
+        record = records[found.turn].record
+        stored = truth.texts.get(f"session:{record.session}", record.content_hash)
+        if stored is not None and stored.data is not None:
+            text = turn_text(read_parts(stored.data))
+            candidates.append(_candidate(record, sessions[record.session], text, found))
+    return candidates
+
+
+def _candidate(record: TurnRecord, session: Session, text: str, found: Ranked) -> Candidate:
+    title = f"{session.title} · " if session.title else ""
+    when = from_text(record.time)  # 0 where the source knows none
+    return Candidate(
+        ref=f"turn:{record.id}",
+        corpus=f"session:{record.session}",
+        content_hash=record.content_hash,
+        text=text,
+        label=f"{record.role} · {record.time if when else 'undated'}",
+        group=f"{title}session:{record.session}",
+        order=(when, record.id),
+        score=found.score,
+        parts={name: value for name, value in found.parts.items() if value},
+    )

@@ -1,0 +1,46 @@
+"""What is stored under a reference, as plain values for people and programs."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from slicebase.graph.record import read_parts
+from slicebase.graph.turn import turn_text
+from slicebase.store.truth import Truth
+
+
+def _turn(truth: Truth, name: str) -> dict[str, Any]:
+    seq, record = truth.turns.get(name)
+    stored = truth.texts.get(f"session:{record.session}", record.content_hash)
+    node = truth.sessions.around(name, 1)
+    shown = node.get_turn(name)
+    return {
+        "session": record.session,
+        "number": seq,
+        "role": record.role,
+        "time": record.time,
+        "phase": shown.phase,
+        "salience": shown.salience,
+        "parents": sorted(f"{kind} turn:{parent}" for parent, kind in truth.turns.parents_of(name)),
+        "children": [f"turn:{child}" for child in node.children(name)],
+        "content_hash": record.content_hash,
+        "source_hash": record.source_hash,
+        "purged": stored.purged if stored else None,
+        "text": turn_text(read_parts(stored.data)) if stored and stored.data is not None else None,
+    }
+
+
+def _session(truth: Truth, name: str) -> dict[str, Any]:
+    session = truth.turns.session(name)
+    turns = sum(1 for _ in truth.turns.of_session(name))
+    return {"format": session.format, "title": session.title, "turns": turns, "facts": session.facts}
+
+
+def _manifest(truth: Truth, name: str) -> dict[str, Any]:
+    recorded = truth.manifests.get(f"mf_{name}")
+    told: dict[str, Any] = msgspec.to_builtins(recorded.manifest)
+    return {"recorded": recorded.time, **told}
+
+
+SHOWN: Mapping[str, Callable[[Truth, str], dict[str, Any]]] = {"turn": _turn, "session": _session, "mf": _manifest}

@@ -1,0 +1,232 @@
+"""Re-derivation: every stored hash, id, text, slice and rendering, from bytes, right to left along the path.
+
+It answers findings and raises on no stored data, however broken. What one check reports, the checks behind it pass
+over: a flipped byte is one finding, not a landslide.
+"""
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from slicebase.context.manifest import Manifest, manifest_id, read_manifest
+from slicebase.context.replaying import replayed
+from slicebase.core.digests import raw_digest
+from slicebase.core.ids import uuid_bytes
+from slicebase.errors import Exit, SlicebaseError
+from slicebase.graph.policies import policy_from_bytes
+from slicebase.graph.record import read_annotations, read_link, read_session, read_turn
+from slicebase.store.manifests import recording_hash
+from slicebase.store.places import derived_differences
+from slicebase.store.truth import Truth
+
+Status = Literal["BROKEN", "UNVERIFIABLE", "PURGED", "DRIFTED"]
+
+
+class Finding(NamedTuple):
+    """What does not follow from the stored bytes: where, what was expected, what was found."""
+
+    status: Status
+    check: str
+    place: str
+    expected: str
+    found: str
+
+
+class Verdict(NamedTuple):
+    """The end of a verification (ruling 44): drift and purges are listed, and no damage."""
+
+    checked: dict[str, int]
+    findings: tuple[Finding, ...]
+
+    @property
+    def status(self) -> str:
+        seen = {finding.status for finding in self.findings}
+        return next((status for status in ("BROKEN", "UNVERIFIABLE") if status in seen), "VERIFIED")
+
+    @property
+    def exit(self) -> Exit:
+        return {"BROKEN": Exit.FINDINGS, "UNVERIFIABLE": Exit.UNVERIFIABLE, "VERIFIED": Exit.DONE}[self.status]
+
+
+def verify(truth: Truth, progress: Callable[[str], None] = lambda what: None) -> Verdict:
+    """Checks the whole truth, one row at a time."""
+    return _Verification(truth, progress).run()
+
+
+class _Verification:
+    def __init__(self, truth: Truth, progress: Callable[[str], None]) -> None:
+        self._truth = truth
+        self._connection = truth.database.connection
+        self._progress = progress
+        self._findings: list[Finding] = []
+        self._checked: dict[str, int] = {}
+        self._broken_sessions: set[str] = set()
+        self._broken_policies: set[str] = set()
+        self._broken_texts: dict[tuple[str, str], int] = {}  # by owner and hash: the place of the finding
+
+    def run(self) -> Verdict:
+        for table in _NUMBERED:
+            self._progress(table)
+            self._numbered_records(table)
+        self._progress("texts")
+        self._texts()
+        self._turns_complete()
+        self._derived()
+        self._policies()
+        self._progress("manifests")
+        self._manifests()
+        return Verdict(self._checked, tuple(self._findings))
+
+    def _report(self, status: Status, check: str, place: str, expected: str = "", found: str = "") -> None:
+        self._findings.append(Finding(status, check, place, expected, found))
+
+    def _name_place(self, finding: int, place: str) -> None:
+        """A text's turn says more to a person than its owner and hash."""
+        self._findings[finding] = self._findings[finding]._replace(place=place)
+
+    def _count(self, what: str) -> None:
+        self._checked[what] = self._checked.get(what, 0) + 1
+
+    # Records in numbered tables: the bytes, then what they say, then their place
+
+    def _numbered_records(self, table: str) -> None:
+        keys, read, key_of = _NUMBERED[table]
+        query = f"SELECT session, seq, record, hash, {keys or 'NULL'} FROM {table} ORDER BY session, seq"
+        before = ("", 0)
+        for session, seq, record, stored_hash, key in self._connection.execute(query):
+            self._count(table)
+            place = f"{table} {session} #{seq}"
+            expected_seq = before[1] + 1 if session == before[0] else 1
+            before = (session, seq)
+            if seq != expected_seq:
+                self._broken(session, "numbering", place, f"#{expected_seq}", f"#{seq}")
+            if raw_digest(record) != stored_hash:
+                self._broken(session, "record-hash", place, stored_hash.hex(), raw_digest(record).hex())
+                continue
+            try:
+                value = read(record)
+            except (msgspec.DecodeError, msgspec.ValidationError) as error:
+                self._broken(session, "record-form", place, "a record of this version", str(error))
+                continue
+            if key_of(value) != (session, key):
+                self._broken(session, "record-key", place, str(key_of(value)), str((session, key)))
+
+    def _broken(self, session: str, check: str, place: str, expected: str, found: str) -> None:
+        self._broken_sessions.add(session)
+        self._report("BROKEN", check, place, expected, found)
+
+    # Texts
+
+    def _texts(self) -> None:
+        query = "SELECT owner, hash, bytes, purged FROM texts ORDER BY owner, hash"
+        for owner, stored_hash, data, purged in self._connection.execute(query):
+            self._count("texts")
+            place = f"{owner} text sha256:{stored_hash.hex()}"
+            if purged is not None:
+                self._report("PURGED", "text", place, found=f"purged {purged}")
+            elif (actual := raw_digest(data)) != stored_hash:
+                # Whichever of the two was changed, the other names the text that is missed elsewhere.
+                for name in (stored_hash, actual):
+                    self._broken_texts[owner, "sha256:" + name.hex()] = len(self._findings)
+                self._report("BROKEN", "text-hash", place, stored_hash.hex(), actual.hex())
+
+    def _turns_complete(self) -> None:
+        """Every turn has its content, or its tombstone, and an annotation that is found by the turn's number."""
+        sessions: list[Any] = self._connection.execute("SELECT DISTINCT session FROM turns ORDER BY session").fetchall()
+        for (session,) in sessions:
+            if session in self._broken_sessions:
+                continue
+            numbers = {}
+            for seq, turn in self._truth.turns.of_session(session):
+                numbers[turn.id] = seq
+                text = (f"session:{session}", turn.content_hash)
+                if text in self._broken_texts:
+                    self._name_place(self._broken_texts[text], f"turn:{turn.id}")
+                elif self._truth.texts.get(*text) is None:
+                    self._broken_texts[text] = len(self._findings)
+                    self._report("BROKEN", "text-missing", f"turn:{turn.id}", turn.content_hash, "no text")
+            self._annotations_complete(session, numbers)
+
+    def _annotations_complete(self, session: str, numbers: dict[str, int]) -> None:
+        annotated: set[str] = set()
+        query = "SELECT seq, first, last, record FROM annotations WHERE session = ? ORDER BY seq"
+        for seq, first, last, record in self._connection.execute(query, (session,)):
+            turns = read_annotations(record).turns
+            annotated.update(turns)
+            found = [numbers[turn_id] for turn_id in turns if turn_id in numbers]
+            if (min(found, default=0), max(found, default=0)) != (first, last):
+                place = f"annotations {session} #{seq}"
+                self._broken(session, "annotation-range", place, f"{min(found)} to {max(found)}", f"{first} to {last}")
+        for turn_id in numbers.keys() - annotated:
+            self._broken(session, "annotation-missing", f"turn:{turn_id}", "an annotation", "none")
+
+    # Derived tables
+
+    def _derived(self) -> None:
+        """What is kept beside the truth for speed says the same as the truth."""
+        for check, expected, found in derived_differences(self._connection, self._broken_sessions):
+            self._report("BROKEN", "derived", check, expected, found)
+
+    # Policies
+
+    def _policies(self) -> None:
+        for name, record in self._connection.execute("SELECT hash, record FROM policies ORDER BY hash"):
+            self._count("policies")
+            try:
+                found = policy_from_bytes(record).params_hash
+            except SlicebaseError as error:
+                found = error.message
+            if found != name:
+                self._broken_policies.add(name)
+                self._report("BROKEN", "policy-hash", f"policy {name}", name, found)
+
+    # Manifests: the record, the pieces' texts, the rendering, the slices
+
+    def _manifests(self) -> None:
+        for name, recorded, record, stored_hash in self._truth.manifests.all():
+            self._count("manifests")
+            if manifest_id(record) != name:
+                self._report("BROKEN", "manifest-id", name, name, manifest_id(record))
+                continue
+            if recording_hash(name, recorded) != stored_hash:
+                self._report("BROKEN", "manifest-time", name, stored_hash.hex(), recording_hash(name, recorded).hex())
+            try:
+                manifest = read_manifest(record)
+            except (msgspec.DecodeError, msgspec.ValidationError) as error:
+                self._report("UNVERIFIABLE", "manifest-form", name, "a manifest of this version", str(error))
+                continue
+            self._rendering(name, manifest)
+            self._slices(name, manifest)
+
+    def _rendering(self, name: str, manifest: Manifest) -> None:
+        texts, problems = self._truth.manifests.texts_of(name, manifest)
+        for problem in problems:
+            if problem.source not in self._broken_texts:
+                self._report(problem.status, "piece", f"{name} {problem.ref}", problem.expected, problem.found)
+        if not problems:
+            for problem in replayed(name, manifest, texts, problems).problems:
+                self._report(problem.status, "rendering", name, problem.expected, problem.found)
+
+    def _slices(self, name: str, manifest: Manifest) -> None:
+        for pinned in manifest.slices:
+            place = f"{name} slice {pinned.slice_id}"
+            if pinned.session in self._broken_sessions or pinned.policy_params_hash in self._broken_policies:
+                continue
+            try:
+                policy = self._truth.policies.find(pinned.policy_params_hash)
+                found = self._truth.sessions.slice_around(pinned.anchor_turn_id, policy)
+            except SlicebaseError as error:
+                self._report("UNVERIFIABLE", "slice", place, pinned.export_hash, error.message)
+                continue
+            if found.export_hash != pinned.export_hash:
+                self._report("DRIFTED", "slice", place, pinned.export_hash, found.export_hash)
+
+
+# Of each numbered table: its key columns, how a record is read, and the session and key that the record itself gives.
+_NUMBERED: dict[str, tuple[str, Callable[[bytes], Any], Callable[[Any], tuple[str, Any]]]] = {
+    "sessions": ("", read_session, lambda session: (session.id, None)),
+    "turns": ("turn", read_turn, lambda turn: (turn.session, uuid_bytes(turn.id))),
+    "links": ("child", read_link, lambda link: (link.session, uuid_bytes(link.child))),
+    "annotations": ("", read_annotations, lambda annotations: (annotations.session, None)),
+}

@@ -1,0 +1,236 @@
+"""The path from import to verify, as one types it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Tt
+from tests.paths import PROJECT
+
+SAMPLE = PROJECT / "src" / "slicebase" / "samples" / "claude-code-session.jsonl"
+QUESTION = "why was the webhook test flaky?"
+NOW = "2026-11-15T00:00:00Z"
+
+
+@pytest.fixture
+def imported(tt: Tt) -> Tt:
+    assert tt("import", SAMPLE).exit == 0
+    return tt
+
+
+def first_turn(tt: Tt) -> str:
+    session = tt("turns", "--json").json["rows"][0]["session"]
+    return str(tt("turns", session, "--json").json["rows"][5]["ref"])
+
+
+def test_import_makes_a_workspace_where_there_is_none_and_says_so(tt: Tt, tmp_path: Path) -> None:
+    done = tt("import", SAMPLE)
+    assert done.exit == 0
+    assert str(tmp_path) in done.err
+    assert (tmp_path / ".slicebase" / "slicebase.db").exists()
+
+
+def test_the_same_import_again_adds_nothing(imported: Tt) -> None:
+    again = imported("import", SAMPLE, "--json").json
+    assert again["turns"]["new"] == 0
+    assert again["turns"]["known"] == 41
+    assert imported("verify", "--json").json["checked"]["turns"] == 41
+
+
+def test_a_dry_run_says_what_would_happen_and_stores_nothing(tt: Tt, tmp_path: Path) -> None:
+    tt("init")
+    told = tt("import", SAMPLE, "--dry-run", "--json").json
+    assert told["turns"]["new"] == 41
+    assert tt("turns").exit == 1
+
+
+def test_every_record_of_an_import_is_accounted_for(tt: Tt) -> None:
+    told = tt("import", SAMPLE, "--json").json
+    assert told["records"] == told["turns"]["new"] + sum(told["no_turns"].values())
+
+
+def test_a_slice_is_the_same_bytes_again(imported: Tt) -> None:
+    turn = first_turn(imported)
+    export = imported("slice", turn, "--json")
+    assert export.exit == 0
+    assert export.out == imported("slice", turn.removeprefix("turn:").upper(), "--json").out
+    assert export.json["anchor_turn_id"] == turn.removeprefix("turn:")
+
+
+def test_a_stored_slice_is_checked(imported: Tt, tmp_path: Path) -> None:
+    export = imported("slice", first_turn(imported), "--json", "--set", "max_nodes=4").out
+    stored = tmp_path / "slice.json"
+    stored.write_text(export)
+    assert imported("slice", "--check", stored).exit == 0
+    changed = json.loads(export)
+    changed["turns"][0]["salience"] = 0.125
+    stored.write_text(json.dumps(changed))
+    done = imported("slice", "--check", stored, "--json")
+    assert done.exit == 1
+    assert [each["place"] for each in done.json["differences"]] == [f"turns[{changed['turns'][0]['id']}].salience"]
+    stored.write_text("{")
+    assert imported("slice", "--check", stored).exit == 3
+
+
+def test_a_batch_answers_line_by_line_in_order(imported: Tt, tmp_path: Path) -> None:
+    turn = first_turn(imported).removeprefix("turn:")
+    requests = [
+        json.dumps({"anchor_turn_id": turn}),
+        json.dumps({"anchor_turn_id": turn, "policy": "focused"}),
+        json.dumps({"anchor_turn_id": turn, "policy": {"max_nodes": 2}}),
+        json.dumps({"anchor_turn_id": "00000000-0000-0000-0000-000000000000"}),
+        json.dumps({"anchor_turn_id": "x"}),
+        json.dumps({"anchor_turn_id": turn, "policy": {"max_nodes": 0}}),
+        "{broken",
+        "[]",
+        json.dumps({"anchor_turn_id": turn, "radius": 1}),
+    ]
+    path = tmp_path / "requests.jsonl"
+    path.write_text("\n".join(requests))
+    done = imported("slice", "--batch", path)
+    answers = [json.loads(line) for line in done.out.splitlines()]
+    assert done.exit == 1
+    assert [len(answer["turns"]) for answer in answers[:3]][2] == 2
+    assert [answer["code"] for answer in answers[3:]] == [
+        "no-turn", "bad-reference", "policy-range", "bad-json", "bad-request", "bad-request",
+    ]  # fmt: skip
+    assert [answer["where"]["line"] for answer in answers[3:]] == [4, 5, 6, 7, 8, 9]
+    path.write_text("\n".join(requests[:3]))
+    assert imported("slice", "--batch", path).exit == 0
+
+
+def test_a_slice_can_be_explained_and_drawn(imported: Tt) -> None:
+    turn = first_turn(imported)
+    told = imported("slice", turn, "--explain", "--json", "--policy", "focused").json
+    assert told["selected"][0]["way"] == "anchor"
+    assert {row["reason"] for row in told["left_out"]} == {"radius"}
+    assert imported("slice", turn, "--mermaid").out.startswith("flowchart")
+    assert turn in imported("slice", turn).out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "status"),
+    [
+        (["slice", "00000000-0000-0000-0000-000000000000"], "no-turn", 4),
+        (["slice", "not-a-uuid"], "bad-reference", 3),
+        (["slice", "session:x"], "bad-reference", 3),
+        (["slice", "{turn}", "--policy", "nobody"], "unknown-policy", 4),
+        (["slice", "{turn}", "--set", "max_nodes=0"], "policy-range", 3),
+        (["slice", "{turn}", "--set", "salience_weight=0.0000001"], "policy-millionth", 3),
+        (["slice", "{turn}", "--batch", "x"], "usage", 2),
+        (["slice", "--batch", "nowhere.jsonl"], "no-input", 4),
+        (["context", ""], "bad-question", 3),
+        (["context", "x", "--tokens", "5"], "bad-budget", 3),
+        (["context", "x", "--turns", "0"], "bad-budget", 3),
+        (["context", "x", "--as-of", "yesterday"], "bad-time", 3),
+        (["replay", "mf_" + "0" * 32], "no-manifest", 4),
+        (["replay", "nothing"], "bad-reference", 3),
+        (["show", "turn:x"], "bad-reference", 3),
+        (["show", "session:nobody"], "no-session", 4),
+        (["import", "nowhere.jsonl"], "no-input", 4),
+        (["import", "{sample}", "--format", "nothing"], "unknown-format", 3),
+        (["nonsense"], "usage", 2),
+    ],
+)
+def test_bad_input_is_a_clear_error(imported: Tt, arguments: list[str], code: str, status: int) -> None:
+    turn = first_turn(imported)
+    done = imported(*(each.format(turn=turn, sample=SAMPLE) for each in arguments), "--json")
+    assert (done.exit, done.error["code"], done.out) == (status, code, "")
+
+
+def test_without_a_workspace_reading_is_an_error_and_writes_nothing(tt: Tt, tmp_path: Path) -> None:
+    for command in (["turns"], ["verify"], ["context", "x"], ["slice", "x"]):
+        done = tt(*command, "--json")
+        assert (done.exit, done.error["code"]) == (4, "no-workspace")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_context_is_fenced_labelled_and_under_its_budget(imported: Tt) -> None:
+    told = imported("context", QUESTION, "--tokens", 900, "--as-of", NOW, "--json").json
+    manifest = told["manifest"]
+    assert manifest["tokens_used"] <= 900
+    assert told["recorded"]
+    assert manifest["pieces"]
+    for piece in manifest["pieces"]:
+        assert piece["ref"] in told["text"]
+        assert sum(piece["parts"].values()) == piece["score"]
+    assert {left["reason"] for left in manifest["left_out"]} == {"tokens"}
+    assert manifest["considered"] == len(manifest["pieces"]) + len(manifest["left_out"])
+
+
+def test_a_context_that_is_not_recorded_leaves_no_manifest(imported: Tt) -> None:
+    told = imported("context", QUESTION, "--no-record", "--json").json
+    assert not told["recorded"]
+    assert imported("replay", told["manifest_id"]).exit == 4
+
+
+def test_a_limit_of_turns_is_kept(imported: Tt) -> None:
+    manifest = imported("context", QUESTION, "--turns", 3, "--json").json["manifest"]
+    assert len(manifest["pieces"]) == 3
+    assert {left["reason"] for left in manifest["left_out"]} == {"turns"}
+
+
+def test_nothing_found_is_exit_1(imported: Tt) -> None:
+    assert imported("context", "zyxwvut").exit == 1
+
+
+def test_replay_gives_the_same_bytes(imported: Tt) -> None:
+    built = imported("context", QUESTION, "--tokens", 900, "--as-of", NOW, "--json").json
+    replayed = imported("replay", built["manifest_id"])
+    assert (replayed.exit, replayed.out) == (0, built["text"])
+    assert imported("replay", built["manifest_id"], "--json").json["identical"]
+
+
+def test_the_same_question_of_the_same_store_is_the_same_manifest(imported: Tt, tmp_path: Path) -> None:
+    """Ruling 43: the index is disposable."""
+    before = imported("context", QUESTION, "--as-of", NOW, "--json").json["manifest_id"]
+    for path in (tmp_path / ".slicebase" / "cache").iterdir():
+        path.unlink()
+    assert imported("context", QUESTION, "--as-of", NOW, "--json").json["manifest_id"] == before
+
+
+def test_a_context_asked_again_shows_what_differs(imported: Tt, tmp_path: Path) -> None:
+    before = imported("context", QUESTION, "--tokens", 900, "--as-of", NOW, "--json").json["manifest_id"]
+    assert imported("context", "--again", before).exit == 0
+    line = next(record for record in map(json.loads, SAMPLE.read_text().splitlines()) if "message" in record)
+    line["uuid"] = "11111111-1111-4111-8111-111111111111"
+    line["message"]["content"] = [{"type": "text", "text": "The webhook test was flaky because of jitter. Flaky test!"}]
+    grown = tmp_path / "grown.jsonl"
+    grown.write_text(json.dumps(line) + "\n")
+    assert imported("import", grown).exit == 0
+    done = imported("context", "--again", before, "--json")
+    assert done.exit == 1
+    assert "turn:11111111-1111-4111-8111-111111111111" in [
+        change["ref"] for change in done.json["changes"] if change["change"] == "added"
+    ]
+    assert imported("context", "--diff", before, done.json["after"], "--json").json["changes"] == done.json["changes"]
+
+
+def test_one_flipped_byte_in_the_file_is_found(imported: Tt, tmp_path: Path) -> None:
+    manifest = imported("context", QUESTION, "--tokens", 900, "--json").json["manifest_id"]
+    assert imported("verify").exit == 0
+    path = tmp_path / ".slicebase" / "slicebase.db"
+    data = path.read_bytes()
+    assert b"never on my machine" in data
+    path.write_bytes(data.replace(b"never on my machine", b"Never on my machine"))
+    done = imported("verify", "--json")
+    assert done.exit == 1
+    assert [(each["status"], each["check"]) for each in done.json["findings"]] == [("BROKEN", "text-hash")]
+    assert imported("replay", manifest).exit == 1
+
+
+def test_show_names_what_a_reference_names(imported: Tt) -> None:
+    turn = first_turn(imported)
+    shown = imported("show", turn, "--json").json
+    assert shown["session"] == "5b0c7c1e-3d52-4f0e-9a86-2f7b1d0c64aa"
+    assert shown["text"]
+    assert imported("show", f"session:{shown['session']}", "--json").json["turns"] == 41
+    manifest = imported("context", QUESTION, "--json").json["manifest_id"]
+    assert imported("show", manifest, "--json").json["question"] == QUESTION
+
+
+def test_turns_are_searched_by_their_content(imported: Tt) -> None:
+    found = imported("turns", "--search", "idempotency key", "--json").json["rows"]
+    assert found
+    assert imported("turns", "--search", "zyxwvut").exit == 1

@@ -1,0 +1,22 @@
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from slicebase.store.truth import Truth
+
+# No test looks at the clock. The same examples on every machine; `HYPOTHESIS_PROFILE=explore make test` draws others.
+settings.register_profile(
+    "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+
+@pytest.fixture
+def truth(tmp_path: Path) -> Iterator[Truth]:
+    opened = Truth(tmp_path / "slicebase.db", create=True)
+    yield opened
+    opened.close()

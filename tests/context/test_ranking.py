@@ -1,0 +1,186 @@
+"""Ranking by figures alone: what reaches whom, and that it does not depend on any order."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slicebase.context.question import Question, When
+from slicebase.context.ranking import PARTS, Figures, Matches, Ranked, TurnFigures, rank
+
+NOTHING_DATED = Question((), ())
+
+
+def turn(
+    number: int, *, session: int = 1, time: int = 0, size: int = 50, label: str = "", opens: int = 0
+) -> TurnFigures:
+    return TurnFigures(number, f"turn-{number:04}", session, time, size, label, opens)
+
+
+@dataclass
+class Index:
+    """Figures in the making."""
+
+    turns: Iterable[TurnFigures]
+    matches: Mapping[str, Mapping[int, int]]
+    links: Iterable[tuple[int, int]] = ()
+    rarity: Mapping[str, int] = field(default_factory=dict)
+
+    def figures(self) -> Figures:
+        return Figures(
+            indexed=1000,
+            mean_size=50,
+            years=(2020, 2026),
+            matches=tuple(
+                Matches(word, word, self.rarity.get(word, len(counts)), counts) for word, counts in self.matches.items()
+            ),
+            turns={figures.number: figures for figures in self.turns},
+            links=self.links,
+        )
+
+    def ranked(self, question: Question = NOTHING_DATED) -> dict[int, Ranked]:
+        """By the turn's number, best first."""
+        return {int(each.turn[-4:]): each for each in rank(question, self.figures(), 1000)}
+
+
+CHAIN = [(number, number + 1) for number in range(1, 12)]
+
+
+def test_what_reaches_a_turn_falls_with_its_distance_and_more_reaches_the_replies() -> None:
+    ranked = Index(map(turn, range(1, 13)), {"fox": {6: 1}}, CHAIN).ranked()
+    assert list(ranked) == [6, 7, 5, 8, 4, 9, 3, 10, 2]
+    worth = ranked[6].parts["words"]
+    assert [ranked[number].parts["neighbours"] for number in (7, 8)] == [worth * 7 // 10, worth * 7 // 10 * 7 // 10]
+    assert ranked[5].parts["neighbours"] == worth * 5 // 10
+    assert ranked[6].parts["neighbours"] == 0
+
+
+def test_a_word_counts_once_from_where_it_is_worth_most() -> None:
+    alone = Index(map(turn, range(1, 4)), {"fox": {1: 1}}, CHAIN[:2], {"fox": 2}).ranked()
+    between = Index(map(turn, range(1, 4)), {"fox": {1: 1, 3: 1}}, CHAIN[:2], {"fox": 2}).ranked()
+    assert between[2].parts == alone[2].parts
+
+
+def test_different_words_around_a_turn_add_up() -> None:
+    one = Index(map(turn, range(1, 4)), {"fox": {1: 1}}, CHAIN[:2]).ranked()
+    both = Index(map(turn, range(1, 4)), {"fox": {1: 1}, "hen": {3: 1}}, CHAIN[:2]).ranked()
+    assert both[2].parts["neighbours"] > one[2].parts["neighbours"]
+
+
+def test_nothing_reaches_another_branch() -> None:
+    """1 has the replies 2 and 3: what 2 says is none of 3's concern."""
+    ranked = Index(map(turn, range(1, 4)), {"fox": {2: 1}}, [(1, 2), (1, 3)]).ranked()
+    assert list(ranked) == [2, 1]
+
+
+def test_a_rarer_word_is_worth_more() -> None:
+    ranked = Index(map(turn, range(1, 3)), {"fox": {1: 1}, "hen": {2: 1}}, rarity={"fox": 2, "hen": 200}).ranked()
+    assert list(ranked) == [1, 2]
+
+
+def test_a_label_that_the_question_names_lifts_a_turn() -> None:
+    turns = [turn(1, label="ito ken"), turn(2)]
+    ranked = Index(turns, {"fox": {1: 1, 2: 1}, "ken": {1: 1}}, rarity={"ken": 900}).ranked()
+    assert ranked[1].parts["label"] > 0 == ranked[2].parts["label"]
+
+
+def test_a_turn_on_a_date_that_the_question_names_is_found_without_words_and_the_precise_date_counts_more() -> None:
+    day, month, neither = (turn(number, time=time) for number, time in ((1, 0), (2, 86_400_000), (3, 10**11)))
+    index = Index([day, month, neither], {})
+    ranked = index.ranked(Question((), (When(1970, 1), When(1970, 1, 1))))
+    assert list(ranked) == [1, 2]
+    assert ranked[1].parts["date"] > ranked[2].parts["date"] > 0
+
+
+def test_a_turn_that_says_something_and_one_that_opens_a_conversation_come_before_their_equals() -> None:
+    turns = [turn(1, size=50), turn(2, size=50, opens=1), turn(3, size=80)]
+    ranked = Index(turns, {"fox": {1: 1, 2: 1, 3: 2}}).ranked()
+    assert ranked[2].parts["opening"] > 0 == ranked[1].parts["opening"]
+    assert ranked[3].parts["substance"] > ranked[1].parts["substance"]
+
+
+def test_turns_of_a_session_share_in_its_best_one() -> None:
+    turns = [turn(1, session=1), turn(2, session=1), turn(3, session=2)]
+    ranked = Index(turns, {"fox": {1: 1}, "hen": {2: 1, 3: 1}}).ranked()
+    assert ranked[2].parts["session"] == ranked[1].parts["session"] == ranked[1].parts["words"] // 10
+    assert ranked[2].score > ranked[3].score
+
+
+def test_nothing_asked_or_nothing_found_ranks_nothing() -> None:
+    assert rank(NOTHING_DATED, Index([], {}).figures(), 10) == []
+    assert Index([turn(1)], {}).ranked() == {}
+    assert rank(NOTHING_DATED, Index([turn(1)], {"fox": {1: 1}}).figures(), 0) == []
+
+
+def test_equal_scores_go_by_id() -> None:
+    """Ruling 43."""
+    assert list(Index(map(turn, (3, 1, 2)), {"fox": {1: 1, 2: 1, 3: 1}}).ranked()) == [1, 2, 3]
+
+
+@st.composite
+def indexes(draw: st.DrawFn) -> Index:
+    """Small forests with a few words; every turn replies to an earlier one, to two, or opens."""
+    count = draw(st.integers(1, 14))
+    links = [
+        (parent, number)
+        for number in range(2, count + 1)
+        for parent in draw(st.sets(st.integers(max(1, number - 3), number - 1), max_size=2))
+    ]
+    counts = st.dictionaries(st.integers(1, count), st.integers(1, 3), min_size=1, max_size=4)
+    matches = draw(st.dictionaries(st.sampled_from(["fox", "hen", "cow"]), counts, max_size=3))
+    return Index([turn(number, session=number % 3) for number in range(1, count + 1)], matches, links)
+
+
+@settings(max_examples=50)
+@given(indexes())
+def test_the_parts_of_a_score_have_names_and_add_up_to_it(index: Index) -> None:
+    for ranked in index.ranked().values():
+        assert tuple(ranked.parts) == PARTS
+        assert sum(ranked.parts.values()) == ranked.score
+        assert min(ranked.parts.values()) >= 0
+
+
+@settings(max_examples=50)
+@given(indexes(), st.randoms(use_true_random=False))
+def test_the_order_in_which_figures_come_changes_nothing(index: Index, random: Random) -> None:
+    """Ruling 43."""
+
+    def shuffled(values: Iterable[Any]) -> list[Any]:
+        return random.sample(listed := list(values), len(listed))
+
+    other = Index(
+        shuffled(index.turns),
+        {word: dict(shuffled(counts.items())) for word, counts in shuffled(index.matches.items())},
+        shuffled(index.links),
+    )
+    assert list(other.ranked().values()) == list(index.ranked().values())
+
+
+@settings(max_examples=50)
+@given(indexes())
+def test_neighbours_get_what_every_single_way_would_bring_them_at_most(index: Index) -> None:
+    """The plain twin: every word is carried along every way by itself, and the most of it counts."""
+    ranked = index.ranked()
+    links = list(index.links)
+    expected: dict[int, int] = {}
+    for word, counts in index.matches.items():
+        single = Index(index.turns, {word: counts}).ranked()
+        best = {number: single[number].parts["words"] for number in counts}
+        for number in counts:
+            for first, ways in ((7, links), (5, [(reply, before) for before, reply in links])):
+                carried = {number: single[number].parts["words"]}
+                for step in range(4):
+                    share = first if step == 0 else 7
+                    onward: dict[int, int] = {}
+                    for here, there in ways:
+                        if here in carried:
+                            onward[there] = max(onward.get(there, 0), carried[here] * share // 10)
+                    carried = onward
+                    for there, worth in carried.items():
+                        best[there] = max(best.get(there, 0), worth)
+        for number, worth in best.items():
+            expected[number] = expected.get(number, 0) + worth
+    assert {number: each.parts["words"] + each.parts["neighbours"] for number, each in ranked.items()} == expected

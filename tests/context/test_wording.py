@@ -1,0 +1,39 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slicebase.context.wording import for_index, for_question, label
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Alice: hello", "Alice"),
+        ("  **Decision:** we ship on Friday", "Decision"),
+        ("[Dr. Ito Ken]: good morning", "Dr. Ito Ken"),
+        ("> Error: no such file", "Error"),
+        ("田中：おはよう", "田中"),
+        ("Alice:\nhello", "Alice"),
+        ("Alice:", "Alice"),
+        ("no label here", ""),
+        ("this is a longer sentence: and its end", ""),
+        ("https://example.org/", ""),
+        ("12: a number is no label", ""),
+        ("x:y", ""),
+        ("", ""),
+    ],
+)
+def test_a_label_is_one_to_three_words_before_a_colon(text: str, expected: str) -> None:
+    assert label(text) == expected
+
+
+def test_unspaced_scripts_are_indexed_as_characters_and_pairs_and_looked_up_as_pairs() -> None:
+    assert for_index("a 日本語 b").split() == ["a", "日", "本", "語", "日本", "本語", "b"]
+    assert for_question("日本語").split() == ["日本", "本語"]
+    assert for_question("猫").split() == ["猫"]
+    assert for_index("plain text") == for_question("plain text") == "plain text"
+
+
+@given(st.text(max_size=40))
+def test_whatever_is_looked_up_of_a_text_was_indexed_of_it(text: str) -> None:
+    assert set(for_question(text).split()) <= set(for_index(text).split())

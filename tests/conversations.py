@@ -1,0 +1,51 @@
+"""Small conversations for tests."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from slicebase.core.ids import turn_id
+from slicebase.graph.binary32 import binary32
+from slicebase.graph.record import AnnotationRecord, annotation_records
+from slicebase.graph.turn import Annotation, Parent, Part, Session, Turn
+from slicebase.store.truth import Truth
+from slicebase.store.turns import Added
+
+SESSION = Session("s", "test")
+
+
+def name(of: str | int) -> str:
+    return turn_id("test", "", of)
+
+
+def turn(of: str | int, *parents: str | int, session: str = "s", text: str = "", time: int = 0) -> Turn:
+    above = tuple(Parent(name(parent)) for parent in parents)
+    part = Part("text", text=text or f"text of {of}")
+    return Turn(name(of), session, "user", (part,), time, above, f"sha256:{of}{text}")
+
+
+def annotation(of: str, **fields: Any) -> Annotation:
+    plain: dict[str, Any] = {
+        "phase": "planning", "salience": 0.5, "depth": 0, "sibling_order": 0,
+        "homogeneity": 0.5, "temporal": 0.5, "complexity": 1.0,
+    }  # fmt: skip
+    return Annotation(turn=of, annotator="test/1", **{**plain, **fields})
+
+
+def salient(of: str) -> float:
+    """A salience that differs from turn to turn and never from run to run."""
+    return binary32(int(of[:4], 16) / 65536)
+
+
+def annotate(added: Added) -> list[AnnotationRecord]:
+    notes = [annotation(turn.id, salience=salient(turn.id)) for turn in added.turns]
+    return list(annotation_records(added.turns[0].session, notes))
+
+
+def store(truth: Truth, turns: Iterable[Turn]) -> None:
+    """Stores turns of any sessions, annotated, in this order."""
+    for each in turns:
+        truth.turns.add(Session(each.session, "test"), [each], annotate)
+
+
+def chain(length: int, session: str = "s") -> Sequence[Turn]:
+    return [turn(n, *([n - 1] if n else []), session=session, time=n * 1000) for n in range(length)]

@@ -1,0 +1,257 @@
+"""Bad input costs a record at most, is reported with its place, and never raises."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slicebase.core.ids import is_uuid
+from slicebase.graph.turn import EDGE_TYPES, ROLES
+from slicebase.importers import FORMATS, Format
+from slicebase.importers.values import REASONS
+from tests.importers import test_chatgpt, test_claude, test_codex, test_gemini, test_messages, test_oasst
+from tests.importers.reading import Taken, jsonl, take
+from tests.importers.test_claude_code import SAMPLE, record, uuid
+
+# A sound input of each format, small enough to be damaged often.
+SOUND: dict[str, bytes] = {
+    "claude-code": b"".join(SAMPLE.read_bytes().splitlines(keepends=True)[:12]),
+    "chatgpt": test_chatgpt.export(test_chatgpt.TREE, test_chatgpt.TREE, indent=0),
+    "claude": test_claude.export(test_claude.message(1, None), test_claude.message(2, 1, "assistant"))[1],
+    "codex": jsonl(test_codex.NEW),
+    "gemini": jsonl(
+        [test_gemini.HEAD, test_gemini.message("a"), test_gemini.message("b", "gemini"), {"$rewindTo": "b"}]
+    ),
+    "messages": jsonl(test_messages.OPENAI),
+    "oasst": jsonl([test_oasst.TREE, test_oasst.TREE]),
+}
+READERS = [known for known in FORMATS if known.name in SOUND]
+by_format = pytest.mark.parametrize("known", READERS, ids=lambda known: known.name)
+
+
+def check(taken: Taken) -> None:
+    """What holds of every import, whatever went in."""
+    assert taken.report.adds_up
+    for turn in taken.turns:
+        assert is_uuid(turn.id)
+        assert turn.session
+        assert turn.role in ROLES
+        assert turn.content_hash.startswith("sha256:")  # so its content has a canonical form
+        assert all(parent.type in EDGE_TYPES and parent.id != turn.id for parent in turn.parents)
+    assert all(note.reason in REASONS for note in taken.report.notes)
+    assert_no_cycle(taken)
+
+
+def assert_no_cycle(taken: Taken) -> None:
+    first: dict[str, set[str]] = {}
+    for turn in taken.turns:  # the first record under an id stays
+        first.setdefault(turn.id, {parent.id for parent in turn.parents})
+    for link in taken.links:
+        first.setdefault(link.child, set()).add(link.parent)
+    while first:
+        leaves = [turn for turn, parents in first.items() if not parents & first.keys()]
+        assert leaves, "a cycle"
+        for leaf in leaves:
+            del first[leaf]
+
+
+@by_format
+@settings(max_examples=60, deadline=None)
+@given(data=st.binary(max_size=400))
+def test_arbitrary_bytes_raise_nothing(known: Format, data: bytes) -> None:
+    check(take(("x.jsonl", data), known=known))
+    check(take(("x.json", data), known=known))
+    known.sniff(data, "x.json")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@st.composite
+def damaged(draw: st.DrawFn, sound: bytes) -> bytes:
+    """Sound bytes after some accidents."""
+    data = sound
+    for _ in range(draw(st.integers(1, 4))):
+        accident = draw(st.sampled_from(ACCIDENTS))
+        data = accident(draw, data)
+    return data
+
+
+def _lines(change: Callable[[st.DrawFn, list[bytes]], list[bytes]]) -> Callable[[st.DrawFn, bytes], bytes]:
+    return lambda draw, data: b"\n".join(change(draw, data.split(b"\n")))
+
+
+def _index(draw: st.DrawFn, items: list[bytes] | bytes) -> int:
+    return draw(st.integers(0, max(len(items) - 1, 0)))
+
+
+def _drop(draw: st.DrawFn, lines: list[bytes]) -> list[bytes]:
+    at = _index(draw, lines)
+    return lines[:at] + lines[at + 1 :]
+
+
+def _repeat(draw: st.DrawFn, lines: list[bytes]) -> list[bytes]:
+    at = _index(draw, lines)
+    return lines[:at] + lines[at : at + 1] * 2 + lines[at + 1 :]
+
+
+def _swap(draw: st.DrawFn, lines: list[bytes]) -> list[bytes]:
+    at = _index(draw, lines)
+    return lines[at:] + lines[:at]
+
+
+def _glue(draw: st.DrawFn, data: bytes) -> bytes:
+    at = data.find(b"\n", _index(draw, data))
+    return data if at < 0 else data[:at] + data[at + 1 :]
+
+
+def _cut(draw: st.DrawFn, data: bytes) -> bytes:
+    return data[: _index(draw, data)]
+
+
+def _insert(draw: st.DrawFn, data: bytes) -> bytes:
+    at = _index(draw, data)
+    return (
+        data[:at]
+        + draw(st.sampled_from([b"\0", b"\xff", b"\xef\xbb\xbf", b'"', b"}{", b"\r\n", b"# note\n", b"\\ud800"]))
+        + data[at:]
+    )
+
+
+def _replace_value(draw: st.DrawFn, lines: list[bytes]) -> list[bytes]:
+    """Puts another value somewhere into a record, so that nothing has the type one expects."""
+    at = _index(draw, lines)
+    try:
+        value = json.loads(lines[at])
+    except ValueError:
+        return lines
+    spots = [(value, key) for key in value] if isinstance(value, dict) else []
+    spots += [(inner, key) for outer, name in spots if isinstance(inner := outer[name], dict) for key in inner]
+    if spots:
+        holder, key = spots[draw(st.integers(0, len(spots) - 1))]
+        holder[key] = draw(JSON)
+    return [*lines[:at], json.dumps(value).encode(), *lines[at + 1 :]]
+
+
+ACCIDENTS = [_lines(_drop), _lines(_repeat), _lines(_swap), _glue, _cut, _insert, _lines(_replace_value)]
+
+
+@by_format
+@settings(max_examples=120, deadline=None)
+@given(data=st.data())
+def test_damaged_inputs_raise_nothing_and_always_add_up(known: Format, data: st.DataObject) -> None:
+    taken = take(("x.jsonl", data.draw(damaged(SOUND[known.name]))), known=known)
+    check(taken)
+
+
+@by_format
+def test_reading_twice_gives_the_same(known: Format) -> None:
+    first, second = (take(("x.jsonl", SOUND[known.name]), known=known).batches for _ in range(2))
+    assert first == second
+
+
+@by_format
+def test_a_cut_file_gives_the_turns_before_the_cut(known: Format) -> None:
+    whole = take(("x.jsonl", SOUND[known.name]), known=known)
+    cut = take(("x.jsonl", SOUND[known.name][:-30]), known=known)
+    assert [turn.id for turn in cut.turns] == [turn.id for turn in whole.turns][: len(cut.turns)]
+
+
+def one(line: bytes, *more: bytes) -> Taken:
+    data = b"\n".join((json.dumps(record(1, None)).encode(), line, json.dumps(record(3, 1)).encode(), *more))
+    return take(("x.jsonl", data))
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b'{"type": "user", "uuid"', "not-json"),
+        (b"\0\0\0\0", "only-nul"),
+        (b"[1, 2]", "not-object"),
+        (b"42", "not-object"),
+        (b'{"a":' * 200 + b"1" + b"}" * 200, "too-deep"),
+        (b'{"a":' * 100_000, "too-deep"),
+        (b"<html>", "not-json"),
+    ],
+)
+def test_a_line_that_is_no_record_is_skipped_with_its_place(line: bytes, reason: str) -> None:
+    taken = one(line)
+    assert [turn.id for turn in taken.turns] == [uuid(1), uuid(3)]
+    (note,) = taken.report.notes
+    assert (note.action, note.reason, note.where, note.lost) == ("skipped", reason, "x.jsonl:2", True)
+
+
+@pytest.mark.parametrize("mark", [b"# ", b"// "])
+def test_a_comment_is_no_record_of_the_conversation(mark: bytes) -> None:
+    assert one(mark + b"a note").report.others == {"comment": 1}
+
+
+def encoded(text: str) -> bytes:
+    return json.dumps(record(2, 1, content="@")).encode().replace(b"@", text.encode("utf-8", "surrogatepass"))
+
+
+@pytest.mark.parametrize(
+    ("line", "reason", "text"),
+    [
+        (encoded("a\\ud800b"), "lone-surrogate", "a�b"),
+        (encoded("a@b").replace(b"@", b"\xff"), "not-utf8", "a�b"),
+        (encoded("a\0b"), "nul-bytes", "ab"),
+        (encoded("a\tb"), "control-characters", "a\tb"),
+    ],
+)
+def test_what_can_be_repaired_is_repaired_and_reported(line: bytes, reason: str, text: str) -> None:
+    """Ruling 1."""
+    taken = one(line)
+    assert taken.turns[1].parts[0].text == text
+    assert taken.reasons() == {reason: 1}
+    assert taken.report.notes[0].where == "x.jsonl:2"
+
+
+def test_numbers_that_readers_disagree_on_become_text() -> None:
+    block = {"type": "tool_use", "id": "c", "name": "f", "input": {"big": 2**60, "small": 2**53 - 1}}
+    taken = one(json.dumps(record(2, 1, "assistant", [block])).encode())
+    assert taken.turns[1].parts[0].arguments == {"big": str(2**60), "small": 2**53 - 1}
+    assert taken.reasons() == {"integer-range": 1}
+    huge = one(json.dumps(record(2, 1, "assistant", [block])).replace("1152921504606846976", "9" * 6000).encode())
+    assert huge.turns[1].parts[0].arguments["big"] == "9" * 6000
+    endless = one(json.dumps(record(2, 1, "assistant", [{**block, "input": {"x": float("nan")}}])).encode())
+    assert endless.reasons() == {"not-finite": 1}
+
+
+def test_records_glued_together_are_both_taken() -> None:
+    both = json.dumps(record(2, 1)).encode() + json.dumps(record(4, 2)).encode()
+    taken = one(both)
+    assert len(taken.turns) == 4
+    assert taken.reasons() == {"glued": 2}
+
+
+def test_a_whole_record_behind_one_that_was_cut_off_is_taken() -> None:
+    taken = one(json.dumps(record(2, 1)).encode()[:100] + json.dumps(record(4, 2)).encode())
+    assert [turn.id for turn in taken.turns] == [uuid(1), uuid(4), uuid(3)]
+    assert taken.reasons() == {"not-json": 1, "glued": 1}
+
+
+def test_bom_crlf_and_blank_lines_are_no_obstacle() -> None:
+    lines = [json.dumps(record(1, None)).encode(), b"", json.dumps(record(2, 1)).encode()]
+    taken = take(("x.jsonl", b"\xef\xbb\xbf" + b"\r\n".join(lines)))
+    assert len(taken.turns) == 2
+    assert not taken.report.reasons
+
+
+def test_the_same_record_twice_is_the_same_turn_twice() -> None:
+    taken = take(("x.jsonl", jsonl([record(1, None), record(2, 1), record(2, 1)])))
+    assert taken.turns[1] == taken.turns[2]
+
+
+def test_every_chunk_size_gives_the_same_batches() -> None:
+    data = Path(SAMPLE).read_bytes()
+    whole = take((SAMPLE.name, data)).batches
+    for size in (1, 1000, 4097):
+        assert take((SAMPLE.name, data), chunk=size).batches == whole

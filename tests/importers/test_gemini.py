@@ -1,0 +1,97 @@
+"""Gemini CLI's sessions, counted by hand."""
+
+import json
+from typing import Any
+
+from slicebase.core.ids import turn_id
+from slicebase.graph.turn import Part
+from tests.importers.reading import jsonl, take, texts
+
+HEAD = {"sessionId": "g", "projectHash": "abc", "startTime": "2026-01-01T00:00:00Z"}
+
+
+def message(name: str, kind: str = "user", content: Any = "hello", **more: Any) -> dict[str, Any]:
+    return {"id": name, "type": kind, "timestamp": "2026-01-01T00:00:01Z", "content": content, **more}
+
+
+def own(name: str) -> str:
+    return turn_id("gemini", "g", name)
+
+
+def test_one_object_with_calls_and_their_results_in_the_message() -> None:
+    calls = [
+        {"id": "c1", "name": "ls", "args": {"dir": "."}, "status": "success",
+         "result": [{"functionResponse": {"name": "ls", "response": {"output": "a.txt"}}}]},
+        {"id": "c2", "name": "rm", "args": {}, "status": "error", "resultDisplay": "no"},
+    ]  # fmt: skip
+    thoughts = [{"subject": "S", "description": "D"}]
+    answer = message("m2", "gemini", "", toolCalls=calls, thoughts=thoughts)
+    messages = [message("m1"), answer, message("m3", "info", "Cancelled.")]
+    taken = take(("session.json", json.dumps({**HEAD, "summary": "Files", "messages": messages}, indent=1).encode()))
+    assert [turn.role for turn in taken.turns] == ["user", "assistant", "system"]
+    assert taken.turns[1].parts == (
+        Part("thinking", text="S\n\nD"),
+        Part("tool_call", name="ls", arguments={"dir": "."}, call_id="c1"),
+        Part("tool_result", text="a.txt", name="ls", call_id="c1"),
+        Part("tool_call", name="rm", arguments={}, call_id="c2"),
+        Part("tool_result", text="no", name="rm", call_id="c2", error=True),
+    )
+    assert taken.edges == [(own("m1"), own("m2"), "reply"), (own("m2"), own("m3"), "reply")]
+    assert taken.sessions["g"].title == "Files"
+
+
+def test_lines_are_states_of_messages_and_the_last_one_counts() -> None:
+    lines = [
+        HEAD,
+        message("m1"),
+        message("m2", "gemini", "thinking…"),
+        message("m2", "gemini", "done"),
+        {"$set": {"summary": "T"}},
+    ]
+    taken = take(("session.jsonl", jsonl(lines)))
+    assert [texts(turn) for turn in taken.turns] == [["hello"], ["done"]]
+    assert taken.report.others == {"session": 1, "earlier state": 1, "$set": 1}
+    assert taken.sessions["g"].title == "T"
+
+
+def test_rewinding_begins_a_branch() -> None:
+    lines = [
+        HEAD,
+        message("a"),
+        message("b", "gemini"),
+        message("c"),
+        {"$rewindTo": "c"},
+        message("d"),
+        message("e", "gemini"),
+    ]
+    taken = take(("session.jsonl", jsonl(lines)))
+    assert [(parent, kind) for parent, _, kind in taken.edges] == [
+        (own("a"), "reply"), (own("b"), "reply"), (own("b"), "branch"), (own("d"), "reply"),
+    ]  # fmt: skip
+    assert taken.report.others["$rewindTo"] == 1
+
+
+def test_a_checkpoint_is_a_list_of_contents() -> None:
+    contents = [
+        {"role": "user", "parts": [{"text": "Look"}, {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}]},
+        {
+            "role": "model",
+            "parts": [{"text": "Hm", "thought": True}, {"functionCall": {"name": "f", "args": {"x": 1}}}],
+        },
+        {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"error": "no"}}}]},
+    ]
+    for data in (contents, {"history": contents}):
+        taken = take(("checkpoint.json", json.dumps(data).encode()))
+        assert [turn.role for turn in taken.turns] == ["user", "assistant", "tool"]
+        assert [part.type for turn in taken.turns for part in turn.parts] == [
+            "text", "pointer", "thinking", "tool_call", "tool_result",
+        ]  # fmt: skip
+        assert taken.turns[2].parts[0].error
+        assert taken.turns[0].id == turn_id("gemini", "checkpoint", 0)
+
+
+def test_odd_values_cost_themselves_alone() -> None:
+    lines = [HEAD, message("a"), {"strange": 1}, message("b", "oracle", [{"riddle": 1}])]
+    taken = take(("session.jsonl", jsonl(lines)))
+    assert len(taken.edges) == 1
+    assert taken.reasons() == {"unknown-record": 1, "unknown-role": 1, "unknown-content": 1}

@@ -1,0 +1,106 @@
+"""Lists of messages in the OpenAI and the Anthropic shape, counted by hand."""
+
+import json
+
+import pytest
+
+from slicebase.core.ids import turn_id
+from slicebase.graph.turn import Parent, Part
+from slicebase.importers import Options
+from slicebase.importers.messages import sniff
+from tests.importers.reading import jsonl, take, texts
+
+OPENAI = [
+    {"role": "developer", "content": "Be brief"},
+    {"role": "user", "content": [{"type": "text", "text": "Weather?"}, {"type": "image_url", "image_url": {"url": "https://example.org/sky.png"}}]},
+    {"role": "assistant", "content": None, "tool_calls": [
+        {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Bern"}'}}]},
+    {"role": "tool", "tool_call_id": "c1", "content": "Rain"},
+    {"role": "assistant", "content": "Rain.", "reasoning_content": "It says rain"},
+]  # fmt: skip
+ANTHROPIC = [
+    {"role": "user", "content": "Weather?"},
+    {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "weather", "input": {"city": "Bern"}}]},
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "Rain", "is_error": True}]},
+    {"role": "assistant", "content": [{"type": "text", "text": "Rain."}]},
+]
+
+
+def test_the_openai_shape() -> None:
+    taken = take(("chat.json", json.dumps(OPENAI).encode()))
+    assert [turn.role for turn in taken.turns] == ["system", "user", "assistant", "tool", "assistant"]
+    assert taken.turns[1].parts[1] == Part("pointer", uri="https://example.org/sky.png")
+    assert taken.turns[2].parts == (Part("tool_call", name="weather", arguments={"city": "Bern"}, call_id="c1"),)
+    assert taken.turns[3].parts == (Part("tool_result", text="Rain", call_id="c1"),)
+    assert [part.type for part in taken.turns[4].parts] == ["thinking", "text"]
+    assert len(taken.edges) == 4
+    assert taken.turns[0].id == turn_id("messages", "chat", 0)
+
+
+def test_the_anthropic_shape() -> None:
+    document = {"system": "Be brief", "messages": ANTHROPIC}
+    taken = take(("chat.json", json.dumps(document, indent=2).encode()))
+    assert [turn.role for turn in taken.turns] == ["system", "user", "assistant", "tool", "assistant"]
+    assert taken.turns[3].parts == (Part("tool_result", text="Rain", call_id="c1", error=True),)
+    assert len(taken.edges) == 4
+
+
+def test_lines_of_messages_are_one_session_and_lines_of_lists_one_each() -> None:
+    assert set(take(("chat.jsonl", jsonl(OPENAI))).sessions) == {"chat"}
+    lists = jsonl([{"messages": OPENAI}, {"messages": ANTHROPIC}, {"id": "own", "title": "T", "messages": ANTHROPIC}])
+    taken = take(("train.jsonl", lists))
+    assert list(taken.sessions) == ["train", "train#1", "own"]
+    assert taken.sessions["own"].title == "T"
+    assert set(take(("train.jsonl", jsonl(OPENAI)), options=Options(session="mine")).sessions) == {"mine"}
+
+
+def test_speakers_with_values_are_read_too() -> None:
+    lines = jsonl([{"conversations": [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "ho"}]}])
+    assert [(turn.role, *texts(turn)) for turn in take(("x.jsonl", lines)).turns] == [
+        ("user", "hi"),
+        ("assistant", "ho"),
+    ]
+
+
+def test_messages_that_say_what_they_hang_on_make_branches() -> None:
+    lines = jsonl(
+        [
+            {"id": "1", "role": "user", "content": "a", "parent_id": None},
+            {"id": "2", "role": "assistant", "content": "b", "parent_id": "1"},
+            {"id": "3", "role": "assistant", "content": "c", "parent_id": "1"},
+        ]
+    )
+    taken = take(("x.jsonl", lines))
+    assert [turn.parents for turn in taken.turns[1:]] == [
+        (Parent(turn_id("messages", "x", "1"), kind),) for kind in ("reply", "branch")
+    ]  # fmt: skip
+
+
+def test_times_are_taken_as_they_come() -> None:
+    messages = [
+        {"role": "user", "content": "a", "timestamp": 1700000000},
+        {"role": "user", "content": "b", "created_at": "2024-01-01T00:00:00"},
+        {"role": "user", "content": "c", "ts": 1700000000123},
+    ]
+    assert [turn.time for turn in take(("x.jsonl", jsonl(messages))).turns] == [
+        1700000000000,
+        1704067200000,
+        1700000000123,
+    ]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"history": [{"role": "user", "content": "x"}], "steps": [{"messages": [{"role": "user", "content": "x"}]}]}',
+        b'[{"title": "x"}]',
+        b"role,content\nuser,hello\n",
+        b"",
+    ],
+)
+def test_other_files_are_not_taken_for_messages(data: bytes) -> None:
+    assert not sniff(data, "x.json")
+
+
+def test_a_large_document_is_recognised_by_its_beginning() -> None:
+    assert sniff(json.dumps({"id": "x", "messages": OPENAI * 50}).encode()[:3000], "x.json")
