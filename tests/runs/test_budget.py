@@ -24,7 +24,7 @@ def test_budgets_stand_in_the_done_definition() -> None:
 def test_budgets_that_are_not_understood_are_refused(budgets: Any) -> None:
     with pytest.raises(SlicebaseError) as caught:
         budgets_of({"budgets": budgets})
-    assert caught.value.code == "bad-budget"
+    assert caught.value.code == "bad-run-budget"
 
 
 def test_a_limit_is_exceeded_only_beyond_it() -> None:

@@ -49,7 +49,7 @@ def test_a_run_starts_with_its_terms() -> None:
         (RUN, {"objective": "  "}, "bad-run"),
         (RUN, {"done_definition": ""}, "bad-run"),
         (RUN, {"done_definition": {}}, "bad-run"),
-        (RUN, {"done_definition": {"budgets": {"max_steps": -1}}}, "bad-budget"),
+        (RUN, {"done_definition": {"budgets": {"max_steps": -1}}}, "bad-run-budget"),
     ],
 )
 def test_a_run_without_usable_terms_is_refused(run_id: str, changes: dict[str, Any], code: str) -> None:

@@ -36,7 +36,7 @@ def budgets_of(done_definition: DoneDefinition) -> Budgets:
 
 def _bad(problem: str) -> SlicebaseError:
     return SlicebaseError(
-        "bad-budget",
+        "bad-run-budget",
         f"the budgets of the done definition are not understood: {problem}",
         hint="budgets are max_steps, max_seconds and max_cost, each a number from 0",
     )

@@ -27,9 +27,8 @@ class Ledger(Mapping[str, Evidence]):
     def keep(self, evidence: Evidence) -> None:
         """The same evidence twice is kept once. Its quote belongs to the corpus that it was cut from (ruling 19)."""
         with self._database.writing() as connection:
-            if evidence.evidence_id not in self:
-                row = (evidence.evidence_id, evidence.chunk_id, record_bytes(evidence))
-                connection.execute("INSERT INTO evidence VALUES (?, ?, ?)", row)
+            row = (evidence.evidence_id, evidence.chunk_id, record_bytes(evidence))
+            connection.execute("INSERT INTO evidence VALUES (?, ?, ?)", row)
             if evidence.quote is not None:
                 quote = {hash_bytes(evidence.quote_hash): evidence.quote.encode()}
                 keep_texts(connection, evidence.corpus_id, quote)

@@ -19,25 +19,29 @@ from slicebase.store.database import Database
 from slicebase.store.texts import hash_bytes, keep_texts
 
 _AT_ONCE = 1000  # events that wait in memory for the database
-_TALLY = "run, seq, hash, started, updated, sequence, compacted, counted, steps, all_steps, cost, stopped"
+TALLY = "run, seq, hash, started, updated, sequence, compacted, counted, steps, all_steps, cost, stopped"
+_PAYLOAD = msgspec.json.Decoder(dict[str, Any])
 _LINK = msgspec.json.Decoder(tuple[str, int, str | None, str, int | None, str, str])
 
 
 class StoredEvent(NamedTuple):
-    """An event as it stands in the database. A purged payload is None."""
+    """An event as it stands in the database: what the chain covers, and its payload or when that was purged."""
 
     link: Link
-    payload: dict[str, Any] | None
+    payload: bytes | None
     purged: str | None = None
 
     @property
     def event(self) -> Event:
-        if self.payload is None:
-            raise SlicebaseError(
-                "purged", f"event {self.link.seq} of run:{self.link.run_id} was purged {self.purged or 'or is missing'}"
-            )
         link = self.link
-        return Event(link.run_id, link.seq, link.type, link.step, link.time, self.payload, link.prev, link.hash)
+        place = f"event {link.seq} of run:{link.run_id}"
+        if self.purged is not None:
+            raise SlicebaseError("purged", f"{place} was purged {self.purged}")
+        try:
+            payload = _PAYLOAD.decode(self.payload or b"")
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            raise SlicebaseError("record-broken", f"{place} cannot be read", hint="`tt verify` says more") from None
+        return Event(link.run_id, link.seq, link.type, link.step, link.time, payload, link.prev, link.hash)
 
 
 class RunLog:
@@ -45,14 +49,14 @@ class RunLog:
         self._database = database
 
     def tally(self, run_id: str) -> Tally:
-        row = self._database.connection.execute(f"SELECT {_TALLY} FROM runs WHERE run = ?", (run_id,)).fetchone()
+        row = self._database.connection.execute(f"SELECT {TALLY} FROM runs WHERE run = ?", (run_id,)).fetchone()
         if row is None:
             raise SlicebaseError("no-run", f"there is no run {run_id}", hint="`tt run list` shows them")
         return _read_tally(row)
 
     def tallies(self) -> Iterator[Tally]:
         """Every run, the one that moved last first."""
-        query = f"SELECT {_TALLY} FROM runs ORDER BY updated DESC, run"
+        query = f"SELECT {TALLY} FROM runs ORDER BY updated DESC, run"
         yield from map(_read_tally, self._database.connection.execute(query))
 
     def exists(self, run_id: str) -> bool:
@@ -74,7 +78,7 @@ class RunLog:
         for record, event_hash, data, purged in self._database.connection.execute(
             query, (owner(run_id), run_id, after)
         ):
-            yield StoredEvent(read_link(record, event_hash), msgspec.json.decode(data) if data else None, purged)
+            yield StoredEvent(read_link(record, event_hash), data, purged)
 
     def head_at(self, run_id: str, seq: int) -> Head:
         """Where the log stood behind its event of this number."""
@@ -145,7 +149,7 @@ class Appender:
         steps = [(run_id, step, seq) for step, seq in self._steps.items()]
         self._connection.executemany("INSERT OR REPLACE INTO steps VALUES (?, ?, ?)", steps)
         self._connection.execute(
-            f"INSERT OR REPLACE INTO runs ({_TALLY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", tally_row(self.tally)
+            f"INSERT OR REPLACE INTO runs ({TALLY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", tally_row(self.tally)
         )
         self._events, self._payloads, self._steps = [], {}, {}
 

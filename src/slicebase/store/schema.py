@@ -59,15 +59,15 @@ CREATE TABLE manifests (manifest TEXT PRIMARY KEY, recorded TEXT NOT NULL, recor
 CREATE TABLE events (
   run TEXT NOT NULL, seq INTEGER NOT NULL, payload BLOB NOT NULL, record BLOB NOT NULL, hash BLOB NOT NULL,
   PRIMARY KEY (run, seq)
-);
+) STRICT;
 -- a record names the text of the run that holds the snapshot, whole or as what it adds to the one before
 CREATE TABLE snapshots (
   run TEXT NOT NULL, seq INTEGER NOT NULL, snapshot TEXT NOT NULL, record BLOB NOT NULL, hash BLOB NOT NULL,
   PRIMARY KEY (run, seq)
-);
+) STRICT;
 CREATE INDEX snapshots_by_id ON snapshots (snapshot);
 -- evidence is named by the hash of its record; its quote is a text of the corpus that it was cut from
-CREATE TABLE evidence (evidence TEXT PRIMARY KEY, chunk TEXT NOT NULL, record BLOB NOT NULL);
+CREATE TABLE evidence (evidence TEXT PRIMARY KEY, chunk TEXT NOT NULL, record BLOB NOT NULL) STRICT;
 CREATE INDEX evidence_by_chunk ON evidence (chunk);
 
 -- derived: a parent that has not arrived yet, and the turns that wait for it
@@ -85,10 +85,10 @@ CREATE TABLE runs (
   run TEXT PRIMARY KEY, seq INTEGER NOT NULL, hash BLOB NOT NULL, started TEXT NOT NULL, updated TEXT NOT NULL,
   sequence INTEGER NOT NULL, compacted INTEGER NOT NULL, counted INTEGER NOT NULL, steps INTEGER NOT NULL,
   all_steps INTEGER NOT NULL, cost REAL NOT NULL, stopped TEXT
-) WITHOUT ROWID;
+) STRICT, WITHOUT ROWID;
 CREATE TABLE steps (
   run TEXT NOT NULL, step INTEGER NOT NULL, last INTEGER NOT NULL, PRIMARY KEY (run, step)
-) WITHOUT ROWID;
+) STRICT, WITHOUT ROWID;
 """
 
 

@@ -103,11 +103,17 @@ class Snapshots:
 
     def _body(self, record: SnapshotRecord) -> dict[str, Json]:
         stored = self._texts.get(owner(record.run_id), record.body)
-        if stored is None or stored.data is None:
-            when = stored.purged if stored else "or is missing"
-            raise SlicebaseError("purged", f"snapshot {record.sequence} of run:{record.run_id} was purged {when}")
+        place = f"snapshot {record.sequence} of run:{record.run_id}"
+        if stored is None:
+            raise SlicebaseError("record-broken", f"{place} has lost its text", hint="`tt verify` says more")
+        if stored.data is None:
+            raise SlicebaseError("purged", f"{place} was purged {stored.purged}")
         return from_bytes(stored.data)
 
 
 def snapshot_record_bytes(record: SnapshotRecord) -> bytes:
     return canonical(msgspec.to_builtins(record))
+
+
+def read_snapshot_record(data: bytes) -> SnapshotRecord:
+    return _RECORD.decode(data)
