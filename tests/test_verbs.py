@@ -5,9 +5,10 @@ import pytest
 
 from slicebase.base import Graph, Slicebase
 from slicebase.cli.main import tt
+from slicebase.store.library import Library
 from slicebase.verbs import VERBS
 
-PARTS = {"graph": Graph}
+PARTS = {"graph": Graph, "library": Library}
 
 
 @pytest.mark.parametrize("name", VERBS)

@@ -4,14 +4,14 @@ The verbs stand in the order of the path: bring conversations in, select around 
 verify everything. Each reads from the store, calls pure functions, and writes the result. The clock travels in.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from slicebase.core.refs import parse as parse_ref
-from slicebase.core.times import to_text
-from slicebase.errors import SlicebaseError
+from slicebase.core.times import from_text, to_text
+from slicebase.errors import SlicebaseError, Where
 from slicebase.store.workspace import Workspace, make_workspace, open_workspace
 
 if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is called
@@ -26,7 +26,16 @@ if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is ca
     from slicebase.graph.record import TurnRecord
     from slicebase.graph.turn import Session
     from slicebase.store.account import Account
+    from slicebase.store.doctoring import Complaint
+    from slicebase.store.file_entries import Filters
+    from slicebase.store.file_index import Progress as IndexProgress
+    from slicebase.store.file_search import Results
+    from slicebase.store.finding import Finder
     from slicebase.store.importing import Progress
+    from slicebase.store.library import Library
+    from slicebase.store.overview import Overview
+    from slicebase.store.purging import PurgedTurns
+    from slicebase.store.settings import Setting, Settings
     from slicebase.store.truth import Truth
     from slicebase.store.turn_index import TurnIndex
     from slicebase.verify import Verdict
@@ -36,11 +45,27 @@ class Slicebase:
     def __init__(self, workspace: Workspace, *, is_new: bool = False) -> None:
         self.workspace = workspace
         self.is_new = is_new
+        self.index_progress: IndexProgress = lambda done, total: None
 
     @classmethod
-    def init(cls, folder: Path) -> Self:
-        """Makes the folder a workspace; one that is there already stays as it is."""
-        return cls(make_workspace(folder))
+    def init(cls, folder: Path, driver: str | None = None) -> Self:
+        """Makes the folder a workspace; one that is there already stays as it is.
+
+        `driver` is the command by which git is to merge slice files (`tt merge-driver %O %A %B %P`).
+        """
+        base = cls(make_workspace(folder))
+        if driver:
+            from slicebase.store.installing import install
+
+            install(base.workspace, driver)
+        return base
+
+    def uninit(self, *, delete_data: bool = False, dry_run: bool = False) -> list[str]:
+        """Takes away what `init` set up, and the database on request; slice files stay. Answers what goes."""
+        from slicebase.store.installing import uninstall
+
+        self.close()
+        return uninstall(self.workspace, delete_data=delete_data, dry_run=dry_run)
 
     @classmethod
     def open(cls, start: Path, root: Path | None = None, *, create: bool = False) -> Self:
@@ -66,6 +91,25 @@ class Slicebase:
         return TurnIndex(self.workspace.cache / "turns.db")
 
     @cached_property
+    def settings(self) -> "Settings":
+        from slicebase.store.settings import load_settings
+
+        return load_settings(self.workspace.root)
+
+    @cached_property
+    def finder(self) -> "Finder":
+        """The library's verbs that only look: they start quicker than those that write."""
+        from slicebase.store.finding import Finder
+
+        return Finder(self.workspace, self.index_progress)
+
+    @cached_property
+    def library(self) -> "Library":
+        from slicebase.store.library import Library
+
+        return Library(self.workspace, self.settings, lambda: self.truth, self.index_progress)
+
+    @cached_property
     def graph(self) -> "Graph":
         return Graph(self)
 
@@ -79,6 +123,57 @@ class Slicebase:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    # The workspace
+
+    def status(self, now: int) -> "Overview":
+        """What is here, in numbers."""
+        from slicebase.store.overview import overview
+
+        return overview(self.workspace, now, self.settings.freshness_half_life_days)
+
+    def config(self, environment: Mapping[str, str]) -> "list[Setting]":
+        """Every setting, with where its value comes from."""
+        from slicebase.store.settings import told_settings
+
+        return told_settings(self.workspace.root, environment)
+
+    def set(self, name: str, value: str | None) -> None:
+        """Sets one setting; None takes it out, so that its default holds."""
+        from slicebase.store.settings import set_setting
+
+        set_setting(self.workspace, name, value)
+        for part in ("settings", "library"):
+            self.__dict__.pop(part, None)
+
+    def doctor(self, driver: str, *, fix: bool = False) -> "tuple[list[Complaint], list[Complaint]]":
+        """What is wrong, and what of it was mended."""
+        from slicebase.store.doctoring import examine, mend
+
+        found = examine(self.workspace, driver)
+        mended = mend(found) if fix else []
+        return (examine(self.workspace, driver) if mended else found), mended
+
+    def search(
+        self,
+        query: str,
+        filters: "Filters | None" = None,
+        *,
+        former_rows: bool = False,
+        either: bool = False,
+        limit: int = 10,
+    ) -> "SearchResults":
+        """Slice files by their words, best first; and turns, unless filters ask for what only files have."""
+        from slicebase.store.file_entries import EVERY_FILE
+
+        chosen = filters or EVERY_FILE
+        files = self.finder.search(query, chosen, former_rows=former_rows, either=either, limit=limit)
+        asks_for_files = chosen._replace(archived=False, changed_since=None) != EVERY_FILE
+        if asks_for_files or not self.workspace.database.exists():
+            return SearchResults(files, [])
+        turns = self.graph.search(query, limit)
+        since = chosen.changed_since
+        return SearchResults(files, [turn for turn in turns if since is None or from_text(turn.record.time) > since])
 
     def validate(self, paths: Sequence[Path] = ()) -> "Report":
         """What breaks the rules of the format, in these files and folders or in the whole library."""
@@ -119,6 +214,18 @@ class Slicebase:
         if not dry_run:
             bring_up_to_date(self.turn_index, self.truth)
         return account
+
+    def export(self, session: str, to: Path, *, file_id: str) -> Path:
+        """A session as a conversation slice file, which imports to the same ids and branches."""
+        from slicebase.store.atomic import write_bytes
+        from slicebase.store.exporting import export_session
+
+        name = ref_of("session", session).removeprefix("session:")
+        file = export_session(self.truth, name, file_id)
+        if to.exists():
+            raise SlicebaseError("conflict", f"{to} is there already", hint="choose another name", where=Where(str(to)))
+        write_bytes(to, [file.to_bytes()])
+        return to
 
     def context(
         self,
@@ -180,11 +287,26 @@ class Slicebase:
         recorded = self.manifest(name)
         return replayed(name, recorded, *self.truth.manifests.texts_of(name, recorded))
 
+    def purge(self, reference: str, *, now: int, reason: str = "", dry_run: bool = False) -> "PurgedTurns":
+        """Takes the text of a turn or a session away for good; `library.purge` does it for slice files."""
+        from slicebase.store.purging import purge_turns
+
+        ref = parse_ref(reference)
+        if ref.kind not in ("turn", "session"):
+            raise SlicebaseError("bad-reference", f"{reference!r} names neither a turn nor a session")
+        mark = f"{to_text(now)} {reason}".strip()
+        return purge_turns(self.truth, self.turn_index, ref, mark, dry_run=dry_run)
+
     def verify(self, progress: Callable[[str], None] = lambda what: None) -> "Verdict":
         """Re-derives everything stored."""
         from slicebase.verify import verify
 
         return verify(self.truth, progress)
+
+
+class SearchResults(NamedTuple):
+    files: "Results"
+    turns: "list[TurnView]"
 
 
 class Recorded(NamedTuple):

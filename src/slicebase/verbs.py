@@ -16,8 +16,29 @@ class Verb(NamedTuple):
 
 VERBS: Mapping[str, Verb] = {
     "init": Verb("init", "slicebase.cli.workspace:init", "Make this folder a workspace."),
+    "uninit": Verb("uninit", "slicebase.cli.workspace:uninit", "Take away what init set up; slice files stay."),
+    "status": Verb("status", "slicebase.cli.workspace:status", "Say where this is, what is here and what is wrong."),
+    "config": Verb("config", "slicebase.cli.settings:config", "Show the settings and their sources, or set one."),
+    "doctor": Verb("doctor", "slicebase.cli.doctor:doctor", "Say what is wrong here and how to mend it."),
+    "search": Verb("search", "slicebase.cli.finding:search", "Find slice files, rows and turns by their words."),
+    "explore": Verb("library.explore", "slicebase.cli.exploring:explore", "Follow the links around a file."),
+    "stale": Verb("library.stale", "slicebase.cli.finding:stale", "List the files that should be looked at again."),
+    "list": Verb("library.list_files", "slicebase.cli.finding:list_files", "List slice files."),
+    "info": Verb("library.info", "slicebase.cli.finding:info", "Show everything that is known of a file."),
     "validate": Verb("validate", "slicebase.cli.validate:validate", "Check slice files against the format."),
+    "create": Verb("library.create", "slicebase.cli.writing:create", "Make a new slice file."),
+    "define": Verb("library.define", "slicebase.cli.writing:define", "Set keys of a file's metadata."),
+    "remember": Verb("library.remember", "slicebase.cli.writing:remember", "Write to a file as its contract says."),
+    "recall": Verb("library.recall", "slicebase.cli.recalling:recall", "Print memory as a model should see it."),
+    "connect": Verb("library.connect", "slicebase.cli.writing:connect", "Link a file to another."),
+    "disconnect": Verb("library.disconnect", "slicebase.cli.writing:disconnect", "Take a link away."),
+    "refresh": Verb("library.refresh", "slicebase.cli.writing:refresh", "Make a derived file anew from its source."),
+    "routine": Verb("library.routine", "slicebase.cli.recalling:routine", "Compile a routine into steps to follow."),
+    "forget": Verb("library.forget", "slicebase.cli.forgetting:forget", "Take a file out of sight."),
+    "restore": Verb("library.restore", "slicebase.cli.forgetting:restore", "Bring back what was forgotten."),
+    "purge": Verb("library.purge", "slicebase.cli.forgetting:purge", "Take a file's content away for good."),
     "import": Verb("import_", "slicebase.cli.history:import_", "Bring conversations into the graph."),
+    "export": Verb("export", "slicebase.cli.history:export", "Write a session as a conversation slice file."),
     "turns": Verb("graph.turns", "slicebase.cli.history:turns", "List sessions and turns, or search their content."),
     "show": Verb("show", "slicebase.cli.history:show", "Show what a reference names."),
     "slice": Verb("graph.select", "slicebase.cli.slicing:slice_", "Select the context slice around a turn."),
@@ -25,3 +46,6 @@ VERBS: Mapping[str, Verb] = {
     "replay": Verb("replay", "slicebase.cli.path:replay", "Print the same bytes that a manifest recorded."),
     "verify": Verb("verify", "slicebase.cli.path:verify", "Re-derive everything stored and compare."),
 }
+
+# Commands that other programs call.
+PLUMBING: Mapping[str, str] = {"merge-driver": "slicebase.cli.merging:merge_driver"}

@@ -234,3 +234,34 @@ def test_turns_are_searched_by_their_content(imported: Tt) -> None:
     found = imported("turns", "--search", "idempotency key", "--json").json["rows"]
     assert found
     assert imported("turns", "--search", "zyxwvut").exit == 1
+
+
+def test_a_purged_turn_is_gone_from_every_file_and_said_to_be(imported: Tt, tmp_path: Path) -> None:
+    """Ruling 19."""
+    built = imported("context", QUESTION, "--tokens", 900, "--json").json
+    turn = imported("turns", "--search", "never on my machine", "--json").json["rows"][0]["ref"]
+    assert turn in built["text"]
+    assert imported("purge", turn, "--dry-run", "--json").json["texts"] == 1
+    assert imported("show", turn, "--json").json["text"]
+    done = imported("purge", turn, "--reason", "a secret", "--json")
+    assert (done.exit, done.json["turns"]) == (0, [turn])
+    assert imported("show", turn, "--json").json["text"] is None
+    for path in tmp_path.rglob("*"):
+        if path.is_file():
+            assert b"never on my machine" not in path.read_bytes(), path
+    assert turn not in imported("turns", "--search", "never on my machine", "--json").out
+    verdict = imported("verify", "--json")
+    assert (verdict.exit, {each["status"] for each in verdict.json["findings"]}) == (0, {"PURGED"})
+    replayed = imported("replay", built["manifest_id"])
+    assert replayed.exit == 6
+    assert "[purged]" in replayed.out
+    assert imported("import", SAMPLE, "--json").json["turns"]["new"] == 0
+    assert imported("show", turn, "--json").json["text"] is None
+
+
+def test_a_whole_session_can_be_purged(imported: Tt) -> None:
+    session = imported("turns", "--json").json["rows"][0]["session"]
+    assert len(imported("purge", f"session:{session}", "--json").json["turns"]) == 41
+    assert imported("context", QUESTION).exit == 1
+    assert imported("purge", "session:nobody").exit == 4
+    assert imported("verify").exit == 0

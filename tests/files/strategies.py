@@ -40,6 +40,25 @@ soup = st.lists(st.sampled_from(ATOMS), min_size=1, max_size=14).map("".join) | 
     "k: {}".format, st.lists(st.sampled_from(ATOMS), min_size=1, max_size=12).map("".join)
 )
 
+_ORDINARY = (
+    'v: "1"', "id: 01JARCH00000000000000001", "title: A title", "summary: >-", "  Two lines", "  of text.", "body:",
+    "  type: conversation", "  conversation:", "    participants: [user, assistant]", "    includes_tool_calls: true",
+    "contract:", '  purpose: "What: it is for."', "  exclude:", "    - one", "    - 'two'", "links:", "- rel: see_also",
+    "  to: ./x.slice", "meta: {a: 1, b: [c, d]}",
+)  # fmt: skip
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> str:
+    """An ordinary header with some pieces of YAML dropped into it, over it or in place of a few characters."""
+    first = draw(st.integers(0, len(_ORDINARY) - 1))
+    text = "\n".join(_ORDINARY[first : first + draw(st.integers(1, 9))])
+    for _ in range(draw(st.integers(1, 3))):
+        place, cut = draw(st.integers(0, len(text))), draw(st.sampled_from([0, 0, 1, 2, 5]))
+        text = text[:place] + draw(st.sampled_from(ATOMS)) + text[place + cut :]
+    return text
+
+
 # Any text that a file can hold, with what YAML gives a meaning more often.
 texts = st.text(
     st.sampled_from("ab1 0:#-?,[]{}&*!|>'\"%@`~=.\n\t\\_éß\x85\u2028\xa0😀") | st.characters(exclude_categories=["Cs"]),

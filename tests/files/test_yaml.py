@@ -13,7 +13,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.files.edit import same
 from slicebase.files.emit import Layout, inline, mapping_lines
 from slicebase.files.yaml import load, load_plainly
-from tests.files.strategies import Header, headers, keys, scalars, soup, values
+from tests.files.strategies import Header, damaged, headers, keys, scalars, soup, values
 
 
 def outcome(read: Callable[[str], Any], text: str) -> Any:
@@ -31,6 +31,11 @@ def agree(text: str) -> bool:
 
 @given(soup)
 def test_the_quick_reader_and_the_scanner_agree_on_anything(text: str) -> None:
+    assert agree(text)
+
+
+@given(damaged())
+def test_the_quick_reader_and_the_scanner_agree_on_damaged_headers(text: str) -> None:
     assert agree(text)
 
 

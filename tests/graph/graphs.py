@@ -86,13 +86,16 @@ def graphs(draw: st.DrawFn) -> Graph:
     """Any directed graph without cycles: forests, stars, joins, and several edges between the same turns."""
     count = draw(st.integers(1, 24))
     numbers = draw(st.permutations(range(count)))  # ids do not follow the order of the conversation
-    turns = [turn(number, draw(st.sampled_from(PHASES)), draw(st.sampled_from(_SALIENCES))) for number in numbers]
-    hubs = draw(st.lists(st.integers(0, count - 1), max_size=3))
+    marks = st.tuples(st.sampled_from(PHASES), st.sampled_from(_SALIENCES))
+    turns = [
+        turn(n, *mark) for n, mark in zip(numbers, draw(st.lists(marks, min_size=count, max_size=count)), strict=True)
+    ]
+    hubs = draw(st.lists(st.integers(0, count - 1), max_size=2))
     edges = []
     for below in range(1, count):
         near = st.integers(max(0, below - 3), below - 1)
         hub = st.sampled_from([hub for hub in hubs if hub < below] or [0])
-        drawn = draw(st.lists(st.tuples(near | hub, st.sampled_from(get_args(EdgeType))), max_size=3))
+        drawn = draw(st.lists(st.tuples(hub | near, st.sampled_from(get_args(EdgeType))), max_size=3))
         edges += [edge(numbers[above], numbers[below], edge_type) for above, edge_type in drawn]
     return Graph(tuple(turns), tuple(edges))
 
@@ -103,7 +106,7 @@ def policies(draw: st.DrawFn) -> SlicePolicyV1:
     return SlicePolicyV1(
         max_nodes=draw(st.integers(1, 30)),
         max_radius=draw(st.integers(0, 7)),
-        phase_weights=PhaseWeights(**{phase: draw(weight) for phase in PHASES}),
+        phase_weights=PhaseWeights(**draw(st.fixed_dictionaries(dict.fromkeys(PHASES, weight)))),
         salience_weight=draw(st.sampled_from([0.0, 0.3, 1.0])),
         distance_decay=draw(st.sampled_from([0.0, 0.333333, 0.9, 1.0])),
         include_siblings=draw(st.booleans()),

@@ -17,7 +17,7 @@ def row(number: int, annotator: str = "rules/1", salience: float = 0.5, created_
     return (tid(number), "user", "planning", salience, 0, 0, 0.5, 0.5, 1.0, created_at, annotator)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(graphs(), st.data())
 def test_a_compact_session_says_what_the_plain_one_says(given: Graph, data: st.DataObject) -> None:
     packed, plain = given.compact, given.plain
@@ -90,7 +90,7 @@ def trees(draw: st.DrawFn) -> Graph:
     return Graph(tuple(turn(n, salience=saliences[n], trajectory_depth=depths[n]) for n in range(count)), tuple(edges))
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(trees(), st.integers(0, 4), st.data())
 def test_a_window_of_depths_gives_the_slice_of_the_whole_forest(given: Graph, radius: int, data: st.DataObject) -> None:
     """What a store may rely on where no turn has two parents: depths within the radius are enough."""

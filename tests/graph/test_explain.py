@@ -42,7 +42,7 @@ def test_siblings_behind_the_limit_are_left_out_for_it() -> None:
     assert reasons(given, 2, without) == {tid(3): "sibling limit", tid(4): "sibling limit"}
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(graphs(), policies(), st.data())
 def test_an_explanation_covers_the_selection_and_ranks_the_rest(
     given: Graph, policy: SlicePolicyV1, data: st.DataObject

@@ -96,7 +96,7 @@ def test_the_annotators_of_the_selected_turns_stand_beside_the_export() -> None:
     assert plain.context_slice(tid(1), replace(DEFAULT, max_nodes=1)).annotators == ("rules/2",)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(graphs(), policies(), st.data())
 def test_an_export_comes_back_from_its_bytes(given: Graph, policy: SlicePolicyV1, data: st.DataObject) -> None:
     slice_ = given.plain.context_slice(data.draw(st.sampled_from(given.turns)).id, policy)

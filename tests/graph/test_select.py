@@ -11,7 +11,7 @@ from slicebase.graph.policy import DEFAULT, SlicePolicyV1
 from tests.graph.graphs import Graph, edge, graph, graphs, policies, tid, turn
 from tests.graph.slicers import Fast, Plain, Slicer
 
-FEW = settings(max_examples=50)
+FEW = settings(max_examples=30)
 TWINS = st.sampled_from([Plain(), Fast()])
 
 

@@ -11,7 +11,7 @@ from slicebase.graph.select import select
 from tests.graph.graphs import GOLDEN_GRAPHS, Graph, golden, golden_graph, graph, graphs, policies, tid, turn
 
 
-@settings(max_examples=200)
+@settings(max_examples=150)
 @given(graphs(), policies(), st.integers(0, 6), st.data())
 def test_twins_agree_on_arbitrary_graphs(given: Graph, policy: SlicePolicyV1, wide: int, data: st.DataObject) -> None:
     anchor = data.draw(st.sampled_from(given.turns)).id
@@ -19,7 +19,7 @@ def test_twins_agree_on_arbitrary_graphs(given: Graph, policy: SlicePolicyV1, wi
     assert best_first.context_slice(given.compact, anchor, policy) == given.plain.context_slice(anchor, policy)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(graphs(), policies(), st.data())
 def test_the_plain_expansion_runs_on_the_compact_form_too(
     given: Graph, policy: SlicePolicyV1, data: st.DataObject

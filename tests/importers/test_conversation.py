@@ -110,6 +110,7 @@ def test_lines_read_well_without_what_stands_beside_them() -> None:
 
 
 def test_nonsense_beside_a_line_is_passed_over() -> None:
-    body = '{"role":"user","content":"a","ts":"2026-02-03T10:00:00Z","_meta":{"id":7,"parents":[[1],["x",{}],3],"parts":[4],"source_hash":"?","links":"?"}}\n'
+    meta = '{"id":7,"parents":[[1],["x",{}],3],"parts":[4],"source_hash":"?","links":"?"}'
+    body = f'{{"role":"user","content":"a","ts":"2026-02-03T10:00:00Z","_meta":{meta}}}\n'
     (turn,) = take(("x.slice", (HEADER + body).encode())).turns
     assert (texts(turn), turn.parents, len(turn.source_hash)) == (["a"], (), 71)

@@ -12,7 +12,15 @@ from slicebase.core.ids import is_uuid
 from slicebase.graph.turn import EDGE_TYPES, ROLES
 from slicebase.importers import FORMATS, Format
 from slicebase.importers.values import REASONS
-from tests.importers import test_chatgpt, test_claude, test_codex, test_gemini, test_messages, test_oasst
+from tests.importers import (
+    test_chatgpt,
+    test_claude,
+    test_codex,
+    test_conversation,
+    test_gemini,
+    test_messages,
+    test_oasst,
+)
 from tests.importers.reading import Taken, jsonl, take
 from tests.importers.test_claude_code import SAMPLE, record, uuid
 
@@ -22,14 +30,14 @@ SOUND: dict[str, bytes] = {
     "chatgpt": test_chatgpt.export(test_chatgpt.TREE, test_chatgpt.TREE, indent=0),
     "claude": test_claude.export(test_claude.message(1, None), test_claude.message(2, 1, "assistant"))[1],
     "codex": jsonl(test_codex.NEW),
+    "conversation": (test_conversation.HEADER + test_conversation.BODY).encode(),
     "gemini": jsonl(
         [test_gemini.HEAD, test_gemini.message("a"), test_gemini.message("b", "gemini"), {"$rewindTo": "b"}]
     ),
     "messages": jsonl(test_messages.OPENAI),
     "oasst": jsonl([test_oasst.TREE, test_oasst.TREE]),
 }
-READERS = [known for known in FORMATS if known.name in SOUND]
-by_format = pytest.mark.parametrize("known", READERS, ids=lambda known: known.name)
+by_format = pytest.mark.parametrize("known", FORMATS, ids=lambda known: known.name)
 
 
 def check(taken: Taken) -> None:

@@ -16,6 +16,7 @@ from tests.files.checks.workspace import (
     ID,
     OTHER,
     THIRD,
+    Files,
     Place,
     findings,
     places,
@@ -30,7 +31,7 @@ LINK = f"  links:\n    - rel: see_also\n      to: {OTHER}\n"
 
 
 def test_a_broken_file_never_stops_the_rest(tmp_path: Path) -> None:
-    files: dict[str, str | bytes] = {
+    files: Files = {
         NAME: text(more="  kindd: x\n"),
         NEIGHBOUR: b"\xff\x00",
         f".slices/{THIRD}.slice": text(file_id=THIRD).replace('"1"', '"3"'),
@@ -113,6 +114,25 @@ def test_the_body_of_a_giant_is_not_looked_at(tmp_path: Path, monkeypatch: pytes
     assert places(tmp_path, {}) == [Place("file-size", NAME, 1, 1)]
 
 
+def test_a_large_yaml_body_is_not_looked_at(tmp_path: Path) -> None:
+    write(tmp_path, {NAME: text("yaml", "a: [\n" + "# " + "x" * 5_000_000)})
+    assert places(tmp_path, {}) == [Place("file-size", NAME, 1, 1)]
+
+
+def test_a_giant_source_is_neither_missing_nor_stale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkup, "LARGEST_READ", LARGE)
+    more = f"  derived_from:\n    id: {OTHER}\n    hash: {DIGEST}\n"
+    files: Files = {NAME: text(more=more), NEIGHBOUR: text(body="x" * 2_000_000, file_id=OTHER)}
+    assert places(tmp_path, files) == [Place("file-size", NEIGHBOUR, 1, 1)]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to root")
+def test_a_folder_that_is_closed_is_reported(tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0)
+    assert places(tmp_path, {}, ".") == [Place("unreadable", "closed", None, None)]
+
+
 # ---- names and ids
 
 
@@ -139,13 +159,13 @@ def test_the_library_is_flat(tmp_path: Path) -> None:
 
 def test_a_target_is_found_by_its_id_whatever_its_file_is_called(tmp_path: Path) -> None:
     """§ Required Fields: renaming a file breaks no link."""
-    files: dict[str, str | bytes] = {NAME: text(more=LINK), ".slices/renamed.slice": text(file_id=OTHER)}
+    files: Files = {NAME: text(more=LINK), ".slices/renamed.slice": text(file_id=OTHER)}
     assert places(tmp_path, files, NAME) == []
     assert [place.rule for place in places(tmp_path, files)] == ["id-name"]
 
 
 def test_a_single_file_knows_the_rest_of_its_workspace(tmp_path: Path) -> None:
-    files: dict[str, str | bytes] = {NAME: text(more=LINK), NEIGHBOUR: text(file_id=OTHER)}
+    files: Files = {NAME: text(more=LINK), NEIGHBOUR: text(file_id=OTHER)}
     assert places(tmp_path, files, NAME) == []
     (tmp_path / NEIGHBOUR).unlink()
     assert places(tmp_path, {}, NAME) == [Place("link-target", NAME, 12, 7)]
@@ -203,11 +223,11 @@ def test_a_derived_file_is_stale_by_its_sources_hash(tmp_path: Path) -> None:
         return text(more=f"  derived_from:\n    id: {OTHER}\n    hash: {digest}\n")
 
     source = f"  payload: {{uri: 'https://example.org/dump', hash: '{DIGEST}', size: 1}}\n"
-    context: dict[str, str | bytes] = {NAME: derived(EMPTY_DIGEST), NEIGHBOUR: text(file_id=OTHER)}
+    context: Files = {NAME: derived(EMPTY_DIGEST), NEIGHBOUR: text(file_id=OTHER)}
     assert places(tmp_path, context) == []
-    changed: dict[str, str | bytes] = {NEIGHBOUR: text(body="more", file_id=OTHER)}
+    changed: Files = {NEIGHBOUR: text(body="more", file_id=OTHER)}
     assert places(tmp_path, changed) == [Place("derived-stale", NAME, 12, 5)]
-    handle: dict[str, str | bytes] = {NAME: derived(DIGEST), NEIGHBOUR: text("none", "", source, OTHER, "pointer")}
+    handle: Files = {NAME: derived(DIGEST), NEIGHBOUR: text("none", "", source, OTHER, "pointer")}
     assert places(tmp_path, handle) == []
 
 
@@ -243,10 +263,10 @@ PART_OF = f"  links:\n    - rel: part_of\n      to: {ID}\n"
 def test_files_that_part_of_joins_are_one_log(tmp_path: Path) -> None:
     """Ruling 32: rows that moved to another file are still there to be superseded."""
     moved = text("jsonl", row("R1"), PART_OF, OTHER)
-    files: dict[str, str | bytes] = {NAME: text("jsonl", row("R2", "R1")), NEIGHBOUR: moved}
+    files: Files = {NAME: text("jsonl", row("R2", "R1")), NEIGHBOUR: moved}
     assert places(tmp_path, files) == []
     assert places(tmp_path, files, NAME) == []
-    alone: dict[str, str | bytes] = {NEIGHBOUR: text("jsonl", row("R1"), "", OTHER)}
+    alone: Files = {NEIGHBOUR: text("jsonl", row("R1"), "", OTHER)}
     assert [place.rule for place in places(tmp_path, alone)] == ["supersedes-unknown"]
 
 
@@ -261,7 +281,7 @@ def test_a_fork_in_one_file_may_be_settled_in_another(tmp_path: Path) -> None:
 
 def test_a_row_that_stands_in_two_files_of_a_log_is_reported_where_it_comes_second(tmp_path: Path) -> None:
     """Ruling 32: the new file is written first, so a crash in between leaves a row twice."""
-    files: dict[str, str | bytes] = {
+    files: Files = {
         NAME: text("jsonl", row("R1")),
         NEIGHBOUR: text("jsonl", row("R1"), PART_OF, OTHER),
     }

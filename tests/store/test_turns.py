@@ -11,6 +11,10 @@ from slicebase.store.truth import Truth
 from tests.conversations import SESSION, turn
 
 
+def place(truth: Truth, turn_id: str) -> tuple[str, int] | None:
+    return place_of(truth.database.connection, "s", truth.turns.get(turn_id).seq)
+
+
 def test_the_same_turns_again_add_nothing(truth: Truth) -> None:
     turns = [turn("a"), turn("b", "a")]
     assert len(truth.turns.add(SESSION, turns).turns) == 2
@@ -66,17 +70,16 @@ def test_places_of_a_large_session_follow_edges_that_arrive_in_any_order(truth: 
     truth.turns.add(SESSION, early[SMALL:])
     truth.turns.add(SESSION, late)
     truth.turns.add(SESSION, [turn("leaf", SMALL + 99)])
-    connection = truth.database.connection
     for depth in (0, 49, 50, SMALL + 99):
-        assert place_of(connection, "s", chain[depth].id) == (chain[0].id, depth)
-    assert place_of(connection, "s", turn("leaf").id) == (chain[0].id, SMALL + 100)
+        assert place(truth, chain[depth].id) == (chain[0].id, depth)
+    assert place(truth, turn("leaf").id) == (chain[0].id, SMALL + 100)
 
 
 def test_a_session_with_a_join_has_no_places(truth: Truth) -> None:
     chain = [turn(0)] + [turn(n, n - 1) for n in range(1, SMALL + 10)]
     truth.turns.add(SESSION, chain)
     truth.turns.add(SESSION, [turn("join", 3, 5)])
-    assert place_of(truth.database.connection, "s", chain[3].id) is None
+    assert place(truth, chain[3].id) is None
 
 
 @pytest.mark.parametrize("statement", [

@@ -1,6 +1,7 @@
 """Commands that bring conversations in and show what is stored."""
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from slicebase.cli.output import json_option, note, print_json, printable
-from slicebase.cli.workspace import open_base
-from slicebase.errors import Exit
+from slicebase.cli.workspace import now, open_base
+from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
+from slicebase.errors import Exit, SlicebaseError
 from slicebase.importers.values import REASONS
+from slicebase.store.discovery import discover
 from slicebase.store.inputs import SAMPLE
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ _SHOWN_NOTES = 20
 @click.command("import")
 @click.argument("paths", nargs=-1, metavar="PATH…")
 @click.option("--sample", is_flag=True, help="Import the transcript that ships with Slicebase, to try things on.")
+@click.option("--yes", "-y", is_flag=True, help="Without paths: import what was found, without asking.")
 @click.option("--format", "format_name", metavar="NAME", help="Say what the inputs are, instead of recognising them.")
 @click.option("--session", metavar="ID", help="The session of inputs that name none (default: the file's name).")
 @click.option("--no-redact", is_flag=True, help="Keep keys and tokens as they stand.")
@@ -38,6 +42,7 @@ def import_(
     ctx: click.Context,
     paths: tuple[str, ...],
     sample: bool,
+    yes: bool,
     format_name: str | None,
     session: str | None,
     no_redact: bool,
@@ -47,11 +52,10 @@ def import_(
 ) -> int:
     """Bring conversations into the graph: files, folders and zips.
 
-    What was imported before is not imported twice. Exit status 1 when message content was left out.
+    Without paths: what Claude Code, Codex and Gemini keep on this machine. What was imported before is not imported
+    twice. Exit status 1 when message content was left out.
     """
-    found = [*map(Path, paths), *([SAMPLE] if sample else [])]
-    if not found:
-        raise click.UsageError("Name files or folders to import, or --sample.")
+    found = [*map(Path, paths), *([SAMPLE] if sample else [])] or _discovered(yes)
     base = open_base(ctx, create=True)
     with _progress() as progress:
         account = base.import_(
@@ -67,6 +71,36 @@ def import_(
     else:
         _print_account(account, dry_run)
     return Exit.FINDINGS if account.content_left_out and not lenient else Exit.DONE
+
+
+def _discovered(yes: bool) -> list[Path]:
+    """The sessions of this machine's agents, once the person has agreed."""
+    found = discover(Path.home(), os.environ)
+    if not found:
+        raise SlicebaseError("nothing-found", "no agent's sessions were found here", hint="name files or folders")
+    for each in found:
+        note(f"found     {each.files} files, {each.bytes / 1e6:.1f} MB: {each.folder} ({each.format})")
+    if not yes and not sys.stdin.isatty():
+        raise click.UsageError("Say --yes to import what was found.")
+    if not yes:
+        click.confirm("Import them?", abort=True, err=True)
+    return [each.folder for each in found]
+
+
+@click.command()
+@click.argument("session")
+@click.option("--format", "format_name", type=click.Choice(["slice"]), default="slice", show_default=True)
+@click.option("--to", "path", required=True, metavar="PATH", help="The file to write; it must not exist.")
+@json_option
+@click.pass_context
+def export(ctx: click.Context, session: str, format_name: str, path: str, as_json: bool) -> None:
+    """Write a session as a conversation slice file, which imports to the same ids and branches."""
+    base = open_base(ctx)
+    written = base.export(session, Path(path), file_id=ulid(now(), os.urandom(ULID_RANDOM_BYTES)))
+    if as_json:
+        print_json({"format": format_name, "path": str(written)})
+    else:
+        click.echo(str(written))
 
 
 @contextmanager

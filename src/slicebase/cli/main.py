@@ -1,15 +1,17 @@
 """`tt`: finds the command, runs it, and turns errors into words and exit statuses."""
 
 import importlib
+import os
 import sys
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from slicebase import __version__
 from slicebase.cli.output import print_error
 from slicebase.errors import Exit, SlicebaseError
-from slicebase.verbs import VERBS
+from slicebase.verbs import PLUMBING, VERBS
 
 
 class LazyGroup(click.Group):
@@ -19,11 +21,18 @@ class LazyGroup(click.Group):
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in VERBS:
+        place = VERBS[cmd_name].command if cmd_name in VERBS else PLUMBING.get(cmd_name)
+        if place is None:
             return None
-        module, _, function = VERBS[cmd_name].command.partition(":")
+        module, _, function = place.partition(":")
         command: click.Command = getattr(importlib.import_module(module), function)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Completes commands without importing them."""
+        names = [name for name in VERBS if name.startswith(incomplete)]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [CompletionItem(name, help=VERBS[name].summary) for name in names] + options
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -37,10 +46,21 @@ class LazyGroup(click.Group):
 )
 @click.version_option(__version__, "--version", prog_name="slicebase", message="%(prog)s %(version)s")
 @click.option("--root", metavar="FOLDER", help="The workspace's folder, instead of the nearest one above.")
+@click.option("--global", "use_global", is_flag=True, help="The user's own workspace, which belongs to no project.")
 @click.pass_context
-def tt(ctx: click.Context, root: str | None) -> None:
+def tt(ctx: click.Context, root: str | None, use_global: bool) -> None:
     """Verifiable memory for long-running AI agents."""
-    ctx.obj = {"root": root}
+    if root and use_global:
+        raise click.UsageError("Give one of --root and --global.")
+    ctx.obj = {"root": user_folder() if use_global else root}
+
+
+def user_folder() -> str:
+    """The folder of the user's own workspace, by the XDG base directory specification."""
+    data = os.environ.get("XDG_DATA_HOME", "")
+    if not os.path.isabs(data):
+        data = os.path.join(os.path.expanduser("~"), ".local", "share")
+    return os.path.join(data, "slicebase")
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -1,6 +1,8 @@
 """`tt init` and the way every command finds its workspace."""
 
 import os
+import shlex
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +13,9 @@ from slicebase.cli.output import json_option, note, print_json
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
+    from slicebase.store.overview import Overview
+
+_LARGE = 500  # files that take a while to read
 
 
 def now() -> int:
@@ -29,10 +34,22 @@ def open_base(ctx: click.Context, *, create: bool = False) -> "Slicebase":
     from slicebase.base import Slicebase
 
     base = Slicebase.open(Path.cwd(), named_root(ctx), create=create)
+    base.index_progress = index_progress
     if base.is_new:
         note(f"Made a workspace in {base.workspace.root}.")
     ctx.call_on_close(base.close)
     return base
+
+
+def index_progress(done: int, total: int) -> None:
+    """A line on a terminal while a large library is read; silence in a pipe."""
+    if total >= _LARGE and sys.stderr.isatty() and (done % 100 == 0 or done == total):
+        click.echo(f"\r\x1b[Kreading {done} of {total} files" if done < total else "\r\x1b[K", err=True, nl=False)
+
+
+def merge_driver() -> str:
+    """The command by which git merges slice files: this very program. -P keeps the repository's own code out."""
+    return f"{shlex.quote(sys.executable)} -P -m slicebase merge-driver %O %A %B %P"
 
 
 @click.command()
@@ -40,10 +57,14 @@ def open_base(ctx: click.Context, *, create: bool = False) -> "Slicebase":
 @json_option
 @click.pass_context
 def init(ctx: click.Context, folder: str | None, as_json: bool) -> None:
-    """Make a folder (this one, unless named) a workspace. A second time changes nothing."""
+    """Make a folder (this one, unless named) a workspace. A second time changes nothing.
+
+    In a git repository this also sets up a merge driver: a line in .gitattributes, which belongs into git, and a
+    command in the repository's own configuration.
+    """
     from slicebase.base import Slicebase
 
-    base = Slicebase.init(Path(folder) if folder else named_root(ctx) or Path.cwd())
+    base = Slicebase.init(Path(folder) if folder else named_root(ctx) or Path.cwd(), merge_driver())
     places: dict[str, Any] = {
         "root": str(base.workspace.root),
         "library": str(base.workspace.library),
@@ -54,3 +75,47 @@ def init(ctx: click.Context, folder: str | None, as_json: bool) -> None:
         print_json(places)
     else:
         click.echo("\n".join(f"{name:9} {place}" for name, place in places.items()))
+
+
+@click.command()
+@click.option("--delete-data", is_flag=True, help="Delete the database, too: turns, runs, manifests.")
+@click.option("--dry-run", is_flag=True, help="Say what would go, and take nothing away.")
+@json_option
+@click.pass_context
+def uninit(ctx: click.Context, delete_data: bool, dry_run: bool, as_json: bool) -> None:
+    """Take away what init set up: the merge driver and the cache. Slice files and settings stay."""
+    gone = open_base(ctx).uninit(delete_data=delete_data, dry_run=dry_run)
+    if as_json:
+        print_json({"dry_run": dry_run, "removed": gone})
+    else:
+        for what in gone:
+            click.echo(f"{'would remove' if dry_run else 'removed'} {what}")
+
+
+@click.command()
+@json_option
+@click.pass_context
+def status(ctx: click.Context, as_json: bool) -> None:
+    """Say which workspace this is, what is in it, and what is wrong."""
+    found = open_base(ctx).status(now())
+    if as_json:
+        print_json(found.as_json())
+        return
+    files = ", ".join(f"{count} {name}" for name, count in found.files.items())
+    told = {
+        "workspace": found.root,
+        "git": _git_words(found) if found.repository else "",
+        "library": f"{sum(found.files.values())} files" + (f" ({files})" if files else ""),
+        "": f"{found.rows} rows, {found.links} links, {found.archived} forgotten",
+        "history": "" if found.turns is None else f"{found.turns} turns in {found.sessions} sessions",
+        "stale": f"{found.stale} files: `tt stale` says why" if found.stale else "",
+        "broken": f"{len(found.broken)} files cannot be read: `tt doctor` says why" if found.broken else "",
+    }
+    for name, words in told.items():
+        if words:
+            click.echo(f"{name:9} {words}")
+
+
+def _git_words(found: "Overview") -> str:
+    driver = "merges slice files by rows and keys" if found.merge_driver else "no merge driver yet: `tt init`"
+    return f"{f'branch {found.branch}' if found.branch else 'no branch'}, {driver}"

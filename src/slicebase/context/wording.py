@@ -1,6 +1,7 @@
 """What search sees of a text: its words, and the label with which it opens."""
 
 import re
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -43,3 +44,13 @@ def label(text: str) -> str:
     """One to three words and a colon at the beginning of a text: who speaks, or what follows ("Decision: …")."""
     match = _LABEL.match(text)
     return match[1] if match else ""
+
+
+def runs(text: str) -> Iterator[tuple[str, bool]]:
+    """The text in pieces, each with whether it is of a script that sets no spaces."""
+    place = 0
+    for match in _UNSPACED.finditer(text):
+        yield text[place : match.start()], False
+        yield match[0], True
+        place = match.end()
+    yield text[place:], False

@@ -44,7 +44,7 @@ def ulid_time(text: str) -> int:
     """The milliseconds since 1970 that a ULID carries."""
     if not is_ulid(text):
         raise SlicebaseError("bad-ulid", f"{text!r} is no ULID")
-    return _decode(text) >> _RANDOM_BITS
+    return _decode(text[:10])
 
 
 def _encode(value: int) -> str:

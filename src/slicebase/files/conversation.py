@@ -42,18 +42,18 @@ class Entry(Struct, frozen=True):
     line: Line
 
 
-class Conversation(NamedTuple):
+class Entries(NamedTuple):
     entries: tuple[Entry, ...]
     findings: tuple[Finding, ...]
 
 
-def read_conversation(body: bytes, first_line: int = 1, file: str = "") -> Conversation:
+def read_conversation(body: bytes, first_line: int = 1, file: str = "") -> Entries:
     lines, unreadable = read_lines(body, first_line, file)
     findings = list(unreadable)
     entries = [entry for line in lines if (entry := _read_entry(line, findings)) is not None]
     findings.extend(_call_findings(entries))
     findings.extend(_order_findings(entries))
-    return Conversation(tuple(entries), tuple(findings))
+    return Entries(tuple(entries), tuple(findings))
 
 
 def _read_entry(line: Line, findings: list[Finding]) -> Entry | None:

@@ -40,6 +40,7 @@ def new_file(
     payload: Payload | None = None,
     meta: Mapping[str, Any] | None = None,
     updated_at: str | None = None,
+    updated_by: Mapping[str, Any] | None = None,
     archived: Mark | None = None,
     purged: Mark | None = None,
     name: str | None = None,
@@ -67,10 +68,11 @@ def new_file(
         "links": links,
         "meta": meta,
         "updated_at": updated_at,
+        "updated_by": updated_by,
         "archived": archived,
         "purged": purged,
     }
-    values = {key: plain_value(given[key]) for key in KEYS if given[key] is not None}
+    values = {key: plain_value(given[key]) for key in KEYS if given.get(key) is not None}
     values["body"] = {key: value for key, value in values["body"].items() if value is not None}
     values = {key: value for key, value in values.items() if value not in ({}, [])}
     lines = ["---", *mapping_lines({"slice": values}, 0, Layout()), "---", ""]

@@ -30,11 +30,13 @@ _ESCAPES: Final = {"\n": "\\n", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
 
 class Layout(NamedTuple):
-    """How a file is laid out: what a mapping and a list are indented by below their key, and its line ends."""
+    """How a file is laid out: what a mapping and a list are indented by below their key, its line ends, and whether
+    texts of several lines are literal blocks."""
 
     step: int = 2
     list_step: int = 2
     newline: str = "\n"
+    literal: bool = True
 
 
 class Written(NamedTuple):
@@ -121,7 +123,7 @@ def _float(value: float) -> str:
 
 def written(value: Any, column: int, layout: Layout, *, in_list: bool = False, like: Form = "plain") -> Written:
     """A value behind a key or a dash in this column."""
-    if isinstance(value, str) and "\n" in value and (mark := _literal_mark(value)):
+    if layout.literal and isinstance(value, str) and "\n" in value and (mark := _literal_mark(value)):
         indent = " " * (column + layout.step)
         lines = value.removesuffix("\n").split("\n")
         return Written(mark, [indent + line if line else "" for line in lines])

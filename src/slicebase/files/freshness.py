@@ -33,6 +33,13 @@ def label(stale: float) -> Label:
     return next((name for limit, name in _BELOW if stale < limit), Label.DECAYED)
 
 
+def oldest(name: Label, half_life: float = HALF_LIFE_DAYS) -> float:
+    """The days after which a file has this label."""
+    labels = list(Label)
+    limits = [0.0, *(limit for limit, _ in _BELOW)]
+    return -half_life * math.log2(1 - limits[labels.index(name)])
+
+
 def changed_at(
     file_id: str, *, updated_at: int | None = None, newest_row: int | None = None, file_time: int | None = None
 ) -> int | None:

@@ -19,7 +19,7 @@ from slicebase.files.jsonl import Line, read_lines
 from slicebase.files.parts import Link
 from slicebase.files.timestamps import judge_time
 
-Path = tuple[str | int, ...]
+Steps = tuple[str | int, ...]
 
 _BEFORE_ALL: Final = -(2**63)  # a row without a readable time is older than every other
 
@@ -79,7 +79,7 @@ def row_text(fields: Mapping[str, Any]) -> str:
     return "\n\n".join(value for value in (fields.get("text"), *others) if isinstance(value, str) and value)
 
 
-def placed_links(row: Mapping[str, Any]) -> Iterator[tuple[Path, Link]]:
+def placed_links(row: Mapping[str, Any]) -> Iterator[tuple[Steps, Link]]:
     """The links of a row, from both places where they are read (ruling 27), each with its path in the row."""
     meta = row.get("_meta")
     places = (

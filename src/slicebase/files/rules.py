@@ -4,8 +4,10 @@ An error breaks the format; a warning points at something that is read but proba
 advice. `checks` finds what breaks them. Rules about what cannot be read are named as the errors that readers raise.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, Literal, NamedTuple
+
+from slicebase.files.findings import Finding
 
 Severity = Literal["error", "warning", "hint"]
 SEVERITIES: Final[tuple[Severity, ...]] = ("error", "warning", "hint")
@@ -107,3 +109,7 @@ _TABLE: Final = (
 )  # fmt: skip
 
 RULES: Final[Mapping[str, Rule]] = {rule.name: rule for rule in _TABLE}
+
+
+def errors(findings: Iterable[Finding]) -> list[Finding]:
+    return [finding for finding in findings if RULES[finding.rule].severity == "error"]

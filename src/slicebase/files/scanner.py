@@ -30,6 +30,8 @@ _WHITE = re.compile(r"[ \t]*")
 _FLOW_GAP = re.compile(r"[ \t]*(?:(?:(?<=[ \t\n])#[^\r\n]*)?\r?\n(?P<indent> *)[ \t]*)*+")
 _NEXT_LINE = re.compile(r"[ \t]*\r?\n(?P<empty>(?:[ \t]*\r?\n)*)(?P<indent> *)[ \t]*+(?!#)")
 
+_TEXT_LINE = re.compile(r"(?<!\\)(?<!\\\r)\n(?P<indent> *)(?=[^ \r\n])")
+
 _DASH = re.compile(r"-(?=[ \t\r\n])")
 _COLON = re.compile(r"[ \t]*:(?=[ \t\r\n])")
 _SINGLE = re.compile(r"'((?:[^']++|'')*+)'")
@@ -158,10 +160,12 @@ class _Scanner(Cursor):
     # ---- scalars
 
     def leaf(self, least: int, *, flow: bool) -> Node:
-        if self.char in ('"', "'"):
-            return self.quoted(least)
         if self.char in ("[", "{"):
             return self.flow(least)
+        if flow:
+            least = 0  # inside brackets readers agree not to look at the indentation of a scalar's further lines
+        if self.char in ('"', "'"):
+            return self.quoted(least)
         first, _ = _PLAIN[flow]
         if not first.match(self.text, self.pos):
             self.fail_start()
@@ -174,8 +178,7 @@ class _Scanner(Cursor):
             lines.append((empty, line[0]))
             self.pos = line.end()
             below = _NEXT_LINE.match(self.text, self.pos)
-            # Inside brackets readers agree not to look at the indentation of a text's further lines.
-            if not below or not (flow or len(below["indent"]) >= least) or not rest.match(self.text, below.end()):
+            if not below or len(below["indent"]) < least or not rest.match(self.text, below.end()):
                 break
             empty = below["empty"].count("\n")
             self.pos = below.end()
@@ -197,10 +200,10 @@ class _Scanner(Cursor):
         return Node(form, start, self.pos, text)
 
     def check_lines(self, start: int, end: int, least: int) -> None:
-        """The lines of a quoted scalar are indented like any other content."""
-        for line in re.finditer(r"\n(?P<indent> *)(?=[^ \r\n])", self.text[start : end - 1]):
+        """The lines of a quoted scalar are indented like any other content; behind a backslash readers do not look."""
+        for line in _TEXT_LINE.finditer(self.text, start, end - 1):
             if len(line["indent"]) < least:
-                self.fail("yaml-syntax", "a line of this text is indented too little", start + line.end())
+                self.fail("yaml-syntax", "a line of this text is indented too little", line.end())
 
     def block_scalar(self, least: int) -> Node:
         start = self.pos
@@ -268,7 +271,7 @@ class _Scanner(Cursor):
 
     def flow_entry(self, bracket: _Bracket) -> Entry:
         node = self.leaf(bracket.least, flow=True)
-        colon = self.flow_colon(node)
+        colon = self.flow_colon(bracket, node)
         if colon is None and not bracket.holds_map:
             return Entry(node.start, node.start, "", node)
         if not node.is_scalar:
@@ -283,21 +286,19 @@ class _Scanner(Cursor):
         return Entry(node.start, node.start, "", Node("flow-map", node.start, self.pos, entries=(pair,)))
 
     def flow_pair(self, bracket: _Bracket, key: Node, colon: int | None) -> Entry:
-        self.pos = after = colon or self.pos
+        self.pos = after = colon or key.end
         if colon is None or self.flow_gap(bracket) in (",", "}", "]"):
             self.pos = after
             return Entry(key.start, after, key.text, Node("empty", after, after))
         return Entry(key.start, after, key.text, self.leaf(bracket.least, flow=True))
 
-    def flow_colon(self, key: Node) -> int | None:
+    def flow_colon(self, bracket: _Bracket, key: Node) -> int | None:
         """Just past the colon that makes this node a key; a quoted key needs no space behind it."""
-        white = _WHITE.match(self.text, self.pos)
-        assert white
-        colon = white.end()
-        if self.text[colon] != ":":
-            return None
-        joined = key.form in ("single", "double") or self.text[colon + 1] in " \t\r\n,]}"
-        return colon + 1 if joined else None
+        if self.flow_gap(bracket) == ":":
+            behind = self.pos + 1
+            if key.form in ("single", "double") or self.text[behind] in " \t\r\n,]}":
+                return behind
+        return None
 
     def flow_gap(self, bracket: _Bracket) -> str:
         """Passes white space, line breaks and comments; the character behind them."""
@@ -306,6 +307,7 @@ class _Scanner(Cursor):
         self.pos = gap.end()
         if not self.char:
             self.fail("yaml-syntax", f"`{self.text[bracket.start]}` is never closed", bracket.start)
-        if gap["indent"] is not None and len(gap["indent"]) < bracket.least and self.char != bracket.close:
+        # Readers agree not to look at the indentation of quotes and punctuation.
+        if gap["indent"] is not None and len(gap["indent"]) < bracket.least and self.char not in "[]{},:'\"":
             self.fail("yaml-syntax", "this line is indented too little", hint="indent it further than its key")
         return self.char

@@ -54,3 +54,7 @@ class Entry(NamedTuple):
     after: int  # just past the colon or the dash; the start of a flow list's item
     key: str  # "" in a list
     value: Node
+
+    @property
+    def end(self) -> int:
+        return max(self.after, self.value.end)

@@ -13,6 +13,7 @@ from slicebase.files.rules import RULES, SEVERITIES, Severity
 from slicebase.files.slice_file import SliceFile
 
 LARGE: Final = 1024 * 1024
+LARGEST_YAML: Final = 4 * LARGE  # beyond it, a careful reading takes too long
 
 
 class Report(NamedTuple):
@@ -46,12 +47,13 @@ def check_file(data: bytes, seat: Seat, size: int | None = None) -> Checked | Fi
         file = SliceFile.parse(data, seat.name)
     except SlicebaseError as error:
         return refusal(error, seat.name)
-    body = check_body(file) if size is None else BodyCheck()
+    whole = size is None and not (file.body_type == "yaml" and len(data) > LARGEST_YAML)
+    body = check_body(file) if whole else BodyCheck()
     links = file.links
     problems = (*header_problems(file, links), *_name_problems(file, seat))
     findings = (
         *(placed(file, problem) for problem in problems),
-        *_size_findings(seat, size or len(data), whole=size is None),
+        *_size_findings(seat, size or len(data), whole=whole),
         *body.findings,
     )
     return Checked(

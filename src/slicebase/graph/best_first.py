@@ -133,8 +133,7 @@ def context_slice(session: CompactSession, anchor_id: str, policy: SlicePolicyV1
     basis = Basis(policy.params_hash)
     name = slice_id(anchor_id, ids.values(), edges, basis)
     export = export_bytes(anchor_id, session.turns_json(turns), edges, basis, name)
-    annotators = [session.annotators[place] for place in sorted({session.columns.annotator[turn] for turn in turns})]
-    return ContextSlice(anchor_id, basis.policy_params_hash, name, export, tuple(annotators))
+    return ContextSlice(anchor_id, basis.policy_params_hash, name, export, session.annotators_of(turns))
 
 
 def _edges_within(session: CompactSession, ids: dict[int, str]) -> list[str]:

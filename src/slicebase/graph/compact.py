@@ -9,9 +9,10 @@ Where that is too long, the window of depths around an anchor is a session too.
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import accumulate, product, repeat
 from operator import itemgetter
+from struct import Struct
 from typing import Any, Final, NamedTuple, get_args
 
 from slicebase.errors import SlicebaseError
@@ -51,17 +52,16 @@ class Row(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """Everything about a turn but its id and its neighbours, each column by the turn's number."""
+    """What is known of each turn, by its number.
+
+    What only an export wants stands together in `rest`, so that reading it touches memory once for each turn.
+    """
 
     kind: bytes  # role and phase, by place in KINDS
     salience: "array[float]"
-    depth: "array[int]"
-    sibling_order: "array[int]"
-    homogeneity: "array[float]"
-    temporal: "array[float]"
-    complexity: "array[float]"
-    created_at: "array[int]"
     annotator: "array[int]"  # by place in the session's annotators
+    rest: bytes  # the others in the order of `Row`, packed one after the other
+    packing: Struct
 
 
 class Neighbours(NamedTuple):
@@ -92,9 +92,9 @@ class CompactSession:
 
     @property
     def nbytes(self) -> int:
-        """What the arrays take in memory, without the orders that are kept beside them."""
-        arrays = [column for part in (self.columns, self.neighbours) for column in part]
-        return len(self.ids) + sum(memoryview(column).nbytes for column in arrays)
+        """What the session takes in memory, without the orders that are kept beside it."""
+        arrays: list[Any] = [*self.columns[:-1], *self.neighbours]
+        return len(self.ids) + sum(memoryview(each).nbytes for each in arrays)
 
     def id_of(self, turn: int) -> str:
         return self.ids[ID_LENGTH * turn : ID_LENGTH * (turn + 1)]
@@ -155,19 +155,32 @@ class CompactSession:
         ranked = sorted(zip(array("f", [-(part * decay) for part in base]), turns, strict=True))
         return array("I", [turn for _, turn in ranked]), array("f", [-negated for negated, _ in ranked])
 
-    def turns_json(self, turns: Sequence[int]) -> list[str]:
-        """The turns' objects in an export, column by column."""
-        columns: tuple[Any, ...] = self.columns
-        kind, *numbers, _ = (map(column.__getitem__, turns) for column in columns)
-        return list(map(turn_json, map(self.id_of, turns), map(self.heads.__getitem__, kind), *numbers))
+    def turns_json(self, turns: Iterable[int]) -> list[str]:
+        """The turns' objects in an export."""
+        kind, salience, _, rest, packing = self.columns
+        ids, heads, unpack, size = self.ids, self.heads, packing.unpack_from, packing.size
+        return [
+            turn_json(
+                ids[ID_LENGTH * turn : ID_LENGTH * (turn + 1)],
+                heads[kind[turn]],
+                salience[turn],
+                *unpack(rest, size * turn),
+            )
+            for turn in turns
+        ]
+
+    def annotators_of(self, turns: Iterable[int]) -> tuple[str, ...]:
+        places = {self.columns.annotator[turn] for turn in turns} if len(self.annotators) > 1 else {0}
+        return tuple(self.annotators[place] for place in sorted(places))
 
     # What `slicebase.graph.select` asks of a graph.
 
     def get_turn(self, turn_id: str) -> ExportedTurn:
-        columns: tuple[Any, ...] = self.columns
-        number = self.number_of(turn_id)
-        kind, *numbers, _ = [column[number] for column in columns]
-        return ExportedTurn(turn_id, self.session_id, *KINDS[kind], *numbers)
+        turn = self.number_of(turn_id)
+        kind, salience, _, rest, packing = self.columns
+        role, phase = KINDS[kind[turn]]
+        numbers = packing.unpack_from(rest, packing.size * turn)
+        return ExportedTurn(turn_id, self.session_id, role, phase, salience[turn], *numbers)
 
     def parents(self, turn_id: str) -> list[str]:
         return [self.id_of(turn) for turn in sorted(self.parents_of(self.number_of(turn_id)))]
@@ -198,28 +211,22 @@ def compact(
         )
     annotators = sorted(set(named))
     salience, depth, sibling_order, homogeneity, temporal, complexity, created_at = numbers
+    packing = Struct(f"<{_code(depth)}{_code(sibling_order)}fff{_code(created_at)}")
+    places = {name: place for place, name in enumerate(annotators)}
     columns = Columns(
         kind=bytes(map(_KIND_NUMBERS.__getitem__, zip(roles, phases, strict=True))),
         salience=array("f", salience),
-        depth=_packed(depth),
-        sibling_order=_packed(sibling_order),
-        homogeneity=array("f", homogeneity),
-        temporal=array("f", temporal),
-        complexity=array("f", complexity),
-        created_at=_packed(created_at),
-        annotator=_packed([annotators.index(name) for name in named]),
+        annotator=array(_code(places.values()), [places[name] for name in named]),
+        rest=b"".join(map(packing.pack, depth, sibling_order, homogeneity, temporal, complexity, created_at)),
+        packing=packing,
     )
     return CompactSession(session_id, text, columns, _neighbours(numbered, edges, columns.salience), annotators)
 
 
-def _packed(values: Iterable[int]) -> "array[int]":
-    """Whole numbers in as few bytes as they all fit into."""
-    for code in "BHI":
-        try:
-            return array(code, values)
-        except OverflowError:
-            continue
-    return array("q", values)
+def _code(values: Collection[int]) -> str:
+    """The narrowest C type that holds all these numbers."""
+    least, most = min(values, default=0), max(values, default=0)
+    return next((code for code, bits in (("B", 8), ("H", 16), ("I", 32)) if least >= 0 and most < 1 << bits), "q")
 
 
 def _neighbours(

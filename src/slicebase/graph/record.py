@@ -1,8 +1,8 @@
 """The stored form of turns, annotations and sessions: canonical bytes, made once, and hashes over them (ruling 1)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import groupby, islice
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
@@ -43,14 +43,24 @@ class AnnotationRecord(Struct, frozen=True):
     temporal: tuple[str, ...]
     turns: tuple[str, ...]
 
+    def rows(self, wanted: Container[str]) -> Iterator[tuple[Any, ...]]:
+        """Turn, phase and numbers of the wanted turns, in the order of an Annotation's fields."""
+        for place, turn in enumerate(self.turns):
+            if turn in wanted:
+                yield (
+                    turn,
+                    self.annotator,
+                    self.phase[place],
+                    float(self.salience[place]),
+                    self.depth[place],
+                    self.sibling_order[place],
+                    float(self.homogeneity[place]),
+                    float(self.temporal[place]),
+                    float(self.complexity[place]),
+                )
+
     def annotations(self) -> Iterator[Annotation]:
-        columns = (
-            self.turns, self.phase, self.salience, self.depth, self.sibling_order,
-            self.homogeneity, self.temporal, self.complexity,
-        )  # fmt: skip
-        for turn, phase, salience, depth, order, homogeneity, temporal, complexity in zip(*columns, strict=True):
-            numbers = (float(salience), depth, order, float(homogeneity), float(temporal), float(complexity))
-            yield Annotation(turn, self.annotator, phase, *numbers)
+        return (Annotation(*row) for row in self.rows(self.turns))
 
 
 class LinkRecord(Struct, frozen=True):

@@ -204,7 +204,7 @@ def export_conversation(session: Session, turns: Iterable[Turn], links: Iterable
                 "session_id": session.id,
                 "format": "messages",
                 "includes_tool_calls": "tool_call" in roles or "tool_result" in roles,
-                "includes_compaction": "system" in roles,
+                "includes_compaction": False,  # a summary is exported as the system's turn that it is
             },
         },
         "meta": {key: value for key, value in session.facts.items() if isinstance(value, str | int | bool)},

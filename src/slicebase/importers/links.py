@@ -47,8 +47,8 @@ class Links:
 
     def adopt(self, child: str, claimed: Iterable[Parent]) -> tuple[tuple[Parent, ...], list[str]]:
         """The same for parents whose types are known."""
-        # Only what was named as a parent before it was seen can have descendants already.
-        suspect = child in self._awaited
+        # Only what was named as a parent before it was seen as a turn can have descendants already.
+        suspect = child in self._awaited or child in self._bridges
         kept, dropped = [], []
         for parent in claimed:
             if parent.id == child or (suspect and self._descends(parent.id, child)):
@@ -62,6 +62,7 @@ class Links:
         if child in self._parents:
             return  # the same record again, or another one under its id: the first stays (ruling 15)
         self._awaited.pop(child, None)
+        self._bridges.pop(child, None)  # an id of both kinds is the turn's
         self._parents[child] = tuple(parent.id for parent in kept)
         for parent in kept:
             if parent.type == "reply":

@@ -12,11 +12,11 @@ from slicebase.errors import SlicebaseError, Where
 from slicebase.files.checks.between import LIBRARY, Checked, Seat, Target, part_links
 from slicebase.files.findings import Finding
 from slicebase.files.frontmatter import MAX_HEADER
+from slicebase.files.naming import SUFFIX
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.validation import Report, check_file, check_workspace, report
 from slicebase.store.workspace import find_root
 
-SUFFIX: Final = ".slice"
 LARGEST_READ: Final = 64 * 1024 * 1024  # the body of a larger file is not looked at
 _HEAD: Final = MAX_HEADER + 1024  # markers included
 _PASSED_OVER: Final = frozenset({".git", ".slicebase"})
@@ -29,7 +29,7 @@ def validate(paths: Sequence[Path], root: Path | None = None) -> Report:
             raise SlicebaseError("no-path", f"there is no {path}", where=Where(str(path)))
     findings: list[Finding] = []
     workspaces: dict[Path, Surroundings] = {}
-    names = {os.path.abspath(name): name for path in reversed(paths) for name in _slice_files(path)}
+    names = {os.path.abspath(name): name for path in reversed(paths) for name in _slice_files(path, findings)}
     for folder, files in _by_folder(names.values()):
         place = _workspace_of(folder, root.resolve() if root else None)
         surroundings = workspaces.setdefault(place, Surroundings(place))
@@ -63,12 +63,12 @@ def _workspace_of(folder: Path, root: Path | None) -> Path:
     return find_root(folder) or Path(folder.anchor)
 
 
-def _slice_files(path: Path) -> Iterator[str]:
+def _slice_files(path: Path, findings: list[Finding]) -> Iterator[str]:
     """A file as it is named; of a folder, every slice file in it and below, without following links to folders."""
     if not path.is_dir():
         yield str(path)
         return
-    for folder, folders, names in os.walk(path):
+    for folder, folders, names in os.walk(path, onerror=lambda error: findings.append(_unreadable(error))):
         folders[:] = sorted(name for name in folders if name not in _PASSED_OVER)
         yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(SUFFIX))
 
@@ -105,7 +105,7 @@ class Surroundings:
                 return Finding("path-outside", None, None, "a symbolic link leads out of the workspace", file=shown)
             data, size = _read(name, LARGEST_READ)
         except OSError as error:
-            return Finding("unreadable", None, None, error.strerror or str(error), file=shown)
+            return _unreadable(error, name)
         result = check_file(data, Seat(shown, path), size)
         if isinstance(result, Finding):
             return result
@@ -120,8 +120,11 @@ class Surroundings:
         return self._name_of(file_id) is not None
 
     def load(self, file_id: str) -> SliceFile | None:
+        """A file with its whole body; None for one that is too large or cannot be read."""
         name = self._name_of(file_id)
-        return _parsed(name, LARGEST_READ) if name else None
+        if name is None or os.path.getsize(name) > LARGEST_READ:
+            return None
+        return _parsed(name, LARGEST_READ)
 
     def part_links(self) -> Iterator[tuple[str, str]]:
         for _, file in self._others.values():
@@ -140,7 +143,7 @@ class Surroundings:
     def _others(self) -> dict[str, tuple[str, SliceFile]]:
         """The library's files that are not checked themselves: their names and heads."""
         taken = {os.path.realpath(os.path.join(self._root, checked.seat.path)) for checked in self.files}
-        names = _slice_files(self.root / LIBRARY) if (self.root / LIBRARY).is_dir() else ()
+        names = _slice_files(self.root / LIBRARY, []) if (self.root / LIBRARY).is_dir() else ()
         heads = ((name, _parsed(name, _HEAD)) for name in names if os.path.realpath(name) not in taken)
         return {head.id: (name, head) for name, head in heads if head and head.id}
 
@@ -167,6 +170,10 @@ class Surroundings:
                 return "sha256:" + hashlib.file_digest(payload, "sha256").hexdigest()
         except OSError:
             return None
+
+
+def _unreadable(error: OSError, name: str = "") -> Finding:
+    return Finding("unreadable", None, None, error.strerror or str(error), file=_shown(name or error.filename))
 
 
 def _read(name: str, largest: int) -> tuple[bytes, int | None]:

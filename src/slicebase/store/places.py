@@ -118,15 +118,16 @@ def places_of(parents: Mapping[str, str | None]) -> dict[str, tuple[str, int]]:
     return places
 
 
-def place_of(connection: apsw.Connection, session: str, turn_id: str) -> tuple[str, int] | None:
-    """The root and depth of a stored turn of a large session without joins."""
-    row = connection.execute(
-        """SELECT places.root, places.depth FROM turns
-           JOIN places ON places.session = turns.session AND places.seq = turns.seq
-           WHERE turns.turn = ? AND turns.session = ?""",
-        (uuid_bytes(turn_id), session),
-    ).fetchone()
+def place_of(connection: apsw.Connection, session: str, seq: int) -> tuple[str, int] | None:
+    """The root and depth of a turn, by its number in a large session without joins."""
+    query = "SELECT root, depth FROM places INDEXED BY places_by_seq WHERE session = ? AND seq = ?"
+    row = connection.execute(query, (session, seq)).fetchone()
     return (uuid_of(row[0]), row[1]) if row else None
+
+
+def _stored_place(connection: apsw.Connection, session: str, turn_id: str) -> tuple[str, int] | None:
+    row = connection.execute("SELECT session, seq FROM turns WHERE turn = ?", (uuid_bytes(turn_id),)).fetchone()
+    return place_of(connection, session, row[1]) if row and row[0] == session else None
 
 
 def _keep_shape(connection: apsw.Connection, session: str, count: int, joins: int) -> None:
@@ -139,7 +140,7 @@ def _extend(connection: apsw.Connection, session: str, new: Mapping[str, Turn], 
     """Places of new turns that hang on each other or on stored ones."""
     parents = {turn.id: turn.parents[0].id if turn.parents else None for turn in new.values()}
     outside = {parent for parent in parents.values() if parent is not None and parent not in parents}
-    above = {parent: place for parent in outside if (place := place_of(connection, session, parent))}
+    above = {parent: place for parent in outside if (place := _stored_place(connection, session, parent))}
     places = {}
     for turn_id, (root, depth) in places_of(parents).items():
         hook = parents[root]

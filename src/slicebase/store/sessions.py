@@ -9,8 +9,6 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from msgspec.structs import astuple
-
 from slicebase.core.ids import uuid_bytes
 from slicebase.core.times import from_text, whole_seconds
 from slicebase.errors import SlicebaseError
@@ -45,17 +43,17 @@ class Sessions:
         self._turns = turns
         self._limit = kept_turns
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
-        self._homes: dict[str, str] = {}
+        self._homes: dict[str, tuple[str, int]] = {}
         self._windows: dict[str, int] = {}  # turns read as windows, by session
 
     def around(self, turn_id: str, radius: int) -> CompactSession:
         """A graph that holds everything a slice of this radius around the turn can reach."""
-        session = self._home(turn_id)
+        session, seq = self._home(turn_id)
         kept = self._current(session)
         if kept is not None:
             return kept
         count, joins = self._shape(session)
-        place = None if joins else place_of(self._connection, session, turn_id)
+        place = None if joins else place_of(self._connection, session, seq)
         if place is None or self._windows.get(session, 0) >= count:
             return self._keep(session)
         window = self._read_window(session, *place, radius)
@@ -68,12 +66,13 @@ class Sessions:
     def whole(self, session: str) -> CompactSession:
         return self._current(session) or self._keep(session)
 
-    def _home(self, turn_id: str) -> str:
-        """A turn never changes its session, so that this can be remembered."""
+    def _home(self, turn_id: str) -> tuple[str, int]:
+        """A turn's session and its number there. They never change, so that they can be remembered."""
         if turn_id not in self._homes:
             if len(self._homes) > self._limit:
                 self._homes.clear()
-            self._homes[turn_id] = self._turns.get(turn_id).record.session
+            seq, record = self._turns.get(turn_id)
+            self._homes[turn_id] = record.session, seq
         return self._homes[turn_id]
 
     def _current(self, session: str) -> CompactSession | None:
@@ -150,12 +149,11 @@ def _graph(session: str, turns: Iterable[Any], links: Iterable[Any], annotations
 def _rows(records: list[TurnRecord], annotations: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
     """Turns with the newest annotation of each (ruling 17), as `compact` takes them."""
     wanted = {record.id: record for record in records}
-    stored = (each for (record,) in annotations for each in read_annotations(record).annotations())
-    newest = {each.turn: each for each in stored if each.turn in wanted}
+    newest = {row[0]: row for (stored,) in annotations for row in read_annotations(stored).rows(wanted)}
     for turn_id, record in wanted.items():
         if turn_id not in newest:
             raise SlicebaseError(
                 "database-damaged", f"the turn {turn_id} has no annotation", hint="`tt verify` says what else is wrong"
             )
-        turn, annotator, *fields = astuple(newest[turn_id])
-        yield turn, record.role, *fields, whole_seconds(from_text(record.time)), annotator
+        _, annotator, *fields = newest[turn_id]
+        yield turn_id, record.role, *fields, whole_seconds(from_text(record.time)), annotator

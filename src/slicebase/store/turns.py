@@ -153,9 +153,8 @@ class Turns:
         seq, record = self.get(turn_id)
         query = "SELECT record FROM annotations WHERE session = ? AND last >= ? AND first <= ? ORDER BY seq DESC"
         for (stored,) in self._connection.execute(query, (record.session, seq, seq)):
-            for annotation in read_annotations(stored).annotations():
-                if annotation.turn == turn_id:
-                    return annotation
+            for row in read_annotations(stored).rows((turn_id,)):
+                return Annotation(*row)
         raise SlicebaseError("database-damaged", f"the turn {turn_id} has no annotation")
 
     def parents_of(self, turn_id: str) -> set[tuple[str, str]]:

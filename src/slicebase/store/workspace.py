@@ -33,6 +33,16 @@ class Workspace(NamedTuple):
     def cache(self) -> Path:
         return self.root / LOCAL / "cache"
 
+    @property
+    def lock(self) -> Path:
+        """The file whose lock a writer of the library holds."""
+        return self.root / LOCAL / "library.lock"
+
+
+class Repository(NamedTuple):
+    common: Path  # the git directory that all worktrees share
+    top: Path  # of the worktree
+
 
 def find_root(start: Path) -> Path | None:
     """The nearest folder, from `start` upwards, that is a workspace."""
@@ -62,35 +72,41 @@ def make_workspace(root: Path) -> Workspace:
     """Makes the folder a workspace. What is there already stays as it is."""
     try:
         (root / LIBRARY).mkdir(parents=True, exist_ok=True)
-        cache = root / LOCAL / "cache"
-        cache.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SlicebaseError("cannot-write", f"{error.strerror}: {error.filename}", where=Where(str(root))) from None
+    make_local_folder(root)
+    return open_workspace(root, root)
+
+
+def make_local_folder(root: Path) -> None:
+    """The folder of what belongs to this machine: a clone does not have it yet."""
+    try:
+        (root / LOCAL / "cache").mkdir(parents=True, exist_ok=True)
         # An ignore rule of its own, rather than a line in the project's: it goes when the folder goes.
         ignore = root / LOCAL / ".gitignore"
         if not ignore.exists():
             ignore.write_text("*\n")
     except OSError as error:
         raise SlicebaseError("cannot-write", f"{error.strerror}: {error.filename}", where=Where(str(root))) from None
-    return open_workspace(root, root)
 
 
 def database_of(root: Path) -> Path:
-    repository = _repository_of(root)
+    repository = repository_of(root)
     if repository is None:
         return root / LOCAL / DATABASE
-    common, top = repository
-    path = root.relative_to(top)
-    return common / "slicebase" / (Path("at") / path if path.parts else "") / DATABASE
+    path = root.relative_to(repository.top)
+    return repository.common / "slicebase" / (Path("at") / path if path.parts else "") / DATABASE
 
 
-def _repository_of(folder: Path) -> tuple[Path, Path] | None:
-    """The git directory that all worktrees share, and the top of the worktree that holds the folder."""
+def repository_of(folder: Path) -> Repository | None:
+    """The git repository whose worktree holds the folder."""
     for top in (folder, *folder.parents):
         marker = top / ".git"
         if marker.is_dir() and (marker / "HEAD").exists():
-            return marker, top
+            return Repository(marker, top)
         if marker.is_file():
             common = _common_directory(marker)
-            return (common, top) if common else None
+            return Repository(common, top) if common else None
     return None
 
 

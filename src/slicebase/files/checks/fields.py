@@ -19,7 +19,7 @@ _TEXTS: Final = Form(lambda value: isinstance(value, list) and all(map(_is_scala
 _LIST: Final = Form(lambda value: isinstance(value, list), "a list")
 _MARK: Final = {"at": _TEXT, "reason": _TEXT}
 _FORMS: Final[Forms] = {
-    **dict.fromkeys(("v", "kind", "id", "title", "summary", "updated_at"), _TEXT),
+    **dict.fromkeys(("v", "kind", "id", "title", "summary", "updated_at", "due"), _TEXT),
     "body": {
         "type": _TEXT,
         "code": {"lang": _TEXT, "extension": _TEXT, "args": _TEXTS},
@@ -33,6 +33,7 @@ _FORMS: Final[Forms] = {
     "derived_from": {"id": _TEXT, "hash": _TEXT},
     "payload": {"uri": _TEXT, "hash": _TEXT, "size": WHOLE},
     "meta": {},
+    "updated_by": {},
     "archived": _MARK,
     "purged": _MARK,
 }
@@ -58,6 +59,11 @@ def field_problems(values: Mapping[str, Any]) -> Iterator[Problem]:
         value = value_at(values, path)
         if value is not None and _is_scalar(value) and (problem := judge_time(value)[1]):
             yield Problem(problem.rule, ("slice", *path), problem.message, problem.hint)
+
+
+def takes_text(path: tuple[str, ...]) -> bool:
+    """Whether the field at this path of `slice` is a text, whatever YAML would make of it."""
+    return value_at(_FORMS, path) is _TEXT or (len(path) == 3 and path[0] == "links")
 
 
 def value_at(values: Any, path: tuple[str, ...]) -> Any:

@@ -1,6 +1,5 @@
 """What breaks the rules in one file's frontmatter: fields that do not fit each other, or the format's values."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -9,12 +8,12 @@ from slicebase.core.ids import is_ulid
 from slicebase.files.checks.fields import field_problems, value_at
 from slicebase.files.findings import Problem, shown
 from slicebase.files.links import target_kind
+from slicebase.files.naming import SAFE_FORM, is_safe
 from slicebase.files.parts import BODY_TYPES, KINDS, OVERFLOWS, WRITE_MODES, Link
 from slicebase.files.relationships import RELATIONSHIPS
+from slicebase.files.routes import plain
 from slicebase.files.slice_file import SliceFile
 
-# A name that a file may have and that no reference cuts in two (ruling 7).
-_ID: Final = re.compile(r"[^\s/\\@:#.][^\s/\\@:#]*")
 # Which bodies a write mode can be carried out on (ruling 25).
 _APPENDED: Final = frozenset({"jsonl", "conversation", "routine", "markdown", "text"})
 WRITABLE: Final[Mapping[str, frozenset[str]]] = {
@@ -45,9 +44,8 @@ def _identity(file: SliceFile) -> Iterator[Problem]:
         yield Problem("version", ("slice", "v"), f"version {shown(file.v)} is not known", 'write v: "1"')
     if not file.id:
         return
-    if not _ID.fullmatch(file.id):
-        hint = "leave out spaces, slashes, backslashes, @, :, # and a dot at the start"
-        yield Problem("id-form", ("slice", "id"), f"{shown(file.id)} cannot be an id", hint)
+    if not is_safe(file.id):
+        yield Problem("id-form", ("slice", "id"), f"{shown(file.id)} cannot be an id", SAFE_FORM)
     elif not is_ulid(file.id):
         yield Problem("id-ulid", ("slice", "id"), f"{shown(file.id)} is no ULID, so it does not sort by time")
 
@@ -103,16 +101,12 @@ def _contract(file: SliceFile, values: Mapping[str, Any], links: Sequence[Link])
         message = f"a {file.body_type} body cannot be written by {mode}"
         hint = f"it is for {_listed(sorted(writable))}"
         yield Problem("contract-write", ("slice", "contract", "write"), message, hint)
-    answered = {_plain(link.label) for link in links if link.rel == "routes_to" and link.label}
+    answered = {plain(link.label) for link in links if link.rel == "routes_to" and link.label}
     for at, topic in enumerate(file.contract.exclude if value_at(values, ("contract", "exclude")) else ()):
-        if _plain(topic) not in answered:
+        if plain(topic) not in answered:
             hint = f"add a link with rel: routes_to and label: {shown(topic)}"
             path = ("slice", "contract", "exclude", str(at))
             yield Problem("exclude-unrouted", path, f"no link says where {shown(topic)} goes", hint)
-
-
-def _plain(topic: str) -> str:
-    return " ".join(topic.casefold().split())
 
 
 def _links(links: Sequence[Link]) -> Iterator[Problem]:

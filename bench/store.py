@@ -1,0 +1,127 @@
+"""The store: importing graph files, slices cold from disk, and whole contexts.
+
+Cold means a new connection for each slice; the system's file cache is warm. Times are the processor's, but for the
+import, which also waits for the disk.
+"""
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter, process_time
+from typing import Any
+
+from bench.select import Graph, chain, forest, microseconds, percentile, star
+from slicebase.base import Slicebase
+from slicebase.graph.policy import DEFAULT, FOCUSED
+from slicebase.store.account import Account
+from slicebase.store.contexts import build_context
+from slicebase.store.graph_import import import_graph
+from slicebase.store.indexing import bring_up_to_date
+from slicebase.store.truth import Truth
+
+ANCHORS = 200
+QUESTIONS = 60
+SIZES = {"forest": (forest, (10_000, 100_000, 1_000_000)), "star": (star, (10_000,)), "chain": (chain, (100_000,))}
+CONTEXT_SIZES = (5_900, 100_000)
+PER_FILE = 100_000  # turns: a graph file is read whole
+WORDS = 30  # a turn, on the average
+
+
+def vocabulary() -> list[str]:
+    """Words whose frequencies fall as those of a language do, the first ones most common."""
+    chance = random.Random(3)
+    return [
+        "".join(chance.choice("abcdefghiklmnoprstuvw") for _ in range(chance.randint(2, 10))) for _ in range(20_000)
+    ]
+
+
+def text(chance: random.Random, words: list[str]) -> str:
+    count = chance.randint(WORDS // 3, WORDS * 5 // 3)
+    return " ".join(words[min(int(chance.paretovariate(0.6)) - 1, len(words) - 1)] for _ in range(count))
+
+
+def graph_files(graph: Graph, session: str, words: list[str] | None = None) -> Iterator[bytes]:
+    """The graph as graph files; with words, each turn says something."""
+    chance = random.Random(4)
+    for first in range(0, len(graph.rows), PER_FILE):
+        rows = graph.rows[first : first + PER_FILE]
+        here = {row.id for row in rows}
+        turns = []
+        for row in rows:
+            turn: dict[str, Any] = {
+                "id": row.id, "session_id": session, "role": row.role, "phase": row.phase, "salience": row.salience,
+                "trajectory_depth": row.depth, "trajectory_sibling_order": row.sibling_order,
+                "trajectory_homogeneity": row.homogeneity, "trajectory_temporal": row.temporal,
+                "trajectory_complexity": row.complexity, "created_at": row.created_at,
+                "content": text(chance, words) if words else "a few words of content",
+            }  # fmt: skip
+            turns.append(turn)
+        edges = [{"parent": p, "child": c, "edge_type": kind} for p, c, kind in graph.edges if c in here]
+        yield json.dumps({"turns": turns, "edges": edges}).encode()
+
+
+def load(truth: Truth, graph: Graph, words: list[str] | None = None) -> float:
+    """Turns imported a second."""
+    spent = 0.0
+    for data in graph_files(graph, "bench", words):
+        start = perf_counter()
+        with truth.database.bulk():
+            import_graph(truth, data, "bench", Account())
+        spent += perf_counter() - start
+    return len(graph.rows) / spent
+
+
+def measure_slices(name: str, graph: Graph, folder: Path) -> None:
+    path = folder / f"{name}-{len(graph.rows)}.db"
+    truth = Truth(path, create=True)
+    rate = load(truth, graph)
+    truth.close()
+    anchors = [row.id for row in random.Random(5).sample(graph.rows, ANCHORS)]
+
+    def cold(anchor: str) -> None:
+        opened = Truth(path)
+        opened.sessions.slice_around(anchor, DEFAULT)
+        opened.close()
+
+    times = microseconds(cold, anchors)
+    print(
+        f"{name:>8} {len(graph.rows):>9,} {rate:>16,.0f} {path.stat().st_size / len(graph.rows):>12.0f} "
+        f"{percentile(times, 50) / 1000:>15.2f} {percentile(times, 99) / 1000:>7.2f}",
+        flush=True,
+    )
+
+
+def measure_contexts(size: int, folder: Path) -> None:
+    words = vocabulary()
+    base = Slicebase.init(folder / f"context-{size}")
+    rate = load(base.truth, forest(size), words)
+    start = process_time()
+    bring_up_to_date(base.turn_index, base.truth)
+    filled = size / (process_time() - start)
+    chance = random.Random(6)
+    questions = [text(chance, words) for _ in range(QUESTIONS)]
+    index, truth = base.turn_index, base.truth
+    times = microseconds(lambda asked: build_context(truth, index, asked[:60], 4000, None, 0, FOCUSED), questions)
+    print(
+        f"{size:>9,} {rate:>16,.0f} {filled:>16,.0f} {percentile(times, 50) / 1000:>15.1f} "
+        f"{percentile(times, 99) / 1000:>7.1f}",
+        flush=True,
+    )
+    base.close()
+
+
+def run() -> None:
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        print("\nGraph files into SQLite, and slices of one session cold from disk, default policy\n")
+        print(f"{'graph':>8} {'turns':>9} {'turns/s imported':>16} {'bytes/turn':>12} {'slice ms p50':>15} {'p99':>7}")
+        for graph, (make, sizes) in SIZES.items():
+            for size in sizes:
+                measure_slices(graph, make(size), folder)
+        print("\nContexts of 4,000 tokens, start-up excluded\n")
+        header = f"{'turns':>9} {'turns/s imported':>16} {'turns/s indexed':>16} {'context ms p50':>15} {'p99':>7}"
+        print(header)
+        for size in CONTEXT_SIZES:
+            measure_contexts(size, folder)

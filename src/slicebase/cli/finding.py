@@ -1,0 +1,216 @@
+"""Commands that find slice files and look at them: search, list, stale, info."""
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from slicebase.cli.file_options import chosen, file_json, filter_options, headline, id_argument
+from slicebase.cli.output import json_option, note, print_json, printable
+from slicebase.cli.workspace import now, open_base
+from slicebase.errors import Exit
+
+if TYPE_CHECKING:
+    from slicebase.base import SearchResults, Slicebase
+    from slicebase.context.marking import Snippet
+    from slicebase.files.exploring import Stated
+    from slicebase.store.file_info import Info
+    from slicebase.store.file_search import Hit
+
+
+@click.command()
+@click.argument("query", nargs=-1, required=True)
+@filter_options
+@click.option("--rows", type=click.Choice(["active", "all"]), default="active", help="Look in superseded rows, too.")
+@click.option("--any", "either", is_flag=True, help="Any of the words, not all of them.")
+@click.option("--limit", type=click.IntRange(1), default=10, show_default=True, metavar="N", help="How many at most.")
+@json_option
+@click.pass_context
+def search(
+    ctx: click.Context, /, query: tuple[str, ...], rows: str, either: bool, limit: int, as_json: bool, **filters: Any
+) -> int:
+    """Find slice files by the words in title, summary, body and rows, and turns by theirs; the best first.
+
+    All words have to be there, in any form (retry finds retries); "several words" in quotation marks stand in a row,
+    and retr* finds what begins so. A word in the title weighs most. Exit status 1 where nothing is found.
+    """
+    base, moment = open_base(ctx), now()
+    wanted = chosen(base, moment, **filters)
+    typed = " ".join(query)
+    found = base.search(typed, wanted, former_rows=rows == "all", either=either, limit=limit)
+    if as_json:
+        print_json(_search_json(found, moment, base.settings.freshness_half_life_days))
+    else:
+        _print_search(found, moment, base.settings.freshness_half_life_days)
+    note_unreadable(base)
+    return Exit.DONE if found.files.hits or found.turns else Exit.FINDINGS
+
+
+def _print_search(found: "SearchResults", moment: int, half_life: float) -> None:
+    for hit in found.files.hits:
+        click.echo(headline(hit.entry, moment, half_life, _marked(hit.title)))
+        for each in hit.found:
+            place = each.ref if each.line is None else f"{each.ref}, line {each.line}"
+            click.echo(f"    {_marked(each.snippet)}\n    {click.style(printable(place), dim=True)}")
+        if hit.more:
+            click.echo(f"    and {hit.more} more like these")
+    for view in found.turns:
+        from slicebase.cli.history import snippet
+
+        click.echo(f"turn:{view.record.id}  {view.record.time}  {view.record.role}\n    {snippet(view, 160)}")
+    if found.files.total > len(found.files.hits):
+        note(f"{len(found.files.hits)} of {found.files.total} files; --limit shows more")
+    for hint in () if found.turns else found.files.hints:
+        note(f"hint: {hint}")
+    if not found.files.hits and not found.turns:
+        note("nothing found")
+
+
+def _marked(snippet: "Snippet") -> str:
+    """Bold on a terminal, **so** in a pipe."""
+    before, after = ("\x1b[1m", "\x1b[0m") if sys.stdout.isatty() else ("**", "**")
+    pieces, place = [], 0
+    for start, end in snippet.marks:
+        pieces += [printable(snippet.text[place:start]), before, printable(snippet.text[start:end]), after]
+        place = end
+    return click.style("".join([*pieces, printable(snippet.text[place:])]), reset=False)
+
+
+def _search_json(found: "SearchResults", moment: int, half_life: float) -> dict[str, Any]:
+    return {
+        "total": found.files.total,
+        "files": [_hit_json(hit, moment, half_life) for hit in found.files.hits],
+        "turns": [
+            {"ref": f"turn:{view.record.id}", "time": view.record.time, "role": view.record.role, "text": view.text}
+            for view in found.turns
+        ],
+        "hints": list(found.files.hints),
+    }
+
+
+def _hit_json(hit: "Hit", moment: int, half_life: float) -> dict[str, Any]:
+    passages = [
+        {"ref": each.ref, "line": each.line, "text": each.snippet.text, "marks": each.snippet.marks}
+        for each in hit.found
+    ]
+    return {**file_json(hit.entry, moment, half_life), "score": hit.score, "passages": passages, "more": hit.more}
+
+
+def note_unreadable(base: "Slicebase") -> None:
+    """The rest works; but a file that nobody can read is not passed over in silence."""
+    if base.finder.index.unreadable:
+        note(f"{base.finder.index.unreadable} files cannot be read: `tt doctor` says why")
+
+
+@click.command("list")
+@filter_options
+@json_option
+@click.pass_context
+def list_files(ctx: click.Context, /, as_json: bool, **filters: Any) -> int:
+    """List slice files, the last changed first. Exit status 1 where there is none."""
+    base, moment = open_base(ctx), now()
+    half_life = base.settings.freshness_half_life_days
+    entries = base.finder.list_files(chosen(base, moment, **filters))
+    if as_json:
+        print_json({"files": [file_json(entry, moment, half_life) for entry in entries]})
+    else:
+        for entry in entries:
+            click.echo(headline(entry, moment, half_life))
+    note_unreadable(base)
+    return Exit.DONE if entries else Exit.FINDINGS
+
+
+@click.command()
+@click.option("--half-life", type=click.FloatRange(0, min_open=True), metavar="DAYS", help="Instead of the setting's.")
+@filter_options
+@json_option
+@click.pass_context
+def stale(ctx: click.Context, /, half_life: float | None, as_json: bool, **filters: Any) -> int:
+    """List the files that should be looked at again, why, and since when: their age, or a source that changed.
+
+    Exit status 1 where there are any.
+    """
+    from slicebase.core.times import to_text
+
+    base, moment = open_base(ctx), now()
+    days = half_life or base.settings.freshness_half_life_days
+    found = base.finder.stale(moment, days, chosen(base, moment, **filters))
+    if as_json:
+        files = [
+            {
+                **file_json(each.entry, moment, days),
+                "reasons": [
+                    {"reason": why.kind, "since": why.since and to_text(why.since), "detail": why.detail}
+                    for why in each.reasons
+                ],
+            }
+            for each in found
+        ]
+        print_json({"half_life_days": days, "files": files})
+    else:
+        for each in found:
+            click.echo(headline(each.entry, moment, days))
+            for why in each.reasons:
+                since = f" (since {to_text(why.since)[:10]})" if why.since is not None else ""
+                click.echo(f"    {printable(why.detail)}{since}")
+    note_unreadable(base)
+    return Exit.FINDINGS if found else Exit.DONE
+
+
+@click.command()
+@id_argument
+@json_option
+@click.pass_context
+def info(ctx: click.Context, file_id: str, as_json: bool) -> int:
+    """Show everything that is known of a file. Exit status 1 where something is wrong with it."""
+    import msgspec
+
+    base, moment = open_base(ctx), now()
+    found = base.finder.info(file_id)
+    half_life = base.settings.freshness_half_life_days
+    if as_json:
+        fields = {"contract": found.file.contract, "meta": dict(found.file.meta), "payload": found.file.payload,
+                  "derived_from": found.file.derived_from, "version": found.file.version}  # fmt: skip
+        print_json({**file_json(found.entry, moment, half_life), **msgspec.to_builtins(fields), **_links_json(found)})
+    else:
+        _print_info(found, headline(found.entry, moment, half_life))
+    return Exit.FINDINGS if found.findings else Exit.DONE
+
+
+def _links_json(found: "Info") -> dict[str, Any]:
+    def told(each: "Stated") -> dict[str, Any]:
+        return {**each.edge._asdict(), "label": each.label, "row": each.row or None}
+
+    return {
+        "links": {"out": [told(each) for each in found.links_out], "in": [told(each) for each in found.links_in]},
+        "findings": [
+            {"rule": each.rule, "line": each.line, "column": each.column, "message": each.message, "hint": each.hint}
+            for each in found.findings
+        ],
+    }
+
+
+def _print_info(found: "Info", first: str) -> None:
+    file, entry = found.file, found.entry
+    told = {
+        "summary": entry.summary,
+        "kind": f"{entry.kind}, {entry.body_type}" + (f", {entry.rows} rows" if entry.body_type == "jsonl" else ""),
+        "file": f"{file.name}, {entry.size} bytes",
+        "hash": entry.hash or "",
+        "version": file.version,
+        "payload": f"{file.payload.uri}, {file.payload.size} bytes" if file.payload else "",
+        "source": f"{entry.source} ({entry.derivation})" if entry.source else "",
+        "write": file.contract.write or "",
+        "purpose": file.contract.purpose or "",
+        "meta": ", ".join(f"{key} {value}" for key, value in file.meta.items()),
+    }
+    click.echo(first)
+    for name, words in told.items():
+        if words:
+            click.echo(f"{name:9} {printable(words)}")
+    for each in found.links_out:
+        click.echo(f"{'→':9} {each.edge.rel} {printable(each.edge.target)}")
+    for each in found.links_in:
+        click.echo(f"{'←':9} {printable(each.edge.source)} {each.edge.rel}")
+    for finding in found.findings:
+        note(f"{finding.file}:{finding.line}:{finding.column} {finding.rule} {finding.message}")

@@ -1,0 +1,157 @@
+"""A walk along links from one file: what it leads to, what leads to it, and what follows (§ Links, ruling 28)."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from slicebase.files.inference import Edge, Inference
+from slicebase.files.relationships import RELATIONSHIPS
+
+Direction = Literal["out", "in", "both"]
+
+
+class Stated(NamedTuple):
+    """A link that a file or one of its rows states."""
+
+    edge: Edge
+    label: str | None = None
+    row: str = ""
+
+
+class Step(NamedTuple):
+    """An edge as one meets it on the way from `here`."""
+
+    edge: Edge
+    here: str
+    label: str | None
+    row: str
+    path: tuple[Edge, ...]  # the stated edges from which an inferred one follows; empty for a stated one
+    first: bool  # whether the walk comes to `there` here for the first time, and goes on from it
+
+    @property
+    def outward(self) -> bool:
+        return self.edge.source == self.here
+
+    @property
+    def there(self) -> str:
+        return self.edge.target if self.outward else self.edge.source
+
+
+class Walk(NamedTuple):
+    start: str
+    steps: Mapping[str, Sequence[Step]]  # by the place from which they are taken
+
+    def all(self) -> Iterator[Step]:
+        for steps in self.steps.values():
+            yield from steps
+
+    def places(self) -> list[str]:
+        return list(dict.fromkeys([self.start, *(step.there for step in self.all())]))
+
+
+class Links(NamedTuple):
+    """Where a walk learns about links: those of a place, those to a place, and, to infer from, all of them."""
+
+    out_of: Callable[[str], Collection[Stated]]
+    into: Callable[[str], Collection[Stated]]
+    inference: Inference | None = None
+
+
+def explore(start: str, links: Links, *, direction: Direction = "out", rel: str | None = None, depth: int = 1) -> Walk:
+    """Breadth first, so that each place stands as near to the start as it is. An edge is met once."""
+    steps: dict[str, list[Step]] = {}
+    reached, met = {start}, set[tuple[Edge, str]]()
+    layer = [start]
+    for _ in range(depth):
+        beyond = []
+        for here in layer:
+            for step in sorted(_steps_from(here, links, direction, rel), key=_order):
+                if (step.edge, step.row) in met:
+                    continue
+                met.add((step.edge, step.row))
+                first = step.there not in reached
+                steps.setdefault(here, []).append(step._replace(first=first))
+                if first:
+                    reached.add(step.there)
+                    beyond.append(step.there)
+        layer = beyond
+    return Walk(start, steps)
+
+
+def _steps_from(here: str, links: Links, direction: Direction, rel: str | None) -> Iterator[Step]:
+    out = links.out_of(here) if direction != "in" or links.inference else ()
+    into = links.into(here) if direction != "out" else ()
+    for each in (*(out if direction != "in" else ()), *into):
+        if rel in (None, each.edge.rel) and each.edge.source != each.edge.target:
+            yield Step(each.edge, here, each.label, each.row, (), first=False)
+    if links.inference is None:
+        return
+    if direction == "in":
+        yield from _inferred_into(here, links.inference, out, into, rel)
+        return
+    for edge in links.inference.of(here, rel):
+        # Who looks both ways sees the stated edge already, and need not be told that it has two ends.
+        if direction == "out" or rel or len(edge.path) > 1:
+            yield Step(Edge(here, edge.rel, edge.target), here, None, "", edge.path, first=False)
+
+
+def _inferred_into(
+    here: str, inference: Inference, out: Collection[Stated], into: Collection[Stated], rel: str | None
+) -> Iterator[Step]:
+    """What is related to a place by `rel` is what the place is related to by the converse."""
+    stated = {each.edge for each in into}
+    for name in (rel,) if rel else RELATIONSHIPS:
+        converse = RELATIONSHIPS[name].converse if name in RELATIONSHIPS else None
+        if converse is None:
+            continue
+        reached = {edge.target: edge.path for edge in inference.of(here, converse)}
+        reached |= {each.edge.target: (each.edge,) for each in out if each.edge.rel == converse and not each.row}
+        for there, path in reached.items():
+            edge = Edge(there, name, here)
+            if edge not in stated and there != here:
+                yield Step(edge, here, None, "", tuple(reversed(path)), first=False)
+
+
+def _order(step: Step) -> tuple[bool, bool, str, str, str]:
+    """What is stated before what is inferred, outward before inward."""
+    return bool(step.path), not step.outward, step.edge.rel, step.there, step.row
+
+
+# ---- as text
+
+
+def tree(walk: Walk, name_of: Callable[[str], str]) -> Iterator[str]:
+    """The walk with branches drawn; dotted ones are inferred."""
+    yield name_of(walk.start)
+    pending = [(step, "", step is walk.steps[walk.start][-1]) for step in reversed(walk.steps.get(walk.start, ()))]
+    while pending:
+        step, indent, last = pending.pop()
+        branch = ("└" if last else "├") + ("┄ " if step.path else "─ ")
+        yield f"{indent}{branch}{_in_words(step, name_of)}"
+        below = walk.steps.get(step.there, ()) if step.first else ()
+        deeper = indent + ("   " if last else "│  ")
+        pending += [(each, deeper, each is below[-1]) for each in reversed(below)]
+
+
+def _in_words(step: Step, name_of: Callable[[str], str]) -> str:
+    arrow = "→" if step.outward else "←"
+    more = [f'"{step.label}"'] if step.label else []
+    more += [f"row {step.row}"] if step.row else []
+    more += (
+        ["because " + ", ".join(f"{edge.source} {edge.rel} {edge.target}" for edge in step.path)] if step.path else []
+    )
+    return f"{step.edge.rel} {arrow} {name_of(step.there)}" + (f"  ({'; '.join(more)})" if more else "")
+
+
+def mermaid(walk: Walk, name_of: Callable[[str], str]) -> str:
+    """The walk as a Mermaid flowchart; dotted arrows are inferred."""
+    names = {place: f"n{number}" for number, place in enumerate(walk.places())}
+    lines = ["flowchart LR"]
+    lines += [f'  {names[place]}["{_escaped(name_of(place))}"]' for place in names]
+    for step in walk.all():
+        arrow = "-.->" if step.path else "-->"
+        lines.append(f"  {names[step.edge.source]} {arrow}|{_escaped(step.edge.rel)}| {names[step.edge.target]}")
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str) -> str:
+    return "".join(f"#{ord(character)};" if character in '#"<>|' else character for character in text)

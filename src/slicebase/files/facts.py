@@ -1,0 +1,177 @@
+"""What a search, a walk along links and a look at freshness need to know of a slice file, read from it in one go."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from msgspec import Struct
+
+from slicebase.files.freshness import changed_at
+from slicebase.files.jsonl import Line, read_lines
+from slicebase.files.parts import Link
+from slicebase.files.rows import Row, read_rows, row_text
+from slicebase.files.slice_file import SliceFile
+from slicebase.files.supersession import active
+from slicebase.files.timestamps import read_time
+
+# What a line of a conversation or routine holds besides its content.
+_NO_CONTENT: Final = frozenset({"_meta", "role", "type", "ts", "call_id"})
+
+
+class Passage(NamedTuple):
+    """A piece of a body: a row, a line of a conversation or routine, or the whole of any other body."""
+
+    line: int  # of the file
+    row: str  # the row's id; empty where it is none
+    text: str
+
+
+class StatedLink(NamedTuple):
+    link: Link
+    row: str  # the id of the row that states it; empty for the file's own
+    active: bool  # whether that row still holds
+
+
+class Facts(Struct, frozen=True):
+    id: str | None
+    title: str
+    summary: str
+    kind: str
+    body_type: str
+    hash: str | None
+    source: str | None
+    source_hash: str | None
+    changed: int | None  # milliseconds since 1970; None where only the disk knows
+    due: str | None  # what a writer left to be done, such as a summary (ruling 32)
+    archived: bool
+    purged: bool
+    rows: int
+    meta: tuple[tuple[str, str], ...]  # dotted keys, values as text
+    links: tuple[StatedLink, ...]
+    passages: tuple[Passage, ...]  # what holds
+    former: tuple[Passage, ...]  # rows that were superseded or whose status says that they do not hold
+    supersedes_elsewhere: tuple[str, ...]  # row ids that are not this file's
+
+
+def read_facts(file: SliceFile, log: Sequence[Row] = ()) -> Facts:
+    """The facts of a file. `log` holds the rows of the other files that `part_of` joins with it (ruling 32)."""
+    rows = own_rows(file)
+    standing = {id(row) for row in active((*rows, *log))}
+    former = {row.line.number for row in rows if id(row) not in standing}
+    lines = _lines(file, rows)
+    passages = tuple(_passages(file, rows, lines))
+    source, known = file.derived_from, {row.id for row in rows}
+    superseded = dict.fromkeys(old for row in rows for old in row.supersedes if old not in known)
+    return Facts(
+        id=file.id,
+        title=file.title or "",
+        summary=file.summary or "",
+        kind=file.kind,
+        body_type=file.body_type or "",
+        hash=file.hash,
+        source=source.id if source else None,
+        source_hash=source.hash if source else None,
+        changed=_changed(file, rows, lines),
+        due=_due(file),
+        archived=file.archived is not None,
+        purged=file.purged is not None,
+        rows=len(rows),
+        meta=tuple(_texts(file.meta)),
+        links=tuple(_links(file, rows, former)),
+        passages=tuple(passage for passage in passages if passage.line not in former),
+        former=tuple(passage for passage in passages if passage.line in former),
+        supersedes_elsewhere=tuple(superseded),
+    )
+
+
+def own_rows(file: SliceFile) -> tuple[Row, ...]:
+    return read_rows(file.body, file.body_line, file.name).rows if file.body_type == "jsonl" else ()
+
+
+def _lines(file: SliceFile, rows: Sequence[Row]) -> Sequence[Line]:
+    """The lines of a body that consists of them, as far as they can be read."""
+    if file.body_type == "jsonl":
+        return [row.line for row in rows]
+    return read_lines(file.body, file.body_line).lines if file.body_type in _LINE_TEXTS else ()
+
+
+def _changed(file: SliceFile, rows: Sequence[Row], lines: Sequence[Line]) -> int | None:
+    """Lines of a conversation leave the frontmatter alone as rows do, so their times count as well (ruling 26)."""
+    times = [row.time for row in rows] or [read_time(line.value.get("ts")) for line in lines]
+    newest = max((time for time in times if time is not None), default=None)
+    return changed_at(file.id or "", updated_at=read_time(file.updated_at), newest_row=newest)
+
+
+def _due(file: SliceFile) -> str | None:
+    fields = file.frontmatter.get("slice")
+    due = fields.get("due") if isinstance(fields, dict) else None
+    return due if isinstance(due, str) else None
+
+
+def _links(file: SliceFile, rows: Sequence[Row], former: set[int]) -> Iterator[StatedLink]:
+    """What the links say, and `derived_from`, which states the relationship of that name."""
+    source = file.derived_from
+    derived = [Link("derived_from", source.id)] if source and source.id else []
+    own = {(link.rel, link.to): link for link in (*derived, *file.links) if link.rel and link.to}
+    yield from (StatedLink(link, "", active=True) for link in own.values())
+    for row in rows:
+        holds = row.line.number not in former
+        yield from (StatedLink(link, row.id, holds) for link in row.links if link.rel and link.to)
+
+
+# ---- the body's text
+
+
+def _passages(file: SliceFile, rows: Sequence[Row], lines: Sequence[Line]) -> Iterator[Passage]:
+    text_of = _LINE_TEXTS.get(file.body_type or "")
+    if text_of is None:
+        text = file.body.decode(errors="replace")
+        if text.strip():
+            yield Passage(file.body_line, "", text)
+        return
+    ids = {row.line.number: row.id for row in rows}
+    values = {line.number: line.value for line in lines}
+    for number, raw in enumerate(file.body.split(b"\n"), file.body_line):
+        if raw.strip():
+            # A line that cannot be read is still found by its words.
+            text = text_of(values[number]) if number in values else raw.decode(errors="replace")
+            yield Passage(number, ids.get(number, ""), text)
+
+
+def _content(value: Mapping[str, Any]) -> str:
+    return "\n\n".join(text for key, item in value.items() if key not in _NO_CONTENT for text in _leaves(item) if text)
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield key
+            yield from _leaves(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _leaves(item)
+
+
+_LINE_TEXTS: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
+    "jsonl": row_text,
+    "conversation": _content,
+    "routine": _content,
+}
+
+
+# ---- meta
+
+
+def _texts(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Every value below a key as the text that a filter compares; of a list, each item."""
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from _texts(item, f"{key}.{name}" if key else name)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item, key)
+    elif isinstance(value, bool) or value is None:
+        yield key, {True: "true", False: "false", None: "null"}[value]
+    else:
+        yield key, str(value)

@@ -1,0 +1,187 @@
+"""Three-way merging of slice files: keys by name, links as a set, rows by id (docs/merging.md).
+
+What is merged is what a file says: two people who add rows, change different keys or add links do not meet. What both
+changed differently stays a conflict, marked as git marks one, with nothing of either side lost.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from math import inf
+from typing import Any, Final, NamedTuple
+
+from slicebase.errors import SlicebaseError
+from slicebase.files.edit import append_item, remove_item, same, set_key
+from slicebase.files.merge_body import merge_bodies
+from slicebase.files.merge_lines import Merged, decide, lines_of, marked, merge_lines
+from slicebase.files.slice_file import SliceFile
+from slicebase.files.timestamps import read_time
+
+Path = tuple[str, ...]
+_LINKS: Final = ("slice", "links")
+_COMMENT: Final = re.compile(r"(?:^|\s)#.*$", re.MULTILINE)
+
+
+class Outcome(NamedTuple):
+    data: bytes
+    conflicts: tuple[str, ...]  # keys and rows, or `body`; empty where everything is merged
+
+
+def merge_bytes(base: bytes, ours: bytes, theirs: bytes, name: str) -> Outcome:
+    """The same from the bytes of three files. What cannot be read is merged by its lines, as git does it."""
+    try:
+        before = SliceFile.parse(base, name) if base else None
+        return merge(before, SliceFile.parse(ours, name), SliceFile.parse(theirs, name))
+    except SlicebaseError:
+        one, other = (b"".join(side) for side in merge_lines(lines_of(base), lines_of(ours), lines_of(theirs)))
+        return Outcome(marked(one, other), () if one == other else ("text",))
+
+
+def merge(base: SliceFile | None, ours: SliceFile, theirs: SliceFile) -> Outcome:
+    """Both sides of a file in one. Without a base, both sides made the file."""
+    if (ours.purged is None) != (theirs.purged is None):  # what was purged does not come back (ruling 31)
+        return Outcome((ours if ours.purged else theirs).to_bytes(), ())
+    keys = _Keys(ours, theirs)
+    values = keys.merged(base.frontmatter if base else {}, ours.frontmatter, theirs.frontmatter, ())
+    bodies, conflicts = merge_bodies(base, ours, theirs)
+    try:
+        mine = _headed(base, ours, theirs, values.ours)
+        other = _edited(mine, values.theirs)
+        if _comments(theirs) - _comments(base) - _comments(mine):
+            other = _headed(base, theirs, ours, values.theirs)
+            keys.conflicts.append("comments")
+    except SlicebaseError:  # the files differ in more than an edit can change, such as their ids
+        return Outcome(marked(ours.to_bytes(), theirs.to_bytes()), ("slice",))
+    versions = mine.with_body(bodies.ours).to_bytes(), other.with_body(bodies.theirs).to_bytes()
+    return Outcome(marked(*versions), (*keys.conflicts, *conflicts))
+
+
+# ---- values
+
+
+class _Absent:
+    """Stands for the value of a key that a side does not have."""
+
+
+_ABSENT: Final = _Absent()
+
+
+class _Keys:
+    """Merges two frontmatters and collects the keys that both sides changed differently."""
+
+    def __init__(self, ours: SliceFile, theirs: SliceFile) -> None:
+        self.conflicts: list[str] = []
+        self._ours_is_newer = _moment(ours.updated_at) >= _moment(theirs.updated_at)
+
+    def merged(self, base: Any, ours: Any, theirs: Any, path: Path) -> Merged[Any]:
+        plain = decide(base, ours, theirs, same)
+        if same(plain.ours, plain.theirs):
+            return plain
+        own = _OWN_RULES[path](self, base, ours, theirs) if path in _OWN_RULES else None
+        if own:
+            return own
+        if isinstance(ours, dict) and isinstance(theirs, dict):
+            return self._mapping(base if isinstance(base, dict) else {}, ours, theirs, path)
+        self.conflicts.append(".".join(path))
+        return plain
+
+    def _mapping(
+        self, base: Mapping[str, Any], ours: Mapping[str, Any], theirs: Mapping[str, Any], path: Path
+    ) -> Merged[Any]:
+        one: dict[str, Any] = {}
+        other: dict[str, Any] = {}
+        for key in {**ours, **theirs}:
+            before, one_side, other_side = (side.get(key, _ABSENT) for side in (base, ours, theirs))
+            mine, yours = self.merged(before, one_side, other_side, (*path, key))
+            one |= {} if mine is _ABSENT else {key: mine}
+            other |= {} if yours is _ABSENT else {key: yours}
+        return Merged(one, other)
+
+    def links(self, base: Any, ours: Any, theirs: Any) -> Merged[Any] | None:
+        """A set: what either side added is there, what either removed is not (§ Links)."""
+        known, one, other = (_by_target(side) for side in (base, ours, theirs))
+        if known is None or one is None or other is None:
+            return None
+        mine, yours = [], []
+        for target in {**one, **other}:
+            before, one_side, other_side = (side.get(target, _ABSENT) for side in (known, one, other))
+            chosen = decide(before, one_side, other_side, same)
+            if not same(chosen.ours, chosen.theirs):
+                self.conflicts.append(".".join(("slice", "links", *target)))
+            mine += [] if chosen.ours is _ABSENT else [chosen.ours]
+            yours += [] if chosen.theirs is _ABSENT else [chosen.theirs]
+        return Merged(mine, yours)
+
+    def newer(self, base: Any, ours: Any, theirs: Any) -> Merged[Any]:
+        """Ruling 26: the last change counts, and who made it."""
+        newer = ours if self._ours_is_newer else theirs
+        return Merged(newer, newer)
+
+    def first(self, base: Any, ours: Any, theirs: Any) -> Merged[Any] | None:
+        """A file that both sides archived or purged has been so since the first of them did."""
+        if not isinstance(ours, dict) or not isinstance(theirs, dict):
+            return None
+        first = min(ours, theirs, key=lambda mark: _moment(mark.get("at")))
+        return Merged(first, first)
+
+
+_OWN_RULES: Final[Mapping[Path, Callable[[_Keys, Any, Any, Any], Merged[Any] | None]]] = {
+    _LINKS: _Keys.links,
+    ("slice", "updated_at"): _Keys.newer,
+    ("slice", "updated_by"): _Keys.newer,
+    ("slice", "archived"): _Keys.first,
+    ("slice", "purged"): _Keys.first,
+}
+
+
+def _moment(time: Any) -> float:
+    found = read_time(time)
+    return -inf if found is None else found
+
+
+def _by_target(links: Any) -> dict[tuple[str, str], Any] | None:
+    """Links by relationship and target; None where they cannot be told apart by these."""
+    if links is _ABSENT or links is None:
+        return {}
+    if not isinstance(links, list) or not all(isinstance(link, dict) for link in links):
+        return None
+    found = {(str(link.get("rel")), str(link.get("to"))): link for link in links}
+    return found if len(found) == len(links) else None
+
+
+# ---- the header's text
+
+
+def _headed(base: SliceFile | None, ours: SliceFile, theirs: SliceFile, wanted: Any) -> SliceFile:
+    """A header that says what is wanted, made from the lines of both sides as far as they merge, so that the comments
+    of both stay. Where they do not, keys are brought over into our lines."""
+    lines = merge_lines(*(lines_of(file.head if file else b"") for file in (base, ours, theirs)))
+    try:
+        file = SliceFile.parse(b"".join(lines.ours), ours.name)
+        return _edited(file, wanted) if not file.body else _edited(ours, wanted)
+    except SlicebaseError:
+        return _edited(ours, wanted)
+
+
+def _comments(file: SliceFile | None) -> set[str]:
+    """What looks like a comment in a header. A text that only looks so is compared with the values as well."""
+    return {match[0].strip() for match in _COMMENT.finditer(file.header)} if file else set()
+
+
+def _edited(file: SliceFile, wanted: Mapping[str, Any]) -> SliceFile:
+    """The file with this frontmatter, and everything that stays as it is written."""
+    links = _links(wanted)
+    if links and _links(file.frontmatter):
+        for position in reversed(range(len(_links(file.frontmatter)))):
+            if not any(same(_links(file.frontmatter)[position], link) for link in links):
+                file = remove_item(file, _LINKS, position)
+        for link in links:
+            if not any(same(link, there) for there in _links(file.frontmatter)):
+                file = append_item(file, _LINKS, link)
+        wanted = {**wanted, "slice": {**wanted["slice"], "links": _links(file.frontmatter)}}
+    return set_key(file, (), wanted)
+
+
+def _links(frontmatter: Mapping[str, Any]) -> list[Any]:
+    fields = frontmatter.get("slice")
+    links = fields.get("links") if isinstance(fields, dict) else None
+    return links if isinstance(links, list) else []

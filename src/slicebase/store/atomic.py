@@ -1,0 +1,194 @@
+"""Writes that happen whole or not at all, by one process at a time.
+
+A new version is written to a temporary file beside the old one, flushed, renamed over it, and the folder is flushed:
+readers, who take no lock, see the old file or the new one, and so does whoever comes after a crash. Writers hold one
+lock for the whole library, an `flock` that the kernel releases when its holder dies. So one name is enough for every
+temporary file of a folder: what a killed process leaves is at most this one file, the next write replaces it, and
+`clean` removes it.
+"""
+
+import errno
+import fcntl
+import os
+import stat
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from slicebase.errors import SlicebaseError, Where
+
+TEMPORARY: Final = ".slicebase-writing"
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_PATIENCE: Final = 10.0  # seconds that a writer waits for others
+_LONGEST_PAUSE: Final = 0.005
+_CHUNK: Final = 1 << 20
+
+
+@contextmanager
+def locked(path: Path, patience: float = _PATIENCE) -> Iterator[None]:
+    """Keeps other processes and threads out until the block is left."""
+    with translated(path):
+        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+    try:
+        _wait_for(lock, path, patience)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _wait_for(lock: int, path: Path, patience: float) -> None:
+    pause, waited = 0.0005, 0.0
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if waited >= patience:
+                raise SlicebaseError(
+                    "locked", "another process is writing", hint="try again when it is done", where=Where(str(path))
+                ) from None
+        time.sleep(pause)
+        waited += pause
+        pause = min(pause * 2, _LONGEST_PAUSE)
+
+
+def read_bytes(path: Path) -> bytes:
+    """A regular file's bytes. Symbolic links are refused: they may lead anywhere."""
+    return b"".join(read_chunks(path))
+
+
+def read_chunks(path: Path, *, follow: bool = False) -> Iterator[bytes]:
+    """A regular file piece by piece; refused as a conflict where it changes meanwhile."""
+    with translated(path, "cannot-read"):
+        # Without O_NONBLOCK, opening a pipe would wait for ever.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW))
+        try:
+            before = os.fstat(descriptor)
+            if not stat.S_ISREG(before.st_mode):
+                raise no_file(path)
+            while chunk := os.read(descriptor, _CHUNK):
+                yield chunk
+            after = os.fstat(descriptor)
+        finally:
+            os.close(descriptor)
+    if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+        raise SlicebaseError("conflict", "the file changed while it was read", where=Where(str(path)))
+
+
+def write_bytes(path: Path, chunks: Iterable[bytes]) -> None:
+    """Makes or replaces a file. Its writer holds the lock of the folder's library."""
+    with _opened(path.parent) as folder:
+        try:
+            _write_temporary(folder, chunks, _mode_of(path.name, folder))
+            os.replace(TEMPORARY, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException as error:
+            with suppress(OSError):
+                os.unlink(TEMPORARY, dir_fd=folder)
+            if isinstance(error, OSError):
+                raise _refusal(error, path) from None
+            raise
+        _flush_folder(folder, path)
+
+
+def remove(path: Path) -> bool:
+    """Deletes a file; answers whether there was one."""
+    try:
+        with _opened(path.parent) as folder:
+            os.unlink(path.name, dir_fd=folder)
+            _flush_folder(folder, path)
+            return True
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise _refusal(error, path) from None
+
+
+def clean(folders: Iterable[Path], lock: Path) -> list[Path]:
+    """Removes what killed writers left behind; answers what that was."""
+    with locked(lock):
+        return [left for folder in folders if folder.is_dir() and remove(left := folder / TEMPORARY)]
+
+
+@contextmanager
+def translated(path: Path, code: str = "cannot-write") -> Iterator[None]:
+    """The system's complaints as errors of ours. A missing file stays a FileNotFoundError."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise _refusal(error, path, code) from None
+
+
+def no_file(path: Path) -> SlicebaseError:
+    return SlicebaseError(
+        "not-a-file",
+        f"{path.name} is no regular file",
+        hint="symbolic links, folders and devices are not followed",
+        where=Where(str(path)),
+    )
+
+
+def _write_temporary(folder: int, chunks: Iterable[bytes], mode: int | None) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(TEMPORARY, dir_fd=folder)
+    descriptor = os.open(TEMPORARY, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=folder)
+    try:
+        for chunk in chunks:
+            rest = memoryview(chunk)
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
+        if mode is not None:
+            os.fchmod(descriptor, mode)
+        _flush(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _mode_of(name: str, folder: int) -> int | None:
+    """The permissions of the file that is replaced; a new one gets the usual ones."""
+    try:
+        return stat.S_IMODE(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        return None
+
+
+def _flush(descriptor: int) -> None:
+    """Down to the disk itself: on macOS fsync alone stops at the disk's own cache."""
+    full = getattr(fcntl, "F_FULLFSYNC", None)
+    if full is None:
+        os.fsync(descriptor)
+    else:
+        fcntl.fcntl(descriptor, full)
+
+
+def _flush_folder(folder: int, path: Path) -> None:
+    try:
+        os.fsync(folder)
+    except OSError as error:
+        raise SlicebaseError(
+            "not-flushed",
+            f"the change is there, but the disk does not confirm it: {error.strerror}",
+            hint="look at the disk before you write again",
+            where=Where(str(path)),
+        ) from None
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[int]:
+    with translated(folder):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _refusal(error: OSError, path: Path, code: str = "cannot-write") -> SlicebaseError:
+    if error.errno in _FULL:
+        return SlicebaseError("disk-full", "the disk is full; nothing was written", where=Where(str(path)))
+    if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.EISDIR):
+        return no_file(path)
+    return SlicebaseError(code, f"{path.name}: {error.strerror}", where=Where(str(path)))

@@ -1,0 +1,171 @@
+"""What is wrong with a workspace, and how to mend it. What only a person can decide is told, never done."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from slicebase.errors import SlicebaseError
+from slicebase.files.naming import SUFFIX, is_safe
+from slicebase.files.rules import RULES
+from slicebase.store import git
+from slicebase.store.atomic import TEMPORARY
+from slicebase.store.checkup import validate
+from slicebase.store.database import open_database
+from slicebase.store.file_entries import Filters
+from slicebase.store.finding import Finder
+from slicebase.store.installing import install
+from slicebase.store.settings import load_settings
+from slicebase.store.shelf import PAYLOADS, Shelf
+from slicebase.store.workspace import LIBRARY, LOCAL, Workspace, make_local_folder
+
+_CONFLICT_MARKER: Final = b"\n<<<<<<< "
+
+
+class Complaint(NamedTuple):
+    """Something that is wrong: where, what, and what helps."""
+
+    check: str
+    place: str
+    message: str
+    hint: str
+    mend: Callable[[], object] | None = None  # None where only a person can
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "check": self.check,
+            "place": self.place,
+            "message": self.message,
+            "hint": self.hint,
+            "mendable": self.mend is not None,
+        }
+
+
+class Examined(NamedTuple):
+    """The workspace, and the command by which git merges slice files."""
+
+    workspace: Workspace
+    driver: str
+
+
+def examine(workspace: Workspace, driver: str) -> list[Complaint]:
+    """Everything that is wrong, in the order of the checks."""
+    patient = Examined(workspace, driver)
+    return [complaint for check in CHECKS.values() for complaint in check(patient)]
+
+
+def mend(complaints: Sequence[Complaint]) -> list[Complaint]:
+    """Mends what can be; answers what that was."""
+    mended = [complaint for complaint in complaints if complaint.mend]
+    for complaint in mended:
+        assert complaint.mend is not None
+        complaint.mend()
+    return mended
+
+
+def _settings(patient: Examined) -> Iterator[Complaint]:
+    try:
+        load_settings(patient.workspace.root)
+    except SlicebaseError as error:
+        yield Complaint("settings", str(error.where), error.message, error.hint or "`tt config` shows the settings")
+
+
+def _litter(patient: Examined) -> Iterator[Complaint]:
+    shelf = Shelf(patient.workspace)
+    for folder in (shelf.folder, shelf.folder / PAYLOADS):
+        if os.path.lexists(folder / TEMPORARY):
+            message = "a process that was killed while it wrote left a temporary file"
+            yield Complaint("litter", str(folder / TEMPORARY), message, "remove it", shelf.clean)
+
+
+def _format(patient: Examined) -> Iterator[Complaint]:
+    """Errors alone; `tt validate` tells the warnings, too. A file with conflict markers has one complaint."""
+    root = patient.workspace.root
+    errors = [
+        finding
+        for finding in validate([patient.workspace.library], root).findings
+        if RULES[finding.rule].severity == "error"
+    ]
+    for name, findings in groupby(errors, key=attrgetter("file")):
+        place = os.path.relpath(name, root)
+        if _has_conflict_markers(Path(name)):
+            yield Complaint("merge", place, "a merge left its conflicts marked here", "decide, and remove the markers")
+            continue
+        for finding in findings:
+            line = f":{finding.line}" if finding.line else ""
+            yield Complaint("format", place + line, finding.message, finding.hint or "`tt validate` tells more")
+
+
+def _has_conflict_markers(path: Path) -> bool:
+    try:
+        return _CONFLICT_MARKER in path.read_bytes()
+    except OSError:
+        return False
+
+
+def _names(patient: Examined) -> Iterator[Complaint]:
+    """§ Storage: a file is named by its id."""
+    library = patient.workspace.library
+    for entry in Finder(patient.workspace).list_files(Filters(archived=True)):
+        target = library / f"{entry.id}{SUFFIX}"
+        if entry.name == target.name:
+            continue
+        free = is_safe(entry.id) and not os.path.lexists(target)
+        message = f"the file is named {entry.name}, and its id is {entry.id}"
+        hint = f"name it {target.name}" if free else "give one of the two another id"
+        yield Complaint(
+            "name",
+            f"{LIBRARY}/{entry.name}",
+            message,
+            hint,
+            partial(os.rename, library / entry.name, target) if free else None,
+        )
+
+
+def _repository(patient: Examined) -> Iterator[Complaint]:
+    root = patient.workspace.root
+    if not git.is_repository(root):
+        return
+    if not git.has_attributes(root) or git.driver_of(root) is None:
+        message = "git does not merge slice files by their keys, links and rows here"
+        yield Complaint("merge-driver", str(root), message, "`tt init` sets it up", partial(install, *patient))
+    if git.is_tracked(root, LOCAL):
+        message = "what belongs to this machine alone is in git"
+        yield Complaint("tracked", LOCAL, message, f"git rm -r --cached {LOCAL}")
+
+
+def _local(patient: Examined) -> Iterator[Complaint]:
+    local = patient.workspace.root / LOCAL
+    if not (local / ".gitignore").exists():
+        message = f"{LOCAL}/ has no ignore rule"
+        yield Complaint("ignore", str(local), message, "make it", partial(make_local_folder, patient.workspace.root))
+
+
+def _index(patient: Examined) -> Iterator[Complaint]:
+    database = Finder(patient.workspace).index.database
+    if not database.is_sound():
+        yield Complaint("index", str(database.path), "the index is damaged", "delete it", database.discard)
+
+
+def _database(patient: Examined) -> Iterator[Complaint]:
+    path = patient.workspace.database
+    try:
+        if path.exists():
+            open_database(path).close()
+    except SlicebaseError as error:
+        yield Complaint("database", str(path), error.message, error.hint)
+
+
+CHECKS: Final[Mapping[str, Callable[[Examined], Iterator[Complaint]]]] = {
+    "settings": _settings,
+    "litter": _litter,
+    "index": _index,
+    "format": _format,
+    "names": _names,
+    "repository": _repository,
+    "local": _local,
+    "database": _database,
+}

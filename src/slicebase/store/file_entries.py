@@ -1,0 +1,124 @@
+"""Slice files as the index knows them: found by id, filtered, listed."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final, Literal, NamedTuple
+
+import apsw
+
+from slicebase.core.refs import parse
+from slicebase.errors import SlicebaseError, Where
+
+_SHOWN: Final = 5
+
+
+class FileEntry(NamedTuple):
+    number: int  # in this index only
+    id: str
+    name: str
+    title: str
+    summary: str
+    kind: str
+    body_type: str
+    size: int
+    rows: int
+    hash: str | None
+    source: str | None
+    source_hash: str | None
+    source_now: str | None  # the source's hash as it is
+    changed: int  # milliseconds since 1970
+    due: str | None
+    archived: int
+    purged: int
+
+    @property
+    def derivation(self) -> Literal["fresh", "stale", "unknown"] | None:
+        """A derived file against its source (§ Hash-Based Staleness); None for one that is not derived."""
+        from slicebase.files.freshness import derivation
+
+        return derivation(self.source_hash or "", self.source_now) if self.source else None
+
+
+class Filters(NamedTuple):
+    kind: str | None = None
+    body_type: str | None = None
+    rel: str | None = None  # of a link that the file has
+    meta: Sequence[tuple[str, str]] = ()
+    changed_since: int | None = None
+    archived: bool = False  # show those as well
+
+
+EVERY_FILE: Final = Filters()
+
+_NAMED_BY_ID: Final = "ORDER BY {0}.name = {0}.id || '.slice' DESC, {0}.name LIMIT 1"
+COLUMNS: Final = f"""
+files.number, files.id, files.name, files.title, files.summary, files.kind, files.type, files.size, files.rows,
+files.hash, files.source, files.source_hash,
+(SELECT hash FROM files AS source WHERE source.id = files.source {_NAMED_BY_ID.format("source")}),
+coalesce(files.changed, files.disk_time, 0) AS moment, files.due, files.archived, files.purged
+"""
+
+
+_CONDITIONS: Final = {
+    "kind": "files.kind = ?",
+    "body_type": "files.type = ?",
+    "rel": "EXISTS (SELECT 1 FROM links WHERE links.file = files.number AND rel = ? AND active)",
+    "changed_since": "coalesce(files.changed, files.disk_time) > ?",
+}
+_META: Final = "EXISTS (SELECT 1 FROM meta WHERE meta.file = files.number AND key = ? AND value = ?)"
+
+
+def conditions(filters: Filters) -> tuple[str, list[Any]]:
+    """The filters as SQL, which can stand behind WHERE, and its values."""
+    given = [(sql, value) for field, sql in _CONDITIONS.items() if (value := getattr(filters, field)) is not None]
+    sql = ["problem IS NULL", *([] if filters.archived else ["NOT files.archived"])]
+    sql += [condition for condition, _ in given] + [_META for _ in filters.meta]
+    return " AND ".join(sql), [value for _, value in given] + [part for pair in filters.meta for part in pair]
+
+
+def list_files(connection: apsw.Connection, filters: Filters) -> list[FileEntry]:
+    """The files that pass the filters, the last changed first."""
+    where, values = conditions(filters)
+    query = f"SELECT {COLUMNS} FROM files WHERE {where} ORDER BY moment DESC, files.id, files.name"
+    return [FileEntry(*row) for row in connection.execute(query, values)]
+
+
+def get_file(connection: apsw.Connection, file_id: str) -> FileEntry | None:
+    """The file with this id. Of several, the one that is named by it counts."""
+    query = f"SELECT {COLUMNS} FROM files WHERE id = ? {_NAMED_BY_ID.format('files')}"
+    for row in connection.execute(query, (file_id,)):
+        return FileEntry(*row)
+    return None
+
+
+def find_file(connection: apsw.Connection, given: str) -> FileEntry:
+    """The file with this id, or with the only id that starts so (ruling 21)."""
+    sought = parse(given, bare="file").owner
+    if exact := get_file(connection, sought):
+        return exact
+    _refuse_broken(connection, sought)
+    query = f"SELECT {COLUMNS} FROM files WHERE substr(id, 1, ?) = ? ORDER BY id, name"
+    found = [FileEntry(*row) for row in connection.execute(query, (len(sought), sought))]
+    if len(found) > 1:
+        shown = ", ".join(entry.id for entry in found[:_SHOWN]) + (", …" if len(found) > _SHOWN else "")
+        raise SlicebaseError("ambiguous-id", f"{len(found)} files have an id that starts with {sought}", hint=shown)
+    if not found:
+        raise SlicebaseError("no-file", f"there is no file with the id {sought}", hint="`tt list` shows what there is")
+    return found[0]
+
+
+def broken_files(connection: apsw.Connection) -> list[SlicebaseError]:
+    """What keeps files from being read, in the order of their names."""
+    query = "SELECT problem FROM files WHERE problem IS NOT NULL ORDER BY name"
+    return [_problem(problem) for (problem,) in connection.execute(query)]
+
+
+def _refuse_broken(connection: apsw.Connection, file_id: str) -> None:
+    query = "SELECT problem FROM files WHERE problem IS NOT NULL AND name = ?"
+    for (problem,) in connection.execute(query, (file_id + ".slice",)):
+        raise _problem(problem)
+
+
+def _problem(stored: str) -> SlicebaseError:
+    error = json.loads(stored)
+    return SlicebaseError(error["code"], error["message"], hint=error["hint"], where=Where(**(error["where"] or {})))

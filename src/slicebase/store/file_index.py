@@ -1,0 +1,85 @@
+"""The index over slice files: disposable, and brought up to date before every question (docs/finding.md).
+
+A file is read again when its size, times or inode differ from what was noted. A change that leaves all of them as they
+were is possible only within one tick of the disk's clock: a file that was changed in the tick in which the folder is
+looked at, or later, is noted as uncertain and read again at the next question.
+"""
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, TypeVar
+
+import apsw
+
+from slicebase.errors import SlicebaseError
+from slicebase.files.naming import SUFFIX
+from slicebase.store.disposable import Disposable, reading, writing
+from slicebase.store.file_schema import LAYOUT
+from slicebase.store.workspace import Workspace, make_local_folder
+
+PASSAGE_BREAK: Final = "\x1e"
+
+Answer = TypeVar("Answer")
+Progress = Callable[[int, int], None]  # how many files were read, of how many
+
+
+class FileIndex:
+    def __init__(self, workspace: Workspace, progress: Progress = lambda done, total: None) -> None:
+        self._root = workspace.root
+        self._library = workspace.library
+        self._progress = progress
+        self.database = Disposable(workspace.cache / "files.db", LAYOUT)
+        self.unreadable = 0  # files that could not be read when the last question was asked
+
+    def ask(self, question: Callable[[apsw.Connection], Answer]) -> Answer:
+        """The answer to a question about the files as they are now."""
+
+        def with_current_files(connection: apsw.Connection) -> Answer:
+            self._bring_up_to_date(connection)
+            with reading(connection):
+                self.unreadable = connection.execute("SELECT count(*) FROM files WHERE problem IS NOT NULL").get
+                return question(connection)
+
+        if not self.database.path.exists():
+            with suppress(SlicebaseError):  # where nothing can be written, the index is made in memory
+                make_local_folder(self._root)
+        return self.database.ask(with_current_files)
+
+    def _bring_up_to_date(self, connection: apsw.Connection) -> None:
+        known = connection.execute("SELECT listing FROM state").get
+        if known and known == "\0".join(listing(self._library)):
+            return
+        from slicebase.store.file_reading import Update
+
+        with writing(connection):
+            tick = self.database.tick()
+            Update(connection, self._library, self._progress).run(listing(self._library), tick)
+
+
+def listing(folder: Path) -> list[str]:
+    """The folder's slice files: of each its name and its stamp, one after the other.
+
+    Symbolic links are not followed: they may lead anywhere.
+    """
+    found = []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                name = entry.name
+                if name.endswith(SUFFIX) and name[0] != "." and entry.is_file(follow_symlinks=False) and _is_text(name):
+                    try:
+                        status = entry.stat(follow_symlinks=False)
+                    except FileNotFoundError:
+                        continue  # it went away just now
+                    found.append(name)
+                    found.append(f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}")
+    except FileNotFoundError:
+        return []
+    return found
+
+
+def _is_text(name: str) -> bool:
+    """A name that is no UTF-8 is no id."""
+    return name.isascii() or name.isprintable()

@@ -1,0 +1,38 @@
+"""Everything that is known of one slice file."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import apsw
+
+from slicebase.files.checks.between import Seat
+from slicebase.files.exploring import Stated
+from slicebase.files.findings import Finding
+from slicebase.files.slice_file import SliceFile
+from slicebase.files.validation import check_file
+from slicebase.store.atomic import read_bytes
+from slicebase.store.file_entries import FileEntry, find_file
+from slicebase.store.file_links import links_into, links_out_of
+from slicebase.store.workspace import LIBRARY, Workspace
+
+
+class Info(NamedTuple):
+    entry: FileEntry
+    file: SliceFile
+    links_out: Sequence[Stated]
+    links_in: Sequence[Stated]
+    findings: Sequence[Finding]  # what is wrong with the file by itself
+
+
+def file_info(connection: apsw.Connection, workspace: Workspace, given: str) -> Info:
+    entry = find_file(connection, given)
+    name = f"{LIBRARY}/{entry.name}"
+    data = read_bytes(workspace.library / entry.name)
+    checked = check_file(data, Seat(name, name))
+    return Info(
+        entry,
+        SliceFile.parse(data, name),
+        links_out_of(connection, entry.id),
+        links_into(connection, entry.id),
+        (checked,) if isinstance(checked, Finding) else checked.findings,
+    )

@@ -1,0 +1,56 @@
+"""The tables of the index over slice files. They hold nothing that the files do not say."""
+
+from typing import Final
+
+from slicebase.store.disposable import Layout
+from slicebase.store.words import TOKENIZER
+
+_SCHEMA: Final = f"""
+-- what the folder looked like when it was read last; empty where that is not certain
+CREATE TABLE state (listing TEXT NOT NULL);
+INSERT INTO state VALUES ('');
+CREATE TABLE files (
+  number INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  stamp TEXT NOT NULL, -- size, times and inode; empty where the file may have changed since without leaving a trace
+  version BLOB NOT NULL,
+  log BLOB, -- fingerprint of the files that tell which rows hold, where the file alone does not
+  problem TEXT, -- what keeps the file from being read, as JSON
+  disk_time INTEGER, size INTEGER NOT NULL, -- milliseconds since 1970, bytes
+  id TEXT, title TEXT NOT NULL, summary TEXT NOT NULL, kind TEXT NOT NULL, type TEXT NOT NULL,
+  hash TEXT, source TEXT, source_hash TEXT,
+  changed INTEGER, -- milliseconds since 1970, as the file itself tells it
+  due TEXT,
+  archived INTEGER NOT NULL, purged INTEGER NOT NULL, rows INTEGER NOT NULL
+);
+CREATE INDEX files_by_id ON files (id, name);
+CREATE INDEX unreadable_files ON files (name) WHERE problem IS NOT NULL;
+CREATE INDEX files_by_source ON files (source) WHERE source IS NOT NULL;
+-- what the words stand in: passages with U+001E between, and for each its line and row
+CREATE TABLE bodies (
+  file INTEGER PRIMARY KEY,
+  passages TEXT NOT NULL, places TEXT NOT NULL,
+  former TEXT NOT NULL, former_places TEXT NOT NULL
+);
+-- node: the id, path, reference or URI that the target means; name: a slice file of the library that it names by path
+CREATE TABLE links (
+  file INTEGER NOT NULL, position INTEGER NOT NULL, row TEXT NOT NULL, active INTEGER NOT NULL,
+  rel TEXT NOT NULL, target TEXT NOT NULL, label TEXT, node TEXT NOT NULL, name TEXT,
+  PRIMARY KEY (file, position)
+) WITHOUT ROWID;
+CREATE INDEX links_by_node ON links (node);
+CREATE INDEX links_by_name ON links (name) WHERE name IS NOT NULL;
+CREATE TABLE meta (file INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL);
+CREATE INDEX meta_by_file ON meta (file);
+CREATE INDEX meta_by_key ON meta (key, value);
+-- rows of other files that a file's rows supersede
+CREATE TABLE elsewhere (file INTEGER NOT NULL, row TEXT NOT NULL);
+CREATE INDEX elsewhere_by_file ON elsewhere (file);
+CREATE VIRTUAL TABLE words USING fts5 (
+  title, summary, passages, former, content = '', contentless_delete = 1, tokenize = "{TOKENIZER}"
+);
+CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
+CREATE VIRTUAL TABLE occurrence USING fts5vocab (words, instance);
+"""
+
+LAYOUT: Final = Layout(application=0x534C4346, version=1, schema=_SCHEMA)  # "SLCF"

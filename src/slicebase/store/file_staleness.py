@@ -1,0 +1,52 @@
+"""Which slice files are stale, why, and since when (§ Staleness, ruling 26)."""
+
+from collections.abc import Iterator
+from typing import Final, Literal, NamedTuple
+
+import apsw
+
+from slicebase.files.freshness import staleness
+from slicebase.files.links import target_kind
+from slicebase.store.file_entries import FileEntry, Filters, get_file, list_files
+
+_DAY: Final = 86_400_000
+_STALE: Final = 0.5  # where a file is labelled STALE
+
+
+class Reason(NamedTuple):
+    kind: Literal["age", "source-changed", "source-missing", "due"]
+    since: int | None  # milliseconds since 1970; None where nothing tells
+    detail: str
+
+
+class StaleFile(NamedTuple):
+    entry: FileEntry
+    staleness: float  # by age alone
+    reasons: tuple[Reason, ...]
+
+
+def stale_files(connection: apsw.Connection, filters: Filters, now: int, half_life: float) -> list[StaleFile]:
+    """The files that should be looked at again, the stalest first."""
+    found = []
+    for entry in list_files(connection, filters):
+        reasons = tuple(_reasons(connection, entry, now, half_life))
+        if reasons:
+            found.append(StaleFile(entry, staleness((now - entry.changed) / _DAY, half_life), reasons))
+    return sorted(found, key=lambda each: (-round(each.staleness, 6), each.entry.id, each.entry.name))
+
+
+def _reasons(connection: apsw.Connection, entry: FileEntry, now: int, half_life: float) -> Iterator[Reason]:
+    if entry.source and target_kind(entry.source) != "reference":  # a snapshot's narrative is its run's to judge
+        source = get_file(connection, entry.source)
+        if source is None:
+            yield Reason("source-missing", None, f"its source {entry.source} is not here")
+        elif entry.derivation == "stale":
+            yield Reason("source-changed", source.changed, f"its source {source.id} ({source.title}) has changed")
+    if entry.due:
+        yield Reason("due", None, f"it is due to be {_DUE.get(entry.due, entry.due)}")
+    if staleness((now - entry.changed) / _DAY, half_life) >= _STALE:
+        days = (now - entry.changed) // _DAY
+        yield Reason("age", entry.changed + round(half_life * _DAY), f"nothing has changed for {days} days")
+
+
+_DUE: Final = {"summarize": "summarized"}

@@ -1,0 +1,129 @@
+"""Links between files: to what is there, inside the workspace, under its lasting name (§ Addressing, ruling 29)."""
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final
+
+from slicebase.core.refs import Ref, parse
+from slicebase.errors import SlicebaseError, Where
+from slicebase.files.edit import append_item, remove_item
+from slicebase.files.links import resolve, target_kind
+from slicebase.files.naming import SUFFIX
+from slicebase.files.parts import Link, Source
+from slicebase.files.relationships import RELATIONSHIPS
+from slicebase.files.rows import read_rows
+from slicebase.files.slice_file import SliceFile
+from slicebase.store.shelf import Shelf
+from slicebase.store.workspace import LIBRARY
+
+_OWNED: Final = ("file", "row", "sec")  # references into slice files
+
+
+class Linker:
+    """Makes and takes away links. `knows_turn` asks the truth, and only where a link names a turn."""
+
+    def __init__(self, shelf: Shelf, knows_turn: Callable[[str], bool]) -> None:
+        self._shelf = shelf
+        self._knows_turn = knows_turn
+
+    def connected(self, file: SliceFile, rel: str, to: str, label: str | None) -> SliceFile:
+        """The file with one more link; one that is there already stays as it is."""
+        link = self.link(file.id or "", rel, to, label)
+        known = any((each.rel, each.to) == (link.rel, link.to) for each in file.links)
+        return file if known else append_item(file, "slice.links", link)
+
+    def disconnected(self, file: SliceFile, rel: str, to: str) -> SliceFile:
+        """The file without a link, whether or not its target still exists."""
+        wanted = self._names_of(to)
+        places = [at for at, link in enumerate(file.links) if link.rel == rel and _names(link.to or "") & wanted]
+        if not places:
+            known = ", ".join(f"{link.rel}:{link.to}" for link in file.links)
+            hint = f"its links are {known}" if known else "it has no links"
+            raise SlicebaseError("no-link", f"the file has no link {rel} to {to}", hint=hint, where=Where(file.name))
+        for at in reversed(places):
+            file = remove_item(file, "slice.links", at)
+        return file
+
+    def link(self, source: str, rel: str, to: str, label: str | None = None) -> Link:
+        """A link as it is stored: with the whole id where a prefix or a path was given."""
+        if rel not in RELATIONSHIPS:
+            hint = f"relationships are {', '.join(RELATIONSHIPS)}"
+            raise SlicebaseError("bad-link", f"{rel!r} is no relationship", hint=hint)
+        target = self._target(rel, to)
+        if target == source:
+            raise SlicebaseError("bad-link", "a file does not link to itself")
+        return Link(rel, target, label)
+
+    def source(self, links: Iterable[Link]) -> Source | None:
+        """What a new file is made from, with that one's hash of this moment (§ Derived Files)."""
+        sources = [link.to for link in links if link.rel == "derived_from"]
+        if len(sources) > 1:
+            hint = "name the others with another relationship"
+            raise SlicebaseError("bad-link", "a file is derived from one other", hint=hint)
+        original = self._shelf.find(sources[0] or "") if sources else None
+        return Source(original.id, original.hash) if original else None
+
+    def title_of(self, target: str) -> str | None:
+        """The title of the file that a link or a step of a routine leads to."""
+        for name in self._names_of(target):
+            try:
+                file = self._shelf.get(name)
+            except SlicebaseError:
+                continue
+            if file:
+                return file.title
+        return None
+
+    # ---- targets
+
+    def _target(self, rel: str, to: str) -> str:
+        kind = target_kind(to)
+        if kind == "reference":
+            return self._reference(parse(to))
+        if kind == "path":
+            return self._path(rel, to)
+        if kind == "uri":
+            raise SlicebaseError("bad-link", f"{to} is neither an id nor a path", hint="make a pointer for it")
+        return self._shelf.find(to).id or to
+
+    def _reference(self, ref: Ref) -> str:
+        """A file counts as its id; of the others, what is stored here is looked up."""
+        if ref.kind in _OWNED:
+            file = self._shelf.find(ref.owner)
+            if ref.kind == "file":
+                return file.id or ref.owner
+            if ref.kind == "row" and all(row.id != ref.local for row in read_rows(file.body).rows):
+                raise SlicebaseError("no-row", f"there is no row {ref.local} in {ref.owner}")
+        elif ref.kind == "turn" and not self._knows_turn(ref.name):
+            raise SlicebaseError("no-turn", f"there is no turn {ref.name}", hint="`tt turns` lists what is stored")
+        return str(ref)
+
+    def _path(self, rel: str, to: str) -> str:
+        inside = resolve(LIBRARY, to)
+        real = Path(os.path.realpath(self._shelf.root / inside)) if inside is not None else None
+        if inside is None or real is None or not real.is_relative_to(self._shelf.root):
+            raise SlicebaseError("outside-workspace", f"{to} leads out of the workspace")
+        if not real.exists():
+            raise SlicebaseError("no-file", f"there is no {to}", hint="a path begins at the folder of the slice file")
+        folder, _, name = inside.rpartition("/")
+        if folder == LIBRARY and name.endswith(SUFFIX):
+            return self._shelf.read(name).id or to
+        if real.is_dir() and rel != "routes_to":
+            raise SlicebaseError("bad-link", f"{to} is a folder", hint="only routes_to may lead to a folder")
+        return to
+
+    def _names_of(self, to: str) -> set[str]:
+        """Everything that a given target may be called in a link."""
+        try:
+            found = self._shelf.get(to)
+        except SlicebaseError:
+            found = None
+        return _names(to) | ({found.id} if found and found.id else set())
+
+
+def _names(to: str) -> set[str]:
+    """A target as it is written, and the id that a file of the library counts as."""
+    path = resolve(LIBRARY, to.removeprefix("file:"))
+    folder, _, name = (path or "").rpartition("/")
+    return {to, name.removesuffix(SUFFIX)} if folder == LIBRARY else {to}

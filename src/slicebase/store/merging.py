@@ -1,0 +1,16 @@
+"""Merging on the disk, as git asks for it."""
+
+from pathlib import Path
+
+from slicebase.errors import SlicebaseError, Where
+from slicebase.files.merge import merge_bytes
+
+
+def merge_files(base: Path, ours: Path, theirs: Path, name: str) -> tuple[str, ...]:
+    """Writes the merged file over ours; answers what both sides changed differently."""
+    try:
+        merged = merge_bytes(base.read_bytes(), ours.read_bytes(), theirs.read_bytes(), name)
+        ours.write_bytes(merged.data)
+    except OSError as error:
+        raise SlicebaseError("cannot-write", f"{name}: {error.strerror}", where=Where(error.filename)) from None
+    return merged.conflicts

@@ -1,0 +1,55 @@
+"""Purging: turns and sessions, and what else holds a purged file's content (rulings 19 and 31)."""
+
+from typing import NamedTuple
+
+import apsw
+
+from slicebase.context.manifest import read_manifest
+from slicebase.core.refs import Ref
+from slicebase.files.slice_file import SliceFile
+from slicebase.store.database import translated
+from slicebase.store.pointers import remove_copy
+from slicebase.store.shelf import Shelf
+from slicebase.store.truth import Truth
+from slicebase.store.turn_index import TurnIndex
+
+
+def purge_payload(shelf: Shelf, file: SliceFile) -> bool:
+    return remove_copy(shelf, file.payload.uri if file.payload else None)
+
+
+def purge_kept_texts(truth: Truth, file_id: str, now: str) -> int:
+    """Replaces what manifests kept of the file by tombstones; answers how many texts that were."""
+    count = 0
+    for name, _, record, _ in list(truth.manifests.all()):
+        hashes = {piece.text_hash for piece in read_manifest(record).pieces if piece.corpus == f"file:{file_id}"}
+        count += truth.texts.purge(f"manifest:{name}", hashes, now) if hashes else 0
+    return count
+
+
+class PurgedTurns(NamedTuple):
+    """What a purge took away: the texts, and the turns that had them (equal texts of a session are one text)."""
+
+    texts: int
+    turns: tuple[str, ...]
+
+
+def purge_turns(truth: Truth, index: TurnIndex, ref: Ref, mark: str, *, dry_run: bool = False) -> PurgedTurns:
+    """Replaces the text of a turn, or of all turns of a session, by a tombstone, in the truth and in the index."""
+    session = ref.name if ref.kind == "session" else truth.turns.get(ref.name).record.session
+    truth.turns.session(session)
+    records = [stored.record for stored in truth.turns.of_session(session)]
+    gone = {record.content_hash for record in records if ref.kind == "session" or record.id == ref.name}
+    turns = tuple(record.id for record in records if record.content_hash in gone)
+    if dry_run:
+        return PurgedTurns(len(gone), turns)
+    connection = truth.database.connection
+    connection.execute("PRAGMA secure_delete = ON")
+    count = truth.texts.purge(f"session:{session}", gone, mark)
+    index.remove(turns)
+    with translated(truth.database.path):
+        # Neither the free pages of the file nor the log keep what was taken away.
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        connection.execute("VACUUM")
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    return PurgedTurns(count, turns)

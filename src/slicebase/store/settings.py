@@ -1,0 +1,148 @@
+"""Settings: `slicebase.toml` in the workspace's folder. Every key has a default, and an unknown one is refused."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from slicebase.errors import SlicebaseError, Where
+from slicebase.files.freshness import HALF_LIFE_DAYS
+from slicebase.store.workspace import SETTINGS, Workspace, make_local_folder
+
+
+class Settings(NamedTuple):
+    overflow_bytes: int = 64 * 1024
+    provenance_enabled: bool = False
+    provenance_agent: str | None = None
+    freshness_half_life_days: float = HALF_LIFE_DAYS
+
+
+class Key(NamedTuple):
+    field: str
+    types: tuple[type, ...]
+    form: str
+    about: str
+    variable: str | None = None  # of the environment, which wins over the file
+
+
+KEYS: Final[Mapping[str, Key]] = {
+    "overflow.bytes": Key("overflow_bytes", (int,), "a positive number", "the size above which overflow acts"),
+    "provenance.enabled": Key("provenance_enabled", (bool,), "true or false", "whether every write says who wrote"),
+    "provenance.agent": Key(
+        "provenance_agent", (str,), "text", "who writes, where nothing else says it", "SLICEBASE_AGENT"
+    ),
+    "freshness.half_life_days": Key(
+        "freshness_half_life_days", (int, float), "a positive number", "the days after which a file is half stale"
+    ),
+}
+
+
+class Setting(NamedTuple):
+    """A setting as it holds, and where it comes from."""
+
+    name: str
+    value: Any
+    source: str  # `default`, a variable of the environment, or the file with its line
+    about: str
+
+
+def load_settings(root: Path) -> Settings:
+    values, _ = _read(root)
+    return Settings(**{KEYS[name].field: value for name, value in values.items()})
+
+
+def told_settings(root: Path, environment: Mapping[str, str]) -> list[Setting]:
+    """Every setting with its value and source."""
+    from slicebase.store.toml_text import line_of
+
+    values, text = _read(root)
+    told = []
+    for name, key in KEYS.items():
+        value, source = getattr(Settings(), key.field), "default"
+        if name in values:
+            value, source = values[name], f"{SETTINGS}:{line_of(text, name)}"
+        if key.variable and environment.get(key.variable):
+            value, source = environment[key.variable], key.variable
+        told.append(Setting(name, value, source, key.about))
+    return told
+
+
+def set_setting(workspace: Workspace, name: str, given: str | None) -> None:
+    """Writes one setting into the file, or takes it out; everything else in the file stays as it is."""
+    from slicebase.store.atomic import locked, write_bytes
+    from slicebase.store.toml_text import with_value, without_value
+
+    root = workspace.root
+    make_local_folder(root)
+    with locked(workspace.lock):
+        before, text = _read(root)
+        value = _value_of(name, given) if given is not None else None
+        wanted = {key: other for key, other in before.items() if key != name}
+        if given is None:
+            new = without_value(text, name)
+        else:
+            _check(name, value, None)
+            wanted[name] = value
+            new = with_value(text, name, json.dumps(value, ensure_ascii=False))
+        if _values(new, root) != wanted:
+            raise _bad(root / SETTINGS, f"{name} cannot be set without touching something else", "edit it by hand")
+        if new != text:
+            write_bytes(root / SETTINGS, [new.encode()])
+
+
+def _read(root: Path) -> tuple[dict[str, Any], str]:
+    try:
+        text = (root / SETTINGS).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}, ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise _bad(root / SETTINGS, f"{SETTINGS} cannot be read: {error}") from None
+    values = _values(text, root)
+    for name, value in values.items():
+        _check(name, value, root / SETTINGS)
+    return values, text
+
+
+def _values(text: str, root: Path) -> dict[str, Any]:
+    import tomllib  # most workspaces have no settings of their own
+
+    try:
+        return dict(_flat(tomllib.loads(text)))
+    except tomllib.TOMLDecodeError as error:
+        raise _bad(root / SETTINGS, f"{SETTINGS} cannot be read: {error}") from None
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value with its dotted name."""
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
+
+
+def _key(name: str, path: Path | None = None) -> Key:
+    if name not in KEYS:
+        raise _bad(path, f"there is no setting {name}", f"settings are {', '.join(KEYS)}")
+    return KEYS[name]
+
+
+def _value_of(name: str, given: str) -> Any:
+    """What a text on the command line means for this setting."""
+    key = _key(name)
+    if str in key.types:
+        return given
+    try:
+        return json.loads(given)
+    except ValueError:
+        return given  # it is of no use, and the check says so
+
+
+def _check(name: str, value: Any, path: Path | None) -> None:
+    key = _key(name, path)
+    if type(value) not in key.types or not (isinstance(value, bool | str) or value > 0):
+        raise _bad(path, f"{name} is {value!r}, not {key.form}")
+
+
+def _bad(path: Path | None, message: str, hint: str = "") -> SlicebaseError:
+    return SlicebaseError("bad-setting", message, hint=hint, where=Where(str(path) if path else None))

@@ -1,0 +1,182 @@
+"""The files of `.slices/`: finding them by id, reading them, and replacing them under the library's lock.
+
+A file is named by its id (§ Storage), but its id counts, not its name: a file that somebody renamed is found by looking
+into those whose names are no ULIDs. A file that cannot be read is reported where it is met, and never written.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from slicebase.core.ids import is_ulid
+from slicebase.errors import SlicebaseError, Where
+from slicebase.files.naming import SUFFIX, file_name
+from slicebase.files.slice_file import SliceFile
+from slicebase.store.atomic import clean, locked, no_file, read_bytes, write_bytes
+from slicebase.store.workspace import LIBRARY, Workspace, make_local_folder
+
+PAYLOADS: Final = "payloads"  # payloads that were copied into the library
+_SHOWN: Final = 5
+
+
+class Shelf:
+    def __init__(self, workspace: Workspace) -> None:
+        self.root = workspace.root
+        self.folder = workspace.library
+        self._lock = workspace.lock
+
+    # ---- reading: no lock, since a file is replaced at once
+
+    def names(self) -> list[str]:
+        """The names of all slice files, readable or not."""
+        self._refuse_linked_folder()
+        try:
+            names = os.listdir(self.folder)
+        except FileNotFoundError:
+            return []
+        return sorted(name for name in names if name.endswith(SUFFIX))
+
+    def read(self, name: str) -> SliceFile:
+        """The file of this name, which messages call as it is called from the workspace's folder."""
+        self._refuse_linked_folder()
+        return SliceFile.parse(read_bytes(self.folder / name), f"{LIBRARY}/{name}")
+
+    def all(self) -> Iterator[SliceFile | SlicebaseError]:
+        """Every file, or what is wrong with it."""
+        for name in self.names():
+            try:
+                yield self.read(name)
+            except SlicebaseError as error:
+                yield error
+            except FileNotFoundError:
+                continue  # gone since the folder was listed
+
+    def mentioning(self, *words: bytes) -> Iterator[SliceFile]:
+        """The readable files in which one of these words stands somewhere; the others are not even parsed."""
+        for name in self.names():
+            try:
+                data = read_bytes(self.folder / name)
+                if any(word in data for word in words):
+                    yield SliceFile.parse(data, f"{LIBRARY}/{name}")
+            except (SlicebaseError, FileNotFoundError):
+                continue
+
+    def find(self, given: str) -> SliceFile:
+        """The file with this id, or with the only id that starts so (ruling 21)."""
+        try:
+            file = self.read(file_name(given))
+        except FileNotFoundError:
+            return self._find_elsewhere(given)
+        if file.id != given:
+            raise SlicebaseError(
+                "id-mismatch",
+                f"the file is named {given}, and its id is {file.id}",
+                hint=f"rename it to {file.id}{SUFFIX}",
+                where=file.where("slice.id"),
+            )
+        return file
+
+    def get(self, given: str) -> SliceFile | None:
+        """The same, None where there is no such file."""
+        try:
+            return self.find(given)
+        except SlicebaseError as error:
+            if error.code in ("no-file", "bad-id"):
+                return None
+            raise
+
+    def _find_elsewhere(self, given: str) -> SliceFile:
+        found = self._starting_with(given)
+        if given in found:
+            return self.read(found[given])
+        if len(found) == 1:
+            (name,) = found.values()
+            return self.read(name)
+        if found:
+            shown = ", ".join(sorted(found)[:_SHOWN]) + (", …" if len(found) > _SHOWN else "")
+            raise SlicebaseError("ambiguous-id", f"{len(found)} files have an id that starts with {given}", hint=shown)
+        raise SlicebaseError("no-file", f"there is no file with the id {given}", hint="`tt list` shows what there is")
+
+    def _starting_with(self, prefix: str) -> dict[str, str]:
+        """The names of files by their ids. A name that is a ULID is taken for the id; others are looked into."""
+        found = {}
+        for name in self.names():
+            file_id = name.removesuffix(SUFFIX)
+            if not is_ulid(file_id):
+                with suppress(SlicebaseError, FileNotFoundError):  # named outright, it says what is wrong with it
+                    file_id = self.read(name).id or file_id
+            if file_id.startswith(prefix):
+                found[file_id] = name
+        return found
+
+    def _refuse_linked_folder(self) -> None:
+        if self.folder.is_symlink():
+            raise no_file(self.folder)
+
+    def path_of(self, file: SliceFile) -> Path:
+        return self.root / file.name
+
+    def time_of(self, file: SliceFile) -> int | None:
+        """When the disk says that a file was changed, in milliseconds since 1970."""
+        try:
+            return self.path_of(file).stat().st_mtime_ns // 1_000_000
+        except OSError:
+            return None
+
+    # ---- writing
+
+    @contextmanager
+    def writing(self) -> Iterator["Pen"]:
+        """Everything between one writer's reading and its last write."""
+        make_local_folder(self.root)
+        with locked(self._lock):
+            self._refuse_linked_folder()
+            self.folder.mkdir(exist_ok=True)
+            yield Pen(self)
+
+    def clean(self) -> list[Path]:
+        """Removes what killed writers left behind; answers what that was."""
+        make_local_folder(self.root)
+        return clean([self.folder, self.folder / PAYLOADS], self._lock)
+
+
+class Pen:
+    """The right to write, held by one process at a time."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        self.shelf = shelf
+
+    def find(self, given: str, if_version: str | None = None) -> SliceFile:
+        """The file to change; a conflict where it is no longer the version that the change is based on."""
+        file = self.shelf.find(given)
+        if if_version is not None and file.version != if_version:
+            raise _conflict(file)
+        return file
+
+    def add(self, file: SliceFile) -> None:
+        if os.path.lexists(self.shelf.path_of(file)):
+            raise SlicebaseError("file-exists", f"there is a file {file.name} already", where=Where(file.name))
+        write_bytes(self.shelf.path_of(file), [file.head, file.body])
+
+    def replace(self, old: SliceFile, new: SliceFile) -> None:
+        """Editors and git take no lock: what they wrote since the old version was read is not overwritten."""
+        path = self.shelf.path_of(old)
+        try:
+            unchanged = read_bytes(path) == old.to_bytes()
+        except FileNotFoundError:
+            unchanged = False
+        if not unchanged:
+            raise _conflict(old)
+        if new.to_bytes() != old.to_bytes():
+            write_bytes(path, [new.head, new.body])
+
+
+def _conflict(file: SliceFile) -> SlicebaseError:
+    return SlicebaseError(
+        "conflict",
+        "the file has changed since the version that this write is based on",
+        hint="read it again, and write again on top of that",
+        where=Where(file.name),
+    )

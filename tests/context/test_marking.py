@@ -1,0 +1,87 @@
+"""Marks are where the index found the words, and a snippet is a part of the text."""
+
+import apsw
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slicebase.context.marking import Marker, Snippet, snippet
+from slicebase.context.query import expression, read_query
+from slicebase.context.wording import for_index
+from slicebase.store.words import TOKENIZER, Reader
+
+CONNECTION = apsw.Connection(":memory:")
+READER = Reader(CONNECTION)
+
+
+def shown(text: str, query: str) -> Snippet:
+    terms = read_query(query)
+    marker = Marker(terms, [READER.stems(term.text) for term in terms])
+    return snippet(text, marker.marks(text, READER.tokens(text)))
+
+
+def marked(text: str, query: str) -> str:
+    found = shown(text, query)
+    pieces, place = [], 0
+    for start, end in found.marks:
+        pieces += [found.text[place:start], "[", found.text[start:end], "]"]
+        place = end
+    return "".join(pieces) + found.text[place:]
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "expected"),
+    [
+        ("It retries twice.", "retry", "It [retries] twice."),
+        ("Naïve ideas", "naive", "[Naïve] ideas"),
+        ("retry, then the retry queue", '"retry queue"', "retry, then the [retry queue]"),
+        ("retrying retro", "retr*", "[retrying] [retro]"),
+        ("the retry queues", '"retry que"*', "the [retry queues]"),
+        ("方式の認証について", "認証", "方式の[認証]について"),
+        ("one\n\ntwo  three", "three", "one two [three]"),
+        ("nothing here", "absent", "nothing here"),
+        ("", "absent", ""),
+    ],
+)
+def test_words_are_marked_as_the_index_reads_them(text: str, query: str, expected: str) -> None:
+    assert marked(text, query) == expected
+
+
+def test_a_snippet_shows_the_part_with_the_most_different_words() -> None:
+    text = "heron " * 60 + "and then a heron met a stork by the water " + "heron " * 60
+    found = marked(text, "heron stork")
+    assert "[stork]" in found
+    assert found.startswith("… ")
+    assert found.endswith(" …")
+    assert len(shown(text, "heron stork").text) <= 210
+
+
+def test_a_snippet_says_where_its_first_mark_stands() -> None:
+    text = "x " * 500 + "heron"
+    assert text[shown(text, "heron").place :] == "heron"
+
+
+_words = st.lists(st.sampled_from(["heron", "herons", "stork", "the", "認証方式", "ibis-nest", "\n"]), max_size=12)
+
+
+@given(
+    words=_words, query=st.sampled_from(["heron", "stork", '"heron stork"', "her*", "認証", "ibis nest", '"the her"*'])
+)
+def test_what_is_marked_is_what_fts5_finds(words: list[str], query: str) -> None:
+    """The marks agree with the index that found the text."""
+    text = " ".join(words)
+    CONNECTION.execute("DROP TABLE IF EXISTS words")
+    CONNECTION.execute(f'CREATE VIRTUAL TABLE words USING fts5 (text, tokenize = "{TOKENIZER}")')
+    CONNECTION.execute("INSERT INTO words VALUES (?)", (for_index(text),))
+    terms = read_query(query)
+    marker = Marker(terms, [READER.stems(term.text) for term in terms])
+    matched = CONNECTION.execute("SELECT count(*) FROM words WHERE words MATCH ?", (expression(terms),)).get
+    marks = marker.marks(text, READER.tokens(text))
+    assert ({mark.term for mark in marks} == set(range(len(terms)))) == bool(matched)
+
+
+@given(text=st.text(max_size=400), query=st.sampled_from(["a", "0", "é", "認"]))
+def test_any_text_has_a_snippet_in_one_line_with_marks_inside(text: str, query: str) -> None:
+    found = shown(text, query)
+    assert "\n" not in found.text
+    assert all(0 <= start < end <= len(found.text) for start, end in found.marks)

@@ -1,0 +1,37 @@
+"""Queries: any text is one, and nothing typed is an operator."""
+
+import apsw
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slicebase.context.query import Term, expression, read_query
+from slicebase.store.words import TOKENIZER
+
+
+@pytest.mark.parametrize(
+    ("typed", "terms"),
+    [
+        ("retry queue", [Term("retry"), Term("queue")]),
+        ('"retry queue" fails', [Term("retry queue"), Term("fails")]),
+        ("retr* queue", [Term("retr*", begins=True), Term("queue")]),
+        ('"retry que"*', [Term("retry que", begins=True)]),
+        ('"not closed', [Term("not"), Term("closed")]),
+        ("retry retry", [Term("retry")]),
+        ("AND OR NOT NEAR(", [Term("AND"), Term("OR"), Term("NOT"), Term("NEAR(")]),
+        ("-- && …", []),
+        ("JWT認証", [Term("JWT"), Term("認証", unspaced=True)]),
+        ("", []),
+    ],
+)
+def test_a_query_is_words_phrases_and_beginnings(typed: str, terms: list[Term]) -> None:
+    assert read_query(typed) == terms
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_a_query_that_fts5_understands(typed: str) -> None:
+    connection = apsw.Connection(":memory:")
+    connection.execute(f'CREATE VIRTUAL TABLE words USING fts5 (text, tokenize = "{TOKENIZER}")')
+    terms = read_query(typed)
+    for either in (False, True) if terms else ():
+        connection.execute("SELECT * FROM words WHERE words MATCH ?", (expression(terms, either=either),)).fetchall()

@@ -1,0 +1,326 @@
+"""Merging slice files: what people and agents do apart comes together, and only what they did differently meets."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slicebase.files.merge import Outcome, merge
+from slicebase.files.merge_lines import lines_of, marked, merge_lines
+from slicebase.files.slice_file import SliceFile
+
+HEAD = """---
+slice:
+  v: "1"
+  id: 01JFILE0000000000000000001
+  title: Decisions # what we call them
+  summary: What was decided.
+  body:
+    type: {type}
+  contract:
+    write: {write}
+  links:
+    - rel: see_also
+      to: 01JOTHER000000000000000001
+  meta:
+    owner: one
+    state: draft
+---
+"""
+
+
+def file(body: str = "", *changes: tuple[str, str], type: str = "jsonl", write: str = "append") -> SliceFile:
+    text = HEAD.format(type=type, write=write)
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    return SliceFile.parse((text + body).encode())
+
+
+def row(name: str, text: str = "", second: int = 0) -> str:
+    return (
+        json.dumps({"_meta": {"id": name, "created_at": f"2026-01-01T00:00:{second:02}Z"}, "text": text or name}) + "\n"
+    )
+
+
+def merged(base: SliceFile, ours: SliceFile, theirs: SliceFile) -> SliceFile:
+    outcome = merge(base, ours, theirs)
+    assert outcome.conflicts == ()
+    return SliceFile.parse(outcome.data)
+
+
+def conflicts(base: SliceFile | None, ours: SliceFile, theirs: SliceFile) -> Outcome:
+    outcome = merge(base, ours, theirs)
+    assert outcome.conflicts
+    assert b"<<<<<<< ours\n" in outcome.data
+    return outcome
+
+
+def link(rel: str, to: str) -> tuple[str, str]:
+    return "  meta:\n", f"    - rel: {rel}\n      to: {to}\n  meta:\n"
+
+
+# ---- rows
+
+
+def test_rows_that_both_sides_append_are_all_there_in_the_order_of_their_age() -> None:
+    base = file(row("a"))
+    result = merged(base, file(row("a") + row("c", second=3)), file(row("a") + row("b", second=2)))
+    assert result.body.decode() == row("a") + row("b", second=2) + row("c", second=3)
+
+
+def test_a_row_that_one_side_removed_is_gone_and_one_that_the_other_changed_as_well_is_a_conflict() -> None:
+    base = file(row("a") + row("b"))
+    assert merged(base, file(row("b")), file(row("a") + row("b") + row("c"))).body.decode() == row("b") + row("c")
+    outcome = conflicts(base, file(row("b")), file(row("a", "changed") + row("b")))
+    assert outcome.conflicts == ("row a",)
+
+
+def test_a_row_that_both_sides_change_differently_is_a_conflict_and_the_others_are_merged() -> None:
+    base = file(row("a") + row("b"))
+    ours = file(row("a", "ours") + row("b") + row("c", second=1))
+    theirs = file(row("a", "theirs") + row("b") + row("d", second=2))
+    outcome = conflicts(base, ours, theirs)
+    lines = outcome.data.decode().split("---\n")[-1]
+    expected = f"<<<<<<< ours\n{row('a', 'ours')}=======\n{row('a', 'theirs')}>>>>>>> theirs\n"
+    assert lines == expected + row("b") + row("c", second=1) + row("d", second=2)
+
+
+def test_lines_that_are_no_rows_are_merged_as_lines() -> None:
+    base = file("no row at all\n" + row("a"))
+    result = merged(base, file("no row at all\n" + row("a") + row("b")), file("still none\n" + row("a")))
+    assert result.body.decode() == "still none\n" + row("a") + row("b")
+
+
+def test_line_ends_stay_as_ours() -> None:
+    base = file(row("a").replace("\n", "\r\n"))
+    ours = file((row("a") + row("b")).replace("\n", "\r\n"))
+    result = merged(base, ours, file(row("a") + row("c")))
+    assert result.body.decode() == (row("a") + row("b") + row("c")).replace("\n", "\r\n")
+
+
+# ---- lines and paragraphs
+
+
+def test_messages_that_both_sides_append_stand_in_the_order_of_time() -> None:
+    def said(text: str, second: int) -> str:
+        return json.dumps({"role": "user", "content": text, "ts": f"2026-01-01T00:00:{second:02}Z"}) + "\n"
+
+    base = file(said("a", 0), type="conversation")
+    ours = file(said("a", 0) + said("d", 9) + said("e", 10), type="conversation")
+    theirs = file(said("a", 0) + said("b", 3), type="conversation")
+    expected = said("a", 0) + said("b", 3) + said("d", 9) + said("e", 10)
+    assert merged(base, ours, theirs).body.decode() == merged(base, theirs, ours).body.decode() == expected
+
+
+def test_steps_that_both_sides_append_are_all_there_and_the_same_ones_once() -> None:
+    one, two, three = (json.dumps({"instruction": text}) + "\n" for text in ("one", "two", "three"))
+    base = file("", type="routine")
+    result = merged(base, file(one + two, type="routine"), file(one + three, type="routine"))
+    assert sorted(result.body.decode().splitlines(keepends=True)) == sorted([one, two, three])
+
+
+def test_paragraphs_that_both_sides_append_are_both_there_in_a_file_that_is_appended_to() -> None:
+    base = file("A heron.\n", type="markdown")
+    ours, theirs = file("A heron.\n\nOurs.\n", type="markdown"), file("A heron.\n\nTheirs.\n", type="markdown")
+    result = merged(base, ours, theirs)
+    assert result.body.decode() == "A heron.\n\nOurs.\n\nTheirs.\n"
+    assert merged(base, theirs, ours).body == result.body
+
+
+def test_text_that_is_replaced_is_merged_by_lines_and_conflicts_where_they_meet() -> None:
+    base = file("one\ntwo\nthree\n", type="markdown", write="replace")
+    first, last = (file(body, type="markdown", write="replace") for body in ("ONE\ntwo\nthree\n", "one\ntwo\nTHREE\n"))
+    assert merged(base, first, last).body == b"ONE\ntwo\nTHREE\n"
+    other = file("eins\ntwo\nthree\n", type="markdown", write="replace")
+    outcome = conflicts(base, first, other)
+    assert outcome.conflicts == ("body",)
+    assert outcome.data.endswith(b"---\n<<<<<<< ours\nONE\n=======\neins\n>>>>>>> theirs\ntwo\nthree\n")
+
+
+# ---- keys
+
+
+def test_different_keys_that_both_sides_change_are_both_changed_and_comments_stay() -> None:
+    base = file()
+    ours = file("", ("owner: one", "owner: two # handed over"), ("title: Decisions", "title: Our decisions"))
+    theirs = file("", ("state: draft", "state: final"), ("contract:", "contract: # brief"), ("What was", "What we"))
+    result = merged(base, ours, theirs)
+    assert (result.title, result.summary) == ("Our decisions", "What we decided.")
+    assert result.meta == {"owner": "two", "state": "final"}
+    for comment in (b"# what we call them", b"# handed over", b"# brief"):
+        assert comment in result.head
+
+
+def test_a_comment_that_would_be_lost_is_a_conflict() -> None:
+    ours = file("", ("owner: one", "owner: two"))
+    theirs = file("", ("state: draft", "state: final # at last"))
+    outcome = conflicts(file(), ours, theirs)
+    assert outcome.conflicts == ("comments",)
+    assert b"state: final # at last\n" in outcome.data
+
+
+def test_neighbouring_keys_are_no_conflict() -> None:
+    """By lines they would be one."""
+    base = file()
+    result = merged(base, file("", ("owner: one", "owner: two")), file("", ("state: draft", "state: final")))
+    assert result.meta == {"owner": "two", "state": "final"}
+
+
+def test_keys_that_both_sides_add_and_remove_are_merged() -> None:
+    base = file()
+    ours = file("", ("    owner: one\n", "    ours: 1\n"))
+    theirs = file("", ("    state: draft\n", "    state: draft\n    theirs: [1, 2]\n"))
+    assert merged(base, ours, theirs).meta == {"ours": 1, "state": "draft", "theirs": [1, 2]}
+
+
+def test_the_same_key_changed_differently_is_a_marked_conflict_with_both_values() -> None:
+    base = file(row("a"))
+    ours = file(row("a") + row("b"), ("title: Decisions", "title: Ours"), ("owner: one", "owner: two"))
+    theirs = file(row("a") + row("c"), ("title: Decisions", "title: Theirs"))
+    outcome = conflicts(base, ours, theirs)
+    assert outcome.conflicts == ("slice.title",)
+    text = outcome.data.decode()
+    sides = "  title: Ours # what we call them\n=======\n  title: Theirs # what we call them\n"
+    assert f"<<<<<<< ours\n{sides}>>>>>>> theirs\n" in text
+    assert "owner: two" in text
+    assert text.endswith(row("a") + row("b") + row("c"))
+
+
+def test_a_key_that_one_side_removed_and_the_other_changed_is_a_conflict() -> None:
+    outcome = conflicts(file(), file("", ("    owner: one\n", "")), file("", ("owner: one", "owner: two")))
+    assert outcome.conflicts == ("slice.meta.owner",)
+
+
+def test_the_newer_change_counts_and_who_made_it() -> None:
+    """Ruling 26."""
+
+    def changed(at: str, by: str) -> tuple[str, str]:
+        return "  meta:\n", f"  updated_at: {at}\n  updated_by:\n    agent: {by}\n  meta:\n"
+
+    base = file("", changed("2026-01-01T00:00:00.000Z", "first"))
+    ours = file("", changed("2026-01-03T00:00:00.000Z", "ours"))
+    theirs = file("", changed("2026-01-02T00:00:00.000Z", "theirs"))
+    for result in (merged(base, ours, theirs), merged(base, theirs, ours)):
+        fields: Any = result.frontmatter["slice"]
+        assert (result.updated_at, fields["updated_by"]) == ("2026-01-03T00:00:00.000Z", {"agent": "ours"})
+
+
+def test_a_file_that_both_sides_forgot_was_forgotten_first_by_the_earlier() -> None:
+    def forgotten(at: str) -> SliceFile:
+        return file("", ("  meta:\n", f"  archived:\n    at: {at}\n    reason: {at[-3:]}\n  meta:\n"))
+
+    early, late = forgotten("2026-01-01T00:00:01Z"), forgotten("2026-01-01T00:00:02Z")
+    assert merged(file(), late, early).archived == merged(file(), early, late).archived == early.archived
+
+
+def test_what_one_side_purged_does_not_come_back() -> None:
+    """Ruling 31."""
+    purged = file("", ("type: jsonl", "type: none"), ("  meta:\n", "  purged: {at: 2026-01-01T00:00:00Z}\n  meta:\n"))
+    base, changed = file(row("a")), file(row("a") + row("b"))
+    assert merge(base, purged, changed) == merge(base, changed, purged) == Outcome(purged.to_bytes(), ())
+
+
+# ---- links
+
+
+def test_links_that_both_sides_add_are_all_there() -> None:
+    result = merged(file(), file("", link("depends_on", "A")), file("", link("is_a", "B")))
+    assert {(each.rel, each.to) for each in result.links} == {
+        ("see_also", "01JOTHER000000000000000001"), ("depends_on", "A"), ("is_a", "B"),
+    }  # fmt: skip
+
+
+def test_the_same_link_that_both_sides_add_is_there_once_and_one_that_a_side_removed_is_gone() -> None:
+    base = file("", link("is_a", "B"))
+    ours = file("", link("is_a", "B"), link("depends_on", "A"))
+    theirs = file("", link("depends_on", "A"))
+    assert [(each.rel, each.to) for each in merged(base, ours, theirs).links][1:] == [("depends_on", "A")]
+
+
+def test_a_label_that_both_sides_change_differently_is_a_conflict() -> None:
+    def labelled(text: str) -> SliceFile:
+        return file("", ("to: 01JOTHER000000000000000001", f"to: 01JOTHER000000000000000001\n      label: {text}"))
+
+    outcome = conflicts(file(), labelled("ours"), labelled("theirs"))
+    assert outcome.conflicts == ("slice.links.see_also.01JOTHER000000000000000001",)
+
+
+# ---- whole files
+
+
+def test_files_that_both_sides_made_are_merged_without_a_base() -> None:
+    outcome = merge(None, file(row("a")), file(row("b")))
+    assert (outcome.conflicts, outcome.data) == ((), file(row("a") + row("b")).to_bytes())
+    assert conflicts(None, file(), file("", ("owner: one", "owner: two"))).conflicts == ("slice.meta.owner",)
+
+
+def test_two_files_of_different_ids_are_a_conflict_as_a_whole() -> None:
+    other = file("", ("id: 01JFILE0000000000000000001", "id: 01JFILE0000000000000000002"))
+    assert conflicts(None, file(), other).conflicts == ("slice",)
+
+
+# ---- properties
+
+_lines = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n", b"d\n"]), max_size=8)
+
+
+@given(base=_lines, side=_lines)
+def test_a_side_that_changed_nothing_never_conflicts(base: list[bytes], side: list[bytes]) -> None:
+    for one, other in ((base, side), (side, base), (side, side)):
+        assert merge_lines(base, one, other) == (side, side)
+
+
+@given(base=_lines, ours=_lines, theirs=_lines)
+def test_every_line_of_either_side_is_in_what_a_conflict_shows(
+    base: list[bytes], ours: list[bytes], theirs: list[bytes]
+) -> None:
+    mine, yours = (b"".join(side) for side in merge_lines(base, ours, theirs))
+    shown = marked(mine, yours)
+    inside = [line for line in lines_of(shown) if line[:7] not in (b"<<<<<<<", b"=======", b">>>>>>>")]
+    for line in {*ours, *theirs} - {*base}:
+        assert line in inside
+    assert (shown == mine) == (mine == yours)
+
+
+_names = st.sampled_from("abcdef")
+_sides = st.fixed_dictionaries(
+    {
+        "title": st.sampled_from(["Decisions", "One", "Two"]),
+        "owner": st.sampled_from(["one", "two", "three"]),
+        "links": st.sets(st.sampled_from(["A", "B", "C"])),
+        "rows": st.dictionaries(_names, st.sampled_from(["x", "y"]), max_size=4),
+    }
+)
+
+
+def _made(side: dict[str, Any]) -> SliceFile:
+    changes = [("title: Decisions", f"title: {side['title']}"), ("owner: one", f"owner: {side['owner']}")]
+    changes += [link("is_a", to) for to in sorted(side["links"])]
+    return file("".join(row(name, text) for name, text in side["rows"].items()), *changes)
+
+
+@settings(max_examples=150)
+@given(base=_sides, ours=_sides, theirs=_sides)
+def test_a_merge_says_the_same_whoever_merges_whom_and_what_is_clean_is_well_formed(
+    base: dict[str, Any], ours: dict[str, Any], theirs: dict[str, Any]
+) -> None:
+    one = merge(_made(base), _made(ours), _made(theirs))
+    other = merge(_made(base), _made(theirs), _made(ours))
+    assert sorted(one.conflicts) == sorted(other.conflicts)
+    expected = {key for key in ("title", "owner") if base[key] != ours[key] != theirs[key] != base[key]}
+    assert {name.rpartition(".")[2] for name in one.conflicts if name.startswith("slice.")} == expected
+    if not one.conflicts:
+        mine, yours = SliceFile.parse(one.data), SliceFile.parse(other.data)
+        assert mine.body == yours.body
+        assert {each.to for each in mine.links} == {each.to for each in yours.links}
+        added = (ours["links"] | theirs["links"]) - base["links"]
+        kept = base["links"] & ours["links"] & theirs["links"]
+        assert {each.to for each in mine.links} - {"01JOTHER000000000000000001"} == added | kept
+
+
+@pytest.mark.parametrize("data", [b"", b"a", b"a\nb", b"a\r\n\nb\n"])
+def test_lines_put_together_are_the_data(data: bytes) -> None:
+    assert b"".join(lines_of(data)) == data

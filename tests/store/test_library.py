@@ -1,0 +1,406 @@
+"""The library's verbs on real files: create, define, connect, refresh, forget, purge, pointers."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from slicebase.context.manifest import Budget, Manifest, Piece, Span
+from slicebase.core.digests import digest
+from slicebase.files.parts import Link, Source
+from slicebase.store.checkup import validate
+from slicebase.store.texts import hash_bytes
+from slicebase.store.truth import Truth
+from tests.codes import code_of
+from tests.store.libraries import NOON, Desk
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def is_well_formed(desk: Desk) -> bool:
+    return not validate([desk.shelf.folder], desk.workspace.root).counts["error"]
+
+
+# ---- create
+
+
+@pytest.mark.parametrize("body_type", ["markdown", "jsonl", "text", "code", "yaml", "routine", "conversation"])
+def test_a_new_file_of_every_type_is_well_formed_and_named_by_its_id(desk: Desk, body_type: str) -> None:
+    stamp = desk.stamp
+    change = desk.create("A title: with colon", "Summary.", stamp, body_type=body_type)
+    assert change.file.name == f".slices/{stamp.file_id}.slice"
+    file = desk.file(stamp.file_id)
+    assert (file.id, file.title, file.kind, file.body_type, file.body) == (
+        stamp.file_id, "A title: with colon", "context", body_type, b"",
+    )  # fmt: skip
+    assert is_well_formed(desk)
+
+
+def test_the_body_contract_and_links_of_a_new_file_are_as_they_were_given(desk: Desk) -> None:
+    other = desk.new()
+    (desk.shelf.root / "docs").mkdir()
+    contract = ["write=replace", "exclude=a, b", "exclude=c", "purpose=P: q"]
+    links = [("depends_on", other[:20]), ("routes_to", "../docs/")]
+    change = desk.create("T", "S.", desk.stamp, body="# Hi", contract=contract, links=links)
+    file = desk.file(change.id)
+    assert file.body == b"# Hi\n"
+    assert file.contract.exclude == ("a, b", "c")
+    assert (file.contract.write, file.contract.purpose) == ("replace", "P: q")
+    assert file.links == (Link("depends_on", other), Link("routes_to", "../docs/"))
+    assert is_well_formed(desk)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ({"title": " "}, "breaks-rule"),
+        ({"summary": ""}, "breaks-rule"),
+        ({"body_type": "poem"}, "bad-new-file"),
+        ({"kind": "thing"}, "bad-new-file"),
+        ({"kind": "pointer"}, "breaks-rule"),
+        ({"kind": "pointer", "body_type": "markdown"}, "breaks-rule"),
+        ({"body_type": "none"}, "breaks-rule"),
+        ({"body_type": "yaml", "body": "a: [1"}, "breaks-rule"),
+        ({"contract": ["write=sometimes"]}, "bad-new-file"),
+        ({"contract": ["mood=good"]}, "usage"),
+        ({"contract": ["purpose"]}, "usage"),
+        ({"links": [("loves", "01X")]}, "bad-link"),
+        ({"links": [("see_also", "01X")]}, "no-file"),
+        ({"links": [("see_also", "https://example.org/")]}, "bad-link"),
+        ({"links": [("see_also", "../../etc/passwd")]}, "outside-workspace"),
+        ({"links": [("see_also", "/etc/passwd")]}, "outside-workspace"),
+    ],
+)
+def test_a_new_file_that_would_break_a_rule_is_not_made(desk: Desk, arguments: dict[str, object], code: str) -> None:
+    given = {"title": "T", "summary": "S.", "stamp": desk.stamp, **arguments}
+    assert code_of(desk.create, **given) == code
+    assert list(desk.shelf.folder.iterdir()) == []
+
+
+def test_a_file_that_is_made_from_another_records_its_hash(desk: Desk) -> None:
+    """§ Derived Files."""
+    source = desk.new("markdown", "Long text.")
+    summary = desk.new("markdown", "Short.", links=(("derived_from", source),))
+    assert desk.file(summary).derived_from == Source(source, digest(b"Long text.\n"))
+    assert desk.file(summary).links == ()
+    assert code_of(lambda: desk.new(links=(("derived_from", source), ("derived_from", summary)))) == "bad-link"
+
+
+# ---- pointers
+
+
+def test_a_pointer_to_a_file_of_the_workspace_has_its_hash_and_size(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    data = os.urandom(3_000_000)
+    (tmp_path / "data" / "dump.json.gz").write_bytes(data)
+    change = desk.create("Dump", "Raw data.", desk.stamp, from_file=tmp_path / "data" / "dump.json.gz")
+    payload = desk.file(change.id).payload
+    assert payload
+    assert (payload.uri, payload.hash, payload.size) == ("../data/dump.json.gz", digest(data), len(data))
+    assert is_well_formed(desk)
+
+
+def test_a_file_outside_the_workspace_is_refused_unless_it_is_copied(desk: Desk, tmp_path: Path) -> None:
+    outside = tmp_path.parent / f"{tmp_path.name} outside.tar.gz"
+    outside.write_bytes(b"payload")
+    inside = tmp_path / "link.tar.gz"
+    inside.symlink_to(outside)
+    for path in (outside, inside, tmp_path / "sub" / ".." / inside.name):
+        (tmp_path / "sub").mkdir(exist_ok=True)
+        assert code_of(desk.create, "T", "S.", desk.stamp, from_file=path) == "outside-workspace"
+    change = desk.create("T", "S.", desk.stamp, from_file=outside, copy=True)
+    payload = desk.file(change.id).payload
+    assert payload
+    assert payload.uri == f"./payloads/{change.id}.tar.gz"
+    assert (desk.shelf.folder / "payloads" / f"{change.id}.tar.gz").read_bytes() == b"payload"
+    assert is_well_formed(desk)
+
+
+def test_what_is_no_file_makes_no_pointer_and_a_refused_pointer_leaves_no_copy(desk: Desk, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert code_of(lambda: desk.create("T", "S.", desk.stamp, from_file=tmp_path / "absent")) == "no-input"
+    assert code_of(lambda: desk.create("T", "S.", desk.stamp, from_file=tmp_path)) == "not-a-file"
+    assert code_of(lambda: desk.create("T", "S.", desk.stamp, from_file=tmp_path / "pipe")) == "not-a-file"
+    (tmp_path / "data").write_bytes(b"x")
+    assert code_of(lambda: desk.create("", "S.", desk.stamp, from_file=tmp_path / "data", copy=True)) == "breaks-rule"
+    assert list((desk.shelf.folder / "payloads").iterdir()) == []
+
+
+def test_a_pointer_has_no_body_to_write(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "data").write_bytes(b"x")
+    pointer = desk.create("T", "S.", desk.stamp, from_file=tmp_path / "data").id
+    assert code_of(lambda: desk.remember(pointer, "x", desk.stamp)) == "write-mode"
+
+
+# ---- define
+
+
+def test_keys_are_set_by_dotted_name_and_everything_else_stays(desk: Desk) -> None:
+    """Ruling 20."""
+    note = desk.new("markdown", "Body.\n")
+    path = desk.path(note)
+    path.write_bytes(path.read_bytes().replace(b"  title: Title\n", b"  title: 'Title' # mine\n  extra: [1, 2]\n"))
+    desk.define(
+        note, ["meta.author=alice", "meta.n=3", "meta.tags=[a, 'b c']", "slice.contract.write=replace"], desk.stamp
+    )
+    file = desk.file(note)
+    assert file.meta == {"author": "alice", "n": 3, "tags": ["a", "b c"]}
+    assert file.write_mode == "replace"
+    assert b"  title: 'Title' # mine\n  extra: [1, 2]\n" in file.head
+    assert file.body == b"Body.\n"
+
+
+def test_a_key_that_takes_text_takes_it_as_it_is_written(desk: Desk) -> None:
+    """Ruling 21."""
+    note = desk.new()
+    desk.define(note, ["title=007", "summary=no", "contract.purpose=[x", "meta.v=1.10"], desk.stamp)
+    file = desk.file(note)
+    assert (file.title, file.summary, file.contract.purpose) == ("007", "no", "[x")
+    assert file.meta["v"] == 1.10
+
+
+def test_an_empty_value_takes_a_key_away(desk: Desk) -> None:
+    note = desk.new()
+    desk.define(note, ["meta.a=1", "meta.b=2"], desk.stamp)
+    desk.define(note, ["meta.a=", "meta.absent="], desk.stamp)
+    assert desk.file(note).meta == {"b": 2}
+
+
+@pytest.mark.parametrize(
+    ("assignment", "code"),
+    [
+        ("id=other", "managed-key"),
+        ("archived.at=now", "managed-key"),
+        ("updated_at=2026-01-01T00:00:00.000Z", "managed-key"),
+        ("title=", "breaks-rule"),
+        ("v=2", "breaks-rule"),
+        ("kind=pointer", "breaks-rule"),
+        ("body.type=jsonl", "breaks-rule"),
+        ("contract.write=sometimes", "breaks-rule"),
+        ("derived_from.hash=abc", "breaks-rule"),
+        ("meta=3", "breaks-rule"),
+        ("meta.x=[1", "yaml-syntax"),
+        ("meta.x={a: &b c}", "yaml-anchor"),
+        ("title", "usage"),
+        ("a..b=1", "usage"),
+        ("=1", "usage"),
+    ],
+)
+def test_what_would_break_a_rule_is_checked_before_it_is_written(desk: Desk, assignment: str, code: str) -> None:
+    note = desk.new("markdown", "Body.\n")
+    before = desk.path(note).read_bytes()
+    assert code_of(lambda: desk.define(note, ["meta.ok=1", assignment], desk.stamp)) == code
+    assert desk.path(note).read_bytes() == before
+
+
+def test_an_error_that_was_there_before_does_not_stop_others_from_being_mended(desk: Desk) -> None:
+    note = desk.new()
+    path = desk.path(note)
+    path.write_bytes(path.read_bytes().replace(b"  summary: Summary.\n", b"").replace(b'v: "1"', b'v: "9"'))
+    desk.define(note, ["summary=There it is."], desk.stamp)
+    desk.define(note, ["v=1"], desk.stamp)
+    assert is_well_formed(desk)
+
+
+def test_metadata_does_not_make_a_file_younger(desk: Desk) -> None:
+    """Ruling 26: the time of the last change belongs to the body."""
+    note = desk.new()
+    desk.define(note, ["title=New"], desk.stamp)
+    assert desk.file(note).updated_at is None
+
+
+# ---- connect and disconnect
+
+
+def test_a_link_is_stored_with_the_whole_id_and_only_once(desk: Desk) -> None:
+    one, two = desk.new(), desk.new()
+    assert desk.connect(one, "depends_on", two[:-3], desk.stamp, label="why").changed
+    assert not desk.connect(one, "depends_on", f"./{two}.slice", desk.stamp).changed
+    assert not desk.connect(one, "depends_on", f"file:{two}", desk.stamp).changed
+    assert desk.file(one).links == (Link("depends_on", two, "why"),)
+
+
+def test_links_lead_to_rows_and_paths_that_are_there(desk: Desk, tmp_path: Path) -> None:
+    note, log = desk.new(), desk.new("jsonl", '{"text": "x"}')
+    row = desk.rows(log)[0].id
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "api.md").write_text("x")
+    desk.connect(note, "see_also", f"row:{log}/{row}", desk.stamp)
+    desk.connect(note, "see_also", "../docs/api.md", desk.stamp)
+    desk.connect(note, "routes_to", "../docs/", desk.stamp)
+    assert is_well_formed(desk)
+    for rel, to, code in (
+        ("see_also", f"row:{log}/01NO", "no-row"),
+        ("see_also", "turn:05ce3f25-3b45-539e-8730-509ea3dc8613", "no-turn"),
+        ("see_also", "../docs/none.md", "no-file"),
+        ("see_also", "../docs/", "bad-link"),
+        ("see_also", note, "bad-link"),
+        ("loves", log, "bad-link"),
+    ):
+        assert code_of(desk.connect, note, rel, to, desk.stamp) == code
+
+
+def test_a_path_that_a_link_leads_outside_is_refused(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "out").symlink_to(tmp_path.parent)
+    assert code_of(lambda: desk.connect(desk.new(), "routes_to", "../out/", desk.stamp)) == "outside-workspace"
+
+
+def test_a_link_is_taken_away_even_where_its_target_is_gone(desk: Desk) -> None:
+    one, two, three = desk.new(), desk.new(), desk.new()
+    desk.connect(one, "see_also", two, desk.stamp)
+    desk.connect(one, "see_also", three, desk.stamp)
+    desk.path(two).unlink()
+    assert desk.disconnect(one, "see_also", two, desk.stamp, dry_run=True).changed
+    assert len(desk.file(one).links) == 2
+    desk.disconnect(one, "see_also", two, desk.stamp)
+    desk.disconnect(one, "see_also", f"./{three}.slice", desk.stamp)
+    assert desk.file(one).links == ()
+    assert code_of(lambda: desk.disconnect(one, "see_also", two, desk.stamp)) == "no-link"
+
+
+# ---- refresh
+
+
+def test_a_derived_file_gets_its_body_and_its_sources_hash_in_one_step(desk: Desk) -> None:
+    source = desk.new("markdown", "One.")
+    summary = desk.new("markdown", "Sum.", links=(("derived_from", source),))
+    desk.remember(source, "Two.", desk.stamp)
+    stamp = desk.stamp
+    desk.refresh(summary, "New sum.", stamp, source_hash=desk.file(source).hash)
+    file = desk.file(summary)
+    assert (file.body, file.derived_from, file.updated_at) == (
+        b"New sum.\n", Source(source, desk.file(source).hash), stamp.time,
+    )  # fmt: skip
+
+
+def test_a_text_made_from_an_older_source_is_a_conflict(desk: Desk) -> None:
+    source = desk.new("markdown", "One.")
+    summary = desk.new("markdown", "Sum.", links=(("derived_from", source),))
+    seen = desk.file(source).hash
+    desk.remember(source, "Two.", desk.stamp)
+    assert code_of(lambda: desk.refresh(summary, "New.", desk.stamp, source_hash=seen)) == "conflict"
+    assert desk.body(summary) == "Sum.\n"
+
+
+def test_only_a_derived_file_whose_body_may_be_replaced_is_refreshed(desk: Desk) -> None:
+    source = desk.new("markdown", "One.")
+    assert code_of(lambda: desk.refresh(source, "x", desk.stamp)) == "not-derived"
+    summary = desk.new("markdown", "Sum.", "write=append", links=(("derived_from", source),))
+    assert code_of(lambda: desk.refresh(summary, "x", desk.stamp)) == "write-mode"
+    desk.define(summary, ["contract.write=replace"], desk.stamp)
+    assert code_of(lambda: desk.refresh(summary, "  ", desk.stamp)) == "nothing-given"
+    desk.path(source).unlink()
+    assert code_of(lambda: desk.refresh(summary, "x", desk.stamp)) == "no-file"
+
+
+# ---- forget, restore, purge
+
+
+def test_what_is_forgotten_is_archived_in_place_and_comes_back_unchanged(desk: Desk) -> None:
+    """Ruling 31."""
+    note = desk.new("markdown", "Body.\n")
+    before = desk.path(note).read_bytes()
+    stamp = desk.stamp
+    desk.forget(note, stamp, reason="outdated")
+    mark = desk.file(note).archived
+    assert mark
+    assert (mark.at, mark.reason) == (stamp.time, "outdated")
+    assert not desk.forget(note, desk.stamp).changed
+    assert code_of(lambda: desk.remember(note, "x", desk.stamp)) == "archived"
+    desk.restore(note, desk.stamp)
+    assert desk.path(note).read_bytes() == before
+    assert not desk.restore(note, desk.stamp).changed
+
+
+def test_a_purge_leaves_a_tombstone_and_nothing_of_the_content(desk: Desk) -> None:
+    """Ruling 31: a pointer without a body, with the hash and size of what was there."""
+    note = desk.new("markdown", "The password is hunter2.\n", links=(("see_also", desk.new()),))
+    desk.define(note, ["meta.hint=hunter", "summary=About hunter2"], desk.stamp)
+    assert desk.purge(note, desk.stamp, dry_run=True).changed
+    assert "hunter2" in desk.body(note)
+    stamp = desk.stamp
+    desk.purge(note, stamp, reason="secret")
+    file = desk.file(note)
+    assert b"hunter" not in desk.path(note).read_bytes()
+    assert (file.id, file.title, file.kind, file.body_type, file.body) == (note, "Title", "pointer", "none", b"")
+    assert file.payload
+    assert (file.payload.hash, file.payload.size) == (digest(b"The password is hunter2.\n"), 25)
+    assert file.purged
+    assert (file.purged.at, file.purged.reason) == (stamp.time, "secret")
+    assert is_well_formed(desk)
+    before = desk.path(note).read_bytes()
+    assert not desk.purge(note, desk.stamp).changed
+    assert desk.path(note).read_bytes() == before
+    assert code_of(lambda: desk.remember(note, "x", desk.stamp)) == "purged"
+    assert code_of(lambda: desk.recall([note], now=NOON)) == "purged"
+
+
+def test_a_purged_pointer_loses_its_copy_and_never_a_file_of_somebody_elses(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "data.bin").write_bytes(b"mine")
+    copied = desk.create("T", "S.", desk.stamp, from_file=tmp_path / "data.bin", copy=True).id
+    pointed = desk.create("T", "S.", desk.stamp, from_file=tmp_path / "data.bin").id
+    for pointer in (copied, pointed):
+        desk.purge(pointer, desk.stamp)
+        payload = desk.file(pointer).payload
+        assert payload
+        assert (payload.uri, payload.hash, payload.size) == (None, digest(b"mine"), 4)
+    assert list((desk.shelf.folder / "payloads").iterdir()) == []
+    assert (tmp_path / "data.bin").read_bytes() == b"mine"
+
+
+# ---- contracts and routines
+
+
+def test_a_contract_says_where_excluded_topics_go(desk: Desk) -> None:
+    meetings = desk.create("Meetings", "S.", desk.stamp).id
+    note = desk.new("markdown", "", "purpose=Decisions.", "exclude=Meeting notes", "exclude=gossip")
+    desk.connect(note, "routes_to", meetings, desk.stamp, label="meeting  notes")
+    told = desk.contract(note)
+    assert told["purpose"] == "Decisions."
+    assert told["exclude"] == [
+        {"topic": "Meeting notes", "to": meetings, "title": "Meetings"},
+        {"topic": "gossip", "to": None, "title": None},
+    ]
+
+
+def test_a_routine_compiles_to_steps_with_the_titles_of_what_they_read(desk: Desk) -> None:
+    note = desk.create("The guide", "S.", desk.stamp).id
+    routine = desk.new("routine", f'{{"read": "{note}"}}\n{{"instruction": "Do it."}}')
+    text = desk.routine(routine)
+    assert "The guide" in text
+    assert text.index("The guide") < text.index("Do it.")
+    assert code_of(lambda: desk.routine(note)) == "write-mode"
+    desk.path(routine).write_bytes(desk.path(routine).read_bytes() + b'{"run": "a", "read": "b"}\n')
+    assert code_of(lambda: desk.routine(routine)) == "broken-file"
+
+
+def test_a_purge_reaches_the_texts_that_manifests_kept(desk: Desk) -> None:
+    """Ruling 19: bytes become a tombstone, hashes stay."""
+    note, other = desk.new("markdown", "The password is hunter2."), desk.new("markdown", "Harmless.")
+    truth = Truth(desk.workspace.database, create=True)
+    pieces = {file_id: piece_of(file_id, text) for file_id, text in ((note, b"hunter2"), (other, b"Harmless"))}
+    texts = {hash_bytes(digest(text)): text for text in (b"hunter2", b"Harmless")}
+    name = truth.manifests.record(manifest_of(*pieces.values()), "2026-01-01T12:00:00.000Z", texts)
+    desk.purge(note, desk.stamp)
+    kept = {file_id: truth.texts.get(f"manifest:{name}", piece.text_hash) for file_id, piece in pieces.items()}
+    truth.close()
+    assert kept[note] == (None, "2026-01-01T12:00:02.000Z")
+    assert kept[other] == (b"Harmless", None)
+
+
+def piece_of(file_id: str, text: bytes) -> Piece:
+    return Piece(
+        ref=f"file:{file_id}", corpus=f"file:{file_id}", content_hash=digest(text), span=Span(0, len(text)),
+        text_hash=digest(text), label="L", tokens=1, score=0, parts={}, group="G", whole=True,
+    )  # fmt: skip
+
+
+def manifest_of(*pieces: Piece) -> Manifest:
+    return Manifest(
+        question="q", as_of="2026-01-01T12:00:00.000Z", budget=Budget(100), tokens_used=1, pieces=pieces, considered=1,
+        left_out=(), filters={}, slices=(), ranker="r/1", tokenizer="bytes/3", renderer="markdown/1",
+        rendered_hash=digest(b""),
+    )  # fmt: skip

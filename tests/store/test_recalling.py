@@ -1,0 +1,141 @@
+"""What references lead to, as a model should see it (ruling 7)."""
+
+from pathlib import Path
+
+import pytest
+
+from slicebase.core.digests import digest
+from slicebase.graph.turn import Part, Session, Turn
+from slicebase.store.truth import Truth
+from tests.codes import code_of
+from tests.store.libraries import NOON, Desk
+
+TURN = "05ce3f25-3b45-539e-8730-509ea3dc8613"
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def seen(desk: Desk, *refs: str, **how: str) -> str:
+    rows = how.get("rows", "active")
+    return desk.recall(refs, now=NOON, rows=rows).text  # type: ignore[arg-type]
+
+
+def test_a_file_is_shown_without_its_frontmatter_fenced_and_labelled(desk: Desk) -> None:
+    note = desk.new("markdown", "# Title\n\n```\ncode\n```\n\n````\nmore\n````\n")
+    text = seen(desk, note)
+    assert f"### Title · markdown · changed 2026-01-01 · FRESH · file:{note}\n\n`````text\n# Title\n" in text
+    assert "slice:" not in text
+    assert seen(desk, f"file:{note}") == seen(desk, note[:20]) == text
+
+
+def test_a_log_shows_the_rows_that_hold_each_with_its_reference(desk: Desk) -> None:
+    log = desk.new("jsonl", '{"text": "REST", "why": "simple", "n": 1}\n{"text": "Redis"}')
+    old, redis = (row.id for row in desk.rows(log))
+    desk.remember(log, "GraphQL", desk.stamp, supersedes=[old])
+    text = seen(desk, log)
+    assert f"· row:{log}/{redis}\n\n```text\nRedis\n```" in text
+    assert "GraphQL" in text
+    assert "REST" not in text
+    everything = seen(desk, log, rows="all")
+    assert f'· superseded · row:{log}/{old}\n\n```text\nREST\n\nsimple\n\n{{"n":1}}\n```' in everything
+    assert everything.index("REST") < everything.index("Redis") < everything.index("GraphQL")
+
+
+def test_a_row_that_is_named_is_shown_whether_it_holds_or_not(desk: Desk) -> None:
+    log = desk.new("jsonl", '{"text": "REST"}')
+    old = desk.rows(log)[0].id
+    desk.remember(log, "GraphQL", desk.stamp, supersedes=[old])
+    assert "· superseded ·" in seen(desk, f"row:{log}/{old}")
+    assert code_of(seen, desk, f"row:{log}/01NO") == "no-row"
+
+
+def test_rows_in_joined_files_are_one_log(desk: Desk) -> None:
+    """Ruling 32."""
+    one = desk.new("jsonl", '{"text": "REST"}')
+    two = desk.new("jsonl", links=(("part_of", one),))
+    desk.remember(two, "GraphQL", desk.stamp, supersedes=[desk.rows(one)[0].id])
+    for file_id in (one, two):
+        assert "REST" not in seen(desk, file_id)
+        assert f"row:{two}/" in seen(desk, file_id)
+
+
+def test_a_section_is_shown_while_its_body_is_the_one_that_was_referred_to(desk: Desk) -> None:
+    note = desk.new("markdown", "# A\n\nfirst\n\n## B\n\nsecond\n")
+    version = digest(desk.file(note).body).removeprefix("sha256:")[:12]
+    text = seen(desk, f"sec:{note}@{version}#a/b")
+    assert "second" in text
+    assert "first" not in text
+    assert code_of(seen, desk, f"sec:{note}@{version}#c") == "no-section"
+    desk.remember(note, "third", desk.stamp)
+    assert code_of(seen, desk, f"sec:{note}@{version}#a/b") == "drifted"
+
+
+def test_a_turns_text_comes_from_the_truth(desk: Desk) -> None:
+    truth = Truth(desk.workspace.database, create=True)
+    turn = Turn(TURN, "s1", "assistant", (Part("text", "It was the retry."),), NOON, (), "sha256:" + "0" * 64)
+    truth.turns.add(Session("s1", "graph"), [turn])
+    text = seen(desk, f"turn:{TURN}")
+    assert (
+        f"### assistant · 2026-01-01T12:00:00.000Z · session s1 · turn:{TURN}\n\n```text\nIt was the retry.\n" in text
+    )
+    truth.texts.purge("session:s1", [turn.content_hash], "2026-01-02T00:00:00.000Z")
+    truth.close()
+    assert code_of(seen, desk, f"turn:{TURN}") == "purged"
+    assert code_of(seen, desk, "turn:" + TURN.replace("0", "1")) == "no-turn"
+
+
+def test_a_pointer_shows_its_summary_and_never_its_payload(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "data.bin").write_bytes(b"secret payload")
+    pointer = desk.create("Dump", "2 GB of logs.", desk.stamp, from_file=tmp_path / "data.bin").id
+    text = seen(desk, pointer)
+    assert "2 GB of logs.\nuri: ../data.bin\nhash: sha256:" in text
+    assert "secret payload" not in text
+
+
+def test_age_archive_and_a_source_that_moved_on_stand_in_the_label(desk: Desk) -> None:
+    source = desk.new("markdown", "One.")
+    summary = desk.new("markdown", "Sum.", links=(("derived_from", source),))
+    assert f"derived from {source} ·" in seen(desk, summary)
+    desk.remember(source, "Two.", desk.stamp)
+    assert f"derived from {source}, which has changed since" in seen(desk, summary)
+    desk.path(source).unlink()
+    assert f"derived from {source}, which is not here" in seen(desk, summary)
+    desk.forget(summary, desk.stamp)
+    assert "· archived ·" in seen(desk, summary)
+    assert "· DECAYED ·" in desk.recall([summary], now=NOON + 400 * 86_400_000).text
+
+
+def test_a_part_that_is_missing_or_purged_is_named(desk: Desk) -> None:
+    book = desk.new("markdown", "A book.")
+    desk.define(book, ["links=[{rel: has_part, to: 01GONE, label: overflow}]"], desk.stamp)
+    assert "a part that is missing · file:01GONE" in seen(desk, book)
+
+
+def test_parts_that_name_each_other_are_shown_once(desk: Desk) -> None:
+    one, two = desk.new("markdown", "One."), desk.new("markdown", "Two.")
+    for this, that in ((one, two), (two, one)):
+        desk.connect(this, "has_part", that, desk.stamp, label="overflow")
+    assert seen(desk, one).count("```text") == 2
+
+
+def test_several_references_stand_in_their_order_on_their_pages(desk: Desk) -> None:
+    ids = [desk.new("markdown", f"Note {number}. " + "x" * 200) for number in range(6)]
+    whole = seen(desk, *reversed(ids))
+    assert whole.index("Note 5") < whole.index("Note 0")
+    found = [desk.recall(ids, now=NOON, tokens=250, page=page).text for page in (1, 2, 3)]
+    assert "Note 0" in found[0]
+    assert "Note 5" in found[2]
+    assert code_of(desk.recall, ids, now=NOON, tokens=250, page=4) == "no-page"
+
+
+@pytest.mark.parametrize("ref", ["run:x", "session:x", "mf_" + "0" * 32, "doc:" + "0" * 16 + ":0-1"])
+def test_what_has_no_text_of_its_own_is_refused(desk: Desk, ref: str) -> None:
+    assert code_of(seen, desk, ref) == "bad-reference"
+
+
+def test_an_unknown_file_is_not_found(desk: Desk) -> None:
+    assert code_of(seen, desk, "01NO") == "no-file"
+    assert code_of(seen, desk, "row:01NO/x") == "no-file"
