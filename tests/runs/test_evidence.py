@@ -134,7 +134,8 @@ def test_another_text_in_the_place_of_a_chunk_is_a_change_even_where_the_quote_s
 
 def test_purged_evidence_gives_no_quote() -> None:
     assert resolve(STALE, PURGED) == ("purged", None, None)
-    assert resolve(msgspec.structs.replace(STALE, quote=None), Lookup("same", TEXT)) == ("purged", None, None)
+    assert resolve(msgspec.structs.replace(STALE, quote=None), Lookup("same", "other")) == ("purged", None, None)
+    assert resolve(msgspec.structs.replace(STALE, quote=None), Lookup("same", TEXT)) == ("found", STALE.quote, None)
     assert is_sound(msgspec.structs.replace(STALE, quote=None))
 
 

@@ -156,11 +156,13 @@ class Resolution(NamedTuple):
 
 
 def resolve(evidence: Evidence, now: Lookup) -> Resolution:
+    """A quote that stands where it was cited from is found, whether the ledger has kept it or not."""
+    there = now.text[evidence.span.start : evidence.span.end] if now.state == "same" else ""
+    if there and digest(there.encode()) == evidence.quote_hash:
+        return Resolution("found", there)
     if now.state == "purged" or evidence.quote is None:
         return Resolution("purged", None)
     if now.state == "gone":
         return Resolution("gone", evidence.quote)
-    if now.state == "same" and now.text[evidence.span.start : evidence.span.end] == evidence.quote:
-        return Resolution("found", evidence.quote)
     found = places(now.text, evidence.quote)
     return Resolution("changed", evidence.quote, found[0] if len(found) == 1 else None)

@@ -176,11 +176,20 @@ def ordered(refs: Json) -> Json:
 
 
 def chunks_cited_by(event: Event) -> list[str]:
-    """The chunks that a claim or a conflict points to. What cannot be read is the gate's to report."""
-    fields = ITEMS[event.type].refs if event.type in ITEMS else ()
-    lists = [refs for name in fields if isinstance(refs := event.payload.get(name), list)]
-    named = (pointer.get("chunk_id") for refs in lists for pointer in refs if isinstance(pointer, dict))
-    return [chunk_id for chunk_id in named if isinstance(chunk_id, str)]
+    """The chunks that a claim or a conflict points to."""
+    return _named(event.payload, ITEMS[event.type], "chunk_id") if event.type in ITEMS else []
+
+
+def evidence_ids(item: Mapping[str, Json], kind: ItemKind) -> list[str]:
+    """The evidence that an item points to."""
+    return _named(item, kind, "evidence_id")
+
+
+def _named(item: Mapping[str, Json], kind: ItemKind, field: str) -> list[str]:
+    """What an item's pointers name in this field. What cannot be read is the gate's to report."""
+    lists = [refs for name in kind.refs if isinstance(refs := item.get(name), list)]
+    named = (pointer.get(field) for refs in lists for pointer in refs if isinstance(pointer, dict))
+    return [name for name in named if isinstance(name, str)]
 
 
 def _question(state: State, event: Event) -> State:

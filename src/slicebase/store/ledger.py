@@ -47,6 +47,10 @@ class Ledger(Mapping[str, Evidence]):
     def __len__(self) -> int:
         return len(self.records)
 
+    def quotes_of(self, chunk_id: str) -> set[str]:
+        """The hashes of what was cited from a chunk."""
+        return {record.quote_hash for record in self.of_chunk(chunk_id)}
+
     def of_chunk(self, chunk_id: str) -> list[Evidence]:
         query = "SELECT evidence FROM evidence WHERE chunk = ? ORDER BY evidence"
         rows = self._database.connection.execute(query, (chunk_id,)).fetchall()

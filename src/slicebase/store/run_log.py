@@ -80,6 +80,11 @@ class RunLog:
         ):
             yield StoredEvent(read_link(record, event_hash), data, purged)
 
+    def last_step(self, run_id: str) -> int:
+        """The highest step of a terminal event; 0 before the first."""
+        query = "SELECT coalesce(max(step), 0) FROM steps WHERE run = ?"
+        return int(next(self._database.connection.execute(query, (run_id,)))[0])
+
     def head_at(self, run_id: str, seq: int) -> Head:
         """Where the log stood behind its event of this number."""
         query = "SELECT hash FROM events WHERE run = ? AND seq = ?"
@@ -111,11 +116,7 @@ class Appender:
     def append(self, draft: Draft, now: str) -> Event:
         tally = self.tally
         if tally.stopped is not None:
-            raise SlicebaseError(
-                "run-closed",
-                f"run:{tally.run_id} has stopped ({tally.stopped})",
-                hint="`tt run fork` goes on from its last snapshot that passed",
-            )
+            raise closed(tally)
         sealed = seal(tally.head, draft, now)
         event, payload_hash = sealed.event, hash_bytes(sealed.payload_hash)
         self._events.append((tally.run_id, event.seq, payload_hash, sealed.record, hash_bytes(event.hash)))
@@ -152,6 +153,14 @@ class Appender:
             f"INSERT OR REPLACE INTO runs ({TALLY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", tally_row(self.tally)
         )
         self._events, self._payloads, self._steps = [], {}, {}
+
+
+def closed(tally: Tally) -> SlicebaseError:
+    return SlicebaseError(
+        "run-closed",
+        f"run:{tally.run_id} has stopped ({tally.stopped})",
+        hint=f"`tt run fork {tally.run_id}` goes on from its last snapshot that passed",
+    )
 
 
 def owner(run_id: str) -> str:

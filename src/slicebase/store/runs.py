@@ -18,7 +18,7 @@ from slicebase.runs.run import admit, fork, refuse_at_door, start
 from slicebase.runs.state import State
 from slicebase.runs.tally import Tally
 from slicebase.store.ledger import Ledger
-from slicebase.store.run_log import Appender, RunLog
+from slicebase.store.run_log import Appender, RunLog, closed
 from slicebase.store.snapshots import Snapshots, StoredSnapshot
 
 
@@ -92,6 +92,14 @@ class Runs:
         return writing.outcome()
 
     # Reading
+
+    def is_closed(self, run_id: str) -> bool:
+        return self.log.tally(run_id).stopped is not None
+
+    def check_open(self, run_id: str) -> None:
+        tally = self.log.tally(run_id)
+        if tally.stopped is not None:
+            raise closed(tally)
 
     def events(self, run_id: str) -> Iterator[Event]:
         self.log.tally(run_id)
