@@ -16,7 +16,7 @@ from bench.select import Graph, chain, forest, microseconds, percentile, star
 from slicebase.base import Slicebase
 from slicebase.graph.policy import DEFAULT, FOCUSED
 from slicebase.store.account import Account
-from slicebase.store.contexts import build_context
+from slicebase.store.contexts import Request, build_context
 from slicebase.store.graph_import import import_graph
 from slicebase.store.indexing import bring_up_to_date
 from slicebase.store.truth import Truth
@@ -103,7 +103,9 @@ def measure_contexts(size: int, folder: Path) -> None:
     chance = random.Random(6)
     questions = [text(chance, words) for _ in range(QUESTIONS)]
     index, truth = base.turn_index, base.truth
-    times = microseconds(lambda asked: build_context(truth, index, asked[:60], 4000, None, 0, FOCUSED), questions)
+    times = microseconds(
+        lambda asked: build_context(truth, index, None, Request(asked[:60], 4000, None, 0, FOCUSED)), questions
+    )
     print(
         f"{size:>9,} {rate:>16,.0f} {filled:>16,.0f} {percentile(times, 50) / 1000:>15.1f} "
         f"{percentile(times, 99) / 1000:>7.1f}",

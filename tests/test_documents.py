@@ -20,7 +20,7 @@ END = "--- end of output ---"
 def sessions(document: str) -> list[tuple[str, str]]:
     """The commands of a document with the output that it shows."""
     found = []
-    for block in re.findall(r"^```console\n(.*?)^```$", document, re.DOTALL | re.MULTILINE):
+    for _, block in re.findall(r"^(`{3,})console\n(.*?)^\1$", document, re.DOTALL | re.MULTILINE):
         for step in re.split(r"^(?=\$ )", block, flags=re.MULTILINE):
             if step.strip():
                 lines = step.splitlines()

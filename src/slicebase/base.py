@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is ca
     from slicebase.store.finding import Finder
     from slicebase.store.importing import Progress
     from slicebase.store.library import Library
+    from slicebase.store.library_chunks import LibraryChunks
     from slicebase.store.overview import Overview
     from slicebase.store.purging import PurgedTurns
     from slicebase.store.settings import Setting, Settings
@@ -91,6 +92,14 @@ class Slicebase:
         return TurnIndex(self.workspace.cache / "turns.db")
 
     @cached_property
+    def library_chunks(self) -> "LibraryChunks":
+        """Rows and sections of slice files, as a question finds them."""
+        from slicebase.store.library_chunks import LibraryChunks
+        from slicebase.store.turn_index import TurnIndex
+
+        return LibraryChunks(self.library, TurnIndex(self.workspace.cache / "chunks.db"))
+
+    @cached_property
     def settings(self) -> "Settings":
         from slicebase.store.settings import load_settings
 
@@ -114,7 +123,7 @@ class Slicebase:
         return Graph(self)
 
     def close(self) -> None:
-        for part in ("turn_index", "truth"):
+        for part in ("library_chunks", "turn_index", "truth"):
             if part in self.__dict__:
                 self.__dict__.pop(part).close()
 
@@ -243,14 +252,14 @@ class Slicebase:
         `as_of` is the time that the context speaks from, `now` the time at which the manifest is recorded. Without
         `record` nothing is written, and the manifest cannot be replayed by its id.
         """
-        from slicebase.store.contexts import build_context
+        from slicebase.store.contexts import Request, build_context, texts_to_keep
 
         chosen = self.graph.policy(policy or "focused")
-        moment = now if as_of is None else as_of
-        built = build_context(self.truth, self.turn_index, question, tokens, turns, moment, chosen)
+        request = Request(question, tokens, turns, now if as_of is None else as_of, chosen)
+        built = build_context(self.truth, self.turn_index, self.library_chunks, request)
         if record:
             self.truth.policies.keep(chosen)
-            self.truth.manifests.record(built.manifest, to_text(now), {})
+            self.truth.manifests.record(built.manifest, to_text(now), texts_to_keep(built))
         return Recorded(built, record)
 
     def context_again(self, manifest: str, *, now: int) -> "Recorded":
@@ -301,7 +310,14 @@ class Slicebase:
         """Re-derives everything stored."""
         from slicebase.verify import verify
 
-        return verify(self.truth, progress)
+        return verify(self.truth, self._text_now, progress)
+
+    def _text_now(self, reference: str) -> str | None:
+        """The text of a slice file's part as it is now; None where it is gone or has changed."""
+        try:
+            return self.library.look(0).pieces([reference])[0].text
+        except SlicebaseError:
+            return None
 
 
 class SearchResults(NamedTuple):

@@ -111,6 +111,7 @@ CODES: Mapping[str, Kind] = {
     "not-our-database": Kind(Exit.REFUSED, "the database belongs to another program"),
     "locked": Kind(Exit.CONFLICT, "another process holds the database or a file"),
     "disk-full": Kind(Exit.REFUSED, "the disk is full; nothing was written"),
+    "index-damaged": Kind(Exit.REFUSED, "SQLite cannot read a disposable index"),
     "cannot-write": Kind(Exit.REFUSED, "a file or folder cannot be written"),
     "cannot-read": Kind(Exit.REFUSED, "a file or folder cannot be read"),
     "not-flushed": Kind(Exit.REFUSED, "a change was made, but the disk does not confirm it"),

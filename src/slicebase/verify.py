@@ -11,7 +11,7 @@ import msgspec
 
 from slicebase.context.manifest import Manifest, manifest_id, read_manifest
 from slicebase.context.replaying import replayed
-from slicebase.core.digests import raw_digest
+from slicebase.core.digests import digest, raw_digest
 from slicebase.core.ids import uuid_bytes
 from slicebase.errors import Exit, SlicebaseError
 from slicebase.graph.policies import policy_from_bytes
@@ -51,17 +51,30 @@ class Verdict(NamedTuple):
         return {"BROKEN": Exit.FINDINGS, "UNVERIFIABLE": Exit.UNVERIFIABLE, "VERIFIED": Exit.DONE}[self.status]
 
 
+TextNow = Callable[[str], str | None]
 LookUp = Callable[[Evidence], Lookup]
 
 
-def verify(truth: Truth, progress: Callable[[str], None] = lambda what: None, look_up: LookUp | None = None) -> Verdict:
-    """Checks the whole truth, one row at a time. With `look_up`, quotes are compared with where they were cut from."""
-    return _Verification(truth, progress, look_up).run()
+def verify(
+    truth: Truth,
+    text_now: TextNow = lambda ref: None,
+    progress: Callable[[str], None] = lambda what: None,
+    look_up: LookUp | None = None,
+) -> Verdict:
+    """Checks the whole truth, one row at a time.
+
+    `text_now` answers what a part of a slice file says today. With `look_up`, quotes are compared with where they were
+    cut from.
+    """
+    return _Verification(truth, text_now, progress, look_up).run()
 
 
 class _Verification:
-    def __init__(self, truth: Truth, progress: Callable[[str], None], look_up: LookUp | None) -> None:
+    def __init__(
+        self, truth: Truth, text_now: TextNow, progress: Callable[[str], None], look_up: LookUp | None
+    ) -> None:
         self._truth = truth
+        self._text_now = text_now
         self._look_up = look_up
         self._connection = truth.database.connection
         self._progress = progress
@@ -205,6 +218,7 @@ class _Verification:
                 self._report("UNVERIFIABLE", "manifest-form", name, "a manifest of this version", str(error))
                 continue
             self._rendering(name, manifest)
+            self._files(name, manifest)
             self._slices(name, manifest)
 
     def _rendering(self, name: str, manifest: Manifest) -> None:
@@ -215,6 +229,17 @@ class _Verification:
         if not problems:
             for problem in replayed(name, manifest, texts, problems).problems:
                 self._report(problem.status, "rendering", name, problem.expected, problem.found)
+
+    def _files(self, name: str, manifest: Manifest) -> None:
+        """A slice file that was edited since is drift: the manifest keeps its text (ruling 44)."""
+        for piece in manifest.pieces:
+            if piece.corpus.startswith("file:"):
+                text = self._text_now(piece.ref)
+                found = (
+                    digest(text[piece.span.start : piece.span.end].encode()) if text is not None else "changed or gone"
+                )
+                if found != piece.text_hash:
+                    self._report("DRIFTED", "file", f"{name} {piece.ref}", piece.text_hash, found)
 
     def _slices(self, name: str, manifest: Manifest) -> None:
         for pinned in manifest.slices:

@@ -238,6 +238,14 @@ def test_all_eight_keys_of_a_conversation() -> None:
     )
 
 
+def test_an_id_does_not_depend_on_the_files_name() -> None:
+    """§ Required Fields."""
+    one, other = SliceFile.parse(NOTE, "a.slice"), SliceFile.parse(NOTE, "folder/b.slice")
+    assert one.id == other.id
+    assert one != other
+    assert {one, SliceFile.parse(NOTE, "a.slice")} == {one}
+
+
 @pytest.mark.parametrize(
     ("written", "text"),
     [("1", "1"), ("01", "01"), ("1.50", "1.50"), ("true", "true"), ("~", "~"), ("null", "null"), ("1e3", "1e3"),

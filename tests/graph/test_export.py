@@ -12,7 +12,7 @@ from slicebase.core.digests import xxh64
 from slicebase.errors import SlicebaseError
 from slicebase.graph.export import ContextSlice, exported, read_export
 from slicebase.graph.policy import DEFAULT, SlicePolicyV1
-from slicebase.graph.turn import Annotation, Edge, Turn
+from slicebase.graph.turn import Annotation, Turn
 from tests.graph.graphs import Graph, edge, golden, graph, graphs, policies, tid, turn
 
 EXPORT = golden("export")["export"].encode()
@@ -169,7 +169,3 @@ def test_any_changed_byte_gives_an_export_or_our_error(place: int, byte: int) ->
         assert isinstance(read_export(data).edges, tuple)
     except SlicebaseError as error:
         assert error.code
-
-
-def test_edges_of_an_export_are_plain_edges() -> None:
-    assert type(read_export(EXPORT).edges[0]) is Edge

@@ -117,8 +117,9 @@ def test_ids_are_written_in_lower_case() -> None:
 
 
 def test_unknown_fields_are_passed_over() -> None:
-    text = json.dumps({"name": "x", "turns": [record(1, mood="good")], "edges": [], "cases": [1, {}]})
-    assert len(read_graph(text.encode()).turns) == 1
+    turns, edges = [record(1, mood="good"), record(2)], [{**link(1, 2), "weight": 1}]
+    file = read_graph(json.dumps({"name": "x", "turns": turns, "edges": edges, "cases": [1, {}]}).encode())
+    assert (len(file.turns), file.edges) == (2, (edge(1, 2),))
 
 
 def test_a_byte_order_mark_is_passed_over() -> None:

@@ -62,7 +62,11 @@ def test_a_record_that_is_too_large_is_let_go_and_named(monkeypatch: pytest.Monk
     monkeypatch.setattr(jsonlines, "MAX_RECORD", 100)
     large = json.dumps({"m": "x" * 500})
     data = f'[{{"m": 1}}, {large}, {{"m": 2}}]'.encode()
-    assert values(data)[:2] == [{"m": 1}, "too-large"]
+    assert values(data) == [{"m": 1}, "too-large"]  # nothing tells where a string of that length ends
+    deep = json.dumps({"m": [{"x": "y" * 20}] * 20})
+    for chunk in (5, 64, 4096):
+        found = values(f'[{{"m": 1}}, {deep}, {{"m": 2}}]'.encode(), chunk)
+        assert found in ([{"m": 1}, "too-large", {"m": 2}], [{"m": 1}, json.loads(deep), {"m": 2}])
     lines = json_lines(Source("f", chunks(b'{"m":1}\n' + large.encode() + b'\n{"m":2}\n', 7)), lambda _: False)
     assert [line.piece.problem or line.piece.value for line in lines] == [{"m": 1}, "too-large", {"m": 2}]
 

@@ -122,7 +122,7 @@ def test_the_fast_way_and_the_plain_one_agree(pieces: list[str], joint: str) -> 
     assert fast == plain
 
 
-def test_every_text_of_a_turn_is_read_and_the_title_too() -> None:
+def test_every_text_of_a_turn_is_read_and_what_is_said_of_the_session_too() -> None:
     secret = EXAMPLES["github-token"]
     parts = (
         Part("text", text=secret),
@@ -132,7 +132,7 @@ def test_every_text_of_a_turn_is_read_and_the_title_too() -> None:
     turn = Turn("00000000-0000-4000-8000-000000000001", "s", "user", parts, 0, (), "sha256:0")
     batch = redact(Batch(Session("s", "f", secret, {"summaries": {"x": secret}}), (turn,)))
     assert secret not in repr(batch)
-    assert batch.redacted == {"github-token": 6}
+    assert batch.redacted == {"github-token": 4}
     assert batch.turns[0].source_hash == turn.source_hash
 
 

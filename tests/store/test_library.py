@@ -7,7 +7,7 @@ import pytest
 
 from slicebase.context.manifest import Budget, Manifest, Piece, Span
 from slicebase.core.digests import digest
-from slicebase.files.parts import Link, Source
+from slicebase.files.parts import Link, Payload, Source
 from slicebase.store.checkup import validate
 from slicebase.store.texts import hash_bytes
 from slicebase.store.truth import Truth
@@ -404,3 +404,27 @@ def manifest_of(*pieces: Piece) -> Manifest:
         left_out=(), filters={}, slices=(), ranker="r/1", tokenizer="bytes/3", renderer="markdown/1",
         rendered_hash=digest(b""),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("path", ["../../x.slice", "/etc/passwd", "../out/x.slice", "../a/../../x/"])
+def test_no_verb_writes_a_path_that_leads_out_of_the_workspace(desk: Desk, tmp_path: Path, path: str) -> None:
+    """Ruling 29: neither in links, nor in rows, steps and payloads."""
+    (tmp_path / "out").symlink_to(tmp_path.parent)
+    note, log, steps = desk.new(), desk.new("jsonl"), desk.new("routine")
+    row = f'{{"text": "x", "links": [{{"rel": "see_also", "to": "{path}"}}]}}'
+    assert code_of(desk.define, note, [f"links=[{{rel: routes_to, to: {path}}}]"], desk.stamp) == "outside-workspace"
+    assert code_of(desk.remember, log, row, desk.stamp) == "outside-workspace"
+    assert code_of(desk.remember, steps, f'{{"read": "{path}"}}', desk.stamp) == "outside-workspace"
+    assert code_of(desk.create, "T", "S.", desk.stamp, payload=Payload(path)) == "outside-workspace"
+    assert desk.body(log) == desk.body(steps) == ""
+    assert desk.file(note).links == ()
+
+
+def test_a_path_that_led_outside_before_does_not_stop_other_writes(desk: Desk) -> None:
+    note = desk.new("markdown", "x", "overflow=split")
+    desk.path(note).write_bytes(
+        desk.path(note).read_bytes().replace(b"  contract:", b"  links: [{rel: see_also, to: /etc/x}]\n  contract:")
+    )
+    desk.define(note, ["title=New"], desk.stamp)
+    desk.remember(note, "y", desk.stamp)
+    assert desk.file(note).title == "New"

@@ -32,7 +32,7 @@ def test_a_file_is_found_by_its_whole_id_and_by_a_beginning_that_only_it_has(des
     """Ruling 21."""
     one, two = desk.new(), desk.new()
     common = next(one[:end] for end in range(26, 0, -1) if one[:end] == two[:end])
-    assert desk.shelf.find(one).id == one
+    assert desk.shelf.find(one).id == desk.shelf.find(f"file:{one}").id == one
     assert desk.shelf.find(two[: len(common) + 1]).id == two
     assert code_of(lambda: desk.shelf.find(common)) == "ambiguous-id"
     assert code_of(lambda: desk.shelf.find("0000")) == "no-file"

@@ -87,6 +87,16 @@ def rank(question: Question, figures: Figures, limit: int) -> list[Ranked]:
     return [Ranked(turn, -score, dict(zip(PARTS, parts, strict=True))) for score, turn, parts in best]
 
 
+def brought_to_scale(ranked: Iterable[Ranked], indexed: int, other: int) -> list[Ranked]:
+    """A ranking of one index in the measure of another: a word that a single turn has is worth the same in both."""
+    factor = _rarity(1, max(other, 1)) / _rarity(1, max(indexed, 1))
+    scaled = []
+    for found in ranked:
+        parts = {name: round(value * factor) for name, value in found.parts.items()}
+        scaled.append(Ranked(found.turn, sum(parts.values()), parts))
+    return scaled
+
+
 def _scales(question: Question, figures: Figures) -> Callable[[TurnFigures], tuple[int, ...]]:
     """What weighs a turn: its parts, in the order of their names. One without a word or a date near it has none."""
     own, total = _worth_of_words(figures)

@@ -4,8 +4,6 @@ import hashlib
 import re
 from typing import Any
 
-import xxhash
-
 from slicebase.core.canonical import canonical
 
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
@@ -37,4 +35,6 @@ def id_from(prefix: str, full_digest: str) -> str:
 
 def xxh64(data: bytes) -> str:
     """XXH64 with seed 0, as 16 lower-case hex digits: SlicePolicy's fingerprint."""
+    import xxhash  # of no use to commands that only read files
+
     return xxhash.xxh64_hexdigest(data)

@@ -11,7 +11,10 @@ def steps(path: KeyPath) -> tuple[str, ...]:
     return tuple(path.split(".")) if isinstance(path, str) else path
 
 
-class Source(Protocol):
+_ABSENT: Mapping[str, Any] = {}  # a key that is not there reads like one of another shape
+
+
+class HasSourceText(Protocol):
     """What can say how a scalar is written."""
 
     def source_text(self, path: KeyPath) -> str | None: ...
@@ -25,7 +28,7 @@ class Fields:
 
     values: Mapping[str, Any]
 
-    def __init__(self, file: Source, path: tuple[str, ...], value: Any) -> None:
+    def __init__(self, file: HasSourceText, path: tuple[str, ...], value: Any) -> None:
         self._file = file
         self._path = path
         self.values = value if isinstance(value, dict) else {}
@@ -39,9 +42,7 @@ class Fields:
         return [Fields(self._file, (*self._path, key, str(at)), item) for at, item in enumerate(items)]
 
     def text(self, key: str) -> str | None:
-        if key not in self.values:
-            return None
-        return self._text(self.values[key], key)
+        return self._text(self.values.get(key, _ABSENT), key)
 
     def texts(self, key: str) -> tuple[str, ...]:
         """The texts of a list; a single text counts as a list of one."""

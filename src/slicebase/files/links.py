@@ -6,6 +6,7 @@ from typing import Literal
 
 from slicebase.core.refs import parse
 from slicebase.errors import SlicebaseError
+from slicebase.files.naming import SUFFIX
 
 TargetKind = Literal["id", "path", "reference", "uri"]
 
@@ -22,7 +23,7 @@ def target_kind(to: str) -> TargetKind:
             pass
     if _SCHEME.match(to):
         return "uri"
-    return "path" if "/" in to or to.endswith(".slice") else "id"
+    return "path" if "/" in to or to.endswith(SUFFIX) else "id"
 
 
 def resolve(folder: str, to: str) -> str | None:
@@ -33,3 +34,10 @@ def resolve(folder: str, to: str) -> str | None:
     path = posixpath.normpath(posixpath.join(folder, to))
     outside = path.startswith(("/", "../")) or path == ".."
     return None if outside else path
+
+
+def meant_id(folder: str, to: str) -> str:
+    """A target as an id: a reference to a file is one, and so is a path to a slice file of its folder (ruling 29)."""
+    to = to.removeprefix("file:")
+    parent, _, name = (resolve(folder, to) or "").rpartition("/")
+    return name.removesuffix(SUFFIX) if parent == folder and name.endswith(SUFFIX) else to

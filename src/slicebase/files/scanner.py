@@ -1,8 +1,8 @@
 """A scanner of YAML that knows where everything stands.
 
 It defines what Slicebase reads: the YAML 1.2 that people write into headers, without anchors, aliases, tags,
-directives, several documents and keys that are not one scalar (ruling 22). What it takes, every YAML 1.2 reader
-takes, and it says why it does not take the rest.
+directives, several documents and keys that are not one scalar (ruling 22). It is as strict as YAML 1.2, but for the
+indentation inside brackets, where readers agree to be lenient, and it says why it does not take the rest.
 
     node   = block-list | block-map | leaf                   leaf = flow | quoted | plain | block scalar
     block-list = ("-" node)+  with every dash in one column

@@ -58,6 +58,9 @@ class SliceFile(Struct, frozen=True, dict=True, eq=False):
     def with_body(self, body: bytes) -> "SliceFile":
         return SliceFile(self.name, self.head, body, self.header, self.frontmatter)
 
+    def __repr__(self) -> str:
+        return f"SliceFile({self.name!r}, {len(self.head)} + {len(self.body)} bytes)"
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SliceFile) and self._identity == other._identity
 

@@ -8,6 +8,7 @@ then they count as visited all the same (ruling 11): whoever meets a turn of suc
 from array import array
 from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from slicebase.graph.compact import KINDS, TYPES_BY_BITS, CompactSession
@@ -27,16 +28,16 @@ class Family(NamedTuple):
     members: Iterator[tuple[int, float]]
 
 
-# Negated priority, distance, turn, the turn it was reached from, the family that goes on behind it. Turns are numbered
-# in the order of their ids, so that the first three fields are the order of §5.3.
-Entry = tuple[float, int, int, int, Family | None]
+# Negated priority, distance and place in the order of ids, which are the order of §5.3; then the turn, the turn it was
+# reached from, and the family that goes on behind it.
+Entry = tuple[float, int, int, int, int, Family | None]
 
 
 def expand(  # noqa: C901  one loop and its steps: through an object they would be a fifth slower
     session: CompactSession, anchor: int, policy: SlicePolicyV1, wide: int = WIDE
 ) -> list[Entry]:
     """The selected turns as they leave the frontier (§5.2)."""
-    kind, salience = session.columns.kind, session.columns.salience
+    rank, kind, salience = session.columns[:3]
     parent_start, parent, _, child_start, child = session.neighbours
     weights, salience_weight, decays = policy.scoring
     weights_of_kinds = weights * (len(KINDS) // len(PHASES))
@@ -58,13 +59,13 @@ def expand(  # noqa: C901  one loop and its steps: through an object they would 
                 cell[0] = salience[turn] * salience_weight
                 cell[0] = weights_of_kinds[kind[turn]] + cell[0]
                 cell[0] = cell[0] * decay
-                heappush(frontier, (-cell[0], distance, turn, source, None))
+                heappush(frontier, (-cell[0], distance, rank[turn], turn, source, None))
 
     def push_next(family: Family, distance: int, source: int) -> None:
         for turn, priority in family.members:
             if turn not in visited and not in_family(turn, family.rank):
                 visited.add(turn)
-                heappush(frontier, (-priority, distance, turn, source, family))
+                heappush(frontier, (-priority, distance, rank[turn], turn, source, family))
                 return
 
     def in_family(turn: int, before: int) -> bool:
@@ -79,7 +80,7 @@ def expand(  # noqa: C901  one loop and its steps: through an object they would 
         selected.append(entry)
         if len(selected) == max_nodes:
             break
-        _, distance, turn, source, family = entry
+        _, distance, _, turn, source, family = entry
         if family is not None:
             push_next(family, distance, source)
         if distance == max_radius:
@@ -103,7 +104,7 @@ def expand(  # noqa: C901  one loop and its steps: through an object they would 
 def select(session: CompactSession, anchor_id: str, policy: SlicePolicyV1, wide: int = WIDE) -> tuple[Candidate, ...]:
     """The same as `slicebase.graph.select.select`, whatever counts as wide."""
     selected = expand(session, session.number_of(anchor_id), policy, wide)
-    distances = {turn: distance for _, distance, turn, _, _ in selected}
+    distances = {turn: distance for _, distance, _, turn, _, _ in selected}
 
     def way(turn: int, source: int) -> Way:
         if source == NOWHERE:
@@ -120,30 +121,31 @@ def select(session: CompactSession, anchor_id: str, policy: SlicePolicyV1, wide:
             None if source == NOWHERE else session.id_of(source),
             way(turn, source),
         )
-        for negated, distance, turn, source, _ in selected
+        for negated, distance, _, turn, source, _ in selected
     )
 
 
 def context_slice(session: CompactSession, anchor_id: str, policy: SlicePolicyV1) -> ContextSlice:
     """The context slice around an anchor: §5 to §6, from arrays to bytes."""
-    anchor = session.number_of(anchor_id)
-    turns = sorted([entry[2] for entry in expand(session, anchor, policy)])  # by id (§6.2)
-    ids = {turn: session.id_of(turn) for turn in turns}
-    edges = _edges_within(session, ids)
+    entries = expand(session, session.number_of(anchor_id), policy)
+    turns = [entry[3] for entry in sorted(entries, key=itemgetter(2))]  # by id (§6.2)
+    ids = [session.id_of(turn) for turn in turns]
+    edges = _edges_within(session, turns, ids)
     basis = Basis(policy.params_hash)
-    name = slice_id(anchor_id, ids.values(), edges, basis)
+    name = slice_id(anchor_id, ids, edges, basis)
     export = export_bytes(anchor_id, session.turns_json(turns), edges, basis, name)
     return ContextSlice(anchor_id, basis.policy_params_hash, name, export, session.annotators_of(turns))
 
 
-def _edges_within(session: CompactSession, ids: dict[int, str]) -> list[str]:
-    """The edges both of whose ends are selected, by parent, child and type (§6.2, §7.4)."""
+def _edges_within(session: CompactSession, turns: list[int], ids: list[str]) -> list[str]:
+    """The edges between turns in order of id, by parent, child and type (§6.2, §7.4)."""
     parent_start, parent, edge_types, _, _ = session.neighbours
+    places = {turn: place for place, turn in enumerate(turns)}
     found = [
-        (parent[place], turn, edge_types[place])
-        for turn in ids
-        for place in range(parent_start[turn], parent_start[turn + 1])
-        if parent[place] in ids
+        (places[parent[link]], below, edge_types[link])
+        for below, turn in enumerate(turns)
+        for link in range(parent_start[turn], parent_start[turn + 1])
+        if parent[link] in places
     ]
     found.sort()
     return [edge_json(ids[above], ids[below], name) for above, below, bits in found for name in TYPES_BY_BITS[bits]]

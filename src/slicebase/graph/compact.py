@@ -1,17 +1,18 @@
-"""One session in a few dozen bytes for each turn, for slices in a fraction of a millisecond.
+"""One session in less than a hundred bytes for each turn, for slices in a fraction of a millisecond.
 
-Turns are numbered in the order of their ids; everything else is an array by that number. Neighbours stand one after
-the other in one array, those of turn i from start[i] to start[i + 1]; children by salience, highest first.
+Turns are numbered as they come, so that what was said together stands together in memory, and everything else is an
+array by that number; their order by id, which decides ties, is one of these arrays. Neighbours stand one after the
+other in one array, those of turn i from start[i] to start[i + 1]; children by salience, highest first.
 
 The form does not change once it is built: a session that has grown is built anew, in a few microseconds for each turn.
 Where that is too long, the window of depths around an anchor is a session too.
 """
 
 from array import array
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import accumulate, product, repeat
-from operator import itemgetter
 from struct import Struct
 from typing import Any, Final, NamedTuple, get_args
 
@@ -57,6 +58,7 @@ class Columns(NamedTuple):
     What only an export wants stands together in `rest`, so that reading it touches memory once for each turn.
     """
 
+    rank: "array[int]"  # the turn's place in the order of ids
     kind: bytes  # role and phase, by place in KINDS
     salience: "array[float]"
     annotator: "array[int]"  # by place in the session's annotators
@@ -76,10 +78,17 @@ class CompactSession:
     """A session as arrays. `compact` builds it."""
 
     def __init__(
-        self, session_id: str, ids: str, columns: Columns, neighbours: Neighbours, annotators: Sequence[str]
+        self,
+        session_id: str,
+        ids: str,
+        by_id: "array[int]",
+        columns: Columns,
+        neighbours: Neighbours,
+        annotators: Sequence[str],
     ) -> None:
         self.session_id = session_id
-        self.ids = ids  # all ids in one string
+        self.ids = ids  # all of them in one string
+        self.by_id = by_id  # the turns in the order of their ids
         self.columns = columns
         self.neighbours = neighbours
         self.annotators = annotators
@@ -93,23 +102,17 @@ class CompactSession:
     @property
     def nbytes(self) -> int:
         """What the session takes in memory, without the orders that are kept beside it."""
-        arrays: list[Any] = [*self.columns[:-1], *self.neighbours]
+        arrays: list[Any] = [self.by_id, *self.columns[:-1], *self.neighbours]
         return len(self.ids) + sum(memoryview(each).nbytes for each in arrays)
 
     def id_of(self, turn: int) -> str:
         return self.ids[ID_LENGTH * turn : ID_LENGTH * (turn + 1)]
 
     def number_of(self, turn_id: str) -> int:
-        ids, low, high = self.ids, 0, len(self)
-        while low < high:  # bisect would call a function at every step
-            middle = (low + high) // 2
-            if ids[ID_LENGTH * middle : ID_LENGTH * (middle + 1)] < turn_id:
-                low = middle + 1
-            else:
-                high = middle
-        if self.id_of(low) != turn_id:
+        place = bisect_left(self.by_id, turn_id, key=self.id_of)
+        if place == len(self) or self.id_of(self.by_id[place]) != turn_id:
             raise no_turn(turn_id)
-        return low
+        return self.by_id[place]
 
     def parents_of(self, turn: int) -> "array[int]":
         start = self.neighbours.parent_start
@@ -131,9 +134,11 @@ class CompactSession:
             others: Sequence[int] = child[first : min(first + limit + 1, end)]
         else:
             families = [child[start[above] : min(start[above] + limit + 1, start[above + 1])] for above in parents]
-            salience = self.columns.salience
-            others = sorted({t for family in families for t in family}, key=lambda t: (-salience[t], t))
+            others = sorted({t for family in families for t in family}, key=self._by_salience)
         return [other for other in others if other != turn][:limit]
+
+    def _by_salience(self, turn: int) -> tuple[float, int]:
+        return -self.columns.salience[turn], self.columns.rank[turn]
 
     def ranked_children(self, turn: int, distance: int, policy: SlicePolicyV1) -> Iterable[tuple[int, float]]:
         """The children as they would leave the frontier, with their priorities; the order is kept, with a bound."""
@@ -148,16 +153,17 @@ class CompactSession:
 
     def _rank(self, turns: "array[int]", distance: int, policy: SlicePolicyV1) -> "tuple[array[int], array[float]]":
         """§4 and §5.3 for many turns. An array of C floats rounds what is put into it to binary32 (ruling 8)."""
-        scoring, kind, salience = policy.scoring, self.columns.kind, self.columns.salience
+        scoring, kind, salience, rank = policy.scoring, self.columns.kind, self.columns.salience, self.columns.rank
         weights, decay = scoring.weights * len(get_args(Role)), scoring.decays[distance]
         weighted = array("f", [salience[turn] * scoring.salience_weight for turn in turns])
         base = array("f", [weights[kind[turn]] + part for turn, part in zip(turns, weighted, strict=True)])
-        ranked = sorted(zip(array("f", [-(part * decay) for part in base]), turns, strict=True))
-        return array("I", [turn for _, turn in ranked]), array("f", [-negated for negated, _ in ranked])
+        negated = array("f", [-(part * decay) for part in base])
+        ranked = sorted(zip(negated, [rank[turn] for turn in turns], turns, strict=True))
+        return array("I", [turn for _, _, turn in ranked]), array("f", [-priority for priority, _, _ in ranked])
 
     def turns_json(self, turns: Iterable[int]) -> list[str]:
         """The turns' objects in an export."""
-        kind, salience, _, rest, packing = self.columns
+        _, kind, salience, _, rest, packing = self.columns
         ids, heads, unpack, size = self.ids, self.heads, packing.unpack_from, packing.size
         return [
             turn_json(
@@ -177,16 +183,16 @@ class CompactSession:
 
     def get_turn(self, turn_id: str) -> ExportedTurn:
         turn = self.number_of(turn_id)
-        kind, salience, _, rest, packing = self.columns
+        _, kind, salience, _, rest, packing = self.columns
         role, phase = KINDS[kind[turn]]
         numbers = packing.unpack_from(rest, packing.size * turn)
         return ExportedTurn(turn_id, self.session_id, role, phase, salience[turn], *numbers)
 
     def parents(self, turn_id: str) -> list[str]:
-        return [self.id_of(turn) for turn in sorted(self.parents_of(self.number_of(turn_id)))]
+        return sorted(map(self.id_of, self.parents_of(self.number_of(turn_id))))
 
     def children(self, turn_id: str) -> list[str]:
-        return [self.id_of(turn) for turn in sorted(self.children_of(self.number_of(turn_id)))]
+        return sorted(map(self.id_of, self.children_of(self.number_of(turn_id))))
 
     def siblings(self, turn_id: str, limit: int | None) -> list[str]:
         found = self.siblings_of(self.number_of(turn_id), len(self) if limit is None else limit)
@@ -198,29 +204,41 @@ def compact(
 ) -> CompactSession:
     """Builds the form from a session's turns, as tuples in the order of `Row`, and edges (parent, child, type).
 
-    Rows come in any order, but each id once; quickest in order of id. An edge with an end that is not among the rows
-    is passed over: it leads out of the session or out of the window that was read. The same edge twice is one edge.
+    Rows come in any order, each id once; the form is quickest where neighbours come near each other, as a conversation
+    went. An edge with an end that is not among the rows is passed over: it leads out of the session or out of the
+    window that was read. The same edge twice is one edge.
     """
-    ordered = sorted(rows, key=itemgetter(0))
-    ids, roles, phases, *numbers, named = ([row[field] for row in ordered] for field in range(len(Row._fields)))
+    given = list(rows)
+    ids, roles, phases, *numbers, named = ([row[field] for row in given] for field in range(len(Row._fields)))
     numbered = {turn_id: number for number, turn_id in enumerate(ids)}
     text = "".join(ids)
     if len(numbered) != len(ids) or len(text) != ID_LENGTH * len(ids):
         raise SlicebaseError(
             "duplicate-turn", f"the rows of session {session_id!r} repeat an id, or hold one that is no UUID"
         )
+    by_id = sorted(range(len(ids)), key=ids.__getitem__)
     annotators = sorted(set(named))
     salience, depth, sibling_order, homogeneity, temporal, complexity, created_at = numbers
     packing = Struct(f"<{_code(depth)}{_code(sibling_order)}fff{_code(created_at)}")
     places = {name: place for place, name in enumerate(annotators)}
     columns = Columns(
+        rank=_inverse(by_id),
         kind=bytes(map(_KIND_NUMBERS.__getitem__, zip(roles, phases, strict=True))),
         salience=array("f", salience),
         annotator=array(_code(places.values()), [places[name] for name in named]),
         rest=b"".join(map(packing.pack, depth, sibling_order, homogeneity, temporal, complexity, created_at)),
         packing=packing,
     )
-    return CompactSession(session_id, text, columns, _neighbours(numbered, edges, columns.salience), annotators)
+    neighbours = _neighbours(numbered, edges, columns)
+    return CompactSession(session_id, text, array("I", by_id), columns, neighbours, annotators)
+
+
+def _inverse(order: list[int]) -> "array[int]":
+    """The place of each number in an order of all of them."""
+    places = array("I", bytes(4 * len(order)))
+    for place, number in enumerate(order):
+        places[number] = place
+    return places
 
 
 def _code(values: Collection[int]) -> str:
@@ -230,8 +248,9 @@ def _code(values: Collection[int]) -> str:
 
 
 def _neighbours(
-    numbered: Mapping[str, int], edges: Iterable[tuple[str, str, EdgeType]], salience: "array[float]"
+    numbered: Mapping[str, int], edges: Iterable[tuple[str, str, EdgeType]], columns: Columns
 ) -> Neighbours:
+    salience, rank = columns.salience, columns.rank
     types: dict[int, int] = {}  # by child and parent in one number, so that they sort quickly
     for parent_id, child_id, edge_type in edges:
         parent_number, child_number = numbered.get(parent_id), numbered.get(child_id)
@@ -245,7 +264,7 @@ def _neighbours(
     for turn, first in enumerate(child_start[:-1]):
         end = child_start[turn + 1]
         if end - first > 1:
-            child[first:end] = array("I", sorted(child[first:end], key=lambda turn: (-salience[turn], turn)))
+            child[first:end] = array("I", sorted(child[first:end], key=lambda turn: (-salience[turn], rank[turn])))
     return Neighbours(parent_start, parent, bytes([types[pair] for pair in by_child]), child_start, child)
 
 

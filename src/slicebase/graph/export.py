@@ -7,7 +7,7 @@ from typing import Annotated, Final, NamedTuple
 
 import msgspec
 from msgspec import Meta, Struct
-from msgspec.structs import asdict, astuple, replace
+from msgspec.structs import astuple, replace
 
 from slicebase.core.canonical import LARGEST_INTEGER, lone_surrogate
 from slicebase.core.digests import digest, xxh64
@@ -193,15 +193,7 @@ def _utf8(text: str) -> bytes:
 # The way back.
 
 
-class _StrictEdge(Edge, frozen=True, forbid_unknown_fields=True):
-    pass
-
-
-class _StrictExport(SliceExport, frozen=True, forbid_unknown_fields=True):
-    edges: tuple[_StrictEdge, ...]
-
-
-_decoder = msgspec.json.Decoder(_StrictExport)
+_decoder = msgspec.json.Decoder(SliceExport)
 
 
 def read_export(data: bytes) -> SliceExport:
@@ -210,9 +202,7 @@ def read_export(data: bytes) -> SliceExport:
     for path, text in _ids(export):
         if not is_uuid(text):
             raise refusal(data, "bad-uuid", path, f"{text!r} is no UUID")
-    turns = tuple(_rounded(data, place, turn) for place, turn in enumerate(export.turns))
-    edges = tuple(Edge(*astuple(edge)) for edge in export.edges)
-    return SliceExport(**{**asdict(export), "turns": turns, "edges": edges})
+    return replace(export, turns=tuple(_rounded(data, place, turn) for place, turn in enumerate(export.turns)))
 
 
 def _ids(export: SliceExport) -> Iterator[tuple[Path, str]]:

@@ -21,7 +21,7 @@ from slicebase.core.digests import digest
 from slicebase.core.ids import uuid_text
 from slicebase.core.times import EARLIEST, LATEST
 from slicebase.errors import SlicebaseError
-from slicebase.graph.turn import GIVEN, Annotation, Edge, Parent, Part, Phase, Role, Turn
+from slicebase.graph.turn import GIVEN, Annotation, Edge, EdgeType, Parent, Part, Phase, Role, Turn
 from slicebase.graph.typed_json import Path, decode, refusal
 
 _LOWER_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -45,9 +45,17 @@ class _TurnRecord(Struct, gc=False):
     content: str | tuple[Part, ...] | UnsetType = UNSET
 
 
+class _EdgeRecord(Struct, gc=False):
+    """An `Edge`, but with room for fields that we do not know."""
+
+    parent: str
+    child: str
+    edge_type: EdgeType
+
+
 class _File(Struct):
     turns: list[_TurnRecord]
-    edges: list[Edge]
+    edges: list[_EdgeRecord]
 
 
 class OutsideEdge(NamedTuple):
@@ -107,17 +115,19 @@ def _positions(data: bytes, records: Sequence[_TurnRecord]) -> dict[str, int]:
 
 
 def _edges(
-    data: bytes, given: Sequence[Edge], positions: Mapping[str, int]
+    data: bytes, records: Sequence[_EdgeRecord], positions: Mapping[str, int]
 ) -> tuple[list[Edge], tuple[OutsideEdge, ...]]:
-    """The edges with their ids in lower case, and those of them with an end that is not in the file."""
-    edges, outside = list(given), []
-    for place, edge in enumerate(given):
-        if edge.parent not in positions or edge.child not in positions:
-            parent = _uuid(data, ("edges", place, "parent"), edge.parent)
-            child = _uuid(data, ("edges", place, "child"), edge.child)
-            edges[place] = Edge(parent, child, edge.edge_type)
-            if parent not in positions or child not in positions:
-                outside.append(OutsideEdge(f"edges[{place}]", edges[place]))
+    """The edges, with their ids in lower case, and those of them with an end that is not in the file."""
+    edges, outside = [], []
+    for place, record in enumerate(records):
+        parent, child = record.parent, record.child
+        if parent not in positions or child not in positions:
+            parent = _uuid(data, ("edges", place, "parent"), parent)
+            child = _uuid(data, ("edges", place, "child"), child)
+        edge = Edge(parent, child, record.edge_type)
+        edges.append(edge)
+        if parent not in positions or child not in positions:
+            outside.append(OutsideEdge(f"edges[{place}]", edge))
     return edges, tuple(outside)
 
 

@@ -96,12 +96,12 @@ RULES: Final = Rules(
         PhaseRow(phase="debugging", marks=("error",)),
         PhaseRow(phase="debugging", marks=("tool-only", "below-debugging")),
         PhaseRow(phase="exploration", marks=("tool-only",)),
+        PhaseRow(phase="planning", roles=("user",), marks=("root",)),  # it sets the goal
         PhaseRow(phase="consolidation", roles=("assistant",), phrases=SUMMED_UP),
         PhaseRow(phase="synthesis", roles=("assistant",), phrases=UNDERSTOOD),
         PhaseRow(phase="planning", roles=_SAID, phrases=DECIDED),
         PhaseRow(phase="debugging", roles=_SAID, phrases=FAILED),
         PhaseRow(phase="planning", roles=_SAID, phrases=PLANNED),
-        PhaseRow(phase="planning", roles=("user",), marks=("root",)),
     ),
     otherwise="exploration",
     base=15,

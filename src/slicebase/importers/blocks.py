@@ -253,6 +253,7 @@ ROLES: Final[dict[str, Role]] = {
     "tool": "tool",
     "function": "tool",
     "tool_result": "tool",
+    "outputs": "tool",
     "system": "system",
     "developer": "system",
 }

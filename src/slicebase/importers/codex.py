@@ -41,7 +41,7 @@ INJECTED: Final = (
     "# AGENTS.md instructions",
 )
 FACTS: Final = {"cwd": "cwd", "cli_version": "version", "originator": "originator", "forked_from_id": "forked_from"}
-_LOOK_AHEAD: Final = 1000
+_LOOK_AHEAD: Final = 200
 
 
 def sniff(head: bytes, name: str) -> bool:

@@ -60,6 +60,7 @@ class _Splitter:
         self._scanned = 0  # what stands before it has been looked at
         self._depth = 0
         self._in_array = 0
+        self._is_too_large = False  # the element that is being read
 
     @property
     def held(self) -> int:
@@ -75,9 +76,15 @@ class _Splitter:
                 yield from self._open(found[1])
             else:
                 yield from self._close()
+            if self._is_too_large:
+                self._start = self._scanned
         if self.held > MAX_RECORD:
-            yield None
-            self._buffer, self._scanned, self._start, self._depth = b"", 0, 0, self._in_array
+            if not self._is_too_large:
+                yield None
+            # What is left of it goes by unread; where one string alone is that long, nothing tells where it ends.
+            self._is_too_large = True
+            self._start = self._scanned if len(self._buffer) - self._scanned <= MAX_RECORD else len(self._buffer)
+            self._scanned = max(self._scanned, self._start)
 
     def _open(self, bracket: bytes) -> Iterator[bytes]:
         if self._depth == self._in_array:
@@ -91,13 +98,16 @@ class _Splitter:
     def _close(self) -> Iterator[bytes]:
         self._depth = max(self._depth - 1, 0)
         if self._depth <= self._in_array:
-            own_bracket = self._depth == self._in_array
-            yield from _stray(self._buffer[self._start : self._scanned if own_bracket else self._scanned - 1])
+            end = self._scanned if self._depth == self._in_array else self._scanned - 1
+            if not self._is_too_large:
+                yield from _stray(self._buffer[self._start : end])
+            self._is_too_large = False
             self._start = self._scanned
             self._in_array = min(self._in_array, self._depth)
 
     def close(self) -> Iterator[bytes]:
-        yield from _stray(self._buffer[self._start :])
+        if not self._is_too_large:
+            yield from _stray(self._buffer[self._start :])
 
 
 def _stray(between: bytes) -> Iterator[bytes]:

@@ -18,9 +18,7 @@ class Links:
         self._parents: dict[str, tuple[str, ...]] = {}  # of each turn seen
         self._bridges: dict[str, str | None] = {}  # of each record seen that is no turn: what it hangs on
         self._first: dict[str, str] = {}  # of each parent: its first child
-        self._awaited: dict[
-            str, list[Parent]
-        ] = {}  # of each parent not seen yet: its children, and how they hang on it
+        self._awaited: dict[str, list[Parent]] = {}  # of each parent not seen yet: its children and their edges' types
 
     def __contains__(self, turn: str | None) -> bool:
         return turn in self._parents

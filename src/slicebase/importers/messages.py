@@ -97,7 +97,7 @@ def _read(source: Source, options: Options) -> Iterator[Batch]:
         sessions += 1
         yield from _session(desk, session, value, messages, line)
 
-    common.clock.now, lines = start_of(json_records(source, _is_record), lambda line: _time(line.piece.value))
+    common.clock.now, lines = start_of(json_records(source, _is_record), _first_time)
     yield from read_sessions(desk, lines, line_of)
     yield from desk.close()
 
@@ -126,6 +126,12 @@ def _first(value: Any, keys: tuple[str, ...]) -> Any:
 
 def _time(value: Any) -> Any:
     return _first(value, TIMES)
+
+
+def _first_time(line: Line) -> Any:
+    """The time of a message, or of a list's first; so that no lists are held while one is searched for."""
+    listed = _list_in(line.piece.value)
+    return _time(listed[0] if listed else line.piece.value)
 
 
 def _build(message: Record, flag: Flag) -> Draft | Aside | Fault:

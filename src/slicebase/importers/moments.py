@@ -10,7 +10,7 @@ from slicebase.errors import SlicebaseError
 T = TypeVar("T")
 
 _MILLISECONDS_FROM: Final = 10**11  # a number this large counts milliseconds: as seconds it would be the year 5138
-_LOOK_AHEAD: Final = 1000
+_LOOK_AHEAD: Final = 200
 
 
 def moment(value: Any) -> int | None:

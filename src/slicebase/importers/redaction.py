@@ -198,13 +198,12 @@ def _has_suspicious_run(text: str) -> bool:
 
 
 def redact(batch: Batch) -> Batch:
-    """The batch without secrets: in every text of its turns' parts, and in what is said of the session."""
+    """The batch without secrets: in every text of its turns' parts, which are counted, and in what is said of the
+    session, which every batch says again."""
     counts: Counter[str] = Counter()
     turns = tuple(replace(turn, parts=tuple(_part(part, counts) for part in turn.parts)) for turn in batch.turns)
-    session = _session(batch.session, counts) if batch.session else None
-    if not counts:
-        return batch
-    return replace(batch, session=session, turns=turns, redacted=dict(counts))
+    session = _session(batch.session) if batch.session else None
+    return replace(batch, session=session, turns=turns if counts else batch.turns, redacted=dict(counts))
 
 
 def _part(part: Part, counts: Counter[str]) -> Part:
@@ -213,7 +212,8 @@ def _part(part: Part, counts: Counter[str]) -> Part:
     return replace(part, **fields) if counts.total() > before else part
 
 
-def _session(session: Session, counts: Counter[str]) -> Session:
+def _session(session: Session) -> Session:
+    counts: Counter[str] = Counter()
     return replace(session, title=_value(session.title, counts), facts=_value(session.facts, counts))
 
 

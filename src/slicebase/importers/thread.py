@@ -58,7 +58,10 @@ Build = Callable[[Record, Flag], Draft | Aside | Fault]
 
 
 class Thread:
-    """The records of one session in the source's order. Files that hold several sessions share the rest."""
+    """The records of one session in the source's order.
+
+    Threads of one file may share its clock, its links, the ids that are no UUIDs, and the calls without a result.
+    """
 
     def __init__(
         self,

@@ -1,12 +1,14 @@
 """Contexts from the store: find turns, slice around the best, fetch their texts, and let `context` decide."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from slicebase.context.assembly import Candidate, Context, assemble
 from slicebase.context.manifest import Budget, PinnedSlice
 from slicebase.context.merging import ANCHORS, CONSIDERED, merge
 from slicebase.context.question import analyse
-from slicebase.context.ranking import RANKER, Ranked, rank
+from slicebase.context.ranking import RANKER, Ranked, brought_to_scale, rank
+from slicebase.core.digests import raw_digest
 from slicebase.core.times import from_text, to_text
 from slicebase.errors import SlicebaseError
 from slicebase.graph.best_first import context_slice, select
@@ -15,35 +17,53 @@ from slicebase.graph.record import TurnRecord, read_parts
 from slicebase.graph.select import Candidate as Selected
 from slicebase.graph.turn import Session, turn_text
 from slicebase.store.indexing import bring_up_to_date
+from slicebase.store.library_chunks import LibraryChunks
 from slicebase.store.truth import Truth
 from slicebase.store.turn_index import TurnIndex
 
 _LEAST_TOKENS = 64
 
 
-def build_context(
-    truth: Truth,
-    index: TurnIndex,
-    question: str,
-    tokens: int,
-    turns: int | None,
-    as_of: int,
-    policy: SlicePolicyV1,
-) -> Context:
-    _check(question, tokens, turns)
-    ranked = ranked_turns(truth, index, question, CONSIDERED)
-    pinned, selections = _slices(truth, ranked[:ANCHORS], policy)
-    merged = merge(ranked, selections)
+class Request(NamedTuple):
+    """What is asked for: a question, what the answer may cost, when it speaks, and how to slice around turns."""
+
+    question: str
+    tokens: int
+    turns: int | None
+    as_of: int
+    policy: SlicePolicyV1
+
+
+def build_context(truth: Truth, index: TurnIndex, chunks: LibraryChunks | None, request: Request) -> Context:
+    """Turns and, where there is a library, rows and sections, merged by worth under the budget."""
+    _check(request)
+    ranked = ranked_turns(truth, index, request.question, CONSIDERED)
+    pinned, selections = _slices(truth, ranked[:ANCHORS], request.policy)
+    candidates = _turn_candidates(truth, merge(ranked, selections))
+    if chunks is not None:
+        candidates += _chunk_candidates(chunks, request, len(index))
     return assemble(
-        question,
-        to_text(as_of),
-        Budget(tokens, turns),
-        _candidates(truth, merged),
-        terms={word.text for word in index.words(question)},
+        request.question,
+        to_text(request.as_of),
+        Budget(request.tokens, request.turns),
+        sorted(candidates, key=lambda each: (-each.score, each.ref)),
+        terms={word.text for word in index.words(request.question)},
         ranker=RANKER,
-        filters={},
+        filters={"rows": "active", "archived": False} if chunks is not None else {},
         slices=pinned,
     )
+
+
+def _chunk_candidates(chunks: LibraryChunks, request: Request, turns: int) -> list[Candidate]:
+    found = chunks.ranked(request.question, CONSIDERED, request.as_of)
+    scaled = brought_to_scale(found, len(chunks), turns or len(chunks))
+    return [candidate for each in scaled if (candidate := chunks.candidate(each, request.as_of))]
+
+
+def texts_to_keep(built: Context) -> dict[bytes, bytes]:
+    """The pieces of mutable files, which a manifest keeps by their hashes (ruling 42)."""
+    kept = [built.texts[piece.text_hash] for piece in built.manifest.pieces if piece.corpus.startswith("file:")]
+    return {raw_digest(text.encode()): text.encode() for text in kept}
 
 
 def ranked_turns(truth: Truth, index: TurnIndex, question: str, limit: int) -> list[Ranked]:
@@ -53,13 +73,13 @@ def ranked_turns(truth: Truth, index: TurnIndex, question: str, limit: int) -> l
     return rank(asked, index.figures(asked), limit)
 
 
-def _check(question: str, tokens: int, turns: int | None) -> None:
-    if not question.strip():
+def _check(request: Request) -> None:
+    if not request.question.strip():
         raise SlicebaseError("bad-question", "the question is empty")
-    if tokens < _LEAST_TOKENS:
-        raise SlicebaseError("bad-budget", f"{tokens} tokens are too few", hint=f"at least {_LEAST_TOKENS}")
-    if turns is not None and turns < 1:
-        raise SlicebaseError("bad-budget", f"{turns} turns are too few", hint="at least 1")
+    if request.tokens < _LEAST_TOKENS:
+        raise SlicebaseError("bad-budget", f"{request.tokens} tokens are too few", hint=f"at least {_LEAST_TOKENS}")
+    if request.turns is not None and request.turns < 1:
+        raise SlicebaseError("bad-budget", f"{request.turns} turns are too few", hint="at least 1")
 
 
 def _slices(
@@ -76,7 +96,7 @@ def _slices(
     return pinned, selections
 
 
-def _candidates(truth: Truth, merged: Sequence[Ranked]) -> list[Candidate]:
+def _turn_candidates(truth: Truth, merged: Sequence[Ranked]) -> list[Candidate]:
     records = truth.turns.find(found.turn for found in merged)
     sessions = {session: truth.turns.session(session) for session in {each.record.session for each in records.values()}}
     candidates = []

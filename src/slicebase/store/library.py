@@ -27,7 +27,7 @@ from slicebase.store.workspace import LIBRARY, Workspace
 
 if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is called
     from slicebase.context.recall import Page
-    from slicebase.store.recalling import Which
+    from slicebase.store.recalling import Recall, Which
     from slicebase.store.truth import Truth
 
 
@@ -177,13 +177,17 @@ class Library(Finder):
     ) -> "Page":
         """What references lead to, fenced and labelled for a model; with `tokens`, one page of it."""
         from slicebase.context.recall import pages
-        from slicebase.store.recalling import Recall
 
-        look = Recall(self.shelf, self._logs, self._truth, now, self.settings.freshness_half_life_days, rows)
-        found = pages(look.pieces(refs), tokens)
+        found = pages(self.look(now, rows).pieces(refs), tokens)
         if not 1 <= page <= len(found):
             raise SlicebaseError("no-page", f"there is no page {page}", hint=f"the pages are 1 to {len(found)}")
         return found[page - 1]
+
+    def look(self, now: int, rows: "Which" = "active") -> "Recall":
+        """What references lead to, piece by piece, as of a time."""
+        from slicebase.store.recalling import Recall
+
+        return Recall(self.shelf, self._logs, self._truth, now, self.settings.freshness_half_life_days, rows)
 
     def routine(self, file_id: str) -> str:
         """A routine as Markdown to follow. Nothing is executed (ruling 30)."""

@@ -1,20 +1,18 @@
 """Links between files: to what is there, inside the workspace, under its lasting name (§ Addressing, ruling 29)."""
 
-import os
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Final
 
 from slicebase.core.refs import Ref, parse
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.edit import append_item, remove_item
-from slicebase.files.links import resolve, target_kind
+from slicebase.files.links import meant_id, target_kind
 from slicebase.files.naming import SUFFIX
 from slicebase.files.parts import Link, Source
 from slicebase.files.relationships import RELATIONSHIPS
 from slicebase.files.rows import read_rows
 from slicebase.files.slice_file import SliceFile
-from slicebase.store.shelf import Shelf
+from slicebase.store.shelf import Shelf, outside
 from slicebase.store.workspace import LIBRARY
 
 _OWNED: Final = ("file", "row", "sec")  # references into slice files
@@ -35,8 +33,12 @@ class Linker:
 
     def disconnected(self, file: SliceFile, rel: str, to: str) -> SliceFile:
         """The file without a link, whether or not its target still exists."""
-        wanted = self._names_of(to)
-        places = [at for at, link in enumerate(file.links) if link.rel == rel and _names(link.to or "") & wanted]
+        wanted = self._id_of(to)
+        places = [
+            at
+            for at, link in enumerate(file.links)
+            if link.rel == rel and link.to and wanted in (link.to, meant_id(LIBRARY, link.to))
+        ]
         if not places:
             known = ", ".join(f"{link.rel}:{link.to}" for link in file.links)
             hint = f"its links are {known}" if known else "it has no links"
@@ -66,14 +68,8 @@ class Linker:
 
     def title_of(self, target: str) -> str | None:
         """The title of the file that a link or a step of a routine leads to."""
-        for name in self._names_of(target):
-            try:
-                file = self._shelf.get(name)
-            except SlicebaseError:
-                continue
-            if file:
-                return file.title
-        return None
+        file = self._file_at(target)
+        return file.title if file else None
 
     # ---- targets
 
@@ -100,30 +96,24 @@ class Linker:
         return str(ref)
 
     def _path(self, rel: str, to: str) -> str:
-        inside = resolve(LIBRARY, to)
-        real = Path(os.path.realpath(self._shelf.root / inside)) if inside is not None else None
-        if inside is None or real is None or not real.is_relative_to(self._shelf.root):
-            raise SlicebaseError("outside-workspace", f"{to} leads out of the workspace")
+        real = self._shelf.inside(to)
+        if real is None:
+            raise outside(to)
         if not real.exists():
             raise SlicebaseError("no-file", f"there is no {to}", hint="a path begins at the folder of the slice file")
-        folder, _, name = inside.rpartition("/")
-        if folder == LIBRARY and name.endswith(SUFFIX):
-            return self._shelf.read(name).id or to
+        if real.parent == self._shelf.folder and real.name.endswith(SUFFIX):
+            return self._shelf.read(real.name).id or to
         if real.is_dir() and rel != "routes_to":
             raise SlicebaseError("bad-link", f"{to} is a folder", hint="only routes_to may lead to a folder")
         return to
 
-    def _names_of(self, to: str) -> set[str]:
-        """Everything that a given target may be called in a link."""
+    def _id_of(self, to: str) -> str:
+        """A target's whole id where it is a file that is there, else the target itself."""
+        file = self._file_at(to)
+        return (file.id if file else None) or meant_id(LIBRARY, to)
+
+    def _file_at(self, to: str) -> SliceFile | None:
         try:
-            found = self._shelf.get(to)
-        except SlicebaseError:
-            found = None
-        return _names(to) | ({found.id} if found and found.id else set())
-
-
-def _names(to: str) -> set[str]:
-    """A target as it is written, and the id that a file of the library counts as."""
-    path = resolve(LIBRARY, to.removeprefix("file:"))
-    folder, _, name = (path or "").rpartition("/")
-    return {to, name.removesuffix(SUFFIX)} if folder == LIBRARY else {to}
+            return self._shelf.get(meant_id(LIBRARY, to))
+        except SlicebaseError:  # broken, or the beginning of several ids
+            return None

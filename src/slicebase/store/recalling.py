@@ -10,13 +10,13 @@ from slicebase.core.digests import digest
 from slicebase.core.refs import Ref, parse
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError, Where
-from slicebase.files.freshness import changed_at, derivation, label_at
+from slicebase.files.facts import read_facts
+from slicebase.files.freshness import derivation, label_at
 from slicebase.files.overflow import parts_of, whole_of
 from slicebase.files.rows import Row, read_rows
 from slicebase.files.sections import section_ref, sections
 from slicebase.files.slice_file import SliceFile
-from slicebase.files.supersession import active, newest
-from slicebase.files.timestamps import read_time
+from slicebase.files.supersession import active
 from slicebase.store.logs import Logs
 from slicebase.store.shelf import Shelf
 
@@ -72,14 +72,7 @@ class Recall(NamedTuple):
         return file
 
     def _label(self, file: SliceFile) -> str:
-        rows = read_rows(file.body).rows if file.body_type == "jsonl" else ()
-        latest = newest(rows)
-        changed = changed_at(
-            file.id or "",
-            updated_at=read_time(file.updated_at),
-            newest_row=latest.time if latest else None,
-            file_time=self.shelf.time_of(file),
-        )
+        changed = read_facts(file).changed or self.shelf.time_of(file)
         told = [_title(file), "pointer" if file.kind == "pointer" else file.body_type]
         if changed is not None:
             told += [f"changed {_day(changed)}", label_at(self.now, changed, self.half_life)]

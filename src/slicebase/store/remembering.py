@@ -92,7 +92,7 @@ def _archive(case: _Overflow) -> Remembered:
     draft = write(smaller, case.given, case.log)
     refuse_new_errors(None, part)
     refuse_new_errors(case.place, draft.file)
-    case.pen.add(part)
+    case.pen.add(part, moved_from=case.place)
     case.pen.replace(case.place, draft.file)
     return Remembered(draft.file, draft.rows, "archive")
 

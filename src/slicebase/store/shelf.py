@@ -12,7 +12,9 @@ from typing import Final
 
 from slicebase.core.ids import is_ulid
 from slicebase.errors import SlicebaseError, Where
+from slicebase.files.links import resolve
 from slicebase.files.naming import SUFFIX, file_name
+from slicebase.files.outgoing import new_paths
 from slicebase.files.slice_file import SliceFile
 from slicebase.store.atomic import clean, locked, no_file, read_bytes, write_bytes
 from slicebase.store.workspace import LIBRARY, Workspace, make_local_folder
@@ -64,7 +66,8 @@ class Shelf:
                 continue
 
     def find(self, given: str) -> SliceFile:
-        """The file with this id, or with the only id that starts so (ruling 21)."""
+        """The file with this id or reference, or with the only id that starts so (rulings 7 and 21)."""
+        given = given.removeprefix("file:")
         try:
             file = self.read(file_name(given))
         except FileNotFoundError:
@@ -118,6 +121,12 @@ class Shelf:
     def path_of(self, file: SliceFile) -> Path:
         return self.root / file.name
 
+    def inside(self, to: str) -> Path | None:
+        """Where a path that a slice file names really leads; None where that is outside the workspace (ruling 29)."""
+        path = resolve(LIBRARY, to)
+        real = Path(os.path.realpath(self.root / path)) if path is not None else None
+        return real if real and real.is_relative_to(self.root) else None
+
     def time_of(self, file: SliceFile) -> int | None:
         """When the disk says that a file was changed, in milliseconds since 1970."""
         try:
@@ -155,7 +164,9 @@ class Pen:
             raise _conflict(file)
         return file
 
-    def add(self, file: SliceFile) -> None:
+    def add(self, file: SliceFile, moved_from: SliceFile | None = None) -> None:
+        """Makes a file; `moved_from` is the one whose content it takes over."""
+        self._refuse_outside(moved_from, file)
         if os.path.lexists(self.shelf.path_of(file)):
             raise SlicebaseError("file-exists", f"there is a file {file.name} already", where=Where(file.name))
         write_bytes(self.shelf.path_of(file), [file.head, file.body])
@@ -169,8 +180,19 @@ class Pen:
             unchanged = False
         if not unchanged:
             raise _conflict(old)
+        self._refuse_outside(old, new)
         if new.to_bytes() != old.to_bytes():
             write_bytes(path, [new.head, new.body])
+
+    def _refuse_outside(self, old: SliceFile | None, new: SliceFile) -> None:
+        """Nothing new leads out of the workspace; what did so before is for `tt validate` to tell."""
+        for to in sorted(new_paths(old, new)):
+            if self.shelf.inside(to) is None:
+                raise outside(to)
+
+
+def outside(to: str) -> SlicebaseError:
+    return SlicebaseError("outside-workspace", f"{to} leads out of the workspace")
 
 
 def _conflict(file: SliceFile) -> SlicebaseError:

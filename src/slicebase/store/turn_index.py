@@ -207,6 +207,13 @@ class TurnIndex:
         self._follow_in_time(sessions)
         self._connection.execute("INSERT INTO words (words) VALUES ('optimize')")
 
+    def remove_sessions(self, sessions: Iterable[str]) -> None:
+        """Takes all turns of these sessions out."""
+        chosen = "(SELECT number FROM session WHERE id IN (SELECT value FROM json_each(?)))"
+        with self._errors():
+            turns = self._column(f"SELECT id FROM turn WHERE session IN {chosen}", list(sessions))
+        self.remove(turns)
+
     def _follow_in_time(self, sessions: Iterable[int]) -> None:
         """Links the turns of these sessions in the order of time where no parents are given."""
         chosen = json.dumps(list(sessions))

@@ -8,7 +8,6 @@
 """
 
 import os
-import shutil
 from pathlib import Path
 from typing import NamedTuple
 
@@ -133,6 +132,8 @@ def _bring_database_into_git(workspace: Workspace) -> None:
             hint="keep the one that holds your history and move the other away",
             where=Where(str(old)),
         )
+    import shutil  # rarely needed, like apsw below
+
     _fold_log_into_file(old)
     workspace.database.parent.mkdir(parents=True, exist_ok=True)
     arriving = workspace.database.with_suffix(".arriving")

@@ -13,7 +13,7 @@ from slicebase.files.checks.places import Outgoing, placed
 from slicebase.files.cycles import reach
 from slicebase.files.findings import Finding, Problem, shown
 from slicebase.files.freshness import derivation
-from slicebase.files.links import resolve, target_kind
+from slicebase.files.links import meant_id, resolve, target_kind
 from slicebase.files.parts import Payload, Source
 from slicebase.files.slice_file import SliceFile
 
@@ -87,7 +87,7 @@ def between_findings(files: Sequence[Checked], world: World) -> Iterator[Finding
 def part_links(file: SliceFile) -> Iterator[tuple[str, str]]:
     for link in file.links:
         if link.rel in _PART_LINKS and file.id and link.to:
-            yield file.id, link.to
+            yield file.id, meant_id(LIBRARY, link.to)
 
 
 def _duplicate_ids(files: Iterable[Checked]) -> Iterator[Finding]:
