@@ -95,6 +95,7 @@ CODES: Mapping[str, Kind] = {
     "record-broken": Kind(Exit.REFUSED, "a stored record cannot be read; `tt verify` says more"),
     "bad-snapshot": Kind(Exit.REFUSED, "a record is no snapshot"),
     "bad-transcript": Kind(Exit.REFUSED, "a conversation or trajectory cannot be read as a run"),
+    "not-text": Kind(Exit.REFUSED, "a document is no UTF-8 text"),
     "no-chunk": Kind(Exit.NOT_FOUND, "a chunk is not there, or what it was part of has changed"),
     "not-a-chunk": Kind(Exit.REFUSED, "a reference names nothing that can be cited"),
     "quote-not-found": Kind(Exit.REFUSED, "a quote does not stand in its chunk"),

@@ -180,9 +180,9 @@ def _check(draft: Draft) -> None:
 _line_decoder = msgspec.json.Decoder(Draft)
 
 
-def read_lines(data: Iterable[bytes], name: str = "-") -> Iterator[Draft]:
-    """Drafts from JSON lines. Blank lines are passed over; a bad one is refused with its place."""
-    for number, line in enumerate(data, 1):
+def read_lines(data: Iterable[bytes], name: str = "-", first: int = 1) -> Iterator[Draft]:
+    """Drafts from JSON lines, of which the first has this number. A bad one is refused with its place."""
+    for number, line in enumerate(data, first):
         if not line.strip():
             continue
         try:

@@ -21,7 +21,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.graph.turn import Part, Turn, part_text
 from slicebase.runs.event import Draft
 from slicebase.runs.evidence import Evidence
-from slicebase.runs.records import ClaimLogged, FailureLogged, RunStarted
+from slicebase.runs.records import ClaimLogged, DoneDefinition, FailureLogged, RunStarted
 from slicebase.runs.run import seen
 
 KEPT = 500  # code points of a longer text
@@ -35,6 +35,8 @@ StepAt = Literal["prompt", "call"]
 def path_of(turns: Sequence[Turn], leaf: str | None = None) -> list[Turn]:
     """The turns from a root to `leaf`, by default the newest end of a session."""
     by_id = {turn.id: turn for turn in turns}
+    if not turns:
+        return []
     if leaf is None:
         inner = {parent.id for turn in turns for parent in turn.parents}
         leaf = max((turn for turn in turns if turn.id not in inner), key=lambda turn: (turn.time, turn.id)).id
@@ -58,10 +60,9 @@ def project(
 
     A trajectory has one prompt and many cycles of plan, act and observe: with `step_at="call"` each is a step.
     """
-    if not turns:
-        raise SlicebaseError("bad-transcript", "a conversation without turns is no run")
+    started = started or terms_of(turns)
     projection = _Projection(evidence or {}, step_at)
-    projection.log("RUN_STARTED", turns[0], msgspec.to_builtins(started or _terms(turns)))
+    projection.log("RUN_STARTED", turns[0], msgspec.to_builtins(started))
     for turn in turns:
         projection.take(turn)
     if not open_end:
@@ -69,15 +70,21 @@ def project(
     return projection.drafts
 
 
-def _terms(turns: Sequence[Turn]) -> RunStarted:
+def terms_of(
+    turns: Sequence[Turn], objective: str | None = None, done_definition: DoneDefinition | None = None
+) -> RunStarted:
+    """A conversation's terms as a run: what is given, else its first prompt, and that every prompt is answered."""
+    if not turns:
+        raise SlicebaseError("bad-transcript", "a conversation without turns is no run")
     prompts = (text for turn in turns if turn.role == "user" and (text := _text(turn.parts)))
-    objective = next(prompts, None)
-    if objective is None:
+    found = objective or next(prompts, None)
+    if found is None:
         raise SlicebaseError(
             "bad-transcript", "the conversation has no prompt that could be the objective", hint="give an objective"
         )
-    kept = objective if len(objective) <= KEPT else objective[:KEPT] + "…"
-    return RunStarted(objective=kept, done_definition=f"Every prompt of session:{turns[0].session} is answered.")
+    kept = found if objective or len(found) <= KEPT else found[:KEPT] + "…"
+    answered = f"Every prompt of session:{turns[0].session} is answered."
+    return RunStarted(objective=kept, done_definition=done_definition or answered)
 
 
 class _Call(NamedTuple):

@@ -1,23 +1,30 @@
 """The verbs of runs, as applications and faces call them: `base.runs`."""
 
+import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from slicebase.context.assembly import Candidate
+from slicebase.context.manifest import Manifest
+from slicebase.core.digests import digest
+from slicebase.core.refs import parse
 from slicebase.core.times import from_text
-from slicebase.errors import SlicebaseError
+from slicebase.errors import SlicebaseError, Where
 from slicebase.files.create import new_file
 from slicebase.files.naming import file_name
 from slicebase.files.parts import Contract, Link, Source
 from slicebase.files.slice_file import SliceFile
 from slicebase.graph.record import read_parts
-from slicebase.graph.turn import Parent, Turn
+from slicebase.graph.turn import Parent, Session, Turn
 from slicebase.runs.event import TYPES, VERBOSE, Draft
 from slicebase.runs.gate import DEFAULT_THRESHOLDS, Thresholds
 from slicebase.runs.metrics import measure
 from slicebase.runs.narrative import Narrative, narrate
-from slicebase.runs.projection import StepAt, path_of, project
+from slicebase.runs.projection import StepAt, path_of, project, terms_of
 from slicebase.runs.records import (
     DEFAULT_PROVENANCE_MODE,
     ClaimLogged,
@@ -35,6 +42,8 @@ from slicebase.runs.run import bind
 from slicebase.runs.state import ITEMS, Json
 from slicebase.runs.status import RunStatus, status_of
 from slicebase.runs.tally import Tally
+from slicebase.runs.trajectory import FORMAT, read_trajectory
+from slicebase.store.annotating import Annotator
 from slicebase.store.runs import Logged
 from slicebase.store.shelf import Shelf
 from slicebase.store.stepping import Step
@@ -78,12 +87,14 @@ class Running:
         *,
         now: int,
         leaf: str | None = None,
-        terms: RunStarted | None = None,
+        objective: str | None = None,
+        done_definition: DoneDefinition | None = None,
         step_at: StepAt = "prompt",
         thresholds: Thresholds | None = None,
     ) -> Logged:
         """A stored conversation as a run. Where the run is there already, what the conversation has gained is added."""
         turns = path_of(self._turns(session), leaf)
+        terms = terms_of(turns, objective, done_definition)
         drafts = project(turns, started=terms, evidence=self._truth.ledger, step_at=step_at)
         done = self._said(run_id) if self._runs.log.exists(run_id) else []
         if [_plain(draft) for draft in drafts[: len(done)]] != done:
@@ -95,6 +106,16 @@ class Running:
         if not done:
             self._runs.begin(run_id, drafts[:1], now)
         return self._runs.append(run_id, drafts[len(done) or 1 :], now, thresholds)
+
+    def take_trajectory(self, path: Path) -> str:
+        """Stores a SWE-agent trajectory as a session, named after its file; answers the session."""
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise SlicebaseError("no-input", f"{path}: {error.strerror}", where=Where(str(path))) from None
+        turns = read_trajectory(data, path.stem)
+        self._truth.turns.add(Session(path.stem, FORMAT), turns, Annotator(self._truth))
+        return path.stem
 
     def _turns(self, session: str) -> list[Turn]:
         self._truth.turns.session(session)
@@ -192,9 +213,29 @@ class Running:
         question = QuestionLogged(question=text, status="closed" if close else "open")
         return self._runs.say(run_id, Draft.of("QUESTION", question), now)
 
-    def bind(self, run_id: str, manifest: ManifestLogged, *, now: int, step: int | None = None) -> Logged:
-        """A context that was put before the model in a step."""
-        return self._runs.append(run_id, bind(manifest, step), now)
+    def bind(self, run_id: str, manifest: Manifest, *, now: int, step: int | None = None) -> Logged:
+        """A context that was put before the model in a step, by default the next."""
+        return self._runs.append(run_id, bind(summed_up(manifest), step or self.next_step(run_id)), now)
+
+    def remembered(self, run_id: str) -> tuple[Candidate, ...]:
+        """What a context for a run begins with: its last snapshot that passed, told."""
+        latest = self._runs.latest(run_id)
+        if latest is None:
+            return ()
+        told = narrate(latest.snapshot)
+        return (
+            Candidate(
+                ref=told.derived_from,
+                corpus=f"run:{run_id}",
+                content_hash=digest(told.body.encode()),
+                text=told.body,
+                label=f"snapshot {latest.record.sequence} · {told.updated_at}",
+                group=f"run:{run_id}",
+                order=(0, told.derived_from),
+                score=0,
+                parts={},
+            ),
+        )
 
     def _resolve(self, run_id: str, type_: str, item_id: str | None, now: int) -> Logged:
         payload = {**self._item(run_id, type_, item_id), "status": "resolved"}
@@ -313,6 +354,22 @@ def narrative_file(narrative: Narrative) -> SliceFile:
         links=[Link("supersedes", narrative.supersedes)] if narrative.supersedes else [],
         updated_at=narrative.updated_at,
         name=f"{LIBRARY}/{file_name(narrative.file_id)}",
+    )
+
+
+def summed_up(manifest: Manifest) -> ManifestLogged:
+    """What a run's log says of a manifest (ruling 38)."""
+    policies = [pinned.policy_params_hash for pinned in manifest.slices]
+    chunks = [piece.ref for piece in manifest.pieces if parse(piece.ref).is_chunk]
+    return ManifestLogged(
+        manifest_id=manifest.manifest_id,
+        policy_params_hash=policies[0] if policies else None,
+        candidates=manifest.considered,
+        selected=len(manifest.pieces),
+        excluded_by_reason=dict(sorted(Counter(left.reason for left in manifest.left_out).items())),
+        filters=tuple(f"{name}={json.dumps(value)}" for name, value in sorted(manifest.filters.items())),
+        source_ids=tuple(dict.fromkeys(piece.corpus for piece in manifest.pieces)),
+        chunk_ids=tuple(dict.fromkeys(chunks)),
     )
 
 

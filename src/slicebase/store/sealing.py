@@ -52,8 +52,10 @@ def seal(truth: Truth, shelf: Shelf, file_id: str, time: str) -> Sealed:
     return Sealed(file, len(runs), len(sessions), len(files))
 
 
-def latest_seal(shelf: Shelf) -> SliceFile:
-    """The newest by the time that it was written."""
+def find_seal(shelf: Shelf, name: str) -> SliceFile:
+    """The seal of this id; `latest` is the one that was written last."""
+    if name != "latest":
+        return shelf.find(name)
     seals = [file for file in shelf.mentioning(b"slicebase") if _is_seal(file)]
     if not seals:
         raise SlicebaseError("no-file", "there is no seal", hint="`tt seal` makes one")
