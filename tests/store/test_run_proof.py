@@ -1,6 +1,5 @@
 """Verify of runs: one stored value of every kind is changed, and exactly the fitting finding comes out."""
 
-
 import apsw
 import msgspec
 import pytest

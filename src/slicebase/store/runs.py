@@ -67,6 +67,7 @@ class Runs:
                 writing.take(draft)
                 if appender.tally.stopped:
                     break
+            writing.compact_when_due()
         return writing.outcome()
 
     def say(self, run_id: str, draft: Draft, now: int, thresholds: Thresholds | None = None) -> Logged:
@@ -108,6 +109,12 @@ class Runs:
     def latest(self, run_id: str) -> StoredSnapshot | None:
         """The last snapshot of a run that passed."""
         return self._previous(self.log.tally(run_id))
+
+    def later(self, snapshot_id: str) -> str | None:
+        """The last snapshot that passed of a snapshot's run, where that is a later one."""
+        place = self.snapshots.place_of(snapshot_id)
+        latest = self.latest(place[0]) if place else None
+        return str(latest.snapshot["snapshot_id"]) if latest and place and latest.record.sequence > place[1] else None
 
     def state(self, run_id: str) -> State:
         """What a run knows, its newest events included."""
@@ -161,7 +168,13 @@ class _Writing:
             self._stop = self._stop or SlicebaseError(
                 "budget-exceeded", f"run:{tally.run_id} has stopped behind event {tally.seq}: {over}"
             )
-        elif self._thresholds is not None and is_due(tally.counted, tally.steps, self._thresholds):
+        else:
+            self.compact_when_due()
+
+    def compact_when_due(self) -> None:
+        tally = self._appender.tally
+        limits = None if tally.stopped else self._thresholds
+        if limits is not None and is_due(tally.counted, tally.steps, limits):
             self.compact()
 
     def _append(self, draft: Draft) -> None:

@@ -5,7 +5,7 @@ costs at most twice its size, and all of them together grow with what is new, no
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -95,11 +95,16 @@ class Snapshots:
         return StoredSnapshot(records[0], snapshot)
 
     def find(self, snapshot_id: str) -> StoredSnapshot:
-        query = "SELECT run, seq FROM snapshots WHERE snapshot = ?"
-        row = self._database.connection.execute(query, (snapshot_id,)).fetchone()
-        if row is None:
+        place = self.place_of(snapshot_id)
+        if place is None:
             raise SlicebaseError("no-snapshot", f"there is no snapshot {snapshot_id}")
-        return self.get(*row)
+        return self.get(*place)
+
+    def place_of(self, snapshot_id: str) -> tuple[str, int] | None:
+        """A snapshot's run, and its number in there."""
+        query = "SELECT run, seq FROM snapshots WHERE snapshot = ?"
+        row: Any = self._database.connection.execute(query, (snapshot_id,)).fetchone()
+        return (row[0], row[1]) if row else None
 
     def _body(self, record: SnapshotRecord) -> dict[str, Json]:
         stored = self._texts.get(owner(record.run_id), record.body)
