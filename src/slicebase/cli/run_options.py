@@ -13,6 +13,8 @@ from slicebase.errors import SlicebaseError
 if TYPE_CHECKING:
     from slicebase.runs.gate import Thresholds
 
+run_argument = click.argument("run_id", metavar="RUN")
+
 
 def run_name(text: str) -> str:
     from slicebase.base import ref_of

@@ -7,8 +7,8 @@ import msgspec
 
 from slicebase.runs.event import TYPES, Draft, Event
 from slicebase.runs.evidence import Evidence
-from slicebase.runs.metrics import Metrics
 from slicebase.runs.records import Snapshot
+from slicebase.runs.status import RunStatus
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _RECORDS: Mapping[str, type] = {
@@ -16,7 +16,7 @@ _RECORDS: Mapping[str, type] = {
     "event-line": Draft,
     "evidence": Evidence,
     "snapshot": Snapshot,
-    "metrics": Metrics,
+    "run-status": RunStatus,
 }
 
 

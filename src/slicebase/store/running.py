@@ -1,26 +1,14 @@
 """The verbs of runs, as applications and faces call them: `base.runs`."""
 
-import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from slicebase.context.assembly import Candidate
 from slicebase.context.manifest import Manifest
-from slicebase.core.digests import digest
-from slicebase.core.refs import parse
-from slicebase.core.times import from_text
-from slicebase.errors import SlicebaseError, Where
-from slicebase.files.create import new_file
-from slicebase.files.naming import file_name
-from slicebase.files.parts import Contract, Link, Source
-from slicebase.files.slice_file import SliceFile
-from slicebase.graph.record import read_parts
-from slicebase.graph.turn import Parent, Session, Turn
-from slicebase.runs.event import TYPES, VERBOSE, Draft
+from slicebase.errors import SlicebaseError
+from slicebase.runs.event import Draft
 from slicebase.runs.gate import DEFAULT_THRESHOLDS, Thresholds
 from slicebase.runs.metrics import measure
 from slicebase.runs.narrative import Narrative, narrate
@@ -32,7 +20,6 @@ from slicebase.runs.records import (
     ConflictLogged,
     DoneDefinition,
     FailureLogged,
-    ManifestLogged,
     Pointer,
     QuestionLogged,
     RunStarted,
@@ -42,13 +29,12 @@ from slicebase.runs.run import bind
 from slicebase.runs.state import ITEMS, Json
 from slicebase.runs.status import RunStatus, status_of
 from slicebase.runs.tally import Tally
-from slicebase.runs.trajectory import FORMAT, read_trajectory
-from slicebase.store.annotating import Annotator
+from slicebase.store.narrating import as_candidate, keep_narrative, narrated_before, summed_up
+from slicebase.store.projecting import not_yet_said, take_trajectory, turns_of
 from slicebase.store.runs import Logged
 from slicebase.store.shelf import Shelf
 from slicebase.store.stepping import Step
 from slicebase.store.truth import Truth
-from slicebase.store.workspace import LIBRARY
 
 
 class Running:
@@ -93,49 +79,16 @@ class Running:
         thresholds: Thresholds | None = None,
     ) -> Logged:
         """A stored conversation as a run. Where the run is there already, what the conversation has gained is added."""
-        turns = path_of(self._turns(session), leaf)
+        turns = path_of(turns_of(self._truth, session), leaf)
         terms = terms_of(turns, objective, done_definition)
         drafts = project(turns, started=terms, evidence=self._truth.ledger, step_at=step_at)
-        done = self._said(run_id) if self._runs.log.exists(run_id) else []
-        if [_plain(draft) for draft in drafts[: len(done)]] != done:
-            raise SlicebaseError(
-                "run-differs",
-                f"run:{run_id} does not begin like session:{session}",
-                hint="choose another id for the run",
-            )
-        if not done:
+        if not self._runs.log.exists(run_id):
             self._runs.begin(run_id, drafts[:1], now)
-        return self._runs.append(run_id, drafts[len(done) or 1 :], now, thresholds)
+        return self._runs.append(run_id, not_yet_said(self._runs, run_id, drafts), now, thresholds)
 
     def take_trajectory(self, path: Path) -> str:
         """Stores a SWE-agent trajectory as a session, named after its file; answers the session."""
-        try:
-            data = path.read_bytes()
-        except OSError as error:
-            raise SlicebaseError("no-input", f"{path}: {error.strerror}", where=Where(str(path))) from None
-        turns = read_trajectory(data, path.stem)
-        self._truth.turns.add(Session(path.stem, FORMAT), turns, Annotator(self._truth))
-        return path.stem
-
-    def _turns(self, session: str) -> list[Turn]:
-        self._truth.turns.session(session)
-        turns = []
-        for stored in self._truth.turns.of_session(session):
-            record = stored.record
-            text = self._truth.texts.get(f"session:{session}", record.content_hash)
-            parts = read_parts(text.data) if text and text.data is not None else ()
-            parents = tuple(Parent(*parent) for parent in record.parents)
-            time = from_text(record.time)
-            turns.append(Turn(record.id, session, record.role, parts, time, parents, record.source_hash))
-        return turns
-
-    def _said(self, run_id: str) -> list[dict[str, Any]]:
-        """What was logged of a conversation, without what Slicebase itself has added."""
-        return [
-            {"type": event.type, "step": event.step, "time": event.time, "payload": event.payload}
-            for event in self._runs.events(run_id)
-            if event.seq == 1 or TYPES.get(event.type, VERBOSE).agent
-        ]
+        return take_trajectory(self._truth, path)
 
     # ---- logging
 
@@ -220,22 +173,7 @@ class Running:
     def remembered(self, run_id: str) -> tuple[Candidate, ...]:
         """What a context for a run begins with: its last snapshot that passed, told."""
         latest = self._runs.latest(run_id)
-        if latest is None:
-            return ()
-        told = narrate(latest.snapshot)
-        return (
-            Candidate(
-                ref=told.derived_from,
-                corpus=f"run:{run_id}",
-                content_hash=digest(told.body.encode()),
-                text=told.body,
-                label=f"snapshot {latest.record.sequence} · {told.updated_at}",
-                group=f"run:{run_id}",
-                order=(0, told.derived_from),
-                score=0,
-                parts={},
-            ),
-        )
+        return (as_candidate(latest.snapshot),) if latest else ()
 
     def _resolve(self, run_id: str, type_: str, item_id: str | None, now: int) -> Logged:
         payload = {**self._item(run_id, type_, item_id), "status": "resolved"}
@@ -305,30 +243,8 @@ class Running:
     def narrative(self, run_id: str, *, write: bool = True) -> tuple[Narrative, bool]:
         """The narrative of a run's last snapshot that passed, and whether its slice file is new."""
         snapshot = self.snapshot(run_id)
-        earlier = self._narrated_before(snapshot)
-        made = narrate(snapshot, earlier)
-        return made, self._write(made) if write else False
-
-    def _narrated_before(self, snapshot: dict[str, Json]) -> dict[str, Json] | None:
-        """The last snapshot of the run before this one that has a narrative in the library."""
-        earlier = {
-            "sn_" + record.digest[7:39]: record.sequence
-            for record in self._runs.snapshots.records(snapshot["run_id"])
-            if record.sequence < snapshot["sequence"]
-        }
-        files = self._shelf.mentioning(*(name.encode() for name in earlier)) if earlier else ()
-        sources = (file.derived_from.id for file in files if file.derived_from)
-        narrated = [earlier[source] for source in sources if source in earlier]
-        return self._runs.snapshots.get(snapshot["run_id"], max(narrated)).snapshot if narrated else None
-
-    def _write(self, narrative: Narrative) -> bool:
-        file = narrative_file(narrative)
-        with self._shelf.writing() as pen:
-            there = self._shelf.get(file.id or "")
-            if there is not None:
-                return False
-            pen.add(file)
-        return True
+        made = narrate(snapshot, narrated_before(self._runs, self._shelf, snapshot))
+        return made, keep_narrative(self._shelf, made) if write else False
 
     def next_step(self, run_id: str) -> int:
         """The number of the step that would come next."""
@@ -339,45 +255,3 @@ class Running:
     ) -> Step:
         """The next step of an agent, for a `with` block."""
         return Step(self._runs, run_id, self.next_step(run_id), clock, thresholds)
-
-
-def narrative_file(narrative: Narrative) -> SliceFile:
-    """A narrative as a slice file (ruling 41)."""
-    return new_file(
-        id=narrative.file_id,
-        title=narrative.title,
-        summary=narrative.summary,
-        body_type="markdown",
-        body=narrative.body.encode(),
-        derived_from=Source(narrative.derived_from, narrative.derived_hash),
-        contract=Contract(purpose="What a run knew at a snapshot. It is made from the snapshot alone.", write="error"),
-        links=[Link("supersedes", narrative.supersedes)] if narrative.supersedes else [],
-        updated_at=narrative.updated_at,
-        name=f"{LIBRARY}/{file_name(narrative.file_id)}",
-    )
-
-
-def summed_up(manifest: Manifest) -> ManifestLogged:
-    """What a run's log says of a manifest (ruling 38)."""
-    policies = [pinned.policy_params_hash for pinned in manifest.slices]
-    chunks = [piece.ref for piece in manifest.pieces if parse(piece.ref).is_chunk]
-    return ManifestLogged(
-        manifest_id=manifest.manifest_id,
-        policy_params_hash=policies[0] if policies else None,
-        candidates=manifest.considered,
-        selected=len(manifest.pieces),
-        excluded_by_reason=dict(sorted(Counter(left.reason for left in manifest.left_out).items())),
-        filters=tuple(f"{name}={json.dumps(value)}" for name, value in sorted(manifest.filters.items())),
-        source_ids=tuple(dict.fromkeys(piece.corpus for piece in manifest.pieces)),
-        chunk_ids=tuple(dict.fromkeys(chunks)),
-    )
-
-
-def _plain(draft: Draft) -> dict[str, Any]:
-    """A draft as it reads back from a log."""
-    return {
-        "type": draft.type,
-        "step": draft.step,
-        "time": draft.time,
-        "payload": msgspec.json.decode(msgspec.json.encode(draft.payload)),
-    }

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slicebase.core.times import from_text
-from slicebase.graph.record import read_parts
+from slicebase.graph.record import TurnRecord, read_parts
 from slicebase.graph.turn import Parent, Turn
 from slicebase.store.database import open_database
 from slicebase.store.manifests import Manifests
@@ -47,9 +47,9 @@ class Truth:
     def turn(self, turn_id: str) -> Turn | None:
         """A stored turn with its content; a purged one has no parts."""
         stored = self.turns.find([turn_id]).get(turn_id)
-        if stored is None:
-            return None
-        record = stored.record
+        return self.with_content(stored.record) if stored else None
+
+    def with_content(self, record: TurnRecord) -> Turn:
         text = self.texts.get(f"session:{record.session}", record.content_hash)
         parts = read_parts(text.data) if text and text.data is not None else ()
         parents = tuple(Parent(*parent) for parent in record.parents)
