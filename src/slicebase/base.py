@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is ca
     from slicebase.context.assembly import Context
     from slicebase.context.manifest import Manifest
     from slicebase.context.replaying import Replayed
+    from slicebase.files.stamps import Stamp
     from slicebase.files.validation import Report
     from slicebase.graph.check import Difference
     from slicebase.graph.explain import Explanation
@@ -25,8 +26,11 @@ if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is ca
     from slicebase.graph.policy import SlicePolicyV1
     from slicebase.graph.record import TurnRecord
     from slicebase.graph.turn import Session
+    from slicebase.runs.evidence import Evidence
     from slicebase.store.account import Account
+    from slicebase.store.chunk_texts import ChunkTexts
     from slicebase.store.doctoring import Complaint
+    from slicebase.store.documents import AddedDocument
     from slicebase.store.file_entries import Filters
     from slicebase.store.file_index import Progress as IndexProgress
     from slicebase.store.file_search import Results
@@ -36,9 +40,12 @@ if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is ca
     from slicebase.store.library_chunks import LibraryChunks
     from slicebase.store.overview import Overview
     from slicebase.store.purging import PurgedTurns
+    from slicebase.store.running import Running
+    from slicebase.store.sealing import Sealed
     from slicebase.store.settings import Setting, Settings
     from slicebase.store.truth import Truth
     from slicebase.store.turn_index import TurnIndex
+    from slicebase.store.why import Reason
     from slicebase.verify import Verdict
 
 
@@ -122,10 +129,25 @@ class Slicebase:
     def graph(self) -> "Graph":
         return Graph(self)
 
+    @cached_property
+    def runs(self) -> "Running":
+        from slicebase.store.running import Running
+
+        return Running(self.truth, self.library.shelf)
+
+    @cached_property
+    def chunks(self) -> "ChunkTexts":
+        """What stands behind references that can be cited."""
+        from slicebase.store.chunk_texts import ChunkTexts
+
+        return ChunkTexts(self.truth, self.library.shelf)
+
     def close(self) -> None:
         for part in ("library_chunks", "turn_index", "truth"):
             if part in self.__dict__:
                 self.__dict__.pop(part).close()
+        for part in ("graph", "runs", "chunks"):  # they hold what was closed
+            self.__dict__.pop(part, None)
 
     def __enter__(self) -> Self:
         return self
@@ -246,20 +268,26 @@ class Slicebase:
         policy: str | None = None,
         as_of: int | None = None,
         record: bool = True,
+        run: str | None = None,
+        step: int | None = None,
     ) -> "Recorded":
         """A cited context for a question, under a budget, with the manifest that pins it.
 
         `as_of` is the time that the context speaks from, `now` the time at which the manifest is recorded. Without
-        `record` nothing is written, and the manifest cannot be replayed by its id.
+        `record` nothing is written, and the manifest cannot be replayed by its id. With `run` the context begins with
+        the run's last snapshot, and the manifest is bound to a step of it, by default the next.
         """
         from slicebase.store.contexts import Request, build_context, texts_to_keep
 
         chosen = self.graph.policy(policy or "focused")
         request = Request(question, tokens, turns, now if as_of is None else as_of, chosen)
-        built = build_context(self.truth, self.turn_index, self.library_chunks, request)
+        first = self.runs.remembered(run) if run else ()
+        built = build_context(self.truth, self.turn_index, self.library_chunks, request, first)
         if record:
             self.truth.policies.keep(chosen)
             self.truth.manifests.record(built.manifest, to_text(now), texts_to_keep(built))
+            if run:
+                self.runs.bind(run, built.manifest, now=now, step=step)
         return Recorded(built, record)
 
     def context_again(self, manifest: str, *, now: int) -> "Recorded":
@@ -306,11 +334,46 @@ class Slicebase:
         mark = f"{to_text(now)} {reason}".strip()
         return purge_turns(self.truth, self.turn_index, ref, mark, dry_run=dry_run)
 
-    def verify(self, progress: Callable[[str], None] = lambda what: None) -> "Verdict":
-        """Re-derives everything stored."""
-        from slicebase.verify import verify
+    # Evidence: what was cited, and what rests on it
 
-        return verify(self.truth, self._text_now, progress)
+    def add(self, path: Path, stamp: "Stamp", *, title: str | None = None, copy: bool = False) -> "AddedDocument":
+        """A local text document, by a pointer file, in stable chunks that can be cited."""
+        from slicebase.store.documents import add_document
+
+        return add_document(self.library, path, stamp, title=title, copy=copy)
+
+    def cite(self, reference: str, *, quote: str | None = None, span: tuple[int, int] | None = None) -> "Evidence":
+        """Evidence for what stands behind a reference, by quote or span; it goes into the ledger."""
+        from slicebase.runs.evidence import cite
+        from slicebase.runs.records import Span
+
+        chunk = self.chunks.holding(reference, quote) if quote else self.chunks.chunk(reference)
+        evidence = cite(chunk, quote, Span(start=span[0], end=span[1]) if span else None)
+        self.truth.ledger.keep(evidence)
+        return evidence
+
+    def why(self, reference: str, *, forward: bool = False) -> "Reason":
+        """What a reference rests on, down to the text; forward, what rests on it."""
+        from slicebase.store.why import Why
+
+        why = Why(self.truth, self.library.shelf, self.chunks)
+        return why.forth(reference) if forward else why.back(reference)
+
+    def seal(self, stamp: "Stamp") -> "Sealed":
+        """The heads of all that is stored, in a slice file that git can commit."""
+        from slicebase.store.sealing import seal
+
+        return seal(self.truth, self.library.shelf, stamp.file_id, stamp.time)
+
+    def verify(self, progress: Callable[[str], None] = lambda what: None, *, seal: str | None = None) -> "Verdict":
+        """Re-derives everything stored; with a seal (`latest`, or its id), also compares it with that."""
+        from slicebase.store.sealing import broken_seals, find_seal
+        from slicebase.verify import Finding, verify
+
+        sealed = find_seal(self.library.shelf, seal) if seal else None
+        verdict = verify(self.truth, self._text_now, progress, self.chunks.look_up)
+        against = broken_seals(self.truth, self.library.shelf, sealed) if sealed else ()
+        return verdict._replace(findings=(*verdict.findings, *(Finding(*problem) for problem in against)))
 
     def _text_now(self, reference: str) -> str | None:
         """The text of a slice file's part as it is now; None where it is gone or has changed."""

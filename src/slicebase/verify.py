@@ -16,8 +16,10 @@ from slicebase.core.ids import uuid_bytes
 from slicebase.errors import Exit, SlicebaseError
 from slicebase.graph.policies import policy_from_bytes
 from slicebase.graph.record import read_annotations, read_link, read_session, read_turn
+from slicebase.runs.evidence import Evidence, Lookup
 from slicebase.store.manifests import recording_hash
 from slicebase.store.places import derived_differences
+from slicebase.store.run_proof import RunProof
 from slicebase.store.truth import Truth
 
 Status = Literal["BROKEN", "UNVERIFIABLE", "PURGED", "DRIFTED"]
@@ -50,19 +52,30 @@ class Verdict(NamedTuple):
 
 
 TextNow = Callable[[str], str | None]
+LookUp = Callable[[Evidence], Lookup]
 
 
 def verify(
-    truth: Truth, text_now: TextNow = lambda ref: None, progress: Callable[[str], None] = lambda what: None
+    truth: Truth,
+    text_now: TextNow = lambda ref: None,
+    progress: Callable[[str], None] = lambda what: None,
+    look_up: LookUp | None = None,
 ) -> Verdict:
-    """Checks the whole truth, one row at a time. `text_now` answers what a part of a slice file says today."""
-    return _Verification(truth, text_now, progress).run()
+    """Checks the whole truth, one row at a time.
+
+    `text_now` answers what a part of a slice file says today. With `look_up`, quotes are compared with where they were
+    cut from.
+    """
+    return _Verification(truth, text_now, progress, look_up).run()
 
 
 class _Verification:
-    def __init__(self, truth: Truth, text_now: TextNow, progress: Callable[[str], None]) -> None:
+    def __init__(
+        self, truth: Truth, text_now: TextNow, progress: Callable[[str], None], look_up: LookUp | None
+    ) -> None:
         self._truth = truth
         self._text_now = text_now
+        self._look_up = look_up
         self._connection = truth.database.connection
         self._progress = progress
         self._findings: list[Finding] = []
@@ -82,6 +95,8 @@ class _Verification:
         self._policies()
         self._progress("manifests")
         self._manifests()
+        self._progress("runs")
+        self._runs()
         return Verdict(self._checked, tuple(self._findings))
 
     def _report(self, status: Status, check: str, place: str, expected: str = "", found: str = "") -> None:
@@ -239,6 +254,31 @@ class _Verification:
                 continue
             if found.export_hash != pinned.export_hash:
                 self._report("DRIFTED", "slice", place, pinned.export_hash, found.export_hash)
+
+    # Runs and the evidence that they cite
+
+    def _runs(self) -> None:
+        proof = RunProof(self._truth, self._reported, self._count)
+        for problem in (*proof.evidence(self._looked_up), *proof.runs()):
+            self._findings.append(Finding(*problem))
+
+    def _looked_up(self, evidence: Evidence) -> Lookup | None:
+        """What stands behind evidence now; None where that is not known, or reported already."""
+        corpus = evidence.corpus_id
+        if self._look_up is None or corpus.removeprefix("session:") in self._broken_sessions:
+            return None
+        turn = evidence.chunk_id.removeprefix("turn:")
+        stored = self._truth.turns.find([turn]).get(turn) if corpus.startswith("session:") else None
+        if stored is not None and (corpus, stored.record.content_hash) in self._broken_texts:
+            return None
+        return self._look_up(evidence)
+
+    def _reported(self, owner: str, text: str, place: str) -> bool:
+        """Whether a text is reported as broken already; the finding then names what the text belongs to."""
+        finding = self._broken_texts.get((owner, text))
+        if finding is not None:
+            self._name_place(finding, place)
+        return finding is not None
 
 
 # Of each numbered table: its key columns, how a record is read, and the session and key that the record itself gives.

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 @click.option("--again", metavar="MANIFEST", help="Ask a manifest's question anew, and show what differs.")
 @click.option("--diff", nargs=2, metavar="A B", help="Show what differs between two manifests.")
 @click.option("--no-record", is_flag=True, help="Write nothing: the context cannot be replayed by its manifest's id.")
+@click.option(
+    "--run", metavar="RUN", help="Begin with this run's last snapshot, and bind the manifest to a step of it."
+)
+@click.option("--step", type=int, metavar="N", help="With --run: the step (default: the next).")
 @click.option("--explain", is_flag=True, help="Say what was taken and left out, and what the scores are made of.")
 @json_option
 @click.pass_context
@@ -39,6 +43,8 @@ def context(
     again: str | None,
     diff: tuple[str, str] | None,
     no_record: bool,
+    run: str | None,
+    step: int | None,
     explain: bool,
     as_json: bool,
 ) -> int:
@@ -56,7 +62,15 @@ def context(
         return _print_difference(base.manifest(again), base.context_again(again, now=now()).context.manifest, as_json)
     moment = from_text(as_of) if as_of else None
     built = base.context(
-        str(question), tokens=tokens, turns=turns, policy=policy, as_of=moment, now=now(), record=not no_record
+        str(question),
+        tokens=tokens,
+        turns=turns,
+        policy=policy,
+        as_of=moment,
+        now=now(),
+        record=not no_record,
+        run=run.removeprefix("run:") if run else None,
+        step=step,
     )
     _print_context(built, explain, as_json)
     return Exit.DONE if built.context.manifest.pieces else Exit.FINDINGS
@@ -125,16 +139,17 @@ def replay(ctx: click.Context, manifest: str | None, as_json: bool) -> int:
 
 
 @click.command()
+@click.option("--seal", is_flag=False, flag_value="latest", metavar="[ID]", help="Compare with a seal too.")
 @json_option
 @click.pass_context
-def verify(ctx: click.Context, as_json: bool) -> int:
+def verify(ctx: click.Context, seal: str | None, as_json: bool) -> int:
     """Re-derive everything stored, from bytes, and compare.
 
     Ends VERIFIED (exit 0), BROKEN (1) or UNVERIFIABLE (6). Drift and purges are listed and no damage.
     """
     shows = sys.stderr.isatty()
     progress = (lambda what: note(f"checking {what} …")) if shows else (lambda what: None)
-    verdict = open_base(ctx).verify(progress)
+    verdict = open_base(ctx).verify(progress, seal=seal)
     if as_json:
         findings = [finding._asdict() for finding in verdict.findings]
         print_json({"status": verdict.status, "checked": verdict.checked, "findings": findings})

@@ -34,8 +34,11 @@ class Request(NamedTuple):
     policy: SlicePolicyV1
 
 
-def build_context(truth: Truth, index: TurnIndex, chunks: LibraryChunks | None, request: Request) -> Context:
-    """Turns and, where there is a library, rows and sections, merged by worth under the budget."""
+def build_context(
+    truth: Truth, index: TurnIndex, chunks: LibraryChunks | None, request: Request, first: Sequence[Candidate] = ()
+) -> Context:
+    """Turns and, where there is a library, rows and sections, merged by worth under the budget, behind what comes
+    first whatever it is worth."""
     _check(request)
     ranked = ranked_turns(truth, index, request.question, CONSIDERED)
     pinned, selections = _slices(truth, ranked[:ANCHORS], request.policy)
@@ -46,7 +49,7 @@ def build_context(truth: Truth, index: TurnIndex, chunks: LibraryChunks | None, 
         request.question,
         to_text(request.as_of),
         Budget(request.tokens, request.turns),
-        sorted(candidates, key=lambda each: (-each.score, each.ref)),
+        [*first, *sorted(candidates, key=lambda each: (-each.score, each.ref))],
         terms={word.text for word in index.words(request.question)},
         ranker=RANKER,
         filters={"rows": "active", "archived": False} if chunks is not None else {},
@@ -61,8 +64,8 @@ def _chunk_candidates(chunks: LibraryChunks, request: Request, turns: int) -> li
 
 
 def texts_to_keep(built: Context) -> dict[bytes, bytes]:
-    """The pieces of mutable files, which a manifest keeps by their hashes (ruling 42)."""
-    kept = [built.texts[piece.text_hash] for piece in built.manifest.pieces if piece.corpus.startswith("file:")]
+    """The pieces that are no turns, which a manifest keeps by their hashes (ruling 42)."""
+    kept = [built.texts[piece.text_hash] for piece in built.manifest.pieces if not piece.corpus.startswith("session:")]
     return {raw_digest(text.encode()): text.encode() for text in kept}
 
 

@@ -222,7 +222,7 @@ class Library(Finder):
             pen.replace(old, new)
             purge_payload(self.shelf, old)
         if self.workspace.database.exists():
-            purge_kept_texts(self._truth(), new.id or "", stamp.time)
+            purge_kept_texts(self._truth(), old, stamp.time)
         return Change(new, not old.purged)
 
     # ---- the one way to change a file in place

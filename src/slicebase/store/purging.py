@@ -18,13 +18,15 @@ def purge_payload(shelf: Shelf, file: SliceFile) -> bool:
     return remove_copy(shelf, file.payload.uri if file.payload else None)
 
 
-def purge_kept_texts(truth: Truth, file_id: str, now: str) -> int:
-    """Replaces what manifests kept of the file by tombstones; answers how many texts that were."""
+def purge_kept_texts(truth: Truth, file: SliceFile, now: str) -> int:
+    """Replaces what manifests and the ledger kept of the file by tombstones; answers how many texts that were."""
+    file_id, payload = file.id or "", file.payload
+    quoted = [f"file:{file_id}", *([f"doc:{payload.hash}"] if payload and payload.hash else [])]
     count = 0
     for name, _, record, _ in list(truth.manifests.all()):
         hashes = {piece.text_hash for piece in read_manifest(record).pieces if piece.corpus == f"file:{file_id}"}
         count += truth.texts.purge(f"manifest:{name}", hashes, now) if hashes else 0
-    return count
+    return count + sum(truth.texts.purge_all(corpus, now) for corpus in quoted)
 
 
 class PurgedTurns(NamedTuple):
@@ -45,7 +47,9 @@ def purge_turns(truth: Truth, index: TurnIndex, ref: Ref, mark: str, *, dry_run:
         return PurgedTurns(len(gone), turns)
     connection = truth.database.connection
     connection.execute("PRAGMA secure_delete = ON")
+    quotes = {quote for turn in turns for quote in truth.ledger.quotes_of(f"turn:{turn}")}
     count = truth.texts.purge(f"session:{session}", gone, mark)
+    truth.texts.purge(f"session:{session}", quotes, mark)
     index.remove(turns)
     with translated(truth.database.path):
         # Neither the free pages of the file nor the log keep what was taken away.

@@ -1,7 +1,7 @@
 """Texts: every content that can be purged, by the owner that it hangs on and its hash (ruling 19)."""
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -32,6 +32,12 @@ class Texts:
             before = connection.total_changes()
             connection.executemany(query, [(now, owner, hash_bytes(digest)) for digest in digests])
             return connection.total_changes() - before
+
+    def purge_all(self, owner: str, now: str) -> int:
+        """The same for all texts of an owner."""
+        query = "SELECT hash FROM texts WHERE owner = ? AND purged IS NULL"
+        rows: list[Any] = self._database.connection.execute(query, (owner,)).fetchall()
+        return self.purge(owner, [f"sha256:{text_hash.hex()}" for (text_hash,) in rows], now)
 
 
 def keep_texts(connection: apsw.Connection, owner: str, texts: Mapping[bytes, bytes]) -> None:
