@@ -97,7 +97,8 @@ def content_bytes(role: Role, parts: tuple[Part, ...]) -> bytes:
 
 
 def record_bytes(turn: Turn, content_hash: str) -> bytes:
-    parents = tuple((parent.id, parent.type) for parent in sorted(turn.parents))
+    ordered = turn.parents if len(turn.parents) < 2 else sorted(turn.parents)
+    parents = tuple([(parent.id, parent.type) for parent in ordered])
     return _fast(
         TurnRecord(content_hash, turn.id, parents, turn.role, turn.session, turn.source_hash, to_text(turn.time))
     )

@@ -24,10 +24,11 @@ def keep_places(
     row = connection.execute("SELECT turns, joins FROM shapes WHERE session = ?", (session,)).fetchone()
     before, joins = row or (0, 0)
     count = before + len(new)
-    new_joins = sum(len({parent.id for parent in turn.parents}) > 1 for turn in new.values())
+    forked = (turn.parents for turn in new.values() if len(turn.parents) > 1)
+    new_joins = sum(len({parent.id for parent in parents}) > 1 for parents in forked)
     if joins or new_joins or count <= SMALL:
         _keep_shape(connection, session, count, joins + new_joins)
-    elif before <= SMALL or rejoined:
+    elif 0 < before <= SMALL or rejoined:
         refill_places(connection, session)
     else:
         _keep_shape(connection, session, count, 0)
