@@ -1,0 +1,396 @@
+"""What turns hold that a summary should hold, too: by phrases, tools and results, without a model (docs/lost.md).
+
+decision      a sentence of the user's or the assistant's with a phrase of DECISIONS; an answer that the user chose
+instruction   a sentence of the user's that asks, orders or corrects; a tool call that the user refused
+task          an entry of the newest list of tasks that is not done; a sentence with a phrase of OPEN
+error         what a tool reported as failed, and whether the same was done again and went well
+test          a command that runs tests, once for each, with the result of its last run
+file          a file that was read or written by a tool, once for each
+command       any other command that was run in a shell, once for each, with the outcome of its last run
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, Literal, NamedTuple, get_args
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from slicebase.context.commands import (
+    command_in,
+    essence,
+    exit_code,
+    is_test,
+    result_line,
+    result_traces,
+    tests_ended,
+)
+from slicebase.context.sentences import Sentence, says, sentences, telling
+from slicebase.graph.annotation import words_in
+from slicebase.graph.rules import CORRECTED, DECIDED
+from slicebase.graph.turn import Part, Turn, part_text
+
+Kind = Literal["decision", "instruction", "task", "error", "test", "file", "command"]
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+
+DECISIONS: Final = (
+    *DECIDED, "i'll go with", "we'll go with", "i went with", "went with", "going with", "settled on", "opted for",
+    "i chose", "we chose", "chose to", "agreed to", "agreed on", "agreed that",
+)  # fmt: skip
+# "Instead" corrects at the end of a sentence; elsewhere it compares.
+CORRECTIONS: Final = (
+    *(phrase for phrase in CORRECTED if phrase != "instead"),
+    "revert",
+    "undo",
+    "i said",
+    "i told you",
+)
+ASKED: Final = (
+    "always", "never", "don't", "do not", "must", "mustn't", "make sure", "ensure", "please", "should", "shouldn't",
+    "need", "needs", "want", "can you", "can we", "could you", "could we", "would you", "let's", "only", "avoid",
+    "prefer", "remember", "before you", "no need", "not allowed", "from now on",
+)  # fmt: skip
+ORDERS: Final = frozenset(
+    {
+        "add", "adjust", "allow", "apply", "ask", "build", "bump", "call", "change", "check", "clean", "commit",
+        "compare", "continue", "convert", "copy", "create", "cut", "delete", "deploy", "describe", "disable", "do",
+        "document", "drop", "enable", "explain", "extend", "find", "finish", "fix", "format", "give", "go", "handle",
+        "hide", "implement", "improve", "include", "investigate", "keep", "leave", "list", "look", "merge", "migrate",
+        "move", "open", "pin", "port", "prepare", "print", "push", "put", "read", "rebase", "redo", "refactor",
+        "remove", "rename", "repeat", "replace", "rerun", "restore", "review", "rewrite", "run", "set", "show",
+        "simplify", "skip", "sort", "split", "start", "support", "switch", "take", "tell", "tidy", "treat", "try",
+        "turn", "undo", "update", "upgrade", "use", "validate", "verify", "wait", "wire", "wrap", "write",
+    }
+)  # fmt: skip
+OPEN: Final = (
+    "todo", "still to do", "still need to", "still needs to", "still have to", "left to do", "remaining work",
+    "for later", "come back to", "follow up", "not done yet", "next step", "next steps",
+)  # fmt: skip
+# What a client writes in the user's name.
+INJECTED: Final = re.compile(
+    r"\s*(?:<(?:command-|local-command|system-reminder|bash-|task-|user-|ide_|environment_)|\[Request interrupted|"
+    r"Caveat: The messages below|This session is being continued|If you need specific details from before)"
+)
+_REMINDER: Final = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
+
+# Tools that read or write one file, by name; the argument that names it is the first of these.
+FILES: Final = {
+    **dict.fromkeys(("read", "read_file", "view", "view_image", "notebookread"), "read"),
+    **dict.fromkeys(("edit", "multiedit", "write", "notebookedit", "write_file", "edit_file", "replace"), "written"),
+    **dict.fromkeys(("create_file", "str_replace_editor", "str_replace_based_edit_tool"), "written"),
+}
+_PATHS: Final = ("file_path", "path", "absolute_path", "notebook_path", "target_file", "filename")
+_PATCHED: Final = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+# Tools that write a whole list of tasks: where the list is, and where an entry has its words.
+LISTS: Final = {
+    "todowrite": ("todos", "content"),
+    "write_todos": ("todos", "description"),
+    "update_plan": ("plan", "step"),
+}
+_DONE: Final = frozenset({"completed", "done", "cancelled", "canceled", "deleted"})
+_TASK_NUMBER: Final = re.compile(r"Task #(\w+)")
+
+_REFUSED: Final = re.compile(
+    r"(?:user|person) (?:doesn't|does not|didn't) want to|rejected by (?:the )?user", re.IGNORECASE
+)
+_REASON: Final = re.compile(r"the user (?:said|provided the following reason[^:]*):\s*(.+)", re.DOTALL | re.IGNORECASE)
+_RAISED: Final = re.compile(r"^(?:[\w.]*(?:Error|Exception)\b|FAILED |--- FAIL: ).*$", re.MULTILINE)
+_FAILING: Final = re.compile(
+    r"^.*\b(?:error|errors|exception|fail|failed|failure|fatal|cannot|can't|not found|no such|denied|undefined|panic|"
+    r"refused|timed out|timeout|conflict|invalid)\b.*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_TOO_LONG: Final = 2000  # characters of a sentence; what is longer is no sentence
+
+
+class Item(Struct, frozen=True):
+    """Something worth keeping, the turn that holds it, and the span of it there."""
+
+    kind: Kind
+    text: str
+    mark: str  # by whom, or how it ended
+    turn: str
+    start: int
+    end: int
+    result: str | None = None  # the turn in which a call's result came back
+    times: int = 1
+    # What a summary quotes that keeps it: one of these groups, each whole. Without any, its words decide.
+    quotes: tuple[tuple[str, ...], ...] = ()
+
+
+def items(turns: Iterable[Turn]) -> list[Item]:
+    """Everything that the turns hold, in their order; what comes several times counts once."""
+    reader = _Reader()
+    for turn in turns:
+        reader.read(turn)
+    return reader.close()
+
+
+class _Call(NamedTuple):
+    """A call that waits for its result, or has it."""
+
+    turn: str
+    start: int
+    end: int
+    part: Part
+
+
+class _Result(NamedTuple):
+    turn: str
+    start: int
+    end: int
+    text: str
+    failed: bool
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self._found: dict[tuple[Any, ...], Item] = {}
+        self._calls: dict[str, _Call] = {}
+        self._failed: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}  # errors that the same call may yet mend
+        self._tasks: dict[str, Item] = {}
+
+    def read(self, turn: Turn) -> None:
+        place = 0
+        for part in turn.parts:
+            text = part_text(part)
+            self._part(turn, part, text, place)
+            place += len(text) + 2 if text else 0  # the blank line between parts (ruling 36)
+
+    def close(self) -> list[Item]:
+        for call in self._calls.values():
+            self._ran(call, None)
+        found = [*self._found.values(), *self._tasks.values()]
+        return _with_shortest_names(found)
+
+    # --- parts
+
+    def _part(self, turn: Turn, part: Part, text: str, place: int) -> None:
+        if part.type == "tool_call":
+            call = _Call(turn.id, place, place + len(text), part)
+            if part.call_id:
+                self._calls[part.call_id] = call
+            else:
+                self._ran(call, None)
+        elif part.type == "tool_result":
+            body = _blanked(part.text or "")
+            failed = part.error or bool(exit_code(body))
+            waiting = self._calls.pop(part.call_id or "", None)
+            if waiting:
+                self._ran(waiting, _Result(turn.id, place, place + len(text), body, failed))
+        elif part.type == "text" and turn.role in ("user", "assistant") and not part.hidden:
+            if part.error:
+                self._add(_error(_Call(turn.id, place, place + len(text), part), turn.id, text, place, "met"), text)
+            elif turn.role == "assistant" or not INJECTED.match(text):
+                self._said(turn, text, place)
+
+    def _said(self, turn: Turn, text: str, place: int) -> None:
+        by_user = turn.role == "user"
+        told = [
+            each for each in sentences(_blanked(text)) if len(each.text) <= _TOO_LONG and not INJECTED.match(each.text)
+        ]
+        kinds = [_kind_of_sentence(each.text, by_user=by_user) for each in told]
+        if by_user and not any(kinds) and told:
+            kinds[0] = ("instruction", "asked")
+        for each, found in zip(told, kinds, strict=True):
+            if found and len(telling(each.text)) >= 2:
+                self._add(_sentence_item(turn.id, each, place, *found), each.text)
+
+    # --- calls
+
+    def _ran(self, call: _Call, result: _Result | None) -> None:
+        name = (call.part.name or "").lower()
+        arguments = call.part.arguments
+        if result and result.failed and _REFUSED.search(result.text):
+            self._refused(call, result)
+        elif command := command_in(name, arguments):
+            self._command(call, command, result)
+        elif name in FILES or name.endswith("apply_patch"):
+            self._file(call, name, result)
+        elif name in LISTS:
+            self._list(call, *LISTS[name])
+        elif name in ("taskcreate", "taskupdate"):
+            self._task(call, result)
+        elif name == "askuserquestion" and result and not result.failed:
+            self._answered(call, result)
+        elif result and result.failed:
+            self._failure(call, result, (name, part_text(call.part)))
+
+    def _command(self, call: _Call, command: str, result: _Result | None) -> None:
+        simple = essence(command)
+        if patched := _PATCHED.findall(command):
+            self._files(call, patched, "written", result)
+        elif simple and is_test(simple):
+            self._test(call, command, simple, result)
+        elif simple:
+            mark = "unfinished" if result is None else "failed" if result.failed else "ok"
+            self._add(_called("command", command, mark, call, result, (simple,)), *simple)
+            if result:
+                self._ended(call, result, simple)
+
+    def _test(self, call: _Call, command: str, simple: tuple[str, ...], result: _Result | None) -> None:
+        output = result.text if result else ""
+        mark = tests_ended(output, error=result.failed) if result else "unfinished"
+        told = result_line(output)
+        text = f"{_first_line(command)} → {told}" if told else command
+        traces = tuple((trace,) for trace in result_traces(output))
+        self._add(_called("test", text, mark, call, result, (simple, *traces)), *simple)
+        if result:
+            self._ended(call, result._replace(failed=mark == "failed"), simple)
+
+    def _ended(self, call: _Call, result: _Result, identity: tuple[str, ...]) -> None:
+        if result.failed:
+            self._failure(call, result, identity)
+        else:
+            for key in self._failed.pop(identity, ()):
+                self._found[key] = replace(self._found[key], mark="mended")
+
+    def _failure(self, call: _Call, result: _Result, identity: tuple[str, ...]) -> None:
+        line, start = _telling_line(result.text)
+        key = self._add(_error(call, result.turn, line, result.start + start, "open"), *identity, line)
+        self._failed.setdefault(identity, []).append(key)
+
+    def _file(self, call: _Call, name: str, result: _Result | None) -> None:
+        arguments = call.part.arguments
+        if name.endswith("apply_patch"):
+            self._files(call, _PATCHED.findall(part_text(call.part).replace("\\n", "\n")), "written", result)
+        elif isinstance(arguments, dict):
+            path = next((arguments[key] for key in _PATHS if isinstance(arguments.get(key), str)), None)
+            how = "read" if arguments.get("command") == "view" else FILES[name]
+            self._files(call, [path] if path else [], how, result)
+
+    def _files(self, call: _Call, paths: Sequence[str], how: str, result: _Result | None) -> None:
+        identity = ("file", *paths)
+        if result:
+            self._ended(call, result, identity)
+        for path in paths if not (result and result.failed) else ():
+            key = ("file", path)
+            before = self._found.get(key)
+            item = _called("file", path, how, call, result, ())
+            if before and before.mark == "written" != how:
+                self._found[key] = replace(before, times=before.times + 1)
+            else:
+                self._add(item, path)
+
+    # --- lists of tasks, answers, refusals
+
+    def _list(self, call: _Call, field: str, words: str) -> None:
+        arguments = call.part.arguments
+        entries = arguments.get(field) if isinstance(arguments, dict) else None
+        self._tasks = {
+            str(number): _task_item(call, str(entry[words]), str(entry.get("status")))
+            for number, entry in enumerate(entries if isinstance(entries, list) else ())
+            if isinstance(entry, dict) and entry.get(words) and entry.get("status") not in _DONE
+        }
+
+    def _task(self, call: _Call, result: _Result | None) -> None:
+        """Tasks that are made and changed one by one, by a number that the tool gives."""
+        arguments = call.part.arguments if isinstance(call.part.arguments, dict) else {}
+        named = _TASK_NUMBER.search(result.text) if result else None
+        number = str(arguments.get("taskId") or (named[1] if named else call.turn))
+        if arguments.get("status") in _DONE:
+            self._tasks.pop(number, None)
+        elif number in self._tasks:
+            self._tasks[number] = replace(self._tasks[number], mark=str(arguments.get("status", "pending")))
+        elif arguments.get("subject"):
+            self._tasks[number] = _task_item(call, str(arguments["subject"]), "pending")
+
+    def _answered(self, call: _Call, result: _Result) -> None:
+        text = " ".join(result.text.split())
+        self._add(Item("decision", text, "by the user", result.turn, result.start, result.end), text)
+
+    def _refused(self, call: _Call, result: _Result) -> None:
+        reason = _REASON.search(result.text)
+        text = " ".join(reason[1].split()) if reason else f"refused: {_first_line(part_text(call.part))}"
+        self._add(Item("instruction", text, "correction", result.turn, result.start, result.end), text)
+
+    def _add(self, item: Item, *identity: str) -> tuple[Any, ...]:
+        """Takes an item. Of what is said again the first stays, of what is done again the last."""
+        key = (item.kind, *(" ".join(words.lower().split()) if _is_said(item) else words for words in identity))
+        before = self._found.pop(key, None) if not _is_said(item) else self._found.get(key)
+        if before is None:
+            self._found[key] = item
+        else:
+            self._found[key] = replace(before if _is_said(item) else item, times=before.times + 1)
+        return key
+
+
+def _is_said(item: Item) -> bool:
+    return item.kind in ("decision", "instruction", "task")
+
+
+# --- sentences
+
+
+def _kind_of_sentence(text: str, *, by_user: bool) -> tuple[Kind, str] | None:
+    is_question = text.endswith("?")
+    if not is_question and says(text, DECISIONS):
+        return "decision", "by the user" if by_user else "by the assistant"
+    if by_user and (says(text, CORRECTIONS) or words_in(text)[-1:] == ["instead"]):
+        return "instruction", "correction"
+    if by_user and (says(text, ASKED) or _first_word(text) in ORDERS):
+        return "instruction", "asked"
+    return ("task", "said") if not is_question and says(text, OPEN) else None
+
+
+def _first_word(text: str) -> str:
+    match = re.match(r"[^\W\d]+", text)
+    return match[0].lower() if match else ""
+
+
+def _blanked(text: str) -> str:
+    """The text with what clients put into it blanked out, so that places stay."""
+    return _REMINDER.sub(lambda match: " " * len(match[0]), text)
+
+
+def _sentence_item(turn: str, sentence: Sentence, place: int, kind: Kind, mark: str) -> Item:
+    return Item(kind, " ".join(sentence.text.split()), mark, turn, place + sentence.start, place + sentence.end)
+
+
+# --- items of calls
+
+
+def _called(
+    kind: Kind, text: str, mark: str, call: _Call, result: _Result | None, quotes: tuple[tuple[str, ...], ...]
+) -> Item:
+    came_back = result.turn if result else None
+    return Item(kind, text, mark, call.turn, call.start, call.end, came_back, quotes=quotes)
+
+
+def _error(call: _Call, turn: str, line: str, start: int, mark: str) -> Item:
+    return Item("error", " ".join(line.split()), mark, turn, start, start + len(line), call.turn)
+
+
+def _task_item(call: _Call, text: str, status: str) -> Item:
+    return Item("task", text, status, call.turn, call.start, call.end)
+
+
+def _telling_line(output: str) -> tuple[str, int]:
+    """The line that says what went wrong, and where it stands: what was raised last, else the first complaint."""
+    raised = list(_RAISED.finditer(output))
+    match = raised[-1] if raised else _FAILING.search(output)
+    lines: Iterator[re.Match[str]] = re.finditer(r"^.*\S.*$", output, re.MULTILINE)
+    found = match or next((line for line in lines if exit_code(line[0]) is None), None)
+    return (found[0], found.start()) if found else ("", 0)
+
+
+def _first_line(text: str) -> str:
+    return text.strip().split("\n", 1)[0]
+
+
+# --- files
+
+
+def _with_shortest_names(found: Sequence[Item]) -> list[Item]:
+    """Files with the names by which a summary may call them: as much of a path's end as tells it from the others."""
+    paths = [item.text for item in found if item.kind == "file"]
+    return [
+        replace(item, quotes=tuple((name,) for name in _names(item.text, paths))) if item.kind == "file" else item
+        for item in found
+    ]
+
+
+def _names(path: str, others: Sequence[str]) -> list[str]:
+    steps = [step for step in path.split("/") if step]
+    ends = ["/".join(steps[at:]) for at in range(len(steps))]
+    return [end for end in ends if sum(other == end or other.endswith("/" + end) for other in others) == 1]
