@@ -10,7 +10,7 @@ SHELLS: Final = frozenset(
 )
 _KEYS: Final = ("command", "cmd")
 _TRIVIAL: Final = re.compile(
-    r"(?:cd|pushd|popd|export|set|unset|source|\.|echo|printf|sleep|wait|true|false|clear|exit|done|fi|for|while|if)\b|#"
+    r"(?:cd|pushd|popd|export|set|unset|source|\.|echo|printf|sleep|wait|true|false|clear|exit|break|done|fi|for|while|if)\b|#"
 )
 _LEADING: Final = re.compile(r"(?:(?:do|then|else|!|\(|\{|[A-Za-z_]\w*=\S*)\s+)+")
 _TOKEN: Final = re.compile(
@@ -36,7 +36,8 @@ _FAILED_TESTS: Final = re.compile(
     r"\b[1-9]\d* (?:failed|failures?|failing|errors?)\b|^(?:---\s)?FAIL(?:ED)?\b", re.MULTILINE
 )
 _RESULT_LINE: Final = re.compile(
-    r"^.*\b\d+ (?:passed|failed|passing|failing|failures?|errors?)\b.*$|^(?:test result:|Tests:|ok\b|FAIL\b|PASS\b|OK\b).*$",
+    r"^.*\b\d+ (?:passed|failed|passing|failing|failures?|errors?)\b.*$"
+    r"|^(?:test result:|Tests:|ok\b|FAIL\b|PASS\b|OK\b).*$",
     re.MULTILINE,
 )
 _FIGURES: Final = re.compile(r"\b\d+ (?:passed|failed|passing|failing|failures?|errors?)\b")

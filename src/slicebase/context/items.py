@@ -1,7 +1,8 @@
 """What turns hold that a summary should hold, too: by phrases, tools and results, without a model (docs/lost.md).
 
 decision      a sentence of the user's or the assistant's with a phrase of DECISIONS; an answer that the user chose
-instruction   a sentence of the user's that asks, orders or corrects; a tool call that the user refused
+instruction   a sentence of the user's that asks, orders or corrects (the next one belongs to a correction), and any
+              other in a message that was typed, not pasted; a tool call that the user refused
 task          an entry of the newest list of tasks that is not done; a sentence with a phrase of OPEN
 error         what a tool reported as failed, and whether the same was done again and went well
 test          a command that runs tests, once for each, with the result of its last run
@@ -95,12 +96,15 @@ _REFUSED: Final = re.compile(
 )
 _REASON: Final = re.compile(r"the user (?:said|provided the following reason[^:]*):\s*(.+)", re.DOTALL | re.IGNORECASE)
 _RAISED: Final = re.compile(r"^(?:[\w.]*(?:Error|Exception)\b|FAILED |--- FAIL: ).*$", re.MULTILINE)
+_LOCATED: Final = re.compile(r"^[\w./-]+:\d+(?::\d+)?: .+$", re.MULTILINE)
 _FAILING: Final = re.compile(
     r"^.*\b(?:error|errors|exception|fail|failed|failure|fatal|cannot|can't|not found|no such|denied|undefined|panic|"
     r"refused|timed out|timeout|conflict|invalid)\b.*$",
     re.IGNORECASE | re.MULTILINE,
 )
 _TOO_LONG: Final = 2000  # characters of a sentence; what is longer is no sentence
+_TYPED: Final = 600  # characters of a message that a person typed; what is longer was pasted, at least in part
+_CORRECTION: Final[tuple[Kind, str]] = ("instruction", "correction")
 
 
 class Item(Struct, frozen=True):
@@ -189,10 +193,13 @@ class _Reader:
         told = [
             each for each in sentences(_blanked(text)) if len(each.text) <= _TOO_LONG and not INJECTED.match(each.text)
         ]
-        kinds = [_kind_of_sentence(each.text, by_user=by_user) for each in told]
-        if by_user and not any(kinds) and told:
-            kinds[0] = ("instruction", "asked")
-        for each, found in zip(told, kinds, strict=True):
+        typed = by_user and len(text) <= _TYPED
+        corrects = False
+        for each in told:
+            found = _kind_of_sentence(each.text, by_user=by_user) or (("instruction", "told") if typed else None)
+            if found and corrects and found[0] == "instruction":
+                found = _CORRECTION
+            corrects = found == _CORRECTION and not corrects
             if found and len(telling(each.text)) >= 2:
                 self._add(_sentence_item(turn.id, each, place, *found), each.text)
 
@@ -327,8 +334,8 @@ def _kind_of_sentence(text: str, *, by_user: bool) -> tuple[Kind, str] | None:
     if not is_question and says(text, DECISIONS):
         return "decision", "by the user" if by_user else "by the assistant"
     if by_user and (says(text, CORRECTIONS) or words_in(text)[-1:] == ["instead"]):
-        return "instruction", "correction"
-    if by_user and (says(text, ASKED) or _first_word(text) in ORDERS):
+        return _CORRECTION
+    if by_user and (is_question or says(text, ASKED) or _first_word(text) in ORDERS):
         return "instruction", "asked"
     return ("task", "said") if not is_question and says(text, OPEN) else None
 
@@ -368,7 +375,7 @@ def _task_item(call: _Call, text: str, status: str) -> Item:
 def _telling_line(output: str) -> tuple[str, int]:
     """The line that says what went wrong, and where it stands: what was raised last, else the first complaint."""
     raised = list(_RAISED.finditer(output))
-    match = raised[-1] if raised else _FAILING.search(output)
+    match = raised[-1] if raised else _LOCATED.search(output) or _FAILING.search(output)
     lines: Iterator[re.Match[str]] = re.finditer(r"^.*\S.*$", output, re.MULTILINE)
     found = match or next((line for line in lines if exit_code(line[0]) is None), None)
     return (found[0], found.start()) if found else ("", 0)

@@ -22,12 +22,21 @@ class Compaction(NamedTuple):
         return any(part.text for turn in self.summary for part in turn.parts)
 
 
-def _by_words(item: Item, summary: Passages) -> bool:
-    return summary.hold(item.text, with_figures=False)
+# Of an item's telling words, what has to be found again. An error's line is long-winded: its core is enough.
+_MOST: Final = 0.6
+_CORE: Final = 0.4
 
 
-def _by_words_and_figures(item: Item, summary: Passages) -> bool:
-    return summary.hold(item.text, with_figures=True)
+def _by_most_words(item: Item, summary: Passages) -> bool:
+    return summary.hold(item.text, _MOST, with_figures=False)
+
+
+def _by_most_words_and_figures(item: Item, summary: Passages) -> bool:
+    return summary.hold(item.text, _MOST, with_figures=True)
+
+
+def _by_core_words(item: Item, summary: Passages) -> bool:
+    return summary.hold(item.text, _CORE, with_figures=False)
 
 
 def _by_quotes(item: Item, summary: Passages) -> bool:
@@ -45,10 +54,12 @@ class KindRow(NamedTuple):
 
 
 TABLE: Final[Mapping[Kind, KindRow]] = {
-    "decision": KindRow("decision", "decisions", _by_words_and_figures, {"by the user": 95}, 85),
-    "instruction": KindRow("instruction", "instructions", _by_words_and_figures, {"correction": 100}, 80),
-    "task": KindRow("open task", "open tasks", _by_words, {"in_progress": 78}, 70),
-    "error": KindRow("error", "errors", _by_words, {"open": 65}, 45),
+    "decision": KindRow("decision", "decisions", _by_most_words_and_figures, {"by the user": 95}, 85),
+    "instruction": KindRow(
+        "instruction", "instructions", _by_most_words_and_figures, {"correction": 100, "told": 75}, 80
+    ),
+    "task": KindRow("open task", "open tasks", _by_most_words, {"in_progress": 78}, 70),
+    "error": KindRow("error", "errors", _by_core_words, {"open": 65}, 45),
     "test": KindRow("test run", "test runs", _by_quotes, {"failed": 60}, 40),
     "file": KindRow("file", "files", _by_quotes, {"written": 50}, 10),
     "command": KindRow("command", "commands", _by_quotes, {"failed": 30}, 20),

@@ -21,18 +21,17 @@ _FIGURE: Final = re.compile(r"\d+(?:[.,:]\d+)*")
 # Words that a sentence and any other may share without being about the same thing.
 _COMMON: Final = frozenset(
     {
-        "a", "about", "after", "again", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "because",
-        "been", "before", "being", "but", "by", "can", "could", "d", "did", "do", "does", "don", "for", "from", "get",
-        "go", "got", "had", "has", "have", "he", "her", "here", "him", "his", "how", "i", "if", "in", "into", "is",
-        "it", "its", "just", "let", "like", "ll", "m", "make", "me", "more", "my", "need", "no", "not", "now", "of",
-        "on", "one", "only", "or", "our", "out", "please", "re", "s", "she", "should", "so", "some", "still", "t",
-        "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "to", "too", "up",
-        "us", "use", "ve", "very", "want", "was", "way", "we", "were", "what", "when", "where", "which", "while", "who",
-        "why", "will", "with", "would", "yes", "yet", "you", "your",
+        "a", "about", "after", "again", "agreed", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be",
+        "because", "been", "before", "being", "but", "by", "can", "could", "d", "decided", "decision", "decisions",
+        "did", "do", "does", "don", "for", "from", "get", "go", "got", "had", "has", "have", "he", "her", "here", "him",
+        "his", "how", "i", "if", "in", "into", "is", "it", "its", "just", "let", "like", "ll", "m", "make", "me",
+        "more", "my", "need", "no", "not", "now", "of", "on", "one", "only", "or", "our", "out", "please", "re", "s",
+        "she", "should", "so", "some", "still", "t", "than", "that", "the", "their", "them", "then", "there", "these",
+        "they", "this", "those", "to", "too", "up", "us", "use", "ve", "very", "want", "was", "way", "we", "were",
+        "what", "when", "where", "which", "while", "who", "why", "will", "with", "would", "yes", "yet", "you", "your",
     }
 )  # fmt: skip
 _ENDINGS: Final = ("ing", "ed", "es", "s")
-_SHARE: Final = 0.6  # of a sentence's telling words, what has to be found again
 _WINDOW: Final = 3  # sentences in a row
 
 
@@ -95,10 +94,10 @@ class Passages:
         parts = [sentence.text for sentence in sentences(text)]
         self._windows = [_window(parts[at : at + _WINDOW]) for at in range(len(parts))]
 
-    def hold(self, sentence: str, *, with_figures: bool) -> bool:
-        """Whether some window has most of a sentence's telling words and, where asked, all its figures."""
+    def hold(self, sentence: str, share: float, *, with_figures: bool) -> bool:
+        """Whether some window has this share of a sentence's telling words and, where asked, all its figures."""
         sought = telling(sentence)
-        least = ceil(_SHARE * len(sought))
+        least = min(max(ceil(share * len(sought)), 2), len(sought))
         numbers = figures(sentence) if with_figures else frozenset()
         return bool(sought) and any(numbers <= known and len(sought & stems) >= least for stems, known in self._windows)
 
