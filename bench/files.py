@@ -13,10 +13,8 @@ from yaml import CSafeLoader
 
 from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
 from slicebase.files.create import new_file
-from slicebase.files.frontmatter import split
 from slicebase.files.parts import Contract, Link
 from slicebase.files.slice_file import SliceFile
-from slicebase.files.yaml import load_plainly
 from slicebase.store.checkup import validate
 
 FILES = 10_000
@@ -86,7 +84,6 @@ def run() -> None:
     theirs = best(frontmatter.loads, texts)
     ours = best(SliceFile.parse, data)
     typed = best(fields, data)
-    plain = best(plainly, data[: FILES // 10])
 
     print(f"files: {FILES:,} slice files of {size:,.0f} bytes, best of {ROUNDS}, per file")
     for what, seconds in (
@@ -94,7 +91,6 @@ def run() -> None:
         ("SliceFile.parse", ours),
         ("… and id, title, links", typed),
         ("tt validate, from the disk", validated),
-        ("… by the scanner, not yaml-rs", plain),
     ):
         print(f"  {what:<32} {seconds * 1e6:8.1f} µs {theirs / seconds:7.1f} ×")
 
@@ -106,8 +102,3 @@ def check(folder: Path) -> None:
 def fields(data: bytes) -> object:
     file = SliceFile.parse(data)
     return file.id, file.title, file.links
-
-
-def plainly(data: bytes) -> object:
-    start, end, _ = split(data)
-    return load_plainly(data[start:end].decode())

@@ -20,14 +20,13 @@ run 'tt context "which time limit did we decide on?" --tokens 420 > before.md'
 run 'cat before.md'
 
 say "Why these, and not others?"
-run 'tt context "which time limit did we decide on?" --tokens 420 --explain | head -12'
+run 'tt context "which time limit did we decide on?" --tokens 420 --no-record --explain | head -12'
 
 say "The graph around one turn: the same graph and policy give the same bytes and hashes, on every machine."
 run 'tt slice 2c95cb2b-f886-45d4-96e8-2595a5b1f061 --policy focused'
 
 say "Replay never searches: the pinned pieces give the same bytes."
-manifest=$(tt context "which time limit did we decide on?" --tokens 420 2>&1 >before.md | sed 's/.*; //')
-run "tt replay $manifest > after.md"
+run 'tt replay > after.md'
 run 'cmp before.md after.md && echo identical'
 
 say "Everything stored is derived again from bytes."

@@ -86,7 +86,6 @@ CODES: Mapping[str, Kind] = {
     "not-our-database": Kind(Exit.REFUSED, "the database belongs to another program"),
     "locked": Kind(Exit.CONFLICT, "another process holds the database or a file"),
     "disk-full": Kind(Exit.REFUSED, "the disk is full; nothing was written"),
-    "index-damaged": Kind(Exit.REFUSED, "SQLite cannot read a disposable index"),
     "cannot-write": Kind(Exit.REFUSED, "a file or folder cannot be written"),
     "cannot-read": Kind(Exit.REFUSED, "a file or folder cannot be read"),
     "not-flushed": Kind(Exit.REFUSED, "a change was made, but the disk does not confirm it"),
@@ -118,6 +117,7 @@ CODES: Mapping[str, Kind] = {
     "drifted": Kind(Exit.NOT_FOUND, "a reference names a version of a body that is no longer there"),
     "no-page": Kind(Exit.NOT_FOUND, "there is no such page"),
     # the library: finding
+    "index-damaged": Kind(Exit.REFUSED, "SQLite cannot read a disposable index"),
     "no-words": Kind(Exit.USAGE, "a search has no word to look for"),
     "no-git": Kind(Exit.REFUSED, "git cannot be called, or refuses"),
     # imports

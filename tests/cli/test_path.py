@@ -182,6 +182,13 @@ def test_replay_gives_the_same_bytes(imported: Tt) -> None:
     assert imported("replay", built["manifest_id"], "--json").json["identical"]
 
 
+def test_the_newest_manifest_is_replayed_where_none_is_named(imported: Tt) -> None:
+    assert imported("replay").exit == 4
+    imported("context", "delay")
+    newest = imported("context", QUESTION, "--json").json
+    assert imported("replay").out == newest["text"]
+
+
 def test_the_same_question_of_the_same_store_is_the_same_manifest(imported: Tt, tmp_path: Path) -> None:
     """Ruling 43: the index is disposable."""
     before = imported("context", QUESTION, "--as-of", NOW, "--json").json["manifest_id"]

@@ -1,6 +1,8 @@
 """The checklist of §11, box by box, and the comparison of two exports."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from slicebase.graph.check import Difference, checklist, compare
@@ -67,7 +69,23 @@ def test_box_5_edges_stay_inside(export: SliceExport) -> None:
 
 def test_the_same_export_does_not_differ(export: SliceExport) -> None:
     assert compare(export, export) == ()
-    assert compare(replace(export, turns=export.turns[::-1]), export) == ()
+
+
+def test_a_comparison_sees_order_and_what_stands_twice(export: SliceExport) -> None:
+    reversed_ = replace(export, turns=export.turns[::-1], edges=export.edges[::-1])
+    assert [each.place for each in compare(reversed_, export)] == ["the order of turns", "the order of edges"]
+    twice = replace(export, turns=(*export.turns, export.turns[0]))
+    assert [each.place for each in compare(twice, export)] == [f"turns[{export.turns[0].id}]#2"]
+
+
+@settings(max_examples=40)
+@given(st.permutations(range(8)), st.lists(st.integers(0, 11), max_size=14))
+def test_nothing_differs_exactly_where_the_bytes_are_the_same(turns: list[int], edges: list[int]) -> None:
+    export = read_export(golden("export")["export"].encode())
+    other = replace(
+        export, turns=tuple(export.turns[n] for n in turns), edges=tuple(export.edges[n] for n in edges) or export.edges
+    )
+    assert (compare(other, export) == ()) == (other.to_bytes() == export.to_bytes())
 
 
 def test_a_comparison_names_fields_turns_and_edges(export: SliceExport) -> None:

@@ -9,6 +9,7 @@ from slicebase.files.supersession import active
 from slicebase.store.checkup import validate
 from slicebase.store.library import Change
 from slicebase.store.settings import Settings
+from slicebase.store.settling import finish_all, unfinished
 from tests.codes import code_of
 from tests.store.libraries import Desk
 
@@ -196,3 +197,47 @@ def test_a_row_that_was_caught_while_it_moved_counts_once(desk: Desk) -> None:
     text = desk.recall([log], now=0, rows="all").text
     assert text.count("first") == 1
     assert text.count("second") == 1
+
+
+def interrupted(desk: Desk, file_id: str) -> tuple[bytes, SliceFile]:
+    """Fills a file until it overflows, and puts it back to what it was: its part is there, and it does not know."""
+    before = b""
+    while not parts(desk, file_id):
+        before = desk.path(file_id).read_bytes()
+        desk.remember(file_id, f"## Day\n\n{LONG}" if desk.file(file_id).body_type == "markdown" else LONG, desk.stamp)
+    (part,) = parts(desk, file_id)
+    desk.path(file_id).write_bytes(before)
+    return before, part
+
+
+@pytest.mark.parametrize("body_type", ["jsonl", "markdown"])
+@pytest.mark.parametrize("overflow", ["split", "archive"])
+def test_what_a_killed_writer_left_unfinished_is_finished(desk: Desk, body_type: str, overflow: str) -> None:
+    file_id = desk.new(body_type, "", f"overflow={overflow}")
+    before, part = interrupted(desk, file_id)
+    assert unfinished(desk.shelf) == [file_id]
+    assert finish_all(desk.shelf) == [file_id]
+    assert unfinished(desk.shelf) == finish_all(desk.shelf) == []
+    assert [each.id for each in parts(desk, file_id)] == [part.id]
+    assert desk.file(part.id or "").body == part.body
+    body = SliceFile.parse(before).body
+    if overflow == "archive":
+        assert len(desk.file(file_id).body) + len(part.body) == len(body)
+    else:
+        assert desk.file(file_id).body == body
+    assert is_well_formed(desk)
+
+
+def test_the_next_overflow_finishes_what_the_last_one_left(desk: Desk) -> None:
+    log = desk.new("jsonl", "", "overflow=archive")
+    before, _ = interrupted(desk, log)
+    desk.remember(log, "y" * 200, desk.stamp)
+    lines = [line for file in (desk.file(log), *parts(desk, log)) for line in file.body.splitlines()]
+    assert len(lines) == len(set(lines)) == before.count(b'"text"') + 1
+
+
+def test_a_part_of_a_file_that_cannot_be_read_waits_for_it(desk: Desk) -> None:
+    log = desk.new("jsonl", "", "overflow=split")
+    interrupted(desk, log)
+    desk.path(log).write_bytes(b"broken")
+    assert unfinished(desk.shelf) == []

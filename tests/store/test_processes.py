@@ -15,6 +15,7 @@ from slicebase.files.rows import read_rows
 from slicebase.files.slice_file import SliceFile
 from slicebase.store.atomic import TEMPORARY
 from slicebase.store.checkup import validate
+from slicebase.store.settling import finish_all
 from tests.paths import PROJECT
 from tests.store.libraries import Desk
 
@@ -64,6 +65,7 @@ def test_killed_writers_leave_files_that_parse_and_every_acknowledged_write(tmp_
     assert set(acknowledged) <= {row.text for row in rows}
     # A row that was caught while it moved stands in two files, with the same bytes.
     assert len({row.line.raw for row in rows}) == len({row.text for row in rows})
+    finish_all(desk.shelf)
     assert not validate([desk.shelf.folder], tmp_path).counts["error"]
     desk.remember(log, "and the library goes on", desk.stamp)
     assert {path.suffix for path in desk.shelf.folder.iterdir()} == {".slice"}

@@ -248,16 +248,25 @@ def test_a_huge_question_is_answered_by_its_beginning(index: TurnIndex) -> None:
     assert found(index, "heron " + "word " * 1_000_000 + "boats") == ["a", "b", "c"]
 
 
-def test_where_every_word_is_common_the_newest_turns_are_followed(
-    index: TurnIndex, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("looked_up", [100, 5])
+def test_where_a_word_is_everywhere_the_newest_turns_that_have_it_are_followed(
+    index: TurnIndex, monkeypatch: pytest.MonkeyPatch, looked_up: int
 ) -> None:
+    monkeypatch.setattr(turn_figures, "_MOST_LOOKED_UP", looked_up)
     monkeypatch.setattr(turn_figures, "_MOST_FOLLOWED", 3)
     index.add(turn(f"{n}", "a heron", session=f"{n}", time=n) for n in range(9))
     assert found(index, "heron") == ["6", "7", "8"]
 
 
+def test_the_turns_that_have_most_of_the_words_are_followed(index: TurnIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turn_figures, "_MOST_FOLLOWED", 1)
+    texts = ("a grey heron", "a grey owl", "a heron", "a heron")
+    index.add(turn(f"{n}", text, session=f"{n}", time=n) for n, text in enumerate(texts))
+    assert found(index, "grey heron") == ["0"]
+
+
 def test_a_common_word_counts_where_rarer_ones_lead(index: TurnIndex, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turn_figures, "_MOST_FOLLOWED", 3)
+    monkeypatch.setattr(turn_figures, "_MOST_LOOKED_UP", 3)
     index.add(turn(f"{n}", "grey heron" if n % 2 else "a heron", session=f"{n // 2}", time=n) for n in range(4))
     index.add(turn(f"{n}", "a heron", session=f"{n}", time=n) for n in range(4, 9))
     ranked = {each.turn: each.parts for each in ask(index, "grey heron")}
@@ -315,7 +324,8 @@ def test_an_index_filled_in_any_order_gives_the_same_answers(
 ) -> None:
     """Ruling 43. `most` makes the bounds bite."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(turn_figures, "_MOST_FOLLOWED", most * 2)
+        patch.setattr(turn_figures, "_MOST_LOOKED_UP", most * 3)
+        patch.setattr(turn_figures, "_MOST_FOLLOWED", most)
         patch.setattr(turn_figures, "_MOST_REACHED", most * 4)
         with filled(turns, at_once=True) as one, filled(random.sample(turns, len(turns)), at_once=at_once) as other:
             assert answers(one) == answers(other)

@@ -102,18 +102,20 @@ def _print_choice(manifest: "Manifest") -> None:
 
 
 @click.command()
-@click.argument("manifest")
+@click.argument("manifest", required=False)
 @json_option
 @click.pass_context
-def replay(ctx: click.Context, manifest: str, as_json: bool) -> int:
-    """Print the same bytes that a manifest recorded, from the pinned pieces; never a search.
+def replay(ctx: click.Context, manifest: str | None, as_json: bool) -> int:
+    """Print the same bytes that a manifest (the newest, unless named) recorded, from the pinned pieces; never a search.
 
     Exit 6 where pieces were purged, 1 where something is broken; then the rest is printed with a mark in its place.
     """
-    replayed = open_base(ctx).replay(manifest)
+    base = open_base(ctx)
+    name = manifest or base.truth.manifests.newest()
+    replayed = base.replay(name)
     if as_json:
         problems = [problem._asdict() for problem in replayed.problems]
-        print_json({"manifest_id": manifest, "identical": replayed.identical, "text": replayed.text,
+        print_json({"manifest_id": name, "identical": replayed.identical, "text": replayed.text,
                     "problems": problems})  # fmt: skip
     else:
         click.echo(replayed.text, nl=False)

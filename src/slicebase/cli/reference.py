@@ -42,7 +42,9 @@ def _lines() -> Iterator[str]:
         yield f"| {status.value} | {meaning} |"
     yield ""
     yield "## Commands"
-    context = click.Context(tt, info_name="tt", terminal_width=_WIDTH)
+    context = click.Context(
+        tt, info_name="tt", terminal_width=_WIDTH, help_option_names=tt.context_settings["help_option_names"]
+    )
     for name in tt.list_commands(context):
         command = tt.get_command(context, name)
         assert command is not None

@@ -25,7 +25,8 @@ def now() -> int:
 
 def named_root(ctx: click.Context) -> Path | None:
     """The folder that --root or SLICEBASE_ROOT names."""
-    root = ctx.find_root().obj["root"] or os.environ.get("SLICEBASE_ROOT")
+    options = ctx.find_root().obj or ctx.find_root().params  # a shell that completes does not call the command itself
+    root = options.get("root") or os.environ.get("SLICEBASE_ROOT")
     return Path(root) if root else None
 
 

@@ -20,7 +20,8 @@ class Term(NamedTuple):
 
 def read_query(typed: str) -> list[Term]:
     """The terms of a query, each once, in their order. Any text is a query, if perhaps one without terms."""
-    terms = [term for match in _TYPED.finditer(typed[:_LONGEST]) for term in _terms(match)]
+    text = typed[:_LONGEST].replace("\0", " ")  # which would end an FTS5 query
+    terms = [term for match in _TYPED.finditer(text) for term in _terms(match)]
     return list(dict.fromkeys(terms))
 
 

@@ -8,7 +8,7 @@ ranking (ruling 43).
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from heapq import nsmallest
-from math import log
+from math import log, sqrt
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -89,7 +89,7 @@ def rank(question: Question, figures: Figures, limit: int) -> list[Ranked]:
 
 def brought_to_scale(ranked: Iterable[Ranked], indexed: int, other: int) -> list[Ranked]:
     """A ranking of one index in the measure of another: a word that a single turn has is worth the same in both."""
-    factor = _rarity(1, max(other, 1)) / _rarity(1, max(indexed, 1))
+    factor = rarity(1, max(other, 1)) / rarity(1, max(indexed, 1))
     scaled = []
     for found in ranked:
         parts = {name: round(value * factor) for name, value in found.parts.items()}
@@ -101,10 +101,10 @@ def _scales(question: Question, figures: Figures) -> Callable[[TurnFigures], tup
     """What weighs a turn: its parts, in the order of their names. One without a word or a date near it has none."""
     own, total = _worth_of_words(figures)
     sessions = _worth_of_sessions(figures.turns, total)
-    unit = _rarity(1, figures.indexed)
-    labels = _worth_of_labels(figures, _millionths(unit * _LABEL))
+    unit = rarity(1, figures.indexed)
+    labels = _worth_of_labels(figures, round(unit * _LABEL))
     dates = _worth_of_dates(question, figures, unit)
-    substance, opening = _millionths(unit * _SUBSTANCE), _millionths(unit * _OPENING)
+    substance, opening = round(unit * _SUBSTANCE), round(unit * _OPENING)
 
     def weigh(turn: TurnFigures) -> tuple[int, ...]:
         number, _, session, _, size, label, opens = turn
@@ -169,19 +169,24 @@ def _carried(worths: dict[int, int], steps: _Steps, first_share: int) -> dict[in
 
 
 def _worth_in_turns(match: Matches, figures: Figures) -> Iterator[tuple[int, int]]:
-    rarity = _rarity(match.turns, figures.indexed)
+    rare = rarity(match.turns, figures.indexed)
     for number, count in match.counts.items():
         size = figures.turns[number].size / figures.mean_size
         saturated = count * (_SATURATION + 1) / (count + _SATURATION * (1 - _SIZE_SHARE + _SIZE_SHARE * size))
-        yield number, _millionths(rarity * saturated)
+        yield number, round(rare * saturated)
 
 
-def _rarity(turns: int, indexed: int) -> float:
+def rarity(turns: int, indexed: int) -> int:
+    """What a word is worth, in millionths, that so many of the indexed turns have.
+
+    BM25's measure, and common words get still less of it: few languages have a list of the words that only ask.
+    """
+    plain, most = _log_odds(turns, indexed), _log_odds(1, indexed)
+    return round(_MILLION * plain * sqrt(plain / most))
+
+
+def _log_odds(turns: int, indexed: int) -> float:
     return log(1 + (indexed - turns + 0.5) / (turns + 0.5))
-
-
-def _millionths(worth: float) -> int:
-    return round(worth * _MILLION)
 
 
 def _worth_of_sessions(turns: Mapping[int, TurnFigures], worth: Mapping[int, int]) -> dict[int, int]:
@@ -200,12 +205,12 @@ def _worth_of_labels(figures: Figures, worth: int) -> dict[str, int]:
     return {label: worth for label in labels if not asked.isdisjoint(label.split())}
 
 
-def _worth_of_dates(question: Question, figures: Figures, unit: float) -> dict[int, int]:
+def _worth_of_dates(question: Question, figures: Figures, unit: int) -> dict[int, int]:
     """By turn: the most precise date of the question that it falls on."""
     worths: dict[int, int] = {}
     in_time = sorted((turn.time, turn.number) for turn in figures.turns.values()) if question.dates else []
     for when in question.dates:
-        worth = _millionths(unit * _DATE[when.precision])
+        worth = round(unit * _DATE[when.precision])
         for start, end in when.spans(*figures.years):
             for _, number in in_time[bisect_left(in_time, (start,)) : bisect_left(in_time, (end,))]:
                 worths[number] = max(worth, worths.get(number, 0))

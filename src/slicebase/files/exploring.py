@@ -57,18 +57,19 @@ class Links(NamedTuple):
 
 
 def explore(start: str, links: Links, *, direction: Direction = "out", rel: str | None = None, depth: int = 1) -> Walk:
-    """Breadth first, so that each place stands as near to the start as it is. An edge is met once."""
+    """Breadth first, so that each place stands as near to the start as it is. An edge is met once, from either end,
+    and what is only inferred leads no further."""
     steps: dict[str, list[Step]] = {}
-    reached, met = {start}, set[tuple[Edge, str]]()
+    reached, met = {start}, set[tuple[Edge | None, str]]()
     layer = [start]
     for _ in range(depth):
         beyond = []
         for here in layer:
             for step in sorted(_steps_from(here, links, direction, rel), key=_order):
-                if (step.edge, step.row) in met:
+                if (step.edge, step.row) in met or (step.path and (_mirrored(step.edge), "") in met):
                     continue
                 met.add((step.edge, step.row))
-                first = step.there not in reached
+                first = not step.path and step.there not in reached
                 steps.setdefault(here, []).append(step._replace(first=first))
                 if first:
                     reached.add(step.there)
@@ -109,6 +110,12 @@ def _inferred_into(
             edge = Edge(there, name, here)
             if edge not in stated and there != here:
                 yield Step(edge, here, None, "", tuple(reversed(path)), first=False)
+
+
+def _mirrored(edge: Edge) -> Edge | None:
+    """The same seen from its other end."""
+    relationship = RELATIONSHIPS.get(edge.rel)
+    return Edge(edge.target, relationship.converse, edge.source) if relationship and relationship.converse else None
 
 
 def _order(step: Step) -> tuple[bool, bool, str, str, str]:

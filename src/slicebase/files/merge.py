@@ -10,7 +10,7 @@ from math import inf
 from typing import Any, Final, NamedTuple
 
 from slicebase.errors import SlicebaseError
-from slicebase.files.edit import append_item, remove_item, same, set_key
+from slicebase.files.edit import append_item, delete_key, remove_item, same, set_key
 from slicebase.files.merge_body import merge_bodies
 from slicebase.files.merge_lines import Merged, decide, lines_of, marked, merge_lines
 from slicebase.files.slice_file import SliceFile
@@ -178,7 +178,11 @@ def _edited(file: SliceFile, wanted: Mapping[str, Any]) -> SliceFile:
             if not any(same(link, there) for there in _links(file.frontmatter)):
                 file = append_item(file, _LINKS, link)
         wanted = {**wanted, "slice": {**wanted["slice"], "links": _links(file.frontmatter)}}
-    return set_key(file, (), wanted)
+    for key, value in wanted.items():
+        file = set_key(file, (key,), value)
+    for key in file.frontmatter.keys() - wanted.keys():
+        file = delete_key(file, (key,))
+    return file
 
 
 def _links(frontmatter: Mapping[str, Any]) -> list[Any]:

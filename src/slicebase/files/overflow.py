@@ -4,6 +4,7 @@ A part is joined to its file from both sides, by `part_of` and `has_part` with a
 that a part which overflow made is never taken for one that people made.
 """
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from slicebase.files.bodies import append_lines, encoded
@@ -66,6 +67,26 @@ def new_part(file: SliceFile, part_id: str, label: str, body: bytes = b"") -> Sl
 
 def joined(file: SliceFile, part_id: str, label: str) -> SliceFile:
     return append_item(file, "slice.links", Link("has_part", part_id, label))
+
+
+def settled(file: SliceFile, parts: Iterable[SliceFile]) -> SliceFile:
+    """A file with the parts joined whose writer died before it came to that: a part is there before its file names it.
+
+    What an archive has already leaves the file, as it was going to.
+    """
+    for part in parts:
+        label = next((link.label for link in part.links if link.rel == "part_of" and link.to == file.id), None)
+        if label in _LABELS and part.id and part.id not in parts_of(file):
+            body = _without(file, part.body) if label == ARCHIVED else file.body
+            file = joined(file.with_body(body), part.id, label)
+    return file
+
+
+def _without(file: SliceFile, moved: bytes) -> bytes:
+    if file.body_type != "jsonl":
+        return file.body.replace(moved, b"", 1)
+    gone = set(moved.split(b"\n")) - {b""}
+    return b"\n".join(line for line in file.body.split(b"\n") if line not in gone)
 
 
 def move_oldest(file: SliceFile, most: int) -> Moved | None:

@@ -22,9 +22,8 @@ _FOREIGN = re.compile("[\\x00-\\t\\x0b-\\x1f\\x7f-\\x9f\\ud800-\\udfff\\ufeff\\u
 _INDICATOR = re.compile(r"[&*!?%](?:(?<=[\n\[{,:].)|(?<=[\n\[{,:?\-] .)|(?<=  .))")
 # Nesting on which yaml-rs could overflow the stack: a dash or a colon opens a level, a column of a line two at most.
 _DEEP = re.compile(rf"\n[ -]{{{MAX_NESTING}}}")
-# All that yaml-rs could take for a number, wherever it may stand (a quoted key's colon may touch it) …
+# All that yaml-rs could take for a number, wherever it may stand …
 _NUMERIC = re.compile(r"[-+.0-9_](?<=[\n\[{, ].)(?:[0-9_.a-dA-DfFxXoO]|[eE][-+]?|[iInN]\w*)*+(?= *[\n,\]}#:])")
-_JOINED = re.compile(r"[\"']:[-+.0-9_]")
 # … and the numbers on which all readers agree.
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?")
 _NUMBERS: Final = {int, float}
@@ -77,7 +76,8 @@ def _is_ours(value: Any, lines: str) -> bool:
     kinds = _kinds(value)
     if _UNSURE in kinds or (_NUMBERS & kinds and _has_odd_number(lines)):
         return False
-    return not (_has_bars(lines) and any(text.startswith(_BARS) for text in _texts(value)))
+    in_flow = ("[" in lines or "{" in lines) and _has_bars(lines)
+    return not (in_flow and any(text.startswith(_BARS) for text in _texts(value)))
 
 
 def _has_bars(lines: str) -> bool:
@@ -85,10 +85,9 @@ def _has_bars(lines: str) -> bool:
 
 
 def _has_odd_number(lines: str) -> bool:
-    for token in _NUMERIC.findall(lines):
-        if not _DECIMAL.fullmatch(token):
-            return True
-    return _JOINED.search(lines) is not None
+    if '":' in lines or "':" in lines:
+        return True  # the colon of a quoted key may touch the number
+    return any(not _DECIMAL.fullmatch(token) for token in _NUMERIC.findall(lines))
 
 
 def _kinds(value: Any) -> set[type]:

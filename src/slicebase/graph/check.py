@@ -1,5 +1,6 @@
 """What to look at before a SliceExport is used (§11), and how a stored one differs from one derived anew."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -57,24 +58,33 @@ def _findings(export: SliceExport, policy: SlicePolicyV1 | None, expected: str |
 
 
 def compare(stored: SliceExport, derived: SliceExport) -> tuple[Difference, ...]:
-    """What differs: turns that came or went, fields of turns that stayed, edges, and the other fields."""
-    return tuple(_differences(_flat(stored), _flat(derived)))
+    """What differs: turns that came or went, fields of turns that stayed, edges, the other fields, and the order.
+
+    Nothing differs exactly where both have the same canonical bytes.
+    """
+    return tuple(_differences(_by_place(stored), _by_place(derived)))
 
 
 def _differences(stored: Mapping[str, Any], derived: Mapping[str, Any]) -> Iterator[Difference]:
     for place in [*stored, *(place for place in derived if place not in stored)]:
         ours, theirs = stored.get(place), derived.get(place)
         if isinstance(ours, dict) and isinstance(theirs, dict):
-            for field in ours:
-                if ours[field] != theirs[field]:
-                    yield Difference(f"{place}.{field}", ours[field], theirs[field])
+            yield from (Difference(f"{place}.{f}", ours[f], theirs[f]) for f in ours if ours[f] != theirs[f])
         elif ours != theirs:
             yield Difference(place, ours, theirs)
+    for kind in ("turns[", "edges["):
+        ours, theirs = ([place for place in export if place.startswith(kind)] for export in (stored, derived))
+        if ours != theirs and sorted(ours) == sorted(theirs):
+            yield Difference(f"the order of {kind[:-1]}", ours, theirs)
 
 
-def _flat(export: SliceExport) -> dict[str, Any]:
-    """The export by place: turns by their ids, edges by their ends and type, so that order does not matter."""
-    fields = asdict(export)
-    turns = {f"turns[{turn.id}]": asdict(turn) for turn in fields.pop("turns")}
-    edges = {f"edges[{edge.parent} {edge.child} {edge.edge_type}]": asdict(edge) for edge in fields.pop("edges")}
-    return {**fields, **turns, **edges}
+def _by_place(export: SliceExport) -> dict[str, Any]:
+    """The export by place: turns by their ids, edges by their ends and type; one that stands again has a number."""
+    places = asdict(export)
+    members = [(f"turns[{turn.id}]", turn) for turn in places.pop("turns")]
+    members += [(f"edges[{e.parent} {e.child} {e.edge_type}]", e) for e in places.pop("edges")]
+    seen: Counter[str] = Counter()
+    for place, member in members:
+        seen[place] += 1
+        places[place if seen[place] == 1 else f"{place}#{seen[place]}"] = asdict(member)
+    return places

@@ -143,13 +143,14 @@ class CompactSession:
     def ranked_children(self, turn: int, distance: int, policy: SlicePolicyV1) -> Iterable[tuple[int, float]]:
         """The children as they would leave the frontier, with their priorities; the order is kept, with a bound."""
         key = (turn, distance, policy.params_hash)
-        if key not in self._ranked:
-            members = self.children_of(turn)
-            if self._ranked_members + len(members) > _KEPT_MEMBERS:
+        ranked = self._ranked.get(key)
+        if ranked is None:
+            ranked = self._rank(self.children_of(turn), distance, policy)
+            if self._ranked_members + len(ranked[0]) > _KEPT_MEMBERS:
                 self._ranked, self._ranked_members = {}, 0
-            self._ranked_members += len(members)
-            self._ranked[key] = self._rank(members, distance, policy)
-        return zip(*self._ranked[key], strict=True)
+            self._ranked[key] = ranked
+            self._ranked_members += len(ranked[0])
+        return zip(*ranked, strict=True)
 
     def _rank(self, turns: "array[int]", distance: int, policy: SlicePolicyV1) -> "tuple[array[int], array[float]]":
         """§4 and §5.3 for many turns. An array of C floats rounds what is put into it to binary32 (ruling 8)."""

@@ -158,8 +158,11 @@ def _between_sessions(edges: Iterable[Edge], sessions: Mapping[str, str]) -> tup
 
 
 def _turn(data: bytes, place: int, turn_id: str, record: _TurnRecord, given: Sequence[Parent]) -> Turn:
-    """The turn's record. Its source is what the file says of it but for the session, which copies change, and the
-    annotation, which has a life of its own (docs/decisions/graph-files.md)."""
+    """The turn's record.
+
+    Its source is what the file says of it, but for the session, which copies change, and the annotation, which has a
+    life of its own (docs/decisions/graph-files.md).
+    """
     parents = tuple(given) if len(given) < 2 else tuple(sorted(set(given)))
     parts, content = _content(data, place, record.content) if record.content is not UNSET else ((), "")
     edges = ",".join([f'["{parent.id}","{parent.type}"]' for parent in parents])

@@ -1,6 +1,6 @@
 """The expansion of SlicePolicy v1, step by step as §5 has it: the twin that is read, tested against and explained.
 
-`slicebase.graph.compact` makes the same selection faster; a property test compares the two.
+`slicebase.graph.best_first` makes the same selection faster; a property test compares the two.
 """
 
 from collections.abc import Iterable, Sequence

@@ -19,6 +19,7 @@ from slicebase.store.file_entries import Filters
 from slicebase.store.finding import Finder
 from slicebase.store.installing import install
 from slicebase.store.settings import load_settings
+from slicebase.store.settling import finish_all, unfinished
 from slicebase.store.shelf import PAYLOADS, Shelf
 from slicebase.store.workspace import LIBRARY, LOCAL, Workspace, make_local_folder
 
@@ -79,6 +80,13 @@ def _litter(patient: Examined) -> Iterator[Complaint]:
         if os.path.lexists(folder / TEMPORARY):
             message = "a process that was killed while it wrote left a temporary file"
             yield Complaint("litter", str(folder / TEMPORARY), message, "remove it", shelf.clean)
+
+
+def _overflow(patient: Examined) -> Iterator[Complaint]:
+    shelf = Shelf(patient.workspace)
+    for file_id in unfinished(shelf):
+        message = "a process that was killed while content moved to a part left the move unfinished"
+        yield Complaint("overflow", f"{LIBRARY}/{file_id}{SUFFIX}", message, "finish it", partial(finish_all, shelf))
 
 
 def _format(patient: Examined) -> Iterator[Complaint]:
@@ -160,12 +168,13 @@ def _database(patient: Examined) -> Iterator[Complaint]:
 
 
 CHECKS: Final[Mapping[str, Callable[[Examined], Iterator[Complaint]]]] = {
+    "local": _local,
     "settings": _settings,
     "litter": _litter,
+    "overflow": _overflow,
     "index": _index,
     "format": _format,
     "names": _names,
     "repository": _repository,
-    "local": _local,
     "database": _database,
 }

@@ -68,7 +68,7 @@ class Linker:
 
     def title_of(self, target: str) -> str | None:
         """The title of the file that a link or a step of a routine leads to."""
-        file = self._file_at(target)
+        file = self._shelf.readable(meant_id(LIBRARY, target))
         return file.title if file else None
 
     # ---- targets
@@ -109,11 +109,6 @@ class Linker:
 
     def _id_of(self, to: str) -> str:
         """A target's whole id where it is a file that is there, else the target itself."""
-        file = self._file_at(to)
-        return (file.id if file else None) or meant_id(LIBRARY, to)
-
-    def _file_at(self, to: str) -> SliceFile | None:
-        try:
-            return self._shelf.get(meant_id(LIBRARY, to))
-        except SlicebaseError:  # broken, or the beginning of several ids
-            return None
+        name = meant_id(LIBRARY, to)
+        file = self._shelf.readable(name)
+        return (file.id if file else None) or name

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-from slicebase.errors import SlicebaseError
 from slicebase.files.checks.between import part_links
 from slicebase.files.cycles import reach
 from slicebase.files.rows import Row, read_rows
@@ -39,10 +38,5 @@ class Logs:
             yield from part_links(file)
 
     def _readable(self, ids: Iterable[str], body_type: str | None) -> Iterator[SliceFile]:
-        for file_id in ids:
-            try:
-                part = self._shelf.get(file_id)
-            except SlicebaseError:
-                continue
-            if part and part.body_type == body_type:
-                yield part
+        found = map(self._shelf.readable, ids)
+        return (part for part in found if part and part.body_type == body_type)

@@ -43,6 +43,14 @@ class Manifests:
             raise SlicebaseError("no-manifest", f"there is no manifest {name}", hint="`tt context` records one")
         return Recorded(read_manifest(row[0]), row[1])
 
+    def newest(self) -> str:
+        """The manifest that was recorded last."""
+        query = "SELECT manifest FROM manifests ORDER BY recorded DESC, rowid DESC LIMIT 1"
+        row = self._database.connection.execute(query).fetchone()
+        if row is None:
+            raise SlicebaseError("no-manifest", "no context was recorded yet", hint="`tt context` records one")
+        return str(row[0])
+
     def all(self) -> Iterator[tuple[str, str, bytes, bytes]]:
         """Id, time of recording, record and hash of every manifest."""
         query = "SELECT manifest, recorded, record, hash FROM manifests ORDER BY manifest"

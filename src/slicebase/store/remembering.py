@@ -12,6 +12,7 @@ from slicebase.files.rows import Row, read_rows
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.writing import Draft, Text, refuse_closed, refuse_new_errors, write
 from slicebase.store.logs import Logs
+from slicebase.store.settling import finish_overflow
 from slicebase.store.shelf import Pen
 
 DUE: Final = "slice.due"
@@ -36,6 +37,8 @@ def remember(pen: Pen, logs: Logs, file: SliceFile, given: Text, limit: int) -> 
     act = _WAYS.get(place.contract.overflow or "")
     if act is None or _size(draft.file) <= limit:
         return _stored(pen, place, draft._replace(file=_no_longer_due(draft.file, limit)))
+    if finish_overflow(pen, logs, whole):
+        return remember(pen, logs, pen.find(file.id or ""), given, limit)
     return act(_Overflow(pen, whole, place, draft, given, elsewhere, limit))
 
 
@@ -90,7 +93,7 @@ def _archive(case: _Overflow) -> Remembered:
     part = new_part(case.place, case.given.stamp.file_id, ARCHIVED, moved.leaves)
     smaller = joined(case.place.with_body(moved.stays), part.id or "", ARCHIVED)
     draft = write(smaller, case.given, case.log)
-    refuse_new_errors(None, part)
+    refuse_new_errors(case.place, part)
     refuse_new_errors(case.place, draft.file)
     case.pen.add(part, moved_from=case.place)
     case.pen.replace(case.place, draft.file)

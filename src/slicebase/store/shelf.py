@@ -90,6 +90,12 @@ class Shelf:
                 return None
             raise
 
+    def readable(self, given: str) -> SliceFile | None:
+        """The same, None also where the file is broken, or where several would do."""
+        with suppress(SlicebaseError):
+            return self.find(given)
+        return None
+
     def _find_elsewhere(self, given: str) -> SliceFile:
         found = self._starting_with(given)
         if given in found:

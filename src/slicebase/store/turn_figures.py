@@ -1,24 +1,26 @@
 """Reads from the turn index what the ranker weighs, in a few queries and with bounded work.
 
-The question's words and dates are taken from the rarest to the most common and followed to every turn that has
-them, while those are few. Around these turns stand the ones within reach; of a word too common to be followed it is
-only asked which of them have it.
+The question's words and dates are looked up from the rarest to the most common, while there is room. The turns
+that have most of them are followed to the ones within reach. Of a word too common to be looked up it is only asked
+which of all these have it.
 """
 
 import json
 from collections import Counter
 from collections.abc import Collection, Iterator
+from heapq import nlargest
 from math import ceil
 from typing import Any, NamedTuple
 
 import apsw
 
 from slicebase.context.question import Question
-from slicebase.context.ranking import REACH, Figures, Matches, TurnFigures
+from slicebase.context.ranking import REACH, Figures, Matches, TurnFigures, rarity
 from slicebase.core.times import to_text
 
 _MOST_WORDS = 24
-_MOST_FOLLOWED = 1_000  # turns, from words and dates together
+_MOST_LOOKED_UP = 30_000  # turns, of words and dates together
+_MOST_FOLLOWED = 500  # of them
 _MOST_REACHED = 20_000
 _MOST_COMMON = 100_000  # turns: a word of more is passed over
 _MOST_YEARS = 50  # in which a date without a year is looked for
@@ -59,13 +61,17 @@ def read_figures(connection: apsw.Connection, question: Question) -> Figures:
     sources = [_Source(word.turns, _HAVING_WORD, word.term) for word in words]
     if spans := [span for when in question.dates for span in when.spans(*years)]:
         sources.append(_dated(connection, json.dumps(spans)))
-    followed, starts = _follow(connection, sources)
+    found = _look_up(connection, sources)
+    if sources and not found:  # already the rarest is everywhere
+        starts = _newest(connection, *min(sources)[1:], _MOST_FOLLOWED)
+    else:
+        starts = _starts(connection, found, indexed)
     reached, links = _reach(connection, starts)
     return Figures(
         indexed=indexed,
         mean_size=max(1, size) / indexed,
         years=years,
-        matches=tuple(_matches(connection, words, followed, reached)),
+        matches=tuple(_matches(connection, words, found, reached)),
         turns=_turns(connection, reached),
         links=links,
     )
@@ -119,23 +125,36 @@ def _dated(connection: apsw.Connection, spans: str) -> _Source:
     return _Source(count, _IN_SPANS, spans)
 
 
-def _follow(connection: apsw.Connection, sources: list[_Source]) -> tuple[dict[str, Counter[int]], set[int]]:
-    """The turns from the rarest sources, counted by source, and all together.
-
-    A source is followed whole or not at all; where already the rarest is too common, to its newest turns.
-    """
-    followed: dict[str, Counter[int]] = {}
-    room = _MOST_FOLLOWED
+def _look_up(connection: apsw.Connection, sources: list[_Source]) -> dict[str, Counter[int]]:
+    """By source, from the rarest on while there is room: how often each turn comes from it."""
+    found: dict[str, Counter[int]] = {}
+    room = _MOST_LOOKED_UP
     for source in sorted(sources):
         room -= source.turns
         if room < 0:
             break
-        followed[source.value] = Counter(number for (number,) in connection.execute(source.query, (source.value,)))
-    if followed or not sources:
-        return followed, set().union(*followed.values())
-    rarest = min(sources)
-    newest = f"SELECT number FROM turn WHERE number IN ({rarest.query}) ORDER BY time DESC, id LIMIT {_MOST_FOLLOWED}"
-    return {}, {number for (number,) in connection.execute(newest, (rarest.value,))}
+        found[source.value] = Counter(number for (number,) in connection.execute(source.query, (source.value,)))
+    return found
+
+
+def _starts(connection: apsw.Connection, found: dict[str, Counter[int]], indexed: int) -> set[int]:
+    """The turns that have most of what is asked for, by rarity, the newest among equals."""
+    worth: Counter[int] = Counter()
+    for counts in found.values():
+        rare = rarity(len(counts), indexed)
+        for number in counts:
+            worth[number] += rare
+    if len(worth) <= _MOST_FOLLOWED:
+        return set(worth)
+    least = nlargest(_MOST_FOLLOWED, worth.values())[-1]
+    starts = {number for number, value in worth.items() if value > least}
+    equals = json.dumps([number for number, value in worth.items() if value == least])
+    return starts | _newest(connection, "SELECT value FROM json_each(?)", equals, _MOST_FOLLOWED - len(starts))
+
+
+def _newest(connection: apsw.Connection, query: str, value: str, most: int) -> set[int]:
+    sql = f"SELECT number FROM turn WHERE number IN ({query}) ORDER BY time DESC, id LIMIT {most}"
+    return {number for (number,) in connection.execute(sql, (value,))}
 
 
 def _reach(connection: apsw.Connection, starts: set[int]) -> tuple[set[int], set[tuple[int, int]]]:
@@ -160,16 +179,18 @@ def _reach(connection: apsw.Connection, starts: set[int]) -> tuple[set[int], set
 
 
 def _matches(
-    connection: apsw.Connection, words: list[_Known], followed: dict[str, Counter[int]], reached: Collection[int]
+    connection: apsw.Connection, words: list[_Known], found: dict[str, Counter[int]], reached: set[int]
 ) -> Iterator[Matches]:
     among = json.dumps(list(reached))
     for turns, term, stem in words:
-        counts = followed.get(term)
-        if counts is None and turns <= _MOST_COMMON:
+        if term in found:
+            counts = {number: count for number, count in found[term].items() if number in reached}
+        elif turns <= _MOST_COMMON:
             inside = f"{_HAVING_WORD} AND doc IN (SELECT value FROM json_each(?))"
             counts = Counter(number for (number,) in connection.execute(inside, (term, among)))
-        if counts:
-            yield Matches(stem, term, turns, counts)
+        else:
+            continue
+        yield Matches(stem, term, turns, counts)
 
 
 def _turns(connection: apsw.Connection, reached: Collection[int]) -> dict[int, TurnFigures]:

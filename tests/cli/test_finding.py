@@ -1,0 +1,225 @@
+"""The commands that find files and look after a workspace, as a person or a program calls them."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from slicebase.store.workspace import open_workspace
+from tests.cli.conftest import Tt
+from tests.paths import PROJECT
+from tests.store.shelves import put, rows
+
+
+@pytest.fixture
+def library(tt: Tt, tmp_path: Path) -> Path:
+    tt("init")
+    workspace = open_workspace(tmp_path)
+    put(workspace, "heron", "# Birds\n\nThe heron waits.\n", title="About herons", meta={"owner": "one"})
+    log = rows({"id": "r1", "text": "A heron."}, {"id": "r2", "text": "A stork.", "supersedes": ["r1"]})
+    put(workspace, "log", log, type="jsonl", links=[{"rel": "is_a", "to": "heron"}], updated_at="2020-01-01T00:00:00Z")
+    put(workspace, "gone", "A heron.", archived={"at": "2026-01-01T00:00:00Z"})
+    return tmp_path
+
+
+# ---- search
+
+
+def test_a_search_prints_files_with_their_freshness_and_marked_passages(tt: Tt, library: Path) -> None:
+    done = tt("search", "heron")
+    assert done.exit == 0
+    lines = done.out.splitlines()
+    assert lines[0] == "heron (About **herons**)  [FRESH - just now]"
+    assert lines[1].strip() == "# Birds The **heron** waits."
+    assert lines[2].strip().startswith("sec:heron@")
+    assert "gone" not in done.out
+
+
+def test_a_search_in_json_gives_scores_places_and_spans(tt: Tt, library: Path) -> None:
+    (hit,) = tt("search", "stork", "--json").json["files"]
+    assert (hit["id"], hit["score"], hit["freshness"]["label"]) == ("log", 1.0, "DECAYED")
+    (passage,) = hit["passages"]
+    assert (passage["ref"], passage["text"], passage["marks"]) == ("row:log/r2", "A stork.", [[2, 7]])
+
+
+def test_a_search_without_a_match_exits_with_1_and_a_hint(tt: Tt, library: Path) -> None:
+    done = tt("search", "heorn")
+    assert (done.exit, done.out) == (1, "")
+    assert "for heorn there is heron" in done.err
+    assert tt("search", "heorn", "--json").json["hints"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["heron", "--archived"], {"heron", "gone"}),
+        (["heron", "--rows", "all"], {"heron", "log"}),
+        (["heron", "--type", "jsonl", "--rows", "all"], {"log"}),
+        (["heron", "--meta", "owner=one"], {"heron"}),
+        (["stork", "--rel", "is_a"], {"log"}),
+        (["heron", "stork", "--any"], {"heron", "log"}),
+        (["stork", "--fresher-than", "30d"], set[str]()),
+        (["heron", "--fresher-than", "STALE"], {"heron"}),
+        (['"heron waits"'], {"heron"}),
+        (["stor*"], {"log"}),
+    ],
+)
+def test_options_choose_where_to_look(tt: Tt, library: Path, arguments: list[str], expected: set[str]) -> None:
+    done = tt("search", *arguments, "--json")
+    assert {hit["id"] for hit in done.json["files"]} == expected
+    assert done.exit == (0 if expected else 1)
+
+
+@pytest.mark.parametrize("arguments", [["x", "--meta", "y"], ["x", "--fresher-than", "soon"], ["…"], []])
+def test_what_cannot_be_understood_is_a_usage_error(tt: Tt, library: Path, arguments: list[str]) -> None:
+    assert tt("search", *arguments).exit == 2
+
+
+def test_turns_are_found_as_well(tt: Tt, library: Path) -> None:
+    tt("import", "--sample")
+    done = tt("search", "retry", "--json")
+    assert done.exit == 0
+    assert done.json["files"] == []
+    assert all(turn["ref"].startswith("turn:") for turn in done.json["turns"])
+    assert done.json["turns"]
+    assert tt("search", "retry", "--type", "markdown").exit == 1
+
+
+def test_control_characters_of_a_file_do_not_reach_the_terminal(tt: Tt, library: Path) -> None:
+    put(open_workspace(library), "evil", "gannet \x1b[2J", title="x \x1b]0;y")
+    assert "\x1b" not in tt("search", "gannet").out
+    assert "\x1b" not in tt("list").out
+
+
+def test_a_broken_file_is_mentioned_and_does_not_stop_anything(tt: Tt, library: Path) -> None:
+    (library / ".slices" / "broken.slice").write_text("nothing")
+    for command in (["search", "heron"], ["list"], ["stale"]):
+        done = tt(*command)
+        assert done.out
+        assert "tt doctor" in done.err
+
+
+# ---- the others
+
+
+def test_list_shows_files_and_hides_what_was_forgotten(tt: Tt, library: Path) -> None:
+    assert [line.split()[0] for line in tt("list").out.splitlines()] == ["heron", "log"]
+    assert len(tt("list", "--archived", "--json").json["files"]) == 3
+    assert tt("list", "--kind", "pointer").exit == 1
+
+
+def test_stale_says_why_and_since_when(tt: Tt, library: Path) -> None:
+    done = tt("stale")
+    assert done.exit == 1
+    assert "since 2026-04-01" in done.out
+    (file,) = tt("stale", "--json").json["files"]
+    assert [why["reason"] for why in file["reasons"]] == ["age"]
+    assert tt("stale", "--half-life", "100000").exit == 0
+
+
+def test_info_tells_everything(tt: Tt, library: Path) -> None:
+    told = tt("info", "heron", "--json").json
+    assert told["meta"] == {"owner": "one"}
+    assert told["links"]["in"] == [{"source": "log", "rel": "is_a", "target": "heron", "label": None, "row": None}]
+    assert "← " in tt("info", "hero").out
+    assert tt("info", "nope", "--json").error["code"] == "no-file"
+    assert tt("info", "nope").exit == 4
+
+
+def test_explore_draws_trees_graphs_and_json(tt: Tt, library: Path) -> None:
+    assert tt("explore", "log").out.splitlines()[1] == "└─ is_a → heron (About herons)"
+    assert tt("explore", "heron").out.splitlines()[1] == "└─ is_a ← log (Title of log)"
+    assert tt("explore", "log", "--mermaid").out.startswith("flowchart LR\n")
+    told = tt("explore", "heron", "--direction", "out", "--infer", "--json").json
+    assert told["edges"] == [
+        {"source": "heron", "rel": "type_of", "target": "log", "label": None, "row": None, "inferred": True,
+         "path": [{"source": "log", "rel": "is_a", "target": "heron"}]}
+    ]  # fmt: skip
+    assert tt("explore", "log", "--rel", "nonsense").exit == 2
+
+
+# ---- the workspace
+
+
+def test_status_says_where_and_what(tt: Tt, library: Path) -> None:
+    told = tt("status", "--json").json
+    assert (told["root"], told["files"], told["archived"], told["rows"]) == (
+        str(library.resolve()), {"jsonl": 1, "markdown": 1}, 1, 2,
+    )  # fmt: skip
+    assert "2 files" in tt("status").out
+    assert tt("--root", library / "nowhere", "status").exit == 4
+
+
+def test_config_shows_sets_and_unsets(tt: Tt, library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (library / "slicebase.toml").write_text("# ours\n")
+    assert "90" in tt("config", "freshness.half_life_days").out
+    assert tt("config", "freshness.half_life_days", "1").exit == 0
+    assert (library / "slicebase.toml").read_text() == "# ours\n\n[freshness]\nhalf_life_days = 1\n"
+    monkeypatch.setenv("SLICEBASE_AGENT", "me")
+    told = {each["name"]: each["source"] for each in tt("config", "--json").json["settings"]}
+    assert told["freshness.half_life_days"] == "slicebase.toml:4"
+    assert told["provenance.agent"] == "SLICEBASE_AGENT"
+    assert tt("config", "freshness.half_life_days", "--unset").exit == 0
+    assert tt("config", "nonsense").exit == 3
+    assert tt("config", "--unset").exit == 2
+
+
+def test_doctor_and_uninit(tt: Tt, library: Path) -> None:
+    (library / ".slices" / "broken.slice").write_text("nothing")
+    done = tt("doctor", "--json")
+    assert (done.exit, [each["check"] for each in done.json["complaints"]]) == (1, ["format"])
+    (library / ".slices" / "broken.slice").unlink()
+    assert tt("doctor").exit == 0
+    assert tt("uninit", "--dry-run").out.count("would remove") == 2
+    assert (library / ".slicebase").exists()
+    tt("uninit")
+    assert not (library / ".slicebase").exists()
+    assert (library / ".slices" / "heron.slice").exists()
+
+
+def test_the_users_own_workspace_is_in_the_data_directory(
+    tt: Tt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    assert tt("--global", "status").exit == 4
+    assert tt("--global", "init", "--json").json["root"] == str(tmp_path / "data" / "slicebase")
+    assert tt("--global", "status").exit == 0
+    monkeypatch.setenv("XDG_DATA_HOME", "not/absolute")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert tt("--global", "init", "--json").json["root"] == str(tmp_path / "home" / ".local" / "share" / "slicebase")
+    assert tt("--global", "--root", "x", "status").exit == 2
+
+
+# ---- completion
+
+
+def completions(folder: Path, *typed: str) -> list[str]:
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(PROJECT / "src"),
+        "_TT_COMPLETE": "bash_complete",
+        "COMP_WORDS": " ".join(["tt", *typed]),
+        "COMP_CWORD": str(len(typed)),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "slicebase"], cwd=folder, env=environment, capture_output=True, text=True, check=True
+    )
+    return [line.partition(",")[2] for line in done.stdout.splitlines() if line]
+
+
+def test_the_shell_completes_commands_options_and_ids(library: Path) -> None:
+    assert completions(library, "sea") == ["search"]
+    assert completions(library, "info", "h") == ["heron"]
+    assert "--mermaid" in completions(library, "explore", "--")
+    assert completions(library, "merge-d") == []
+
+
+def test_every_command_answers_for_help(tt: Tt) -> None:
+    for name in ("search", "explore", "stale", "list", "info", "status", "config", "doctor", "uninit", "init"):
+        done = tt(name, "--help")
+        assert done.exit == 0
+        assert "--json" in done.out
+        assert json.dumps(done.out)
