@@ -10,7 +10,7 @@ SHELLS: Final = frozenset(
 )
 _KEYS: Final = ("command", "cmd")
 _TRIVIAL: Final = re.compile(
-    r"(?:cd|pushd|popd|export|set|unset|source|\.|echo|printf|sleep|wait|true|false|clear|exit|break|done|fi|for|while|if)\b|#"
+    r"(?:cd|pushd|popd|export|set|unset|source|echo|printf|sleep|wait|true|false|clear|exit|break|done|fi|for|while|if)\b|\.\s|#"
 )
 _LEADING: Final = re.compile(r"(?:(?:do|then|else|!|\(|\{|[A-Za-z_]\w*=\S*)\s+)+")
 _TOKEN: Final = re.compile(
@@ -91,7 +91,7 @@ def exit_code(output: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def tests_ended(output: str, *, error: bool) -> Ended:
+def how_tests_ended(output: str, *, error: bool) -> Ended:
     return "failed" if error or _FAILED_TESTS.search(output) else "ok"
 
 

@@ -21,10 +21,10 @@ from slicebase.context.commands import (
     command_in,
     essence,
     exit_code,
+    how_tests_ended,
     is_test,
     result_line,
     result_traces,
-    tests_ended,
 )
 from slicebase.context.sentences import Sentence, says, sentences, telling
 from slicebase.graph.annotation import words_in
@@ -237,7 +237,7 @@ class _Reader:
 
     def _test(self, call: _Call, command: str, simple: tuple[str, ...], result: _Result | None) -> None:
         output = result.text if result else ""
-        mark = tests_ended(output, error=result.failed) if result else "unfinished"
+        mark = how_tests_ended(output, error=result.failed) if result else "unfinished"
         told = result_line(output)
         text = f"{_first_line(command)} → {told}" if told else command
         traces = tuple((trace,) for trace in result_traces(output))
