@@ -3,8 +3,11 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from slicebase.context.items import Item, Kind, items
+from slicebase.context.item_rules import Kind
+from slicebase.context.items import Item, items
 from slicebase.graph.turn import Part, turn_text
 from tests.context.transcripts import Transcript
 
@@ -224,3 +227,29 @@ def test_every_item_names_a_span_of_its_turn() -> None:
     assert spans["decision"] == "We decided to use two words."
     assert spans["error"] == "fatal: no rule"
     assert spans["command"] == 'Bash {"command":"make build"}'
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["", "x", "pending", "*** Add File: a"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["command", "cmd", "path", "file_path", "todos", "plan", "content", "step", "status", "taskId"]
+            ),
+            inner,
+            max_size=3,
+        )
+    ),
+    max_leaves=6,
+)
+TOOLS = ["Bash", "shell", "Read", "apply_patch", "TodoWrite", "update_plan", "TaskCreate", "TaskUpdate", "Other"]
+
+
+@given(st.lists(st.tuples(st.sampled_from(TOOLS), JSON, st.booleans()), max_size=4))
+def test_calls_with_any_arguments_are_read_and_every_item_has_its_turn(calls: list[tuple[str, Any, bool]]) -> None:
+    script = Transcript()
+    for name, arguments, error in calls:
+        script.call(name, arguments, "Error: no", error=error)
+    texts = {turn.id: turn_text(turn.parts) for turn in script.turns}
+    assert all(0 <= item.start <= item.end <= len(texts[item.turn]) for item in items(script.turns))

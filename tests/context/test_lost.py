@@ -2,7 +2,7 @@
 
 import pytest
 
-from slicebase.context.items import KINDS, Kind
+from slicebase.context.item_rules import KINDS, Kind
 from slicebase.context.lost import TABLE, Compaction, Loss, headline, judge, tally
 from slicebase.graph.turn import Part
 from tests.context.transcripts import Transcript

@@ -110,7 +110,7 @@ def _words(each: "Judged") -> str:
 
 
 def _print_table(found: "list[Losses]", as_json: bool) -> int:
-    from slicebase.context.items import KINDS
+    from slicebase.context.item_rules import KINDS
     from slicebase.context.lost import TABLE, tally
 
     if as_json:

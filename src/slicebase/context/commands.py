@@ -1,4 +1,4 @@
-"""Shell commands in a transcript: what was run, whether it was a test, and how it ended."""
+"""Shell commands in a transcript: what was run, whether it was a test, how it ended and what went wrong."""
 
 import re
 from collections.abc import Iterator
@@ -42,6 +42,14 @@ _RESULT_LINE: Final = re.compile(
 )
 _FIGURES: Final = re.compile(r"\b\d+ (?:passed|failed|passing|failing|failures?|errors?)\b")
 _FAILED_NAME: Final = re.compile(r"^(?:FAILED|--- FAIL:|FAIL:?|✕|×)\s+([\w./:\[\]-]+)", re.MULTILINE)
+
+_RAISED: Final = re.compile(r"^(?:[\w.]*(?:Error|Exception)\b|FAILED |--- FAIL: ).*$", re.MULTILINE)
+_LOCATED: Final = re.compile(r"^[\w./-]+:\d+(?::\d+)?: .+$", re.MULTILINE)
+_FAILING: Final = re.compile(
+    r"^.*\b(?:error|errors|exception|fail|failed|failure|fatal|cannot|can't|not found|no such|denied|undefined|panic|"
+    r"refused|timed out|timeout|conflict|invalid)\b.*$",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 Ended = Literal["ok", "failed"]
 
@@ -104,3 +112,12 @@ def result_line(output: str) -> str:
 def result_traces(output: str) -> list[str]:
     """What tells one run of tests from another: how many passed and failed, and which failed."""
     return [*_FIGURES.findall(result_line(output)), *_FAILED_NAME.findall(output)]
+
+
+def telling_line(output: str) -> tuple[str, int]:
+    """The line that says what went wrong, and where it stands: what was raised last, else the first complaint."""
+    raised = list(_RAISED.finditer(output))
+    match = raised[-1] if raised else _LOCATED.search(output) or _FAILING.search(output)
+    lines: Iterator[re.Match[str]] = re.finditer(r"^.*\S.*$", output, re.MULTILINE)
+    found = match or next((line for line in lines if exit_code(line[0]) is None), None)
+    return (found[0], found.start()) if found else ("", 0)

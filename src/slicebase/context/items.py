@@ -11,8 +11,8 @@ command       any other command that was run in a shell, once for each, with the
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, Literal, NamedTuple, get_args
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,86 +25,29 @@ from slicebase.context.commands import (
     is_test,
     result_line,
     result_traces,
+    telling_line,
 )
-from slicebase.context.sentences import Sentence, says, sentences, telling
-from slicebase.graph.annotation import words_in
-from slicebase.graph.rules import CORRECTED, DECIDED
+from slicebase.context.item_rules import (
+    CORRECTION,
+    DONE,
+    FILES,
+    INJECTED,
+    LISTS,
+    PATCHED,
+    PATHS,
+    REASON,
+    REFUSED,
+    TASK_NUMBER,
+    Kind,
+    kind_of_sentence,
+)
+from slicebase.context.sentences import Sentence, sentences, telling
 from slicebase.graph.turn import Part, Turn, part_text
 
-Kind = Literal["decision", "instruction", "task", "error", "test", "file", "command"]
-KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-
-DECISIONS: Final = (
-    *DECIDED, "i'll go with", "we'll go with", "i went with", "went with", "going with", "settled on", "opted for",
-    "i chose", "we chose", "chose to", "agreed to", "agreed on", "agreed that",
-)  # fmt: skip
-# "Instead" corrects at the end of a sentence; elsewhere it compares.
-CORRECTIONS: Final = (
-    *(phrase for phrase in CORRECTED if phrase != "instead"),
-    "revert",
-    "undo",
-    "i said",
-    "i told you",
-)
-ASKED: Final = (
-    "always", "never", "don't", "do not", "must", "mustn't", "make sure", "ensure", "please", "should", "shouldn't",
-    "need", "needs", "want", "can you", "can we", "could you", "could we", "would you", "let's", "only", "avoid",
-    "prefer", "remember", "before you", "no need", "not allowed", "from now on",
-)  # fmt: skip
-ORDERS: Final = frozenset(
-    {
-        "add", "adjust", "allow", "apply", "ask", "build", "bump", "call", "change", "check", "clean", "commit",
-        "compare", "continue", "convert", "copy", "create", "cut", "delete", "deploy", "describe", "disable", "do",
-        "document", "drop", "enable", "explain", "extend", "find", "finish", "fix", "format", "give", "go", "handle",
-        "hide", "implement", "improve", "include", "investigate", "keep", "leave", "list", "look", "merge", "migrate",
-        "move", "open", "pin", "port", "prepare", "print", "push", "put", "read", "rebase", "redo", "refactor",
-        "remove", "rename", "repeat", "replace", "rerun", "restore", "review", "rewrite", "run", "set", "show",
-        "simplify", "skip", "sort", "split", "start", "support", "switch", "take", "tell", "tidy", "treat", "try",
-        "turn", "undo", "update", "upgrade", "use", "validate", "verify", "wait", "wire", "wrap", "write",
-    }
-)  # fmt: skip
-OPEN: Final = (
-    "todo", "still to do", "still need to", "still needs to", "still have to", "left to do", "remaining work",
-    "for later", "come back to", "follow up", "not done yet", "next step", "next steps",
-)  # fmt: skip
-# What a client writes in the user's name.
-INJECTED: Final = re.compile(
-    r"\s*(?:<(?:command-|local-command|system-reminder|bash-|task-|user-|ide_|environment_)|\[Request interrupted|"
-    r"Caveat: The messages below|This session is being continued|If you need specific details from before)"
-)
 _REMINDER: Final = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
 
-# Tools that read or write one file, by name; the argument that names it is the first of these.
-FILES: Final = {
-    **dict.fromkeys(("read", "read_file", "view", "view_image", "notebookread"), "read"),
-    **dict.fromkeys(("edit", "multiedit", "write", "notebookedit", "write_file", "edit_file", "replace"), "written"),
-    **dict.fromkeys(("create_file", "str_replace_editor", "str_replace_based_edit_tool"), "written"),
-}
-_PATHS: Final = ("file_path", "path", "absolute_path", "notebook_path", "target_file", "filename")
-_PATCHED: Final = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
-# Tools that write a whole list of tasks: where the list is, and where an entry has its words.
-LISTS: Final = {
-    "todowrite": ("todos", "content"),
-    "write_todos": ("todos", "description"),
-    "update_plan": ("plan", "step"),
-}
-_DONE: Final = frozenset({"completed", "done", "cancelled", "canceled", "deleted"})
-_TASK_NUMBER: Final = re.compile(r"Task #(\w+)")
-
-_REFUSED: Final = re.compile(
-    r"(?:user|person) (?:doesn't|does not|didn't) want to|rejected by (?:the )?user", re.IGNORECASE
-)
-_REASON: Final = re.compile(r"the user (?:said|provided the following reason[^:]*):\s*(.+)", re.DOTALL | re.IGNORECASE)
-_RAISED: Final = re.compile(r"^(?:[\w.]*(?:Error|Exception)\b|FAILED |--- FAIL: ).*$", re.MULTILINE)
-_LOCATED: Final = re.compile(r"^[\w./-]+:\d+(?::\d+)?: .+$", re.MULTILINE)
-_FAILING: Final = re.compile(
-    r"^.*\b(?:error|errors|exception|fail|failed|failure|fatal|cannot|can't|not found|no such|denied|undefined|panic|"
-    r"refused|timed out|timeout|conflict|invalid)\b.*$",
-    re.IGNORECASE | re.MULTILINE,
-)
 _TOO_LONG: Final = 2000  # characters of a sentence; what is longer is no sentence
 _TYPED: Final = 600  # characters of a message that a person typed; what is longer was pasted, at least in part
-_CORRECTION: Final[tuple[Kind, str]] = ("instruction", "correction")
 
 
 class Item(Struct, frozen=True):
@@ -196,10 +139,10 @@ class _Reader:
         typed = by_user and len(text) <= _TYPED
         corrects = False
         for each in told:
-            found = _kind_of_sentence(each.text, by_user=by_user) or (("instruction", "told") if typed else None)
+            found = kind_of_sentence(each.text, by_user=by_user) or (("instruction", "told") if typed else None)
             if found and corrects and found[0] == "instruction":
-                found = _CORRECTION
-            corrects = found == _CORRECTION and not corrects
+                found = CORRECTION
+            corrects = found == CORRECTION and not corrects
             if found and len(telling(each.text)) >= 2:
                 self._add(_sentence_item(turn.id, each, place, *found), each.text)
 
@@ -208,7 +151,7 @@ class _Reader:
     def _ran(self, call: _Call, result: _Result | None) -> None:
         name = (call.part.name or "").lower()
         arguments = call.part.arguments
-        if result and result.failed and _REFUSED.search(result.text):
+        if result and result.failed and REFUSED.search(result.text):
             self._refused(call, result)
         elif command := command_in(name, arguments):
             self._command(call, command, result)
@@ -225,7 +168,7 @@ class _Reader:
 
     def _command(self, call: _Call, command: str, result: _Result | None) -> None:
         simple = essence(command)
-        if patched := _PATCHED.findall(command):
+        if patched := PATCHED.findall(command):
             self._files(call, patched, "written", result)
         elif simple and is_test(simple):
             self._test(call, command, simple, result)
@@ -253,16 +196,16 @@ class _Reader:
                 self._found[key] = replace(self._found[key], mark="mended")
 
     def _failure(self, call: _Call, result: _Result, identity: tuple[str, ...]) -> None:
-        line, start = _telling_line(result.text)
+        line, start = telling_line(result.text)
         key = self._add(_error(call, result.turn, line, result.start + start, "open"), *identity, line)
         self._failed.setdefault(identity, []).append(key)
 
     def _file(self, call: _Call, name: str, result: _Result | None) -> None:
         arguments = call.part.arguments
         if name.endswith("apply_patch"):
-            self._files(call, _PATCHED.findall(part_text(call.part).replace("\\n", "\n")), "written", result)
+            self._files(call, PATCHED.findall(part_text(call.part).replace("\\n", "\n")), "written", result)
         elif isinstance(arguments, dict):
-            path = next((arguments[key] for key in _PATHS if isinstance(arguments.get(key), str)), None)
+            path = next((arguments[key] for key in PATHS if isinstance(arguments.get(key), str)), None)
             how = "read" if arguments.get("command") == "view" else FILES[name]
             self._files(call, [path] if path else [], how, result)
 
@@ -287,15 +230,15 @@ class _Reader:
         self._tasks = {
             str(number): _task_item(call, str(entry[words]), str(entry.get("status")))
             for number, entry in enumerate(entries if isinstance(entries, list) else ())
-            if isinstance(entry, dict) and entry.get(words) and entry.get("status") not in _DONE
+            if isinstance(entry, dict) and entry.get(words) and str(entry.get("status")) not in DONE
         }
 
     def _task(self, call: _Call, result: _Result | None) -> None:
         """Tasks that are made and changed one by one, by a number that the tool gives."""
         arguments = call.part.arguments if isinstance(call.part.arguments, dict) else {}
-        named = _TASK_NUMBER.search(result.text) if result else None
+        named = TASK_NUMBER.search(result.text) if result else None
         number = str(arguments.get("taskId") or (named[1] if named else call.turn))
-        if arguments.get("status") in _DONE:
+        if str(arguments.get("status")) in DONE:
             self._tasks.pop(number, None)
         elif number in self._tasks:
             self._tasks[number] = replace(self._tasks[number], mark=str(arguments.get("status", "pending")))
@@ -307,7 +250,7 @@ class _Reader:
         self._add(Item("decision", text, "by the user", result.turn, result.start, result.end), text)
 
     def _refused(self, call: _Call, result: _Result) -> None:
-        reason = _REASON.search(result.text)
+        reason = REASON.search(result.text)
         text = " ".join(reason[1].split()) if reason else f"refused: {_first_line(part_text(call.part))}"
         self._add(Item("instruction", text, "correction", result.turn, result.start, result.end), text)
 
@@ -327,22 +270,6 @@ def _is_said(item: Item) -> bool:
 
 
 # --- sentences
-
-
-def _kind_of_sentence(text: str, *, by_user: bool) -> tuple[Kind, str] | None:
-    is_question = text.endswith("?")
-    if not is_question and says(text, DECISIONS):
-        return "decision", "by the user" if by_user else "by the assistant"
-    if by_user and (says(text, CORRECTIONS) or words_in(text)[-1:] == ["instead"]):
-        return _CORRECTION
-    if by_user and (is_question or says(text, ASKED) or _first_word(text) in ORDERS):
-        return "instruction", "asked"
-    return ("task", "said") if not is_question and says(text, OPEN) else None
-
-
-def _first_word(text: str) -> str:
-    match = re.match(r"[^\W\d]+", text)
-    return match[0].lower() if match else ""
 
 
 def _blanked(text: str) -> str:
@@ -370,15 +297,6 @@ def _error(call: _Call, turn: str, line: str, start: int, mark: str) -> Item:
 
 def _task_item(call: _Call, text: str, status: str) -> Item:
     return Item("task", text, status, call.turn, call.start, call.end)
-
-
-def _telling_line(output: str) -> tuple[str, int]:
-    """The line that says what went wrong, and where it stands: what was raised last, else the first complaint."""
-    raised = list(_RAISED.finditer(output))
-    match = raised[-1] if raised else _LOCATED.search(output) or _FAILING.search(output)
-    lines: Iterator[re.Match[str]] = re.finditer(r"^.*\S.*$", output, re.MULTILINE)
-    found = match or next((line for line in lines if exit_code(line[0]) is None), None)
-    return (found[0], found.start()) if found else ("", 0)
 
 
 def _first_line(text: str) -> str:

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from slicebase.context.items import KINDS, Item, Kind, items
+from slicebase.context.item_rules import KINDS, Kind
+from slicebase.context.items import Item, items
 from slicebase.context.sentences import Passages
 from slicebase.graph.turn import Turn, turn_text
 
@@ -124,7 +125,8 @@ def headline(counted: Sequence[Tally]) -> str:
         return "the turns before held nothing that these rules know"
     told = ", ".join(f"{each.kept} of {each.of} {_name(each)}" for each in counted)
     lost = sum(each.of - each.kept for each in counted)
-    return f"kept {told}; " + (f"the other {lost} are one recall away" if lost else "nothing was lost")
+    rest = {0: "nothing was lost", 1: "the other is one recall away"}
+    return f"kept {told}; {rest.get(lost, f'the other {lost} are one recall away')}"
 
 
 def _name(counted: Tally) -> str:
