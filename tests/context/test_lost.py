@@ -87,7 +87,7 @@ def test_the_headline_counts_every_kind_that_occurs() -> None:
         "kept 0 of 1 decision, 0 of 1 instruction, 0 of 1 open task, 0 of 1 error, 0 of 1 test run, 1 of 1 file, "
         "0 of 1 command; the other 6 are one recall away"
     )
-    assert headline([]) == "the turns before held nothing that these rules know"
+    assert headline([]) == "had nothing to keep that these rules know"
 
 
 def test_a_summary_that_holds_everything_lost_nothing() -> None:

@@ -83,6 +83,8 @@ def _print_losses(found: "Losses", limit: int) -> None:
         if not loss.readable:
             note("Its summary is encrypted: what it kept cannot be seen from here.")
         _print_lost(loss, limit)
+    if any(loss.lost for loss in found.compactions):
+        note(f"`tt recall turn:…` opens one; `tt lost {found.session} --tokens 2000` puts them into a prompt.")
 
 
 def _print_lost(loss: "Loss", limit: int) -> None:
@@ -94,8 +96,6 @@ def _print_lost(loss: "Loss", limit: int) -> None:
         click.echo(f"{click.style(_kind(each), fg='yellow')}{times}: {_words(each)}\n    turn:{each.item.turn}")
     if len(loss.lost) > len(shown):
         note(f"… and {len(loss.lost) - len(shown)} more: --limit {len(loss.lost)} lists them all.")
-    if shown:
-        note(f"`tt recall turn:{shown[0].item.turn}` opens one; `tt lost --tokens 2000` puts them into a prompt.")
 
 
 def _kind(each: "Judged") -> str:

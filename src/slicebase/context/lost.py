@@ -122,7 +122,7 @@ def tally(losses: Sequence[Loss]) -> list[Tally]:
 def headline(counted: Sequence[Tally]) -> str:
     """The whole in a sentence."""
     if not counted:
-        return "the turns before held nothing that these rules know"
+        return "had nothing to keep that these rules know"
     told = ", ".join(f"{each.kept} of {each.of} {_name(each)}" for each in counted)
     lost = sum(each.of - each.kept for each in counted)
     rest = {0: "nothing was lost", 1: "the other is one recall away"}
