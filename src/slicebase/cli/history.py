@@ -57,7 +57,7 @@ def import_(
     """
     found = [*map(Path, paths), *([SAMPLE] if sample else [])] or _discovered(yes)
     base = open_base(ctx, create=True)
-    with _progress() as progress:
+    with import_progress() as progress:
         account = base.import_(
             found,
             format_name=format_name,
@@ -104,7 +104,7 @@ def export(ctx: click.Context, session: str, format_name: str, path: str, as_jso
 
 
 @contextmanager
-def _progress() -> Iterator["Progress"]:
+def import_progress() -> Iterator["Progress"]:
     """A line that is rewritten on a terminal; silence in a pipe."""
     if not sys.stderr.isatty():
         yield lambda name, count: None

@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
 
-SAMPLE = Path(__file__).parent.parent / "samples" / "claude-code-session.jsonl"
+_SAMPLES = Path(__file__).parent.parent / "samples"
+SAMPLE = _SAMPLES / "claude-code-session.jsonl"
+LONG_SAMPLE = _SAMPLES / "long-session.jsonl"  # several hundred turns, with a compaction
 _CHUNK = 1 << 20
 # What a folder or a zip is searched for; a file that is named outright may have any ending.
 _ENDINGS = (".json", ".jsonl", ".slice")
