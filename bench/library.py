@@ -90,7 +90,7 @@ def seconds(action: Callable[[], object], rounds: int = 1) -> float:
 def command(*words: str) -> Callable[[], object]:
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTHONPATH"] = str(PROJECT / "src")
-    return lambda: subprocess.run(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    return lambda: subprocess.run(words, env=environment, capture_output=True, check=False)
 
 
 def measure(files: int) -> None:
