@@ -366,13 +366,15 @@ class Slicebase:
         return replayed(name, recorded, *self.truth.manifests.texts_of(name, recorded))
 
     def purge(self, reference: str, *, now: int, reason: str = "", dry_run: bool = False) -> "PurgedTurns":
-        """Takes the text of a turn or a session away for good; `library.purge` does it for slice files."""
-        from slicebase.store.purging import purge_turns
+        """Takes the text of a turn, a session or a run away for good; `library.purge` does it for slice files."""
+        from slicebase.store.purging import PurgedTurns, purge_run, purge_turns
 
         ref = parse_ref(reference)
-        if ref.kind not in ("turn", "session"):
-            raise SlicebaseError("bad-reference", f"{reference!r} names neither a turn nor a session")
+        if ref.kind not in ("turn", "session", "run"):
+            raise SlicebaseError("bad-reference", f"{reference!r} names no turn, session or run")
         mark = f"{to_text(now)} {reason}".strip()
+        if ref.kind == "run":
+            return PurgedTurns(purge_run(self.truth, ref.name, mark, dry_run=dry_run), ())
         return purge_turns(self.truth, self.turn_index, ref, mark, dry_run=dry_run)
 
     # Evidence: what was cited, and what rests on it

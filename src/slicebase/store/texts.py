@@ -33,6 +33,11 @@ class Texts:
             connection.executemany(query, [(now, owner, hash_bytes(digest)) for digest in digests])
             return connection.total_changes() - before
 
+    def count(self, owner: str) -> int:
+        """How many texts an owner has that are not purged."""
+        query = "SELECT count(*) FROM texts WHERE owner = ? AND purged IS NULL"
+        return int(next(self._database.connection.execute(query, (owner,)))[0])
+
     def purge_all(self, owner: str, now: str) -> int:
         """The same for all texts of an owner."""
         query = "SELECT hash FROM texts WHERE owner = ? AND purged IS NULL"
