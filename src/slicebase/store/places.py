@@ -6,6 +6,7 @@ counted here, from the edges; the `trajectory_depth` of a source is a claim.
 """
 
 from collections.abc import Iterator, Mapping, Set
+from itertools import chain
 from typing import Any
 
 import apsw
@@ -96,7 +97,7 @@ def _waiting_differences(connection: apsw.Connection) -> Iterator[tuple[str, str
     )
     wanted = {
         (uuid_bytes(parent), uuid_bytes(child))
-        for parent, child in (*claims, *links)
+        for parent, child in chain(claims, links)
         if connection.execute(stored, (uuid_bytes(parent),)).fetchone() is None
     }
     there = set(connection.execute("SELECT parent, child FROM waiting"))

@@ -22,7 +22,11 @@ class Texts:
     def get(self, owner: str, digest: str) -> Text | None:
         """The text under this digest, or None where the owner never had it."""
         query = "SELECT bytes, purged FROM texts WHERE owner = ? AND hash = ?"
-        row = self._database.connection.execute(query, (owner, hash_bytes(digest))).fetchone()
+        try:
+            key = hash_bytes(digest)
+        except ValueError:  # a record that was tampered with can name anything
+            return None
+        row = self._database.connection.execute(query, (owner, key)).fetchone()
         return Text(*row) if row else None
 
     def purge(self, owner: str, digests: Iterable[str], now: str) -> int:
