@@ -105,7 +105,7 @@ class Slicebase:
         from slicebase.store.library_chunks import LibraryChunks
         from slicebase.store.turn_index import TurnIndex
 
-        return LibraryChunks(self.library, TurnIndex(self.workspace.cache / "chunks.db"))
+        return LibraryChunks(self.library, TurnIndex(self.workspace.chunks))
 
     @cached_property
     def settings(self) -> "Settings":

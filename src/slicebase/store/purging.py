@@ -8,12 +8,15 @@ import apsw
 
 from slicebase.context.manifest import read_manifest
 from slicebase.core.refs import Ref
+from slicebase.errors import SlicebaseError, Where
 from slicebase.files.slice_file import SliceFile
 from slicebase.store.database import translated
+from slicebase.store.disposable import Disposable
 from slicebase.store.pointers import remove_copy
 from slicebase.store.shelf import Shelf
 from slicebase.store.truth import Truth
 from slicebase.store.turn_index import TurnIndex
+from slicebase.store.workspace import Workspace
 
 
 def purge_payload(shelf: Shelf, file: SliceFile) -> bool:
@@ -24,7 +27,10 @@ def purge_kept_texts(truth: Truth, file: SliceFile, now: str) -> int:
     """Replaces what manifests and the ledger kept of the file by tombstones; answers how many texts that were."""
     file_id, payload = file.id or "", file.payload
     quoted = [f"file:{file_id}", *([f"doc:{payload.hash}"] if payload and payload.hash else [])]
-    return _purge_pieces(truth, f"file:{file_id}", now) + sum(truth.texts.purge_all(corpus, now) for corpus in quoted)
+    with _for_good(truth):
+        return _purge_pieces(truth, f"file:{file_id}", now) + sum(
+            truth.texts.purge_all(corpus, now) for corpus in quoted
+        )
 
 
 def _purge_pieces(truth: Truth, corpus: str, now: str) -> int:
@@ -43,6 +49,20 @@ def purge_run(truth: Truth, run_id: str, mark: str, *, dry_run: bool = False) ->
         return truth.texts.count(f"run:{run_id}")
     with _for_good(truth):
         return truth.texts.purge_all(f"run:{run_id}", mark) + _purge_pieces(truth, f"run:{run_id}", mark)
+
+
+def purge_caches(workspace: Workspace, index: Disposable, file_id: str) -> None:
+    """Takes the file's words out of what is derived from it: the index is made anew when it is next asked."""
+    if workspace.chunks.exists():
+        with TurnIndex(workspace.chunks) as chunks:
+            chunks.remove_sessions([file_id])
+    if not index.discard():
+        raise SlicebaseError(
+            "locked",
+            "the index is in use and still holds what was purged",
+            hint="purge it again when the other process is done",
+            where=Where(str(index.path)),
+        )
 
 
 class PurgedTurns(NamedTuple):
