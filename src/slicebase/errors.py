@@ -103,6 +103,9 @@ CODES: Mapping[str, Kind] = {
     "bad-span": Kind(Exit.REFUSED, "a span lies outside its chunk"),
     # faces
     "usage": Kind(Exit.USAGE, "the command line is not understood"),
+    "bad-arguments": Kind(Exit.USAGE, "the arguments of a tool or prompt do not fit its schema"),
+    "no-tool": Kind(Exit.NOT_FOUND, "no tool of the MCP server has this name"),
+    "no-sdk": Kind(Exit.REFUSED, "the MCP SDK is not installed"),
     # workspaces and databases
     "no-workspace": Kind(Exit.NOT_FOUND, "no workspace in this folder or above it"),
     "no-database": Kind(Exit.NOT_FOUND, "the workspace has no database yet"),

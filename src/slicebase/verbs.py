@@ -71,5 +71,16 @@ RUN_VERBS: Mapping[str, str] = {
     "list": "runs.list_runs",
 }
 
+
+class Face(NamedTuple):
+    command: str
+    summary: str
+
+
+# Commands that offer the verbs elsewhere, and so have no place in Python.
+FACES: Mapping[str, Face] = {
+    "mcp": Face("slicebase.cli.mcp:mcp", "Serve this workspace to an agent, over MCP."),
+}
+
 # Commands that other programs call.
 PLUMBING: Mapping[str, str] = {"merge-driver": "slicebase.cli.merging:merge_driver"}
