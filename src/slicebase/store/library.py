@@ -211,7 +211,7 @@ class Library(Finder):
         return self._edit(file_id, restored, stamp, dry_run=dry_run)
 
     def purge(self, file_id: str, stamp: Stamp, *, reason: str | None = None, dry_run: bool = False) -> Change:
-        """Takes the content away for good: here, in the caches, in what manifests kept. A tombstone has hash and size."""
+        """Takes the content away for good: here, in caches, in what manifests kept. A tombstone has hash and size."""
         from slicebase.store.purging import purge_caches, purge_kept_texts, purge_payload
 
         with self.shelf.writing() as pen:
