@@ -34,7 +34,7 @@ def read_input(path: str) -> Iterator[IO[bytes]]:
         with open(path, "rb") as stream:
             yield stream
     except OSError as error:
-        raise SlicebaseError("no-input", f"{path}: {error.strerror}", where=Where(path)) from None
+        raise SlicebaseError("no-input", str(error.strerror), where=Where(path)) from None
 
 
 def print_error(error: SlicebaseError, as_json: bool) -> None:
