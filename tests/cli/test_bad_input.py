@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -125,3 +126,27 @@ def test_a_page_that_sqlite_cannot_read_is_an_error_of_ours(imported: Tt, tmp_pa
     done = imported("replay", "--json")
     assert (done.exit, done.error["code"]) == (3, "database-damaged")
     assert imported("verify", "--json").json["status"] == "BROKEN"
+
+
+@pytest.mark.parametrize("command", [["validate", "empty.slice"], ["validate", "nowhere"], ["verify"]])
+def test_no_color_is_kept_to_on_a_terminal(imported: Tt, tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "empty.slice").write_bytes(b"")
+    assert b"\x1b[" in _on_a_terminal(tmp_path, command, {})
+    assert b"\x1b[" not in _on_a_terminal(tmp_path, command, {"NO_COLOR": "1"})
+
+
+def _on_a_terminal(folder: Path, command: list[str], more: dict[str, str]) -> bytes:
+    ours, theirs = pty.openpty()
+    plain = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    environment = {**plain, "PYTHONPATH": str(PROJECT / "src"), "TERM": "xterm", **more}
+    whole = [sys.executable, "-m", "slicebase", *command]
+    subprocess.run(whole, check=False, stdout=theirs, stderr=theirs, cwd=folder, env=environment)
+    os.close(theirs)
+    said = b""
+    try:
+        while chunk := os.read(ours, 65536):
+            said += chunk
+    except OSError:  # how Linux says that the other end is closed
+        pass
+    os.close(ours)
+    return said

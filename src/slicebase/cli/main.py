@@ -10,7 +10,7 @@ from click.exceptions import NoArgsIsHelpError
 from click.shell_completion import CompletionItem
 
 from slicebase import __version__
-from slicebase.cli.output import print_error
+from slicebase.cli.output import colour, print_error
 from slicebase.errors import Exit, SlicebaseError
 from slicebase.verbs import PLUMBING, VERBS
 
@@ -64,6 +64,7 @@ def tt(ctx: click.Context, root: str | None, use_global: bool) -> None:
     """Verifiable memory for long-running AI agents."""
     if root and use_global:
         raise click.UsageError("Give one of --root and --global.")
+    ctx.color = colour()
     ctx.obj = {"root": user_folder() if use_global else root}
 
 
