@@ -1,10 +1,12 @@
 """The account of an import: what it took, what it left and why."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from slicebase.errors import SlicebaseError
 from slicebase.importers.values import Batch, Note, Report
 from slicebase.store.turns import Added
+
+if TYPE_CHECKING:
+    from slicebase.errors import SlicebaseError
 
 
 class Conflict(NamedTuple):
@@ -46,5 +48,5 @@ class Account:
 
     @property
     def content_left_out(self) -> int:
-        """Records whose message content is not in the store: skipped ones, other versions of stored turns, and inputs."""
+        """Content that is not in the store: skipped records, other versions of stored turns, unreadable inputs."""
         return self.report.content_left_out + len(self.conflicts) + len(self.unreadable)
