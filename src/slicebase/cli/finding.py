@@ -198,7 +198,7 @@ def _print_info(found: "Info", first: str) -> None:
         "file": f"{file.name}, {entry.size} bytes",
         "hash": entry.hash or "",
         "version": file.version,
-        "payload": f"{file.payload.uri}, {file.payload.size} bytes" if file.payload else "",
+        "payload": f"{file.payload.uri or 'nowhere'}, {file.payload.size} bytes" if file.payload else "",
         "source": f"{entry.source} ({entry.derivation})" if entry.source else "",
         "write": file.contract.write or "",
         "purpose": file.contract.purpose or "",

@@ -1,5 +1,6 @@
 """Opening the truth: settings, schema version, migrations with a backup before, locks as errors."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -73,10 +74,10 @@ def open_database(path: Path, *, create: bool = False, migrations: Mapping[int, 
     with translated(path):
         if create:
             path.parent.mkdir(parents=True, exist_ok=True)
-        flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
-        connection = apsw.Connection(str(path), flags=flags)
+        is_frozen = _is_frozen(path)
+        connection = _connected_to_frozen(path) if is_frozen else _connected(path, create=create)
         try:
-            _settle(connection)
+            _settle(connection, is_frozen=is_frozen)
             _ensure_schema(connection, path, migrations)
         except BaseException:
             connection.close()
@@ -84,9 +85,26 @@ def open_database(path: Path, *, create: bool = False, migrations: Mapping[int, 
     return Database(path, connection)
 
 
-def _settle(connection: apsw.Connection) -> None:
+def _is_frozen(path: Path) -> bool:
+    """Whether the database can be read, but not shared with a writer: its folder takes no write-ahead log."""
+    log = Path(f"{path}-wal")
+    return path.exists() and not os.access(path.parent, os.W_OK) and not (log.exists() and log.stat().st_size)
+
+
+def _connected_to_frozen(path: Path) -> apsw.Connection:
+    return apsw.Connection(
+        f"{path.resolve().as_uri()}?immutable=1", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    )
+
+
+def _connected(path: Path, *, create: bool) -> apsw.Connection:
+    return apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0))
+
+
+def _settle(connection: apsw.Connection, *, is_frozen: bool) -> None:
     connection.set_busy_timeout(_BUSY_MILLISECONDS)
-    connection.execute("PRAGMA journal_mode = WAL")
+    if not is_frozen:
+        connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA recursive_triggers = ON")
     connection.execute("PRAGMA trusted_schema = OFF")
@@ -116,7 +134,8 @@ def _ensure_schema(connection: apsw.Connection, path: Path, migrations: Mapping[
         connection.pragma("user_version", VERSION)
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # SQLite itself rolls back when the disk is full
+            connection.execute("ROLLBACK")
         raise
 
 
