@@ -23,6 +23,7 @@ class Database:
     def __init__(self, path: Path, connection: apsw.Connection) -> None:
         self.path = path
         self.connection = connection
+        self.read_only = connection.readonly("main")
 
     def close(self) -> None:
         self.connection.close()
@@ -71,26 +72,53 @@ def open_database(path: Path, *, create: bool = False, migrations: Mapping[int, 
             "no-database", f"there is no database at {path} yet", hint="bring a conversation in with `tt import`"
         )
     with translated(path):
-        if create:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
-        connection = apsw.Connection(str(path), flags=flags)
         try:
-            _settle(connection)
-            _ensure_schema(connection, path, migrations)
-        except BaseException:
-            connection.close()
-            raise
+            connection = _opened_for_writing(path, create, migrations)
+        except (apsw.ReadOnlyError, apsw.CantOpenError):
+            if not _is_settled(path):
+                raise
+            connection = _opened_for_reading(path, migrations)
     return Database(path, connection)
 
 
-def _settle(connection: apsw.Connection) -> None:
+def _opened_for_writing(path: Path, create: bool, migrations: Mapping[int, Migration]) -> apsw.Connection:
+    if create:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
+    connection = apsw.Connection(str(path), flags=flags)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        return _settled(connection, path, migrations)
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _opened_for_reading(path: Path, migrations: Mapping[int, Migration]) -> apsw.Connection:
+    """A database in a folder that cannot be written: without a lock and a log, which would be files beside it."""
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    connection = apsw.Connection(f"{path.resolve().as_uri()}?immutable=1", flags=flags)
+    try:
+        return _settled(connection, path, migrations)
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _is_settled(path: Path) -> bool:
+    """Whether the file alone is the whole database: a log beside it would hold what it does not."""
+    log = Path(f"{path}-wal")
+    return path.is_file() and not (log.exists() and log.stat().st_size)
+
+
+def _settled(connection: apsw.Connection, path: Path, migrations: Mapping[int, Migration]) -> apsw.Connection:
     connection.set_busy_timeout(_BUSY_MILLISECONDS)
-    connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA recursive_triggers = ON")
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cache_size = -65536")
+    _ensure_schema(connection, path, migrations)
+    return connection
 
 
 def _ensure_schema(connection: apsw.Connection, path: Path, migrations: Mapping[int, Migration]) -> None:

@@ -277,12 +277,17 @@ class _OtherVersionError(Exception):
 
 
 def _opened(path: Path) -> apsw.Connection:
-    path.parent.mkdir(parents=True, exist_ok=True)
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         return _made(path)
+    except (apsw.ReadOnlyError, apsw.CantOpenError, PermissionError):
+        return _made(_IN_MEMORY)  # a workspace that can only be read is indexed anew each time
     except (_OtherVersionError, apsw.NotADBError, apsw.CorruptError):
         discard(path)
         return _made(path)
+
+
+_IN_MEMORY = Path(":memory:")
 
 
 def _made(path: Path) -> apsw.Connection:
