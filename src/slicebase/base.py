@@ -250,7 +250,8 @@ class Slicebase:
         """A cited context for a question, under a budget, with the manifest that pins it.
 
         `as_of` is the time that the context speaks from, `now` the time at which the manifest is recorded. Without
-        `record`, and where the workspace can only be read, nothing is written, and the manifest cannot be replayed by its id.
+        `record`, or where the workspace can only be read, nothing is written, and the manifest cannot be replayed by
+        its id.
         """
         from slicebase.store.contexts import Request, build_context, texts_to_keep
 
