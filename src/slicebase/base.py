@@ -275,8 +275,9 @@ class Slicebase:
         """A cited context for a question, under a budget, with the manifest that pins it.
 
         `as_of` is the time that the context speaks from, `now` the time at which the manifest is recorded. Without
-        `record` nothing is written, and the manifest cannot be replayed by its id. With `run` the context begins with
-        the run's last snapshot, and the manifest is bound to a step of it, by default the next.
+        `record`, or where the workspace can only be read, nothing is written, and the manifest cannot be replayed by
+        its id. With `run` the context begins with the run's last snapshot, and the manifest is bound to a step of it,
+        by default the next.
         """
         from slicebase.store.contexts import Request, build_context, texts_to_keep
 
@@ -284,12 +285,13 @@ class Slicebase:
         request = Request(question, tokens, turns, now if as_of is None else as_of, chosen)
         first = self.runs.remembered(run) if run else ()
         built = build_context(self.truth, self.turn_index, self.library_chunks, request, first)
-        if record:
+        recorded = record and not self.truth.database.read_only
+        if recorded:
             self.truth.policies.keep(chosen)
             self.truth.manifests.record(built.manifest, to_text(now), texts_to_keep(built))
             if run:
                 self.runs.bind(run, built.manifest, now=now, step=step)
-        return Recorded(built, record)
+        return Recorded(built, recorded)
 
     def context_again(self, manifest: str, *, now: int, record: bool = True) -> "Recorded":
         """Asks a manifest's question anew, with its budget and policy, of what is stored now."""
