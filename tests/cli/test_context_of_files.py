@@ -82,7 +82,7 @@ def test_a_broken_file_does_not_keep_the_others_out(notes: tuple[Tt, str, str], 
 
 
 def test_a_purge_leaves_no_byte_of_the_content_in_any_file(notes: tuple[Tt, str, str], tmp_path: Path) -> None:
-    """Truth, index and caches: what was found, recalled and kept by a manifest is gone, from free pages, too."""
+    """Truth, index and caches: what was found, recalled and kept by a manifest is gone, with free pages and logs."""
     tt, page, log = notes
     assert tt("search", "deploy").exit == tt("context", "deployment budget").exit == 0
     for file_id in (page, log):

@@ -165,18 +165,25 @@ def translated(path: Path) -> Iterator[None]:
     """SQLite's and the system's complaints as errors of ours."""
     try:
         yield
-    except apsw.BusyError:
-        raise SlicebaseError(
-            "locked", "another process is writing", hint="try again when it is done", where=Where(str(path))
-        ) from None
-    except (apsw.NotADBError, apsw.CorruptError) as error:
-        raise SlicebaseError(
+    except (apsw.Error, OSError) as error:
+        told = in_our_words(error)
+        if told is None:
+            raise
+        raise told.at(Where(str(path))) from None
+
+
+def in_our_words(error: Exception) -> SlicebaseError | None:
+    """What SQLite or the system says of a database; None for what only a fault of the program can cause."""
+    if isinstance(error, apsw.BusyError):
+        return SlicebaseError("locked", "another process is writing", hint="try again when it is done")
+    if isinstance(error, apsw.NotADBError | apsw.CorruptError):
+        return SlicebaseError(
             "database-damaged",
             f"SQLite cannot read the database: {error}",
             hint="restore it from a backup; the transcripts can be imported again",
-            where=Where(str(path)),
-        ) from None
-    except apsw.FullError:
-        raise SlicebaseError("disk-full", "the disk is full; nothing was written", where=Where(str(path))) from None
-    except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.IOError, OSError) as error:
-        raise SlicebaseError("cannot-write", f"the database cannot be used: {error}", where=Where(str(path))) from None
+        )
+    if isinstance(error, apsw.FullError):
+        return SlicebaseError("disk-full", "the disk is full; nothing was written")
+    if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.IOError | OSError):
+        return SlicebaseError("cannot-write", f"the database cannot be used: {error}")
+    return None

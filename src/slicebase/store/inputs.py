@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
 
-SAMPLE = Path(__file__).parent.parent / "samples" / "claude-code-session.jsonl"
+_SAMPLES = Path(__file__).parent.parent / "samples"
+SAMPLE = _SAMPLES / "claude-code-session.jsonl"
+LONG_SAMPLE = _SAMPLES / "long-session.jsonl"  # several hundred turns, with a compaction
 _CHUNK = 1 << 20
 # What a folder or a zip is searched for; a file that is named outright may have any ending.
 _ENDINGS = (".json", ".jsonl", ".slice")
@@ -34,13 +36,13 @@ def inputs(paths: Iterable[Path]) -> Iterator[Input]:
         try:
             mode = path.stat().st_mode
         except OSError as error:
-            raise SlicebaseError("no-input", f"{path}: {error.strerror}", where=Where(str(path))) from None
+            raise SlicebaseError("no-input", str(error.strerror), where=Where(str(path))) from None
         if stat.S_ISDIR(mode):
             yield from _folder(path)
         elif stat.S_ISREG(mode):
             yield from _file(path, named=True)
         else:
-            raise SlicebaseError("no-input", f"{path} is neither a file nor a folder", where=Where(str(path)))
+            raise SlicebaseError("no-input", "this is neither a file nor a folder", where=Where(str(path)))
 
 
 def _folder(folder: Path) -> Iterator[Input]:
@@ -73,7 +75,7 @@ def _read_file(path: Path) -> Iterator[bytes]:
             while chunk := stream.read(_CHUNK):
                 yield chunk
     except OSError as error:
-        raise SlicebaseError("no-input", f"{path}: {error.strerror}", where=Where(str(path))) from None
+        raise SlicebaseError("no-input", str(error.strerror), where=Where(str(path))) from None
 
 
 def _zip(path: Path) -> Iterator[Input]:
