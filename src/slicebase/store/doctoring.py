@@ -98,14 +98,14 @@ def _payloads(patient: Examined) -> Iterator[Complaint]:
 
 
 def _format(patient: Examined) -> Iterator[Complaint]:
-    """Errors alone; `tt validate` tells the warnings, too. A file with conflict markers has one complaint."""
+    """Errors and unfinished merges; `tt validate` tells the other warnings. Of an unfinished merge, one complaint."""
     root = patient.workspace.root
-    errors = [
+    grave = [
         finding
         for finding in validate([patient.workspace.library], root).findings
-        if RULES[finding.rule].severity == "error"
+        if RULES[finding.rule].severity == "error" or finding.rule == "merge-marks"
     ]
-    for name, findings in groupby(errors, key=attrgetter("file")):
+    for name, findings in groupby(grave, key=attrgetter("file")):
         place = os.path.relpath(name, root)
         if _has_conflict_markers(Path(name)):
             yield Complaint("merge", place, "a merge left its conflicts marked here", "decide, and remove the markers")
