@@ -112,6 +112,7 @@ CODES: Mapping[str, Kind] = {
     "two-databases": Kind(Exit.CONFLICT, "a workspace that became a repository has a database inside and outside git"),
     "database-newer": Kind(Exit.REFUSED, "a newer Slicebase wrote the database"),
     "database-damaged": Kind(Exit.REFUSED, "SQLite cannot read the database"),
+    "broken-record": Kind(Exit.REFUSED, "a stored record cannot be read; `tt verify` says more"),
     "not-our-database": Kind(Exit.REFUSED, "the database belongs to another program"),
     "locked": Kind(Exit.CONFLICT, "another process holds the database or a file"),
     "disk-full": Kind(Exit.REFUSED, "the disk is full; nothing was written"),

@@ -54,7 +54,9 @@ def _recent(call: Call) -> list[str]:
     lines = [f"file:{entry.id} {entry.title}: {excerpt(entry.summary)}" for entry in files]
     if call.base.workspace.database.exists():
         going = [(tally, terms) for tally, terms in call.base.runs.list_runs() if not tally.stopped][:_RECENT]
-        lines += [f"run:{tally.run_id} open: {excerpt(terms.objective)}" for tally, terms in going]
+        lines += [
+            f"run:{tally.run_id} open: {excerpt(terms.objective if terms else '(purged)')}" for tally, terms in going
+        ]
     return lines
 
 

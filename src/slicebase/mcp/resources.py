@@ -91,7 +91,10 @@ def _files(base: "Slicebase") -> list[Listed]:
 def _snapshots(base: "Slicebase") -> list[Listed]:
     if not base.workspace.database.exists():
         return []
-    latest = [(terms.objective, base.truth.runs.latest(tally.run_id)) for tally, terms in base.runs.list_runs()]
+    latest = [
+        (terms.objective if terms else "(purged)", base.truth.runs.latest(tally.run_id))
+        for tally, terms in base.runs.list_runs()
+    ]
     return [_snapshot_listed(objective, found.snapshot) for objective, found in latest if found]
 
 

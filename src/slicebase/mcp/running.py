@@ -138,7 +138,12 @@ def _status(call: Call, given: RunArguments) -> Answer:
 def _list(call: Call, page: int) -> Answer:
     shown, following = page_of(call.base.runs.list_runs(), page, _RUNS)
     rows = [
-        {"run": tally.run_id, "objective": terms.objective, "updated": tally.updated, "stopped": tally.stopped}
+        {
+            "run": tally.run_id,
+            "objective": terms.objective if terms else "(purged)",
+            "updated": tally.updated,
+            "stopped": tally.stopped,
+        }
         for tally, terms in shown
     ]
     lines = [f"run:{row['run']} {row['stopped'] or 'running'}: {row['objective']}" for row in rows]
