@@ -1,6 +1,7 @@
 """Every tool, called by the SDK's own client in both generations of the protocol, with good and bad input."""
 
 import os
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +150,21 @@ def test_a_context_is_cited_and_recorded(agent: Agent) -> None:
         assert base.replay(built["manifest_id"]).text == built["text"]
 
 
+# ---- lost
+
+
+def test_what_a_compaction_forgot_is_listed_in_pages_and_can_be_opened(agent: Agent) -> None:
+    with agent.desk.open() as base, as_file(files("slicebase") / "samples/long-session.jsonl") as sample:
+        base.import_([sample])
+        known = base.lost()
+    first = agent.result("lost", limit=3)
+    assert (first["session"], first["compactions"], first["next"]) == (known.session, len(known.compactions), 2)
+    assert first["total"] == sum(len(loss.lost) for loss in known.compactions)
+    assert agent.result("recall", refs=[item["ref"] for item in first["lost"]])["pieces"]
+    last = agent.result("lost", session=f"session:{first['session']}", limit=200)
+    assert last["lost"][:3] == first["lost"]
+
+
 # ---- run, why, verify
 
 
@@ -211,6 +227,8 @@ BAD = [
     ("context", {"question": " "}, "bad-question"),
     ("context", {"question": "x", "tokens": 1}, "bad-arguments"),
     ("context", {"question": "x", "run": "nowhere"}, "no-run"),
+    ("lost", {"session": "nowhere"}, "no-session"),
+    ("lost", {"page": 2}, "no-page"),
     ("why", {"ref": "nonsense"}, "bad-reference"),
     ("why", {"ref": "claim:nowhere/c1"}, "no-run"),
     ("run", {"action": "dance"}, "bad-arguments"),
@@ -253,7 +271,7 @@ def test_a_folder_without_a_workspace_stays_one(desk: Desk, tmp_path_factory: py
 def test_a_server_that_only_reads_lists_no_writing_tool(agent: Agent) -> None:
     reader = agent._replace(desk=agent.desk._replace(read_only=True))
     tools = reader.ask(lambda client: client.list_tools()).tools
-    assert {tool.name for tool in tools} == {"search", "recall", "explore", "context", "why", "verify"}
+    assert {tool.name for tool in tools} == {"search", "recall", "explore", "context", "lost", "why", "verify"}
     assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)
     refused = reader.protocol_error(lambda client: client.call_tool("create", {"title": "T", "summary": "S"}))
     assert refused["code"] == "no-tool"
