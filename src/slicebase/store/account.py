@@ -48,5 +48,5 @@ class Account:
 
     @property
     def content_left_out(self) -> int:
-        """Records whose content is not in the store: skipped ones, other versions of stored turns, whole inputs."""
+        """Content that is not in the store: skipped records, other versions of stored turns, unreadable inputs."""
         return self.report.content_left_out + len(self.conflicts) + len(self.unreadable)
