@@ -39,7 +39,6 @@ MAY_IMPORT = {
     "mcp": {"core", "errors", "verbs", "files", "graph", "importers", "runs", "context", "store", "verify", "base"},
     "web": {"core", "errors", "verbs", "files", "graph", "importers", "runs", "context", "store", "verify", "base"},
 }
-MAY_IMPORT["cli"].add("mcp")  # `tt mcp` starts that face
 PURE = {"core", "errors", "verbs", "files", "graph", "importers", "runs", "context"}
 # Modules by which code reaches disk, network, processes, the clock or chance.
 IMPURE = {

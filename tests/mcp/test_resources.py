@@ -7,7 +7,7 @@ from mcp_types import TextResourceContents
 from slicebase.mcp.answers import Call
 from slicebase.mcp.resources import PAGE
 from slicebase.runs.snapshot import snapshot_id
-from tests.mcp.conftest import Agent
+from tests.mcp.conftest import NOW, Agent
 
 
 def read(agent: Agent, uri: str) -> TextResourceContents:
@@ -34,6 +34,17 @@ def test_a_snapshot_is_read_as_the_json_that_its_id_proves(agent: Agent) -> None
     content = read(agent, uri)
     assert content.mime_type == "application/json"
     assert snapshot_id(json.loads(content.text)) == name
+
+
+def test_a_purged_run_keeps_nothing_else_from_being_listed(one_agent: Agent) -> None:
+    made = one_agent.result("create", title="Gateway", summary="About it.")
+    one_agent.result("run", action="start", run="r", objective="Fix it.", done="Tests pass.")
+    (name,) = one_agent.result("run", action="compact", run="r")["snapshots"]
+    with one_agent.desk.open() as base:
+        base.purge("run:r", now=NOW)
+    listed = one_agent.ask(lambda client: client.list_resources()).resources
+    assert [each.uri for each in listed] == [f"slicebase://file/{made['id']}", f"slicebase://snapshot/{name}"]
+    assert refused(one_agent, f"slicebase://snapshot/{name}") == "purged"
 
 
 def test_a_manifest_tells_what_was_left_out(one_agent: Agent) -> None:
