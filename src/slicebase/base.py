@@ -27,14 +27,18 @@ if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is ca
     from slicebase.graph.record import TurnRecord
     from slicebase.graph.turn import Session
     from slicebase.runs.evidence import Evidence
+    from slicebase.runs.narrative import Narrative
     from slicebase.store.account import Account
     from slicebase.store.chunk_texts import ChunkTexts
+    from slicebase.store.client_hooks import ClientHooks
+    from slicebase.store.compacting import CompactedNotes
     from slicebase.store.doctoring import Complaint
     from slicebase.store.documents import AddedDocument
     from slicebase.store.file_entries import Filters
     from slicebase.store.file_index import Progress as IndexProgress
     from slicebase.store.file_search import Results
     from slicebase.store.finding import Finder
+    from slicebase.store.following import Followed
     from slicebase.store.importing import Progress
     from slicebase.store.library import Library
     from slicebase.store.library_chunks import LibraryChunks
@@ -134,6 +138,20 @@ class Slicebase:
         from slicebase.store.running import Running
 
         return Running(self.truth, self.library.shelf)
+
+    @cached_property
+    def hooks(self) -> "ClientHooks":
+        """Our hooks in the settings of coding agents."""
+        from slicebase.store.client_hooks import ClientHooks
+
+        return ClientHooks(self.workspace)
+
+    @cached_property
+    def compacted(self) -> "CompactedNotes":
+        """Which sessions were compacted and have not been told."""
+        from slicebase.store.compacting import CompactedNotes
+
+        return CompactedNotes(self.workspace.cache)
 
     @cached_property
     def chunks(self) -> "ChunkTexts":
@@ -246,6 +264,19 @@ class Slicebase:
             bring_up_to_date(self.turn_index, self.truth)
         return account
 
+    def follow(self, transcript: Path) -> "Followed":
+        """Imports what a coding agent's transcript has gained since the last time; the index takes it in later."""
+        from slicebase.store.following import follow
+
+        return follow(self.truth, self.workspace.cache, transcript)
+
+    def narrate_session(self, session: str, *, now: int) -> "Narrative":
+        """A stored session as a run, with a snapshot of where it stands and the narrative of that."""
+        from slicebase.store.compacting import narrate_session
+
+        name = ref_of("session", session).removeprefix("session:")
+        return narrate_session(self.runs, name, self.truth.turns.session(name).facts.get("shown_last"), now)
+
     def export(self, session: str, to: Path, *, file_id: str) -> Path:
         """A session as a conversation slice file, which imports to the same ids and branches."""
         from slicebase.store.atomic import write_bytes
@@ -292,7 +323,11 @@ class Slicebase:
 
     def context_again(self, manifest: str, *, now: int) -> "Recorded":
         """Asks a manifest's question anew, with its budget and policy, of what is stored now."""
+        from slicebase.store.contexts import NEWEST
+
         before = self.manifest(manifest)
+        if before.ranker == NEWEST:
+            return self.project_context(tokens=before.budget.tokens, now=now)
         policies = [pinned.policy_params_hash for pinned in before.slices]
         return self.context(
             before.question,
@@ -301,6 +336,15 @@ class Slicebase:
             policy=policies[0] if policies else None,
             now=now,
         )
+
+    def project_context(self, *, tokens: int, now: int) -> "Recorded":
+        """What the library holds, the last changed first, as a context for the start of a session."""
+        from slicebase.store.contexts import newest_context, texts_to_keep
+
+        built = newest_context(self.library, tokens, now)
+        if built.manifest.pieces:
+            self.truth.manifests.record(built.manifest, to_text(now), texts_to_keep(built))
+        return Recorded(built, bool(built.manifest.pieces))
 
     def manifest(self, manifest: str) -> "Manifest":
         return self.truth.manifests.get(ref_of("mf", manifest)).manifest

@@ -8,7 +8,7 @@ from slicebase.context.manifest import Budget, PinnedSlice
 from slicebase.context.merging import ANCHORS, CONSIDERED, merge
 from slicebase.context.question import analyse
 from slicebase.context.ranking import RANKER, Ranked, brought_to_scale, rank
-from slicebase.core.digests import raw_digest
+from slicebase.core.digests import digest, raw_digest
 from slicebase.core.times import from_text, to_text
 from slicebase.errors import SlicebaseError
 from slicebase.graph.best_first import context_slice, select
@@ -17,10 +17,13 @@ from slicebase.graph.record import TurnRecord, read_parts
 from slicebase.graph.select import Candidate as Selected
 from slicebase.graph.turn import Session, turn_text
 from slicebase.store.indexing import bring_up_to_date
+from slicebase.store.library import Library
 from slicebase.store.library_chunks import LibraryChunks
 from slicebase.store.truth import Truth
 from slicebase.store.turn_index import TurnIndex
 
+NEWEST = "newest/1"  # in place of a ranker: files in the order in which they were changed
+_NEWEST_FILES = 30
 _LEAST_TOKENS = 64
 
 
@@ -63,6 +66,41 @@ def _chunk_candidates(chunks: LibraryChunks, request: Request, turns: int) -> li
     return [candidate for each in scaled if (candidate := chunks.candidate(each, request.as_of))]
 
 
+def newest_context(library: Library, tokens: int, as_of: int) -> Context:
+    """The files of a library that were changed last, each with what it begins with, under the budget."""
+    _check_tokens(tokens)
+    look = library.look(as_of)
+    candidates = []
+    for entry in library.list_files()[:_NEWEST_FILES]:
+        try:
+            piece = look.pieces([f"file:{entry.id}"])[0]
+        except SlicebaseError:
+            continue  # it cannot be read now: `tt validate` says why
+        candidates.append(
+            Candidate(
+                ref=f"file:{entry.id}",
+                corpus=f"file:{entry.id}",
+                content_hash=digest(piece.text.encode()),
+                text=piece.text,
+                label=piece.label,
+                group=f"{entry.title} · file:{entry.id}",
+                order=(entry.changed, entry.id),
+                score=entry.changed,
+                parts={"changed": entry.changed},
+            )
+        )
+    return assemble(
+        "what is known of this project",
+        to_text(as_of),
+        Budget(tokens, None),
+        candidates,
+        terms=(),
+        ranker=NEWEST,
+        filters={"archived": False},
+        slices=(),
+    )
+
+
 def texts_to_keep(built: Context) -> dict[bytes, bytes]:
     """The pieces that are no turns, which a manifest keeps by their hashes (ruling 42)."""
     kept = [built.texts[piece.text_hash] for piece in built.manifest.pieces if not piece.corpus.startswith("session:")]
@@ -79,10 +117,14 @@ def ranked_turns(truth: Truth, index: TurnIndex, question: str, limit: int) -> l
 def _check(request: Request) -> None:
     if not request.question.strip():
         raise SlicebaseError("bad-question", "the question is empty")
-    if request.tokens < _LEAST_TOKENS:
-        raise SlicebaseError("bad-budget", f"{request.tokens} tokens are too few", hint=f"at least {_LEAST_TOKENS}")
+    _check_tokens(request.tokens)
     if request.turns is not None and request.turns < 1:
         raise SlicebaseError("bad-budget", f"{request.turns} turns are too few", hint="at least 1")
+
+
+def _check_tokens(tokens: int) -> None:
+    if tokens < _LEAST_TOKENS:
+        raise SlicebaseError("bad-budget", f"{tokens} tokens are too few", hint=f"at least {_LEAST_TOKENS}")
 
 
 def _slices(

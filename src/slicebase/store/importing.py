@@ -1,16 +1,14 @@
 """An import: inputs through their importers into the truth, with an account of what became of everything."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
-from slicebase.graph.turn import Edge
 from slicebase.importers import (
     FORMATS,
     HEAD_BYTES,
     Format,
     Import,
-    Note,
     Options,
     Source,
     reading_order,
@@ -21,8 +19,12 @@ from slicebase.store.account import Account
 from slicebase.store.graph_import import FORMAT as GRAPH
 from slicebase.store.graph_import import import_graph
 from slicebase.store.inputs import Input
+from slicebase.store.taking import take
 from slicebase.store.truth import Truth
-from slicebase.store.turns import Added, Annotate
+from slicebase.store.turns import Annotate
+
+if TYPE_CHECKING:
+    from slicebase.graph.turn import Edge
 
 Progress = Callable[[str, int], None]  # an input's name, and how many of its bytes were read since the last call
 
@@ -49,10 +51,7 @@ def import_inputs(
     run = Import(options)
     waiting: list[Edge] = []
     for recognised in _recognise_all(found, format_name, account):
-        for batch in _batches(run, recognised, progress):
-            added = truth.turns.add(batch.session, batch.turns, annotate) if batch.session else Added()
-            account.add(batch, added)
-            waiting = _link(truth, account, [*waiting, *batch.links])
+        waiting = take(truth, account, _batches(run, recognised, progress), annotate, waiting)
     account.waiting += len(waiting)
     return account
 
@@ -107,15 +106,3 @@ def _batches(run: Import, recognised: Recognised, progress: Progress) -> Iterato
             yield chunk
 
     yield from run.read(Source(name, chunks()), recognised.format)
-
-
-def _link(truth: Truth, account: Account, links: list[Edge]) -> list[Edge]:
-    """Adds edges that stand outside their child's record; answers those whose child has not arrived."""
-    if not links:
-        return links
-    linked = truth.turns.link(links)
-    account.edges += linked.edges
-    account.continues += linked.continues
-    for child, parent in linked.cycles:
-        account.report.note(Note("repaired", "cycle", f"turn:{child}", parent))
-    return list(linked.unknown)
