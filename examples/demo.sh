@@ -12,7 +12,13 @@ else bold='' dim='' plain=''; fi
 say() { printf '\n%s# %s%s\n' "$dim" "$*" "$plain"; }
 run() { printf '%s$ %s%s\n' "$bold" "$*" "$plain"; eval "$*"; }
 
-say "A coding agent's transcript becomes a graph of turns. Every record is accounted for."
+say "A coding agent's context was compacted. What did the summary keep?"
+run 'tt lost --sample --limit 6'
+
+say "Everything it forgot is one recall away."
+run 'tt recall turn:73904ddc-46f3-4fe6-8d48-8a59d5f25da7'
+
+say "How that is possible: a transcript becomes a graph of turns, and every record is accounted for."
 run 'tt import --sample'
 
 say "A question finds its turns. Each piece is fenced and labelled with source, date and reference."

@@ -1,3 +1,3 @@
-from slicebase.cli.main import main
+from slicebase.cli.entry import main
 
 main()

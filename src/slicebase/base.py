@@ -16,6 +16,7 @@ from slicebase.store.workspace import Workspace, make_workspace, open_workspace
 
 if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is called
     from slicebase.context.assembly import Context
+    from slicebase.context.lost import Loss
     from slicebase.context.manifest import Manifest
     from slicebase.context.replaying import Replayed
     from slicebase.files.stamps import Stamp
@@ -108,7 +109,7 @@ class Slicebase:
         from slicebase.store.library_chunks import LibraryChunks
         from slicebase.store.turn_index import TurnIndex
 
-        return LibraryChunks(self.library, TurnIndex(self.workspace.cache / "chunks.db"))
+        return LibraryChunks(self.library, TurnIndex(self.workspace.chunks))
 
     @cached_property
     def settings(self) -> "Settings":
@@ -323,11 +324,14 @@ class Slicebase:
 
     def context_again(self, manifest: str, *, now: int) -> "Recorded":
         """Asks a manifest's question anew, with its budget and policy, of what is stored now."""
+        from slicebase.context.lost import RULES as LOST
         from slicebase.store.contexts import NEWEST
 
         before = self.manifest(manifest)
         if before.ranker == NEWEST:
             return self.project_context(tokens=before.budget.tokens, now=now)
+        if before.ranker == LOST:
+            return self.lost_context(before.filters["session"], tokens=before.budget.tokens, now=now)
         policies = [pinned.policy_params_hash for pinned in before.slices]
         return self.context(
             before.question,
@@ -345,6 +349,42 @@ class Slicebase:
         if built.manifest.pieces:
             self.truth.manifests.record(built.manifest, to_text(now), texts_to_keep(built))
         return Recorded(built, bool(built.manifest.pieces))
+
+    def lost(self, session: str | None = None) -> "Losses":
+        """What each compaction of a session kept and lost; without one, of the session that was compacted last."""
+        from slicebase.context.lost import judge
+        from slicebase.store.compactions import compacted_sessions, compactions
+
+        name = ref_of("session", session).removeprefix("session:") if session else None
+        name = name or next(iter(compacted_sessions(self.truth)), None)
+        return Losses(name, [judge(each) for each in compactions(self.truth, name)] if name else [])
+
+    def lost_everywhere(self) -> "list[Losses]":
+        """The same of every session that was compacted, the newest first."""
+        from slicebase.store.compactions import compacted_sessions
+
+        return [self.lost(session) for session in compacted_sessions(self.truth)]
+
+    def lost_in(self, paths: Iterable[Path], progress: "Progress" = lambda name, count: None) -> "Losses":
+        """The same of transcripts, which are imported first: of the session that was compacted last among theirs."""
+        from slicebase.store.compactions import compacted_sessions
+
+        read = self.import_(paths, progress=progress).report.sessions
+        newest = next((session for session in compacted_sessions(self.truth) if session in read), None)
+        return self.lost(newest or min(read)) if read else Losses(None, [])
+
+    def lost_context(
+        self, session: str, *, tokens: int, now: int, as_of: int | None = None, record: bool = True
+    ) -> "Recorded":
+        """What a session's compactions lost as a context for the next prompt, with a manifest like any other."""
+        from slicebase.store.contexts import lost_context
+
+        found = self.lost(session)
+        moment = now if as_of is None else as_of
+        built = lost_context(self.truth, str(found.session), found.compactions, tokens, moment)
+        if record:
+            self.truth.manifests.record(built.manifest, to_text(now), {})
+        return Recorded(built, record)
 
     def manifest(self, manifest: str) -> "Manifest":
         return self.truth.manifests.get(ref_of("mf", manifest)).manifest
@@ -369,13 +409,15 @@ class Slicebase:
         return replayed(name, recorded, *self.truth.manifests.texts_of(name, recorded))
 
     def purge(self, reference: str, *, now: int, reason: str = "", dry_run: bool = False) -> "PurgedTurns":
-        """Takes the text of a turn or a session away for good; `library.purge` does it for slice files."""
-        from slicebase.store.purging import purge_turns
+        """Takes the text of a turn, a session or a run away for good; `library.purge` does it for slice files."""
+        from slicebase.store.purging import PurgedTurns, purge_run, purge_turns
 
         ref = parse_ref(reference)
-        if ref.kind not in ("turn", "session"):
-            raise SlicebaseError("bad-reference", f"{reference!r} names neither a turn nor a session")
+        if ref.kind not in ("turn", "session", "run"):
+            raise SlicebaseError("bad-reference", f"{reference!r} names no turn, session or run")
         mark = f"{to_text(now)} {reason}".strip()
+        if ref.kind == "run":
+            return PurgedTurns(purge_run(self.truth, ref.name, mark, dry_run=dry_run), ())
         return purge_turns(self.truth, self.turn_index, ref, mark, dry_run=dry_run)
 
     # Evidence: what was cited, and what rests on it
@@ -430,6 +472,13 @@ class Slicebase:
 class SearchResults(NamedTuple):
     files: "Results"
     turns: "list[TurnView]"
+
+
+class Losses(NamedTuple):
+    """A session's compactions, judged, oldest first; no session where none was compacted."""
+
+    session: str | None
+    compactions: "list[Loss]"
 
 
 class Recorded(NamedTuple):

@@ -103,12 +103,16 @@ CODES: Mapping[str, Kind] = {
     "bad-span": Kind(Exit.REFUSED, "a span lies outside its chunk"),
     # faces
     "usage": Kind(Exit.USAGE, "the command line is not understood"),
+    "bad-arguments": Kind(Exit.USAGE, "the arguments of a tool or prompt do not fit its schema"),
+    "no-tool": Kind(Exit.NOT_FOUND, "no tool of the MCP server has this name"),
+    "no-sdk": Kind(Exit.REFUSED, "the MCP SDK is not installed"),
     # workspaces and databases
     "no-workspace": Kind(Exit.NOT_FOUND, "no workspace in this folder or above it"),
     "no-database": Kind(Exit.NOT_FOUND, "the workspace has no database yet"),
     "two-databases": Kind(Exit.CONFLICT, "a workspace that became a repository has a database inside and outside git"),
     "database-newer": Kind(Exit.REFUSED, "a newer Slicebase wrote the database"),
     "database-damaged": Kind(Exit.REFUSED, "SQLite cannot read the database"),
+    "broken-record": Kind(Exit.REFUSED, "a stored record cannot be read; `tt verify` says more"),
     "not-our-database": Kind(Exit.REFUSED, "the database belongs to another program"),
     "locked": Kind(Exit.CONFLICT, "another process holds the database or a file"),
     "disk-full": Kind(Exit.REFUSED, "the disk is full; nothing was written"),

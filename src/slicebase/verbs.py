@@ -43,6 +43,7 @@ VERBS: Mapping[str, Verb] = {
     "show": Verb("show", "slicebase.cli.history:show", "Show what a reference names."),
     "slice": Verb("graph.select", "slicebase.cli.slicing:slice_", "Select the context slice around a turn."),
     "context": Verb("context", "slicebase.cli.path:context", "Build a cited context for a question."),
+    "lost": Verb("lost", "slicebase.cli.losing:lost", "Say what a compaction forgot, and bring it back."),
     "replay": Verb("replay", "slicebase.cli.path:replay", "Print the same bytes that a manifest recorded."),
     "add": Verb("add", "slicebase.cli.citing:add", "Make a local text document citable, in stable chunks."),
     "cite": Verb("cite", "slicebase.cli.citing:cite", "Put a piece of text into the evidence ledger."),
@@ -69,6 +70,17 @@ RUN_VERBS: Mapping[str, str] = {
     "fork": "runs.fork",
     "status": "runs.status",
     "list": "runs.list_runs",
+}
+
+
+class Face(NamedTuple):
+    command: str
+    summary: str
+
+
+# Commands that offer the verbs elsewhere, and so have no place in Python.
+FACES: Mapping[str, Face] = {
+    "mcp": Face("slicebase.cli.mcp:mcp", "Serve this workspace to an agent, over MCP."),
 }
 
 # Commands that other programs call.

@@ -211,7 +211,7 @@ def completions(folder: Path, *typed: str) -> list[str]:
 
 
 def test_the_shell_completes_commands_options_and_ids(library: Path) -> None:
-    assert completions(library, "sea") == ["search"]
+    assert completions(library, "sear") == ["search"]
     assert completions(library, "info", "h") == ["heron"]
     assert "--mermaid" in completions(library, "explore", "--")
     assert completions(library, "merge-d") == []

@@ -91,6 +91,28 @@ def test_thresholds_can_be_given(tt: Tt, run: str, tmp_path: Path) -> None:
     assert tt("run", "log", run, "NOTE", "--threshold", "moons=3").exit == 2
 
 
+def test_thresholds_are_settings_too(tt: Tt, run: str) -> None:
+    assert tt("config", "compaction.events", "2").exit == 0
+    assert tt("run", "status", run, "--json").json["next_compaction"]["event_threshold"] == 2
+    assert not tt("run", "log", run, "ACT_DONE", "--step", 1, "--auto-compact", "--json").json["snapshots"]
+    assert tt("run", "log", run, "ACT_DONE", "--step", 1, "--auto-compact", "--json").json["snapshots"]
+
+
+def test_a_purged_run_is_listed_and_verified_without_its_content(tt: Tt, run: str, tmp_path: Path) -> None:
+    tt("run", "question", run, "Is the word heron gone?")
+    tt("run", "compact", run)
+    assert tt("purge", f"run:{run}", "--dry-run", "--json").json["texts"] == 4
+    assert tt("purge", f"run:{run}").exit == 0
+    assert tt("run", "list", "--json").json["runs"][0]["objective"] is None
+    assert "(purged)" in tt("run", "list").out
+    for command in ("status", "snapshot", "narrative", "compact"):
+        assert tt("run", command, run).exit == 6
+    verdict = tt("verify", "--json").json
+    assert (verdict["status"], {finding["status"] for finding in verdict["findings"]}) == ("VERIFIED", {"PURGED"})
+    for path in tmp_path.rglob("*.db*"):
+        assert b"heron" not in path.read_bytes()
+
+
 def test_a_bad_line_is_refused_with_its_place_and_nothing_is_logged(tt: Tt, run: str, tmp_path: Path) -> None:
     (tmp_path / "events.jsonl").write_text(lines(*cycle(1)) + "\n{nonsense}\n")
     error = tt("run", "log", run, "--file", "events.jsonl", "--json").error

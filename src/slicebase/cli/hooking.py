@@ -153,9 +153,11 @@ def _prompt(base: "Slicebase", call: Call, wait: bool) -> str | None:
     if compacted is None:
         return None
     told = [] if compacted.told or compacted.narrative is None else [_narrative(base, compacted.narrative)]
-    if call.transcript is not None:
-        base.follow(call.transcript)
     base.compacted.drop(call.session)
+    _import(base, call, wait)
+    if base.lost(call.session).compactions:
+        lost = base.lost_context(call.session, tokens=base.settings.hooks_tokens, now=now())
+        told += [lost.context.text] if lost.context.manifest.pieces else []
     return "\n\n".join(told) or None
 
 

@@ -3,6 +3,7 @@
 import importlib
 import os
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,20 +11,23 @@ import click
 from slicebase import __version__
 from slicebase.cli.output import print_error
 from slicebase.errors import Exit, SlicebaseError
-from slicebase.verbs import PLUMBING, VERBS
+from slicebase.verbs import FACES, PLUMBING, VERBS, Face, Verb
 
 if TYPE_CHECKING:  # start-up counts
     from click.shell_completion import CompletionItem
+
+
+LISTED: Mapping[str, Verb | Face] = {**VERBS, **FACES}
 
 
 class LazyGroup(click.Group):
     """A group that knows its commands' names and summaries, and imports one only to run it."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(VERBS)
+        return list(LISTED)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        place = VERBS[cmd_name].command if cmd_name in VERBS else PLUMBING.get(cmd_name)
+        place = LISTED[cmd_name].command if cmd_name in LISTED else PLUMBING.get(cmd_name)
         if place is None:
             return None
         module, _, function = place.partition(":")
@@ -34,13 +38,13 @@ class LazyGroup(click.Group):
         """Completes commands without importing them."""
         from click.shell_completion import CompletionItem
 
-        names = [name for name in VERBS if name.startswith(incomplete)]
+        names = [name for name in LISTED if name.startswith(incomplete)]
         options = click.Command.shell_complete(self, ctx, incomplete)
-        return [CompletionItem(name, help=VERBS[name].summary) for name in names] + options
+        return [CompletionItem(name, help=LISTED[name].summary) for name in names] + options
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, verb.summary) for name, verb in VERBS.items()])
+            formatter.write_dl([(name, verb.summary) for name, verb in LISTED.items()])
 
 
 @click.group(

@@ -72,11 +72,11 @@ def context(
         run=run.removeprefix("run:") if run else None,
         step=step,
     )
-    _print_context(built, explain, as_json)
+    print_context(built, explain, as_json)
     return Exit.DONE if built.context.manifest.pieces else Exit.FINDINGS
 
 
-def _print_context(built: "Recorded", explain: bool, as_json: bool) -> None:
+def print_context(built: "Recorded", explain: bool, as_json: bool) -> None:
     text, manifest, _ = built.context
     if as_json:
         told = msgspec.to_builtins(manifest)

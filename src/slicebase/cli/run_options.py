@@ -11,6 +11,7 @@ from slicebase.cli.workspace import now
 from slicebase.errors import SlicebaseError
 
 if TYPE_CHECKING:
+    from slicebase.base import Slicebase
     from slicebase.runs.gate import Thresholds
 
 run_argument = click.argument("run_id", metavar="RUN")
@@ -37,12 +38,14 @@ def done_definition(text: str, budgets: tuple[str, ...]) -> Any:
     return {**(done if isinstance(done, dict) else {"text": done}), "budgets": limits}
 
 
-def thresholds_of(given: tuple[str, ...]) -> "Thresholds":
+def thresholds_of(base: "Slicebase", given: tuple[str, ...] = ()) -> "Thresholds":
+    """The settings' thresholds, and over them those that were given."""
     import msgspec
 
     from slicebase.runs.gate import Thresholds
 
-    values = {name: _number(value) for name, _, value in (each.partition("=") for each in given)}
+    usual = {"counted_events": base.settings.compaction_events, "steps": base.settings.compaction_steps}
+    values = usual | {name: _number(value) for name, _, value in (each.partition("=") for each in given)}
     try:
         thresholds = msgspec.convert(values, Thresholds)
     except msgspec.ValidationError as error:

@@ -6,7 +6,7 @@ import sys
 import click
 
 from slicebase.cli.output import json_option, print_json, printable
-from slicebase.cli.run_options import run_argument, run_name
+from slicebase.cli.run_options import run_argument, run_name, thresholds_of
 from slicebase.cli.run_output import told
 from slicebase.cli.workspace import open_base
 
@@ -52,7 +52,8 @@ def status(ctx: click.Context, run_id: str, as_json: bool) -> None:
     """Show where a run stands, and the figures that would justify other thresholds."""
     import msgspec
 
-    found = open_base(ctx).runs.status(run_name(run_id))
+    base = open_base(ctx)
+    found = base.runs.status(run_name(run_id), thresholds_of(base))
     if as_json:
         print_json(msgspec.to_builtins(found))
     else:
@@ -72,7 +73,7 @@ def list_(ctx: click.Context, as_json: bool) -> None:
             "snapshots": tally.sequence,
             "updated": tally.updated,
             "stopped": tally.stopped,
-            "objective": terms.objective,
+            "objective": terms.objective if terms else None,
         }
         for tally, terms in open_base(ctx).runs.list_runs()
     ]
@@ -81,7 +82,7 @@ def list_(ctx: click.Context, as_json: bool) -> None:
         return
     for row in rows:
         state = row["stopped"] or "running"
-        words = printable(" ".join(str(row["objective"]).split())[:60])
+        words = printable(" ".join(str(row["objective"] or "(purged)").split())[:60])
         click.echo(
             f"{row['run']}  {row['updated']}  {row['events']} events, {row['snapshots']} snapshots  {state}  {words}"
         )

@@ -77,7 +77,7 @@ def log(
     if (event_type is None) == (path is None):
         raise click.UsageError("Give one of TYPE and --file.")
     base, name = open_base(ctx), run_name(run_id)
-    limits = thresholds_of(thresholds) if auto_compact or thresholds else None
+    limits = thresholds_of(base, thresholds) if auto_compact or thresholds else None
     if event_type is not None:
         drafts = [Draft(type=event_type, step=step, payload=json_object(payload, "--payload") if payload else {})]
         print_logged(base.runs.log(name, drafts, now=now(), thresholds=limits), as_json)
@@ -118,7 +118,8 @@ def from_(
     """
     from slicebase.store.compacting import run_of
 
-    runs = open_base(ctx).runs
+    base = open_base(ctx)
+    runs = base.runs
     is_file = os.path.isfile(source)
     session = runs.take_trajectory(Path(source)) if is_file else source.removeprefix("session:")
     logged = runs.from_session(
@@ -129,7 +130,7 @@ def from_(
         objective=objective,
         done_definition=done_definition(done, ()) if done else None,
         step_at="call" if is_file else "prompt",
-        thresholds=thresholds_of(()) if auto_compact else None,
+        thresholds=thresholds_of(base) if auto_compact else None,
     )
     print_logged(logged, as_json)
 

@@ -87,10 +87,10 @@ class ClientHooks:
         with locked(self._workspace.lock):
             now = _read(path)
             kept = self._all_kept().get(client)
-            text = _without_hooks(now, path) if now is not None else None
+            text = _without_hooks(now, path) if now and now.strip() else now
             if kept is not None and now == kept.after:
                 text = kept.before
-            elif text is not None and kept is not None and kept.before is None and not _parsed(text, path):
+            elif text is not None and kept is not None and kept.before is None and text.strip() == "{}":
                 text = None
             if not dry_run:
                 self._put_back(client, path, now, text, kept)

@@ -1,10 +1,12 @@
 """Contexts from the store: find turns, slice around the best, fetch their texts, and let `context` decide."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from slicebase.context.assembly import Candidate, Context, assemble
-from slicebase.context.manifest import Budget, PinnedSlice
+from slicebase.context.lost import RULES as LOST
+from slicebase.context.lost import TABLE, Judged, Loss, by_importance
+from slicebase.context.manifest import Budget, PinnedSlice, Span
 from slicebase.context.merging import ANCHORS, CONSIDERED, merge
 from slicebase.context.question import analyse
 from slicebase.context.ranking import RANKER, Ranked, brought_to_scale, rank
@@ -139,6 +141,38 @@ def _slices(
         pinned.append(PinnedSlice(graph.session_id, anchor.turn, *hashes, found.annotators))
         selections.append((anchor, select(graph, anchor.turn, policy)))
     return pinned, selections
+
+
+def lost_context(truth: Truth, session: str, losses: Sequence[Loss], tokens: int, as_of: int) -> Context:
+    """What compactions of a session lost, the most important first, one piece for each turn that holds some of it."""
+    _check_tokens(tokens)
+    lost: dict[str, list[Judged]] = {}
+    for each in by_importance(judged for loss in losses for judged in loss.judged if not judged.kept):
+        lost.setdefault(each.item.turn, []).append(each)
+    records = truth.turns.find(lost)
+    sessions = {name: truth.turns.session(name) for name in {each.record.session for each in records.values()}}
+    return assemble(
+        f"what was lost when session:{session} was compacted",
+        to_text(as_of),
+        Budget(tokens),
+        [_lost_candidate(truth, records[turn].record, sessions, found) for turn, found in lost.items()],
+        terms=(),
+        ranker=LOST,
+        filters={"session": session, "compactions": [loss.summary.id for loss in losses]},
+        slices=(),
+    )
+
+
+def _lost_candidate(
+    truth: Truth, record: TurnRecord, sessions: Mapping[str, Session], found: Sequence[Judged]
+) -> Candidate:
+    stored = truth.texts.get(f"session:{record.session}", record.content_hash)
+    text = turn_text(read_parts(stored.data)) if stored and stored.data is not None else ""
+    best = found[0].weight * 1_000_000
+    told = dict.fromkeys(f"{TABLE[each.item.kind].one} {each.item.mark}" for each in found)
+    plain = _candidate(record, sessions[record.session], text, Ranked(record.id, best, {"importance": best}))
+    passage = Span(min(each.item.start for each in found), max(each.item.end for each in found))
+    return plain._replace(label=f"lost: {', '.join(told)} · {plain.label}", passage=passage)
 
 
 def _turn_candidates(truth: Truth, merged: Sequence[Ranked]) -> list[Candidate]:

@@ -23,6 +23,7 @@ from slicebase.files.naming import SUFFIX
 from slicebase.files.slice_file import SliceFile
 from slicebase.store.file_index import PASSAGE_BREAK, Progress
 from slicebase.store.file_links import part_links
+from slicebase.store.looking import joined
 from slicebase.store.workspace import LIBRARY
 
 LARGEST: Final = 64 * 1024 * 1024  # of a larger file only the head is read
@@ -66,7 +67,7 @@ class Update:
         self._progress(len(due), len(due))
         self._settle_logs()
         certain = all(_is_certain(stamp, tick) for stamp in stamps.values())
-        self._connection.execute("UPDATE state SET listing = ?", ("\0".join(listing) if certain else "",))
+        self._connection.execute("UPDATE state SET listing = ?", (joined(listing) if certain else "",))
 
     # ---- one file
 

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -23,6 +23,9 @@ from slicebase.store.account import Account
 from slicebase.store.annotating import Annotator
 from slicebase.store.taking import take
 from slicebase.store.truth import Truth
+
+if TYPE_CHECKING:
+    from slicebase.graph.turn import Edge
 
 FOLDER: Final = "transcripts"
 _CHUNK: Final = 1 << 20
@@ -68,13 +71,15 @@ def follow(truth: Truth, cache: Path, path: Path) -> Followed:
             account = Account()
             account.formats[NAME] = 1
             annotate = Annotator(truth)
+            waiting: list[Edge] = []
             with truth.database.bulk():
-                waiting = take(truth, account, _redacted(transcript.read(lines)), annotate)
+                lines_read = _redacted(transcript.read(lines))
+                take(truth, account, lines_read, waiting, name=name, annotate=annotate)
                 end = start + lines.size
                 state = _encoded(transcript, name, stream.fileno(), end) if lines.size else None
                 # A last line without an end counts where it is whole; it is read again when the file has grown.
                 rest = _redacted(_last(transcript, lines.rest))
-                waiting = take(truth, account, rest, annotate, waiting)
+                take(truth, account, rest, waiting, name=name, annotate=annotate)
             account.waiting += len(waiting)
     except OSError as error:
         raise SlicebaseError("no-input", f"{path}: {error.strerror}", where=Where(str(path))) from None

@@ -5,12 +5,15 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
 
-SAMPLE = Path(__file__).parent.parent / "samples" / "claude-code-session.jsonl"
+_SAMPLES = Path(__file__).parent.parent / "samples"
+SAMPLE = _SAMPLES / "claude-code-session.jsonl"
+LONG_SAMPLE = _SAMPLES / "long-session.jsonl"  # several hundred turns, with a compaction
 _CHUNK = 1 << 20
 # What a folder or a zip is searched for; a file that is named outright may have any ending.
 _ENDINGS = (".json", ".jsonl", ".slice")
@@ -49,7 +52,14 @@ def _folder(folder: Path) -> Iterator[Input]:
         for name in sorted(names):
             path = Path(parent, name)
             if path.suffix.lower() in (*_ENDINGS, ".zip") and not path.is_symlink() and path.is_file():
-                yield from _file(path, named=False)
+                try:
+                    yield from _file(path, named=False)
+                except SlicebaseError as error:  # it is reported when its turn comes, and the others are read
+                    yield Input(str(path), 0, False, partial(_fail, error))
+
+
+def _fail(error: SlicebaseError) -> Iterator[bytes]:
+    raise error
 
 
 def _file(path: Path, *, named: bool) -> Iterator[Input]:

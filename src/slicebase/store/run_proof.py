@@ -4,7 +4,7 @@ One run at a time: its events and their chain, where it stands, then every snaps
 compared. What is reported of a run once makes the rest of it unprovable, and is not reported again.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -51,7 +51,7 @@ class RunProof:
         tables = "SELECT run FROM events UNION SELECT run FROM snapshots UNION SELECT run FROM runs"
         for (run_id,) in self._rows(f"{tables} ORDER BY run"):
             self._count("runs")
-            problems = list(self._log(run_id))
+            problems = self._log(run_id)
             yield from problems
             if not problems and run_id not in self._blind:
                 yield from self._standing(run_id)
@@ -62,28 +62,39 @@ class RunProof:
 
     # The log
 
-    def _log(self, run_id: str) -> Iterator[Problem]:
-        links: list[Link] = []
+    def _log(self, run_id: str) -> list[Problem]:
+        """The records one by one, and their chain as they come by."""
+        problems: list[Problem] = []
+        for broken in check_chain(Head(run_id), self._links(run_id, problems)):
+            place = f"run:{run_id} event {broken.seq}"
+            problems.append(Problem("BROKEN", "chain", place, broken.expected, broken.found))
+        return problems
+
+    def _links(self, run_id: str, problems: list[Problem]) -> Iterator[Link]:
+        """What the chain covers, up to the first record that cannot be read."""
+        expected: str | None = "RUN_STARTED"
         query = "SELECT seq, payload, record, hash FROM events WHERE run = ? ORDER BY seq"
         for seq, payload, record, stored_hash in self._connection.execute(query, (run_id,)):
             self._count("events")
             place = f"run:{run_id} event {seq}"
             if raw_digest(record) != stored_hash:
-                yield Problem("BROKEN", "event-hash", place, stored_hash.hex(), raw_digest(record).hex())
+                problems.append(Problem("BROKEN", "event-hash", place, stored_hash.hex(), raw_digest(record).hex()))
                 return
             try:
                 link = read_link(record, stored_hash)
             except (msgspec.DecodeError, msgspec.ValidationError) as error:
-                yield Problem("BROKEN", "event-form", place, "an event of this version", str(error))
+                problems.append(Problem("BROKEN", "event-form", place, "an event of this version", str(error)))
                 return
             if (link.run_id, link.seq, hash_bytes(link.payload_hash)) != (run_id, seq, payload):
-                yield Problem("BROKEN", "event-key", place, str((link.run_id, link.seq, link.payload_hash)), place)
-            links.append(link)
-            yield from self._payload(link, place)
-        for broken in check_chain(Head(run_id), links):
-            yield Problem("BROKEN", "chain", f"run:{run_id} event {broken.seq}", broken.expected, broken.found)
-        if not links or links[0].type != "RUN_STARTED":
-            yield Problem("BROKEN", "run-start", f"run:{run_id}", "RUN_STARTED", links[0].type if links else "no event")
+                key = str((link.run_id, link.seq, link.payload_hash))
+                problems.append(Problem("BROKEN", "event-key", place, key, str((run_id, seq, payload.hex()))))
+            if expected and seq == 1 and link.type != expected:
+                problems.append(Problem("BROKEN", "run-start", place, expected, link.type))
+            expected = None
+            problems.extend(self._payload(link, place))
+            yield link
+        if expected:
+            problems.append(Problem("BROKEN", "run-start", f"run:{run_id}", expected, "no event"))
 
     def _payload(self, link: Link, place: str) -> Iterator[Problem]:
         key = (owner(link.run_id), link.payload_hash)
@@ -94,16 +105,17 @@ class RunProof:
 
     def _standing(self, run_id: str) -> Iterator[Problem]:
         """What is kept beside the log says the same as the log."""
+        steps: dict[int | None, int] = {}
         try:
-            events = [stored.event for stored in self._truth.runs.log.events(run_id)]
-        except SlicebaseError:  # purged or broken texts are reported as texts
-            return
-        expected = tally_row(tally_of(run_id, events))
+            expected = tally_row(tally_of(run_id, _noting_steps(self._truth.runs.events(run_id), steps)))
+        except SlicebaseError as error:
+            if error.code == "no-run":
+                yield Problem("BROKEN", "derived", f"run:{run_id} standing", "a row", "none")
+            return  # purged texts are reported as texts
         found = self._connection.execute(f"SELECT {TALLY} FROM runs WHERE run = ?", (run_id,)).fetchone()
         if found != expected:
             yield Problem("BROKEN", "derived", f"run:{run_id} standing", _shown(expected), _shown(found))
             return
-        steps = {event.step: event.seq for event in events if event.type in TERMINAL}
         rows = dict(self._connection.execute("SELECT step, last FROM steps WHERE run = ?", (run_id,)))
         if rows != steps:
             yield Problem("BROKEN", "derived", f"run:{run_id} steps", str(len(steps)), str(len(rows)))
@@ -128,7 +140,7 @@ class RunProof:
             if self._reported(owner(run_id), record.body, place):
                 return
             try:
-                snapshot = self._truth.runs.snapshots.get(run_id, seq).snapshot
+                snapshot = self._truth.runs.snapshots.read(record, previous or {})
                 since = events.until(record.event)
             except SlicebaseError as error:
                 if error.code != "purged":
@@ -229,6 +241,14 @@ class _Window:
             yield from self._events
         except SlicebaseError:  # purged: reported as a text
             return
+
+
+def _noting_steps(events: Iterable[Event], steps: dict[int | None, int]) -> Iterator[Event]:
+    """The events as they are, with the last of each step written down."""
+    for event in events:
+        if event.type in TERMINAL:
+            steps[event.step] = event.seq
+        yield event
 
 
 def _shown(row: Any) -> str:

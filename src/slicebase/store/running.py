@@ -221,9 +221,9 @@ class Running:
 
     # ---- reading
 
-    def list_runs(self) -> list[tuple[Tally, RunStarted]]:
-        """Every run with its terms, the one that moved last first."""
-        return [(tally, self._runs.log.started(tally.run_id)) for tally in self._runs.log.tallies()]
+    def list_runs(self) -> list[tuple[Tally, RunStarted | None]]:
+        """Every run with its terms (None where they were purged), the one that moved last first."""
+        return [(tally, self._runs.terms(tally.run_id)) for tally in list(self._runs.log.tallies())]
 
     def snapshot(self, run_id: str, sequence: int | None = None) -> dict[str, Json]:
         """A snapshot of a run: by its number, else the last that passed; or the one whose id is given."""

@@ -106,6 +106,15 @@ class Runs:
         self.log.tally(run_id)
         return (stored.event for stored in self.log.events(run_id))
 
+    def terms(self, run_id: str) -> RunStarted | None:
+        """What a run started with; None where that was purged."""
+        try:
+            return self.log.started(run_id)
+        except SlicebaseError as error:
+            if error.code != "purged":
+                raise
+            return None
+
     def latest(self, run_id: str) -> StoredSnapshot | None:
         """The last snapshot of a run that passed."""
         return self._previous(self.log.tally(run_id))

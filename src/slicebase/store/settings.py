@@ -16,6 +16,8 @@ class Settings(NamedTuple):
     provenance_agent: str | None = None
     freshness_half_life_days: float = HALF_LIFE_DAYS
     hooks_tokens: int = 1500
+    compaction_events: int = 18
+    compaction_steps: int = 8
 
 
 class Key(NamedTuple):
@@ -36,6 +38,12 @@ KEYS: Final[Mapping[str, Key]] = {
         "freshness_half_life_days", (int, float), "a positive number", "the days after which a file is half stale"
     ),
     "hooks.tokens": Key("hooks_tokens", (int,), "a positive number", "the most that a hook puts before the agent"),
+    "compaction.events": Key(
+        "compaction_events", (int,), "a positive number", "the counted events after which a run is compacted"
+    ),
+    "compaction.steps": Key(
+        "compaction_steps", (int,), "a positive number", "the steps after which it is, at the latest"
+    ),
 }
 
 

@@ -88,11 +88,15 @@ class Snapshots:
                 break
         if not records or records[0].sequence != sequence:
             raise SlicebaseError("no-snapshot", f"run:{run_id} has no snapshot {sequence}")
-        *additions, whole = records
-        snapshot = self._body(whole)
-        for addition in reversed(additions):
-            snapshot = patched(snapshot, self._body(addition))
+        snapshot: dict[str, Json] = {}
+        for record in reversed(records):
+            snapshot = self.read(record, snapshot)
         return StoredSnapshot(records[0], snapshot)
+
+    def read(self, record: SnapshotRecord, previous: dict[str, Json]) -> dict[str, Json]:
+        """The snapshot of a record; one that was kept as an addition needs the one before it."""
+        body = self._body(record)
+        return body if record.weight == 0 else patched(previous, body)
 
     def find(self, snapshot_id: str) -> StoredSnapshot:
         place = self.place_of(snapshot_id)

@@ -1,6 +1,6 @@
 """Batches of turns on their way into the truth, and onto the account."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from slicebase.graph.turn import Edge
 from slicebase.importers.values import Batch, Note
@@ -10,15 +10,19 @@ from slicebase.store.turns import Added, Annotate
 
 
 def take(
-    truth: Truth, account: Account, batches: Iterable[Batch], annotate: Annotate | None, waiting: Sequence[Edge] = ()
-) -> list[Edge]:
-    """Stores batches; answers the edges, with those given, whose child has not arrived."""
-    left = list(waiting)
+    truth: Truth,
+    account: Account,
+    batches: Iterable[Batch],
+    waiting: list[Edge],
+    *,
+    name: str,
+    annotate: Annotate | None,
+) -> None:
+    """Stores what was read from an input; `waiting` are the edges whose child has not arrived, before and after."""
     for batch in batches:
         added = truth.turns.add(batch.session, batch.turns, annotate) if batch.session else Added()
-        account.add(batch, added)
-        left = _link(truth, account, [*left, *batch.links])
-    return left
+        account.add(batch, added, name)
+        waiting[:] = _link(truth, account, [*waiting, *batch.links])
 
 
 def _link(truth: Truth, account: Account, links: list[Edge]) -> list[Edge]:

@@ -148,6 +148,12 @@ class Turns:
         found = (row for turn in turn_ids for row in self._connection.execute(query, (session, turn.encode())))
         yield from {record.id: record for (row,) in found for record in (read_turn(row),)}.values()
 
+    def of_the_system(self) -> Iterator[TurnRecord]:
+        """The system's turns of every session."""
+        query = """SELECT record FROM turns WHERE instr(record, '"role":"system"') ORDER BY session, seq"""
+        for (record,) in self._connection.execute(query):
+            yield read_turn(record)
+
     def links_of(self, session: str) -> Iterator[LinkRecord]:
         query = "SELECT record FROM links WHERE session = ? ORDER BY seq"
         for (record,) in self._connection.execute(query, (session,)):

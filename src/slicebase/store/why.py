@@ -229,8 +229,8 @@ class Why:
 
     def _forks(self, snapshots: set[str]) -> Iterator[Reason]:
         for tally in list(self._truth.runs.log.tallies()):
-            terms = self._truth.runs.log.started(tally.run_id)
-            if terms.forked_from in snapshots:
+            terms = self._truth.runs.terms(tally.run_id)
+            if terms is not None and terms.forked_from in snapshots:
                 yield Reason(f"run:{tally.run_id}", "run", terms.objective, f"forked from {terms.forked_from}")
 
     def _contexts_with(self, reference: str) -> Iterator[Reason]:

@@ -33,6 +33,11 @@ class Workspace(NamedTuple):
         return self.root / LOCAL / "cache"
 
     @property
+    def chunks(self) -> Path:
+        """The ranker's index over the library, a cache."""
+        return self.cache / "chunks.db"
+
+    @property
     def lock(self) -> Path:
         """The file whose lock a writer of the library holds."""
         return self.root / LOCAL / "library.lock"
