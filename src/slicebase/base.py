@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is ca
     from slicebase.store.account import Account
     from slicebase.store.chunk_texts import ChunkTexts
     from slicebase.store.client_hooks import ClientHooks
+    from slicebase.store.client_transcripts import AgentHome
     from slicebase.store.compacting import CompactedNotes
     from slicebase.store.doctoring import Complaint
     from slicebase.store.documents import AddedDocument
@@ -43,11 +44,13 @@ if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is ca
     from slicebase.store.importing import Progress
     from slicebase.store.library import Library
     from slicebase.store.library_chunks import LibraryChunks
+    from slicebase.store.memory_tool import MemoryTool
     from slicebase.store.overview import Overview
     from slicebase.store.purging import PurgedTurns
     from slicebase.store.running import Running
     from slicebase.store.sealing import Sealed
     from slicebase.store.settings import Setting, Settings
+    from slicebase.store.text_change import TextChange
     from slicebase.store.truth import Truth
     from slicebase.store.turn_index import TurnIndex
     from slicebase.store.why import Reason
@@ -148,6 +151,13 @@ class Slicebase:
         return ClientHooks(self.workspace)
 
     @cached_property
+    def memory(self) -> "MemoryTool":
+        """The commands of Anthropic's memory tool, over the library."""
+        from slicebase.store.memory_tool import MemoryTool
+
+        return MemoryTool(self.library.shelf)
+
+    @cached_property
     def compacted(self) -> "CompactedNotes":
         """Which sessions were compacted and have not been told."""
         from slicebase.store.compacting import CompactedNotes
@@ -196,13 +206,21 @@ class Slicebase:
         for part in ("settings", "library"):
             self.__dict__.pop(part, None)
 
-    def doctor(self, driver: str, *, fix: bool = False) -> "tuple[list[Complaint], list[Complaint]]":
-        """What is wrong, and what of it was mended."""
+    def agents_md(self, *, take_away: bool = False, dry_run: bool = False) -> "TextChange":
+        """Keeps a marked block in AGENTS.md that tells agents how to use the memory here, or takes it away."""
+        from slicebase.store.agents_file import keep_block
+
+        return keep_block(self.workspace, take_away=take_away, dry_run=dry_run)
+
+    def doctor(
+        self, driver: str, *, fix: bool = False, home: "AgentHome | None" = None
+    ) -> "tuple[list[Complaint], list[Complaint]]":
+        """What is wrong, and what of it was mended; with `home`, also what a coding agent will soon delete."""
         from slicebase.store.doctoring import examine, mend
 
-        found = examine(self.workspace, driver)
+        found = examine(self.workspace, driver, home)
         mended = mend(found) if fix else []
-        return (examine(self.workspace, driver) if mended else found), mended
+        return (examine(self.workspace, driver, home) if mended else found), mended
 
     def search(
         self,

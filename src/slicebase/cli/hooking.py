@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
-from slicebase.cli.output import json_option, note, print_json
+from slicebase.cli.output import json_option, note, print_json, print_text_change
 from slicebase.cli.workspace import named_root, now, open_base
 from slicebase.errors import Exit, SlicebaseError
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
-    from slicebase.store.client_hooks import HookChange
 
 _client = click.argument("client", metavar="CLIENT")
 _dry_run = click.option("--dry-run", is_flag=True, help="Show what the settings would be, and write nothing.")
@@ -37,7 +36,7 @@ def hook() -> None:
 @click.pass_context
 def install(ctx: click.Context, client: str, program: str, dry_run: bool, as_json: bool) -> None:
     """Put our hooks into the project's settings; whatever else is there stays as it is."""
-    _print_change(
+    print_text_change(
         open_base(ctx, create=not dry_run).hooks.install(client, program=program, dry_run=dry_run), dry_run, as_json
     )
 
@@ -49,7 +48,7 @@ def install(ctx: click.Context, client: str, program: str, dry_run: bool, as_jso
 @click.pass_context
 def uninstall(ctx: click.Context, client: str, dry_run: bool, as_json: bool) -> None:
     """Take our hooks away again, and the file where we made it."""
-    _print_change(open_base(ctx).hooks.uninstall(client, dry_run=dry_run), dry_run, as_json)
+    print_text_change(open_base(ctx).hooks.uninstall(client, dry_run=dry_run), dry_run, as_json)
 
 
 @hook.command()
@@ -65,17 +64,6 @@ def status(ctx: click.Context, client: str, as_json: bool) -> int:
         for event in (*found.installed, *found.missing):
             click.echo(f"{event:18} {'installed' if event in found.installed else 'missing'}")
     return Exit.FINDINGS if found.missing else Exit.DONE
-
-
-def _print_change(change: "HookChange", dry_run: bool, as_json: bool) -> None:
-    if as_json:
-        print_json({"dry_run": dry_run, **change._asdict()})
-        return
-    if dry_run and change.text is not None:
-        click.echo(change.text, nl=False)
-    done = "changed" if change.text is not None else "removed"
-    words = f"{'would be' if dry_run else 'was'} {done}" if change.changed else "is that already"
-    note(f"{change.path} {words}")
 
 
 # ---- when the agent calls

@@ -14,6 +14,7 @@ import msgspec
 from slicebase.errors import SlicebaseError, Where
 from slicebase.store.atomic import locked, read_bytes, remove, write_bytes
 from slicebase.store.json_text import find, with_item, without_item
+from slicebase.store.text_change import TextChange
 from slicebase.store.workspace import LOCAL, Workspace, make_local_folder
 
 MARK: Final = "# slicebase"
@@ -42,12 +43,6 @@ class _Before(msgspec.Struct):
     made_folder: bool
 
 
-class HookChange(NamedTuple):
-    path: str
-    changed: bool
-    text: str | None  # the settings as they are now, or would be; None where there is no file any more
-
-
 class HookStatus(NamedTuple):
     path: str
     installed: tuple[str, ...]
@@ -64,7 +59,7 @@ class ClientHooks:
         self._workspace = workspace
         self._kept = workspace.root / LOCAL / _KEPT
 
-    def install(self, client: str, *, program: str = PROGRAM, dry_run: bool = False) -> HookChange:
+    def install(self, client: str, *, program: str = PROGRAM, dry_run: bool = False) -> TextChange:
         """Adds what is missing; everything else in the settings stays as it is."""
         path, events = self._of(client)
         make_local_folder(self._workspace.root)
@@ -78,9 +73,9 @@ class ClientHooks:
                 self._keep(client, before, text, made_folder=not path.parent.exists())
                 path.parent.mkdir(exist_ok=True)
                 write_bytes(path, [text.encode(errors="surrogateescape")])
-        return HookChange(str(path), text != before, text)
+        return TextChange(str(path), text != before, text)
 
-    def uninstall(self, client: str, *, dry_run: bool = False) -> HookChange:
+    def uninstall(self, client: str, *, dry_run: bool = False) -> TextChange:
         """Takes our hooks away, and the file and its folder where we made them."""
         path, _ = self._of(client)
         make_local_folder(self._workspace.root)
@@ -94,7 +89,7 @@ class ClientHooks:
                 text = None
             if not dry_run:
                 self._put_back(client, path, now, text, kept)
-        return HookChange(str(path), text != now, text)
+        return TextChange(str(path), text != now, text)
 
     def status(self, client: str) -> HookStatus:
         path, events = self._of(client)
