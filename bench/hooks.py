@@ -14,7 +14,7 @@ SIZE = 10_000_000
 SESSION = "11111111-1111-4111-8111-111111111111"
 GROWTH = 20  # records between two calls
 TIMES = 5
-WORDS = "the queue writer retries because the lock of the index is held by another process".split()
+WORDS = ("queue", "writer", "retries", "because", "lock", "index", "held", "another", "process")
 
 
 def records(first: int) -> "list[bytes]":

@@ -340,7 +340,7 @@ class Slicebase:
                 self.runs.bind(run, built.manifest, now=now, step=step)
         return Recorded(built, record)
 
-    def context_again(self, manifest: str, *, now: int) -> "Recorded":
+    def context_again(self, manifest: str, *, now: int, record: bool = True) -> "Recorded":
         """Asks a manifest's question anew, with its budget and policy, of what is stored now."""
         from slicebase.context.lost import RULES as LOST
         from slicebase.store.contexts import NEWEST
@@ -357,6 +357,7 @@ class Slicebase:
             turns=before.budget.turns,
             policy=policies[0] if policies else None,
             now=now,
+            record=record,
         )
 
     def project_context(self, *, tokens: int, now: int) -> "Recorded":
@@ -414,7 +415,7 @@ class Slicebase:
         ref = parse_ref(reference)
         if ref.kind not in SHOWN:
             raise SlicebaseError(
-                "bad-reference", f"{reference!r} cannot be shown", hint=f"kinds that can: {', '.join(sorted(SHOWN))}"
+                "bad-reference", f"{reference!r} cannot be shown", hint="`tt recall` shows files, rows and sections"
             )
         return {"ref": str(ref), **SHOWN[ref.kind](self.truth, ref.name)}
 
@@ -525,7 +526,9 @@ class Graph:
         return list(self._truth.turns.sessions())
 
     def turns(self, session: str) -> list[TurnView]:
-        return [self._view(stored.record) for stored in self._truth.turns.of_session(session)]
+        name = ref_of("session", session).removeprefix("session:")
+        self._truth.turns.session(name)  # an unknown session is an error, not an empty one
+        return [self._view(stored.record) for stored in self._truth.turns.of_session(name)]
 
     def turn(self, turn: str) -> TurnView:
         return self._view(self._truth.turns.get(turn_name(turn)).record)
@@ -534,6 +537,8 @@ class Graph:
         """Turns that hold the words, best first."""
         from slicebase.store.contexts import ranked_turns
 
+        if not words.strip():
+            raise SlicebaseError("no-words", "there is no word to look for")
         found = ranked_turns(self._truth, self._base.turn_index, words, limit)
         return [self.turn(each.turn) for each in found]
 

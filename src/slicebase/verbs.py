@@ -79,8 +79,9 @@ class Face(NamedTuple):
     summary: str
 
 
-# Commands that offer the verbs elsewhere, and so have no place in Python.
+# Commands that show the verbs or offer them elsewhere, and so have no place in Python.
 FACES: Mapping[str, Face] = {
+    "demo": Face("slicebase.cli.demo:demo", "Show what a compaction forgot, and how it is possible to know."),
     "mcp": Face("slicebase.cli.mcp:mcp", "Serve this workspace to an agent, over MCP."),
 }
 

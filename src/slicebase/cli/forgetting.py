@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from slicebase.cli.file_options import complete_ids, id_argument
 from slicebase.cli.output import json_option, note, print_json
 from slicebase.cli.stamping import print_change, provenance_options, stamp_for
 from slicebase.cli.workspace import now, open_base
@@ -16,7 +17,7 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Say what would happen, 
 
 
 @click.command()
-@click.argument("file_id", metavar="ID")
+@id_argument
 @_reason
 @_dry_run
 @provenance_options
@@ -30,7 +31,7 @@ def forget(ctx: click.Context, file_id: str, reason: str | None, dry_run: bool, 
 
 
 @click.command()
-@click.argument("file_id", metavar="ID")
+@id_argument
 @_dry_run
 @provenance_options
 @json_option
@@ -42,7 +43,7 @@ def restore(ctx: click.Context, file_id: str, dry_run: bool, as_json: bool) -> N
 
 
 @click.command()
-@click.argument("reference", metavar="ID|turn:…|session:…|run:…")
+@click.argument("reference", metavar="ID|turn:…|session:…|run:…", shell_complete=complete_ids)
 @_reason
 @_dry_run
 @provenance_options

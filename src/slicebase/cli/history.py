@@ -29,7 +29,7 @@ _SHOWN_NOTES = 20
 
 
 @click.command("import")
-@click.argument("paths", nargs=-1, metavar="[PATH…]")
+@click.argument("paths", nargs=-1, metavar="[PATH]…")
 @click.option("--sample", is_flag=True, help="Import the transcript that ships with Slicebase, to try things on.")
 @click.option("--yes", "-y", is_flag=True, help="Without paths: import what was found, without asking.")
 @click.option("--format", "format_name", metavar="NAME", help="Say what the inputs are, instead of recognising them.")
@@ -208,23 +208,27 @@ def _print_notes(account: "Account") -> None:
 @click.command()
 @click.argument("session", required=False)
 @click.option("--search", "-s", "words", metavar="WORDS", help="Turns whose content holds the words, best first.")
-@click.option("--limit", default=50, show_default=True, metavar="N", help="How many at the most.")
+@click.option(
+    "--limit", type=click.IntRange(1), default=50, show_default=True, metavar="N", help="How many turns at most."
+)
 @json_option
 @click.pass_context
 def turns(ctx: click.Context, session: str | None, words: str | None, limit: int, as_json: bool) -> int:
     """List the stored sessions, the turns of one, or the turns that hold some words."""
-    base = open_base(ctx)
-    if words is not None:
-        rows = [_turn_row(view) for view in base.graph.search(words, limit)]
-    elif session is not None:
-        rows = [_turn_row(view) for view in base.graph.turns(session)[:limit]]
+    if session is not None and words is not None:
+        raise click.UsageError("Give a session or --search, not both.")
+    graph = open_base(ctx).graph
+    if session is None and words is None:
+        rows = [_session_row(each, count) for each, count in graph.sessions()]
     else:
-        rows = [_session_row(each, count) for each, count in base.graph.sessions()]
+        found = graph.search(words, limit) if words is not None else graph.turns(str(session))[:limit]
+        rows = [_turn_row(view) for view in found]
     if as_json:
         print_json({"rows": rows})
     else:
         for row in rows:
-            click.echo("  ".join(str(value) for value in row.values()))
+            *names, words = row.values()
+            click.echo("  ".join([*(printable(str(name)) for name in names), one_line(words)]))
     return Exit.DONE if rows else Exit.FINDINGS
 
 
@@ -233,12 +237,12 @@ def _session_row(session: "Session", count: int) -> dict[str, Any]:
 
 
 def _turn_row(view: "TurnView") -> dict[str, Any]:
-    return {"ref": f"turn:{view.record.id}", "time": view.record.time, "role": view.record.role, "text": snippet(view)}
+    return {"ref": f"turn:{view.record.id}", "time": view.record.time, "role": view.record.role, "text": view.text}
 
 
-def snippet(view: "TurnView", width: int = 60) -> str:
-    """The beginning of a turn on one line."""
-    words = "(purged)" if view.text is None else " ".join(view.text[: 4 * width].split())
+def one_line(text: str | None, width: int = 60) -> str:
+    """The beginning of a text, None where it was purged, on one line."""
+    words = "(purged)" if text is None else " ".join(text[: 4 * width].split())
     return printable(words if len(words) <= width else words[: width - 1] + "…")
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from slicebase.context.manifest import Manifest
     from slicebase.verify import Verdict
 
+_SHOWN = 20  # of what was left out
+
 
 @click.command()
 @click.argument("question", required=False)
@@ -59,7 +61,8 @@ def context(
     if diff is not None:
         return _print_difference(base.manifest(diff[0]), base.manifest(diff[1]), as_json)
     if again is not None:
-        return _print_difference(base.manifest(again), base.context_again(again, now=now()).context.manifest, as_json)
+        anew = base.context_again(again, now=now(), record=not no_record)
+        return _print_difference(base.manifest(again), anew.context.manifest, as_json)
     moment = from_text(as_of) if as_of else None
     built = base.context(
         str(question),
@@ -111,8 +114,10 @@ def _print_choice(manifest: "Manifest") -> None:
         parts = ", ".join(f"{name} {value / 1e6:.2f}" for name, value in piece.parts.items())
         click.echo(f"  {piece.score / 1e6:8.2f}  {piece.ref}  {piece.tokens} tokens  ({parts})")
     click.echo(f"left out {len(manifest.left_out)}")
-    for left in manifest.left_out[:20]:
+    for left in manifest.left_out[:_SHOWN]:
         click.echo(f"  {left.score / 1e6:8.2f}  {left.ref}  no room in {left.reason}")
+    if len(manifest.left_out) > _SHOWN:
+        click.echo(f"  … and {len(manifest.left_out) - _SHOWN} more: --json lists them")
 
 
 @click.command()

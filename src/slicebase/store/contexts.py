@@ -10,6 +10,7 @@ from slicebase.context.manifest import Budget, PinnedSlice, Span
 from slicebase.context.merging import ANCHORS, CONSIDERED, merge
 from slicebase.context.question import analyse
 from slicebase.context.ranking import RANKER, Ranked, brought_to_scale, rank
+from slicebase.core.canonical import LARGEST_INTEGER, lone_surrogate
 from slicebase.core.digests import digest, raw_digest
 from slicebase.core.times import from_text, to_text
 from slicebase.errors import SlicebaseError
@@ -119,14 +120,19 @@ def ranked_turns(truth: Truth, index: TurnIndex, question: str, limit: int) -> l
 def _check(request: Request) -> None:
     if not request.question.strip():
         raise SlicebaseError("bad-question", "the question is empty")
-    _check_tokens(request.tokens)
-    if request.turns is not None and request.turns < 1:
-        raise SlicebaseError("bad-budget", f"{request.turns} turns are too few", hint="at least 1")
+    try:
+        request.question.encode()
+    except UnicodeEncodeError as error:
+        raise lone_surrogate(error) from None
+    _check_budget("tokens", request.tokens, _LEAST_TOKENS)
+    if request.turns is not None:
+        _check_budget("turns", request.turns, 1)
 
 
-def _check_tokens(tokens: int) -> None:
-    if tokens < _LEAST_TOKENS:
-        raise SlicebaseError("bad-budget", f"{tokens} tokens are too few", hint=f"at least {_LEAST_TOKENS}")
+def _check_budget(what: str, number: int, least: int) -> None:
+    if not least <= number <= LARGEST_INTEGER:
+        hint = f"from {least} to {LARGEST_INTEGER}"
+        raise SlicebaseError("bad-budget", f"a context of {number} {what} cannot be built", hint=hint)
 
 
 def _slices(
@@ -145,7 +151,7 @@ def _slices(
 
 def lost_context(truth: Truth, session: str, losses: Sequence[Loss], tokens: int, as_of: int) -> Context:
     """What compactions of a session lost, the most important first, one piece for each turn that holds some of it."""
-    _check_tokens(tokens)
+    _check_budget("tokens", tokens, _LEAST_TOKENS)
     lost: dict[str, list[Judged]] = {}
     for each in by_importance(judged for loss in losses for judged in loss.judged if not judged.kept):
         lost.setdefault(each.item.turn, []).append(each)

@@ -85,7 +85,7 @@ def _recognise_all(found: Iterable[Input], format_name: str | None, account: Acc
             elif each.named:
                 raise SlicebaseError(
                     "unknown-format",
-                    f"no importer recognises {each.name}",
+                    "no importer recognises this",
                     hint=f"say what it is with --format: {_names()}",
                     where=Where(each.name),
                 )

@@ -36,13 +36,13 @@ def inputs(paths: Iterable[Path]) -> Iterator[Input]:
         try:
             mode = path.stat().st_mode
         except OSError as error:
-            raise SlicebaseError("no-input", f"{path}: {error.strerror}", where=Where(str(path))) from None
+            raise SlicebaseError("no-input", str(error.strerror), where=Where(str(path))) from None
         if stat.S_ISDIR(mode):
             yield from _folder(path)
         elif stat.S_ISREG(mode):
             yield from _file(path, named=True)
         else:
-            raise SlicebaseError("no-input", f"{path} is neither a file nor a folder", where=Where(str(path)))
+            raise SlicebaseError("no-input", "this is neither a file nor a folder", where=Where(str(path)))
 
 
 def _folder(folder: Path) -> Iterator[Input]:
@@ -75,7 +75,7 @@ def _read_file(path: Path) -> Iterator[bytes]:
             while chunk := stream.read(_CHUNK):
                 yield chunk
     except OSError as error:
-        raise SlicebaseError("no-input", f"{path}: {error.strerror}", where=Where(str(path))) from None
+        raise SlicebaseError("no-input", str(error.strerror), where=Where(str(path))) from None
 
 
 def _zip(path: Path) -> Iterator[Input]:

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from slicebase.errors import SlicebaseError
+from slicebase.graph.binary32 import shortest
 from slicebase.graph.record import read_parts
 from slicebase.graph.turn import turn_text
 from slicebase.store.truth import Truth
@@ -22,7 +23,7 @@ def _turn(truth: Truth, name: str) -> dict[str, Any]:
         "role": record.role,
         "time": record.time,
         "phase": shown.phase,
-        "salience": shown.salience,
+        "salience": float(shortest(shown.salience)),
         "parents": sorted(f"{kind} turn:{parent}" for parent, kind in truth.turns.parents_of(name)),
         "children": [f"turn:{child}" for child in node.children(name)],
         "content_hash": record.content_hash,

@@ -68,7 +68,7 @@ def open_workspace(start: Path, root: Path | None = None) -> Workspace:
     if found is None:
         raise SlicebaseError(
             "no-workspace",
-            f"{root or start} is no workspace" + ("" if root else ", and none of the folders above it is"),
+            "this folder is no workspace" + ("" if root else ", and none of those above it is"),
             hint="make one with `tt init`, or name one with --root",
             where=Where(str(root or start)),
         )
