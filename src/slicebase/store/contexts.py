@@ -71,7 +71,7 @@ def _chunk_candidates(chunks: LibraryChunks, request: Request, turns: int) -> li
 
 def newest_context(library: Library, tokens: int, as_of: int) -> Context:
     """The files of a library that were changed last, each with what it begins with, under the budget."""
-    _check_tokens(tokens)
+    _check_budget("tokens", tokens, _LEAST_TOKENS)
     look = library.look(as_of)
     candidates = []
     for entry in library.list_files()[:_NEWEST_FILES]:
