@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is ca
     from slicebase.store.chunk_texts import ChunkTexts
     from slicebase.store.client_hooks import ClientHooks
     from slicebase.store.client_transcripts import AgentHome
-    from slicebase.store.compacting import CompactedNotes
+    from slicebase.store.compacted_notes import CompactedNotes
     from slicebase.store.doctoring import Complaint
     from slicebase.store.documents import AddedDocument
     from slicebase.store.file_entries import Filters
@@ -160,7 +160,7 @@ class Slicebase:
     @cached_property
     def compacted(self) -> "CompactedNotes":
         """Which sessions were compacted and have not been told."""
-        from slicebase.store.compacting import CompactedNotes
+        from slicebase.store.compacted_notes import CompactedNotes
 
         return CompactedNotes(self.workspace.cache)
 
