@@ -10,7 +10,7 @@ from slicebase.store.running import Running
 from slicebase.verbs import FACES, RUN_VERBS, VERBS
 
 PARTS = {"graph": Graph, "library": Library, "runs": Running}
-GROUPS = {"run"}
+GROUPS = {"run", "hook"}
 
 
 @pytest.mark.parametrize("name", VERBS)
