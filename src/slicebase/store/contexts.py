@@ -7,7 +7,7 @@ from slicebase.context.assembly import Candidate, Context, assemble
 from slicebase.context.lost import RULES as LOST
 from slicebase.context.lost import TABLE, Judged, Loss, by_importance
 from slicebase.context.manifest import Budget, PinnedSlice, Span
-from slicebase.context.merging import ANCHORS, CONSIDERED, merge
+from slicebase.context.merging import ANCHORS, CHUNKS, CONSIDERED, merge
 from slicebase.context.question import analyse
 from slicebase.context.ranking import RANKER, Ranked, brought_to_scale, rank
 from slicebase.core.canonical import LARGEST_INTEGER, lone_surrogate
@@ -64,7 +64,7 @@ def build_context(
 
 
 def _chunk_candidates(chunks: LibraryChunks, request: Request, turns: int) -> list[Candidate]:
-    found = chunks.ranked(request.question, CONSIDERED, request.as_of)
+    found = chunks.ranked(request.question, CHUNKS, request.as_of)
     scaled = brought_to_scale(found, len(chunks), turns or len(chunks))
     return [candidate for each in scaled if (candidate := chunks.candidate(each, request.as_of))]
 
