@@ -87,16 +87,16 @@ def _ranked(connection: apsw.Connection, terms: Sequence[Term], wanted: Search) 
     """
     matching, values = _matching(terms, wanted)
     ranked = f"SELECT rowid, bm25(words, {_WEIGHTS}) AS score {matching} ORDER BY score LIMIT ?"
-    found: list[Any] = connection.execute(ranked, (*values, wanted.limit + _TIES)).fetchall()
+    found: Any = connection.execute(ranked, (*values, wanted.limit + _TIES)).fetchall()
     if not found:
         return []
     best, last = found[0][1], found[: wanted.limit][-1][1]
     edge = last - best * 1e-6  # scores are negative; beyond this one, none is rounded up to the last that is shown
     if len(found) == wanted.limit + _TIES and found[-1][1] < edge:
         found = connection.execute(ranked, (*values, -1)).fetchall()
-    shares = {number: round(score / best, 6) for number, score in found if score < edge}
+    shares: dict[int, float] = {number: round(score / best, 6) for number, score in found if score < edge}
     query = f"SELECT number, id, name FROM files WHERE number IN ({', '.join(map(str, shares))})"
-    names = {number: name for number, *name in connection.execute(query)}
+    names: dict[Any, Any] = {number: name for number, *name in connection.execute(query)}
     ordered = sorted(shares, key=lambda number: (-shares[number], names[number]))
     return [_Ranked(number, shares[number]) for number in ordered[: wanted.limit]]
 
