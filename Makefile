@@ -6,7 +6,7 @@ READY := .venv/.ready
 .PHONY: demo test lint bench docs clean
 
 demo: $(READY)
-	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
+	@$(BIN)/tt demo
 
 test: lint
 	$(BIN)/pytest

@@ -13,7 +13,7 @@ import pytest
 
 from tests.paths import PROJECT
 
-DOCUMENTS = ["README.md", "docs/tour.md", "docs/library.md", "docs/finding.md", "docs/workspace.md"]
+DOCUMENTS = ["README.md", "docs/tour.md", "docs/library.md", "docs/finding.md", "docs/workspace.md", "docs/runs.md"]
 END = "--- end of output ---"
 
 

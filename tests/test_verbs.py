@@ -6,15 +6,18 @@ import pytest
 from slicebase.base import Graph, Slicebase
 from slicebase.cli.main import tt
 from slicebase.store.library import Library
-from slicebase.verbs import VERBS
+from slicebase.store.running import Running
+from slicebase.verbs import RUN_VERBS, VERBS
 
-PARTS = {"graph": Graph, "library": Library}
+PARTS = {"graph": Graph, "library": Library, "runs": Running}
+GROUPS = {"run"}
 
 
 @pytest.mark.parametrize("name", VERBS)
 def test_a_verb_is_there_in_python(name: str) -> None:
     part, _, method = VERBS[name].python.rpartition(".")
-    assert callable(getattr(PARTS[part] if part else Slicebase, method))
+    found = getattr(PARTS[part] if part else Slicebase, method)
+    assert callable(found) or name in GROUPS
 
 
 @pytest.mark.parametrize("name", VERBS)
@@ -23,4 +26,19 @@ def test_a_verb_is_a_command_of_the_same_name_with_a_help_text_and_json(name: st
     assert command is not None
     assert command.name == name
     assert command.help
-    assert "--json" in {option for parameter in command.params for option in parameter.opts}
+    assert name in GROUPS or "--json" in options_of(command)
+
+
+def options_of(command: click.Command) -> set[str]:
+    return {option for parameter in command.params for option in parameter.opts}
+
+
+def test_the_verbs_of_runs_are_there_in_python_and_as_commands() -> None:
+    group = tt.get_command(click.Context(tt), "run")
+    assert isinstance(group, click.Group)
+    assert set(group.commands) == set(RUN_VERBS)
+    for name, place in RUN_VERBS.items():
+        part, _, method = place.rpartition(".")
+        assert callable(getattr(PARTS[part], method))
+        assert group.commands[name].help
+        assert "--json" in options_of(group.commands[name])

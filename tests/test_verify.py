@@ -5,7 +5,7 @@ import pytest
 
 from slicebase.context.assembly import Candidate, assemble
 from slicebase.context.manifest import Budget, Manifest, PinnedSlice
-from slicebase.core.digests import digest_of
+from slicebase.core.digests import digest_of, raw_digest
 from slicebase.graph.policy import DEFAULT, SlicePolicyV1
 from slicebase.graph.turn import Edge, content, turn_text
 from slicebase.store.places import SMALL
@@ -145,3 +145,58 @@ def test_a_manifest_whose_policy_is_gone_is_unverifiable(filled: Truth) -> None:
 def test_the_default_policy_needs_no_record(filled: Truth) -> None:
     filled.policies.keep(DEFAULT)
     assert verify(filled).checked["policies"] == 1
+
+
+@pytest.mark.parametrize("value", ["'text'", "x'ff00'", "77", "-1.5", "x''", "'[]'"])
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [
+        ("sessions", "session"), ("sessions", "seq"), ("sessions", "record"), ("sessions", "hash"),
+        ("turns", "session"), ("turns", "seq"), ("turns", "turn"), ("turns", "record"), ("turns", "hash"),
+        ("links", "record"), ("annotations", "first"), ("annotations", "record"), ("texts", "owner"),
+        ("texts", "hash"), ("texts", "bytes"), ("policies", "record"), ("manifests", "recorded"),
+        ("manifests", "record"), ("manifests", "hash"), ("shapes", "turns"),
+    ],
+)  # fmt: skip
+def test_a_value_of_any_type_in_any_column_is_a_finding_and_no_crash(
+    filled: Truth, table: str, column: str, value: str
+) -> None:
+    rows = "" if table == "shapes" else f"WHERE rowid = (SELECT max(rowid) FROM {table})"
+    tamper(filled, f"UPDATE {table} SET {column} = {value} {rows}")
+    assert verify(filled).status != "VERIFIED"
+
+
+@pytest.mark.parametrize(
+    ("table", "old", "new"),
+    [
+        ("turns", '"content_hash":"sha256:', '"content_hash":"sha256:no'),
+        ("turns", '"id":"', '"id":"no'),
+        ("annotations", '"turns":[', '"turns":["no",'),
+        ("annotations", '"salience":["', '"salience":["no'),
+        ("sessions", '"facts":{', '"facts":{"deep":' + "[" * 20_000 + "]" * 20_000 + ","),
+    ],
+)
+def test_a_record_that_fits_its_hash_and_makes_no_sense_is_a_finding(
+    filled: Truth, table: str, old: str, new: str
+) -> None:
+    query = f"SELECT rowid, CAST(record AS TEXT) FROM {table} ORDER BY rowid DESC LIMIT 1"
+    rowid, record = next(filled.database.connection.execute(query))
+    changed = record.replace(old, new).replace(",}", "}").encode()
+    assert changed != record.encode()
+    values = f"record = x'{changed.hex()}', hash = x'{raw_digest(changed).hex()}'"
+    tamper(filled, f"UPDATE {table} SET {values} WHERE rowid = {rowid}")
+    assert verify(filled).status == "BROKEN"
+
+
+def test_a_page_that_cannot_be_read_is_a_finding(filled: Truth) -> None:
+    root = next(filled.database.connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'manifests'"))[0]
+    path = filled.database.path
+    size = filled.database.connection.pragma("page_size")
+    filled.database.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    filled.close()
+    with path.open("r+b") as file:
+        file.seek((root - 1) * size)
+        file.write(b"\xff" * size)
+    damaged = Truth(path)
+    assert ("BROKEN", "database") in [(each.status, each.check) for each in verify(damaged).findings]
+    damaged.close()

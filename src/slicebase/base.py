@@ -16,8 +16,10 @@ from slicebase.store.workspace import Workspace, make_workspace, open_workspace
 
 if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is called
     from slicebase.context.assembly import Context
+    from slicebase.context.lost import Loss
     from slicebase.context.manifest import Manifest
     from slicebase.context.replaying import Replayed
+    from slicebase.files.stamps import Stamp
     from slicebase.files.validation import Report
     from slicebase.graph.check import Difference
     from slicebase.graph.explain import Explanation
@@ -25,8 +27,11 @@ if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is ca
     from slicebase.graph.policy import SlicePolicyV1
     from slicebase.graph.record import TurnRecord
     from slicebase.graph.turn import Session
+    from slicebase.runs.evidence import Evidence
     from slicebase.store.account import Account
+    from slicebase.store.chunk_texts import ChunkTexts
     from slicebase.store.doctoring import Complaint
+    from slicebase.store.documents import AddedDocument
     from slicebase.store.file_entries import Filters
     from slicebase.store.file_index import Progress as IndexProgress
     from slicebase.store.file_search import Results
@@ -36,9 +41,12 @@ if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is ca
     from slicebase.store.library_chunks import LibraryChunks
     from slicebase.store.overview import Overview
     from slicebase.store.purging import PurgedTurns
+    from slicebase.store.running import Running
+    from slicebase.store.sealing import Sealed
     from slicebase.store.settings import Setting, Settings
     from slicebase.store.truth import Truth
     from slicebase.store.turn_index import TurnIndex
+    from slicebase.store.why import Reason
     from slicebase.verify import Verdict
 
 
@@ -97,7 +105,7 @@ class Slicebase:
         from slicebase.store.library_chunks import LibraryChunks
         from slicebase.store.turn_index import TurnIndex
 
-        return LibraryChunks(self.library, TurnIndex(self.workspace.cache / "chunks.db"))
+        return LibraryChunks(self.library, TurnIndex(self.workspace.chunks))
 
     @cached_property
     def settings(self) -> "Settings":
@@ -122,10 +130,25 @@ class Slicebase:
     def graph(self) -> "Graph":
         return Graph(self)
 
+    @cached_property
+    def runs(self) -> "Running":
+        from slicebase.store.running import Running
+
+        return Running(self.truth, self.library.shelf)
+
+    @cached_property
+    def chunks(self) -> "ChunkTexts":
+        """What stands behind references that can be cited."""
+        from slicebase.store.chunk_texts import ChunkTexts
+
+        return ChunkTexts(self.truth, self.library.shelf)
+
     def close(self) -> None:
         for part in ("library_chunks", "turn_index", "truth"):
             if part in self.__dict__:
                 self.__dict__.pop(part).close()
+        for part in ("graph", "runs", "chunks"):  # they hold what was closed
+            self.__dict__.pop(part, None)
 
     def __enter__(self) -> Self:
         return self
@@ -246,25 +269,35 @@ class Slicebase:
         policy: str | None = None,
         as_of: int | None = None,
         record: bool = True,
+        run: str | None = None,
+        step: int | None = None,
     ) -> "Recorded":
         """A cited context for a question, under a budget, with the manifest that pins it.
 
         `as_of` is the time that the context speaks from, `now` the time at which the manifest is recorded. Without
-        `record` nothing is written, and the manifest cannot be replayed by its id.
+        `record` nothing is written, and the manifest cannot be replayed by its id. With `run` the context begins with
+        the run's last snapshot, and the manifest is bound to a step of it, by default the next.
         """
         from slicebase.store.contexts import Request, build_context, texts_to_keep
 
         chosen = self.graph.policy(policy or "focused")
         request = Request(question, tokens, turns, now if as_of is None else as_of, chosen)
-        built = build_context(self.truth, self.turn_index, self.library_chunks, request)
+        first = self.runs.remembered(run) if run else ()
+        built = build_context(self.truth, self.turn_index, self.library_chunks, request, first)
         if record:
             self.truth.policies.keep(chosen)
             self.truth.manifests.record(built.manifest, to_text(now), texts_to_keep(built))
+            if run:
+                self.runs.bind(run, built.manifest, now=now, step=step)
         return Recorded(built, record)
 
-    def context_again(self, manifest: str, *, now: int) -> "Recorded":
+    def context_again(self, manifest: str, *, now: int, record: bool = True) -> "Recorded":
         """Asks a manifest's question anew, with its budget and policy, of what is stored now."""
+        from slicebase.context.lost import RULES as LOST
+
         before = self.manifest(manifest)
+        if before.ranker == LOST:
+            return self.lost_context(before.filters["session"], tokens=before.budget.tokens, now=now)
         policies = [pinned.policy_params_hash for pinned in before.slices]
         return self.context(
             before.question,
@@ -272,7 +305,44 @@ class Slicebase:
             turns=before.budget.turns,
             policy=policies[0] if policies else None,
             now=now,
+            record=record,
         )
+
+    def lost(self, session: str | None = None) -> "Losses":
+        """What each compaction of a session kept and lost; without one, of the session that was compacted last."""
+        from slicebase.context.lost import judge
+        from slicebase.store.compactions import compacted_sessions, compactions
+
+        name = ref_of("session", session).removeprefix("session:") if session else None
+        name = name or next(iter(compacted_sessions(self.truth)), None)
+        return Losses(name, [judge(each) for each in compactions(self.truth, name)] if name else [])
+
+    def lost_everywhere(self) -> "list[Losses]":
+        """The same of every session that was compacted, the newest first."""
+        from slicebase.store.compactions import compacted_sessions
+
+        return [self.lost(session) for session in compacted_sessions(self.truth)]
+
+    def lost_in(self, paths: Iterable[Path], progress: "Progress" = lambda name, count: None) -> "Losses":
+        """The same of transcripts, which are imported first: of the session that was compacted last among theirs."""
+        from slicebase.store.compactions import compacted_sessions
+
+        read = self.import_(paths, progress=progress).report.sessions
+        newest = next((session for session in compacted_sessions(self.truth) if session in read), None)
+        return self.lost(newest or min(read)) if read else Losses(None, [])
+
+    def lost_context(
+        self, session: str, *, tokens: int, now: int, as_of: int | None = None, record: bool = True
+    ) -> "Recorded":
+        """What a session's compactions lost as a context for the next prompt, with a manifest like any other."""
+        from slicebase.store.contexts import lost_context
+
+        found = self.lost(session)
+        moment = now if as_of is None else as_of
+        built = lost_context(self.truth, str(found.session), found.compactions, tokens, moment)
+        if record:
+            self.truth.manifests.record(built.manifest, to_text(now), {})
+        return Recorded(built, record)
 
     def manifest(self, manifest: str) -> "Manifest":
         return self.truth.manifests.get(ref_of("mf", manifest)).manifest
@@ -284,7 +354,7 @@ class Slicebase:
         ref = parse_ref(reference)
         if ref.kind not in SHOWN:
             raise SlicebaseError(
-                "bad-reference", f"{reference!r} cannot be shown", hint=f"kinds that can: {', '.join(sorted(SHOWN))}"
+                "bad-reference", f"{reference!r} cannot be shown", hint="`tt recall` shows files, rows and sections"
             )
         return {"ref": str(ref), **SHOWN[ref.kind](self.truth, ref.name)}
 
@@ -297,20 +367,57 @@ class Slicebase:
         return replayed(name, recorded, *self.truth.manifests.texts_of(name, recorded))
 
     def purge(self, reference: str, *, now: int, reason: str = "", dry_run: bool = False) -> "PurgedTurns":
-        """Takes the text of a turn or a session away for good; `library.purge` does it for slice files."""
-        from slicebase.store.purging import purge_turns
+        """Takes the text of a turn, a session or a run away for good; `library.purge` does it for slice files."""
+        from slicebase.store.purging import PurgedTurns, purge_run, purge_turns
 
         ref = parse_ref(reference)
-        if ref.kind not in ("turn", "session"):
-            raise SlicebaseError("bad-reference", f"{reference!r} names neither a turn nor a session")
+        if ref.kind not in ("turn", "session", "run"):
+            raise SlicebaseError("bad-reference", f"{reference!r} names no turn, session or run")
         mark = f"{to_text(now)} {reason}".strip()
+        if ref.kind == "run":
+            return PurgedTurns(purge_run(self.truth, ref.name, mark, dry_run=dry_run), ())
         return purge_turns(self.truth, self.turn_index, ref, mark, dry_run=dry_run)
 
-    def verify(self, progress: Callable[[str], None] = lambda what: None) -> "Verdict":
-        """Re-derives everything stored."""
-        from slicebase.verify import verify
+    # Evidence: what was cited, and what rests on it
 
-        return verify(self.truth, self._text_now, progress)
+    def add(self, path: Path, stamp: "Stamp", *, title: str | None = None, copy: bool = False) -> "AddedDocument":
+        """A local text document, by a pointer file, in stable chunks that can be cited."""
+        from slicebase.store.documents import add_document
+
+        return add_document(self.library, path, stamp, title=title, copy=copy)
+
+    def cite(self, reference: str, *, quote: str | None = None, span: tuple[int, int] | None = None) -> "Evidence":
+        """Evidence for what stands behind a reference, by quote or span; it goes into the ledger."""
+        from slicebase.runs.evidence import cite
+        from slicebase.runs.records import Span
+
+        chunk = self.chunks.holding(reference, quote) if quote else self.chunks.chunk(reference)
+        evidence = cite(chunk, quote, Span(start=span[0], end=span[1]) if span else None)
+        self.truth.ledger.keep(evidence)
+        return evidence
+
+    def why(self, reference: str, *, forward: bool = False) -> "Reason":
+        """What a reference rests on, down to the text; forward, what rests on it."""
+        from slicebase.store.why import Why
+
+        why = Why(self.truth, self.library.shelf, self.chunks)
+        return why.forth(reference) if forward else why.back(reference)
+
+    def seal(self, stamp: "Stamp") -> "Sealed":
+        """The heads of all that is stored, in a slice file that git can commit."""
+        from slicebase.store.sealing import seal
+
+        return seal(self.truth, self.library.shelf, stamp.file_id, stamp.time)
+
+    def verify(self, progress: Callable[[str], None] = lambda what: None, *, seal: str | None = None) -> "Verdict":
+        """Re-derives everything stored; with a seal (`latest`, or its id), also compares it with that."""
+        from slicebase.store.sealing import broken_seals, find_seal
+        from slicebase.verify import Finding, verify
+
+        sealed = find_seal(self.library.shelf, seal) if seal else None
+        verdict = verify(self.truth, self._text_now, progress, self.chunks.look_up)
+        against = broken_seals(self.truth, self.library.shelf, sealed) if sealed else ()
+        return verdict._replace(findings=(*verdict.findings, *(Finding(*problem) for problem in against)))
 
     def _text_now(self, reference: str) -> str | None:
         """The text of a slice file's part as it is now; None where it is gone or has changed."""
@@ -323,6 +430,13 @@ class Slicebase:
 class SearchResults(NamedTuple):
     files: "Results"
     turns: "list[TurnView]"
+
+
+class Losses(NamedTuple):
+    """A session's compactions, judged, oldest first; no session where none was compacted."""
+
+    session: str | None
+    compactions: "list[Loss]"
 
 
 class Recorded(NamedTuple):
@@ -351,7 +465,9 @@ class Graph:
         return list(self._truth.turns.sessions())
 
     def turns(self, session: str) -> list[TurnView]:
-        return [self._view(stored.record) for stored in self._truth.turns.of_session(session)]
+        name = ref_of("session", session).removeprefix("session:")
+        self._truth.turns.session(name)  # an unknown session is an error, not an empty one
+        return [self._view(stored.record) for stored in self._truth.turns.of_session(name)]
 
     def turn(self, turn: str) -> TurnView:
         return self._view(self._truth.turns.get(turn_name(turn)).record)
@@ -360,6 +476,8 @@ class Graph:
         """Turns that hold the words, best first."""
         from slicebase.store.contexts import ranked_turns
 
+        if not words.strip():
+            raise SlicebaseError("no-words", "there is no word to look for")
         found = ranked_turns(self._truth, self._base.turn_index, words, limit)
         return [self.turn(each.turn) for each in found]
 

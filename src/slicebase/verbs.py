@@ -43,8 +43,44 @@ VERBS: Mapping[str, Verb] = {
     "show": Verb("show", "slicebase.cli.history:show", "Show what a reference names."),
     "slice": Verb("graph.select", "slicebase.cli.slicing:slice_", "Select the context slice around a turn."),
     "context": Verb("context", "slicebase.cli.path:context", "Build a cited context for a question."),
+    "lost": Verb("lost", "slicebase.cli.losing:lost", "Say what a compaction forgot, and bring it back."),
     "replay": Verb("replay", "slicebase.cli.path:replay", "Print the same bytes that a manifest recorded."),
+    "add": Verb("add", "slicebase.cli.citing:add", "Make a local text document citable, in stable chunks."),
+    "cite": Verb("cite", "slicebase.cli.citing:cite", "Put a piece of text into the evidence ledger."),
+    "run": Verb("runs", "slicebase.cli.running:run", "Log, compact and narrate the runs of agents."),
+    "why": Verb("why", "slicebase.cli.citing:why", "Show what something rests on, down to the quoted text."),
+    "seal": Verb("seal", "slicebase.cli.citing:seal", "Write the heads of all that is stored into a file for git."),
     "verify": Verb("verify", "slicebase.cli.path:verify", "Re-derive everything stored and compare."),
+}
+
+# The verbs of runs: `tt run start` and so on.
+RUN_VERBS: Mapping[str, str] = {
+    "start": "runs.start",
+    "log": "runs.log",
+    "from": "runs.from_session",
+    "claim": "runs.claim",
+    "conflict": "runs.conflict",
+    "question": "runs.question",
+    "failure": "runs.failure",
+    "compact": "runs.compact",
+    "snapshot": "runs.snapshot",
+    "narrative": "runs.narrative",
+    "stop": "runs.stop",
+    "fork": "runs.fork",
+    "status": "runs.status",
+    "list": "runs.list_runs",
+}
+
+
+class Face(NamedTuple):
+    command: str
+    summary: str
+
+
+# Commands that show the verbs or offer them elsewhere, and so have no place in Python.
+FACES: Mapping[str, Face] = {
+    "demo": Face("slicebase.cli.demo:demo", "Show what a compaction forgot, and how it is possible to know."),
+    "mcp": Face("slicebase.cli.mcp:mcp", "Serve this workspace to an agent, over MCP."),
 }
 
 # Commands that other programs call.

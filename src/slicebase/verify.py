@@ -5,9 +5,10 @@ over: a flipped byte is one finding, not a landslide.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
-import msgspec
+import apsw
 
 from slicebase.context.manifest import Manifest, manifest_id, read_manifest
 from slicebase.context.replaying import replayed
@@ -15,9 +16,11 @@ from slicebase.core.digests import digest, raw_digest
 from slicebase.core.ids import uuid_bytes
 from slicebase.errors import Exit, SlicebaseError
 from slicebase.graph.policies import policy_from_bytes
-from slicebase.graph.record import read_annotations, read_link, read_session, read_turn
+from slicebase.graph.record import AnnotationRecord, read_annotations, read_link, read_session, read_turn
+from slicebase.runs.evidence import Evidence, Lookup
 from slicebase.store.manifests import recording_hash
 from slicebase.store.places import derived_differences
+from slicebase.store.run_proof import RunProof
 from slicebase.store.truth import Truth
 
 Status = Literal["BROKEN", "UNVERIFIABLE", "PURGED", "DRIFTED"]
@@ -50,19 +53,30 @@ class Verdict(NamedTuple):
 
 
 TextNow = Callable[[str], str | None]
+LookUp = Callable[[Evidence], Lookup]
 
 
 def verify(
-    truth: Truth, text_now: TextNow = lambda ref: None, progress: Callable[[str], None] = lambda what: None
+    truth: Truth,
+    text_now: TextNow = lambda ref: None,
+    progress: Callable[[str], None] = lambda what: None,
+    look_up: LookUp | None = None,
 ) -> Verdict:
-    """Checks the whole truth, one row at a time. `text_now` answers what a part of a slice file says today."""
-    return _Verification(truth, text_now, progress).run()
+    """Checks the whole truth, one row at a time.
+
+    `text_now` answers what a part of a slice file says today. With `look_up`, quotes are compared with where they were
+    cut from.
+    """
+    return _Verification(truth, text_now, progress, look_up).run()
 
 
 class _Verification:
-    def __init__(self, truth: Truth, text_now: TextNow, progress: Callable[[str], None]) -> None:
+    def __init__(
+        self, truth: Truth, text_now: TextNow, progress: Callable[[str], None], look_up: LookUp | None
+    ) -> None:
         self._truth = truth
         self._text_now = text_now
+        self._look_up = look_up
         self._connection = truth.database.connection
         self._progress = progress
         self._findings: list[Finding] = []
@@ -73,16 +87,22 @@ class _Verification:
 
     def run(self) -> Verdict:
         for table in _NUMBERED:
-            self._progress(table)
-            self._numbered_records(table)
-        self._progress("texts")
-        self._texts()
-        self._turns_complete()
-        self._derived()
-        self._policies()
-        self._progress("manifests")
-        self._manifests()
+            self._look_at(table, partial(self._numbered_records, table))
+        self._look_at("texts", self._texts)
+        self._look_at("contents and annotations", self._turns_complete)
+        self._look_at("derived tables", self._derived)
+        self._look_at("policies", self._policies)
+        self._look_at("manifests", self._manifests)
+        self._look_at("runs", self._runs)
         return Verdict(self._checked, tuple(self._findings))
+
+    def _look_at(self, what: str, check: Callable[[], None]) -> None:
+        """A page that SQLite cannot read ends one check, not the verification."""
+        self._progress(what)
+        try:
+            check()
+        except (apsw.Error, SlicebaseError, ValueError) as error:
+            self._report("BROKEN", "database", what, "rows that can be read", str(error))
 
     def _report(self, status: Status, check: str, place: str, expected: str = "", found: str = "") -> None:
         self._findings.append(Finding(status, check, place, expected, found))
@@ -98,7 +118,9 @@ class _Verification:
 
     def _numbered_records(self, table: str) -> None:
         keys, read, key_of = _NUMBERED[table]
-        query = f"SELECT session, seq, record, hash, {keys or 'NULL'} FROM {table} ORDER BY session, seq"
+        # SQLite keeps a value of any type in any column: what stands there is read as what belongs there.
+        columns = f"session, CAST(seq AS INTEGER), CAST(record AS BLOB), CAST(hash AS BLOB), {keys or 'NULL'}"
+        query = f"SELECT {columns} FROM {table} ORDER BY session, seq"
         before = ("", 0)
         for session, seq, record, stored_hash, key in self._connection.execute(query):
             self._count(table)
@@ -111,12 +133,12 @@ class _Verification:
                 self._broken(session, "record-hash", place, stored_hash.hex(), raw_digest(record).hex())
                 continue
             try:
-                value = read(record)
-            except (msgspec.DecodeError, msgspec.ValidationError) as error:
+                own_key = key_of(read(record))
+            except (SlicebaseError, ValueError, IndexError) as error:
                 self._broken(session, "record-form", place, "a record of this version", str(error))
                 continue
-            if key_of(value) != (session, key):
-                self._broken(session, "record-key", place, str(key_of(value)), str((session, key)))
+            if own_key != (session, key):
+                self._broken(session, "record-key", place, str(own_key), str((session, key)))
 
     def _broken(self, session: str, check: str, place: str, expected: str, found: str) -> None:
         self._broken_sessions.add(session)
@@ -125,7 +147,8 @@ class _Verification:
     # Texts
 
     def _texts(self) -> None:
-        query = "SELECT owner, hash, bytes, purged FROM texts ORDER BY owner, hash"
+        columns = "owner, CAST(hash AS BLOB), coalesce(CAST(bytes AS BLOB), x''), purged"
+        query = f"SELECT {columns} FROM texts ORDER BY owner, hash"
         for owner, stored_hash, data, purged in self._connection.execute(query):
             self._count("texts")
             place = f"{owner} text sha256:{stored_hash.hex()}"
@@ -161,9 +184,10 @@ class _Verification:
             turns = read_annotations(record).turns
             annotated.update(turns)
             found = [numbers[turn_id] for turn_id in turns if turn_id in numbers]
-            if (min(found, default=0), max(found, default=0)) != (first, last):
+            expected = (min(found, default=0), max(found, default=0))
+            if expected != (first, last):
                 place = f"annotations {session} #{seq}"
-                self._broken(session, "annotation-range", place, f"{min(found)} to {max(found)}", f"{first} to {last}")
+                self._broken(session, "annotation-range", place, "{} to {}".format(*expected), f"{first} to {last}")
         for turn_id in numbers.keys() - annotated:
             self._broken(session, "annotation-missing", f"turn:{turn_id}", "an annotation", "none")
 
@@ -177,7 +201,7 @@ class _Verification:
     # Policies
 
     def _policies(self) -> None:
-        for name, record in self._connection.execute("SELECT hash, record FROM policies ORDER BY hash"):
+        for name, record in self._connection.execute("SELECT hash, CAST(record AS BLOB) FROM policies ORDER BY hash"):
             self._count("policies")
             try:
                 found = policy_from_bytes(record).params_hash
@@ -195,12 +219,12 @@ class _Verification:
             if manifest_id(record) != name:
                 self._report("BROKEN", "manifest-id", name, name, manifest_id(record))
                 continue
-            if recording_hash(name, recorded) != stored_hash:
-                self._report("BROKEN", "manifest-time", name, stored_hash.hex(), recording_hash(name, recorded).hex())
+            if not isinstance(recorded, str) or recording_hash(name, recorded) != stored_hash:
+                self._report("BROKEN", "manifest-time", name, "the time that its hash covers", str(recorded))
             try:
                 manifest = read_manifest(record)
-            except (msgspec.DecodeError, msgspec.ValidationError) as error:
-                self._report("UNVERIFIABLE", "manifest-form", name, "a manifest of this version", str(error))
+            except SlicebaseError as error:
+                self._report("UNVERIFIABLE", "manifest-form", name, "a manifest of this version", error.message)
                 continue
             self._rendering(name, manifest)
             self._files(name, manifest)
@@ -240,11 +264,44 @@ class _Verification:
             if found.export_hash != pinned.export_hash:
                 self._report("DRIFTED", "slice", place, pinned.export_hash, found.export_hash)
 
+    # Runs and the evidence that they cite
+
+    def _runs(self) -> None:
+        proof = RunProof(self._truth, self._reported, self._count)
+        for problem in (*proof.evidence(self._looked_up), *proof.runs()):
+            self._findings.append(Finding(*problem))
+
+    def _looked_up(self, evidence: Evidence) -> Lookup | None:
+        """What stands behind evidence now; None where that is not known, or reported already."""
+        corpus = evidence.corpus_id
+        if self._look_up is None or corpus.removeprefix("session:") in self._broken_sessions:
+            return None
+        turn = evidence.chunk_id.removeprefix("turn:")
+        stored = self._truth.turns.find([turn]).get(turn) if corpus.startswith("session:") else None
+        if stored is not None and (corpus, stored.record.content_hash) in self._broken_texts:
+            return None
+        return self._look_up(evidence)
+
+    def _reported(self, owner: str, text: str, place: str) -> bool:
+        """Whether a text is reported as broken already; the finding then names what the text belongs to."""
+        finding = self._broken_texts.get((owner, text))
+        if finding is not None:
+            self._name_place(finding, place)
+        return finding is not None
+
+
+def _whole_annotations(record: bytes) -> AnnotationRecord:
+    """An annotation record whose columns are all as long as its turns, and hold numbers where they should."""
+    annotations = read_annotations(record)
+    for _ in annotations.annotations():
+        pass
+    return annotations
+
 
 # Of each numbered table: its key columns, how a record is read, and the session and key that the record itself gives.
 _NUMBERED: dict[str, tuple[str, Callable[[bytes], Any], Callable[[Any], tuple[str, Any]]]] = {
     "sessions": ("", read_session, lambda session: (session.id, None)),
     "turns": ("turn", read_turn, lambda turn: (turn.session, uuid_bytes(turn.id))),
     "links": ("child", read_link, lambda link: (link.session, uuid_bytes(link.child))),
-    "annotations": ("", read_annotations, lambda annotations: (annotations.session, None)),
+    "annotations": ("", _whole_annotations, lambda annotations: (annotations.session, None)),
 }

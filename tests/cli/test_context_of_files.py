@@ -79,3 +79,20 @@ def test_a_broken_file_does_not_keep_the_others_out(notes: tuple[Tt, str, str], 
     (tmp_path / ".slices" / "broken.slice").write_bytes(b"---\nslice: [\n")
     assert pieces(tt, "zeppelins")
     assert tt("validate").exit == 1
+
+
+def test_a_purge_leaves_no_byte_of_the_content_in_any_file(notes: tuple[Tt, str, str], tmp_path: Path) -> None:
+    """Truth, index and caches: what was found, recalled and kept by a manifest is gone, with free pages and logs."""
+    tt, page, log = notes
+    assert tt("search", "deploy").exit == tt("context", "deployment budget").exit == 0
+    for file_id in (page, log):
+        assert tt("purge", file_id).exit == 0
+    left = {
+        (word, path.name)
+        for word in (b"zeppelin", b"crowns", b"nightly", b"How we work")
+        for path in tmp_path.rglob("*")
+        if path.is_file() and word in path.read_bytes().lower() + path.read_bytes()
+    }
+    assert not left
+    assert tt("search", "Handbook").exit == 0
+    assert tt("verify").exit == 0

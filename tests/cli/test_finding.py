@@ -41,6 +41,7 @@ def test_a_search_prints_files_with_their_freshness_and_marked_passages(tt: Tt, 
 def test_a_search_in_json_gives_scores_places_and_spans(tt: Tt, library: Path) -> None:
     (hit,) = tt("search", "stork", "--json").json["files"]
     assert (hit["id"], hit["score"], hit["freshness"]["label"]) == ("log", 1.0, "DECAYED")
+    assert hit["file"] == tt("info", "log", "--json").json["file"] == ".slices/log.slice"
     (passage,) = hit["passages"]
     assert (passage["ref"], passage["text"], passage["marks"]) == ("row:log/r2", "A stork.", [[2, 7]])
 
@@ -50,6 +51,7 @@ def test_a_search_without_a_match_exits_with_1_and_a_hint(tt: Tt, library: Path)
     assert (done.exit, done.out) == (1, "")
     assert "for heorn there is heron" in done.err
     assert tt("search", "heorn", "--json").json["hints"]
+    assert tt("search", "nothinglikethis", "--json").json["hints"]
 
 
 @pytest.mark.parametrize(
@@ -211,8 +213,11 @@ def completions(folder: Path, *typed: str) -> list[str]:
 
 
 def test_the_shell_completes_commands_options_and_ids(library: Path) -> None:
-    assert completions(library, "sea") == ["search"]
-    assert completions(library, "info", "h") == ["heron"]
+    assert completions(library, "sear") == ["search"]
+    for command in ("info", "recall", "remember", "define", "forget", "purge", "refresh", "routine"):
+        assert completions(library, command, "h") == ["heron"]
+    assert completions(library, "connect", "log", "see_also", "h") == ["heron"]
+    assert completions(library, "restore", "g") == ["gone"]
     assert "--mermaid" in completions(library, "explore", "--")
     assert completions(library, "merge-d") == []
 

@@ -1,6 +1,7 @@
 """Importing what is on the machine, and exporting sessions."""
 
 import shutil
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -63,3 +64,35 @@ def test_an_export_overwrites_nothing_and_names_what_is_missing(tt: Tt, tmp_path
     tt("purge", f"session:{SESSION}")
     assert tt("export", SESSION, "--to", "x.slice", "--json").error["code"] == "purged"
     assert not (tmp_path / "x.slice").exists()
+
+
+def test_a_dry_run_makes_no_workspace(tt: Tt, tmp_path: Path) -> None:
+    assert tt("import", SAMPLE, "--dry-run", "--json").json["turns"]["new"] == 41
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_input_of_a_folder_that_cannot_be_read_costs_itself_alone(tt: Tt, tmp_path: Path) -> None:
+    folder = tmp_path / "exports"
+    folder.mkdir()
+    (folder / "a.zip").write_bytes(b"PK\x03\x04 no more")
+    with zipfile.ZipFile(folder / "b.zip", "w") as archive:
+        archive.write(SAMPLE, "damaged.jsonl")
+        archive.write(SAMPLE, "whole.jsonl")
+    packed = bytearray((folder / "b.zip").read_bytes())
+    packed[packed.index(b"sessionId")] ^= 1  # of the first member, whose checksum no longer fits
+    (folder / "b.zip").write_bytes(packed)
+    done = tt("import", folder, "--json")
+    assert (done.exit, done.json["turns"]["new"], done.json["content_left_out"]) == (1, 41, 2)
+    assert [Path(told.partition(":")[0]).name for told in done.json["unreadable"]] == ["a.zip", "b.zip!damaged.jsonl"]
+    assert tt("import", folder / "a.zip", "--json").error["code"] == "bad-zip"
+
+
+def test_a_record_that_differs_from_a_stored_turn_is_reported_with_its_place(tt: Tt, tmp_path: Path) -> None:
+    """Ruling 15: the first stays, the other counts as content left out."""
+    tt("import", SAMPLE)
+    changed = next(line for line in SAMPLE.read_text().splitlines() if '"role"' in line)
+    (tmp_path / "edited.jsonl").write_text(changed.replace('"role"', '"edited": 1, "role"') + "\n")
+    done = tt("import", "edited.jsonl", "--json")
+    (conflict,) = done.json["turns"]["conflicts"]
+    assert (done.exit, done.json["content_left_out"], conflict["where"]) == (1, 1, "edited.jsonl")
+    assert tt("import", "edited.jsonl", "--lenient").exit == 0

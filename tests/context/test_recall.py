@@ -44,7 +44,7 @@ def test_the_fence_is_longer_than_any_fence_inside(text: str, limit: int | None)
 def test_a_piece_that_is_cut_says_which_part_this_is_and_pages_say_which_is_next() -> None:
     first, *_, last = pages([Recalled("file:x", "Long", "word " * 400)], 200)
     assert "· characters 1 to " in first.text
-    assert first.text.endswith(f"Page 1 of {first.of}; the next is --page 2.\n")
+    assert first.text.endswith(f"Page 1 of {first.of}; the next is page 2.\n")
     assert last.text.endswith(f"Page {last.of} of {last.of}.\n")
 
 

@@ -100,6 +100,7 @@ def test_a_compact_boundary_hangs_on_its_logical_parent() -> None:
     ]
     taken = take(("s.jsonl", jsonl(lines)))
     assert [turn.role for turn in taken.turns] == ["user", "assistant", "system", "system"]
+    assert [[part.summary for part in turn.parts] for turn in taken.turns] == [[False], [False], [False], [True]]
     assert taken.edges[1:] == [(uuid(2), uuid(3), "reply"), (uuid(3), uuid(4), "reply")]
     assert not taken.report.reasons
 

@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from slicebase.core.ids import turn_id
 from slicebase.graph.turn import Parent, Part
 from tests.importers.reading import jsonl, take, texts
@@ -95,6 +97,14 @@ def test_an_empty_compaction_gives_the_history_that_replaces_it() -> None:
     history = [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "List the files"}]}]
     taken = take(("rollout-1.jsonl", jsonl([META, line("compacted", message="", replacement_history=history)])))
     assert [(turn.role, *texts(turn)) for turn in taken.turns] == [("system", "List the files")]
+
+
+@pytest.mark.parametrize(
+    "compaction", [line("compacted", message="They talked"), item("compaction", encrypted_content="gAAA")]
+)
+def test_what_a_compaction_leaves_is_marked_as_a_summary(compaction: dict[str, Any]) -> None:
+    taken = take(("rollout-1.jsonl", jsonl([META, item("message", role="user", content="hi"), compaction])))
+    assert [[part.summary for part in turn.parts] for turn in taken.turns] == [[False], [True]]
 
 
 def test_calls_of_built_in_tools() -> None:

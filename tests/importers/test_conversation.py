@@ -32,7 +32,7 @@ def test_the_lines_of_the_specification() -> None:
     assert [turn.role for turn in taken.turns] == ["user", "assistant", "assistant", "tool", "system"]
     assert taken.turns[2].parts == (Part("tool_call", name="weather", arguments={"city": "Bern"}, call_id="call_001"),)
     assert taken.turns[3].parts == (Part("tool_result", text="Rain", call_id="call_001"),)
-    assert texts(taken.turns[4]) == ["It rains."]
+    assert taken.turns[4].parts == (Part("text", text="It rains.", summary=True),)
     assert len(taken.edges) == 4
     assert taken.turns[0].id == turn_id("conversation", "sess_abc", 0)
     assert taken.sessions["sess_abc"] == Session("sess_abc", "conversation", "Weather", {"cwd": "/repo"})

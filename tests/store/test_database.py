@@ -118,3 +118,31 @@ def test_a_killed_process_loses_nothing_that_was_stored(truth: Truth) -> None:
     assert done.returncode == -9
     assert len(list(truth.turns.of_session("s"))) == len(done.stdout.split()) == 21
     assert verify(truth).status == "VERIFIED"
+
+
+def test_a_database_in_a_folder_that_cannot_be_written_is_read(truth: Truth, monkeypatch: pytest.MonkeyPatch) -> None:
+    store(truth, chain(3))
+    path = truth.database.path
+    truth.close()
+    monkeypatch.setattr("os.access", lambda folder, mode: False)
+    frozen = Truth(path)
+    assert [count for _, count in frozen.turns.sessions()] == [3]
+    assert not path.with_name(f"{path.name}-wal").exists()
+    with pytest.raises(SlicebaseError) as caught:
+        store(frozen, chain(4))
+    frozen.close()
+    assert caught.value.code == "cannot-write"
+
+
+def test_a_disk_that_is_full_when_the_database_is_made_is_an_error_of_ours(tmp_path: Path) -> None:
+    program = (
+        "import resource, sys; from pathlib import Path; from slicebase.errors import SlicebaseError\n"
+        "from slicebase.store.truth import Truth\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
+        "try: Truth(Path(sys.argv[1]), create=True)\n"
+        "except SlicebaseError as error: print(error.code)"
+    )
+    path = tmp_path / "x.db"
+    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() in ("cannot-write", "disk-full")
+    Truth(path, create=True).close()

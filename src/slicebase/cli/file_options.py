@@ -11,6 +11,7 @@ from slicebase.core.times import EARLIEST, LATEST, to_text
 from slicebase.errors import SlicebaseError
 from slicebase.files.freshness import Label, annotation, label, oldest, staleness
 from slicebase.store.file_entries import FileEntry, Filters
+from slicebase.store.workspace import LIBRARY
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -25,21 +26,21 @@ _UNITS = {"h": _DAY / 24, "d": _DAY, "w": 7 * _DAY, "mo": 30 * _DAY, "y": 365 * 
 _MOST_COMPLETED = 50
 
 
-def _ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
-    """Ids for a shell to complete, with their titles."""
+def complete_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+    """Ids for a shell to complete, with their titles; forgotten ones where they are to be restored."""
     from click.shell_completion import CompletionItem
 
     from slicebase.cli.workspace import open_base
 
     try:
-        entries = open_base(ctx).finder.list_files()
+        entries = open_base(ctx).finder.list_files(Filters(archived=ctx.command.name == "restore"))
     except SlicebaseError:
         return []
     found = [CompletionItem(entry.id, help=entry.title) for entry in entries if entry.id.startswith(incomplete)]
     return found[:_MOST_COMPLETED]
 
 
-id_argument = click.argument("file_id", metavar="ID", shell_complete=_ids)
+id_argument = click.argument("file_id", metavar="ID", shell_complete=complete_ids)
 
 
 def filter_options(command: _Command) -> _Command:
@@ -117,7 +118,7 @@ def file_json(entry: FileEntry, now: int, half_life: float) -> dict[str, Any]:
         "summary": entry.summary,
         "kind": entry.kind,
         "type": entry.body_type,
-        "file": entry.name,
+        "file": f"{LIBRARY}/{entry.name}",
         "bytes": entry.size,
         "rows": entry.rows,
         "hash": entry.hash,

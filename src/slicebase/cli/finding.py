@@ -55,9 +55,9 @@ def _print_search(found: "SearchResults", moment: int, half_life: float) -> None
         if hit.more:
             click.echo(f"    and {hit.more} more like these")
     for view in found.turns:
-        from slicebase.cli.history import snippet
+        from slicebase.cli.history import one_line
 
-        click.echo(f"turn:{view.record.id}  {view.record.time}  {view.record.role}\n    {snippet(view, 160)}")
+        click.echo(f"turn:{view.record.id}  {view.record.time}  {view.record.role}\n    {one_line(view.text, 160)}")
     if found.files.total > len(found.files.hits):
         note(f"{len(found.files.hits)} of {found.files.total} files; --limit shows more")
     for hint in () if found.turns else found.files.hints:
@@ -198,7 +198,7 @@ def _print_info(found: "Info", first: str) -> None:
         "file": f"{file.name}, {entry.size} bytes",
         "hash": entry.hash or "",
         "version": file.version,
-        "payload": f"{file.payload.uri}, {file.payload.size} bytes" if file.payload else "",
+        "payload": f"{file.payload.uri or 'nowhere'}, {file.payload.size} bytes" if file.payload else "",
         "source": f"{entry.source} ({entry.derivation})" if entry.source else "",
         "write": file.contract.write or "",
         "purpose": file.contract.purpose or "",

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from slicebase.cli.file_options import complete_ids, id_argument
 from slicebase.cli.output import json_option, note, print_json
 from slicebase.cli.stamping import print_change, provenance_options, stamp_for
 from slicebase.cli.workspace import now, open_base
@@ -16,7 +17,7 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Say what would happen, 
 
 
 @click.command()
-@click.argument("file_id", metavar="ID")
+@id_argument
 @_reason
 @_dry_run
 @provenance_options
@@ -30,7 +31,7 @@ def forget(ctx: click.Context, file_id: str, reason: str | None, dry_run: bool, 
 
 
 @click.command()
-@click.argument("file_id", metavar="ID")
+@id_argument
 @_dry_run
 @provenance_options
 @json_option
@@ -42,20 +43,20 @@ def restore(ctx: click.Context, file_id: str, dry_run: bool, as_json: bool) -> N
 
 
 @click.command()
-@click.argument("reference", metavar="ID|turn:…|session:…")
+@click.argument("reference", metavar="ID|turn:…|session:…|run:…", shell_complete=complete_ids)
 @_reason
 @_dry_run
 @provenance_options
 @json_option
 @click.pass_context
 def purge(ctx: click.Context, reference: str, reason: str | None, dry_run: bool, as_json: bool) -> None:
-    """Take the content of a slice file, a turn or a whole session away for good.
+    """Take the content of a slice file, a turn, a session or a run away for good.
 
     A tombstone keeps hashes and sizes: verify and replay say PURGED. Copies in manifests, in the index and in the
     library's payloads go too; what git has committed is git's to forget.
     """
     base = open_base(ctx)
-    if reference.startswith(("turn:", "session:")):
+    if reference.startswith(("turn:", "session:", "run:")):
         gone = base.purge(reference, now=now(), reason=reason or "", dry_run=dry_run)
         _print_purged_turns(gone, as_json, dry_run)
         return
@@ -70,4 +71,4 @@ def _print_purged_turns(gone: "PurgedTurns", as_json: bool, dry_run: bool) -> No
         print_json({"dry_run": dry_run, "texts": gone.texts, "turns": [f"turn:{turn}" for turn in gone.turns]})
     else:
         done = "would purge" if dry_run else "purged"
-        click.echo(f"{done} {gone.texts} texts of {len(gone.turns)} turns")
+        click.echo(f"{done} {gone.texts} texts" + (f" of {len(gone.turns)} turns" if gone.turns else ""))

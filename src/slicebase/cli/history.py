@@ -4,8 +4,9 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,16 +20,16 @@ from slicebase.store.discovery import discover
 from slicebase.store.inputs import SAMPLE
 
 if TYPE_CHECKING:
-    from slicebase.base import TurnView
+    from slicebase.base import Slicebase, TurnView
     from slicebase.graph.turn import Session
-    from slicebase.store.account import Account
+    from slicebase.store.account import Account, Conflict
     from slicebase.store.importing import Progress
 
 _SHOWN_NOTES = 20
 
 
 @click.command("import")
-@click.argument("paths", nargs=-1, metavar="PATH…")
+@click.argument("paths", nargs=-1, metavar="[PATH]…")
 @click.option("--sample", is_flag=True, help="Import the transcript that ships with Slicebase, to try things on.")
 @click.option("--yes", "-y", is_flag=True, help="Without paths: import what was found, without asking.")
 @click.option("--format", "format_name", metavar="NAME", help="Say what the inputs are, instead of recognising them.")
@@ -56,8 +57,8 @@ def import_(
     twice. Exit status 1 when message content was left out.
     """
     found = [*map(Path, paths), *([SAMPLE] if sample else [])] or _discovered(yes)
-    base = open_base(ctx, create=True)
-    with _progress() as progress:
+    base = _open_to_try(ctx) if dry_run else open_base(ctx, create=True)
+    with import_progress() as progress:
         account = base.import_(
             found,
             format_name=format_name,
@@ -71,6 +72,18 @@ def import_(
     else:
         _print_account(account, dry_run)
     return Exit.FINDINGS if account.content_left_out and not lenient else Exit.DONE
+
+
+def _open_to_try(ctx: click.Context) -> "Slicebase":
+    """The workspace to compare with; where there is none, an empty one that goes when the command ends."""
+    from slicebase.base import Slicebase
+
+    try:
+        return open_base(ctx)
+    except SlicebaseError as error:
+        if error.code != "no-workspace":
+            raise
+    return ctx.with_resource(closing(Slicebase.init(Path(ctx.with_resource(TemporaryDirectory())))))
 
 
 def _discovered(yes: bool) -> list[Path]:
@@ -104,7 +117,7 @@ def export(ctx: click.Context, session: str, format_name: str, path: str, as_jso
 
 
 @contextmanager
-def _progress() -> Iterator["Progress"]:
+def import_progress() -> Iterator["Progress"]:
     """A line that is rewritten on a terminal; silence in a pipe."""
     if not sys.stderr.isatty():
         yield lambda name, count: None
@@ -125,9 +138,14 @@ def _as_json(account: "Account") -> dict[str, Any]:
     return {
         "formats": account.formats,
         "unrecognised": account.unrecognised,
+        "unreadable": [str(error) for error in account.unreadable],
         "records": report.records,
         "sessions": len(report.sessions),
-        "turns": {"new": account.new, "known": account.known, "conflicts": account.conflicts},
+        "turns": {
+            "new": account.new,
+            "known": account.known,
+            "conflicts": [_conflict_json(each) for each in account.conflicts],
+        },
         "edges": account.edges,
         "branches": account.branches,
         "continues": account.continues,
@@ -139,6 +157,10 @@ def _as_json(account: "Account") -> dict[str, Any]:
         "notes": [{"action": n.action, "reason": n.reason, "where": n.where, "detail": n.detail} for n in report.notes],
         "content_left_out": account.content_left_out,
     }
+
+
+def _conflict_json(conflict: "Conflict") -> dict[str, str]:
+    return {"ref": f"turn:{conflict.turn}", "where": conflict.where}
 
 
 def _print_account(account: "Account", dry_run: bool) -> None:
@@ -175,32 +197,38 @@ def _print_notes(account: "Account") -> None:
     for each in skipped[:_SHOWN_NOTES]:
         detail = f" ({each.detail})" if each.detail else ""
         note(f"skipped   {each.where}: {REASONS[each.reason].meaning}{detail}")
-    for turn_id in account.conflicts[:_SHOWN_NOTES]:
-        note(f"left out  turn:{turn_id}: stored before from another record; the first stays")
-    if max(len(skipped), len(account.conflicts)) > _SHOWN_NOTES:
+    for conflict in account.conflicts[:_SHOWN_NOTES]:
+        note(f"left out  {conflict.where}: turn:{conflict.turn} is stored from another record, which stays")
+    for error in account.unreadable[:_SHOWN_NOTES]:
+        note(f"left out  {error}")
+    if max(len(skipped), len(account.conflicts), len(account.unreadable)) > _SHOWN_NOTES:
         note("…         more were left out: --json lists them")
 
 
 @click.command()
 @click.argument("session", required=False)
 @click.option("--search", "-s", "words", metavar="WORDS", help="Turns whose content holds the words, best first.")
-@click.option("--limit", default=50, show_default=True, metavar="N", help="How many at the most.")
+@click.option(
+    "--limit", type=click.IntRange(1), default=50, show_default=True, metavar="N", help="How many turns at most."
+)
 @json_option
 @click.pass_context
 def turns(ctx: click.Context, session: str | None, words: str | None, limit: int, as_json: bool) -> int:
     """List the stored sessions, the turns of one, or the turns that hold some words."""
-    base = open_base(ctx)
-    if words is not None:
-        rows = [_turn_row(view) for view in base.graph.search(words, limit)]
-    elif session is not None:
-        rows = [_turn_row(view) for view in base.graph.turns(session)[:limit]]
+    if session is not None and words is not None:
+        raise click.UsageError("Give a session or --search, not both.")
+    graph = open_base(ctx).graph
+    if session is None and words is None:
+        rows = [_session_row(each, count) for each, count in graph.sessions()]
     else:
-        rows = [_session_row(each, count) for each, count in base.graph.sessions()]
+        found = graph.search(words, limit) if words is not None else graph.turns(str(session))[:limit]
+        rows = [_turn_row(view) for view in found]
     if as_json:
         print_json({"rows": rows})
     else:
         for row in rows:
-            click.echo("  ".join(str(value) for value in row.values()))
+            *names, words = row.values()
+            click.echo("  ".join([*(printable(str(name)) for name in names), one_line(words)]))
     return Exit.DONE if rows else Exit.FINDINGS
 
 
@@ -209,12 +237,12 @@ def _session_row(session: "Session", count: int) -> dict[str, Any]:
 
 
 def _turn_row(view: "TurnView") -> dict[str, Any]:
-    return {"ref": f"turn:{view.record.id}", "time": view.record.time, "role": view.record.role, "text": snippet(view)}
+    return {"ref": f"turn:{view.record.id}", "time": view.record.time, "role": view.record.role, "text": view.text}
 
 
-def snippet(view: "TurnView", width: int = 60) -> str:
-    """The beginning of a turn on one line."""
-    words = "(purged)" if view.text is None else " ".join(view.text[: 4 * width].split())
+def one_line(text: str | None, width: int = 60) -> str:
+    """The beginning of a text, None where it was purged, on one line."""
+    words = "(purged)" if text is None else " ".join(text[: 4 * width].split())
     return printable(words if len(words) <= width else words[: width - 1] + "…")
 
 

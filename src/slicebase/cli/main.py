@@ -3,44 +3,60 @@
 import importlib
 import os
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.exceptions import NoArgsIsHelpError
 
 from slicebase import __version__
-from slicebase.cli.output import print_error
+from slicebase.cli.output import colour, print_error
 from slicebase.errors import Exit, SlicebaseError
-from slicebase.verbs import PLUMBING, VERBS
+from slicebase.verbs import FACES, PLUMBING, VERBS, Face, Verb
 
 if TYPE_CHECKING:  # start-up counts
     from click.shell_completion import CompletionItem
+
+
+LISTED: Mapping[str, Verb | Face] = {**VERBS, **FACES}
 
 
 class LazyGroup(click.Group):
     """A group that knows its commands' names and summaries, and imports one only to run it."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(VERBS)
+        return list(LISTED)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        place = VERBS[cmd_name].command if cmd_name in VERBS else PLUMBING.get(cmd_name)
+        place = LISTED[cmd_name].command if cmd_name in LISTED else PLUMBING.get(cmd_name)
         if place is None:
             return None
         module, _, function = place.partition(":")
         command: click.Command = getattr(importlib.import_module(module), function)
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the command; a reader that went away (`tt … | head`) is no error, though click would exit with 1."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
+        except BrokenPipeError:
+            # Python flushes stdout once more at exit: what is left goes nowhere.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return Exit.DONE
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
         """Completes commands without importing them."""
         from click.shell_completion import CompletionItem
 
-        names = [name for name in VERBS if name.startswith(incomplete)]
+        names = [name for name in LISTED if name.startswith(incomplete)]
         options = click.Command.shell_complete(self, ctx, incomplete)
-        return [CompletionItem(name, help=VERBS[name].summary) for name in names] + options
+        return [CompletionItem(name, help=LISTED[name].summary) for name in names] + options
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, verb.summary) for name, verb in VERBS.items()])
+            formatter.write_dl([(name, verb.summary) for name, verb in LISTED.items()])
 
 
 @click.group(
@@ -56,6 +72,7 @@ def tt(ctx: click.Context, root: str | None, use_global: bool) -> None:
     """Verifiable memory for long-running AI agents."""
     if root and use_global:
         raise click.UsageError("Give one of --root and --global.")
+    ctx.color = colour()
     ctx.obj = {"root": user_folder() if use_global else root}
 
 
@@ -81,6 +98,9 @@ def run(argv: list[str]) -> int:
     except SlicebaseError as error:
         print_error(error, as_json)
         return error.exit
+    except NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return Exit.USAGE
     except click.UsageError as error:
         usage = SlicebaseError("usage", error.format_message(), hint=_help_hint(error))
         print_error(usage, as_json)
@@ -88,10 +108,25 @@ def run(argv: list[str]) -> int:
     except click.Abort:
         click.echo("Stopped.", err=True)
         return 130
-    except BrokenPipeError:
-        # The reader went away (`tt … | head`): not an error, and Python must not complain at exit either.
-        sys.stdout = None
-        return Exit.DONE
+    except Exception as error:
+        told = _told(error)
+        if told is None:
+            raise
+        print_error(told, as_json)
+        return told.exit
+
+
+def _told(error: Exception) -> SlicebaseError | None:
+    """What a library says of bad input or a damaged database, in our words; None for a fault of the program."""
+    if isinstance(error, UnicodeEncodeError):  # an argument whose bytes are no UTF-8 holds surrogates
+        from slicebase.core.canonical import lone_surrogate
+
+        return lone_surrogate(error)
+    if type(error).__module__ != "apsw":
+        return None
+    from slicebase.store.database import in_our_words  # start-up counts: apsw is there already, by now
+
+    return in_our_words(error)
 
 
 def _help_hint(error: click.UsageError) -> str:

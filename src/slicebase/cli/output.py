@@ -1,5 +1,6 @@
 """What commands print: data on stdout, everything else on stderr; `--json` is one object with `schema_version`."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -35,7 +36,12 @@ def read_input(path: str) -> Iterator[IO[bytes]]:
         with open(path, "rb") as stream:
             yield stream
     except OSError as error:
-        raise SlicebaseError("no-input", f"{path}: {error.strerror}", where=Where(path)) from None
+        raise SlicebaseError("no-input", str(error.strerror), where=Where(path)) from None
+
+
+def colour() -> bool | None:
+    """Whether to colour what is printed: never with NO_COLOR; None leaves it to click, which colours terminals."""
+    return False if os.environ.get("NO_COLOR") else None
 
 
 def print_error(error: SlicebaseError, as_json: bool) -> None:
@@ -44,7 +50,7 @@ def print_error(error: SlicebaseError, as_json: bool) -> None:
 
         click.echo(json.dumps({"schema_version": SCHEMA_VERSION, **error.as_json()}, ensure_ascii=False), err=True)
         return
-    click.echo(f"{click.style('error', fg='red', bold=True)}: {error} [{error.code}]", err=True)
+    click.echo(f"{click.style('error', fg='red', bold=True)}: {error} [{error.code}]", err=True, color=colour())
     if error.hint:
         click.echo(f"hint: {error.hint}", err=True)
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from slicebase.context.manifest import Manifest
     from slicebase.verify import Verdict
 
+_SHOWN = 20  # of what was left out
+
 
 @click.command()
 @click.argument("question", required=False)
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
 @click.option("--again", metavar="MANIFEST", help="Ask a manifest's question anew, and show what differs.")
 @click.option("--diff", nargs=2, metavar="A B", help="Show what differs between two manifests.")
 @click.option("--no-record", is_flag=True, help="Write nothing: the context cannot be replayed by its manifest's id.")
+@click.option(
+    "--run", metavar="RUN", help="Begin with this run's last snapshot, and bind the manifest to a step of it."
+)
+@click.option("--step", type=int, metavar="N", help="With --run: the step (default: the next).")
 @click.option("--explain", is_flag=True, help="Say what was taken and left out, and what the scores are made of.")
 @json_option
 @click.pass_context
@@ -39,6 +45,8 @@ def context(
     again: str | None,
     diff: tuple[str, str] | None,
     no_record: bool,
+    run: str | None,
+    step: int | None,
     explain: bool,
     as_json: bool,
 ) -> int:
@@ -53,16 +61,25 @@ def context(
     if diff is not None:
         return _print_difference(base.manifest(diff[0]), base.manifest(diff[1]), as_json)
     if again is not None:
-        return _print_difference(base.manifest(again), base.context_again(again, now=now()).context.manifest, as_json)
+        anew = base.context_again(again, now=now(), record=not no_record)
+        return _print_difference(base.manifest(again), anew.context.manifest, as_json)
     moment = from_text(as_of) if as_of else None
     built = base.context(
-        str(question), tokens=tokens, turns=turns, policy=policy, as_of=moment, now=now(), record=not no_record
+        str(question),
+        tokens=tokens,
+        turns=turns,
+        policy=policy,
+        as_of=moment,
+        now=now(),
+        record=not no_record,
+        run=run.removeprefix("run:") if run else None,
+        step=step,
     )
-    _print_context(built, explain, as_json)
+    print_context(built, explain, as_json)
     return Exit.DONE if built.context.manifest.pieces else Exit.FINDINGS
 
 
-def _print_context(built: "Recorded", explain: bool, as_json: bool) -> None:
+def print_context(built: "Recorded", explain: bool, as_json: bool) -> None:
     text, manifest, _ = built.context
     if as_json:
         told = msgspec.to_builtins(manifest)
@@ -97,8 +114,10 @@ def _print_choice(manifest: "Manifest") -> None:
         parts = ", ".join(f"{name} {value / 1e6:.2f}" for name, value in piece.parts.items())
         click.echo(f"  {piece.score / 1e6:8.2f}  {piece.ref}  {piece.tokens} tokens  ({parts})")
     click.echo(f"left out {len(manifest.left_out)}")
-    for left in manifest.left_out[:20]:
+    for left in manifest.left_out[:_SHOWN]:
         click.echo(f"  {left.score / 1e6:8.2f}  {left.ref}  no room in {left.reason}")
+    if len(manifest.left_out) > _SHOWN:
+        click.echo(f"  … and {len(manifest.left_out) - _SHOWN} more: --json lists them")
 
 
 @click.command()
@@ -125,16 +144,17 @@ def replay(ctx: click.Context, manifest: str | None, as_json: bool) -> int:
 
 
 @click.command()
+@click.option("--seal", is_flag=False, flag_value="latest", metavar="[ID]", help="Compare with a seal too.")
 @json_option
 @click.pass_context
-def verify(ctx: click.Context, as_json: bool) -> int:
+def verify(ctx: click.Context, seal: str | None, as_json: bool) -> int:
     """Re-derive everything stored, from bytes, and compare.
 
     Ends VERIFIED (exit 0), BROKEN (1) or UNVERIFIABLE (6). Drift and purges are listed and no damage.
     """
     shows = sys.stderr.isatty()
     progress = (lambda what: note(f"checking {what} …")) if shows else (lambda what: None)
-    verdict = open_base(ctx).verify(progress)
+    verdict = open_base(ctx).verify(progress, seal=seal)
     if as_json:
         findings = [finding._asdict() for finding in verdict.findings]
         print_json({"status": verdict.status, "checked": verdict.checked, "findings": findings})

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from slicebase.cli.file_options import complete_ids, id_argument
 from slicebase.cli.output import json_option, print_json
 from slicebase.cli.workspace import now, open_base
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("refs", nargs=-1, required=True, metavar="REF…")
+@click.argument("refs", nargs=-1, required=True, metavar="REF…", shell_complete=complete_ids)
 @click.option("--rows", type=click.Choice(["active", "all"]), default="active", show_default=True, help="Of a log.")
 @click.option("--tokens", type=click.IntRange(1), metavar="N", help="The most that a page may cost.")
 @click.option(
@@ -56,7 +57,7 @@ def _as_json(page: "Page") -> dict[str, Any]:
 
 
 @click.command()
-@click.argument("file_id", metavar="ID")
+@id_argument
 @json_option
 @click.pass_context
 def routine(ctx: click.Context, file_id: str, as_json: bool) -> None:

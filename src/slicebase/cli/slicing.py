@@ -7,7 +7,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from slicebase.cli.history import snippet
+from slicebase.cli.history import one_line
 from slicebase.cli.output import json_option, print_json, read_input
 from slicebase.cli.workspace import open_base
 from slicebase.errors import Exit, SlicebaseError, Where
@@ -47,6 +47,8 @@ def slice_(
     """
     if sum(given is not None for given in (turn, batch, check)) != 1:
         raise click.UsageError("Name one of: a turn, --batch, --check.")
+    if turn is None and (policy or assignments or explain or mermaid):
+        raise click.UsageError("--policy, --set, --explain and --mermaid go with a turn.")
     graph = open_base(ctx).graph
     if batch is not None:
         return _batch(graph, batch)
@@ -80,7 +82,7 @@ def _print_slice(graph: "Graph", found: "ContextSlice") -> None:
     for turn in sorted(contents.turns, key=lambda turn: (turn.created_at, turn.id)):
         mark = "▶" if turn.id == found.anchor_turn_id else " "
         words = f"{turn.role:9} {turn.phase:13} {turn.salience:.2f}"
-        click.echo(f"{mark} turn:{turn.id}  {words}  {snippet(graph.turn(turn.id))}")
+        click.echo(f"{mark} turn:{turn.id}  {words}  {one_line(graph.turn(turn.id).text)}")
 
 
 def _print_explanation(graph: "Graph", explanation: "Explanation", as_json: bool) -> None:
@@ -103,7 +105,7 @@ def _print_explanation(graph: "Graph", explanation: "Explanation", as_json: bool
             why = f"  [{row['reason']}]" if "reason" in row else ""
             click.echo(
                 f"  {row['priority']:.6f}  distance {row['distance']}  {str(row['turn'])[:8]}  {reached:20}{why}"
-                f"  {snippet(graph.turn(str(row['turn'])))}"
+                f"  {one_line(graph.turn(str(row['turn'])).text)}"
             )
 
 

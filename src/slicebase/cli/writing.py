@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from slicebase.cli.file_options import complete_ids, id_argument
 from slicebase.cli.output import json_option, print_json, read_input
 from slicebase.cli.stamping import given_text, print_change, provenance_options, stamp_for
 from slicebase.cli.workspace import open_base
@@ -88,7 +89,7 @@ def _link(text: str) -> tuple[str, str]:
 
 
 @click.command()
-@click.argument("file_id", metavar="ID")
+@id_argument
 @click.argument("assignments", nargs=-1, required=True, metavar="KEY=VALUE…")
 @_if_version
 @provenance_options
@@ -106,7 +107,7 @@ def define(
 
 
 @click.command()
-@click.argument("file_id", metavar="ID")
+@id_argument
 @click.argument("text", required=False, metavar="TEXT|-")
 @click.option("--supersedes", multiple=True, metavar="ROW", help="A row of the log that this one replaces.")
 @click.option("--section", metavar="HEADING", help="Write to the section under this heading.")
@@ -164,9 +165,9 @@ def _print_contract(told: dict[str, Any], as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("file_id", metavar="ID")
+@id_argument
 @click.argument("rel", metavar="REL")
-@click.argument("target", metavar="TARGET")
+@click.argument("target", metavar="TARGET", shell_complete=complete_ids)
 @click.option("--label", metavar="TEXT", help="What the link is about.")
 @provenance_options
 @json_option
@@ -178,9 +179,9 @@ def connect(ctx: click.Context, file_id: str, rel: str, target: str, label: str 
 
 
 @click.command()
-@click.argument("file_id", metavar="ID")
+@id_argument
 @click.argument("rel", metavar="REL")
-@click.argument("target", metavar="TARGET")
+@click.argument("target", metavar="TARGET", shell_complete=complete_ids)
 @_dry_run
 @provenance_options
 @json_option
@@ -193,7 +194,7 @@ def disconnect(ctx: click.Context, file_id: str, rel: str, target: str, dry_run:
 
 
 @click.command()
-@click.argument("file_id", metavar="ID")
+@id_argument
 @click.argument("text", metavar="TEXT|-")
 @click.option("--source-hash", metavar="HASH", help="Refuse to write if the source is no longer this version.")
 @_if_version

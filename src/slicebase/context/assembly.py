@@ -27,6 +27,7 @@ class Candidate(NamedTuple):
     order: tuple[int, str]  # its place in its group: time, then id
     score: int
     parts: dict[str, int]
+    passage: Span | None = None  # the part of the text that matters, where it is not all of it
 
 
 class Context(NamedTuple):
@@ -97,7 +98,8 @@ def _fill(
 
 
 def _cut(candidate: Candidate, terms: Collection[str], longest: int) -> tuple[Piece, str]:
-    start, end = excerpt(candidate.text, terms, longest)
+    first, last = (candidate.passage.start, candidate.passage.end) if candidate.passage else (0, len(candidate.text))
+    start, end = (first + place for place in excerpt(candidate.text[first:last], terms, longest))
     text = candidate.text[start:end]
     whole = end - start == len(candidate.text)
     label = candidate.label if whole else f"{candidate.label} · characters {start} to {end} of {len(candidate.text)}"

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from slicebase.core.canonical import canonical
 from slicebase.core.digests import digest, id_from
+from slicebase.errors import SlicebaseError
 
 
 class Span(Struct, frozen=True):
@@ -87,4 +88,7 @@ def manifest_id(record: bytes) -> str:
 
 
 def read_manifest(record: bytes) -> Manifest:
-    return _READ.decode(record)
+    try:
+        return _READ.decode(record)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise SlicebaseError("broken-record", f"the manifest {manifest_id(record)} cannot be read: {error}") from None

@@ -32,6 +32,7 @@ _SHAPES = {
     "sn": re.compile(r"[0-9a-f]{32}"),
 }
 _SEPARATORS = {"ev": "_", "mf": "_", "sn": "_"}
+_WORDS = {"ev": "evidence", "mf": "manifest", "sn": "snapshot", "sec": "section", "doc": "document"}
 _SYNTAX = re.compile(r"(ev|mf|sn)_(.*)|([a-z]+):(.*)", re.DOTALL)
 
 
@@ -67,7 +68,7 @@ def parse(text: str, bare: str | None = None) -> Ref:
     if ref is None or not _SHAPES[ref.kind].fullmatch(ref.name):
         raise SlicebaseError(
             "bad-reference",
-            f"{text!r} is no reference" + (f" to a {bare}" if bare else ""),
+            f"{text!r} is no reference" + (f" to a {_WORDS.get(bare, bare)}" if bare else ""),
             hint="references look like turn:<uuid>, row:<file>/<row>, file:<id>, session:<id>, run:<id>, mf_<32 hex>",
         )
     return ref

@@ -16,11 +16,9 @@ LATEST = (date.max.toordinal() - _UNIX_EPOCH + 1) * _DAY - 1
 def to_text(milliseconds: int) -> str:
     if not EARLIEST <= milliseconds <= LATEST:
         raise SlicebaseError("bad-time", f"{milliseconds} ms since 1970 lies outside the years 1 to 9999")
-    days, rest = divmod(milliseconds, _DAY)
-    hours, rest = divmod(rest, 3_600_000)
-    minutes, rest = divmod(rest, 60_000)
+    minutes, rest = divmod(milliseconds, 60_000)
     seconds, thousandths = divmod(rest, 1000)
-    return f"{_date_text(days)}T{hours:02}:{minutes:02}:{seconds:02}.{thousandths:03}Z"
+    return f"{_minute_text(minutes)}{seconds:02}.{thousandths:03}Z"
 
 
 def from_text(text: str) -> int:
@@ -47,8 +45,11 @@ def _milliseconds(
 
 
 @lru_cache(maxsize=1024)
-def _date_text(days: int) -> str:
-    return date.fromordinal(days + _UNIX_EPOCH).isoformat()
+def _minute_text(minutes: int) -> str:
+    """The date, hour and minute: neighbours in a conversation share them."""
+    hours, minute = divmod(minutes, 60)
+    days, hour = divmod(hours, 24)
+    return f"{date.fromordinal(days + _UNIX_EPOCH).isoformat()}T{hour:02}:{minute:02}:"
 
 
 @lru_cache(maxsize=1024)

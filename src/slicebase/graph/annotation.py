@@ -55,9 +55,9 @@ class _Look(NamedTuple):
 def annotate(turn: Turn, above: Trace | None, order: int, rules: Rules = RULES) -> tuple[Annotation, Trace]:
     """`above` is its parent's trace (None for a root), `order` the number of siblings before it."""
     text = _excerpt(_texts(turn.parts))
-    words = frozenset(_words(text))
+    words = frozenset(words_in(text))
     sketch = _sketch(words)
-    said = _words(_excerpt(part.text or "" for part in turn.parts if part.type in _SAID))
+    said = words_in(_excerpt(part.text or "" for part in turn.parts if part.type in _SAID))
     look = _Look(turn.role, _marks(turn.parts, text, words, above), words, f" {' '.join(said)} ")
     annotation = Annotation(
         turn=turn.id,
@@ -81,7 +81,7 @@ def tree_parent(turn: Turn) -> str | None:
 
 def trace_of(chain: Sequence[Turn], annotation: Annotation) -> Trace:
     """The trace of a stored turn: of itself and its nearest ancestors (up to `ANCESTORS`), nearest first."""
-    sketches = (_sketch(frozenset(_words(_excerpt(_texts(turn.parts))))) for turn in chain[:ANCESTORS])
+    sketches = (_sketch(frozenset(words_in(_excerpt(_texts(turn.parts))))) for turn in chain[:ANCESTORS])
     return Trace(annotation.depth, annotation.phase, chain[0].time, tuple(sketches))
 
 
@@ -92,7 +92,7 @@ def _texts(parts: Iterable[Part]) -> Iterable[str]:
     return (text for part in parts if (text := part_text(part)))
 
 
-def _words(text: str) -> list[str]:
+def words_in(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
@@ -155,16 +155,15 @@ def _applies(row: Row, look: _Look) -> bool:
         (not row.roles or look.role in row.roles)
         and look.marks.issuperset(row.marks)
         and (
-            not row.phrases
-            or any(first in look.words and phrase in look.said for first, phrase in _spaced(row.phrases))
+            not row.phrases or any(first in look.words and phrase in look.said for first, phrase in spaced(row.phrases))
         )
     )
 
 
 @lru_cache(maxsize=256)
-def _spaced(phrases: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+def spaced(phrases: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     """Each phrase's first word, and its words with a space around each."""
-    split = [_words(phrase) for phrase in phrases]
+    split = [words_in(phrase) for phrase in phrases]
     return tuple((words[0], f" {' '.join(words)} ") for words in split if words)
 
 

@@ -2,13 +2,14 @@
 
 from collections.abc import Container, Iterator, Sequence
 from itertools import groupby, islice
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from slicebase.core.canonical import canonical, lone_surrogate
 from slicebase.core.times import to_text
+from slicebase.errors import SlicebaseError
 from slicebase.graph.binary32 import shortest
 from slicebase.graph.turn import Annotation, EdgeType, Part, Phase, Role, Session, Turn, content
 
@@ -77,6 +78,8 @@ class _Content(Struct, frozen=True):
     role: Role
 
 
+_Record = TypeVar("_Record")
+
 _FAST = msgspec.json.Encoder(order="sorted")
 _TURN = msgspec.json.Decoder(TurnRecord)
 _ANNOTATIONS = msgspec.json.Decoder(AnnotationRecord)
@@ -97,7 +100,8 @@ def content_bytes(role: Role, parts: tuple[Part, ...]) -> bytes:
 
 
 def record_bytes(turn: Turn, content_hash: str) -> bytes:
-    parents = tuple((parent.id, parent.type) for parent in sorted(turn.parents))
+    ordered = turn.parents if len(turn.parents) < 2 else sorted(turn.parents)
+    parents = tuple([(parent.id, parent.type) for parent in ordered])
     return _fast(
         TurnRecord(content_hash, turn.id, parents, turn.role, turn.session, turn.source_hash, to_text(turn.time))
     )
@@ -116,23 +120,32 @@ def link_bytes(link: LinkRecord) -> bytes:
 
 
 def read_turn(record: bytes) -> TurnRecord:
-    return _TURN.decode(record)
+    return _read(_TURN, record)
 
 
 def read_session(record: bytes) -> Session:
-    return _SESSION.decode(record)
+    return _read(_SESSION, record)
 
 
 def read_link(record: bytes) -> LinkRecord:
-    return _LINK.decode(record)
+    return _read(_LINK, record)
 
 
 def read_annotations(record: bytes) -> AnnotationRecord:
-    return _ANNOTATIONS.decode(record)
+    return _read(_ANNOTATIONS, record)
 
 
 def read_parts(content: bytes) -> tuple[Part, ...]:
-    return _CONTENT.decode(content).parts
+    return _read(_CONTENT, content).parts
+
+
+def _read(decoder: msgspec.json.Decoder[_Record], data: bytes) -> _Record:
+    try:
+        return decoder.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise SlicebaseError(
+            "broken-record", f"a stored record cannot be read: {error}", hint="`tt verify` says what else is broken"
+        ) from None
 
 
 def annotation_records(session: str, annotations: Sequence[Annotation]) -> Iterator[AnnotationRecord]:

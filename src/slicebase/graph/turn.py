@@ -26,7 +26,7 @@ class Part(Struct, frozen=True, gc=False, omit_defaults=True):
 
     `text`, `thinking` and `code` carry text; `tool_call` a name and arguments; `tool_result` the text that came
     back; `pointer` names content that is not here (an image, an attachment). `hidden` marks what the source kept from
-    its reader's eyes.
+    its reader's eyes, `summary` what a compaction put in the place of the turns before it.
     """
 
     type: str
@@ -39,6 +39,7 @@ class Part(Struct, frozen=True, gc=False, omit_defaults=True):
     uri: str | None = None
     media_type: str | None = None
     hidden: bool = False
+    summary: bool = False
 
 
 class Parent(Struct, frozen=True, gc=False, order=True):

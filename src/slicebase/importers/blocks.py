@@ -228,7 +228,7 @@ BLOCKS: Final[dict[str, Callable[[Block, Flag], list[Part]]]] = {
 
 
 def marked(parts: tuple[Part, ...], **marks: bool) -> tuple[Part, ...]:
-    """The parts with those marks (hidden, error) that are true."""
+    """The parts with those marks (hidden, error, summary) that are true."""
     wanted = {name: True for name, is_so in marks.items() if is_so}
     return tuple(replace(part, **wanted) for part in parts) if wanted else parts
 

@@ -95,7 +95,7 @@ def _message(record: Record, kind: str, flag: Flag) -> Content | None:
         return "assistant", marked(parts, error=record.get("isApiErrorMessage") is True)
     parts = marked(parts, hidden=record.get("isMeta") is True)
     if record.get("isCompactSummary") is True:
-        return "system", parts
+        return "system", marked(parts, summary=True)
     return "tool" if only_results(parts) else "user", parts
 
 

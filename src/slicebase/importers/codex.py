@@ -120,7 +120,7 @@ class _Rollout:
         if kind == "event_msg" and isinstance(payload, dict):
             return self._event(payload, time)
         if kind == "compacted" and isinstance(payload, dict):
-            return _drafted(("system", _compacted(payload, flag)), record, time)
+            return _drafted(("system", marked(_compacted(payload, flag), summary=True)), record, time)
         item = payload if kind == "response_item" and isinstance(payload, dict) else record
         item_kind = as_name(item.get("type"))
         if item_kind in NO_TURNS:

@@ -17,7 +17,7 @@ from slicebase.core.digests import is_digest
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.graph.turn import EDGE_TYPES, Edge, Parent, Part, Session, Turn, turn_text
-from slicebase.importers.blocks import ROLES, Flag, as_name, as_text, parts_of, text_parts
+from slicebase.importers.blocks import ROLES, Flag, as_name, as_text, marked, parts_of, text_parts
 from slicebase.importers.collecting import Desk, read_records
 from slicebase.importers.jsonlines import Line, json_lines
 from slicebase.importers.jsonvalues import without
@@ -137,7 +137,7 @@ def _parts(record: Record, flag: Flag) -> tuple[Part, ...]:
     """What the line itself says."""
     call_id, name = as_name(record.get("call_id")), as_name(record.get("name"))
     if record.get("type") == _NOTE:
-        return tuple(text_parts(record.get("summary")))
+        return marked(tuple(text_parts(record.get("summary"))), summary=True)
     if record.get("role") == "tool_call":
         return (Part("tool_call", name=name, arguments=record.get("args"), call_id=call_id),)
     if record.get("role") == "tool_result":

@@ -11,6 +11,7 @@ from slicebase.importers.blocks import (
     as_name,
     as_text,
     content_uri,
+    marked,
     parts_of,
     pointer,
     with_call,
@@ -66,7 +67,7 @@ def _sealed(item: Item, flag: Flag) -> tuple[Part, ...]:
 
 
 def _compaction(item: Item, flag: Flag) -> Content:
-    return "system", tuple(parts_of(item.get("summary"), flag)) or _sealed(item, flag)
+    return "system", marked(tuple(parts_of(item.get("summary"), flag)) or _sealed(item, flag), summary=True)
 
 
 def _function_call(item: Item, _flag: Flag) -> Content:

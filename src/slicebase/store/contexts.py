@@ -1,13 +1,16 @@
 """Contexts from the store: find turns, slice around the best, fetch their texts, and let `context` decide."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from slicebase.context.assembly import Candidate, Context, assemble
-from slicebase.context.manifest import Budget, PinnedSlice
+from slicebase.context.lost import RULES as LOST
+from slicebase.context.lost import TABLE, Judged, Loss, by_importance
+from slicebase.context.manifest import Budget, PinnedSlice, Span
 from slicebase.context.merging import ANCHORS, CONSIDERED, merge
 from slicebase.context.question import analyse
 from slicebase.context.ranking import RANKER, Ranked, brought_to_scale, rank
+from slicebase.core.canonical import LARGEST_INTEGER, lone_surrogate
 from slicebase.core.digests import raw_digest
 from slicebase.core.times import from_text, to_text
 from slicebase.errors import SlicebaseError
@@ -34,8 +37,11 @@ class Request(NamedTuple):
     policy: SlicePolicyV1
 
 
-def build_context(truth: Truth, index: TurnIndex, chunks: LibraryChunks | None, request: Request) -> Context:
-    """Turns and, where there is a library, rows and sections, merged by worth under the budget."""
+def build_context(
+    truth: Truth, index: TurnIndex, chunks: LibraryChunks | None, request: Request, first: Sequence[Candidate] = ()
+) -> Context:
+    """Turns and, where there is a library, rows and sections, merged by worth under the budget, behind what comes
+    first whatever it is worth."""
     _check(request)
     ranked = ranked_turns(truth, index, request.question, CONSIDERED)
     pinned, selections = _slices(truth, ranked[:ANCHORS], request.policy)
@@ -46,7 +52,7 @@ def build_context(truth: Truth, index: TurnIndex, chunks: LibraryChunks | None, 
         request.question,
         to_text(request.as_of),
         Budget(request.tokens, request.turns),
-        sorted(candidates, key=lambda each: (-each.score, each.ref)),
+        [*first, *sorted(candidates, key=lambda each: (-each.score, each.ref))],
         terms={word.text for word in index.words(request.question)},
         ranker=RANKER,
         filters={"rows": "active", "archived": False} if chunks is not None else {},
@@ -61,8 +67,8 @@ def _chunk_candidates(chunks: LibraryChunks, request: Request, turns: int) -> li
 
 
 def texts_to_keep(built: Context) -> dict[bytes, bytes]:
-    """The pieces of mutable files, which a manifest keeps by their hashes (ruling 42)."""
-    kept = [built.texts[piece.text_hash] for piece in built.manifest.pieces if piece.corpus.startswith("file:")]
+    """The pieces that are no turns, which a manifest keeps by their hashes (ruling 42)."""
+    kept = [built.texts[piece.text_hash] for piece in built.manifest.pieces if not piece.corpus.startswith("session:")]
     return {raw_digest(text.encode()): text.encode() for text in kept}
 
 
@@ -76,10 +82,19 @@ def ranked_turns(truth: Truth, index: TurnIndex, question: str, limit: int) -> l
 def _check(request: Request) -> None:
     if not request.question.strip():
         raise SlicebaseError("bad-question", "the question is empty")
-    if request.tokens < _LEAST_TOKENS:
-        raise SlicebaseError("bad-budget", f"{request.tokens} tokens are too few", hint=f"at least {_LEAST_TOKENS}")
-    if request.turns is not None and request.turns < 1:
-        raise SlicebaseError("bad-budget", f"{request.turns} turns are too few", hint="at least 1")
+    try:
+        request.question.encode()
+    except UnicodeEncodeError as error:
+        raise lone_surrogate(error) from None
+    _check_budget("tokens", request.tokens, _LEAST_TOKENS)
+    if request.turns is not None:
+        _check_budget("turns", request.turns, 1)
+
+
+def _check_budget(what: str, number: int, least: int) -> None:
+    if not least <= number <= LARGEST_INTEGER:
+        hint = f"from {least} to {LARGEST_INTEGER}"
+        raise SlicebaseError("bad-budget", f"a context of {number} {what} cannot be built", hint=hint)
 
 
 def _slices(
@@ -94,6 +109,38 @@ def _slices(
         pinned.append(PinnedSlice(graph.session_id, anchor.turn, *hashes, found.annotators))
         selections.append((anchor, select(graph, anchor.turn, policy)))
     return pinned, selections
+
+
+def lost_context(truth: Truth, session: str, losses: Sequence[Loss], tokens: int, as_of: int) -> Context:
+    """What compactions of a session lost, the most important first, one piece for each turn that holds some of it."""
+    _check_budget("tokens", tokens, _LEAST_TOKENS)
+    lost: dict[str, list[Judged]] = {}
+    for each in by_importance(judged for loss in losses for judged in loss.judged if not judged.kept):
+        lost.setdefault(each.item.turn, []).append(each)
+    records = truth.turns.find(lost)
+    sessions = {name: truth.turns.session(name) for name in {each.record.session for each in records.values()}}
+    return assemble(
+        f"what was lost when session:{session} was compacted",
+        to_text(as_of),
+        Budget(tokens),
+        [_lost_candidate(truth, records[turn].record, sessions, found) for turn, found in lost.items()],
+        terms=(),
+        ranker=LOST,
+        filters={"session": session, "compactions": [loss.summary.id for loss in losses]},
+        slices=(),
+    )
+
+
+def _lost_candidate(
+    truth: Truth, record: TurnRecord, sessions: Mapping[str, Session], found: Sequence[Judged]
+) -> Candidate:
+    stored = truth.texts.get(f"session:{record.session}", record.content_hash)
+    text = turn_text(read_parts(stored.data)) if stored and stored.data is not None else ""
+    best = found[0].weight * 1_000_000
+    told = dict.fromkeys(f"{TABLE[each.item.kind].one} {each.item.mark}" for each in found)
+    plain = _candidate(record, sessions[record.session], text, Ranked(record.id, best, {"importance": best}))
+    passage = Span(min(each.item.start for each in found), max(each.item.end for each in found))
+    return plain._replace(label=f"lost: {', '.join(told)} · {plain.label}", passage=passage)
 
 
 def _turn_candidates(truth: Truth, merged: Sequence[Ranked]) -> list[Candidate]:

@@ -1,5 +1,6 @@
 """Opening the truth: settings, schema version, migrations with a backup before, locks as errors."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -73,10 +74,10 @@ def open_database(path: Path, *, create: bool = False, migrations: Mapping[int, 
     with translated(path):
         if create:
             path.parent.mkdir(parents=True, exist_ok=True)
-        flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
-        connection = apsw.Connection(str(path), flags=flags)
+        is_frozen = _is_frozen(path)
+        connection = _connected_to_frozen(path) if is_frozen else _connected(path, create=create)
         try:
-            _settle(connection)
+            _settle(connection, is_frozen=is_frozen)
             _ensure_schema(connection, path, migrations)
         except BaseException:
             connection.close()
@@ -84,9 +85,26 @@ def open_database(path: Path, *, create: bool = False, migrations: Mapping[int, 
     return Database(path, connection)
 
 
-def _settle(connection: apsw.Connection) -> None:
+def _is_frozen(path: Path) -> bool:
+    """Whether the database can be read, but not shared with a writer: its folder takes no write-ahead log."""
+    log = Path(f"{path}-wal")
+    return path.exists() and not os.access(path.parent, os.W_OK) and not (log.exists() and log.stat().st_size)
+
+
+def _connected_to_frozen(path: Path) -> apsw.Connection:
+    return apsw.Connection(
+        f"{path.resolve().as_uri()}?immutable=1", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    )
+
+
+def _connected(path: Path, *, create: bool) -> apsw.Connection:
+    return apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0))
+
+
+def _settle(connection: apsw.Connection, *, is_frozen: bool) -> None:
     connection.set_busy_timeout(_BUSY_MILLISECONDS)
-    connection.execute("PRAGMA journal_mode = WAL")
+    if not is_frozen:
+        connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA recursive_triggers = ON")
     connection.execute("PRAGMA trusted_schema = OFF")
@@ -116,7 +134,8 @@ def _ensure_schema(connection: apsw.Connection, path: Path, migrations: Mapping[
         connection.pragma("user_version", VERSION)
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # SQLite itself rolls back when the disk is full
+            connection.execute("ROLLBACK")
         raise
 
 
@@ -146,18 +165,25 @@ def translated(path: Path) -> Iterator[None]:
     """SQLite's and the system's complaints as errors of ours."""
     try:
         yield
-    except apsw.BusyError:
-        raise SlicebaseError(
-            "locked", "another process is writing", hint="try again when it is done", where=Where(str(path))
-        ) from None
-    except (apsw.NotADBError, apsw.CorruptError) as error:
-        raise SlicebaseError(
+    except (apsw.Error, OSError) as error:
+        told = in_our_words(error)
+        if told is None:
+            raise
+        raise told.at(Where(str(path))) from None
+
+
+def in_our_words(error: Exception) -> SlicebaseError | None:
+    """What SQLite or the system says of a database; None for what only a fault of the program can cause."""
+    if isinstance(error, apsw.BusyError):
+        return SlicebaseError("locked", "another process is writing", hint="try again when it is done")
+    if isinstance(error, apsw.NotADBError | apsw.CorruptError):
+        return SlicebaseError(
             "database-damaged",
             f"SQLite cannot read the database: {error}",
             hint="restore it from a backup; the transcripts can be imported again",
-            where=Where(str(path)),
-        ) from None
-    except apsw.FullError:
-        raise SlicebaseError("disk-full", "the disk is full; nothing was written", where=Where(str(path))) from None
-    except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.IOError, OSError) as error:
-        raise SlicebaseError("cannot-write", f"the database cannot be used: {error}", where=Where(str(path))) from None
+        )
+    if isinstance(error, apsw.FullError):
+        return SlicebaseError("disk-full", "the disk is full; nothing was written")
+    if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.IOError | OSError):
+        return SlicebaseError("cannot-write", f"the database cannot be used: {error}")
+    return None

@@ -80,7 +80,9 @@ class Disposable:
         try:
             with self._opened() as connection:
                 return str(connection.execute("PRAGMA integrity_check").get) == "ok"
-        except (OSError, apsw.Error, _OtherLayoutError):
+        except (OSError, apsw.CantOpenError, apsw.ReadOnlyError):
+            return not os.access(self.path.parent, os.W_OK)  # where nothing can be written, nothing can be said
+        except (apsw.Error, _OtherLayoutError):
             return False
 
     def tick(self) -> int:

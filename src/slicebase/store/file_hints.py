@@ -24,11 +24,19 @@ SELECT title, summary, passages, former FROM files JOIN bodies ON bodies.file = 
 """
 
 
-def hints(connection: apsw.Connection, reader: Reader, terms: Sequence[Term], wanted: Search) -> Iterator[str]:
+def hints(connection: apsw.Connection, reader: Reader, terms: Sequence[Term], wanted: Search) -> list[str]:
+    found = [*_other_words(connection, reader, terms), *_other_places(connection, terms, wanted)]
+    return found or ["nothing here comes near these words: `tt list` shows what there is"]
+
+
+def _other_words(connection: apsw.Connection, reader: Reader, terms: Sequence[Term]) -> Iterator[str]:
     for term in terms:
         near = [] if term.begins or term.unspaced else _near(connection, reader, term)
         if near:
             yield f"for {term.text} there is {' or '.join(near)}"
+
+
+def _other_places(connection: apsw.Connection, terms: Sequence[Term], wanted: Search) -> Iterator[str]:
     for other, words in _elsewhere(wanted, len(terms)):
         found = count(connection, terms, other)
         if found:

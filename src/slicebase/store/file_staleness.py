@@ -1,6 +1,6 @@
 """Which slice files are stale, why, and since when (§ Staleness, ruling 26)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, Literal, NamedTuple
 
 import apsw
@@ -25,14 +25,26 @@ class StaleFile(NamedTuple):
     reasons: tuple[Reason, ...]
 
 
-def stale_files(connection: apsw.Connection, filters: Filters, now: int, half_life: float) -> list[StaleFile]:
+def stale_files(
+    connection: apsw.Connection,
+    filters: Filters,
+    now: int,
+    half_life: float,
+    later_snapshot: Callable[[str], str | None] = lambda snapshot_id: None,
+) -> list[StaleFile]:
     """The files that should be looked at again, the stalest first."""
     found = []
     for entry in list_files(connection, filters):
-        reasons = tuple(_reasons(connection, entry, now, half_life))
+        reasons = (*_narrative_reasons(entry, later_snapshot), *_reasons(connection, entry, now, half_life))
         if reasons:
             found.append(StaleFile(entry, staleness((now - entry.changed) / _DAY, half_life), reasons))
     return sorted(found, key=lambda each: (-round(each.staleness, 6), each.entry.id, each.entry.name))
+
+
+def _narrative_reasons(entry: FileEntry, later_snapshot: Callable[[str], str | None]) -> Iterator[Reason]:
+    """A narrative is stale once its run has a later snapshot that passed (ruling 41)."""
+    if entry.source and entry.source.startswith("sn_") and (later := later_snapshot(entry.source)):
+        yield Reason("source-changed", None, f"its run has a later snapshot, {later}")
 
 
 def _reasons(connection: apsw.Connection, entry: FileEntry, now: int, half_life: float) -> Iterator[Reason]:

@@ -58,7 +58,19 @@ class Finder:
         """The files that should be looked at again, and why: their age, or a source that changed."""
         from slicebase.store.file_staleness import stale_files
 
-        return self.index.ask(lambda connection: stale_files(connection, filters, now, half_life))
+        return self.index.ask(lambda connection: stale_files(connection, filters, now, half_life, self.later_snapshot))
+
+    def later_snapshot(self, snapshot_id: str) -> str | None:
+        """The snapshot that passed after this one in its run: a narrative of it is stale then (ruling 41)."""
+        if not self.workspace.database.exists():
+            return None
+        from slicebase.store.truth import Truth
+
+        truth = Truth(self.workspace.database)
+        try:
+            return truth.runs.later(snapshot_id)
+        finally:
+            truth.close()
 
     def list_files(self, filters: Filters = EVERY_FILE) -> list[FileEntry]:
         """The files, the last changed first."""

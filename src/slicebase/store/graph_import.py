@@ -22,7 +22,7 @@ def import_graph(truth: Truth, data: bytes, name: str, account: Account) -> None
             _refuse_unknown_ends(truth, file)
             given = {annotation.turn: annotation for annotation in file.annotations}
             for session, turns in _by_session(file.turns).items():
-                _add(truth, Session(session, FORMAT), turns, given, account)
+                _add(truth, Session(session, FORMAT), turns, given, account, name)
             _link(truth, file, account)
     except SlicebaseError as error:
         raise error.at(Where(name)) from None
@@ -50,7 +50,9 @@ def _by_session(turns: Iterable[Turn]) -> dict[str, list[Turn]]:
     return sessions
 
 
-def _add(truth: Truth, session: Session, turns: list[Turn], given: Mapping[str, Annotation], account: Account) -> None:
+def _add(
+    truth: Truth, session: Session, turns: list[Turn], given: Mapping[str, Annotation], account: Account, name: str
+) -> None:
     def annotate(added: Added) -> Iterable[AnnotationRecord]:
         return annotation_records(session.id, [given[turn.id] for turn in added.turns])
 
@@ -58,7 +60,7 @@ def _add(truth: Truth, session: Session, turns: list[Turn], given: Mapping[str, 
     if added.cycles:
         child, parent = added.cycles[0]
         raise SlicebaseError("cycle", f"the edge from {parent} to {child} makes {child} its own ancestor")
-    account.add(Batch(session, tuple(turns), records=len(turns)), added)
+    account.add(Batch(session, tuple(turns), records=len(turns)), added, name)
     new = {turn.id for turn in added.turns}
     conflicts = set(added.conflicts)
     known = [given[turn.id] for turn in turns if turn.id not in new and turn.id not in conflicts]

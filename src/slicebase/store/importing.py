@@ -1,6 +1,7 @@
 """An import: inputs through their importers into the truth, with an account of what became of everything."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
@@ -23,6 +24,8 @@ from slicebase.store.graph_import import import_graph
 from slicebase.store.inputs import Input
 from slicebase.store.truth import Truth
 from slicebase.store.turns import Added, Annotate
+
+_INPUT_FAULTS = ("bad-zip", "no-input")
 
 Progress = Callable[[str, int], None]  # an input's name, and how many of its bytes were read since the last call
 
@@ -49,12 +52,24 @@ def import_inputs(
     run = Import(options)
     waiting: list[Edge] = []
     for recognised in _recognise_all(found, format_name, account):
-        for batch in _batches(run, recognised, progress):
-            added = truth.turns.add(batch.session, batch.turns, annotate) if batch.session else Added()
-            account.add(batch, added)
-            waiting = _link(truth, account, [*waiting, *batch.links])
+        with _reading(recognised.input, account):
+            for batch in _batches(run, recognised, progress):
+                added = truth.turns.add(batch.session, batch.turns, annotate) if batch.session else Added()
+                account.add(batch, added, recognised.input.name)
+                waiting = _link(truth, account, [*waiting, *batch.links])
     account.waiting += len(waiting)
     return account
+
+
+@contextmanager
+def _reading(each: Input, account: Account) -> Iterator[None]:
+    """An input that was named outright has to be readable; one found in a folder or a zip costs itself alone."""
+    try:
+        yield
+    except SlicebaseError as error:
+        if each.named or error.code not in _INPUT_FAULTS:
+            raise
+        account.unreadable.append(error)
 
 
 def _recognise_all(found: Iterable[Input], format_name: str | None, account: Account) -> list[Recognised]:
@@ -62,19 +77,20 @@ def _recognise_all(found: Iterable[Input], format_name: str | None, account: Acc
     chosen = None if format_name is None else _format(format_name)
     recognised = []
     for each in found:
-        known = chosen or recognise(_head(each), each.name)
-        if known is not None:
-            recognised.append(Recognised(each, known))
-            account.formats[known.name] = account.formats.get(known.name, 0) + 1
-        elif each.named:
-            raise SlicebaseError(
-                "unknown-format",
-                f"no importer recognises {each.name}",
-                hint=f"say what it is with --format: {_names()}",
-                where=Where(each.name),
-            )
-        else:
-            account.unrecognised.append(each.name)
+        with _reading(each, account):
+            known = chosen or recognise(_head(each), each.name)
+            if known is not None:
+                recognised.append(Recognised(each, known))
+                account.formats[known.name] = account.formats.get(known.name, 0) + 1
+            elif each.named:
+                raise SlicebaseError(
+                    "unknown-format",
+                    "no importer recognises this",
+                    hint=f"say what it is with --format: {_names()}",
+                    where=Where(each.name),
+                )
+            else:
+                account.unrecognised.append(each.name)
     return sorted(recognised, key=lambda each: reading_order(each.input.name))
 
 

@@ -5,12 +5,15 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
 
-SAMPLE = Path(__file__).parent.parent / "samples" / "claude-code-session.jsonl"
+_SAMPLES = Path(__file__).parent.parent / "samples"
+SAMPLE = _SAMPLES / "claude-code-session.jsonl"
+LONG_SAMPLE = _SAMPLES / "long-session.jsonl"  # several hundred turns, with a compaction
 _CHUNK = 1 << 20
 # What a folder or a zip is searched for; a file that is named outright may have any ending.
 _ENDINGS = (".json", ".jsonl", ".slice")
@@ -33,13 +36,13 @@ def inputs(paths: Iterable[Path]) -> Iterator[Input]:
         try:
             mode = path.stat().st_mode
         except OSError as error:
-            raise SlicebaseError("no-input", f"{path}: {error.strerror}", where=Where(str(path))) from None
+            raise SlicebaseError("no-input", str(error.strerror), where=Where(str(path))) from None
         if stat.S_ISDIR(mode):
             yield from _folder(path)
         elif stat.S_ISREG(mode):
             yield from _file(path, named=True)
         else:
-            raise SlicebaseError("no-input", f"{path} is neither a file nor a folder", where=Where(str(path)))
+            raise SlicebaseError("no-input", "this is neither a file nor a folder", where=Where(str(path)))
 
 
 def _folder(folder: Path) -> Iterator[Input]:
@@ -49,7 +52,14 @@ def _folder(folder: Path) -> Iterator[Input]:
         for name in sorted(names):
             path = Path(parent, name)
             if path.suffix.lower() in (*_ENDINGS, ".zip") and not path.is_symlink() and path.is_file():
-                yield from _file(path, named=False)
+                try:
+                    yield from _file(path, named=False)
+                except SlicebaseError as error:  # it is reported when its turn comes, and the others are read
+                    yield Input(str(path), 0, False, partial(_fail, error))
+
+
+def _fail(error: SlicebaseError) -> Iterator[bytes]:
+    raise error
 
 
 def _file(path: Path, *, named: bool) -> Iterator[Input]:
@@ -65,7 +75,7 @@ def _read_file(path: Path) -> Iterator[bytes]:
             while chunk := stream.read(_CHUNK):
                 yield chunk
     except OSError as error:
-        raise SlicebaseError("no-input", f"{path}: {error.strerror}", where=Where(str(path))) from None
+        raise SlicebaseError("no-input", str(error.strerror), where=Where(str(path))) from None
 
 
 def _zip(path: Path) -> Iterator[Input]:

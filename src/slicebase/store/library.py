@@ -211,8 +211,8 @@ class Library(Finder):
         return self._edit(file_id, restored, stamp, dry_run=dry_run)
 
     def purge(self, file_id: str, stamp: Stamp, *, reason: str | None = None, dry_run: bool = False) -> Change:
-        """Takes the content away for good, here and in what manifests kept of it; a tombstone keeps hash and size."""
-        from slicebase.store.purging import purge_kept_texts, purge_payload
+        """Takes the content away for good: here, in caches, in what manifests kept. A tombstone has hash and size."""
+        from slicebase.store.purging import purge_caches, purge_kept_texts, purge_payload
 
         with self.shelf.writing() as pen:
             old = pen.find(file_id)
@@ -222,7 +222,8 @@ class Library(Finder):
             pen.replace(old, new)
             purge_payload(self.shelf, old)
         if self.workspace.database.exists():
-            purge_kept_texts(self._truth(), new.id or "", stamp.time)
+            purge_kept_texts(self._truth(), old, stamp.time)
+        purge_caches(self.workspace, self.index.database, old.id or "")
         return Change(new, not old.purged)
 
     # ---- the one way to change a file in place

@@ -3,8 +3,6 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-import msgspec
-
 from slicebase.context.manifest import Manifest, Piece, manifest_bytes, manifest_id, read_manifest
 from slicebase.context.replaying import Problem
 from slicebase.core.canonical import canonical
@@ -52,8 +50,9 @@ class Manifests:
         return str(row[0])
 
     def all(self) -> Iterator[tuple[str, str, bytes, bytes]]:
-        """Id, time of recording, record and hash of every manifest."""
-        query = "SELECT manifest, recorded, record, hash FROM manifests ORDER BY manifest"
+        """Id, time of recording, record and hash of every manifest; bytes are bytes, whatever was put there."""
+        columns = "manifest, recorded, CAST(record AS BLOB), CAST(hash AS BLOB)"
+        query = f"SELECT {columns} FROM manifests ORDER BY manifest"
         yield from self._database.connection.execute(query)
 
     def texts_of(self, name: str, manifest: Manifest) -> tuple[dict[str, str], list[Problem]]:
@@ -86,7 +85,7 @@ def _cut(piece: Piece, data: bytes) -> str | None:
         if not piece.corpus.startswith("session:"):
             return data.decode()
         return turn_text(read_parts(data))[piece.span.start : piece.span.end]
-    except (UnicodeDecodeError, msgspec.DecodeError):
+    except (UnicodeDecodeError, SlicebaseError):
         return None
 
 

@@ -6,6 +6,7 @@ counted here, from the edges; the `trajectory_depth` of a source is a claim.
 """
 
 from collections.abc import Iterator, Mapping, Set
+from itertools import chain
 from typing import Any
 
 import apsw
@@ -24,10 +25,11 @@ def keep_places(
     row = connection.execute("SELECT turns, joins FROM shapes WHERE session = ?", (session,)).fetchone()
     before, joins = row or (0, 0)
     count = before + len(new)
-    new_joins = sum(len({parent.id for parent in turn.parents}) > 1 for turn in new.values())
+    forked = (turn.parents for turn in new.values() if len(turn.parents) > 1)
+    new_joins = sum(len({parent.id for parent in parents}) > 1 for parents in forked)
     if joins or new_joins or count <= SMALL:
         _keep_shape(connection, session, count, joins + new_joins)
-    elif before <= SMALL or rejoined:
+    elif 0 < before <= SMALL or rejoined:
         refill_places(connection, session)
     else:
         _keep_shape(connection, session, count, 0)
@@ -95,7 +97,7 @@ def _waiting_differences(connection: apsw.Connection) -> Iterator[tuple[str, str
     )
     wanted = {
         (uuid_bytes(parent), uuid_bytes(child))
-        for parent, child in (*claims, *links)
+        for parent, child in chain(claims, links)
         if connection.execute(stored, (uuid_bytes(parent),)).fetchone() is None
     }
     there = set(connection.execute("SELECT parent, child FROM waiting"))

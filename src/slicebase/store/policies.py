@@ -1,5 +1,6 @@
 """Policies in the truth: a hash or a name means the same parameters for ever."""
 
+import os
 from pathlib import Path
 
 from slicebase.core.canonical import canonical
@@ -26,16 +27,17 @@ class Policies:
     def find(self, name: str) -> SlicePolicyV1:
         """The policy of a name or a hash."""
         query = "SELECT record FROM policies WHERE hash = ?"
-        row = self._database.connection.execute(query, (name,)).fetchone()
+        # A name is no key, and might be text that SQLite does not take.
+        row = self._database.connection.execute(query, (name,)).fetchone() if name.isascii() else None
         return policy_from_bytes(row[0]) if row else PRESETS.find(name)
 
     def named(self, text: str) -> SlicePolicyV1:
         """The policy of a name or a hash, or in the JSON file at this path."""
-        if not Path(text).is_file():
+        if not os.path.isfile(text):  # unlike Path.is_file, it raises for no text
             return self.find(text)
         try:
             return policy_from_bytes(Path(text).read_bytes())
         except SlicebaseError as error:
             raise error.at(Where(text)) from None
         except OSError as error:
-            raise SlicebaseError("no-input", f"{text}: {error.strerror}", where=Where(text)) from None
+            raise SlicebaseError("no-input", str(error.strerror), where=Where(text)) from None

@@ -86,12 +86,18 @@ class Recall(NamedTuple):
         source = file.derived_from
         if not source or not source.id or not source.hash:
             return ""
+        if source.id.startswith("sn_"):
+            return self._narrated(source.id)
         original = self.shelf.get(source.id)
         return {
             "fresh": f"derived from {source.id}",
             "stale": f"derived from {source.id}, which has changed since",
             "unknown": f"derived from {source.id}, which is not here",
         }[derivation(source.hash, original.hash if original else None)]
+
+    def _narrated(self, snapshot_id: str) -> str:
+        later = self.truth().runs.later(snapshot_id)
+        return f"derived from {snapshot_id}" + (", and the run has a later snapshot" if later else "")
 
     # ---- rows
 

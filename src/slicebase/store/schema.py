@@ -8,8 +8,21 @@ Derived tables can be filled again from the truth tables; verify compares them.
 
 VERSION = 1
 
-_NUMBERED = ("sessions", "turns", "links", "annotations")
-_KEYED = {"texts": ("owner", "hash"), "policies": ("hash",), "manifests": ("manifest",)}
+# The tables whose rows are numbered, and the owner within which they are.
+_NUMBERED = {
+    "sessions": "session",
+    "turns": "session",
+    "links": "session",
+    "annotations": "session",
+    "events": "run",
+    "snapshots": "run",
+}
+_KEYED = {
+    "texts": ("owner", "hash"),
+    "policies": ("hash",),
+    "manifests": ("manifest",),
+    "evidence": ("evidence",),
+}
 
 _TABLES = """
 CREATE TABLE sessions (
@@ -42,6 +55,20 @@ CREATE INDEX texts_purged ON texts (owner) WHERE purged IS NOT NULL;
 CREATE TABLE policies (hash TEXT PRIMARY KEY, record BLOB NOT NULL);
 -- a manifest's id is made from its record; the hash covers the id and the time of recording
 CREATE TABLE manifests (manifest TEXT PRIMARY KEY, recorded TEXT NOT NULL, record BLOB NOT NULL, hash BLOB NOT NULL);
+-- what a run's chain covers; payloads are texts of the run
+CREATE TABLE events (
+  run TEXT NOT NULL, seq INTEGER NOT NULL, payload BLOB NOT NULL, record BLOB NOT NULL, hash BLOB NOT NULL,
+  PRIMARY KEY (run, seq)
+) STRICT;
+-- a record names the text of the run that holds the snapshot, whole or as what it adds to the one before
+CREATE TABLE snapshots (
+  run TEXT NOT NULL, seq INTEGER NOT NULL, snapshot TEXT NOT NULL, record BLOB NOT NULL, hash BLOB NOT NULL,
+  PRIMARY KEY (run, seq)
+) STRICT;
+CREATE INDEX snapshots_by_id ON snapshots (snapshot);
+-- evidence is named by the hash of its record; its quote is a text of the corpus that it was cut from
+CREATE TABLE evidence (evidence TEXT PRIMARY KEY, chunk TEXT NOT NULL, record BLOB NOT NULL) STRICT;
+CREATE INDEX evidence_by_chunk ON evidence (chunk);
 
 -- derived: a parent that has not arrived yet, and the turns that wait for it
 CREATE TABLE waiting (parent BLOB NOT NULL, child BLOB NOT NULL, PRIMARY KEY (parent, child)) WITHOUT ROWID;
@@ -53,6 +80,15 @@ CREATE TABLE places (
   PRIMARY KEY (session, root, depth, seq)
 ) WITHOUT ROWID;
 CREATE INDEX places_by_seq ON places (session, seq);
+-- derived: where each run stands, and the last event of each of its steps
+CREATE TABLE runs (
+  run TEXT PRIMARY KEY, seq INTEGER NOT NULL, hash BLOB NOT NULL, started TEXT NOT NULL, updated TEXT NOT NULL,
+  sequence INTEGER NOT NULL, compacted INTEGER NOT NULL, counted INTEGER NOT NULL, steps INTEGER NOT NULL,
+  all_steps INTEGER NOT NULL, cost REAL NOT NULL, stopped TEXT
+) STRICT, WITHOUT ROWID;
+CREATE TABLE steps (
+  run TEXT NOT NULL, step INTEGER NOT NULL, last INTEGER NOT NULL, PRIMARY KEY (run, step)
+) STRICT, WITHOUT ROWID;
 """
 
 
@@ -66,11 +102,11 @@ BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END;
 """
 
 
-def _numbered(table: str) -> str:
+def _numbered(table: str, owner: str) -> str:
     """Also stops INSERT OR REPLACE, which would pass the other triggers on a foreign connection."""
     return f"""
 CREATE TRIGGER {table}_next BEFORE INSERT ON {table}
-WHEN NEW.seq IS NOT (SELECT coalesce(max(seq), 0) + 1 FROM {table} WHERE session = NEW.session)
+WHEN NEW.seq IS NOT (SELECT coalesce(max(seq), 0) + 1 FROM {table} WHERE {owner} = NEW.{owner})
 BEGIN SELECT RAISE(ABORT, '{table} is numbered without gaps'); END;
 """
 
@@ -87,6 +123,6 @@ BEGIN SELECT RAISE(IGNORE); END;
 SCHEMA = (
     _TABLES
     + "".join(map(_append_only, (*_NUMBERED, *_KEYED)))
-    + "".join(map(_numbered, _NUMBERED))
+    + "".join(_numbered(table, owner) for table, owner in _NUMBERED.items())
     + "".join(_keyed(table, columns) for table, columns in _KEYED.items())
 )

@@ -14,6 +14,8 @@ class Settings(NamedTuple):
     provenance_enabled: bool = False
     provenance_agent: str | None = None
     freshness_half_life_days: float = HALF_LIFE_DAYS
+    compaction_events: int = 18
+    compaction_steps: int = 8
 
 
 class Key(NamedTuple):
@@ -32,6 +34,12 @@ KEYS: Final[Mapping[str, Key]] = {
     ),
     "freshness.half_life_days": Key(
         "freshness_half_life_days", (int, float), "a positive number", "the days after which a file is half stale"
+    ),
+    "compaction.events": Key(
+        "compaction_events", (int,), "a positive number", "the counted events after which a run is compacted"
+    ),
+    "compaction.steps": Key(
+        "compaction_steps", (int,), "a positive number", "the steps after which it is, at the latest"
     ),
 }
 

@@ -13,7 +13,7 @@ from typing import Final
 from slicebase.core.ids import is_ulid
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.links import resolve
-from slicebase.files.naming import SUFFIX, file_name
+from slicebase.files.naming import SUFFIX, file_name, is_safe
 from slicebase.files.outgoing import new_paths
 from slicebase.files.slice_file import SliceFile
 from slicebase.store.atomic import clean, locked, no_file, read_bytes, translated, write_bytes
@@ -79,7 +79,9 @@ class Shelf:
             raise SlicebaseError(
                 "id-mismatch",
                 f"the file is named {given}, and its id is {file.id}",
-                hint=f"rename it to {file.id}{SUFFIX}",
+                hint=f"rename it to {file.id}{SUFFIX}"
+                if is_safe(file.id or "")
+                else "give it an id that can be its name",
                 where=file.where("slice.id"),
             )
         return file

@@ -5,6 +5,8 @@ from typing import Any
 
 import msgspec
 
+from slicebase.errors import SlicebaseError
+from slicebase.graph.binary32 import shortest
 from slicebase.graph.record import read_parts
 from slicebase.graph.turn import turn_text
 from slicebase.store.truth import Truth
@@ -21,7 +23,7 @@ def _turn(truth: Truth, name: str) -> dict[str, Any]:
         "role": record.role,
         "time": record.time,
         "phase": shown.phase,
-        "salience": shown.salience,
+        "salience": float(shortest(shown.salience)),
         "parents": sorted(f"{kind} turn:{parent}" for parent, kind in truth.turns.parents_of(name)),
         "children": [f"turn:{child}" for child in node.children(name)],
         "content_hash": record.content_hash,
@@ -43,4 +45,38 @@ def _manifest(truth: Truth, name: str) -> dict[str, Any]:
     return {"recorded": recorded.time, **told}
 
 
-SHOWN: Mapping[str, Callable[[Truth, str], dict[str, Any]]] = {"turn": _turn, "session": _session, "mf": _manifest}
+def _evidence(truth: Truth, name: str) -> dict[str, Any]:
+    record = truth.ledger.get(f"ev_{name}")
+    if record is None:
+        raise SlicebaseError("no-evidence", f"the ledger has no ev_{name}", hint="`tt cite` puts evidence into it")
+    told: dict[str, Any] = msgspec.to_builtins(record)
+    return {**told, "text": told.pop("quote")}
+
+
+def _run(truth: Truth, name: str) -> dict[str, Any]:
+    tally, terms = truth.runs.log.tally(name), truth.runs.log.started(name)
+    counts = {"events": tally.seq, "snapshots": tally.sequence, "updated": tally.updated, "stopped": tally.stopped}
+    return {**counts, **msgspec.to_builtins(terms)}
+
+
+def _claim(truth: Truth, name: str) -> dict[str, Any]:
+    run_id, _, claim_id = name.partition("/")
+    claim = truth.runs.state(run_id).claims.get(claim_id)
+    if claim is None:
+        raise SlicebaseError("no-item", f"run:{run_id} has no claim {claim_id}", hint="`tt run status` has them")
+    return {**claim, "text": claim.get("statement")}
+
+
+def _snapshot(truth: Truth, name: str) -> dict[str, Any]:
+    return truth.runs.snapshots.find(f"sn_{name}").snapshot
+
+
+SHOWN: Mapping[str, Callable[[Truth, str], dict[str, Any]]] = {
+    "turn": _turn,
+    "session": _session,
+    "mf": _manifest,
+    "ev": _evidence,
+    "run": _run,
+    "claim": _claim,
+    "sn": _snapshot,
+}

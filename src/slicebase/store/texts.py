@@ -1,7 +1,7 @@
 """Texts: every content that can be purged, by the owner that it hangs on and its hash (ruling 19)."""
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -22,7 +22,11 @@ class Texts:
     def get(self, owner: str, digest: str) -> Text | None:
         """The text under this digest, or None where the owner never had it."""
         query = "SELECT bytes, purged FROM texts WHERE owner = ? AND hash = ?"
-        row = self._database.connection.execute(query, (owner, hash_bytes(digest))).fetchone()
+        try:
+            key = hash_bytes(digest)
+        except ValueError:  # a record that was tampered with can name anything
+            return None
+        row = self._database.connection.execute(query, (owner, key)).fetchone()
         return Text(*row) if row else None
 
     def purge(self, owner: str, digests: Iterable[str], now: str) -> int:
@@ -32,6 +36,17 @@ class Texts:
             before = connection.total_changes()
             connection.executemany(query, [(now, owner, hash_bytes(digest)) for digest in digests])
             return connection.total_changes() - before
+
+    def count(self, owner: str) -> int:
+        """How many texts an owner has that are not purged."""
+        query = "SELECT count(*) FROM texts WHERE owner = ? AND purged IS NULL"
+        return int(next(self._database.connection.execute(query, (owner,)))[0])
+
+    def purge_all(self, owner: str, now: str) -> int:
+        """The same for all texts of an owner."""
+        query = "SELECT hash FROM texts WHERE owner = ? AND purged IS NULL"
+        rows: list[Any] = self._database.connection.execute(query, (owner,)).fetchall()
+        return self.purge(owner, [f"sha256:{text_hash.hex()}" for (text_hash,) in rows], now)
 
 
 def keep_texts(connection: apsw.Connection, owner: str, texts: Mapping[bytes, bytes]) -> None:

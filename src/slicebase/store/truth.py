@@ -1,9 +1,11 @@
 """The truth: one SQLite database, append-only, with a part for each kind of record."""
 
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from slicebase.core.times import from_text
-from slicebase.graph.record import read_parts
+from slicebase.graph.record import TurnRecord, read_parts
 from slicebase.graph.turn import Parent, Turn
 from slicebase.store.database import open_database
 from slicebase.store.manifests import Manifests
@@ -11,6 +13,10 @@ from slicebase.store.policies import Policies
 from slicebase.store.sessions import Sessions
 from slicebase.store.texts import Texts
 from slicebase.store.turns import Turns
+
+if TYPE_CHECKING:  # start-up counts: most commands need no runs
+    from slicebase.store.ledger import Ledger
+    from slicebase.store.runs import Runs
 
 
 class Truth:
@@ -24,12 +30,26 @@ class Truth:
         self.policies = Policies(self.database)
         self.manifests = Manifests(self.database, self.texts)
 
+    @cached_property
+    def ledger(self) -> "Ledger":
+        from slicebase.store.ledger import Ledger
+
+        return Ledger(self.database, self.texts)
+
+    @cached_property
+    def runs(self) -> "Runs":
+        from slicebase.store.run_log import RunLog
+        from slicebase.store.runs import Runs
+        from slicebase.store.snapshots import Snapshots
+
+        return Runs(RunLog(self.database), Snapshots(self.database, self.texts), self.ledger)
+
     def turn(self, turn_id: str) -> Turn | None:
         """A stored turn with its content; a purged one has no parts."""
         stored = self.turns.find([turn_id]).get(turn_id)
-        if stored is None:
-            return None
-        record = stored.record
+        return self.with_content(stored.record) if stored else None
+
+    def with_content(self, record: TurnRecord) -> Turn:
         text = self.texts.get(f"session:{record.session}", record.content_hash)
         parts = read_parts(text.data) if text and text.data is not None else ()
         parents = tuple(Parent(*parent) for parent in record.parents)

@@ -275,9 +275,12 @@ class _OtherVersionError(Exception):
 
 
 def _opened(path: Path) -> apsw.Connection:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Where nothing can be written, the index is made in memory for one question."""
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         return _made(path)
+    except (OSError, apsw.CantOpenError, apsw.ReadOnlyError):
+        return _made(Path(":memory:"))
     except (_OtherVersionError, apsw.NotADBError, apsw.CorruptError):
         discard(path)
         return _made(path)

@@ -138,6 +138,12 @@ class Turns:
         for seq, record in self._connection.execute(query, (session,)):
             yield Stored(seq, read_turn(record))
 
+    def of_the_system(self) -> Iterator[TurnRecord]:
+        """The system's turns of every session."""
+        query = """SELECT record FROM turns WHERE instr(record, '"role":"system"') ORDER BY session, seq"""
+        for (record,) in self._connection.execute(query):
+            yield read_turn(record)
+
     def links_of(self, session: str) -> Iterator[LinkRecord]:
         query = "SELECT record FROM links WHERE session = ? ORDER BY seq"
         for (record,) in self._connection.execute(query, (session,)):

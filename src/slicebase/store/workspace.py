@@ -33,6 +33,11 @@ class Workspace(NamedTuple):
         return self.root / LOCAL / "cache"
 
     @property
+    def chunks(self) -> Path:
+        """The ranker's index over the library, a cache."""
+        return self.cache / "chunks.db"
+
+    @property
     def lock(self) -> Path:
         """The file whose lock a writer of the library holds."""
         return self.root / LOCAL / "library.lock"
@@ -63,7 +68,7 @@ def open_workspace(start: Path, root: Path | None = None) -> Workspace:
     if found is None:
         raise SlicebaseError(
             "no-workspace",
-            f"{root or start} is no workspace" + ("" if root else ", and none of the folders above it is"),
+            "this folder is no workspace" + ("" if root else ", and none of those above it is"),
             hint="make one with `tt init`, or name one with --root",
             where=Where(str(root or start)),
         )

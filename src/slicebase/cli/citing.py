@@ -1,0 +1,133 @@
+"""Evidence on the command line: add, cite, why, seal."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from slicebase.cli.output import json_option, note, print_json, printable
+from slicebase.cli.stamping import provenance_options, stamp_for
+from slicebase.cli.workspace import open_base
+
+if TYPE_CHECKING:
+    from slicebase.store.why import Reason
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path), metavar="FILE")
+@click.option("--title", metavar="TEXT", help="The pointer's title (default: the file's name).")
+@click.option("--copy", is_flag=True, help="Keep a copy of the file in the library.")
+@provenance_options
+@json_option
+@click.pass_context
+def add(ctx: click.Context, path: Path, title: str | None, copy: bool, as_json: bool) -> None:
+    """Make a local text document citable: a pointer to it, and stable chunks of about 800 tokens.
+
+    Prints the chunks' references. An edit of the document changes only the chunks around it.
+    """
+    base = open_base(ctx, create=True)
+    added = base.add(path, stamp_for(ctx, base), title=title, copy=copy)
+    if as_json:
+        chunks = [{"ref": chunk.chunk_id, "start": chunk.start, "end": chunk.end} for chunk in added.chunks]
+        print_json({"id": added.file.id, "new": added.is_new, "chunks": chunks})
+        return
+    for chunk in added.chunks:
+        click.echo(f"{chunk.chunk_id}  {printable(' '.join(chunk.text[:200].split()))[:60]}")
+    note(f"file:{added.file.id}" + ("" if added.is_new else " was there before"))
+
+
+@click.command()
+@click.argument("reference", metavar="REF")
+@click.option("--quote", "-q", metavar="TEXT", help="The text, as it stands there.")
+@click.option("--span", metavar="START-END", help="Where it stands, in characters; needed where a quote stands twice.")
+@json_option
+@click.pass_context
+def cite(ctx: click.Context, reference: str, quote: str | None, span: str | None, as_json: bool) -> None:
+    """Put a piece of text into the evidence ledger. Prints its id.
+
+    REF is a turn, a row, a section or a span of a document; or a session or file, where the quote stands in one of its
+    chunks alone.
+    """
+    import msgspec
+
+    evidence = open_base(ctx).cite(reference, quote=quote, span=_span(span) if span else None)
+    if as_json:
+        print_json({**msgspec.to_builtins(evidence), "pointer": msgspec.to_builtins(evidence.pointer)})
+    else:
+        click.echo(evidence.evidence_id)
+
+
+def _span(text: str) -> tuple[int, int]:
+    start, _, end = text.partition("-")
+    if not (start.isascii() and start.isdigit() and end.isascii() and end.isdigit()):
+        raise click.UsageError("--span takes two numbers, like 12-40.")
+    return int(start), int(end)
+
+
+@click.command()
+@click.argument("reference", metavar="REF")
+@click.option("--forward", is_flag=True, help="What rests on it, instead of what it rests on.")
+@click.option("--mermaid", is_flag=True, help="Print a Mermaid graph.")
+@json_option
+@click.pass_context
+def why(ctx: click.Context, reference: str, forward: bool, mermaid: bool, as_json: bool) -> None:
+    """Show what a claim, a file or a context rests on, down to the text that was quoted.
+
+    REF is claim:<run>/<id>, run:…, file:…, ev_…, sn_…, mf_… or a chunk; --forward takes a session too.
+    """
+    found = open_base(ctx).why(reference, forward=forward)
+    if as_json:
+        print_json(found.as_json())
+    else:
+        for line in _mermaid(found) if mermaid else _lines(found):
+            click.echo(line)
+
+
+def _lines(reason: "Reason", depth: int = 0) -> Iterator[str]:
+    pad = "  " * depth
+    yield f"{pad}{reason.ref}" + (f"  ({printable(reason.note)})" if reason.note else "")
+    if reason.text:
+        words = printable(" ".join(reason.text.split()))
+        yield f"{pad}  “{words}”" if reason.kind in ("evidence", "chunk") else f"{pad}  {words}"
+    for child in reason.children:
+        yield from _lines(child, depth + 1)
+
+
+def _mermaid(reason: "Reason") -> Iterator[str]:
+    yield "graph TD"
+    yield from _nodes(reason, {})
+
+
+def _nodes(reason: "Reason", names: dict[str, str]) -> Iterator[str]:
+    known = reason.ref in names
+    name = names.setdefault(reason.ref, f"n{len(names)}")
+    if not known:
+        words = " ".join(f"{reason.ref} {reason.text}".split())[:80]
+        yield f'  {name}["{_escaped(words)}"]'
+    for child in reason.children:
+        yield from _nodes(child, names)
+        yield f"  {name} --> {names[child.ref]}"
+
+
+def _escaped(words: str) -> str:
+    return "".join(f"#{ord(letter)};" if letter in '"#<>[]{}|`' else letter for letter in printable(words))
+
+
+@click.command()
+@provenance_options
+@json_option
+@click.pass_context
+def seal(ctx: click.Context, as_json: bool) -> None:
+    """Write the heads of all runs and sessions, and the versions of all files, into a slice file for git.
+
+    `tt verify --seal` compares with it, so that a log that was cut or written anew is found too. Prints the file's id.
+    """
+    base = open_base(ctx)
+    sealed = base.seal(stamp_for(ctx, base))
+    if as_json:
+        counts = {"runs": sealed.runs, "sessions": sealed.sessions, "files": sealed.files}
+        print_json({"id": sealed.file.id, "file": sealed.file.name, **counts})
+    else:
+        click.echo(sealed.file.id)
+        note(f"{sealed.runs} runs, {sealed.sessions} sessions, {sealed.files} files; commit {sealed.file.name}")

@@ -1,0 +1,159 @@
+"""What compactions forgot, on the command line: lost."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from slicebase.cli.history import import_progress
+from slicebase.cli.output import json_option, note, print_json, printable
+from slicebase.cli.path import print_context
+from slicebase.cli.workspace import now, open_base
+from slicebase.core.times import from_text, to_text
+from slicebase.errors import Exit
+from slicebase.store.inputs import LONG_SAMPLE
+
+if TYPE_CHECKING:
+    from slicebase.base import Losses, Slicebase
+    from slicebase.context.lost import Judged, Loss
+
+_WIDTH = 96
+
+
+@click.command()
+@click.argument("what", required=False, metavar="[SESSION|TRANSCRIPT]")
+@click.option("--sample", is_flag=True, help="The long transcript that ships with Slicebase, to try this on.")
+@click.option("--all", "everything", is_flag=True, help="Every session that was compacted, as a table.")
+@click.option("--limit", default=20, show_default=True, metavar="N", help="How many lost items to list at the most.")
+@click.option("--tokens", type=int, metavar="N", help="Print them as a context of at most N tokens, and record it.")
+@click.option("--as-of", metavar="TIME", help="With --tokens: the time that the context speaks from (default: now).")
+@json_option
+@click.pass_context
+def lost(
+    ctx: click.Context,
+    what: str | None,
+    sample: bool,
+    everything: bool,
+    limit: int,
+    tokens: int | None,
+    as_of: str | None,
+    as_json: bool,
+) -> int:
+    """Say what the summary of a compaction still holds of the turns before it, and list the rest.
+
+    Without an argument: the session that was compacted last. A transcript that is not imported yet is imported first,
+    with its secrets redacted. `tt recall` opens the references. Exit 1 where nothing was compacted.
+    """
+    if sum((what is not None, sample, everything)) > 1 or (everything and tokens is not None):
+        raise click.UsageError(
+            "Give one of: a session or a transcript, --sample, --all; --tokens goes with one session."
+        )
+    base = open_base(ctx, create=sample or (what is not None and Path(what).exists()))
+    if everything:
+        return _print_table(base.lost_everywhere(), as_json)
+    found = _found(base, str(LONG_SAMPLE) if sample else what)
+    if tokens is not None and found.session and found.compactions:
+        moment = from_text(as_of) if as_of else None
+        print_context(base.lost_context(found.session, tokens=tokens, as_of=moment, now=now()), False, as_json)
+    elif as_json:
+        print_json(_as_json(found))
+    else:
+        _print_losses(found, limit)
+    return Exit.DONE if found.compactions else Exit.FINDINGS
+
+
+def _found(base: "Slicebase", what: str | None) -> "Losses":
+    if what is None or not Path(what).exists():
+        return base.lost(what)
+    with import_progress() as progress:
+        return base.lost_in([Path(what)], progress)
+
+
+def _print_losses(found: "Losses", limit: int) -> None:
+    from slicebase.context.lost import headline, tally
+
+    if not found.compactions:
+        note(f"session:{found.session} was never compacted." if found.session else "No stored session was compacted.")
+    for number, loss in enumerate(found.compactions, 1):
+        of = f" {number} of {len(found.compactions)}" if len(found.compactions) > 1 else ""
+        click.echo(
+            f"session:{found.session}, compaction{of} at {to_text(loss.summary.time)}, after {loss.turns} turns."
+        )
+        click.echo(click.style(f"The summary {headline(tally([loss]))}.", bold=True))
+        if not loss.readable:
+            note("Its summary is encrypted: what it kept cannot be seen from here.")
+        _print_lost(loss, limit)
+    if any(loss.lost for loss in found.compactions):
+        note(f"`tt recall turn:…` opens one; `tt lost {found.session} --tokens 2000` puts them into a prompt.")
+
+
+def _print_lost(loss: "Loss", limit: int) -> None:
+    shown = loss.lost[:limit]
+    if shown:
+        click.echo()
+    for each in shown:
+        times = f" ×{each.item.times}" if each.item.times > 1 else ""
+        click.echo(f"{click.style(_kind(each), fg='yellow')}{times}: {_words(each)}\n    turn:{each.item.turn}")
+    if len(loss.lost) > len(shown):
+        note(f"… and {len(loss.lost) - len(shown)} more: --limit {len(loss.lost)} lists them all.")
+
+
+def _kind(each: "Judged") -> str:
+    from slicebase.context.lost import TABLE
+
+    return f"{TABLE[each.item.kind].one}, {each.item.mark}"
+
+
+def _words(each: "Judged") -> str:
+    words = " ".join(each.item.text.split())
+    return printable(words if len(words) <= _WIDTH else words[: _WIDTH - 1] + "…")
+
+
+def _print_table(found: "list[Losses]", as_json: bool) -> int:
+    from slicebase.context.item_rules import KINDS
+    from slicebase.context.lost import TABLE, tally
+
+    if as_json:
+        print_json({"sessions": [_as_json(each) for each in found]})
+    elif found:
+        click.echo("  ".join([*(f"{TABLE[kind].many:>12}" for kind in KINDS), "compactions  session"]))
+    for each in found if not as_json else ():
+        counted = {one.kind: f"{one.kept} of {one.of}" for one in tally(each.compactions)}
+        cells = [f"{counted.get(kind, '-'):>12}" for kind in KINDS]
+        click.echo("  ".join([*cells, f"{len(each.compactions):>11}  session:{each.session}"]))
+    return Exit.DONE if found else Exit.FINDINGS
+
+
+def _as_json(found: "Losses") -> dict[str, Any]:
+    return {"session": found.session, "compactions": [_loss_as_json(loss) for loss in found.compactions]}
+
+
+def _loss_as_json(loss: "Loss") -> dict[str, Any]:
+    from slicebase.context.lost import RULES, headline, tally
+
+    counted = tally([loss])
+    return {
+        "summary": f"turn:{loss.summary.id}",
+        "time": to_text(loss.summary.time),
+        "turns": loss.turns,
+        "readable": loss.readable,
+        "rules": RULES,
+        "headline": headline(counted),
+        "kinds": {each.kind: {"kept": each.kept, "of": each.of} for each in counted},
+        "lost": [_item_as_json(each) for each in loss.lost],
+        "kept": [_item_as_json(each) for each in loss.judged if each.kept],
+    }
+
+
+def _item_as_json(each: "Judged") -> dict[str, Any]:
+    item = each.item
+    return {
+        "kind": item.kind,
+        "mark": item.mark,
+        "text": item.text,
+        "times": item.times,
+        "weight": each.weight,
+        "ref": f"turn:{item.turn}",
+        "span": {"start": item.start, "end": item.end},
+        "related": f"turn:{item.result}" if item.result else None,
+    }

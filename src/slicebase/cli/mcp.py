@@ -1,0 +1,38 @@
+"""`tt mcp`: the verbs for an agent, over stdin and stdout."""
+
+import os
+from pathlib import Path
+
+import click
+
+from slicebase.cli.workspace import named_root, now
+from slicebase.errors import SlicebaseError
+
+
+@click.command()
+@click.option("--root", metavar="FOLDER", help="The workspace's folder, instead of the nearest one above.")
+@click.option("--read-only", is_flag=True, help="Offer no tool that writes; contexts are not recorded.")
+@click.pass_context
+def mcp(ctx: click.Context, root: str | None, read_only: bool) -> None:
+    """Serve this workspace to an agent by the Model Context Protocol, over stdin and stdout.
+
+    A client starts it; docs/mcp.md shows how to register it. Nothing is opened before the first call. Writes are
+    signed with the client's name, and with SLICEBASE_SESSION or else a session of this server's own.
+    """
+    try:
+        from slicebase.mcp.server import serve
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in _SDK:
+            raise
+        raise SlicebaseError(
+            "no-sdk", "the MCP SDK is not installed", hint="pip install 'slicebase[mcp]' brings it"
+        ) from None
+    from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
+    from slicebase.mcp.answers import Desk
+
+    session = os.environ.get("SLICEBASE_SESSION") or f"mcp-{ulid(now(), os.urandom(ULID_RANDOM_BYTES))}"
+    folder = Path(root) if root else named_root(ctx)
+    serve(Desk(Path.cwd(), folder, now, os.urandom, session, read_only))
+
+
+_SDK = frozenset({"anyio", "mcp", "mcp_types"})

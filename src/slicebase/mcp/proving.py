@@ -1,0 +1,140 @@
+"""Tools about what an agent sees and what that rests on: context, why, verify."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Meta
+
+from slicebase.core.times import from_text
+from slicebase.mcp.answers import Answer, Arguments, Call, Limit, PageNumber, Result, excerpt, going_on, page_of, quoted
+
+if TYPE_CHECKING:
+    from slicebase.store.why import Reason
+
+
+# ---- context
+
+
+class ContextArguments(Arguments, frozen=True):
+    question: Annotated[str, Meta(examples=["Why did we drop the retry queue?"])]
+    tokens: Annotated[int, Meta(ge=64, le=200_000, description="The most that it may cost")] = 4000
+    as_of: Annotated[str | None, Meta(description="Time to speak from (default: now)")] = None
+    run: Annotated[str | None, Meta(description="Begin with this run's last snapshot")] = None
+
+
+class PieceTaken(Result, frozen=True):
+    ref: str
+    label: str
+    tokens: int
+
+
+class ContextResult(Result, frozen=True):
+    text: Annotated[str, Meta(description="The pieces, fenced and cited")]
+    manifest_id: str
+    recorded: bool
+    tokens: int
+    pieces: list[PieceTaken]
+    left_out: int
+
+
+def context(call: Call, given: ContextArguments) -> Answer:
+    record = not call.desk.read_only
+    built = call.base.context(
+        given.question,
+        tokens=given.tokens,
+        now=call.now,
+        as_of=from_text(given.as_of) if given.as_of else None,
+        record=record,
+        run=given.run.removeprefix("run:") if given.run else None,
+    )
+    text, manifest, _ = built.context
+    pieces = [PieceTaken(piece.ref, piece.label, piece.tokens) for piece in manifest.pieces]
+    result = ContextResult(
+        text, manifest.manifest_id, built.recorded, manifest.tokens_used, pieces, len(manifest.left_out)
+    )
+    kept = "recorded" if built.recorded else "not recorded"
+    return Answer(
+        result, f"{text}\n{len(pieces)} pieces, {len(manifest.left_out)} left out; {kept}: {result.manifest_id}"
+    )
+
+
+# ---- why
+
+
+class WhyArguments(Arguments, frozen=True):
+    ref: Annotated[
+        str,
+        Meta(description="claim:<run>/<id>, run:, file:, ev_, sn_, mf_ or a chunk", examples=["claim:build-42/c1"]),
+    ]
+    forward: Annotated[bool, Meta(description="What rests on it instead")] = False
+    limit: Limit = 50
+    page: PageNumber = 1
+
+
+class ReasonFound(Result, frozen=True):
+    depth: int
+    ref: str
+    kind: str
+    text: str = ""
+    note: str = ""
+
+
+class WhyResult(Result, frozen=True):
+    reasons: Annotated[list[ReasonFound], Meta(description="A tree in order, by depth")]
+    total: int
+    next: int | None = None
+
+
+def why(call: Call, given: WhyArguments) -> Answer:
+    reasons = list(_flat(call.base.why(given.ref, forward=given.forward)))
+    shown, following = page_of(reasons, given.page, given.limit)
+    return Answer(WhyResult(list(shown), len(reasons), following), quoted(list(map(_line, shown)), going_on(following)))
+
+
+def _flat(reason: "Reason", depth: int = 0) -> Iterator[ReasonFound]:
+    yield ReasonFound(depth, reason.ref, reason.kind, reason.text, reason.note)
+    for child in reason.children:
+        yield from _flat(child, depth + 1)
+
+
+def _line(reason: ReasonFound) -> str:
+    note = f" ({reason.note})" if reason.note else ""
+    return f"{'  ' * reason.depth}{reason.ref}{note}: {excerpt(reason.text)}"
+
+
+# ---- verify
+
+
+class VerifyArguments(Arguments, frozen=True):
+    seal: Annotated[
+        str | None, Meta(description="Compare with this seal too: its id, or latest", examples=["latest"])
+    ] = None
+    limit: Limit = 50
+    page: PageNumber = 1
+
+
+class FindingFound(Result, frozen=True):
+    status: str
+    check: str
+    place: str
+    expected: str = ""
+    found: str = ""
+
+
+class VerifyResult(Result, frozen=True):
+    status: Annotated[str, Meta(description="VERIFIED, BROKEN or UNVERIFIABLE")]
+    checked: dict[str, int]
+    findings: list[FindingFound]
+    total: int
+    next: int | None = None
+
+
+def verify(call: Call, given: VerifyArguments) -> Answer:
+    verdict = call.base.verify(seal=given.seal)
+    findings, following = page_of([FindingFound(*each) for each in verdict.findings], given.page, given.limit)
+    result = VerifyResult(verdict.status, verdict.checked, list(findings), len(verdict.findings), following)
+    counted = ", ".join(f"{count} {what}" for what, count in verdict.checked.items())
+    lines = [f"{each.status} {each.check}: {each.place}" for each in findings]
+    return Answer(
+        result, "\n".join([f"{verdict.status}: {counted or 'nothing stored'}", *lines, going_on(following)]).strip()
+    )

@@ -1,0 +1,194 @@
+"""Tools that find and open what is remembered: search, recall, explore."""
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from msgspec import Meta
+
+from slicebase.core.times import EARLIEST, LATEST, from_text, to_text
+from slicebase.errors import SlicebaseError
+from slicebase.files.freshness import label_at
+from slicebase.files.relationships import RELATIONSHIPS
+from slicebase.mcp.answers import Answer, Arguments, Call, Limit, PageNumber, Result, excerpt, going_on, page_of, quoted
+from slicebase.store.file_entries import Filters
+
+if TYPE_CHECKING:
+    from slicebase.base import TurnView
+    from slicebase.store.file_links import Place
+    from slicebase.store.file_search import Hit
+
+
+# ---- search
+
+
+class SearchArguments(Arguments, frozen=True):
+    query: Annotated[
+        str, Meta(description='Words; "a phrase"; begin*', examples=["retry backoff", '"rate limit" gateway'])
+    ]
+    any: Annotated[bool, Meta(description="Any word instead of all")] = False
+    type: Annotated[str | None, Meta(description="Only files of this body type", examples=["jsonl"])] = None
+    since: Annotated[str | None, Meta(description="Only what changed after", examples=["2026-01-31T00:00:00.000Z"])] = (
+        None
+    )
+    limit: Limit = 10
+    page: PageNumber = 1
+
+
+class Passage(Result, frozen=True):
+    ref: str
+    text: str
+
+
+class FileFound(Result, frozen=True):
+    ref: str
+    title: str
+    summary: str
+    changed: str
+    freshness: str
+    passages: list[Passage]
+
+
+class TurnFound(Result, frozen=True):
+    ref: str
+    time: str
+    role: str
+    text: str | None = None  # None where it was purged
+
+
+class SearchResult(Result, frozen=True):
+    files: list[FileFound]
+    turns: list[TurnFound]
+    total_files: int
+    next: int | None = None
+    hints: tuple[str, ...] = ()
+
+
+def search(call: Call, given: SearchArguments) -> Answer:
+    filters = Filters(body_type=given.type, changed_since=from_text(given.since) if given.since else None)
+    wanted = given.page * given.limit + 1  # one more says whether there is a next page
+    found = call.base.search(given.query, filters, either=given.any, limit=wanted)
+    start, end = wanted - 1 - given.limit, wanted - 1
+    hits, turns = found.files.hits[start:end], found.turns[start:end]
+    if given.page > 1 and not (hits or turns):
+        raise SlicebaseError("no-page", f"there is no page {given.page}", hint="go on while `next` is given")
+    more = max(len(found.files.hits), len(found.turns)) > end
+    result = SearchResult(
+        [_file(hit, call) for hit in hits],
+        [_turn(view) for view in turns],
+        found.files.total,
+        given.page + 1 if more else None,
+        () if turns else found.files.hints,
+    )
+    return Answer(result, _found_in_words(result))
+
+
+def _file(hit: "Hit", call: Call) -> FileFound:
+    entry = hit.entry
+    changed = to_text(min(max(entry.changed, EARLIEST), LATEST))
+    freshness = "STALE" if entry.derivation == "stale" else str(label_at(call.now, entry.changed, call.half_life))
+    passages = [Passage(each.ref, each.snippet.text) for each in hit.found]
+    return FileFound(f"file:{entry.id}", entry.title, entry.summary, changed, freshness, passages)
+
+
+def _turn(view: "TurnView") -> TurnFound:
+    text = None if view.text is None else excerpt(view.text)
+    return TurnFound(f"turn:{view.record.id}", view.record.time, view.record.role, text)
+
+
+def _found_in_words(result: SearchResult) -> str:
+    lines: list[str] = []
+    for file in result.files:
+        lines.append(f"{file.ref} {file.title} [{file.freshness}]")
+        lines += [f"  {passage.ref}: {excerpt(passage.text)}" for passage in file.passages]
+    lines += [f"{turn.ref} {turn.role} {turn.time}: {turn.text or 'purged'}" for turn in result.turns]
+    if not lines:
+        return " ".join(["Nothing found.", *result.hints])
+    return quoted(lines, going_on(result.next))
+
+
+# ---- recall
+
+
+class RecallArguments(Arguments, frozen=True):
+    refs: Annotated[
+        list[str],
+        Meta(min_length=1, description="file:, row:, sec: or turn: references", examples=[["file:01J…", "turn:5c1e…"]]),
+    ]
+    rows: Annotated[Literal["active", "all"], Meta(description="all: superseded rows too")] = "active"
+    tokens: Annotated[int, Meta(ge=64, le=200_000, description="Size of a page")] = 4000
+    page: PageNumber = 1
+
+
+class Recalled(Result, frozen=True):
+    ref: str
+    label: str
+    whole: bool
+
+
+class RecallResult(Result, frozen=True):
+    text: Annotated[str, Meta(description="The pieces, fenced")]
+    pieces: list[Recalled]
+    page: int
+    pages: int
+    next: int | None = None
+
+
+def recall(call: Call, given: RecallArguments) -> Answer:
+    page = call.base.library.recall(given.refs, now=call.now, rows=given.rows, tokens=given.tokens, page=given.page)
+    pieces = [Recalled(each.piece.ref, each.piece.label, each.is_whole) for each in page.excerpts]
+    following = page.number + 1 if page.number < page.of else None
+    return Answer(RecallResult(page.text, pieces, page.number, page.of, following), page.text)
+
+
+# ---- explore
+
+
+class ExploreArguments(Arguments, frozen=True):
+    id: Annotated[str, Meta(description="A file's id", examples=["01JABC…"])]
+    direction: Literal["out", "in", "both"] = "both"
+    rel: Annotated[str | None, Meta(description="Only this relationship (see connect)")] = None
+    depth: Annotated[int, Meta(ge=1, le=20)] = 1
+    infer: Annotated[bool, Meta(description="Add what follows from the links")] = False
+    limit: Limit = 50
+    page: PageNumber = 1
+
+
+class EdgeFound(Result, frozen=True):
+    source: str
+    rel: str
+    target: str
+    label: str | None = None
+    inferred: bool = False
+
+
+class PlaceFound(Result, frozen=True):
+    id: str
+    kind: str
+    title: str | None = None
+
+
+class ExploreResult(Result, frozen=True):
+    start: str
+    edges: list[EdgeFound]
+    places: list[PlaceFound]
+    total: int
+    next: int | None = None
+
+
+def explore(call: Call, given: ExploreArguments) -> Answer:
+    if given.rel is not None and given.rel not in RELATIONSHIPS:
+        raise SlicebaseError("bad-link", f"{given.rel!r} is no relationship", hint=", ".join(sorted(RELATIONSHIPS)))
+    found = call.base.finder.explore(
+        given.id, direction=given.direction, rel=given.rel, depth=given.depth, infer=given.infer
+    )
+    steps, following = page_of(list(found.walk.all()), given.page, given.limit)
+    edges = [EdgeFound(*step.edge, step.label, bool(step.path)) for step in steps]
+    names = dict.fromkeys([found.walk.start, *(name for edge in edges for name in (edge.source, edge.target))])
+    places = [_place(name, found.places[name]) for name in names]
+    result = ExploreResult(found.walk.start, edges, places, sum(1 for _ in found.walk.all()), following)
+    titles = {place.id: f"{place.id} ({place.title or place.kind})" for place in places}
+    lines = [f"{titles[edge.source]} {edge.rel} {titles[edge.target]}" for edge in edges]
+    return Answer(result, quoted(lines, going_on(following)) if lines else f"{result.start} has no such links.")
+
+
+def _place(name: str, place: "Place") -> PlaceFound:
+    return PlaceFound(name, place.kind, place.entry.title if place.entry else None)

@@ -1,0 +1,103 @@
+"""Resources: slice files as a model should see them, snapshots and manifests as they are stored."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote, unquote
+
+import msgspec
+
+from slicebase.errors import SlicebaseError
+from slicebase.mcp.answers import Call
+
+if TYPE_CHECKING:
+    from slicebase.base import Slicebase
+
+SCHEME = "slicebase://"
+PAGE = 100  # resources in one answer
+MARKDOWN, JSON = "text/markdown", "application/json"
+
+
+class Kind(NamedTuple):
+    title: str
+    description: str
+    mime_type: str
+    read: Callable[[Call, str], str]
+
+    @property
+    def name(self) -> str:
+        return next(name for name, kind in KINDS.items() if kind is self)
+
+    @property
+    def template(self) -> str:
+        return f"{SCHEME}{self.name}/{{id}}"
+
+
+class Listed(NamedTuple):
+    uri: str
+    title: str
+    description: str
+    mime_type: str
+
+
+def _file(call: Call, name: str) -> str:
+    return call.base.library.recall([f"file:{name}"], now=call.now).text
+
+
+def _snapshot(call: Call, name: str) -> str:
+    from slicebase.runs.snapshot import to_bytes
+
+    if not name.startswith("sn_"):
+        raise SlicebaseError("bad-reference", f"{name!r} is no snapshot's id", hint="it begins with sn_")
+    return to_bytes(call.base.runs.snapshot(name)).decode()
+
+
+def _manifest(call: Call, name: str) -> str:
+    return msgspec.json.encode(call.base.manifest(name)).decode()
+
+
+KINDS: Mapping[str, Kind] = {
+    "file": Kind("Slice file", "A slice file, fenced and labelled with its source.", MARKDOWN, _file),
+    "snapshot": Kind("Snapshot of a run", "A run's compacted state, as its id proves it (sn_…).", JSON, _snapshot),
+    "manifest": Kind("Manifest of a context", "What was put before a model, and what was left out.", JSON, _manifest),
+}
+
+
+def uri_of(kind: str, name: str) -> str:
+    return f"{SCHEME}{kind}/{quote(name, safe='')}"
+
+
+def read(call: Call, uri: str) -> tuple[str, str]:
+    """The text behind an address, and its type."""
+    kind, _, name = uri.removeprefix(SCHEME).partition("/")
+    if not uri.startswith(SCHEME) or kind not in KINDS or not name:
+        hint = ", ".join(each.template for each in KINDS.values())
+        raise SlicebaseError("bad-reference", f"{uri!r} is no address of this server", hint=hint)
+    return KINDS[kind].read(call, unquote(name)), KINDS[kind].mime_type
+
+
+def listed(base: "Slicebase", cursor: str | None) -> tuple[list[Listed], str | None]:
+    """A page of all files and of every run's last snapshot. The cursor is the last address of the page before."""
+    known = sorted([*_files(base), *_snapshots(base)])
+    rest = [each for each in known if cursor is None or each.uri > cursor]
+    return rest[:PAGE], rest[PAGE - 1].uri if len(rest) > PAGE else None
+
+
+def _files(base: "Slicebase") -> list[Listed]:
+    return [
+        Listed(uri_of("file", entry.id), entry.title, entry.summary, MARKDOWN) for entry in base.finder.list_files()
+    ]
+
+
+def _snapshots(base: "Slicebase") -> list[Listed]:
+    if not base.workspace.database.exists():
+        return []
+    latest = [
+        (terms.objective if terms else "(purged)", base.truth.runs.latest(tally.run_id))
+        for tally, terms in base.runs.list_runs()
+    ]
+    return [_snapshot_listed(objective, found.snapshot) for objective, found in latest if found]
+
+
+def _snapshot_listed(objective: str, snapshot: Mapping[str, Any]) -> Listed:
+    uri = uri_of("snapshot", str(snapshot["snapshot_id"]))
+    return Listed(uri, f"Snapshot {snapshot['sequence']} of {snapshot['run_id']}", objective, JSON)

@@ -1,0 +1,187 @@
+"""The tool for runs: start, log, claim, compact, status."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import Meta, field
+
+from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
+from slicebase.errors import SlicebaseError
+from slicebase.mcp.answers import Answer, Arguments, Call, PageNumber, Result, going_on, page_of, quoted
+from slicebase.runs.event import Draft
+from slicebase.runs.gate import DEFAULT_THRESHOLDS, is_due
+
+if TYPE_CHECKING:
+    from slicebase.store.runs import Logged
+
+_RUNS = 50  # on a page
+CLIENT = "CLIENT"  # a verbose event (ruling 33): who wrote the events before it
+
+
+class EventGiven(Arguments, frozen=True):
+    type: str
+    step: int | None = None
+    payload: dict[str, Any] = field(default_factory=dict)
+
+
+class Cited(Arguments, frozen=True):
+    ref: str
+    quote: str | None = None
+
+
+class RunArguments(Arguments, frozen=True):
+    action: Literal["start", "log", "claim", "compact", "status"]
+    run: Annotated[
+        str | None, Meta(description="The run's id; start makes one, status without it lists", examples=["build-42"])
+    ] = None
+    objective: Annotated[str | None, Meta(description="start: what it is for")] = None
+    done: Annotated[str | None, Meta(description="start: when it is done", examples=["All tests pass."])] = None
+    events: Annotated[
+        tuple[EventGiven, ...],
+        Meta(
+            description="log: PLAN_DONE, ACT_DONE, OBSERVE_DONE (with step), QUESTION, FAILURE, CONFLICT, SOURCE …",
+            examples=[[{"type": "ACT_DONE", "step": 1, "payload": {"tool": "pytest"}}]],
+        ),
+    ] = ()
+    statement: Annotated[str | None, Meta(description="claim: what is claimed")] = None
+    claim_id: Annotated[str | None, Meta(description="claim: changes this one")] = None
+    status: Annotated[
+        Literal["verified", "candidate", "retracted"] | None, Meta(description="claim: verified needs evidence")
+    ] = None
+    evidence: Annotated[
+        tuple[Cited, ...],
+        Meta(
+            description="claim: chunks with words quoted from them, or ev_ ids",
+            examples=[[{"ref": "turn:5c1e…", "quote": "5 attempts"}]],
+        ),
+    ] = ()
+    page: PageNumber = 1
+
+
+class RunResult(Result, frozen=True):
+    run: str | None = None
+    first: int | None = None
+    last: int | None = None
+    snapshots: tuple[str, ...] = ()
+    compaction_due: bool = False
+    stopped: str | None = None
+    status: dict[str, Any] | None = None
+    runs: tuple[dict[str, Any], ...] = ()
+    next: int | None = None
+
+
+class Action(NamedTuple):
+    do: Callable[[Call, RunArguments], Answer]
+    needs: tuple[str, ...]
+
+
+def run(call: Call, given: RunArguments) -> Answer:
+    action = ACTIONS[given.action]
+    missing = [name for name in action.needs if not getattr(given, name)]
+    if missing:
+        raise SlicebaseError("bad-arguments", f"{given.action} needs {', '.join(missing)}")
+    return action.do(call, given)
+
+
+def _start(call: Call, given: RunArguments) -> Answer:
+    run_id = _name(given) if given.run else ulid(call.now, call.desk.chance(ULID_RANDOM_BYTES))
+    tally = call.base.runs.start(run_id, str(given.objective), str(given.done), now=call.now)
+    _sign(call, run_id, 1, 1)
+    return Answer(RunResult(tally.run_id, 1, 1), f"Started run:{run_id}")
+
+
+def _log(call: Call, given: RunArguments) -> Answer:
+    drafts = [Draft(type=each.type, step=each.step, payload=each.payload) for each in given.events]
+    return _signed(call, _name(given), call.base.runs.log(_name(given), drafts, now=call.now))
+
+
+def _claim(call: Call, given: RunArguments) -> Answer:
+    if not (given.statement or given.claim_id):
+        raise SlicebaseError("bad-arguments", "claim needs statement, or claim_id and status")
+    call.base.runs.status(_name(given))  # before anything is cited for a run that is not there
+    logged = call.base.runs.claim(
+        _name(given),
+        given.statement,
+        now=call.now,
+        claim_id=given.claim_id,
+        status=given.status,
+        evidence=[_evidence(call, each) for each in given.evidence],
+    )
+    return _signed(call, _name(given), logged)
+
+
+def _evidence(call: Call, cited: Cited) -> str:
+    return cited.ref if cited.ref.startswith("ev_") else call.base.cite(cited.ref, quote=cited.quote).evidence_id
+
+
+def _compact(call: Call, given: RunArguments) -> Answer:
+    return _logged(call.base.runs.compact(_name(given), now=call.now))
+
+
+def _status(call: Call, given: RunArguments) -> Answer:
+    if given.run is None:
+        return _list(call, given.page)
+    found = call.base.runs.status(_name(given))
+    told = msgspec.to_builtins(found)
+    result = RunResult(
+        found.run_id, compaction_due=found.next_compaction.due, stopped=found.stopped, status=told, last=found.events
+    )
+    claims = ", ".join(f"{count} {status}" for status, count in found.claims.items())
+    lines = [f"objective: {found.objective}", f"claims: {claims}"]
+    lines += [f"open question: {question}" for question in found.open_questions]
+    lines += [f"open failure: {each.get('failure_id')} {each.get('why')}" for each in found.open_failures]
+    lines += [f"open conflict: {each.get('conflict_id')} {each.get('description')}" for each in found.open_conflicts]
+    return Answer(result, quoted(lines, f"{found.events} events; {found.stopped or 'running'}"))
+
+
+def _list(call: Call, page: int) -> Answer:
+    shown, following = page_of(call.base.runs.list_runs(), page, _RUNS)
+    rows = [
+        {
+            "run": tally.run_id,
+            "objective": terms.objective if terms else "(purged)",
+            "updated": tally.updated,
+            "stopped": tally.stopped,
+        }
+        for tally, terms in shown
+    ]
+    lines = [f"run:{row['run']} {row['stopped'] or 'running'}: {row['objective']}" for row in rows]
+    return Answer(
+        RunResult(runs=tuple(rows), next=following),
+        quoted(lines, going_on(following)) if lines else "There are no runs.",
+    )
+
+
+ACTIONS: Mapping[str, Action] = {
+    "start": Action(_start, ("objective", "done")),
+    "log": Action(_log, ("run", "events")),
+    "claim": Action(_claim, ("run",)),
+    "compact": Action(_compact, ("run",)),
+    "status": Action(_status, ()),
+}
+
+
+def _name(given: RunArguments) -> str:
+    from slicebase.base import ref_of
+
+    return ref_of("run", str(given.run)).removeprefix("run:")
+
+
+def _signed(call: Call, run_id: str, logged: "Logged") -> Answer:
+    _sign(call, run_id, logged.first, logged.last)
+    return _logged(logged)
+
+
+def _sign(call: Call, run_id: str, first: int, last: int) -> None:
+    """Says behind events whose they are. A signature stays right when several clients write to one run."""
+    signature = {**(call.stamp().who or {}), "events": {"first": first, "last": last}}
+    call.base.runs.log(run_id, [Draft(type=CLIENT, payload=signature)], now=call.now)
+
+
+def _logged(logged: "Logged") -> Answer:
+    tally = logged.tally
+    due = is_due(tally.counted, tally.steps, DEFAULT_THRESHOLDS)
+    result = RunResult(tally.run_id, logged.first, logged.last, logged.snapshots, due, tally.stopped)
+    told = [f"run:{tally.run_id} events {logged.first} to {logged.last}", *logged.snapshots]
+    return Answer(result, ", ".join(told) + ("; compaction is due" if due else ""))

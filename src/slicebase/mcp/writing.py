@@ -1,0 +1,96 @@
+"""Tools that write slice files: create, remember, connect. Contracts hold, and the client signs."""
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from msgspec import Meta
+
+from slicebase.files.relationships import RELATIONSHIPS
+from slicebase.mcp.answers import Answer, Arguments, Call, Result
+
+if TYPE_CHECKING:
+    from slicebase.store.library import Change
+
+
+class LinkGiven(Arguments, frozen=True):
+    rel: str
+    to: str
+
+
+class CreateArguments(Arguments, frozen=True):
+    title: Annotated[str, Meta(examples=["Deployment decisions"])]
+    summary: Annotated[str, Meta(description="One or two sentences: what is in it", examples=["Why we deploy so."])]
+    body: str = ""
+    type: Annotated[
+        str, Meta(description="jsonl: a log of rows, for facts that change", examples=["markdown", "jsonl"])
+    ] = "markdown"
+    contract: Annotated[
+        tuple[str, ...],
+        Meta(description="key=value: purpose, exclude, write, overflow …", examples=[["write=supersede"]]),
+    ] = ()
+    links: Annotated[tuple[LinkGiven, ...], Meta(description="See connect")] = ()
+
+
+class RememberArguments(Arguments, frozen=True):
+    id: Annotated[str, Meta(description="The file's id", examples=["01JABC…"])]
+    text: Annotated[
+        str, Meta(description="In a log a JSON object is the row", examples=["Retries stop after 5 attempts."])
+    ]
+    supersedes: Annotated[tuple[str, ...], Meta(description="Rows that this one replaces")] = ()
+    section: Annotated[str | None, Meta(description="Heading to write under")] = None
+    if_version: Annotated[str | None, Meta(description="Refuse unless the file is this version")] = None
+    source: Annotated[Literal["user-statement", "inference", "observation"] | None, Meta(description="How known")] = (
+        None
+    )
+    confidence: Annotated[float, Meta(ge=0, le=1)] | None = None
+
+
+class ConnectArguments(Arguments, frozen=True):
+    id: Annotated[str, Meta(examples=["01JABC…"])]
+    rel: Annotated[str, Meta(extra_json_schema={"enum": sorted(RELATIONSHIPS)}, examples=["depends_on"])]
+    to: Annotated[str, Meta(description="A file's id, a path or a reference", examples=["01JDEF…"])]
+    label: str | None = None
+
+
+class ChangeResult(Result, frozen=True):
+    id: str
+    version: str
+    changed: bool
+    refs: list[str]
+    overflow: str | None = None
+
+
+def create(call: Call, given: CreateArguments) -> Answer:
+    return _told(
+        call.base.library.create(
+            given.title,
+            given.summary,
+            call.stamp(),
+            body=given.body,
+            body_type=given.type,
+            contract=given.contract,
+            links=[(link.rel, link.to) for link in given.links],
+        )
+    )
+
+
+def remember(call: Call, given: RememberArguments) -> Answer:
+    return _told(
+        call.base.library.remember(
+            given.id,
+            given.text,
+            call.stamp(source=given.source, confidence=given.confidence),
+            supersedes=[row.rpartition("/")[2] if row.startswith("row:") else row for row in given.supersedes],
+            section=given.section,
+            if_version=given.if_version,
+        )
+    )
+
+
+def connect(call: Call, given: ConnectArguments) -> Answer:
+    return _told(call.base.library.connect(given.id, given.rel, given.to, call.stamp(), label=given.label))
+
+
+def _told(change: "Change") -> Answer:
+    refs = list(change.refs or (f"file:{change.id}",))
+    result = ChangeResult(change.id, change.file.version, change.changed, refs, change.overflow)
+    return Answer(result, f"{'Wrote' if change.changed else 'Unchanged:'} {', '.join(refs)}")

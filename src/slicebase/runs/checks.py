@@ -1,0 +1,281 @@
+"""Validation: what must hold of a snapshot before a run may go on (requirement B, ruling 39).
+
+Each check answers the problems that are its own, and passes over what another reports: it must give an answer for any
+JSON in the snapshot's place.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from slicebase.core.times import from_text
+from slicebase.errors import SlicebaseError
+from slicebase.runs.event import TERMINAL, Event, Head, check_chain
+from slicebase.runs.evidence import Evidence, is_sound
+from slicebase.runs.records import CheckResult, Pointer, RunStarted, Snapshot
+from slicebase.runs.state import ITEMS, Json
+
+LONGEST_TEXT = 2000  # code points; more is a blob
+_SHOWN = 3
+_SHOWN_LENGTH = 200
+
+Problems = Iterator[str]
+Check = Callable[[Mapping[str, Json], "Inputs"], Problems]
+
+
+class Inputs(NamedTuple):
+    """What a compaction works from (the specification's "Inputs")."""
+
+    started: RunStarted  # the run's first event
+    previous: Mapping[str, Json] | None  # the last snapshot that passed
+    head: Head  # where the log stood behind it
+    events: tuple[Event, ...]  # since then
+    evidence: Mapping[str, Evidence]  # the ledger's records
+
+
+def check(snapshot: Mapping[str, Json], inputs: Inputs) -> tuple[CheckResult, ...]:
+    """Every check, in the table's order."""
+    return tuple(_result(name, problems(snapshot, inputs)) for name, problems in CHECKS.items())
+
+
+def _result(name: str, problems: Iterable[str]) -> CheckResult:
+    found = list(problems)
+    shown = [problem if len(problem) <= _SHOWN_LENGTH else problem[:_SHOWN_LENGTH] + "…" for problem in found[:_SHOWN]]
+    more = [f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
+    return CheckResult(name=name, status="FAIL" if found else "PASS", message="; ".join(shown + more))
+
+
+# What never changes (requirement B)
+
+
+def _objective_unchanged(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
+    return _unchanged("objective", snapshot, inputs)
+
+
+def _done_definition_unchanged(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
+    return _unchanged("done_definition", snapshot, inputs)
+
+
+def _unchanged(name: str, snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
+    if name not in snapshot:  # keys_and_types
+        return
+    if snapshot[name] != getattr(inputs.started, name):
+        yield f"{name} is not what the run started with"
+    elif inputs.previous is not None and snapshot[name] != inputs.previous.get(name):
+        yield f"{name} is not what the snapshot before says"
+
+
+# Claims, conflicts and their evidence (requirements B, C, D; guarantee "no new verified claims")
+
+
+def _verified_claims_cited(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
+    for claim in _verified(snapshot):
+        if claim.get("evidence_refs") == []:
+            yield f"the verified claim {_name(claim, 'claim_id')} has no evidence"
+
+
+def _verified_claims_in_ledger(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
+    logged = _logged_claims(inputs)
+    for claim in _verified(snapshot):
+        claim_id = claim.get("claim_id")
+        if isinstance(claim_id, str) and _content(claim) != _content(logged.get(claim_id, {})):
+            yield f"no CLAIM event says what the verified claim {claim_id} says"
+        for pointer in _complete(claim.get("evidence_refs")):
+            if pointer.evidence_id not in inputs.evidence:
+                yield f"the ledger has no {pointer.evidence_id}, on which the claim {_name(claim, 'claim_id')} rests"
+
+
+def _logged_claims(inputs: Inputs) -> dict[str, Mapping[str, Json]]:
+    """Each claim as the log says it last; read from the log again, since the fold is what is being checked."""
+    logged: dict[str, Mapping[str, Json]] = {}
+    since = (event.payload for event in inputs.events if event.type == "CLAIM")
+    for claim in [*_items(inputs.previous or {}, "CLAIM"), *since]:
+        claim_id = claim.get("claim_id")
+        if isinstance(claim_id, str):
+            status_only = claim.keys() <= {"claim_id", "status"}
+            logged[claim_id] = {**logged.get(claim_id, {}), **claim} if status_only else claim
+    return logged
+
+
+def _content(claim: Mapping[str, Json]) -> tuple[Json, Json, Json]:
+    return claim.get("status"), claim.get("statement"), claim.get("evidence_refs", [])
+
+
+def _conflicts_two_sided(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
+    for conflict in _items(snapshot, "CONFLICT"):
+        side_a, side_b = conflict.get("side_a_refs"), conflict.get("side_b_refs")
+        if not isinstance(side_a, list) or not isinstance(side_b, list):  # keys_and_types
+            continue
+        if not side_a or not side_b:
+            yield f"the conflict {_name(conflict, 'conflict_id')} has no evidence on one side"
+        elif all(pointer == side_a[0] for pointer in [*side_a, *side_b]):
+            yield f"the conflict {_name(conflict, 'conflict_id')} has the same evidence on both sides"
+
+
+def _pointers_complete(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
+    for place, _, pointer in _pointers(snapshot):
+        if isinstance(pointer, str):
+            yield f"{place}: {pointer}"
+
+
+def _evidence_ids_rederive(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
+    for place, item, pointer in _pointers(snapshot):
+        if isinstance(pointer, str):  # pointers_complete
+            continue
+        record = inputs.evidence.get(pointer.evidence_id)
+        if record is None:
+            if item.get("status") != "verified":  # verified_claims_in_ledger
+                yield f"{place}: the ledger has no {pointer.evidence_id}, so that its id cannot be derived"
+        elif record.pointer != pointer or not is_sound(record):
+            yield f"{place}: {pointer.evidence_id} is not the id of its chunk, span and quote"
+
+
+# The shape (guarantee "evidence pointers only", "Snapshot JSON shape")
+
+
+def _no_inlined_blobs(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
+    for name, value in snapshot.items():
+        if name not in {"objective", "done_definition"}:
+            for place, length in _long_texts(value, name):
+                yield f"{place} has {length} characters, and {LONGEST_TEXT} are allowed"
+
+
+def _long_texts(value: Json, place: str) -> Iterator[tuple[str, int]]:
+    if len(msgspec.json.encode(value)) <= LONGEST_TEXT:  # a character has a byte at least
+        return
+    if isinstance(value, str):
+        if len(value) > LONGEST_TEXT:
+            yield place, len(value)
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _long_texts(name, f"a key of {place}")
+            yield from _long_texts(inner, f"{place}.{name}")
+    elif isinstance(value, list) and not _all_short(value):
+        for index, inner in enumerate(value):
+            yield from _long_texts(inner, f"{place}[{index}]")
+
+
+def _all_short(values: list[Json]) -> bool:
+    """Whether a list holds short texts alone: coverage has tens of thousands."""
+    return set(map(type, values)) == {str} and max(map(len, values)) <= LONGEST_TEXT
+
+
+_UNJUDGED = {"status": "PASS", "checks": [], "failure_action_taken": "NONE"}
+
+
+def _keys_and_types(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
+    """The checks run before the validation is written, so that a snapshot may be without it."""
+    try:
+        msgspec.convert({"validation": _UNJUDGED, **_without_pointers(snapshot)}, Snapshot)
+        from_text(snapshot["created_at"])
+    except msgspec.ValidationError as error:
+        yield str(error)
+    except SlicebaseError as error:
+        yield f"created_at: {error.message}"
+
+
+def _without_pointers(snapshot: Mapping[str, Json]) -> dict[str, Json]:
+    """The snapshot less the content of its pointers, which is pointers_complete's."""
+    state = snapshot.get("state")
+    if not isinstance(state, dict):
+        return dict(snapshot)
+    emptied = {
+        kind.collection: [_emptied(item, kind.refs) for item in state[kind.collection]]
+        for kind in ITEMS.values()
+        if isinstance(state.get(kind.collection), list)
+    }
+    return {**snapshot, "state": {**state, **emptied}}
+
+
+def _emptied(item: Json, refs: tuple[str, ...]) -> Json:
+    if not isinstance(item, dict):
+        return item
+    return {**item, **{name: [] for name in refs if isinstance(item.get(name), list)}}
+
+
+# The log (rulings 33, 34)
+
+
+def _counts_right(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
+    counted = [event for event in inputs.events if event.type in TERMINAL]
+    right = {
+        "steps_since_last_compaction": len({event.step for event in counted}),
+        "counted_events_since_last_compaction": len(counted),
+    }
+    counts = snapshot.get("counts")
+    for name, number in right.items():
+        found = counts.get(name) if isinstance(counts, dict) else None
+        if type(found) is int and found != number:  # keys_and_types has what is no integer
+            yield f"{name} is {found}, and the log says {number}"
+
+
+def _sequence_unbroken(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
+    expected = inputs.previous["sequence"] + 1 if inputs.previous is not None else 1
+    if type(snapshot.get("sequence")) is int and snapshot["sequence"] != expected:
+        yield f"the sequence is {snapshot['sequence']}, and {expected} would follow"
+    if isinstance(snapshot.get("run_id"), str) and snapshot["run_id"] != inputs.head.run_id:
+        yield f"the snapshot is of {snapshot['run_id']}, and the log of {inputs.head.run_id}"
+
+
+def _chain_unbroken(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
+    for broken in check_chain(inputs.head, (event.link for event in inputs.events)):
+        yield f"event {broken.seq}: {broken.field} is {broken.found}, and {broken.expected} was expected"
+
+
+CHECKS: Mapping[str, Check] = {
+    "objective_unchanged": _objective_unchanged,
+    "done_definition_unchanged": _done_definition_unchanged,
+    "verified_claims_cited": _verified_claims_cited,
+    "verified_claims_in_ledger": _verified_claims_in_ledger,
+    "conflicts_two_sided": _conflicts_two_sided,
+    "pointers_complete": _pointers_complete,
+    "evidence_ids_rederive": _evidence_ids_rederive,
+    "no_inlined_blobs": _no_inlined_blobs,
+    "keys_and_types": _keys_and_types,
+    "counts_right": _counts_right,
+    "sequence_unbroken": _sequence_unbroken,
+    "chain_unbroken": _chain_unbroken,
+}
+
+
+# Reading what may have any shape
+
+
+def _items(snapshot: Mapping[str, Json], kind: str) -> list[dict[str, Json]]:
+    state = snapshot.get("state")
+    items = state.get(ITEMS[kind].collection) if isinstance(state, dict) else None
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
+def _verified(snapshot: Mapping[str, Json]) -> list[dict[str, Json]]:
+    return [claim for claim in _items(snapshot, "CLAIM") if claim.get("status") == "verified"]
+
+
+def _name(item: Mapping[str, Json], field: str) -> str:
+    return str(item.get(field, "without an id"))
+
+
+def _pointers(snapshot: Mapping[str, Json]) -> Iterator[tuple[str, dict[str, Json], Pointer | str]]:
+    """Every pointer with its place and its item; for one that is not complete, what it lacks."""
+    for kind_name, kind in ITEMS.items():
+        for item in _items(snapshot, kind_name):
+            for name in kind.refs:
+                for index, pointer in enumerate(_list(item.get(name))):
+                    yield f"{_name(item, kind.id)}.{name}[{index}]", item, _read(pointer)
+
+
+def _list(value: Json) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _read(pointer: Json) -> Pointer | str:
+    try:
+        read = msgspec.convert(pointer, Pointer)
+    except msgspec.ValidationError as error:
+        return str(error)
+    return read if 0 <= read.span.start < read.span.end else "its span is empty or reversed"
+
+
+def _complete(refs: Json) -> Iterator[Pointer]:
+    yield from (read for pointer in _list(refs) if isinstance(read := _read(pointer), Pointer))

@@ -1,0 +1,168 @@
+"""Evidence: spans of chunks that a claim rests on, and whether the text still stands there (ruling 36)."""
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from slicebase.core.digests import digest, digest_of, id_from
+from slicebase.core.refs import parse
+from slicebase.errors import SlicebaseError
+from slicebase.runs.records import Pointer, Record, Span
+
+
+class Chunk(NamedTuple):
+    """A text that can be cited: a turn, a row, a section, a span of a document."""
+
+    corpus_id: str  # session:<id>, file:<id> or doc:<payload hash>
+    chunk_id: str
+    text: str
+
+
+class Evidence(Record, frozen=True):
+    """A record of the ledger. A purged one has lost its quote and kept its hash."""
+
+    evidence_id: str
+    corpus_id: str
+    chunk_id: str
+    span: Span
+    quote_hash: str
+    quote: str | None
+
+    @property
+    def pointer(self) -> Pointer:
+        return Pointer(evidence_id=self.evidence_id, chunk_id=self.chunk_id, span=self.span)
+
+    @property
+    def derived_id(self) -> str:
+        return evidence_id(self.corpus_id, self.chunk_id, self.span, self.quote_hash)
+
+
+def evidence_id(corpus_id: str, chunk_id: str, span: Span, quote_hash: str) -> str:
+    return id_from("ev_", digest_of([corpus_id, chunk_id, span.start, span.end, quote_hash]))
+
+
+@lru_cache(maxsize=65_536)  # a compaction asks for everything that its run has ever cited
+def is_sound(evidence: Evidence) -> bool:
+    """Whether a record's id, hash, span and kept quote agree with each other."""
+    kept = evidence.quote
+    if kept is not None and (digest(kept.encode()) != evidence.quote_hash or len(kept) != _length(evidence.span)):
+        return False
+    return evidence.derived_id == evidence.evidence_id
+
+
+def cite(chunk: Chunk, quote: str | None = None, span: Span | None = None) -> Evidence:
+    """Evidence for a quote, a span, or a quote that must stand at the span."""
+    _check_corpus(chunk)
+    if span is None:
+        span = _only_place(chunk, quote or "")
+    _check_span(chunk, span)
+    text = chunk.text[span.start : span.end]
+    if quote is not None and quote != text:
+        raise SlicebaseError(
+            "quote-not-found",
+            f"{chunk.chunk_id} does not hold the quote at {span.start}–{span.end}",
+            hint=f"what stands there begins {text[:60]!r}",
+        )
+    quote_hash = digest(text.encode())
+    return Evidence(
+        evidence_id=evidence_id(chunk.corpus_id, chunk.chunk_id, span, quote_hash),
+        corpus_id=chunk.corpus_id,
+        chunk_id=chunk.chunk_id,
+        span=span,
+        quote_hash=quote_hash,
+        quote=text,
+    )
+
+
+def places(text: str, quote: str) -> list[Span]:
+    """Every place of a quote in a text, overlapping ones too."""
+    found = []
+    at = text.find(quote) if quote else -1
+    while at >= 0:
+        found.append(Span(start=at, end=at + len(quote)))
+        at = text.find(quote, at + 1)
+    return found
+
+
+def _only_place(chunk: Chunk, quote: str) -> Span:
+    found = places(chunk.text, quote)
+    if not found:
+        raise SlicebaseError(
+            "quote-not-found",
+            f"{chunk.chunk_id} does not hold the quote" if quote else "evidence needs a quote or a span",
+            hint="quote the text as it stands, spaces and line ends included",
+        )
+    if len(found) > 1:
+        spans = ", ".join(f"{span.start}–{span.end}" for span in found[:5])
+        raise SlicebaseError(
+            "quote-ambiguous",
+            f"the quote stands at {len(found)} places in {chunk.chunk_id}",
+            hint=f"quote more of it, or name a span: {spans}",
+        )
+    return found[0]
+
+
+def _check_span(chunk: Chunk, span: Span) -> None:
+    if not 0 <= span.start < span.end <= len(chunk.text):
+        raise SlicebaseError(
+            "bad-span",
+            f"{span.start}–{span.end} is no span of {chunk.chunk_id}, which has {len(chunk.text)} characters",
+            hint="spans are half-open and count Unicode code points from 0",
+        )
+
+
+_CORPORA: Mapping[str, str] = {
+    "turn": r"session:.+",
+    "row": r"file:{owner}",
+    "sec": r"file:{owner}",
+    "doc": r"doc:sha256:{owner}[0-9a-f]{{48}}",
+}
+
+
+def _check_corpus(chunk: Chunk) -> None:
+    ref = parse(chunk.chunk_id)
+    if not ref.is_chunk:
+        raise SlicebaseError(
+            "not-a-chunk",
+            f"{chunk.chunk_id} cannot be cited",
+            hint="a turn, a row, a section or a span of a document can",
+        )
+    if not re.fullmatch(_CORPORA[ref.kind].format(owner=re.escape(ref.owner)), chunk.corpus_id):
+        raise SlicebaseError("not-a-chunk", f"{chunk.chunk_id} is no chunk of {chunk.corpus_id}")
+
+
+def _length(span: Span) -> int:
+    return span.end - span.start
+
+
+class Lookup(NamedTuple):
+    """What stands behind a chunk's id now: its text, another text in its place, nothing, or a tombstone."""
+
+    state: Literal["same", "other", "gone", "purged"]
+    text: str = ""
+
+
+GONE = Lookup("gone")
+PURGED = Lookup("purged")
+
+
+class Resolution(NamedTuple):
+    """`quote` is the kept one, which a purge takes away; `moved_to` is where a changed text holds it now."""
+
+    status: Literal["found", "changed", "gone", "purged"]
+    quote: str | None
+    moved_to: Span | None = None
+
+
+def resolve(evidence: Evidence, now: Lookup) -> Resolution:
+    """A quote that stands where it was cited from is found, whether the ledger has kept it or not."""
+    there = now.text[evidence.span.start : evidence.span.end] if now.state == "same" else ""
+    if there and digest(there.encode()) == evidence.quote_hash:
+        return Resolution("found", there)
+    if now.state == "purged" or evidence.quote is None:
+        return Resolution("purged", None)
+    if now.state == "gone":
+        return Resolution("gone", evidence.quote)
+    found = places(now.text, evidence.quote)
+    return Resolution("changed", evidence.quote, found[0] if len(found) == 1 else None)

@@ -1,0 +1,214 @@
+"""A transcript is a run: the turns of a session as events (architecture.md, "How the three specifications meet").
+
+A prompt is a step, the text before a tool call PLAN_DONE, the call ACT_DONE, its result OBSERVE_DONE, a tool's error a
+FAILURE that the same call's later success resolves. What an agent answers at the end of a step is a claim: a candidate,
+unless it names evidence that the ledger knows. Long texts are cut and referred to (ruling 39).
+
+With `open_end`, what later turns could still turn into something else is left out: the events of a session are then the
+first events of the same session grown longer.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from slicebase.core.canonical import canonical
+from slicebase.core.digests import digest
+from slicebase.core.times import to_text
+from slicebase.errors import SlicebaseError
+from slicebase.graph.turn import Part, Turn, part_text
+from slicebase.runs.event import Draft
+from slicebase.runs.evidence import Evidence
+from slicebase.runs.records import ClaimLogged, DoneDefinition, FailureLogged, RunStarted
+from slicebase.runs.run import seen
+
+KEPT = 500  # code points of a longer text
+_WHERE = 200
+_SEEN_AT_ONCE = 50
+_EVIDENCE_ID = re.compile(r"\bev_[0-9a-f]{32}\b")
+
+StepAt = Literal["prompt", "call"]
+
+
+def path_of(turns: Sequence[Turn], leaf: str | None = None) -> list[Turn]:
+    """The turns from a root to `leaf`, by default the newest end of a session."""
+    by_id = {turn.id: turn for turn in turns}
+    if not turns:
+        return []
+    if leaf is None:
+        inner = {parent.id for turn in turns for parent in turn.parents}
+        leaf = max((turn for turn in turns if turn.id not in inner), key=lambda turn: (turn.time, turn.id)).id
+    path: dict[str, Turn] = {}
+    following: str | None = leaf
+    while following in by_id and following not in path:
+        turn = path[following] = by_id[following]
+        following = next((parent.id for parent in turn.parents if parent.type != "reference"), None)
+    return list(reversed(path.values()))
+
+
+def project(
+    turns: Sequence[Turn],
+    *,
+    started: RunStarted | None = None,
+    evidence: Mapping[str, Evidence] | None = None,
+    step_at: StepAt = "prompt",
+    open_end: bool = False,
+) -> list[Draft]:
+    """The events of a conversation, given in its order. Without terms, its first prompt is the objective.
+
+    A trajectory has one prompt and many cycles of plan, act and observe: with `step_at="call"` each is a step.
+    """
+    started = started or terms_of(turns)
+    projection = _Projection(evidence or {}, step_at)
+    projection.log("RUN_STARTED", turns[0], msgspec.to_builtins(started))
+    for turn in turns:
+        projection.take(turn)
+    if not open_end:
+        projection.finish()
+    return projection.drafts
+
+
+def terms_of(
+    turns: Sequence[Turn], objective: str | None = None, done_definition: DoneDefinition | None = None
+) -> RunStarted:
+    """A conversation's terms as a run: what is given, else its first prompt, and that every prompt is answered."""
+    if not turns:
+        raise SlicebaseError("bad-transcript", "a conversation without turns is no run")
+    prompts = (text for turn in turns if turn.role == "user" and (text := _text(turn.parts)))
+    found = objective or next(prompts, None)
+    if found is None:
+        raise SlicebaseError(
+            "bad-transcript", "the conversation has no prompt that could be the objective", hint="give an objective"
+        )
+    kept = found if objective or len(found) <= KEPT else found[:KEPT] + "…"
+    answered = f"Every prompt of session:{turns[0].session} is answered."
+    return RunStarted(objective=kept, done_definition=done_definition or answered)
+
+
+class _Call(NamedTuple):
+    tool: str
+    text: str
+
+
+class _Projection:
+    """Takes turns one by one and logs events."""
+
+    def __init__(self, evidence: Mapping[str, Evidence], step_at: StepAt) -> None:
+        self.evidence = evidence
+        self.step_at = step_at
+        self.drafts: list[Draft] = []
+        self.step = 0
+        self.in_cycle = False  # behind a plan or call, before its first result
+        self.waiting: list[tuple[Turn, Part]] = []  # what was said; whether it is a plan shows when a call follows
+        self.unseen: list[Turn] = []
+        self.calls: dict[str | None, _Call] = {}
+        self.open_failures: dict[_Call, list[FailureLogged]] = {}
+        self.failures = 0
+
+    def log(self, type_: str, turn: Turn, payload: Mapping[str, Any], step: int | None = None) -> None:
+        self.drafts.append(Draft(type=type_, step=step, time=to_text(turn.time), payload=dict(payload)))
+
+    def take(self, turn: Turn) -> None:
+        if turn.role == "user" and (text := _text(turn.parts)):
+            self.finish()
+            self.step += self.step_at == "prompt"
+            self.log("PROMPT", turn, _kept(text, turn), self.step)
+        for part in turn.parts:
+            if part.type == "tool_call":
+                self.act(turn, part)
+            elif part.type == "tool_result" or turn.role == "tool":
+                self.observe(turn, part)
+            elif turn.role == "assistant":
+                self.waiting.append((turn, part))
+            elif turn.role == "system":
+                self.log("NOTE", turn, _kept(part_text(part), turn), self.step)
+        self.unseen.append(turn)
+        if len(self.unseen) >= _SEEN_AT_ONCE:
+            self.see()
+
+    def act(self, turn: Turn, part: Part) -> None:
+        if self.step_at == "call" and not self.in_cycle:
+            self.step += 1
+        self.in_cycle = True
+        said = [part for _, part in self.waiting]
+        if plan := _text(said) or _text(said, "thinking"):
+            self.log("PLAN_DONE", turn, _kept(plan, self.waiting[0][0]), self.step)
+        self.waiting = []
+        call = _Call(part.name or "tool", canonical(part.arguments).decode())
+        self.calls[part.call_id] = call
+        self.log("ACT_DONE", turn, {"tool": call.tool, **_kept(call.text, turn)}, self.step)
+
+    def observe(self, turn: Turn, part: Part) -> None:
+        self.in_cycle = False
+        call = self.calls.get(part.call_id, _Call("tool", ""))
+        text = part_text(part)
+        self.log("OBSERVE_DONE", turn, {"tool": call.tool, "error": part.error, **_kept(text, turn)}, self.step)
+        if part.error:
+            self.fail(turn, call, text)
+        else:
+            for failure in self.open_failures.pop(call, []):
+                resolved = msgspec.structs.replace(failure, status="resolved")
+                self.log("FAILURE", turn, msgspec.to_builtins(resolved), self.step)
+
+    def fail(self, turn: Turn, call: _Call, text: str) -> None:
+        self.failures += 1
+        failure = FailureLogged(
+            failure_id=f"failure-{self.failures}",
+            category="tool_error",
+            where=f"{call.tool} {call.text}"[:_WHERE].rstrip(),
+            why=_stated(text or "no message", turn),
+        )
+        self.open_failures.setdefault(call, []).append(failure)
+        self.log("FAILURE", turn, msgspec.to_builtins(failure), self.step)
+
+    def finish(self) -> None:
+        """The end of a step: what was said last is its answer."""
+        said = [(turn, part) for turn, part in self.waiting if part.type != "thinking"]
+        self.waiting = []
+        if answer := _text(part for _, part in said):
+            turn = said[-1][0]
+            self.log("REPLY", turn, _kept(answer, turn), self.step)
+            self.log("CLAIM", turn, msgspec.to_builtins(self.claim(answer, turn)), self.step)
+        self.see()
+
+    def claim(self, answer: str, turn: Turn) -> ClaimLogged:
+        named = dict.fromkeys(_EVIDENCE_ID.findall(answer))
+        known = tuple(self.evidence[name].pointer for name in named if name in self.evidence)
+        return ClaimLogged(
+            claim_id=f"reply-{self.step}",
+            statement=_stated(answer, turn),
+            status="verified" if known else "candidate",
+            evidence_refs=known,
+        )
+
+    def see(self) -> None:
+        if self.unseen:
+            last = self.unseen[-1]
+            for draft in seen([f"session:{last.session}"], map(_ref, self.unseen), step=self.step):
+                self.log(draft.type, last, draft.payload, draft.step)
+        self.unseen = []
+
+
+def _text(parts: Iterable[Part], *types: str) -> str:
+    """The text of what was said, a blank line between; thoughts only where they are asked for."""
+    wanted = [part for part in parts if (part.type in types if types else part.type in _SAID)]
+    return "\n\n".join(text for part in wanted if (text := part_text(part).strip()))
+
+
+_SAID = frozenset({"text", "code", "pointer"})
+
+
+def _ref(turn: Turn) -> str:
+    return f"turn:{turn.id}"
+
+
+def _kept(text: str, turn: Turn) -> dict[str, Any]:
+    if len(text) <= KEPT:
+        return {"text": text, "ref": _ref(turn)}
+    return {"text": text[:KEPT], "length": len(text), "hash": digest(text.encode()), "ref": _ref(turn)}
+
+
+def _stated(text: str, turn: Turn) -> str:
+    return text if len(text) <= KEPT else f"{text[:KEPT]}… ({_ref(turn)})"

@@ -1,0 +1,37 @@
+"""JSON Schemas of what runs write down, made from the types. docs/schemas holds them, and a test compares."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from slicebase.runs.event import TYPES, Draft, Event
+from slicebase.runs.evidence import Evidence
+from slicebase.runs.records import Snapshot
+from slicebase.runs.status import RunStatus
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_RECORDS: Mapping[str, type] = {
+    "event": Event,
+    "event-line": Draft,
+    "evidence": Evidence,
+    "snapshot": Snapshot,
+    "run-status": RunStatus,
+}
+
+
+def schemas() -> dict[str, dict[str, Any]]:
+    """Every record's schema by its name: records, then the payload of each event type that has one."""
+    payloads = {
+        f"payload-{name.lower().replace('_', '-')}": kind.payload for name, kind in TYPES.items() if kind.payload
+    }
+    return {name: _schema(name, record) for name, record in {**_RECORDS, **payloads}.items()}
+
+
+def _schema(name: str, record: type) -> dict[str, Any]:
+    (schema,), components = msgspec.json.schema_components([record], ref_template="#/$defs/{name}")
+    return {"$schema": _DIALECT, "title": name, **schema, "$defs": components}
+
+
+def to_text(schema: Mapping[str, Any]) -> str:
+    return msgspec.json.format(msgspec.json.encode(schema), indent=2).decode() + "\n"

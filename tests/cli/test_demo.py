@@ -1,0 +1,12 @@
+"""`tt demo`: what it shows is what happens."""
+
+import subprocess
+import sys
+
+
+def test_the_demo_shows_the_whole_path_and_leaves_nothing_behind() -> None:
+    done = subprocess.run([sys.executable, "-m", "slicebase", "demo"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for shown in ("of 14 decisions", "identical", "gate-would-refuse", "VERIFIED", "BROKEN text-hash"):
+        assert shown in done.stdout + done.stderr
+    assert done.stdout.count("BROKEN") == 2, "one finding, and the verdict"

@@ -1,0 +1,260 @@
+"""Runs and evidence as one types them: what goes to stdout, exit statuses, JSON, streams."""
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Tt
+from tests.paths import PROJECT
+
+
+def lines(*events: dict[str, Any]) -> str:
+    return "".join(json.dumps(event) + "\n" for event in events)
+
+
+def cycle(step: int) -> list[dict[str, Any]]:
+    return [{"type": name, "step": step} for name in ("PLAN_DONE", "ACT_DONE", "OBSERVE_DONE")]
+
+
+@pytest.fixture
+def run(tt: Tt) -> str:
+    done = tt("run", "start", "--objective", "Find the cause.", "--done", "Report written.", "--id", "r1")
+    assert (done.exit, done.out) == (0, "r1\n")
+    return "r1"
+
+
+@pytest.fixture
+def evidence(tt: Tt, tmp_path: Path) -> list[str]:
+    (tmp_path / "notes.md").write_text("# Build\n\nThe lock file is stale. The tests pass.\n")
+    (chunk,) = tt("add", "notes.md", "--json").json["chunks"]
+    return [tt("cite", chunk["ref"], "--quote", quote).out.strip() for quote in ("The lock file is stale.", "pass")]
+
+
+def test_a_run_from_its_start_to_its_narrative(tt: Tt, run: str, evidence: list[str], tmp_path: Path) -> None:
+    (tmp_path / "events.jsonl").write_text(lines(*cycle(1), {"type": "TOKENS", "payload": {"n": 5}}))
+    logged = tt("run", "log", run, "--file", "events.jsonl", "--json").json
+    assert (logged["first"], logged["last"], logged["counted_events"]) == (2, 5, 3)
+    assert tt("run", "claim", run, "It is stale.", "--status", "verified", "-e", evidence[0]).exit == 0
+    assert tt("run", "conflict", run, "Fails and passes.", "-a", evidence[0], "-b", evidence[1]).exit == 0
+    assert tt("run", "question", run, "Who wrote it?").exit == 0
+    assert tt("run", "failure", run, "--category", "tool", "--where", "make", "--why", "exit 2").exit == 0
+    (snapshot,) = tt("run", "compact", run, "--json").json["snapshots"]
+    printed = tt("run", "snapshot", run, "--json")
+    assert json.loads(printed.out)["snapshot_id"] == snapshot
+    assert printed.out.startswith('{"snapshot_id":')
+    assert json.loads(tt("run", "snapshot", snapshot).out)["sequence"] == 1
+    assert tt("run", "snapshot", run, "--sequence", 9).exit == 4
+    file_id = tt("run", "narrative", run).out.strip()
+    assert (tmp_path / ".slices" / f"{file_id}.slice").exists()
+    assert "## Verified claims" in tt("run", "narrative", run, "--print").out
+    assert tt("run", "conflict", run, "--resolve", "x1").exit == 0
+    assert tt("run", "failure", run, "--resolve", "f1").exit == 0
+    assert tt("run", "question", run, "Who wrote it?", "--close").exit == 0
+    status = tt("run", "status", run, "--json").json
+    assert (status["claims"]["verified"], status["open_conflicts"], status["open_questions"]) == (1, [], [])
+    assert "0 of 18 counted events" in tt("run", "status", run).out
+    assert tt("run", "list", "--json").json["runs"][0]["run"] == run
+    assert "Find the cause." in tt("run", "list").out
+    assert tt("run", "stop", run, "--reason", "OBJECTIVE_ACHIEVED").exit == 0
+    assert tt("run", "log", run, "NOTE", "--json").error["code"] == "run-closed"
+    assert tt("run", "fork", run, "--id", "r2").out == "r2\n"
+    assert tt("verify").exit == 0
+
+
+def test_the_door_refuses_with_exit_3(tt: Tt, run: str) -> None:
+    refused = tt("run", "claim", run, "Nobody said so.", "--status", "verified", "--json")
+    assert (refused.exit, refused.error["code"]) == (3, "gate-would-refuse")
+
+
+def test_a_stream_is_taken_as_it_is_and_the_gate_catches_it(tt: Tt, run: str, tmp_path: Path) -> None:
+    bad = {"type": "CLAIM", "payload": {"claim_id": "c1", "status": "verified", "statement": "So."}}
+    (tmp_path / "events.jsonl").write_text(lines(bad, *(event for step in range(9) for event in cycle(step))))
+    done = tt("run", "log", run, "--file", "events.jsonl", "--auto-compact", "--json")
+    assert (done.exit, done.error["code"]) == (3, "gate-refused")
+    assert "verified_claims_cited" in done.error["message"]
+    assert tt("run", "status", run, "--json").json["stopped"] == "SYSTEM_ERROR"
+    assert tt("run", "compact", run, "--json").error["code"] == "run-closed"
+    assert tt("verify").exit == 0
+
+
+def test_thresholds_can_be_given(tt: Tt, run: str, tmp_path: Path) -> None:
+    (tmp_path / "events.jsonl").write_text(lines(*cycle(1), *cycle(2)))
+    logged = tt("run", "log", run, "--file", "events.jsonl", "--threshold", "counted_events=3", "--json").json
+    assert len(logged["snapshots"]) == 2
+    assert tt("run", "log", run, "NOTE", "--threshold", "steps=0").exit == 2
+    assert tt("run", "log", run, "NOTE", "--threshold", "moons=3").exit == 2
+
+
+def test_thresholds_are_settings_too(tt: Tt, run: str) -> None:
+    assert tt("config", "compaction.events", "2").exit == 0
+    assert tt("run", "status", run, "--json").json["next_compaction"]["event_threshold"] == 2
+    assert not tt("run", "log", run, "ACT_DONE", "--step", 1, "--auto-compact", "--json").json["snapshots"]
+    assert tt("run", "log", run, "ACT_DONE", "--step", 1, "--auto-compact", "--json").json["snapshots"]
+
+
+def test_a_purged_run_is_listed_and_verified_without_its_content(tt: Tt, run: str, tmp_path: Path) -> None:
+    tt("run", "question", run, "Is the word heron gone?")
+    tt("run", "compact", run)
+    assert tt("purge", f"run:{run}", "--dry-run", "--json").json["texts"] == 4
+    assert tt("purge", f"run:{run}").exit == 0
+    assert tt("run", "list", "--json").json["runs"][0]["objective"] is None
+    assert "(purged)" in tt("run", "list").out
+    for command in ("status", "snapshot", "narrative", "compact"):
+        assert tt("run", command, run).exit == 6
+    verdict = tt("verify", "--json").json
+    assert (verdict["status"], {finding["status"] for finding in verdict["findings"]}) == ("VERIFIED", {"PURGED"})
+    for path in tmp_path.rglob("*.db*"):
+        assert b"heron" not in path.read_bytes()
+
+
+def test_a_bad_line_is_refused_with_its_place_and_nothing_is_logged(tt: Tt, run: str, tmp_path: Path) -> None:
+    (tmp_path / "events.jsonl").write_text(lines(*cycle(1)) + "\n{nonsense}\n")
+    error = tt("run", "log", run, "--file", "events.jsonl", "--json").error
+    assert (error["code"], error["where"]["line"]) == ("bad-event", 5)
+    assert tt("run", "status", run, "--json").json["events"] == 1
+    assert tt("run", "log", run, "--file", "nothing.jsonl").exit == 4
+
+
+def test_a_stream_on_stdin_is_logged_as_it_arrives(tt: Tt, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = lines(*cycle(1)) + json.dumps({"type": "NOTE"})
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(data.encode())))
+    assert tt("run", "log", run, "--file", "-").exit == 0
+    assert tt("run", "status", run, "--json").json["events"] == 5
+
+
+def test_what_is_printed_of_a_stream_is_on_disk(tt: Tt, run: str, tmp_path: Path) -> None:
+    """The writer's other end: a line, the answer, and then the process is killed."""
+    environment = {"PYTHONPATH": str(PROJECT / "src"), "PATH": ""}
+    command = [sys.executable, "-m", "slicebase", "run", "log", run, "--file", "-"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, env=environment
+    ) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        for number in range(3):
+            process.stdin.write(lines({"type": "ACT_DONE", "step": number}).encode())
+            process.stdin.flush()
+            assert f"events {number + 2} to {number + 2}" in process.stderr.readline().decode()
+        process.kill()
+    assert tt("run", "status", run, "--json").json["events"] == 4
+
+
+def test_one_event_is_logged_by_its_type(tt: Tt, run: str) -> None:
+    assert tt("run", "log", run, "PLAN_DONE", "--step", 1, "--payload", '{"text": "look"}').exit == 0
+    assert tt("run", "log", run, "PLAN_DONE", "--json").error["code"] == "step-missing"
+    assert tt("run", "log", run, "SNAPSHOT", "--json").error["code"] == "reserved-event"
+    assert tt("run", "log", run, "X", "--payload", "[]", "--json").error["code"] == "wrong-type"
+    assert tt("run", "log", run, "X", "--payload", "{", "--json").error["code"] == "bad-json"
+    assert tt("run", "log", run).exit == 2
+
+
+def test_a_budget_stops_the_run_behind_the_event_that_exceeds_it(tt: Tt) -> None:
+    tt("run", "start", "-o", "x", "--done", "y", "--budget", "max_steps=1", "--id", "short")
+    assert tt("run", "log", "short", "ACT_DONE", "--step", 1).exit == 0
+    done = tt("run", "log", "short", "ACT_DONE", "--step", 2, "--json")
+    assert (done.exit, done.error["code"]) == (3, "budget-exceeded")
+    assert tt("run", "status", "short", "--json").json["stopped"] == "BUDGET_EXCEEDED"
+    bad = tt("run", "start", "-o", "x", "--done", "y", "--budget", "max_tea=1", "--json")
+    assert bad.error["code"] == "bad-run-budget"
+
+
+def test_a_done_definition_may_be_an_object(tt: Tt) -> None:
+    tt("run", "start", "-o", "x", "--done", '{"tests": "pass"}', "--budget", "max_cost=2.5", "--id", "r")
+    assert tt("run", "status", "r", "--json").json["done_definition"] == {"tests": "pass", "budgets": {"max_cost": 2.5}}
+
+
+def test_runs_have_ids_of_their_own_and_unknown_ones_are_not_found(tt: Tt, run: str) -> None:
+    first, second = (tt("run", "start", "-o", "x", "--done", "y").out.strip() for _ in range(2))
+    assert first != second
+    assert tt("run", "start", "-o", "x", "--done", "y", "--id", run).exit == 5
+    for command in ("status", "compact", "narrative", "snapshot", "fork"):
+        assert tt("run", command, "nothing").exit == 4
+    assert tt("run", "status", f"run:{run}").exit == 0
+    assert tt("run", "status", "turn:x").exit == 3
+
+
+def test_a_session_becomes_a_run(tt: Tt) -> None:
+    tt("import", "--sample")
+    session = tt("turns", "--json").json["rows"][0]["session"]
+    logged = tt("run", "from", session, "--auto-compact", "--json").json
+    assert logged["snapshots"]
+    assert tt("run", "from", f"session:{session}", "--json").json["last"] == logged["last"]
+    assert tt("run", "from", session, "--id", "mine", "--objective", "Mine.", "--done", "Done.").exit == 0
+    assert tt("run", "status", "mine", "--json").json["objective"] == "Mine."
+    assert tt("run", "from", "nothing").exit == 4
+    assert tt("verify").exit == 0
+
+
+def test_a_trajectory_becomes_a_run(tt: Tt, tmp_path: Path) -> None:
+    tt("init")
+    history = [
+        {"role": "user", "content": "Find the bug."},
+        {"role": "assistant", "thought": "I look.", "action": "ls", "content": ""},
+        {"role": "tool", "content": "a.py"},
+    ]
+    (tmp_path / "bug.traj").write_text(json.dumps({"history": history}))
+    assert tt("run", "from", "bug.traj").exit == 0
+    assert tt("run", "status", "from-bug", "--json").json["metrics"]["cycles"] == 1
+
+
+def test_why_prints_a_tree_a_graph_and_json(tt: Tt, run: str, evidence: list[str]) -> None:
+    tt("run", "claim", run, "It is <stale>.", "--status", "verified", "-e", evidence[0])
+    printed = tt("why", f"claim:{run}/c1").out
+    assert "“The lock file is stale.”" in printed
+    assert evidence[0] in printed
+    graph = tt("why", f"claim:{run}/c1", "--mermaid").out
+    assert graph.startswith("graph TD\n")
+    assert graph.count("-->") == 2
+    assert "<stale>" not in graph
+    told = tt("why", evidence[0], "--forward", "--json").json
+    assert told["children"][0]["ref"] == f"claim:{run}/c1"
+    assert tt("why", f"claim:{run}/c9").exit == 4
+
+
+def test_show_knows_evidence_runs_claims_and_snapshots(tt: Tt, run: str, evidence: list[str]) -> None:
+    tt("run", "claim", run, "It is stale.", "--status", "verified", "-e", evidence[0])
+    (snapshot,) = tt("run", "compact", run, "--json").json["snapshots"]
+    assert tt("show", evidence[0], "--json").json["text"] == "The lock file is stale."
+    assert tt("show", f"run:{run}", "--json").json["objective"] == "Find the cause."
+    assert tt("show", f"claim:{run}/c1", "--json").json["status"] == "verified"
+    assert tt("show", snapshot, "--json").json["run_id"] == run
+    for reference in ("ev_" + "0" * 32, f"claim:{run}/c9", "run:nothing", "sn_" + "0" * 32):
+        assert tt("show", reference).exit == 4
+
+
+def test_cite_takes_a_quote_or_a_span(tt: Tt, evidence: list[str], tmp_path: Path) -> None:
+    (chunk,) = tt("add", "notes.md", "--json").json["chunks"]
+    told = tt("cite", chunk["ref"], "--span", "9-32", "--json").json
+    assert told["quote"] == "The lock file is stale."
+    assert told["evidence_id"] == evidence[0]
+    assert list(told["pointer"]) == ["evidence_id", "chunk_id", "span"]
+    assert tt("cite", chunk["ref"], "--quote", "The", "--json").error["code"] == "quote-ambiguous"
+    assert tt("cite", chunk["ref"], "--quote", "The", "--span", "33-36").exit == 0
+    assert tt("cite", chunk["ref"], "--span", "x").exit == 2
+    assert tt("cite", chunk["ref"]).exit == 3
+
+
+def test_a_seal_is_made_and_compared(tt: Tt, run: str) -> None:
+    sealed = tt("seal", "--json").json
+    assert sealed["runs"] == 1
+    assert tt("verify", "--seal").exit == 0
+    assert tt("verify", "--seal", sealed["id"], "--json").json["status"] == "VERIFIED"
+    assert tt("verify", "--seal", "nothing").exit == 4
+
+
+def test_a_context_for_a_run_is_bound_to_its_step(tt: Tt, run: str) -> None:
+    tt("import", "--sample")
+    tt("run", "compact", run)
+    told = tt("context", "which time limit did we decide on", "--run", f"run:{run}", "--step", 3, "--json").json
+    assert told["manifest"]["pieces"][0]["ref"].startswith("sn_")
+    assert tt("replay", told["manifest_id"]).out == told["text"]
+    (snapshot,) = tt("run", "compact", run, "--json").json["snapshots"]
+    shown = json.loads(tt("run", "snapshot", snapshot).out)
+    assert shown["latest_context_manifest_ids"] == [told["manifest_id"]]
+    assert tt("verify").exit == 0

@@ -1,0 +1,104 @@
+"""Shell commands: what was run, whether it was a test, and how it ended."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slicebase.context.commands import (
+    command_in,
+    essence,
+    exit_code,
+    how_tests_ended,
+    is_test,
+    result_line,
+    result_traces,
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "command"),
+    [
+        ("Bash", {"command": "ls -l"}, "ls -l"),
+        ("shell", {"command": ["bash", "-lc", "make test"]}, "make test"),
+        ("shell", {"command": ["ls", "-l"]}, "ls -l"),
+        ("exec_command", {"cmd": "ls"}, "ls"),
+        ("run_shell_command", {"command": " ls "}, "ls"),
+        ("Bash", {"command": ""}, None),
+        ("Bash", {"command": 3}, None),
+        ("Bash", None, None),
+        ("Read", {"command": "ls"}, None),
+        (None, {}, None),
+    ],
+)
+def test_where_the_tools_of_agents_have_their_command(name: str | None, arguments: Any, command: str | None) -> None:
+    assert command_in(name, arguments) == command
+
+
+@pytest.mark.parametrize(
+    ("command", "simple"),
+    [
+        ("cd /repo && pytest -q 2>&1 | tail -30", ("pytest -q",)),
+        ("git add -A; git commit -m 'a; b && c | d'", ("git add -A", "git commit -m 'a; b && c | d'")),
+        ("DEBUG=1 make  build > /dev/null", ("make build",)),
+        ("for i in 1 2; do pytest x || break; done", ("pytest x",)),
+        ("python - <<'E'\nprint(1)\nE", ("python -",)),
+        ("echo done", ()),
+        ("", ()),
+    ],
+)
+def test_the_essence_of_a_command(command: str, simple: tuple[str, ...]) -> None:
+    assert essence(command) == simple
+
+
+@given(st.text(alphabet=st.sampled_from("ab '\"\\;|&<>\n$()#1"), max_size=40))
+def test_any_text_has_an_essence(command: str) -> None:
+    assert all(each == each.strip() and each for each in essence(command))
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["pytest -q", "uv run pytest", ".venv/bin/python -m pytest x", "go test ./...", "npm run test:unit", "make test",
+     "mise run test:ci", "timeout 60 cargo test --all", "npx jest", "A=1 tox"],
+)  # fmt: skip
+def test_commands_that_run_tests(command: str) -> None:
+    assert is_test(essence(command))
+
+
+@pytest.mark.parametrize("command", ["pip install pytest", "git diff tests/", "cat test.py", "make build", "ls"])
+def test_commands_that_do_not(command: str) -> None:
+    assert not is_test(essence(command))
+
+
+@pytest.mark.parametrize(
+    ("output", "code"),
+    [
+        ("Exit code 2\nno", 2),
+        ("Process exited with code 0\nfine", 0),
+        ("fine", None),
+        ("x" * 400 + "exit code 1", None),
+    ],
+)
+def test_the_exit_code_stands_at_the_beginning(output: str, code: int | None) -> None:
+    assert exit_code(output) == code
+
+
+@pytest.mark.parametrize(
+    ("output", "ended", "line", "traces"),
+    [
+        ("....\n=== 41 passed in 2.1s ===", "ok", "41 passed in 2.1s", ["41 passed"]),
+        ("F.\nFAILED t.py::test_a - x\n1 failed, 2 passed", "failed", "1 failed, 2 passed",
+         ["1 failed", "2 passed", "t.py::test_a"]),
+        ("ok  \tshop/a\t0.1s\nok  \tshop/b\t0.2s", "ok", "ok shop/b 0.2s", []),
+        ("--- FAIL: TestA (0.00s)\nFAIL", "failed", "FAIL", ["TestA"]),
+        ("0 failed, 3 passed", "ok", "0 failed, 3 passed", ["0 failed", "3 passed"]),
+        ("", "ok", "", []),
+    ],
+)  # fmt: skip
+def test_results_of_test_runs(output: str, ended: str, line: str, traces: list[str]) -> None:
+    assert (how_tests_ended(output, error=False), result_line(output), result_traces(output)) == (ended, line, traces)
+
+
+def test_a_run_that_the_tool_calls_failed_has_failed() -> None:
+    assert how_tests_ended("", error=True) == "failed"

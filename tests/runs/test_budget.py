@@ -1,0 +1,56 @@
+"""Budgets (ruling 38)."""
+
+from typing import Any
+
+import pytest
+
+from slicebase.errors import SlicebaseError
+from slicebase.runs.budget import Spent, budgets_of, cost_of, exceeded, spent
+from slicebase.runs.event import Draft, Head, append_all
+from slicebase.runs.records import Budgets
+from tests.runs.made import NOW, RUN, cycle
+
+
+def test_budgets_stand_in_the_done_definition() -> None:
+    done = {"text": "x", "budgets": {"max_steps": 3, "max_cost": 1.5}}
+    assert budgets_of(done) == Budgets(max_steps=3, max_cost=1.5)
+    assert budgets_of("Report written.") == Budgets()
+    assert budgets_of({"text": "x"}) == Budgets()
+
+
+@pytest.mark.parametrize(
+    "budgets", [{"max_tokens": 3}, {"max_steps": "3"}, {"max_steps": 1.5}, {"max_cost": -1}, [1], "x"]
+)
+def test_budgets_that_are_not_understood_are_refused(budgets: Any) -> None:
+    with pytest.raises(SlicebaseError) as caught:
+        budgets_of({"budgets": budgets})
+    assert caught.value.code == "bad-run-budget"
+
+
+def test_a_limit_is_exceeded_only_beyond_it() -> None:
+    budgets = Budgets(max_steps=2, max_seconds=10, max_cost=1)
+    assert exceeded(budgets, Spent(2, 10.0, 1.0)) is None
+    for over in (Spent(3, 0, 0), Spent(0, 10.5, 0), Spent(0, 0, 1.01)):
+        assert exceeded(budgets, over)
+    assert exceeded(Budgets(), Spent(10**6, 1e9, 1e9)) is None
+
+
+def test_spent_are_distinct_steps_time_and_the_costs_that_events_name() -> None:
+    drafts = [
+        *cycle(1),
+        *cycle(1),
+        Draft(type="ACT_DONE", step=2, payload={"cost": 0.25}),
+        Draft(type="MODEL_CALL", step=7, payload={"cost": 1}, time="2026-01-01T00:01:30.500Z"),
+    ]
+    assert spent(append_all(Head(RUN), drafts, NOW)[0]) == Spent(2, 90.5, 1.25)
+    assert spent([]) == Spent()
+
+
+@pytest.mark.parametrize("cost", ["1", None, True, -1, [], {}])
+def test_a_cost_that_is_no_amount_costs_nothing(cost: Any) -> None:
+    assert cost_of({"cost": cost}) == 0
+
+
+def test_a_clock_that_runs_backwards_spends_no_time() -> None:
+    drafts = [Draft(type="X"), Draft(type="X", time="2025-01-01T00:00:00.000Z")]
+    assert spent(append_all(Head(RUN), drafts, NOW)[0]).seconds == 0

@@ -1,0 +1,284 @@
+"""The gate's checks: each fails on what is made for it, and only it (ruling 39)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slicebase.runs.checks import CHECKS, Inputs, check
+from slicebase.runs.event import Draft, Head
+from slicebase.runs.evidence import cite
+from slicebase.runs.gate import state_of
+from slicebase.runs.snapshot import build
+from slicebase.runs.state import Json
+from tests.runs.made import (
+    FULL,
+    LEDGER,
+    NOW,
+    PASSING,
+    RUN,
+    STALE,
+    TEXT,
+    TURN,
+    claim,
+    compacted,
+    conflict,
+    cycle,
+    failure,
+    inputs,
+    manifest,
+    pointer,
+    question,
+)
+
+Case = tuple[dict[str, Json], Inputs]
+
+
+def failed(snapshot: dict[str, Json], made: Inputs) -> list[str]:
+    return [result.name for result in check(snapshot, made) if result.status == "FAIL"]
+
+
+def of_log(*drafts: Draft, **changes: Any) -> Case:
+    """A snapshot of a log, as a stream could bring it."""
+    made = inputs(*drafts)._replace(**changes)
+    return build(state_of(made), NOW), made
+
+
+def edited(**changes: Json) -> Case:
+    """A snapshot that differs from what its log says."""
+    snapshot, made = of_log(*FULL)
+    return {**snapshot, **changes}, made
+
+
+def without(name: str) -> Case:
+    snapshot, made = of_log(*FULL)
+    return {key: value for key, value in snapshot.items() if key != name}, made
+
+
+def edited_state(**changes: Json) -> Case:
+    snapshot, made = of_log(*FULL)
+    return {**snapshot, "state": {**snapshot["state"], **changes}}, made
+
+
+def edited_event(place: int, **changes: Json) -> Case:
+    snapshot, made = of_log(*FULL)
+    events = list(made.events)
+    events[place] = msgspec.structs.replace(events[place], **changes)
+    return snapshot, made._replace(events=tuple(events))
+
+
+def second_start(**changes: Json) -> Case:
+    return of_log(Draft(type="RUN_STARTED", payload={**msgspec.to_builtins(inputs().started), **changes}))
+
+
+def ref(**changes: Json) -> dict[str, Json]:
+    made = {**pointer(STALE), **changes}
+    return {name: value for name, value in made.items() if value is not ...}
+
+
+def forged() -> Case:
+    """A verified claim that the log does not hold, with evidence that the ledger does."""
+    snapshot, made = of_log(*FULL)
+    claims = [{**snapshot["state"]["claims"][0], "claim_id": "c9"}]
+    return {**snapshot, "state": {**snapshot["state"], "claims": claims}}, made
+
+
+def promoted() -> Case:
+    """A retracted claim that the snapshot calls verified."""
+    snapshot, made = of_log(claim(), claim("c1", "retracted"))
+    claims = [{**snapshot["state"]["claims"][0], "status": "verified"}]
+    return {**snapshot, "state": {**snapshot["state"], "claims": claims}}, made
+
+
+UNKNOWN = cite(TURN, "The build fails")  # well made, and not in the ledger
+MISDERIVED = msgspec.structs.replace(STALE, quote_hash=PASSING.quote_hash, quote=None)
+LONG = "x" * 2001
+
+CASES: list[tuple[str, str, Callable[[], Case]]] = [
+    ("objective_unchanged", "a second start", lambda: second_start(objective="Find another.")),
+    ("objective_unchanged", "an edit", lambda: edited(objective="Find another.")),
+    ("done_definition_unchanged", "a second start", lambda: second_start(done_definition="Nothing to do.")),
+    ("done_definition_unchanged", "an edit", lambda: edited(done_definition={"text": "Report written."})),
+    ("verified_claims_cited", "no pointers", lambda: of_log(claim(refs=[]))),
+    (
+        "verified_claims_cited",
+        "no field",
+        lambda: of_log(Draft(type="CLAIM", payload={"claim_id": "c", "status": "verified", "statement": "x"})),
+    ),
+    ("verified_claims_in_ledger", "no such evidence", lambda: of_log(claim(refs=[pointer(UNKNOWN)]))),
+    ("verified_claims_in_ledger", "not in the log", forged),
+    ("verified_claims_in_ledger", "retracted in the log", promoted),
+    ("conflicts_two_sided", "one side empty", lambda: of_log(conflict(side_b=[]))),
+    ("conflicts_two_sided", "both sides empty", lambda: of_log(conflict(side_a=[], side_b=[]))),
+    ("conflicts_two_sided", "the same on both", lambda: of_log(conflict(side_b=[pointer(STALE)]))),
+    ("pointers_complete", "no evidence id", lambda: of_log(claim(refs=[ref(evidence_id=...)]))),
+    ("pointers_complete", "no chunk", lambda: of_log(claim(refs=[ref(chunk_id=...)]))),
+    ("pointers_complete", "no span", lambda: of_log(claim(refs=[ref(span=...)]))),
+    ("pointers_complete", "half a span", lambda: of_log(claim(refs=[ref(span={"start": 1})]))),
+    ("pointers_complete", "a span of texts", lambda: of_log(claim(refs=[ref(span={"start": "1", "end": "2"})]))),
+    ("pointers_complete", "a reversed span", lambda: of_log(claim(refs=[ref(span={"start": 5, "end": 2})]))),
+    ("pointers_complete", "more than a pointer", lambda: of_log(claim(refs=[ref(quote=TEXT)]))),
+    ("pointers_complete", "no object", lambda: of_log(claim(refs=["ev_1"]))),
+    ("pointers_complete", "in a conflict", lambda: of_log(conflict(side_a=[ref(span=None)]))),
+    ("evidence_ids_rederive", "another span", lambda: of_log(claim(refs=[ref(span={"start": 0, "end": 3})]))),
+    ("evidence_ids_rederive", "another chunk", lambda: of_log(claim(refs=[ref(chunk_id="row:f/r")]))),
+    (
+        "evidence_ids_rederive",
+        "a changed record",
+        lambda: of_log(claim(), evidence={STALE.evidence_id: MISDERIVED}),
+    ),
+    (
+        "evidence_ids_rederive",
+        "a changed quote",
+        lambda: of_log(
+            claim(), evidence={STALE.evidence_id: msgspec.structs.replace(STALE, quote="the lock file is fine.")}
+        ),
+    ),
+    (
+        "evidence_ids_rederive",
+        "unknown, of a candidate",
+        lambda: of_log(claim(status="candidate", refs=[pointer(UNKNOWN)])),
+    ),
+    ("evidence_ids_rederive", "unknown, of a conflict", lambda: of_log(conflict(side_a=[pointer(UNKNOWN)]))),
+    ("no_inlined_blobs", "a statement", lambda: of_log(claim(statement=LONG))),
+    ("no_inlined_blobs", "a question", lambda: of_log(question(LONG))),
+    (
+        "no_inlined_blobs",
+        "a reason's name",
+        lambda: of_log(Draft(type="MANIFEST", payload={"manifest_id": "m", "excluded_by_reason": {LONG: 1}})),
+    ),
+    ("keys_and_types", "a key missing", lambda: without("provenance_mode")),
+    ("keys_and_types", "the state missing", lambda: without("state")),
+    ("keys_and_types", "the counts missing", lambda: without("counts")),
+    ("keys_and_types", "the objective missing", lambda: without("objective")),
+    ("keys_and_types", "a key too many", lambda: edited(mood="good")),
+    ("keys_and_types", "no time", lambda: edited(created_at="today")),
+    ("keys_and_types", "a sequence of text", lambda: edited(sequence="1")),
+    ("keys_and_types", "a run of number", lambda: edited(run_id=1)),
+    ("keys_and_types", "counts of text", lambda: edited(counts={"steps_since_last_compaction": "2"})),
+    ("keys_and_types", "a count that is true", lambda: edited(counts=True)),
+    ("keys_and_types", "claims that are no list", lambda: edited_state(claims={})),
+    ("keys_and_types", "a claim that is no object", lambda: edited_state(claims=["c1"])),
+    ("keys_and_types", "refs that are no list", lambda: of_log(claim(refs="ev_1"))),
+    ("keys_and_types", "a claim without statement", lambda: of_log(Draft(type="CLAIM", payload={"claim_id": "c"}))),
+    ("keys_and_types", "a claim without id", lambda: of_log(Draft(type="CLAIM", payload={"statement": "x"}))),
+    ("keys_and_types", "an unknown status", lambda: of_log(claim(status="certain"))),
+    ("keys_and_types", "a status for an unknown id", lambda: of_log(failure("f", "odd"))),
+    ("keys_and_types", "a question that is no text", lambda: of_log(question({"what": 1}))),
+    ("keys_and_types", "sources that are no texts", lambda: of_log(Draft(type="SOURCE", payload={"source_ids": [1]}))),
+    (
+        "keys_and_types",
+        "candidates that are no number",
+        lambda: of_log(manifest(1), Draft(type="MANIFEST", payload={"manifest_id": "m", "candidates": "many"})),
+    ),
+    (
+        "keys_and_types",
+        "reasons that are no object",
+        lambda: of_log(Draft(type="MANIFEST", payload={"manifest_id": "m", "excluded_by_reason": ["budget"]})),
+    ),
+    ("keys_and_types", "a manifest without id", lambda: of_log(Draft(type="MANIFEST"))),
+    (
+        "counts_right",
+        "events",
+        lambda: edited(counts={"steps_since_last_compaction": 2, "counted_events_since_last_compaction": 18}),
+    ),
+    (
+        "counts_right",
+        "steps",
+        lambda: edited(counts={"steps_since_last_compaction": 3, "counted_events_since_last_compaction": 6}),
+    ),
+    ("sequence_unbroken", "a number left out", lambda: edited(sequence=2)),
+    ("sequence_unbroken", "another run", lambda: edited(run_id="run-2")),
+    ("chain_unbroken", "a payload", lambda: edited_event(2, payload={"note": "never said"})),
+    ("chain_unbroken", "a time", lambda: edited_event(3, time="2026-01-01T00:00:09.000Z")),
+    ("chain_unbroken", "a hash", lambda: edited_event(4, hash="sha256:" + "0" * 64)),
+    ("chain_unbroken", "a head", lambda: of_log(*FULL, head=Head(RUN, 0, "sha256:" + "0" * 64))),
+]
+
+
+def test_a_full_run_passes_every_check() -> None:
+    snapshot, made = of_log(*FULL)
+    assert failed(snapshot, made) == []
+    assert failed(compacted(*FULL).snapshot, made) == []
+
+
+@pytest.mark.parametrize(("name", "what", "case"), CASES, ids=[f"{name}: {what}" for name, what, _ in CASES])
+def test_each_check_fails_alone_on_what_is_made_for_it(name: str, what: str, case: Callable[[], Case]) -> None:
+    assert failed(*case()) == [name]
+
+
+def test_every_check_has_an_input_made_for_it() -> None:
+    assert {name for name, _, _ in CASES} == set(CHECKS)
+
+
+@pytest.mark.parametrize("name", ["objective", "done_definition"])
+def test_terms_are_compared_with_the_snapshot_before_too(name: str) -> None:
+    previous = compacted(*FULL).snapshot
+    made = inputs(*cycle(3), previous=previous, head=Head(RUN, 9, "sha256:" + "1" * 64))
+    snapshot = build(state_of(made), NOW)
+    assert failed(snapshot, made) == []
+    other = {**previous, name: "Something else."}
+    assert failed(snapshot, made._replace(previous=other)) == [f"{name}_unchanged"]
+
+
+def test_a_verified_claim_of_the_snapshot_before_is_in_the_ledger() -> None:
+    previous = compacted(*FULL).snapshot
+    made = inputs(*cycle(3), previous=previous, head=Head(RUN, 9, "sha256:" + "1" * 64))
+    assert failed(build(state_of(made), NOW), made._replace(evidence={})) == [
+        "verified_claims_in_ledger",
+        "evidence_ids_rederive",  # of the conflict
+    ]
+    forgotten = {**previous, "state": {**previous["state"], "claims": []}}
+    assert failed(build(state_of(made), NOW), made._replace(previous=forgotten)) == ["verified_claims_in_ledger"]
+
+
+def test_a_candidate_promoted_by_its_status_is_in_the_ledger() -> None:
+    promoted = Draft(type="CLAIM", payload={"claim_id": "c1", "status": "verified"})
+    assert failed(*of_log(claim(status="candidate"), promoted)) == []
+
+
+def test_objective_and_done_definition_may_be_long() -> None:
+    snapshot, made = of_log()
+    started = msgspec.structs.replace(made.started, objective=LONG, done_definition={"text": LONG})
+    terms = {"objective": LONG, "done_definition": {"text": LONG}}
+    assert failed({**snapshot, **terms}, made._replace(started=started)) == []
+
+
+def test_2000_characters_are_no_blob() -> None:
+    assert failed(*of_log(question("é" * 2000))) == []
+
+
+def test_a_message_names_the_first_problems_and_counts_the_rest() -> None:
+    snapshot, made = of_log(*(claim(f"c{n}", refs=[]) for n in range(9)))
+    (result,) = (result for result in check(snapshot, made) if result.status == "FAIL")
+    assert "c0" in result.message
+    assert "c8" not in result.message
+    assert "6 more" in result.message
+
+
+anything: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.floats(allow_nan=False) | st.sampled_from(["verified", "x"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["claims", "conflicts", "evidence_refs", "side_a_refs", "span", "status", "claim_id"]),
+            inner,
+        )
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(name=st.sampled_from(list(of_log()[0])), value=anything, inner=st.booleans())
+def test_checks_answer_for_any_json(name: str, value: Json, inner: bool) -> None:
+    snapshot, made = of_log(*FULL)
+    if inner:
+        field = {"claims": value, "conflicts": value, "failures": value, "source_coverage": value}
+        snapshot["state"] = {**snapshot["state"], **field}
+    snapshot[name] = value
+    assert len(check(snapshot, made)) == len(CHECKS)
+    assert len(check({name: value}, made._replace(previous=None, evidence=LEDGER))) == len(CHECKS)

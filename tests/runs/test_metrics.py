@@ -1,0 +1,62 @@
+"""What justifies other thresholds ("Tuning metric")."""
+
+from slicebase.runs.event import Draft, Head, append_all
+from slicebase.runs.metrics import Metrics, measure
+from tests.runs.made import NOW, PASSING, RUN, claim, cycle, failure, pointer
+
+SNAPSHOT = Draft(type="SNAPSHOT", payload={"status": "PASS"})
+
+
+def measured(*drafts: Draft) -> Metrics:
+    return measure(append_all(Head(RUN), drafts, NOW)[0])
+
+
+def act(what: str, seen: str, ref: str = "turn:1") -> list[Draft]:
+    return [
+        Draft(type="ACT_DONE", step=1, payload={"do": what, "ref": ref}),
+        Draft(type="OBSERVE_DONE", step=1, payload={"see": seen, "cost": len(ref)}),
+    ]
+
+
+def test_a_cycle_is_repeated_when_action_and_observation_were_there_before() -> None:
+    metrics = measured(*act("ls", "a"), *act("ls", "a", ref="turn:22"), *act("ls", "a b"), *act("cat", "a b"))
+    assert (metrics.cycles, metrics.repeated_cycles, metrics.loop_rate) == (4, 1, 0.25)
+
+
+def test_calls_side_by_side_are_paired_with_their_observations_in_order() -> None:
+    (one, see_one), (two, see_two) = act("a", "1"), act("b", "2")
+    assert measured(one, two, see_one, see_two, *act("a", "1"), *act("b", "2")).repeated_cycles == 2
+
+
+def test_a_failure_is_repeated_at_the_same_place() -> None:
+    metrics = measured(failure("f1"), failure("f2"), failure("f2", "resolved"))
+    assert (metrics.failures, metrics.repeated_failures) == (2, 1)
+
+
+def test_a_stall_is_a_compaction_that_no_new_citation_came_before() -> None:
+    other = {**pointer(PASSING), "chunk_id": "row:f/r"}
+    metrics = measured(
+        *cycle(1), SNAPSHOT,  # a stall
+        *cycle(2), claim("a"), SNAPSHOT,
+        *cycle(3), claim("b"), SNAPSHOT,  # the same chunk again: a stall
+        SNAPSHOT,  # nothing was done
+        *cycle(4), claim("c", refs=[other]), SNAPSHOT,
+    )  # fmt: skip
+    assert (metrics.compactions, metrics.no_evidence_stalls) == (5, 2)
+
+
+def test_tries_to_change_the_terms_are_counted() -> None:
+    assert measured(Draft(type="REFUSED"), Draft(type="REFUSED")).refused_changes == 2
+
+
+def test_time_and_cost_are_told_per_verified_claim() -> None:
+    late = Draft(type="X", time="2026-01-01T00:01:00.000Z", payload={"cost": 3})
+    metrics = measured(Draft(type="X"), claim("a"), claim("b"), claim("c"), claim("c", "retracted"), late)
+    assert metrics.verified_claims == 2
+    assert (metrics.seconds_per_verified_claim, metrics.cost_per_verified_claim) == (30.0, 1.5)
+
+
+def test_without_verified_claims_there_is_no_price() -> None:
+    metrics = measured(*cycle(1))
+    assert (metrics.seconds_per_verified_claim, metrics.cost_per_verified_claim) == (None, None)
+    assert measured().loop_rate == 0

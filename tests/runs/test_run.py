@@ -1,0 +1,175 @@
+"""What the verbs write: starts, forks, what was seen; and the door in front of the gate (ruling 35)."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+
+from slicebase.core.canonical import canonical
+from slicebase.errors import SlicebaseError
+from slicebase.runs.checks import Inputs
+from slicebase.runs.event import MAX_PAYLOAD, Draft, Head, append_all
+from slicebase.runs.gate import compact, stopped
+from slicebase.runs.records import ManifestLogged, RunStarted
+from slicebase.runs.run import admit, bind, fork, refuse_at_door, seen, start
+from slicebase.runs.state import State, fold
+from tests.runs.made import (
+    FULL,
+    LEDGER,
+    NOW,
+    RUN,
+    STARTED,
+    claim,
+    compacted,
+    conflict,
+    cycle,
+    failure,
+    inputs,
+    log,
+    question,
+)
+from tests.runs.test_checks import ref
+from tests.runs.test_state import odd_drafts
+
+
+def test_a_run_starts_with_its_terms() -> None:
+    draft = start(RUN, STARTED)
+    assert draft.type == "RUN_STARTED"
+    assert list(draft.payload) == ["objective", "done_definition", "provenance_mode", "forked_from"]
+
+
+@pytest.mark.parametrize(
+    ("run_id", "changes", "code"),
+    [
+        ("a b", {}, "bad-run"),
+        ("a/b", {}, "bad-run"),
+        ("", {}, "bad-run"),
+        ("x" * 129, {}, "bad-run"),
+        (RUN, {"objective": "  "}, "bad-run"),
+        (RUN, {"done_definition": ""}, "bad-run"),
+        (RUN, {"done_definition": {}}, "bad-run"),
+        (RUN, {"done_definition": {"budgets": {"max_steps": -1}}}, "bad-run-budget"),
+    ],
+)
+def test_a_run_without_usable_terms_is_refused(run_id: str, changes: dict[str, Any], code: str) -> None:
+    with pytest.raises(SlicebaseError) as caught:
+        start(run_id, msgspec.structs.replace(STARTED, **changes))
+    assert caught.value.code == code
+
+
+def test_a_try_to_change_the_terms_is_put_on_record_as_refused() -> None:
+    again = Draft(type="RUN_STARTED", payload={"objective": "Another.", "provenance_mode": "audit_only"})
+    refused = admit(again, STARTED)
+    assert refused.type == "REFUSED"
+    assert refused.payload["what"] == ["objective"] or refused.payload["what"] == ("objective",)
+    assert refused.payload["attempted"] == {"objective": "Another."}
+
+
+@pytest.mark.parametrize("draft", [Draft(type="SNAPSHOT"), Draft(type="REFUSED"), stopped("OBJECTIVE_ACHIEVED")])
+def test_what_only_slicebase_writes_cannot_be_logged(draft: Draft) -> None:
+    with pytest.raises(SlicebaseError) as caught:
+        admit(draft, STARTED)
+    assert caught.value.code == "reserved-event"
+
+
+def test_everything_else_is_admitted_as_it_is() -> None:
+    for draft in (*FULL, Draft(type="ANYTHING", payload={"x": 1})):
+        assert admit(draft, STARTED) is draft
+
+
+def knock(draft: Draft, *before: Draft) -> str | None:
+    try:
+        refuse_at_door(draft, fold(State(RUN), log(*before)), LEDGER, NOW)
+    except SlicebaseError as error:
+        return error.code
+    return None
+
+
+@pytest.mark.parametrize("draft", FULL)
+def test_the_door_lets_pass_what_the_gate_lets_pass(draft: Draft) -> None:
+    assert knock(draft) is None
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        claim(refs=[]),
+        claim(refs=[ref(evidence_id="ev_" + "0" * 32)]),
+        claim(refs=[ref(span=...)]),
+        claim(statement="x" * 2001),
+        claim(statement=None),
+        conflict(side_a=[]),
+        conflict(side_b=[ref()]),
+        question({"no": "text"}),
+        Draft(type="CLAIM", payload={"claim_id": "unknown", "status": "retracted"}),
+    ],
+)
+def test_the_door_refuses_what_the_gate_would_refuse(draft: Draft) -> None:
+    assert knock(draft) == "gate-would-refuse"
+
+
+def test_the_door_knows_the_item_that_a_status_is_for() -> None:
+    promoted = Draft(type="CLAIM", payload={"claim_id": "c1", "status": "verified"})
+    assert knock(promoted, claim(status="candidate")) is None
+    assert knock(promoted, claim(status="candidate", refs=[])) == "gate-would-refuse"
+
+
+def test_the_door_does_not_ask_about_what_is_already_there() -> None:
+    assert knock(failure(), claim("bad", refs=[])) is None
+
+
+@settings(max_examples=100, deadline=None)
+@given(odd_drafts.filter(lambda draft: draft.type not in ("RUN_STARTED", "SNAPSHOT")))
+def test_door_and_gate_agree(draft: Draft) -> None:
+    assert (knock(draft) is None) == compacted(draft).passed
+
+
+def test_a_fork_goes_on_from_a_snapshot() -> None:
+    origin = compacted(*FULL, question("closed?", "closed")).snapshot
+    events, _ = append_all(Head("run-2"), fork("run-2", origin), NOW)
+    assert events[0].payload["forked_from"] == origin["snapshot_id"]
+    made = Inputs(msgspec.convert(events[0].payload, RunStarted), None, Head("run-2"), tuple(events), LEDGER)
+    compaction = compact(lambda: made, NOW)
+    assert compaction.passed, compaction.diagnosis
+    assert compaction.snapshot["state"] == origin["state"]
+    assert compaction.snapshot["objective"] == origin["objective"]
+    assert compaction.snapshot["counts"]["counted_events_since_last_compaction"] == 0
+
+
+def test_what_was_seen_is_logged_in_as_many_events_as_its_size_needs() -> None:
+    chunks = [f"turn:{number:08x}-0000-0000-0000-000000000000" for number in range(5000)]
+    drafts = list(seen(["session:s1"], chunks, step=4))
+    assert len(drafts) > 1
+    assert all(len(canonical(draft.payload)) <= MAX_PAYLOAD for draft in drafts)
+    state = fold(State(RUN), log(*drafts))
+    assert list(state.chunks_seen) == chunks
+    assert list(state.sources_seen) == ["session:s1"]
+
+
+def test_little_is_logged_in_one_event_and_nothing_in_none() -> None:
+    assert len(list(seen(["session:s1"], ["row:f/r"]))) == 1
+    assert list(seen([], [])) == []
+
+
+def test_a_large_manifest_is_bound_by_its_event_and_sources_behind_it() -> None:
+    chunks = tuple(f"turn:{number:08x}-0000-0000-0000-000000000000" for number in range(3000))
+    first, *rest = bind(ManifestLogged(manifest_id="mf_" + "0" * 32, selected=3000, chunk_ids=chunks), step=2)
+    assert first.type == "MANIFEST"
+    assert {draft.type for draft in rest} == {"SOURCE"}
+    state = fold(State(RUN), log(first, *rest))
+    assert tuple(state.chunks_seen) == chunks
+    assert state.retrieval.manifests == 1
+
+
+def test_a_small_manifest_is_one_event() -> None:
+    assert len(list(bind(ManifestLogged(manifest_id="mf_" + "0" * 32)))) == 1
+
+
+def test_a_run_of_steps_and_forks_keeps_its_terms() -> None:
+    origin = compact(lambda: inputs(*cycle(1)), NOW).snapshot
+    first = next(fork("run-2", origin))
+    assert {name: first.payload[name] for name in ("objective", "done_definition")} == {
+        "objective": STARTED.objective,
+        "done_definition": STARTED.done_definition,
+    }
