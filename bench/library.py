@@ -26,6 +26,7 @@ from slicebase.store.workspace import Workspace, make_workspace
 FILES = 10_000
 FILE_BYTES = 2048
 ROUNDS = 9
+SCRIPT = "from slicebase.cli.entry import main; main()"  # what the installed `tt` does
 PROJECT = Path(__file__).resolve().parent.parent
 SECONDS = 6.0  # a first index of 10,000 files
 MILLISECONDS = 60.0  # a look that finds nothing changed
@@ -61,12 +62,13 @@ def write_library(folder: Path, files: int) -> Workspace:
 
 
 def words_by_frequency(workspace: Workspace) -> list[str]:
-    """A rare, a middling and a common word of the library."""
+    """Words that few, some and many files have."""
+    paths = sorted(workspace.library.iterdir())[:1000]
     counts: Counter[str] = Counter()
-    for path in sorted(workspace.library.iterdir())[:1000]:
-        counts.update(set(re.findall(r"[a-z]{5,}", path.read_text().lower())))
-    ranked = [word for word, _ in counts.most_common()]
-    return [ranked[-1], ranked[len(ranked) // 20], ranked[3]]
+    for path in paths:
+        counts.update(set(re.findall(r"\b[a-z]{5,}\b", path.read_text())))
+    ranked = sorted(counts, key=lambda word: (-counts[word], word))
+    return [next(word for word in ranked if counts[word] <= share * len(paths)) for share in (0.01, 0.1, 0.35)]
 
 
 def parse_everything(workspace: Workspace, word: str) -> int:
@@ -87,10 +89,10 @@ def seconds(action: Callable[[], object], rounds: int = 1) -> float:
     return statistics.median(times)
 
 
-def command(*words: str) -> Callable[[], object]:
+def command(workspace: Workspace, *words: str) -> Callable[[], object]:
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTHONPATH"] = str(PROJECT / "src")
-    return lambda: subprocess.run(words, env=environment, capture_output=True, check=False)
+    return lambda: subprocess.run(words, cwd=workspace.root, env=environment, capture_output=True, check=False)
 
 
 def measure(files: int) -> None:
@@ -118,11 +120,13 @@ def change(workspace: Workspace, finder: Finder) -> None:
 
 
 def beside_grep(workspace: Workspace, finder: Finder, word: str) -> None:
-    tt = command(sys.executable, "-m", "slicebase", "--root", str(workspace.root), "search", word)
-    grep = command("grep", "-ri", word, str(workspace.library))
-    start = command(sys.executable, "-c", "pass")
-    tt()  # writes byte code, as an installation has it
-    rounds = [[seconds(action) for action in (tt, grep, start)] for _ in range(ROUNDS)]
+    actions = (
+        command(workspace, sys.executable, "-c", SCRIPT, "search", word),
+        command(workspace, "grep", "-ri", word, ".slices"),
+        command(workspace, sys.executable, "-c", "pass"),
+    )
+    actions[0]()  # writes byte code, as an installation has it
+    rounds = [[seconds(action) for action in actions] for _ in range(ROUNDS)]
     ours, theirs, bare = (statistics.median(times) for times in zip(*rounds, strict=True))
     hits = finder.search(word).total
     print(f"  a search for {word!r}, which {hits:,} files have")

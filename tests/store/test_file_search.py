@@ -1,6 +1,7 @@
 """Search: what is found, in which order, what of it is shown, and what is said when nothing is found."""
 
 import json
+import random
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,15 @@ def test_equal_files_go_by_id(workspace: Workspace, finder: Finder) -> None:
         put(workspace, name, "heron", title="Bird")
     found = finder.search("heron")
     assert [(hit.entry.id, hit.score) for hit in found.hits] == [("a", 1.0), ("b", 1.0), ("c", 1.0)]
+
+
+def test_among_many_equal_files_the_first_ids_are_shown(workspace: Workspace, finder: Finder) -> None:
+    names = [f"f{number:03}" for number in range(150)]
+    for name in random.Random(2).sample(names, len(names)):
+        put(workspace, name, "heron", title="Bird")
+        if name < "f010":
+            finder.list_files()  # so that numbers in the index do not follow the ids
+    assert ids(finder, "heron", limit=4) == names[:4]
 
 
 def test_a_limit_shows_the_best_and_counts_all(workspace: Workspace, finder: Finder) -> None:

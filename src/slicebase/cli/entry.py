@@ -1,9 +1,11 @@
-"""The way in. Commands that ask about slice files look at them while the rest of the program is loading."""
+"""The way in and out. Start and end of a short command take longer than its work, so both are kept short here."""
 
 import os
 import sys
+from contextlib import suppress
 
-# Verbs that ask the index; where the workspace is named by an option, finding it is left to the command.
+# Verbs that ask the index: they look at the library while the rest of the program is loading. Where an option or a
+# variable names the workspace, finding it is left to the command.
 _ASKING = frozenset({"search", "list", "explore", "stale", "info", "status"})
 
 
@@ -13,6 +15,15 @@ def main() -> None:
         from slicebase.store.looking import look_ahead
 
         look_ahead(".")
-    from slicebase.cli.main import main as run
+    from slicebase.cli.main import run
 
-    run()
+    leave(run(sys.argv[1:]))
+
+
+def leave(status: int) -> None:
+    """Ends the process without taking it apart piece by piece: everything is closed, and what is printed is out."""
+    with suppress(BrokenPipeError):
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    os._exit(status)

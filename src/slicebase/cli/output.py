@@ -1,6 +1,5 @@
 """What commands print: data on stdout, everything else on stderr; `--json` is one object with `schema_version`."""
 
-import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -24,6 +23,8 @@ def json_option(command: _Command) -> _Command:
 
 
 def print_json(fields: Mapping[str, Any], default: Callable[[Any], Any] | None = None) -> None:
+    import json  # start-up counts
+
     told = {"schema_version": SCHEMA_VERSION, **fields}
     click.echo(json.dumps(told, ensure_ascii=False, indent=2, default=default))
 
@@ -48,6 +49,8 @@ def colour() -> bool | None:
 
 def print_error(error: SlicebaseError, as_json: bool) -> None:
     if as_json:
+        import json
+
         click.echo(json.dumps({"schema_version": SCHEMA_VERSION, **error.as_json()}, ensure_ascii=False), err=True)
         return
     click.echo(f"{click.style('error', fg='red', bold=True)}: {error} [{error.code}]", err=True, color=colour())

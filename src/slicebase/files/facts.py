@@ -55,7 +55,7 @@ class Facts(Struct, frozen=True):
 def read_facts(file: SliceFile, log: Sequence[Row] = ()) -> Facts:
     """The facts of a file. `log` holds the rows of the other files that `part_of` joins with it (ruling 32)."""
     rows = own_rows(file)
-    standing = {id(row) for row in active((*rows, *log))}
+    standing = {id(row) for row in active((*rows, *log))} if rows else set()
     former = {row.line.number for row in rows if id(row) not in standing}
     lines = _lines(file, rows)
     passages = tuple(_passages(file, rows, lines))

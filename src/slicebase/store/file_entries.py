@@ -1,6 +1,5 @@
 """Slice files as the index knows them: found by id, filtered, listed."""
 
-import json
 from collections.abc import Sequence
 from typing import Any, Final, Literal, NamedTuple
 
@@ -120,5 +119,7 @@ def _refuse_broken(connection: apsw.Connection, file_id: str) -> None:
 
 
 def _problem(stored: str) -> SlicebaseError:
+    import json
+
     error = json.loads(stored)
     return SlicebaseError(error["code"], error["message"], hint=error["hint"], where=Where(**(error["where"] or {})))

@@ -28,7 +28,6 @@ from slicebase.store.workspace import LIBRARY
 
 LARGEST: Final = 64 * 1024 * 1024  # of a larger file only the head is read
 _HEAD: Final = MAX_HEADER + 1024  # markers included
-_PASSAGE_BREAK_AS_TEXT: Final = str.maketrans({PASSAGE_BREAK: " "})
 
 
 class _Known(NamedTuple):
@@ -218,7 +217,7 @@ _NOTHING: Final = Facts(
 
 
 def _joined(passages: Iterable[Passage]) -> str:
-    return PASSAGE_BREAK.join(passage.text.translate(_PASSAGE_BREAK_AS_TEXT) for passage in passages)
+    return PASSAGE_BREAK.join(passage.text.replace(PASSAGE_BREAK, " ") for passage in passages)
 
 
 def _places(passages: Iterable[Passage]) -> str:

@@ -1,9 +1,7 @@
 """Search over slice files: which ones, in which order, and what of them is worth showing."""
 
-import json
 from collections.abc import Iterator, Sequence
-from heapq import nsmallest
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import apsw
 
@@ -64,13 +62,13 @@ def search(connection: apsw.Connection, wanted: Search) -> Results:
         return Results((), 0, tuple(hints(connection, reader, terms, wanted)))
     marker = Marker(terms, [stems[term] for term in terms])
     shown = _Shown(connection, reader, marker, wanted.former)
-    return Results(tuple(shown.hit(number, score) for number, score, _ in ranked), ranked[0].total, ())
+    return Results(tuple(shown.hit(*each) for each in ranked), count(connection, terms, wanted), ())
 
 
 def count(connection: apsw.Connection, terms: Sequence[Term], wanted: Search) -> int:
     """How many files a search would find."""
-    found = _ranked(connection, terms, wanted._replace(limit=1))
-    return found[0].total if found else 0
+    matching, values = _matching(terms, wanted)
+    return int(connection.execute(f"SELECT count(*) {matching}", values).get)
 
 
 # ---- which, and in which order
@@ -79,7 +77,6 @@ def count(connection: apsw.Connection, terms: Sequence[Term], wanted: Search) ->
 class _Ranked(NamedTuple):
     number: int
     score: float
-    total: int
 
 
 def _ranked(connection: apsw.Connection, terms: Sequence[Term], wanted: Search) -> list[_Ranked]:
@@ -88,29 +85,34 @@ def _ranked(connection: apsw.Connection, terms: Sequence[Term], wanted: Search) 
     FTS5's BM25 gives a word that most files have next to no weight, so that in a small library all scores would round
     to the same. They are taken relative to the best, then rounded to millionths, and equal ones go by id (ruling 43).
     """
-    columns = "title summary passages former" if wanted.former else "title summary passages"
-    match = f"{{{columns}}} : ({expression(terms, either=wanted.either)})"
-    scored = connection.execute(f"SELECT rowid, bm25(words, {_WEIGHTS}) FROM words WHERE words MATCH ?", (match,))
-    hidden = _hidden(connection, wanted.filters)
-    found = [(score, number) for number, score in scored if number not in hidden]
+    matching, values = _matching(terms, wanted)
+    ranked = f"SELECT rowid, bm25(words, {_WEIGHTS}) AS score {matching} ORDER BY score LIMIT ?"
+    found: Any = connection.execute(ranked, (*values, wanted.limit + _TIES)).fetchall()
     if not found:
         return []
-    best, last = min(found)[0], nsmallest(wanted.limit, found)[-1][0]
-    # Only what may be among the first, once it is rounded, is rounded and asked for its name.
-    shares = {number: round(score / best, 6) for score, number in found if score / best > last / best - 1e-6}
-    names = {number: name for number, *name in connection.execute(_NAMES, (json.dumps(list(shares)),))}
+    best, last = found[0][1], found[: wanted.limit][-1][1]
+    edge = last - best * 1e-6  # scores are negative; beyond this one, none is rounded up to the last that is shown
+    if len(found) == wanted.limit + _TIES and found[-1][1] < edge:
+        found = connection.execute(ranked, (*values, -1)).fetchall()
+    shares: dict[int, float] = {number: round(score / best, 6) for number, score in found if score < edge}
+    query = f"SELECT number, id, name FROM files WHERE number IN ({', '.join(map(str, shares))})"
+    names: dict[Any, Any] = {number: name for number, *name in connection.execute(query)}
     ordered = sorted(shares, key=lambda number: (-shares[number], names[number]))
-    return [_Ranked(number, shares[number], len(found)) for number in ordered[: wanted.limit]]
+    return [_Ranked(number, shares[number]) for number in ordered[: wanted.limit]]
 
 
-_NAMES: Final = "SELECT number, id, name FROM files WHERE number IN (SELECT value FROM json_each(?))"
+_TIES: Final = 100  # more scores than are asked for, so that ties at the end are seen
 
 
-def _hidden(connection: apsw.Connection, filters: Filters) -> set[int]:
-    """The numbers of the files that do not pass the filters. Most searches have none: then it is a few."""
-    where, values = conditions(filters)
-    query = "archived" if filters == EVERY_FILE else f"NOT ({where})"
-    return {number for (number,) in connection.execute(f"SELECT number FROM files WHERE {query}", values)}
+def _matching(terms: Sequence[Term], wanted: Search) -> tuple[str, list[Any]]:
+    """The part of a query that chooses files, and its values."""
+    columns = "title summary passages former" if wanted.former else "title summary passages"
+    match = f"{{{columns}}} : ({expression(terms, either=wanted.either)})"
+    where, values = conditions(wanted.filters)
+    # Most searches have no filters: then those that are left out are few.
+    left_out = "archived" if wanted.filters == EVERY_FILE else f"NOT ({where})"
+    sql = f"FROM words WHERE words MATCH ? AND rowid NOT IN (SELECT number FROM files WHERE {left_out})"
+    return sql, [match, *values]
 
 
 # ---- what of them

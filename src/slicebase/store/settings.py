@@ -1,6 +1,5 @@
 """Settings: `slicebase.toml` in the workspace's folder. Every key has a default, and an unknown one is refused."""
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -79,6 +78,8 @@ def told_settings(root: Path, environment: Mapping[str, str]) -> list[Setting]:
 
 def set_setting(workspace: Workspace, name: str, given: str | None) -> None:
     """Writes one setting into the file, or takes it out; everything else in the file stays as it is."""
+    import json
+
     from slicebase.store.atomic import locked, write_bytes
     from slicebase.store.toml_text import with_value, without_value
 
@@ -139,6 +140,8 @@ def _key(name: str, path: Path | None = None) -> Key:
 
 def _value_of(name: str, given: str) -> Any:
     """What a text on the command line means for this setting."""
+    import json
+
     key = _key(name)
     if str in key.types:
         return given
