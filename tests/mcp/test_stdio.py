@@ -80,7 +80,7 @@ def test_nothing_but_the_protocol_is_on_stdout_and_nothing_is_done_before_the_fi
                 answers.append(json.loads(process.stdout.readline()))
         process.stdin.close()
         assert process.stdout.read() == ""
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=60) == 0
     assert [answer["id"] for answer in answers] == [1, 2, 3]
     assert all("result" in answer for answer in answers)
     assert not list(tmp_path.iterdir())
