@@ -104,8 +104,5 @@ def _compacting(truth: Truth) -> None:
 
 def _bytes(truth: Truth) -> int:
     """What the stored snapshots of the long run weigh."""
-    query = """
-        SELECT coalesce(sum(length(texts.bytes)), 0) FROM snapshots JOIN texts
-        ON texts.owner = 'run:long' AND hex(texts.hash) = upper(substr(json_extract(snapshots.record, '$.body'), 8))
-        WHERE snapshots.run = 'long'"""
-    return int(next(truth.database.connection.execute(query))[0])
+    bodies = (truth.texts.get("run:long", record.body) for record in truth.runs.snapshots.records("long"))
+    return sum(len(body.data) for body in bodies if body and body.data)

@@ -21,7 +21,21 @@ MAY_IMPORT = {
     "store": {"core", "errors", "files", "graph", "importers", "runs", "context"},
     "verify": {"core", "errors", "files", "graph", "importers", "runs", "context", "store"},
     "base": {"core", "errors", "files", "graph", "importers", "runs", "context", "store", "verify"},
-    "cli": {"core", "errors", "verbs", "files", "graph", "importers", "runs", "context", "store", "verify", "base"},
+    # `tt mcp` starts the other face
+    "cli": {
+        "core",
+        "errors",
+        "verbs",
+        "files",
+        "graph",
+        "importers",
+        "runs",
+        "context",
+        "store",
+        "verify",
+        "base",
+        "mcp",
+    },
     "mcp": {"core", "errors", "verbs", "files", "graph", "importers", "runs", "context", "store", "verify", "base"},
     "web": {"core", "errors", "verbs", "files", "graph", "importers", "runs", "context", "store", "verify", "base"},
 }

@@ -7,10 +7,10 @@ from slicebase.base import Graph, Slicebase
 from slicebase.cli.main import tt
 from slicebase.store.library import Library
 from slicebase.store.running import Running
-from slicebase.verbs import RUN_VERBS, VERBS
+from slicebase.verbs import FACES, RUN_VERBS, VERBS
 
 PARTS = {"graph": Graph, "library": Library, "runs": Running}
-GROUPS = {"run"}
+GROUPS = {"run", "hook"}
 
 
 @pytest.mark.parametrize("name", VERBS)
@@ -42,3 +42,12 @@ def test_the_verbs_of_runs_are_there_in_python_and_as_commands() -> None:
         assert callable(getattr(PARTS[part], method))
         assert group.commands[name].help
         assert "--json" in options_of(group.commands[name])
+
+
+def test_a_face_is_a_listed_command_with_a_help_text_and_no_verb() -> None:
+    assert not set(FACES) & set(VERBS)
+    for name in FACES:
+        command = tt.get_command(click.Context(tt), name)
+        assert command
+        assert command.help
+        assert name in tt.list_commands(click.Context(tt))

@@ -28,22 +28,29 @@ if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is ca
     from slicebase.graph.record import TurnRecord
     from slicebase.graph.turn import Session
     from slicebase.runs.evidence import Evidence
+    from slicebase.runs.narrative import Narrative
     from slicebase.store.account import Account
     from slicebase.store.chunk_texts import ChunkTexts
+    from slicebase.store.client_hooks import ClientHooks
+    from slicebase.store.client_transcripts import AgentHome
+    from slicebase.store.compacted_notes import CompactedNotes
     from slicebase.store.doctoring import Complaint
     from slicebase.store.documents import AddedDocument
     from slicebase.store.file_entries import Filters
     from slicebase.store.file_index import Progress as IndexProgress
     from slicebase.store.file_search import Results
     from slicebase.store.finding import Finder
+    from slicebase.store.following import Followed
     from slicebase.store.importing import Progress
     from slicebase.store.library import Library
     from slicebase.store.library_chunks import LibraryChunks
+    from slicebase.store.memory_tool import MemoryTool
     from slicebase.store.overview import Overview
     from slicebase.store.purging import PurgedTurns
     from slicebase.store.running import Running
     from slicebase.store.sealing import Sealed
     from slicebase.store.settings import Setting, Settings
+    from slicebase.store.text_change import TextChange
     from slicebase.store.truth import Truth
     from slicebase.store.turn_index import TurnIndex
     from slicebase.store.why import Reason
@@ -137,6 +144,27 @@ class Slicebase:
         return Running(self.truth, self.library.shelf)
 
     @cached_property
+    def hooks(self) -> "ClientHooks":
+        """Our hooks in the settings of coding agents."""
+        from slicebase.store.client_hooks import ClientHooks
+
+        return ClientHooks(self.workspace)
+
+    @cached_property
+    def memory(self) -> "MemoryTool":
+        """The commands of Anthropic's memory tool, over the library."""
+        from slicebase.store.memory_tool import MemoryTool
+
+        return MemoryTool(self.library.shelf)
+
+    @cached_property
+    def compacted(self) -> "CompactedNotes":
+        """Which sessions were compacted and have not been told."""
+        from slicebase.store.compacted_notes import CompactedNotes
+
+        return CompactedNotes(self.workspace.cache)
+
+    @cached_property
     def chunks(self) -> "ChunkTexts":
         """What stands behind references that can be cited."""
         from slicebase.store.chunk_texts import ChunkTexts
@@ -178,13 +206,21 @@ class Slicebase:
         for part in ("settings", "library"):
             self.__dict__.pop(part, None)
 
-    def doctor(self, driver: str, *, fix: bool = False) -> "tuple[list[Complaint], list[Complaint]]":
-        """What is wrong, and what of it was mended."""
+    def agents_md(self, *, take_away: bool = False, dry_run: bool = False) -> "TextChange":
+        """Keeps a marked block in AGENTS.md that tells agents how to use the memory here, or takes it away."""
+        from slicebase.store.agents_file import keep_block
+
+        return keep_block(self.workspace, take_away=take_away, dry_run=dry_run)
+
+    def doctor(
+        self, driver: str, *, fix: bool = False, home: "AgentHome | None" = None
+    ) -> "tuple[list[Complaint], list[Complaint]]":
+        """What is wrong, and what of it was mended; with `home`, also what a coding agent will soon delete."""
         from slicebase.store.doctoring import examine, mend
 
-        found = examine(self.workspace, driver)
+        found = examine(self.workspace, driver, home)
         mended = mend(found) if fix else []
-        return (examine(self.workspace, driver) if mended else found), mended
+        return (examine(self.workspace, driver, home) if mended else found), mended
 
     def search(
         self,
@@ -247,6 +283,19 @@ class Slicebase:
             bring_up_to_date(self.turn_index, self.truth)
         return account
 
+    def follow(self, transcript: Path) -> "Followed":
+        """Imports what a coding agent's transcript has gained since the last time; the index takes it in later."""
+        from slicebase.store.following import follow
+
+        return follow(self.truth, self.workspace.cache, transcript)
+
+    def narrate_session(self, session: str, *, now: int) -> "Narrative":
+        """A stored session as a run, with a snapshot of where it stands and the narrative of that."""
+        from slicebase.store.compacting import narrate_session
+
+        name = ref_of("session", session).removeprefix("session:")
+        return narrate_session(self.runs, name, self.truth.turns.session(name).facts.get("shown_last"), now)
+
     def export(self, session: str, to: Path, *, file_id: str) -> Path:
         """A session as a conversation slice file, which imports to the same ids and branches."""
         from slicebase.store.atomic import write_bytes
@@ -275,8 +324,9 @@ class Slicebase:
         """A cited context for a question, under a budget, with the manifest that pins it.
 
         `as_of` is the time that the context speaks from, `now` the time at which the manifest is recorded. Without
-        `record` nothing is written, and the manifest cannot be replayed by its id. With `run` the context begins with
-        the run's last snapshot, and the manifest is bound to a step of it, by default the next.
+        `record`, or where the workspace can only be read, nothing is written, and the manifest cannot be replayed by
+        its id. With `run` the context begins with the run's last snapshot, and the manifest is bound to a step of it,
+        by default the next.
         """
         from slicebase.store.contexts import Request, build_context, texts_to_keep
 
@@ -284,18 +334,22 @@ class Slicebase:
         request = Request(question, tokens, turns, now if as_of is None else as_of, chosen)
         first = self.runs.remembered(run) if run else ()
         built = build_context(self.truth, self.turn_index, self.library_chunks, request, first)
-        if record:
+        recorded = record and not self.truth.database.read_only
+        if recorded:
             self.truth.policies.keep(chosen)
             self.truth.manifests.record(built.manifest, to_text(now), texts_to_keep(built))
             if run:
                 self.runs.bind(run, built.manifest, now=now, step=step)
-        return Recorded(built, record)
+        return Recorded(built, recorded)
 
     def context_again(self, manifest: str, *, now: int, record: bool = True) -> "Recorded":
         """Asks a manifest's question anew, with its budget and policy, of what is stored now."""
         from slicebase.context.lost import RULES as LOST
+        from slicebase.store.contexts import NEWEST
 
         before = self.manifest(manifest)
+        if before.ranker == NEWEST:
+            return self.project_context(tokens=before.budget.tokens, now=now)
         if before.ranker == LOST:
             return self.lost_context(before.filters["session"], tokens=before.budget.tokens, now=now)
         policies = [pinned.policy_params_hash for pinned in before.slices]
@@ -307,6 +361,15 @@ class Slicebase:
             now=now,
             record=record,
         )
+
+    def project_context(self, *, tokens: int, now: int) -> "Recorded":
+        """What the library holds, the last changed first, as a context for the start of a session."""
+        from slicebase.store.contexts import newest_context, texts_to_keep
+
+        built = newest_context(self.library, tokens, now)
+        if built.manifest.pieces:
+            self.truth.manifests.record(built.manifest, to_text(now), texts_to_keep(built))
+        return Recorded(built, bool(built.manifest.pieces))
 
     def lost(self, session: str | None = None) -> "Losses":
         """What each compaction of a session kept and lost; without one, of the session that was compacted last."""

@@ -155,6 +155,11 @@ CODES: Mapping[str, Kind] = {
     "bad-zip": Kind(Exit.REFUSED, "a zip or a member of it cannot be read, or is not what it claims"),
     "unknown-format": Kind(Exit.REFUSED, "no importer recognises an input"),
     "nothing-found": Kind(Exit.NOT_FOUND, "no agent's sessions were found on this machine"),
+    # coding agents
+    "unknown-client": Kind(Exit.USAGE, "there are no hooks for a client of this name"),
+    "bad-client-settings": Kind(Exit.REFUSED, "a client's settings cannot be read, or have a form that is not known"),
+    "bad-marks": Kind(Exit.REFUSED, "a document has one mark of a block and not the other"),
+    "bad-command": Kind(Exit.REFUSED, "a command of the memory tool is not understood"),
     # the path
     "no-session": Kind(Exit.NOT_FOUND, "no session with this id is stored"),
     "bad-question": Kind(Exit.REFUSED, "a question is empty"),

@@ -48,6 +48,8 @@ VERBS: Mapping[str, Verb] = {
     "add": Verb("add", "slicebase.cli.citing:add", "Make a local text document citable, in stable chunks."),
     "cite": Verb("cite", "slicebase.cli.citing:cite", "Put a piece of text into the evidence ledger."),
     "run": Verb("runs", "slicebase.cli.running:run", "Log, compact and narrate the runs of agents."),
+    "hook": Verb("hooks", "slicebase.cli.hooking:hook", "Let a coding agent call Slicebase as it works."),
+    "agents-md": Verb("agents_md", "slicebase.cli.agents:agents_md", "Keep a block about the memory in AGENTS.md."),
     "why": Verb("why", "slicebase.cli.citing:why", "Show what something rests on, down to the quoted text."),
     "seal": Verb("seal", "slicebase.cli.citing:seal", "Write the heads of all that is stored into a file for git."),
     "verify": Verb("verify", "slicebase.cli.path:verify", "Re-derive everything stored and compare."),

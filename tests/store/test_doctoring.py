@@ -85,6 +85,12 @@ def test_a_merge_that_was_left_unfinished_is_one_complaint(workspace: Workspace)
     assert wrong(workspace) == ["merge"]
 
 
+def test_conflict_markers_in_a_text_are_told_although_the_file_can_be_read(workspace: Workspace) -> None:
+    path = workspace.library / f"{GOOD}.slice"
+    path.write_text(path.read_text() + "\n<<<<<<< ours\none\n=======\ntwo\n>>>>>>> theirs\n")
+    assert wrong(workspace) == ["merge"]
+
+
 def test_a_missing_merge_driver_is_set_up(workspace: Workspace) -> None:
     (workspace.root / ".gitattributes").unlink()
     assert wrong(workspace) == ["merge-driver"]

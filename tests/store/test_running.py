@@ -246,6 +246,13 @@ def test_a_narrative_is_a_slice_file_that_supersedes_the_one_before_and_grows_st
     assert base.validate().findings == ()
 
 
+def test_a_purged_run_is_forgotten_in_memory_too(base: Slicebase) -> None:
+    base.runs.compact(RUN, now=NOW)
+    base.purge(f"run:{RUN}", now=NOW)
+    assert code_of(lambda: base.runs.snapshot(RUN)) == "purged"
+    assert code_of(lambda: base.runs.narrative(RUN)) == "purged"
+
+
 def test_a_run_without_a_snapshot_has_no_narrative(base: Slicebase) -> None:
     assert code_of(lambda: base.runs.narrative(RUN)) == "no-snapshot"
 

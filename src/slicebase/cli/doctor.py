@@ -1,9 +1,12 @@
 """`tt doctor`: what is wrong here, and how to mend it."""
 
+import os
+from pathlib import Path
+
 import click
 
 from slicebase.cli.output import counted, json_option, note, print_json, printable
-from slicebase.cli.workspace import merge_driver, open_base
+from slicebase.cli.workspace import merge_driver, now, open_base
 from slicebase.errors import Exit
 
 
@@ -16,7 +19,10 @@ def doctor(ctx: click.Context, fix: bool, as_json: bool) -> int:
 
     Exit status: 0 all is well (now), 1 something is wrong.
     """
-    left, mended = open_base(ctx).doctor(merge_driver(), fix=fix)
+    from slicebase.store.client_transcripts import AgentHome
+
+    folder = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+    left, mended = open_base(ctx).doctor(merge_driver(), fix=fix, home=AgentHome(folder, now()))
     if as_json:
         print_json({"complaints": [each.as_json() for each in left], "mended": [each.as_json() for each in mended]})
         return Exit.FINDINGS if left else Exit.DONE

@@ -4,11 +4,14 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import IO, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from slicebase.errors import SlicebaseError, Where
+
+if TYPE_CHECKING:
+    from slicebase.store.text_change import TextChange
 
 SCHEMA_VERSION = "1"
 
@@ -53,6 +56,16 @@ def print_error(error: SlicebaseError, as_json: bool) -> None:
     click.echo(f"{click.style('error', fg='red', bold=True)}: {error} [{error.code}]", err=True, color=colour())
     if error.hint:
         click.echo(f"hint: {error.hint}", err=True)
+
+
+def print_text_change(change: "TextChange", dry_run: bool, as_json: bool) -> None:
+    """What became of a file of the project; of a dry run, the whole text."""
+    if as_json:
+        print_json({"dry_run": dry_run, **change._asdict()})
+        return
+    if dry_run and change.text is not None:
+        click.echo(change.text, nl=False)
+    note(change.said(dry_run))
 
 
 def printable(text: str) -> str:

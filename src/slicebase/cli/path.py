@@ -89,7 +89,8 @@ def print_context(built: "Recorded", explain: bool, as_json: bool) -> None:
     else:
         click.echo(text, nl=False)
         used = f"{manifest.tokens_used} of {manifest.budget.tokens} tokens"
-        note(f"{len(manifest.pieces)} pieces, {used}; {manifest.manifest_id}")
+        unrecorded = "" if built.recorded else " (not recorded)"
+        note(f"{len(manifest.pieces)} pieces, {used}; {manifest.manifest_id}{unrecorded}")
 
 
 def _print_difference(before: "Manifest", after: "Manifest", as_json: bool) -> int:

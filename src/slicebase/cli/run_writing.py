@@ -116,13 +116,15 @@ def from_(
     failure; what the agent answers is a claim, and a candidate unless it cites. Called again, it adds what the
     conversation has gained.
     """
+    from slicebase.store.compacting import run_of
+
     base = open_base(ctx)
     runs = base.runs
     is_file = os.path.isfile(source)
     session = runs.take_trajectory(Path(source)) if is_file else source.removeprefix("session:")
     logged = runs.from_session(
         session,
-        run_id or "from-" + "-".join(session.replace("/", "-").split()),
+        run_id or run_of(session),
         now=now(),
         leaf=leaf.removeprefix("turn:") if leaf else None,
         objective=objective,

@@ -7,6 +7,7 @@ from slicebase.graph.select import Candidate
 
 ANCHORS = 8
 CONSIDERED = 256  # turns that were found and are looked at
+CHUNKS = 64  # parts of slice files: each is read from its file
 # What a turn in the slice of an anchor is worth beside the anchor itself, before its priority there is weighed.
 _SLICE_SHARE = 0.25
 

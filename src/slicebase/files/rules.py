@@ -57,6 +57,7 @@ _TABLE: Final = (
     Rule("kind-body", "error", "a pointer's body type is none, a context's is not"),
     Rule("pointer-body", "error", "where the body's type is none, there is no body"),
     Rule("body-header", "warning", "`code` and `conversation` stand under `body` with that type only"),
+    Rule("merge-marks", "warning", "a text holds no marks of a merge that nobody finished"),
     Rule("code-lang", "hint", "a code body names its language"),
     Rule("payload-missing", "error", "a pointer has a payload with a uri; a purged one needs none"),
     Rule("payload-kind", "warning", "a context file has no payload"),

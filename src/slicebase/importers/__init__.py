@@ -5,14 +5,16 @@ for source in sources:                                # main files before their 
     for batch in run.read(source, its_format): …      # into the store, and to a `Report`
 """
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
-from slicebase.importers import chatgpt, claude, claude_code, codex, conversation, gemini, messages, oasst
-from slicebase.importers.redaction import redact
-from slicebase.importers.values import Batch, Format, Note, Options, Read, Report, Source
+from slicebase.importers.values import Batch, Format, Note, Options, Report, Source
+
+if TYPE_CHECKING:  # start-up counts: who follows one transcript needs no other format
+    from slicebase.importers.formats import FORMATS, HEAD_BYTES, Import, reading_order, recognise
 
 __all__ = [
     "FORMATS",
+    "HEAD_BYTES",
     "Batch",
     "Format",
     "Import",
@@ -24,40 +26,10 @@ __all__ = [
     "recognise",
 ]
 
-# In the order in which they are asked: the first that recognises a source reads it.
-FORMATS: tuple[Format, ...] = (
-    conversation.FORMAT,
-    claude_code.FORMAT,
-    codex.FORMAT,
-    chatgpt.FORMAT,
-    claude.FORMAT,
-    gemini.FORMAT,
-    oasst.FORMAT,
-    messages.FORMAT,
-)
 
-HEAD_BYTES = 64 << 10
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(name)
+    from slicebase.importers import formats
 
-
-def recognise(head: bytes, name: str) -> Format | None:
-    """The format of a source, by its first `HEAD_BYTES` and its name."""
-    return next((known for known in FORMATS if known.sniff(head, name)), None)
-
-
-def reading_order(name: str) -> tuple[int, str]:
-    """A sort key for names: shorter paths first, so that a session is read before what it started."""
-    return name.count("/"), name
-
-
-class Import:
-    """One run of import over any number of sources; it carries what one file says of another."""
-
-    def __init__(self, options: Options) -> None:
-        self._options = options
-        self._readers: dict[str, Read] = {}
-
-    def read(self, source: Source, known: Format) -> Iterator[Batch]:
-        if known.name not in self._readers:
-            self._readers[known.name] = known.start(self._options)
-        for batch in self._readers[known.name](source):
-            yield redact(batch) if self._options.redact else batch
+    return getattr(formats, name)

@@ -10,19 +10,21 @@
 - A file may hold several sessions, copied or continued; a record says which one it is of.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
+
+from msgspec import Struct
 
 from slicebase.core.digests import digest
 from slicebase.graph.turn import Edge, Part, Role
 from slicebase.importers.blocks import Flag, as_name, as_text, marked, only_results, parts_of
-from slicebase.importers.collecting import Desk, read_records
+from slicebase.importers.collecting import Desk, DeskState, read_records
 from slicebase.importers.elements import first_values
 from slicebase.importers.jsonlines import Line, json_lines
 from slicebase.importers.jsonvalues import without
-from slicebase.importers.links import Links
+from slicebase.importers.links import Links, LinksState
 from slicebase.importers.moments import Clock, start_of
-from slicebase.importers.thread import Aside, Draft, Fault, Record, Thread
+from slicebase.importers.thread import Aside, Draft, Fault, Record, Thread, ThreadState
 from slicebase.importers.values import Batch, Format, Options, Read, Source
 
 NAME: Final = "claude-code"
@@ -65,7 +67,13 @@ _MARKS: Final = frozenset({"sessionId", "uuid", "messageId", "leafUuid", "agentI
 
 def start(options: Options) -> Read:
     agents = Agents()
-    return lambda source: _File(source, options, agents).read()
+
+    def read(source: Source) -> Iterator[Batch]:
+        transcript = Transcript(source.name, options, agents)
+        yield from transcript.read(source.chunks)
+        yield from transcript.finish()
+
+    return read
 
 
 FORMAT: Final = Format(NAME, sniff, start)
@@ -123,9 +131,14 @@ def _attachment(record: Record, flag: Flag) -> Content | str:
 class Agents:
     """Joins the roots of agents' sessions with the turns that started them, whichever is read first."""
 
-    def __init__(self) -> None:
-        self._starters: dict[Key, str] = {}
-        self._waiting: dict[Key, list[str]] = {}
+    def __init__(self, starters: Iterable[tuple[Key, str]] = (), waiting: Iterable[tuple[Key, list[str]]] = ()) -> None:
+        self._starters: dict[Key, str] = dict(starters)
+        self._waiting: dict[Key, list[str]] = dict(waiting)
+
+    @property
+    def known(self) -> tuple[list[tuple[Key, str]], list[tuple[Key, list[str]]]]:
+        """What makes another one that goes on from here."""
+        return list(self._starters.items()), list(self._waiting.items())
 
     def started(self, key: Key, turn: str) -> Iterator[Edge]:
         """A turn that started the agent, the run or the agent with a prompt that the key names."""
@@ -153,25 +166,86 @@ def _prompt_key(session: str, prompt: Any) -> Key:
 # --- one file
 
 
-class _File:
-    def __init__(self, source: Source, options: Options, agents: Agents) -> None:
-        self.source = source
-        self.agents = agents
-        self.session = options.session or source.stem  # of records that name none
-        self.desk = Desk(NAME)
-        self.links = Links()
-        self.clock = Clock()
-        self.ids: dict[str, str] = {}
-        self.threads: dict[str, Thread] = {}
-        self.chains: dict[str, str] = {}  # of sidechain records without an agent's id: the chain's first record
-        self.calls: dict[str, str] = {}  # of each tool call without a result yet: its turn
-        self.summaries: dict[str, str] = {}  # by the leaf that they are about
-        self.weights: dict[str, int] = {}  # of each session's title
+class State(Struct):
+    """What a transcript's reader knows after a line, besides what it handed on: ids, never content."""
 
-    def read(self) -> Iterator[Batch]:
-        self.clock.now, lines = start_of(json_lines(self.source, _is_record), _time_of)
+    lines: int
+    now: int
+    links: LinksState
+    ids: dict[str, str]
+    threads: dict[str, ThreadState]
+    chains: dict[str, str]
+    calls: dict[str, str]
+    summaries: dict[str, str]
+    weights: dict[str, int]
+    desk: DeskState
+    starters: list[tuple[Key, str]]
+    waiting: list[tuple[Key, list[str]]]
+
+
+class Transcript:
+    """The reader of one file. With a state it goes on behind the line after which that was taken."""
+
+    def __init__(self, name: str, options: Options, agents: Agents | None = None, state: State | None = None) -> None:
+        self.name = name
+        self.session = options.session or Source(name, ()).stem  # of records that name none
+        self.clock = Clock()
+        self.desk = Desk(NAME)
+        if state is None:
+            self.agents = agents or Agents()
+            self.lines = 0
+            self.links = Links()
+            self.ids: dict[str, str] = {}
+            self.threads: dict[str, Thread] = {}
+            self.chains: dict[str, str] = {}  # of sidechain records without an agent's id: the chain's first record
+            self.calls: dict[str, str] = {}  # of each tool call without a result yet: its turn
+            self.summaries: dict[str, str] = {}  # by the leaf that they are about
+            self.weights: dict[str, int] = {}  # of each session's title
+        else:
+            self._go_on(state)
+
+    def _go_on(self, state: State) -> None:
+        self.agents = Agents(state.starters, state.waiting)
+        self.lines, self.clock.now = state.lines, state.now
+        self.links = Links(state.links)
+        self.desk.go_on(state.desk)
+        self.ids, self.chains, self.calls = state.ids, state.chains, state.calls
+        self.summaries, self.weights = state.summaries, state.weights
+        self.threads = {}
+        for session, known in state.threads.items():
+            self._thread(session).go_on(known)
+
+    @property
+    def state(self) -> State:
+        starters, waiting = self.agents.known
+        return State(
+            lines=self.lines,
+            now=self.clock.now,
+            links=self.links.state,
+            ids=self.ids,
+            threads={session: thread.state for session, thread in self.threads.items()},
+            chains=self.chains,
+            calls=self.calls,
+            summaries=self.summaries,
+            weights=self.weights,
+            desk=self.desk.state,
+            starters=starters,
+            waiting=waiting,
+        )
+
+    def read(self, chunks: Iterable[bytes]) -> Iterator[Batch]:
+        """The records of whole lines; all of them are handed on, so that a state may be taken afterwards."""
+        is_start = not self.lines
+        lines: Iterable[Line] = json_lines(Source(self.name, self._counted(chunks)), _is_record, self.lines)
+        if is_start:
+            self.clock.now, lines = start_of(lines, _time_of)
         yield from read_records(self.desk, lines, self._record)
-        yield from self._close()
+        yield from self.desk.flush()
+
+    def _counted(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        for chunk in chunks:
+            self.lines += chunk.count(b"\n")
+            yield chunk
 
     def _record(self, record: Record, line: Line) -> Iterator[Batch]:
         thread = self._thread(self._session_of(record))
@@ -271,7 +345,7 @@ class _File:
         base = self._base(record)
         agent = as_name(record.get("agentId"))
         keys: list[Key] = [("agent", base, agent)] if agent else []
-        keys += [("run", base, folder) for folder in self.source.name.split("/")[:-1] if folder.startswith("wf_")]
+        keys += [("run", base, folder) for folder in self.name.split("/")[:-1] if folder.startswith("wf_")]
         keys += [_prompt_key(base, part.text) for part in draft.parts[:1] if part.text]
         for edge in self.agents.root(keys, turn):
             self.desk.link(edge)
@@ -309,7 +383,8 @@ class _File:
             self.weights[session] = weight
             self.desk.title(session, title)
 
-    def _close(self) -> Iterator[Batch]:
+    def finish(self) -> Iterator[Batch]:
+        """What the end of the file tells."""
         threads = [thread for thread in self.threads.values() if thread.last is not None]
         for thread in threads:
             self.desk.facts(thread.session)["shown_last"] = thread.last

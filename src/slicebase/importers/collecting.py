@@ -4,9 +4,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from msgspec import Struct
+
 from slicebase.graph.turn import Edge, Session, Turn
 from slicebase.importers.jsonlines import Line
 from slicebase.importers.values import BATCH_BYTES, BATCH_TURNS, REASONS, Batch, Note
+
+
+class DeskState(Struct):
+    """What a desk knows of sessions when nothing lies on it."""
+
+    titles: dict[str, str]
+    facts: dict[str, dict[str, Any]]
+    told: dict[str, Session]
+    session: str | None
 
 
 class Desk:
@@ -27,6 +38,13 @@ class Desk:
         self._notes: list[Note] = []
         self._records = 0
         self._bytes = 0
+
+    @property
+    def state(self) -> DeskState:
+        return DeskState(self._titles, self._facts, self._told, self._session)
+
+    def go_on(self, state: DeskState) -> None:
+        self._titles, self._facts, self._told, self._session = state.titles, state.facts, state.told, state.session
 
     def record(self, size: int = 0) -> None:
         """A record was read. It must end as one turn, one `other`, or one note that says skipped."""
@@ -66,10 +84,14 @@ class Desk:
         if len(self._notes) >= BATCH_TURNS or self._bytes >= BATCH_BYTES:
             yield self._batch()
 
-    def close(self, *sessions: str) -> Iterator[Batch]:
-        """Everything that is left, and what was learnt of sessions (all, unless named) after their last batch."""
+    def flush(self) -> Iterator[Batch]:
+        """Everything that lies here."""
         if self._turns or self._records or self._notes or self._links:
             yield self._batch()
+
+    def close(self, *sessions: str) -> Iterator[Batch]:
+        """Everything that is left, and what was learnt of sessions (all, unless named) after their last batch."""
+        yield from self.flush()
         for session in sessions or tuple(self._told):
             told = self._told.pop(session, None)
             if told is not None and told != (known := self._described(session)):

@@ -2,7 +2,18 @@
 
 from collections.abc import Iterable
 
+from msgspec import Struct
+
 from slicebase.graph.turn import Edge, EdgeType, Parent
+
+
+class LinksState(Struct):
+    """What links know, so that others can go on from there."""
+
+    parents: dict[str, tuple[str, ...]] = {}  # of each turn seen
+    bridges: dict[str, str | None] = {}  # of each record seen that is no turn: what it hangs on
+    first: dict[str, str] = {}  # of each parent: its first child
+    awaited: dict[str, list[Parent]] = {}  # of each parent not seen yet: its children and their edges' types
 
 
 class Links:
@@ -14,11 +25,10 @@ class Links:
     - A parent that descends from its own child would close a cycle: it is dropped.
     """
 
-    def __init__(self) -> None:
-        self._parents: dict[str, tuple[str, ...]] = {}  # of each turn seen
-        self._bridges: dict[str, str | None] = {}  # of each record seen that is no turn: what it hangs on
-        self._first: dict[str, str] = {}  # of each parent: its first child
-        self._awaited: dict[str, list[Parent]] = {}  # of each parent not seen yet: its children and their edges' types
+    def __init__(self, state: LinksState | None = None) -> None:
+        self.state = state or LinksState()
+        self._parents, self._bridges = self.state.parents, self.state.bridges
+        self._first, self._awaited = self.state.first, self.state.awaited
 
     def __contains__(self, turn: str | None) -> bool:
         return turn in self._parents

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
+from msgspec import Struct
+
 from slicebase.core.ids import is_uuid, turn_id
 from slicebase.errors import SlicebaseError
 from slicebase.graph.turn import Parent, Part, Role, Turn
@@ -57,6 +59,14 @@ class Fault(NamedTuple):
 Build = Callable[[Record, Flag], Draft | Aside | Fault]
 
 
+class ThreadState(Struct):
+    """What a thread knows, besides what it shares with the others of its file."""
+
+    last: str | None
+    hashes: dict[str, str]
+    position: int
+
+
 class Thread:
     """The records of one session in the source's order.
 
@@ -82,6 +92,13 @@ class Thread:
         self._hashes: dict[str, str] = {}  # of turns with such an id
         self._calls = {} if calls is None else calls  # of each tool call without a result yet: its turn
         self._position = -1
+
+    @property
+    def state(self) -> ThreadState:
+        return ThreadState(self.last, self._hashes, self._position)
+
+    def go_on(self, state: ThreadState) -> None:
+        self.last, self._hashes, self._position = state.last, state.hashes, state.position
 
     def admit(self, record: Record, where: str, essence: Essence, build: Build) -> Iterator[Batch]:
         """Takes a record that the desk has counted. Its source hash is over its essence (ruling 15)."""

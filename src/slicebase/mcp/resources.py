@@ -1,16 +1,18 @@
 """Resources: slice files as a model should see them, snapshots and manifests as they are stored."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, unquote
 
 import msgspec
 
+from slicebase.core.digests import id_from
 from slicebase.errors import SlicebaseError
 from slicebase.mcp.answers import Call
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
+    from slicebase.store.snapshots import SnapshotRecord
 
 SCHEME = "slicebase://"
 PAGE = 100  # resources in one answer
@@ -91,13 +93,14 @@ def _files(base: "Slicebase") -> list[Listed]:
 def _snapshots(base: "Slicebase") -> list[Listed]:
     if not base.workspace.database.exists():
         return []
-    latest = [
-        (terms.objective if terms else "(purged)", base.truth.runs.latest(tally.run_id))
-        for tally, terms in base.runs.list_runs()
-    ]
-    return [_snapshot_listed(objective, found.snapshot) for objective, found in latest if found]
+    found = []
+    for tally, terms in base.runs.list_runs():
+        passed = [each for each in base.truth.runs.snapshots.records(tally.run_id) if each.status == "PASS"]
+        found += [_listed(each, terms.objective if terms else "(purged)") for each in passed[-1:]]
+    return found
 
 
-def _snapshot_listed(objective: str, snapshot: Mapping[str, Any]) -> Listed:
-    uri = uri_of("snapshot", str(snapshot["snapshot_id"]))
-    return Listed(uri, f"Snapshot {snapshot['sequence']} of {snapshot['run_id']}", objective, JSON)
+def _listed(record: "SnapshotRecord", objective: str) -> Listed:
+    """From its record alone, so that a purged run keeps nothing else from being listed."""
+    uri = uri_of("snapshot", id_from("sn_", record.digest))
+    return Listed(uri, f"Snapshot {record.sequence} of run:{record.run_id}", objective, JSON)

@@ -99,7 +99,7 @@ def _log(call: Call, given: RunArguments) -> Answer:
 def _claim(call: Call, given: RunArguments) -> Answer:
     if not (given.statement or given.claim_id):
         raise SlicebaseError("bad-arguments", "claim needs statement, or claim_id and status")
-    call.base.runs.status(_name(given))  # before anything is cited for a run that is not there
+    call.base.truth.runs.log.tally(_name(given))  # nothing is cited for a run that is not there
     logged = call.base.runs.claim(
         _name(given),
         given.statement,
@@ -169,7 +169,8 @@ def _name(given: RunArguments) -> str:
 
 
 def _signed(call: Call, run_id: str, logged: "Logged") -> Answer:
-    _sign(call, run_id, logged.first, logged.last)
+    if not logged.tally.stopped:  # a run that has stopped takes no signature any more
+        _sign(call, run_id, logged.first, logged.last)
     return _logged(logged)
 
 

@@ -4,6 +4,7 @@ What a client pays for in every request is kept short: definitions stand where t
 out, and so is `null` where a key may just as well be absent.
 """
 
+from functools import cache
 from typing import Any, Final
 
 import msgspec
@@ -12,6 +13,7 @@ _LEFT_OUT: Final = frozenset({"title"})
 _NO_DEFAULTS: Final[tuple[Any, ...]] = (None, "", [], {}, False)
 
 
+@cache
 def schema(type_: type[msgspec.Struct]) -> dict[str, Any]:
     """The schema of a type, in one piece."""
     (root,), definitions = msgspec.json.schema_components([type_], ref_template="{name}")

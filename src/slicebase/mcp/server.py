@@ -17,6 +17,10 @@ from mcp.shared.exceptions import MCPError
 
 from slicebase import __version__
 from slicebase.errors import Exit, SlicebaseError
+
+# yaml-rs must be loaded by the main thread: its allocator (mimalloc 3, microsoft/mimalloc#1287) holds the thread that
+# loads it for the one that never ends, and a thread behind that one's end would crash the process.
+from slicebase.files import yaml as _yaml  # noqa: F401
 from slicebase.mcp import prompts, resources
 from slicebase.mcp.answers import Call, Desk
 from slicebase.mcp.tools import call_tool, described, offered

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from slicebase.errors import SlicebaseError
-from slicebase.mcp import proving, reading, running, writing
+from slicebase.mcp import losing, proving, reading, running, writing
 from slicebase.mcp.answers import Answer, Call, Desk
 from slicebase.mcp.schemas import schema
 
@@ -94,6 +94,14 @@ TOOLS: Mapping[str, Tool] = {
         proving.context,
         records=True,
         idempotent=False,
+    ),
+    "lost": Tool(
+        "Show what a compaction forgot",
+        "After your context was compacted: list the decisions, commands, files, errors and instructions that the "
+        "summary dropped. recall opens them.",
+        losing.LostArguments,
+        losing.LostResult,
+        losing.lost,
     ),
     "why": Tool(
         "Show what something rests on",

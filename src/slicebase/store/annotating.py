@@ -1,7 +1,7 @@
 """Annotates turns as they are stored, and again where a parent that was missing has arrived (ruling 17)."""
 
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 from slicebase.graph.annotation import ANCESTORS, Trace, annotate, trace_of
 from slicebase.graph.record import AnnotationRecord, annotation_records
@@ -23,20 +23,28 @@ class Annotator:
         self._traces: OrderedDict[tuple[str, str], Trace] = OrderedDict()  # by session and turn
         self._session: str | None = None
         self._children: Counter[str] = Counter()  # of the session's turns: how many hang on them
+        self._counted: set[str] = set()  # the turns for which that is known
 
     def __call__(self, added: Added) -> Iterable[AnnotationRecord]:
         session = added.turns[0].session
         new = {turn.id: turn for turn in added.turns}
         if session != self._session:
-            self._session, self._children = session, self._count_children(session, new.keys())
+            self._session, self._children, self._counted = session, Counter(), set()
+        self._count_children(added, new.keys())
         annotations = [self._annotate_new(turn) for turn in parents_first(added.turns)]
         annotations += self._annotate_again(session, added.joined, new.keys())
         return annotation_records(session, annotations)
 
-    def _count_children(self, session: str, new: Iterable[str]) -> Counter[str]:
-        fresh = set(new)
-        stored = (each.record for each in self._truth.turns.of_session(session) if each.record.id not in fresh)
-        return Counter(parent for record in stored if (parent := _tree_parent(record.parents)) is not None)
+    def _count_children(self, added: Added, fresh: Set[str]) -> None:
+        """How many stored turns hang on the parents of new ones. Only an awaited turn can have children before it."""
+        parents = {parent for turn in added.turns if (parent := _parent_of(turn)) is not None}
+        unknown = parents - self._counted
+        if not added.joined:
+            unknown -= fresh
+        records = self._truth.turns.mentioning(added.turns[0].session, unknown)
+        above = (_tree_parent(record.parents) for record in records if record.id not in fresh)
+        self._children.update(parent for parent in above if parent in unknown)
+        self._counted |= unknown | fresh
 
     def _annotate_new(self, turn: Turn) -> Annotation:
         parent = _parent_of(turn)

@@ -24,6 +24,7 @@ class Database:
     def __init__(self, path: Path, connection: apsw.Connection) -> None:
         self.path = path
         self.connection = connection
+        self.read_only = connection.readonly("main")
 
     def close(self) -> None:
         self.connection.close()

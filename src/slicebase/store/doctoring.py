@@ -14,6 +14,7 @@ from slicebase.files.rules import RULES
 from slicebase.store import git
 from slicebase.store.atomic import TEMPORARY
 from slicebase.store.checkup import validate
+from slicebase.store.client_transcripts import AgentHome, endangered
 from slicebase.store.database import open_database
 from slicebase.store.file_entries import Filters
 from slicebase.store.finding import Finder
@@ -47,15 +48,16 @@ class Complaint(NamedTuple):
 
 
 class Examined(NamedTuple):
-    """The workspace, and the command by which git merges slice files."""
+    """The workspace, the command by which git merges slice files, and where a coding agent keeps its transcripts."""
 
     workspace: Workspace
     driver: str
+    home: AgentHome | None = None
 
 
-def examine(workspace: Workspace, driver: str) -> list[Complaint]:
+def examine(workspace: Workspace, driver: str, home: AgentHome | None = None) -> list[Complaint]:
     """Everything that is wrong, in the order of the checks."""
-    patient = Examined(workspace, driver)
+    patient = Examined(workspace, driver, home)
     return [complaint for check in CHECKS.values() for complaint in check(patient)]
 
 
@@ -98,14 +100,14 @@ def _payloads(patient: Examined) -> Iterator[Complaint]:
 
 
 def _format(patient: Examined) -> Iterator[Complaint]:
-    """Errors alone; `tt validate` tells the warnings, too. A file with conflict markers has one complaint."""
+    """Errors and unfinished merges; `tt validate` tells the other warnings. Of an unfinished merge, one complaint."""
     root = patient.workspace.root
-    errors = [
+    grave = [
         finding
         for finding in validate([patient.workspace.library], root).findings
-        if RULES[finding.rule].severity == "error"
+        if RULES[finding.rule].severity == "error" or finding.rule == "merge-marks"
     ]
-    for name, findings in groupby(errors, key=attrgetter("file")):
+    for name, findings in groupby(grave, key=attrgetter("file")):
         place = os.path.relpath(name, root)
         if _has_conflict_markers(Path(name)):
             yield Complaint("merge", place, "a merge left its conflicts marked here", "decide, and remove the markers")
@@ -147,7 +149,7 @@ def _repository(patient: Examined) -> Iterator[Complaint]:
         return
     if not git.has_attributes(root) or git.driver_of(root) is None:
         message = "git does not merge slice files by their keys, links and rows here"
-        yield Complaint("merge-driver", str(root), message, "`tt init` sets it up", partial(install, *patient))
+        yield Complaint("merge-driver", str(root), message, "`tt init` sets it up", partial(install, *patient[:2]))
     if git.is_tracked(root, LOCAL):
         message = "what belongs to this machine alone is in git"
         yield Complaint("tracked", LOCAL, message, f"git rm -r --cached {LOCAL}")
@@ -175,6 +177,17 @@ def _database(patient: Examined) -> Iterator[Complaint]:
         yield Complaint("database", str(path), error.message, error.hint)
 
 
+def _transcripts(patient: Examined) -> Iterator[Complaint]:
+    """A coding agent deletes what is old, whether anybody has kept it or not."""
+    if patient.home is None:
+        return
+    for path, days in endangered(patient.workspace.root, patient.workspace.database, patient.home):
+        message = f"Claude Code deletes this transcript in {days} days, and it is not imported"
+        yield Complaint(
+            "transcripts", str(path), message, "`tt import` brings it in; `tt hook install` does so from now on"
+        )
+
+
 CHECKS: Final[Mapping[str, Callable[[Examined], Iterator[Complaint]]]] = {
     "local": _local,
     "settings": _settings,
@@ -186,4 +199,5 @@ CHECKS: Final[Mapping[str, Callable[[Examined], Iterator[Complaint]]]] = {
     "names": _names,
     "repository": _repository,
     "database": _database,
+    "transcripts": _transcripts,
 }

@@ -2,16 +2,14 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
-from slicebase.graph.turn import Edge
 from slicebase.importers import (
     FORMATS,
     HEAD_BYTES,
     Format,
     Import,
-    Note,
     Options,
     Source,
     reading_order,
@@ -22,8 +20,12 @@ from slicebase.store.account import Account
 from slicebase.store.graph_import import FORMAT as GRAPH
 from slicebase.store.graph_import import import_graph
 from slicebase.store.inputs import Input
+from slicebase.store.taking import take
 from slicebase.store.truth import Truth
-from slicebase.store.turns import Added, Annotate
+from slicebase.store.turns import Annotate
+
+if TYPE_CHECKING:
+    from slicebase.graph.turn import Edge
 
 _INPUT_FAULTS = ("bad-zip", "no-input")
 
@@ -53,10 +55,8 @@ def import_inputs(
     waiting: list[Edge] = []
     for recognised in _recognise_all(found, format_name, account):
         with _reading(recognised.input, account):
-            for batch in _batches(run, recognised, progress):
-                added = truth.turns.add(batch.session, batch.turns, annotate) if batch.session else Added()
-                account.add(batch, added, recognised.input.name)
-                waiting = _link(truth, account, [*waiting, *batch.links])
+            batches = _batches(run, recognised, progress)
+            take(truth, account, batches, waiting, name=recognised.input.name, annotate=annotate)
     account.waiting += len(waiting)
     return account
 
@@ -123,15 +123,3 @@ def _batches(run: Import, recognised: Recognised, progress: Progress) -> Iterato
             yield chunk
 
     yield from run.read(Source(name, chunks()), recognised.format)
-
-
-def _link(truth: Truth, account: Account, links: list[Edge]) -> list[Edge]:
-    """Adds edges that stand outside their child's record; answers those whose child has not arrived."""
-    if not links:
-        return links
-    linked = truth.turns.link(links)
-    account.edges += linked.edges
-    account.continues += linked.continues
-    for child, parent in linked.cycles:
-        account.report.note(Note("repaired", "cycle", f"turn:{child}", parent))
-    return list(linked.unknown)

@@ -5,11 +5,13 @@ Slice files are never touched: they are the user's. The database goes only on re
 
 import shutil
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
 from slicebase.store import git
+from slicebase.store.client_hooks import CLIENTS, ClientHooks
 from slicebase.store.workspace import LOCAL, Workspace, make_local_folder
 
 
@@ -52,6 +54,10 @@ def _steps(workspace: Workspace, delete_data: bool) -> Iterator[Step]:
         yield Step(f"the line in {git.ATTRIBUTES}", lambda: git.remove_attributes(root))
     if git.is_repository(root) and git.driver_of(root):
         yield Step("the merge driver in git's configuration", lambda: git.remove_driver(root))
+    hooks = ClientHooks(workspace)
+    for client in CLIENTS:
+        if hooks.status(client).installed:
+            yield Step(f"the hooks of {client}", partial(hooks.uninstall, client))
     if workspace.cache.exists():
         yield Step(f"the cache {workspace.cache}", lambda: shutil.rmtree(workspace.cache))
     if delete_data:

@@ -15,8 +15,8 @@ class Policies:
         self._database = database
 
     def keep(self, policy: SlicePolicyV1) -> None:
-        """Remembers a policy by its hash, so that what was made with it can be made again."""
-        if policy.params_hash in PRESETS.by_hash:
+        """Remembers a policy by its hash where it can write, so that what was made with it can be made again."""
+        if self._database.read_only or policy.params_hash in PRESETS.by_hash:
             return
         query = "SELECT 1 FROM policies WHERE hash = ?"
         if self._database.connection.execute(query, (policy.params_hash,)).fetchone() is None:

@@ -47,6 +47,7 @@ def purge_run(truth: Truth, run_id: str, mark: str, *, dry_run: bool = False) ->
     truth.runs.log.tally(run_id)
     if dry_run:
         return truth.texts.count(f"run:{run_id}")
+    truth.runs.remember(None)
     with _for_good(truth):
         return truth.texts.purge_all(f"run:{run_id}", mark) + _purge_pieces(truth, f"run:{run_id}", mark)
 

@@ -77,11 +77,15 @@ class Running:
         done_definition: DoneDefinition | None = None,
         step_at: StepAt = "prompt",
         thresholds: Thresholds | None = None,
+        open_end: bool = False,
     ) -> Logged:
-        """A stored conversation as a run. Where the run is there already, what the conversation has gained is added."""
+        """A stored conversation as a run. Where the run is there already, what the conversation has gained is added.
+
+        With `open_end` the conversation goes on: what its next turns may still change is left for the next time.
+        """
         turns = path_of(turns_of(self._truth, session), leaf)
         terms = terms_of(turns, objective, done_definition)
-        drafts = project(turns, started=terms, evidence=self._truth.ledger, step_at=step_at)
+        drafts = project(turns, started=terms, evidence=self._truth.ledger, step_at=step_at, open_end=open_end)
         if not self._runs.log.exists(run_id):
             self._runs.begin(run_id, drafts[:1], now)
         return self._runs.append(run_id, not_yet_said(self._runs, run_id, drafts), now, thresholds)

@@ -149,7 +149,7 @@ class Runs:
         return self._latest
 
     def remember(self, latest: StoredSnapshot | None) -> None:
-        """Keeps a snapshot in memory once its transaction has ended."""
+        """Keeps a snapshot in memory once its transaction has ended; None forgets what is there."""
         self._latest = latest
 
 

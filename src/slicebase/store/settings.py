@@ -14,6 +14,7 @@ class Settings(NamedTuple):
     provenance_enabled: bool = False
     provenance_agent: str | None = None
     freshness_half_life_days: float = HALF_LIFE_DAYS
+    hooks_tokens: int = 1500
     compaction_events: int = 18
     compaction_steps: int = 8
 
@@ -35,6 +36,7 @@ KEYS: Final[Mapping[str, Key]] = {
     "freshness.half_life_days": Key(
         "freshness_half_life_days", (int, float), "a positive number", "the days after which a file is half stale"
     ),
+    "hooks.tokens": Key("hooks_tokens", (int,), "a positive number", "the most that a hook puts before the agent"),
     "compaction.events": Key(
         "compaction_events", (int,), "a positive number", "the counted events after which a run is compacted"
     ),

@@ -1,6 +1,6 @@
 """Turns in the truth: adding what an importer read, session by session, and finding it again."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import NamedTuple
 
@@ -30,6 +30,7 @@ from slicebase.store.places import keep_places, refill_places
 from slicebase.store.texts import keep_texts
 
 _LOOKUP = 500  # ids a query
+_FEW = 8  # ids that are looked for in records before all of them are read
 
 
 class Stored(NamedTuple):
@@ -137,6 +138,15 @@ class Turns:
         query = "SELECT seq, record FROM turns WHERE session = ? ORDER BY seq"
         for seq, record in self._connection.execute(query, (session,)):
             yield Stored(seq, read_turn(record))
+
+    def mentioning(self, session: str, turn_ids: Collection[str]) -> Iterator[TurnRecord]:
+        """At least those turns of a session whose records name one of these; of many, all are read."""
+        if len(turn_ids) > _FEW:
+            yield from (stored.record for stored in self.of_session(session))
+            return
+        query = "SELECT record FROM turns WHERE session = ? AND instr(record, ?) ORDER BY seq"
+        found = (row for turn in turn_ids for row in self._connection.execute(query, (session, turn.encode())))
+        yield from {record.id: record for (row,) in found for record in (read_turn(row),)}.values()
 
     def of_the_system(self) -> Iterator[TurnRecord]:
         """The system's turns of every session."""

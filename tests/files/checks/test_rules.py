@@ -118,6 +118,8 @@ FIELDS = [
     ),
 ]
 
+MERGED = "\n<<<<<<< ours\none\n=======\ntwo\n>>>>>>> theirs\n"
+
 KINDS = [
     Case("kind", text(kind="handle"), 4, 3),
     Case("body-type", text("prose"), 9, 5),
@@ -125,6 +127,7 @@ KINDS = [
     Case("kind-body", pointer(points()).replace("type: none", "type: text"), 9, 5, pointer(points()), PAYLOAD),
     Case("pointer-body", pointer(points(), "\ncontent\n"), 15, 1, pointer(points(), "\n \n"), PAYLOAD),
     Case("body-header", text("text", more="    code: {lang: c}\n"), 10, 5, text("code", more="    code: {lang: c}\n")),
+    Case("merge-marks", text() + MERGED, 12, 1, text() + MERGED.replace("=======", "======")),
     Case("code-lang", text("code"), 8, 3, text("code", more="    code:\n      lang: c\n")),
     Case("payload-missing", pointer(), 2, 1, pointer(points()), PAYLOAD),
     Case("payload-missing", pointer(points(uri="")), 10, 3, pointer(points()), PAYLOAD),

@@ -28,10 +28,27 @@ def check_body(file: SliceFile) -> BodyCheck:
 
 def _text(file: SliceFile) -> BodyCheck:
     try:
-        decode(file.body, file.body_line)
+        text = decode(file.body, file.body_line)
     except SlicebaseError as error:
         return BodyCheck((refusal(error, file.name),))
-    return BodyCheck()
+    marked = _merge_marks(text)
+    if marked is None:
+        return BodyCheck()
+    message, hint = "a merge left its conflict marked here", "decide, and remove the marks"
+    return BodyCheck((Finding("merge-marks", file.body_line + marked, 1, message, hint, file.name),))
+
+
+def _merge_marks(text: str) -> int | None:
+    """The line, from 0, of the first conflict that git marked from its beginning to its end."""
+    opened, is_divided = None, False
+    for number, line in enumerate(text.split("\n") if "<<<<<<< " in text else ()):
+        if line.startswith("<<<<<<< "):
+            opened, is_divided = number, False
+        elif line.rstrip("\r") == "=======":
+            is_divided = True
+        elif opened is not None and is_divided and line.startswith(">>>>>>> "):
+            return opened
+    return None
 
 
 def _yaml(file: SliceFile) -> BodyCheck:

@@ -1,0 +1,157 @@
+"""The hooks exactly as the client calls them: a process, the documented JSON on stdin, JSON on stdout."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from slicebase.base import Slicebase
+from slicebase.store.client_hooks import CLIENTS
+from tests.cli.conftest import Tt
+from tests.paths import PROJECT, SHARED
+
+COMPACTED = SHARED / "data" / "claude-code" / "compacted"
+EVENTS = CLIENTS["claude-code"].events
+needs_data = pytest.mark.skipif(not COMPACTED.exists(), reason="the shared transcripts are not here")
+
+
+class Answer(NamedTuple):
+    exit: int
+    out: str
+    err: str
+
+    @property
+    def context(self) -> str:
+        told = json.loads(self.out)["hookSpecificOutput"]
+        assert set(told) == {"hookEventName", "additionalContext"}
+        return str(told["additionalContext"])
+
+
+def call(event: str, given: object, *options: str, cwd: Path = PROJECT) -> Answer:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("SLICEBASE", "CLAUDE"))}
+    done = subprocess.run(
+        [sys.executable, "-m", "slicebase", "hook", "run", event, *options],
+        input=given if isinstance(given, bytes) else json.dumps(given).encode(),
+        capture_output=True,
+        cwd=cwd,
+        env={**environment, "PYTHONPATH": str(PROJECT / "src")},
+        check=False,
+    )
+    return Answer(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "a pro'ject"
+    folder.mkdir()
+    Slicebase.init(folder)
+    return folder
+
+
+def given(project: Path, transcript: Path, session: str, **more: str) -> dict[str, Any]:
+    return {"session_id": session, "transcript_path": str(transcript), "cwd": str(project), **more}
+
+
+def turns(project: Path, session: str) -> int:
+    with Slicebase.open(project) as base:
+        return {each.id: count for each, count in base.graph.sessions()}.get(session, 0)
+
+
+def until_boundary(data: bytes) -> int:
+    """Where the transcript stood when the client began to compact."""
+    return data.rindex(b"\n", 0, data.index(b'"compact_boundary"')) + 1
+
+
+@needs_data
+@pytest.mark.parametrize("original", sorted(COMPACTED.glob("*.jsonl")), ids=lambda path: path.stem[:8])
+def test_a_compaction_of_a_real_session(original: Path, project: Path) -> None:
+    """Before it the transcript is imported and narrated; afterwards the agent gets the narrative once."""
+    data, session = original.read_bytes(), original.stem
+    transcript = project / "with space" / original.name
+    transcript.parent.mkdir()
+    transcript.write_bytes(data[: until_boundary(data)])
+    asked = given(project, transcript, session)
+    before = call("PreCompact", {**asked, "hook_event_name": "PreCompact", "trigger": "auto"}, "--wait")
+    assert before == Answer(0, "", "")
+    imported = turns(project, session)
+    assert imported > 0
+    transcript.write_bytes(data)
+    started = call("SessionStart", {**asked, "hook_event_name": "SessionStart", "source": "compact"})
+    assert started.err == ""
+    assert "file:" in started.context
+    assert "snapshot 1" in started.context
+    with Slicebase.open(project) as base:
+        narratives = [entry for entry in base.library.list_files() if entry.source and entry.source.startswith("sn_")]
+        assert len(narratives) == 1
+        assert f"file:{narratives[0].id}" in started.context
+    assert call("SessionStart", {**asked, "source": "compact"}).out == ""
+    prompt = call("UserPromptSubmit", {**asked, "prompt": "go on"})
+    assert prompt.err == ""
+    assert "lost" in prompt.context
+    assert "turn:" in prompt.context
+    assert turns(project, session) > imported
+    assert call("UserPromptSubmit", {**asked, "prompt": "go on"}) == Answer(0, "", "")
+    assert call("SessionEnd", {**asked, "reason": "exit"}) == Answer(0, "", "")
+    with Slicebase.open(project) as base:
+        assert not base.verify().findings
+
+
+@needs_data
+def test_a_second_compaction_goes_on_with_the_same_run(project: Path) -> None:
+    original = sorted(COMPACTED.glob("*.jsonl"))[0]
+    data = original.read_bytes()
+    transcript = project / original.name
+    asked = given(project, transcript, original.stem)
+    for end in (until_boundary(data), len(data)):
+        transcript.write_bytes(data[:end])
+        assert call("PreCompact", asked, "--wait").err == ""
+    with Slicebase.open(project) as base:
+        assert len(base.runs.list_runs()) == 1
+        assert base.runs.snapshot(f"from-{original.stem}")["sequence"] == 2
+
+
+def test_a_session_starts_with_what_the_library_holds_within_the_budget(project: Path, tt: Tt) -> None:
+    for name in ("one", "two"):
+        done = tt(
+            "--root", project, "create", "--title", f"File {name}", "--summary", "A word.", "--body", f"{name} " * 2000
+        )
+        assert done.exit == 0, done.err
+    assert tt("--root", project, "config", "hooks.tokens", 600).exit == 0
+    told = call("SessionStart", given(project, project / "none.jsonl", "s", source="startup"))
+    assert told.err == ""
+    assert "File two" in told.context
+    assert len(told.context) < 600 * 4
+    with Slicebase.open(project) as base:
+        (manifest,) = (row[0] for row in base.truth.database.connection.execute("SELECT manifest FROM manifests"))
+        assert base.replay(str(manifest)).text == told.context
+
+
+def test_an_empty_library_says_nothing(project: Path) -> None:
+    assert call("SessionStart", given(project, project / "none.jsonl", "s", source="startup")) == Answer(0, "", "")
+
+
+@pytest.mark.parametrize("stdin", [b"", b"{", b"[]", b'{"session_id": 7}', b"\xff", b"[" * 100_000])
+def test_whatever_stands_on_stdin_the_agent_goes_on(stdin: bytes, project: Path) -> None:
+    told = call("PreCompact", stdin, cwd=project)
+    assert (told.exit, told.out) == (0, "")
+    assert told.err
+
+
+@pytest.mark.parametrize("event", [*EVENTS, "Stop"])
+def test_an_event_without_its_call_or_without_a_meaning_for_us_stops_nothing(event: str, project: Path) -> None:
+    told = call(event, b"{}", cwd=project)
+    assert (told.exit, told.out) == (0, "")
+    assert "[bad-request]" in told.err
+
+
+def test_a_transcript_that_is_not_there_and_a_folder_without_a_workspace_stop_nothing(
+    project: Path, tmp_path: Path
+) -> None:
+    for folder in (project, tmp_path):
+        told = call("SessionEnd", given(folder, tmp_path / "none.jsonl", "s"))
+        assert (told.exit, told.out) == (0, "")
+        assert "[no-" in told.err

@@ -1,0 +1,67 @@
+"""A workspace that can only be read: everything that only looks works, and says that nothing was recorded."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Tt
+from tests.cli.test_bad_input import SAMPLE, TURN
+from tests.paths import PROJECT
+
+Call = Callable[..., "subprocess.CompletedProcess[str]"]
+
+# The superuser may write everywhere, unless that is taken from him.
+_POWERLESS = ["setpriv", "--bounding-set", "-dac_override", "--inh-caps", "-dac_override"] if os.geteuid() == 0 else []
+
+
+@pytest.fixture
+def read_only(tt: Tt, tmp_path: Path) -> Iterator[Call]:
+    if _POWERLESS and not shutil.which("setpriv"):
+        pytest.skip("the superuser writes everywhere, and setpriv is missing")
+    assert tt("import", SAMPLE).exit == 0
+    assert tt("context", "limit").exit == 0
+    folders = [tmp_path, *(path for path in tmp_path.rglob("*"))]
+    for path in folders:
+        path.chmod(path.stat().st_mode & ~0o222)
+
+    def call(*arguments: object) -> "subprocess.CompletedProcess[str]":
+        command = [*_POWERLESS, sys.executable, "-m", "slicebase", *map(str, arguments)]
+        environment = {**os.environ, "PYTHONPATH": str(PROJECT / "src")}
+        return subprocess.run(command, check=False, capture_output=True, text=True, cwd=tmp_path, env=environment)
+
+    yield call
+    for path in folders:
+        path.chmod(path.stat().st_mode | 0o200)
+
+
+def test_a_context_is_returned_and_not_recorded(read_only: Call) -> None:
+    """Ruling 42."""
+    done = read_only("context", "limit", "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["recorded"] is False
+    assert told["manifest"]["pieces"]
+
+
+def test_what_only_looks_works(read_only: Call) -> None:
+    for command in (
+        ["verify"],
+        ["replay"],
+        ["turns"],
+        ["slice", TURN, "--set", "max_nodes=9"],
+        ["turns", "-s", "limit"],
+    ):
+        done = read_only(*command)
+        assert done.returncode == 0, done.stderr
+
+
+def test_what_writes_is_refused(read_only: Call) -> None:
+    done = read_only("import", PROJECT / "tests" / "golden" / "tree_40_random.json", "--format", "graph", "--json")
+    assert done.returncode == 3
+    assert json.loads(done.stderr)["code"] == "cannot-write"

@@ -1,0 +1,111 @@
+import os
+import shutil
+from collections.abc import Awaitable, Callable, Mapping
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import anyio
+import pytest
+from mcp import Client
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult, Implementation, TextContent
+
+from slicebase.base import Slicebase
+from slicebase.mcp.answers import Desk
+from slicebase.mcp.server import build
+
+_Made = TypeVar("_Made")
+
+GENERATIONS = ("legacy", "2026-07-28")
+NOW = 1_780_000_000_000
+
+
+class Agent(NamedTuple):
+    """The SDK's own client, on a server in this process. Each call is a connection of its own."""
+
+    desk: Desk
+    generation: str
+
+    def ask(self, question: Callable[[Client], Awaitable[_Made]]) -> _Made:
+        async def asked() -> _Made:
+            info = Implementation(name="weaver", version="3")
+            async with Client(build(self.desk), mode=self.generation, client_info=info) as client:
+                return await question(client)
+
+        return anyio.run(asked)
+
+    def call(self, tool: str, **arguments: Any) -> CallToolResult:
+        async def called(client: Client) -> CallToolResult:
+            await client.list_tools()  # so that the client checks results against the output schema
+            return await client.call_tool(tool, arguments)
+
+        return self.ask(called)
+
+    def result(self, tool: str, **arguments: Any) -> Any:
+        found = self.call(tool, **arguments)
+        assert not found.is_error, found.structured_content
+        return found.structured_content
+
+    def protocol_error(self, question: Callable[[Client], Awaitable[object]]) -> Any:
+        """What the protocol's own error says of ours."""
+
+        async def refused(client: Client) -> Any:
+            with pytest.raises(MCPError) as caught:
+                await question(client)
+            return caught.value.data
+
+        return self.ask(refused)
+
+    def refusal(self, tool: str, **arguments: Any) -> str:
+        """The code of the error that a call meets."""
+        found = self.call(tool, **arguments)
+        assert found.is_error
+        assert set(found.structured_content) == {"code", "message", "hint", "where"}
+        assert found.structured_content["code"] in text_of(found)
+        return str(found.structured_content["code"])
+
+
+def text_of(result: CallToolResult) -> str:
+    (content,) = result.content
+    assert isinstance(content, TextContent)
+    return content.text
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("template")
+    with Slicebase.init(made) as base, as_file(files("slicebase") / "samples/claude-code-session.jsonl") as sample:
+        base.import_([sample])
+    return made
+
+
+@pytest.fixture
+def folder(tmp_path: Path, template: Path) -> Path:
+    """A workspace with a conversation in it."""
+    return Path(shutil.copytree(template, tmp_path, dirs_exist_ok=True))
+
+
+@pytest.fixture
+def desk(folder: Path) -> Desk:
+    return Desk(folder, None, lambda: NOW, os.urandom, "session-7")
+
+
+@pytest.fixture(params=GENERATIONS)
+def agent(request: pytest.FixtureRequest, desk: Desk) -> Agent:
+    return Agent(desk, request.param)
+
+
+@pytest.fixture
+def one_agent(desk: Desk) -> Agent:
+    """Where the generation of the protocol makes no difference."""
+    return Agent(desk, "legacy")
+
+
+def tree(folder: Path) -> Mapping[str, bytes]:
+    """Every file under a folder but disposable caches."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and "cache" not in path.parts and not path.name.endswith(("-wal", "-shm"))
+    }

@@ -1,0 +1,69 @@
+"""What clients are told about the tools, and what it costs them."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slicebase.core.tokens import tokens
+from slicebase.mcp.running import ACTIONS
+from slicebase.mcp.tools import TOOLS, described
+from slicebase.verbs import RUN_VERBS, VERBS
+from tests.mcp.conftest import Agent
+
+BUDGET = 5000
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "mcp.md"
+
+
+def test_all_tools_together_cost_less_than_their_budget(agent: Agent) -> None:
+    told = agent.ask(lambda client: client.list_tools()).tools
+    wire = [tool.model_dump_json(by_alias=True, exclude_none=True) for tool in told]  # as the SDK sends them
+    assert tokens(f"[{','.join(wire)}]") < BUDGET
+
+
+def test_tools_and_actions_are_named_like_verbs() -> None:
+    assert set(TOOLS) <= set(VERBS)
+    assert set(ACTIONS) <= set(RUN_VERBS)
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_a_tool_has_a_title_a_description_all_hints_and_both_schemas(name: str) -> None:
+    told = described(name, TOOLS[name])
+    assert told["title"]
+    assert told["description"].endswith(".")
+    hints = {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
+    assert {type(told["annotations"].pop(hint)) for hint in hints} == {bool}
+    assert not told["annotations"]
+    for schema in (told["inputSchema"], told["outputSchema"]):
+        assert schema["type"] == "object"
+        assert schema["properties"]
+    assert told["inputSchema"]["additionalProperties"] is False
+    assert '"examples"' in json.dumps(told["inputSchema"])
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_a_schema_stands_in_one_piece(name: str) -> None:
+    told = json.dumps(described(name, TOOLS[name]))
+    assert "$ref" not in told
+    assert "$defs" not in told
+
+
+def test_a_tool_that_writes_does_not_say_that_it_only_reads() -> None:
+    for read_only in (False, True):
+        assert not any(tool.hints(read_only)["readOnlyHint"] for tool in TOOLS.values() if tool.writes)
+    assert not TOOLS["context"].hints(read_only=False)["readOnlyHint"]
+
+
+def test_the_page_about_the_server_has_every_tool_and_its_title() -> None:
+    rows: dict[str, Any] = dict(re.findall(r"^\| `(\w+)` \| ([^|]+?) \|", PAGE.read_text(), re.MULTILINE))
+    assert rows == {name: tool.title for name, tool in TOOLS.items()}
+
+
+def test_the_registration_snippets_are_json() -> None:
+    snippets = re.findall(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert snippets
+    for snippet in snippets:
+        (server,) = json.loads(snippet)["mcpServers"].values()
+        assert (server["command"], server["args"][0]) == ("tt", "mcp")

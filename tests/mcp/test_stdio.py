@@ -1,0 +1,152 @@
+"""`tt mcp` as clients start it: real processes, several on one workspace, and one that is killed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from anyio.abc import TaskGroup
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.shared.exceptions import MCPError
+from mcp_types import Implementation
+
+from slicebase.base import Slicebase
+from slicebase.cli.main import run
+from slicebase.files.rows import read_rows
+from slicebase.mcp.tools import TOOLS
+from tests.mcp.conftest import GENERATIONS
+
+SOURCE = str(Path(__file__).resolve().parents[2] / "src")
+TT = [sys.executable, "-m", "slicebase"]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": SOURCE}
+
+
+def server(folder: Path, *options: str, pid: Path | None = None) -> StdioServerParameters:
+    """The command that starts a server; with `pid`, it writes down its process's number first."""
+    command = [*TT, "mcp", *options]
+    if pid:
+        command = ["sh", "-c", f'echo $$ > "{pid}"; exec "$@"', "sh", *command]
+    return StdioServerParameters(command=command[0], args=command[1:], env=ENVIRONMENT, cwd=folder)
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_a_client_speaks_with_a_process(folder: Path, generation: str) -> None:
+    async def talk() -> Any:
+        async with Client(stdio_client(server(folder)), mode=generation) as client:
+            assert [tool.name for tool in (await client.list_tools()).tools] == list(TOOLS)
+            made = await client.call_tool("create", {"title": "T", "summary": "S"})
+            refused = await client.call_tool("recall", {"refs": ["file:nowhere"]})
+            return client.protocol_version, made.structured_content["id"], refused.structured_content["code"]
+
+    version, made, code = anyio.run(talk)
+    assert (version == generation) == (generation != "legacy")
+    assert (folder / ".slices" / f"{made}.slice").exists()
+    assert code == "no-file"
+
+
+HELLO = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "weaver", "version": "3"},
+}
+
+
+def test_nothing_but_the_protocol_is_on_stdout_and_nothing_is_done_before_the_first_call(tmp_path: Path) -> None:
+    """The folder is no workspace: a server that looked for one would say so."""
+    messages: list[dict[str, Any]] = [
+        {"id": 1, "method": "initialize", "params": HELLO},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/list"},
+        {"id": 3, "method": "resources/templates/list"},
+    ]
+    with subprocess.Popen(
+        [*TT, "mcp"], cwd=tmp_path, env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        answers = []
+        for message in messages:
+            process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+            process.stdin.flush()
+            if "id" in message:
+                answers.append(json.loads(process.stdout.readline()))
+        process.stdin.close()
+        assert process.stdout.read() == ""
+        assert process.wait(timeout=60) == 0
+    assert [answer["id"] for answer in answers] == [1, 2, 3]
+    assert all("result" in answer for answer in answers)
+    assert not list(tmp_path.iterdir())
+
+
+def test_several_clients_and_one_killed_in_the_middle_lose_nothing(folder: Path, tmp_path_factory: Any) -> None:
+    """Three processes write to one log and one run. What was acknowledged is there once, and everything verifies."""
+    with Slicebase.open(folder) as base:
+        base.runs.start("shared", "Write together.", "All have written.", now=1_780_000_000_000)
+    made = subprocess.run(
+        [*TT, "create", "--title", "Log", "--summary", "Of all.", "--type", "jsonl"],
+        cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    log = made.stdout.strip()
+    pid = tmp_path_factory.mktemp("pid") / "victim"
+    acknowledged: list[str] = []
+    events: list[int] = []
+    kill_at, rounds = 2, 5
+
+    async def write(group: TaskGroup, name: str, generation: str, *, victim: bool = False) -> None:
+        info = Implementation(name=name, version="1")
+        process = server(folder, pid=pid if victim else None)
+        async with Client(stdio_client(process), mode=generation, client_info=info) as client:
+            for number in range(rounds):
+                if victim and number == kill_at:
+                    group.start_soon(_strike, pid)
+                    with suppress(MCPError):
+                        await client.call_tool("remember", {"id": log, "text": f"{name} is killed"})
+                    return
+                row = await client.call_tool("remember", {"id": log, "text": f"{name} {number}"})
+                acknowledged.append(row.structured_content["refs"][0])
+                event = {"type": "ACT_DONE", "step": number + 1, "payload": {"by": name}}
+                logged = await client.call_tool("run", {"action": "log", "run": "shared", "events": [event]})
+                events.append(logged.structured_content["first"])
+
+    async def all_of_them() -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(write, group, "one", "legacy")
+            group.start_soon(write, group, "two", "2026-07-28")
+            group.start_soon(partial(write, group, "victim", "legacy", victim=True))
+
+    anyio.run(all_of_them)
+    with Slicebase.open(folder) as base:
+        rows = [f"row:{log}/{row.id}" for row in read_rows(base.library.info(log).file.body).rows]
+        stored = {event.seq: event.type for event in base.truth.runs.events("shared")}
+        assert base.verify().status == "VERIFIED"
+        assert not base.validate().findings
+    assert len(acknowledged) == 2 * rounds + kill_at
+    assert len(set(rows)) == len(rows)
+    assert set(acknowledged) <= set(rows)
+    assert len(rows) <= len(acknowledged) + 1
+    assert len(set(events)) == len(acknowledged)
+    assert {stored[event] for event in events} == {"ACT_DONE"}
+
+
+async def _strike(pid: Path) -> None:
+    os.kill(int(pid.read_text()), signal.SIGKILL)
+
+
+def test_without_the_sdk_the_error_says_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delitem(sys.modules, "slicebase.mcp.server", raising=False)
+    monkeypatch.setitem(sys.modules, "mcp_types", None)
+    assert run(["mcp"]) == 3
+    printed = capsys.readouterr()
+    assert "no-sdk" in printed.err
+    assert "slicebase[mcp]" in printed.err
+    assert not printed.out
