@@ -22,16 +22,6 @@ from tests.paths import PROJECT
 from tests.store.shelves import everything, ids, library, put, rows, text_of
 
 
-@pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    return library(tmp_path)
-
-
-@pytest.fixture
-def finder(workspace: Workspace) -> Finder:
-    return Finder(workspace)
-
-
 def index_of(workspace: Workspace) -> Path:
     return workspace.cache / "files.db"
 
