@@ -13,23 +13,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from slicebase.store import file_index
+from slicebase.store import file_index, file_reading
 from slicebase.store.file_schema import LAYOUT
 from slicebase.store.finding import Finder
 from slicebase.store.looking import joined, listing, look_ahead, seen_ahead
 from slicebase.store.workspace import Workspace
 from tests.paths import PROJECT
 from tests.store.shelves import everything, ids, library, put, rows, text_of
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    return library(tmp_path)
-
-
-@pytest.fixture
-def finder(workspace: Workspace) -> Finder:
-    return Finder(workspace)
 
 
 def index_of(workspace: Workspace) -> Path:
@@ -173,6 +163,15 @@ def test_a_broken_file_is_reported_and_the_rest_works(workspace: Workspace, find
     ]
     put(workspace, "broken", "a heron, mended")
     assert ids(finder, "heron") == ["a", "broken"]
+
+
+def test_of_a_very_large_file_only_the_head_counts(
+    workspace: Workspace, finder: Finder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_reading, "LARGEST", 1000)
+    put(workspace, "a", "heron " * 50_000, title="Birds")
+    assert (ids(finder, "heron"), ids(finder, "birds")) == ([], ["a"])
+    assert finder.list_files()[0].hash is None
 
 
 def test_a_file_that_may_not_be_read_is_reported(workspace: Workspace, finder: Finder) -> None:

@@ -1,19 +1,11 @@
 """Links of real files: by id, by path, to what is there and what is not."""
 
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from slicebase.store.finding import Finder
 from slicebase.store.workspace import Workspace
 from tests.codes import code_of
-from tests.store.shelves import library, put, rows
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    return library(tmp_path)
+from tests.store.shelves import put, rows
 
 
 def edges(finder: Finder, start: str, **options: Any) -> list[str]:

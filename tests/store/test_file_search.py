@@ -2,26 +2,12 @@
 
 import json
 import random
-from pathlib import Path
-
-import pytest
 
 from slicebase.store.file_entries import Filters
 from slicebase.store.finding import Finder
 from slicebase.store.workspace import Workspace
 from tests.codes import code_of
-from tests.store.shelves import DAY, NOW, ids, library, put, rows
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    return library(tmp_path)
-
-
-@pytest.fixture
-def finder(workspace: Workspace) -> Finder:
-    return Finder(workspace)
-
+from tests.store.shelves import DAY, NOW, ids, put, rows
 
 # ---- what is found
 

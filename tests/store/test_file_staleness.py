@@ -1,19 +1,10 @@
 """Staleness: by age and by hash, why and since when (§ Staleness)."""
 
-from pathlib import Path
-
-import pytest
-
 from slicebase.core.times import to_text
 from slicebase.store.file_entries import Filters
 from slicebase.store.finding import Finder
 from slicebase.store.workspace import Workspace
-from tests.store.shelves import DAY, NOW, library, put, rows
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    return library(tmp_path)
+from tests.store.shelves import DAY, NOW, put, rows
 
 
 def changed(days: float) -> str:

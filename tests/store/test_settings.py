@@ -1,7 +1,6 @@
 """Settings: every key has a default, says where it comes from, and can be set without touching the rest of its file."""
 
 import tomllib
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,12 +10,6 @@ from slicebase.store.settings import KEYS, Settings, load_settings, set_setting,
 from slicebase.store.toml_text import with_value, without_value
 from slicebase.store.workspace import Workspace
 from tests.codes import code_of
-from tests.store.shelves import library
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    return library(tmp_path)
 
 
 def write(workspace: Workspace, text: str) -> None:

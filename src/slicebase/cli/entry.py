@@ -1,5 +1,6 @@
 """The way in and out. Start and end of a short command take longer than its work, so both are kept short here."""
 
+import gc
 import os
 import sys
 from contextlib import suppress
@@ -11,6 +12,7 @@ _ASKING = frozenset({"search", "list", "explore", "stale", "info", "status"})
 
 def main() -> None:
     """The entry point of `tt`, `slicebase` and `python -m slicebase`."""
+    gc.set_threshold(100_000, 50, 50)  # loading modules makes many objects and no garbage
     if sys.argv[1:2] and sys.argv[1] in _ASKING and "SLICEBASE_ROOT" not in os.environ and hasattr(os, "fork"):
         from slicebase.store.looking import look_ahead
 

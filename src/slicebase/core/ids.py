@@ -3,7 +3,6 @@
 import re
 import uuid
 
-from slicebase.core.canonical import canonical
 from slicebase.errors import SlicebaseError
 
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -63,6 +62,8 @@ def turn_id(format_name: str, session: str, source_id: str | int) -> str:
 
     `source_id` is the source's own id, or the record's position in its session, from 0, as a number.
     """
+    from slicebase.core.canonical import canonical  # start-up counts: only an import of turns comes here
+
     name = canonical([format_name, session, source_id]).decode()
     return str(uuid.uuid5(TURN_NAMESPACE, name))
 

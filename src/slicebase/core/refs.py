@@ -18,18 +18,19 @@ from slicebase.errors import SlicebaseError
 
 CHUNK_KINDS = frozenset({"turn", "row", "sec", "doc"})
 
+# Compiled when one is looked at: start-up counts, and a short command looks at one.
 _SHAPES = {
-    "turn": re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
-    "row": re.compile(r"[^/\s]+/\S+"),
-    "sec": re.compile(r"[^@\s]+@[0-9a-f]{12}#\S*"),
-    "doc": re.compile(r"[0-9a-f]{16}:[0-9]+-[0-9]+"),
-    "file": re.compile(r"\S+"),
-    "session": re.compile(r"\S(?:.*\S)?"),
-    "run": re.compile(r"\S+"),
-    "claim": re.compile(r"[^/\s]+/\S+"),
-    "ev": re.compile(r"[0-9a-f]{32}"),
-    "mf": re.compile(r"[0-9a-f]{32}"),
-    "sn": re.compile(r"[0-9a-f]{32}"),
+    "turn": r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+    "row": r"[^/\s]+/\S+",
+    "sec": r"[^@\s]+@[0-9a-f]{12}#\S*",
+    "doc": r"[0-9a-f]{16}:[0-9]+-[0-9]+",
+    "file": r"\S+",
+    "session": r"\S(?:.*\S)?",
+    "run": r"\S+",
+    "claim": r"[^/\s]+/\S+",
+    "ev": r"[0-9a-f]{32}",
+    "mf": r"[0-9a-f]{32}",
+    "sn": r"[0-9a-f]{32}",
 }
 _SEPARATORS = {"ev": "_", "mf": "_", "sn": "_"}
 _WORDS = {"ev": "evidence", "mf": "manifest", "sn": "snapshot", "sec": "section", "doc": "document"}
@@ -65,7 +66,7 @@ def parse(text: str, bare: str | None = None) -> Ref:
     ref = _prefixed(text) or (Ref(bare, text) if bare else None)
     if ref is not None and ref.kind == "turn" and is_uuid(ref.name):
         ref = Ref("turn", ref.name.lower())
-    if ref is None or not _SHAPES[ref.kind].fullmatch(ref.name):
+    if ref is None or not re.fullmatch(_SHAPES[ref.kind], ref.name):
         raise SlicebaseError(
             "bad-reference",
             f"{text!r} is no reference" + (f" to a {_WORDS.get(bare, bare)}" if bare else ""),

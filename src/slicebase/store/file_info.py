@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import apsw
 
+from slicebase.errors import SlicebaseError, Where
 from slicebase.files.checks.between import Seat
 from slicebase.files.exploring import Stated
 from slicebase.files.findings import Finding
@@ -27,7 +28,10 @@ class Info(NamedTuple):
 def file_info(connection: apsw.Connection, workspace: Workspace, given: str) -> Info:
     entry = find_file(connection, given)
     name = f"{LIBRARY}/{entry.name}"
-    data = read_bytes(workspace.library / entry.name)
+    try:
+        data = read_bytes(workspace.library / entry.name)
+    except FileNotFoundError:  # gone since the index looked
+        raise SlicebaseError("no-file", f"there is no file with the id {entry.id}", where=Where(name)) from None
     checked = check_file(data, Seat(name, name))
     return Info(
         entry,

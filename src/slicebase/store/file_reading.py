@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import apsw
+from msgspec.structs import replace
 
 from slicebase.context.wording import for_index
 from slicebase.core.digests import raw_digest
@@ -80,7 +81,7 @@ class Update:
                 query = "UPDATE files SET stamp = ?, disk_time = ?, size = ? WHERE number = ?"
                 self._connection.execute(query, (stamp, time, size, known.number))
                 return
-            facts = read_facts(_parsed(data, name, size))
+            facts = _facts(data, name, size)
         except SlicebaseError as error:
             problem = json.dumps(error.as_json())
         if known:
@@ -195,6 +196,12 @@ def _read(path: Path) -> tuple[bytes, os.stat_result]:
         raise SlicebaseError(
             "cannot-read", f"{path.name}: {error.strerror}", where=Where(f"{LIBRARY}/{path.name}")
         ) from None
+
+
+def _facts(data: bytes, name: str, size: int) -> Facts:
+    """What a file says; the hash of a body that was not read is not known."""
+    facts = read_facts(_parsed(data, name, size))
+    return facts if size == len(data) or facts.kind == "pointer" else replace(facts, hash=None)
 
 
 def _parsed(data: bytes, name: str, size: int) -> SliceFile:

@@ -26,7 +26,6 @@ CREATE TABLE files (
 CREATE INDEX files_by_id ON files (id, name);
 CREATE INDEX unreadable_files ON files (name) WHERE problem IS NOT NULL;
 CREATE INDEX archived_files ON files (number) WHERE archived;
-CREATE INDEX files_by_source ON files (source) WHERE source IS NOT NULL;
 -- what the words stand in: passages with U+001E between, and for each its line and row
 CREATE TABLE bodies (
   file INTEGER PRIMARY KEY,
@@ -42,8 +41,7 @@ CREATE TABLE links (
 CREATE INDEX links_by_node ON links (node);
 CREATE INDEX links_by_name ON links (name) WHERE name IS NOT NULL;
 CREATE TABLE meta (file INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL);
-CREATE INDEX meta_by_file ON meta (file);
-CREATE INDEX meta_by_key ON meta (key, value);
+CREATE INDEX meta_by_file ON meta (file, key, value);
 -- rows of other files that a file's rows supersede
 CREATE TABLE elsewhere (file INTEGER NOT NULL, row TEXT NOT NULL);
 CREATE INDEX elsewhere_by_file ON elsewhere (file);
