@@ -405,9 +405,10 @@ class Slicebase:
         found = self.lost(session)
         moment = now if as_of is None else as_of
         built = lost_context(self.truth, str(found.session), found.compactions, tokens, moment)
-        if record:
+        recorded = record and bool(built.manifest.pieces)
+        if recorded:
             self.truth.manifests.record(built.manifest, to_text(now), {})
-        return Recorded(built, record)
+        return Recorded(built, recorded)
 
     def manifest(self, manifest: str) -> "Manifest":
         return self.truth.manifests.get(ref_of("mf", manifest)).manifest

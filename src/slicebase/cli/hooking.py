@@ -141,11 +141,10 @@ def _prompt(base: "Slicebase", call: Call, wait: bool) -> str | None:
     if compacted is None:
         return None
     told = [] if compacted.told or compacted.narrative is None else [_narrative(base, compacted.narrative)]
-    base.compacted.drop(call.session)
     _import(base, call, wait)
-    if base.lost(call.session).compactions:
-        lost = base.lost_context(call.session, tokens=base.settings.hooks_tokens, now=now())
-        told += [lost.context.text] if lost.context.manifest.pieces else []
+    lost = base.lost_context(call.session, tokens=base.settings.hooks_tokens, now=now())
+    told += [lost.context.text] if lost.context.manifest.pieces else []
+    base.compacted.drop(call.session)  # last: what fails is told with the next prompt
     return "\n\n".join(told) or None
 
 
