@@ -139,10 +139,22 @@ def _evidence_ids_rederive(snapshot: Mapping[str, Json], inputs: Inputs) -> Prob
 
 
 def _no_inlined_blobs(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
-    for name, value in {**snapshot, "state": _new_state(snapshot, inputs)}.items():
-        if name not in {"objective", "done_definition"}:
-            for place, length in _long_texts(value, name):
-                yield f"{place} has {length} characters, and {LONGEST_TEXT} are allowed"
+    for name, value in _parts(snapshot, inputs):
+        for place, length in _long_texts(value, name):
+            yield f"{place} has {length} characters, and {LONGEST_TEXT} are allowed"
+
+
+def _parts(snapshot: Mapping[str, Json], inputs: Inputs) -> Iterator[tuple[str, Json]]:
+    """What may hold no blobs, with its place: everything but the run's terms, and of items those that are new."""
+    kinds = {kind.collection: name for name, kind in ITEMS.items()}
+    for name, value in snapshot.items():
+        if name == "state" and isinstance(value, dict):
+            yield from ((f"state.{field}", inner) for field, inner in value.items() if field not in kinds)
+        elif name not in {"objective", "done_definition"}:
+            yield name, value
+    for collection, name in kinds.items():
+        for item in _new_items(snapshot, inputs, name):
+            yield f"{collection} {_name(item, ITEMS[name].id)}", item
 
 
 def _long_texts(value: Json, place: str) -> Iterator[tuple[str, int]]:
@@ -254,17 +266,6 @@ def _new_items(snapshot: Mapping[str, Json], inputs: Inputs, kind: str) -> list[
     """The items that are not the very values of the snapshot before."""
     before = {id(item) for item in _items(inputs.previous or {}, kind)}
     return [item for item in _items(snapshot, kind) if id(item) not in before]
-
-
-def _new_state(snapshot: Mapping[str, Json], inputs: Inputs) -> Json:
-    """The state with new items alone, where it has a state's shape."""
-    state = snapshot.get("state")
-    if not isinstance(state, dict):
-        return state
-    collections = {
-        kind.collection: name for name, kind in ITEMS.items() if isinstance(state.get(kind.collection), list)
-    }
-    return {**state, **{field: _new_items(snapshot, inputs, name) for field, name in collections.items()}}
 
 
 def _verified(snapshot: Mapping[str, Json], inputs: Inputs) -> list[dict[str, Json]]:
