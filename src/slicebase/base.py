@@ -328,7 +328,8 @@ class Slicebase:
         its id. With `run` the context begins with the run's last snapshot, and the manifest is bound to a step of it,
         by default the next.
         """
-        from slicebase.store.contexts import Request, build_context, texts_to_keep
+        from slicebase.store.contexts import Request, build_context
+        from slicebase.store.manifests import texts_to_keep
 
         chosen = self.graph.policy(policy or "focused")
         request = Request(question, tokens, turns, now if as_of is None else as_of, chosen)
@@ -345,7 +346,7 @@ class Slicebase:
     def context_again(self, manifest: str, *, now: int, record: bool = True) -> "Recorded":
         """Asks a manifest's question anew, with its budget and policy, of what is stored now."""
         from slicebase.context.lost import RULES as LOST
-        from slicebase.store.contexts import NEWEST
+        from slicebase.store.newest import NEWEST
 
         before = self.manifest(manifest)
         if before.ranker == NEWEST:
@@ -364,7 +365,8 @@ class Slicebase:
 
     def project_context(self, *, tokens: int, now: int) -> "Recorded":
         """What the library holds, the last changed first, as a context for the start of a session."""
-        from slicebase.store.contexts import newest_context, texts_to_keep
+        from slicebase.store.manifests import texts_to_keep
+        from slicebase.store.newest import newest_context
 
         built = newest_context(self.library, tokens, now)
         if built.manifest.pieces:

@@ -123,7 +123,8 @@ class _Verification:
         query = f"SELECT {columns} FROM {table} ORDER BY session, seq"
         before = ("", 0)
         for session, seq, record, stored_hash, key in self._connection.execute(query):
-            self._count(table)
+            if table != "sessions" or seq == 1:  # a session that was told more of has several records
+                self._count(table)
             place = f"{table} {session} #{seq}"
             expected_seq = before[1] + 1 if session == before[0] else 1
             before = (session, seq)

@@ -1,5 +1,6 @@
 """The gate's checks: each fails on what is made for it, and only it (ruling 39)."""
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.runs.checks import CHECKS, Inputs, check
-from slicebase.runs.event import Draft, Head
+from slicebase.runs.event import Draft, Head, append_all
 from slicebase.runs.evidence import cite
 from slicebase.runs.gate import state_of
 from slicebase.runs.snapshot import build
@@ -21,6 +22,7 @@ from tests.runs.made import (
     PASSING,
     RUN,
     STALE,
+    STARTED,
     TEXT,
     TURN,
     claim,
@@ -33,6 +35,7 @@ from tests.runs.made import (
     pointer,
     question,
 )
+from tests.runs.test_state import good_drafts, odd_drafts, run_with_snapshots
 
 Case = tuple[dict[str, Json], Inputs]
 
@@ -227,12 +230,35 @@ def test_terms_are_compared_with_the_snapshot_before_too(name: str) -> None:
 def test_a_verified_claim_of_the_snapshot_before_is_in_the_ledger() -> None:
     previous = compacted(*FULL).snapshot
     made = inputs(*cycle(3), previous=previous, head=Head(RUN, 9, "sha256:" + "1" * 64))
-    assert failed(build(state_of(made), NOW), made._replace(evidence={})) == [
+    snapshot = build(state_of(made), NOW)
+    assert failed(snapshot, made) == []
+    forgotten = {**previous, "state": {**previous["state"], "claims": []}}
+    assert failed(snapshot, made._replace(previous=forgotten)) == ["verified_claims_in_ledger"]
+
+
+def test_what_passed_before_is_not_asked_again_unless_it_is_another_value() -> None:
+    previous = compacted(*FULL).snapshot
+    made = inputs(*cycle(3), previous=previous, head=Head(RUN, 9, "sha256:" + "1" * 64))._replace(evidence={})
+    snapshot = build(state_of(made), NOW)
+    assert failed(snapshot, made) == []
+    assert failed(copy.deepcopy(snapshot), made) == [
         "verified_claims_in_ledger",
         "evidence_ids_rederive",  # of the conflict
     ]
-    forgotten = {**previous, "state": {**previous["state"], "claims": []}}
-    assert failed(build(state_of(made), NOW), made._replace(previous=forgotten)) == ["verified_claims_in_ledger"]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.lists(good_drafts, max_size=5), min_size=1, max_size=4),
+    st.lists(good_drafts | odd_drafts | st.just(claim(statement=LONG)), max_size=5),
+)
+def test_asking_only_about_what_is_new_gives_the_same_answers(batches: list[list[Draft]], more: list[Draft]) -> None:
+    events, snapshots = run_with_snapshots(batches)
+    length, previous = snapshots[-1]
+    head = Head(RUN, events[length - 1].seq, events[length - 1].hash)
+    made = Inputs(STARTED, previous, head, tuple(append_all(head, more, NOW)[0]), LEDGER)
+    snapshot = build(state_of(made), NOW)
+    assert check(snapshot, made) == check(copy.deepcopy(snapshot), made)
 
 
 def test_a_candidate_promoted_by_its_status_is_in_the_ledger() -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slicebase.base import Slicebase
 from slicebase.store.client_hooks import CLIENTS, ClientHooks
 from slicebase.store.json_text import find, items, with_item, without_item
 from slicebase.store.workspace import make_workspace
@@ -147,6 +148,15 @@ def test_a_symbolic_link_is_not_followed(tmp_path: Path, hooks: ClientHooks) -> 
     (tmp_path / "elsewhere.json").write_text("{}")
     settings_of(tmp_path).symlink_to(tmp_path / "elsewhere.json")
     assert code_of(hooks.install, CLIENT) == "not-a-file"
+
+
+def test_uninit_takes_the_hooks_away_too(tmp_path: Path) -> None:
+    base = Slicebase.init(tmp_path)
+    base.hooks.install(CLIENT)
+    assert any(CLIENT in what for what in base.uninit(dry_run=True))
+    base.uninit()
+    assert not settings_of(tmp_path).exists()
+    assert not (tmp_path / ".slicebase").exists()
 
 
 def test_an_unknown_client_is_an_error(hooks: ClientHooks) -> None:

@@ -234,13 +234,21 @@ class Transcript:
         )
 
     def read(self, chunks: Iterable[bytes]) -> Iterator[Batch]:
-        """The records of whole lines; all of them are handed on, so that a state may be taken afterwards."""
+        """The records of whole lines."""
         is_start = not self.lines
         lines: Iterable[Line] = json_lines(Source(self.name, self._counted(chunks)), _is_record, self.lines)
         if is_start:
             self.clock.now, lines = start_of(lines, _time_of)
         yield from read_records(self.desk, lines, self._record)
+
+    def flush(self) -> Iterator[Batch]:
+        """What was read and not handed on yet: a state may be taken afterwards."""
+        for thread in self._begun():
+            self.desk.facts(thread.session)["shown_last"] = thread.last
         yield from self.desk.flush()
+
+    def _begun(self) -> list[Thread]:
+        return [thread for thread in self.threads.values() if thread.last is not None]
 
     def _counted(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         for chunk in chunks:
@@ -385,7 +393,7 @@ class Transcript:
 
     def finish(self) -> Iterator[Batch]:
         """What the end of the file tells."""
-        threads = [thread for thread in self.threads.values() if thread.last is not None]
+        threads = self._begun()
         for thread in threads:
             self.desk.facts(thread.session)["shown_last"] = thread.last
             if thread.last in self.summaries:

@@ -2,6 +2,9 @@
 
 Each check answers the problems that are its own, and passes over what another reports: it must give an answer for any
 JSON in the snapshot's place.
+
+Items that are the very values of the snapshot before are not asked again: that one passed, and the ledger only grows.
+So the work in Python goes with what is new, and not with all that a run has ever claimed.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -70,14 +73,15 @@ def _unchanged(name: str, snapshot: Mapping[str, Json], inputs: Inputs) -> Probl
 
 
 def _verified_claims_cited(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
-    for claim in _verified(snapshot):
+    for claim in _verified(snapshot, inputs):
         if claim.get("evidence_refs") == []:
             yield f"the verified claim {_name(claim, 'claim_id')} has no evidence"
 
 
 def _verified_claims_in_ledger(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
-    logged = _logged_claims(inputs)
-    for claim in _verified(snapshot):
+    verified = _verified(snapshot, inputs)
+    logged = _logged_claims(inputs) if verified else {}
+    for claim in verified:
         claim_id = claim.get("claim_id")
         if isinstance(claim_id, str) and _content(claim) != _content(logged.get(claim_id, {})):
             yield f"no CLAIM event says what the verified claim {claim_id} says"
@@ -103,7 +107,7 @@ def _content(claim: Mapping[str, Json]) -> tuple[Json, Json, Json]:
 
 
 def _conflicts_two_sided(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
-    for conflict in _items(snapshot, "CONFLICT"):
+    for conflict in _new_items(snapshot, inputs, "CONFLICT"):
         side_a, side_b = conflict.get("side_a_refs"), conflict.get("side_b_refs")
         if not isinstance(side_a, list) or not isinstance(side_b, list):  # keys_and_types
             continue
@@ -114,13 +118,13 @@ def _conflicts_two_sided(snapshot: Mapping[str, Json], inputs: Inputs) -> Proble
 
 
 def _pointers_complete(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
-    for place, _, pointer in _pointers(snapshot):
+    for place, _, pointer in _pointers(snapshot, inputs):
         if isinstance(pointer, str):
             yield f"{place}: {pointer}"
 
 
 def _evidence_ids_rederive(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
-    for place, item, pointer in _pointers(snapshot):
+    for place, item, pointer in _pointers(snapshot, inputs):
         if isinstance(pointer, str):  # pointers_complete
             continue
         record = inputs.evidence.get(pointer.evidence_id)
@@ -135,15 +139,13 @@ def _evidence_ids_rederive(snapshot: Mapping[str, Json], inputs: Inputs) -> Prob
 
 
 def _no_inlined_blobs(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
-    for name, value in snapshot.items():
+    for name, value in {**snapshot, "state": _new_state(snapshot, inputs)}.items():
         if name not in {"objective", "done_definition"}:
             for place, length in _long_texts(value, name):
                 yield f"{place} has {length} characters, and {LONGEST_TEXT} are allowed"
 
 
 def _long_texts(value: Json, place: str) -> Iterator[tuple[str, int]]:
-    if len(msgspec.json.encode(value)) <= LONGEST_TEXT:  # a character has a byte at least
-        return
     if isinstance(value, str):
         if len(value) > LONGEST_TEXT:
             yield place, len(value)
@@ -248,18 +250,35 @@ def _items(snapshot: Mapping[str, Json], kind: str) -> list[dict[str, Json]]:
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
-def _verified(snapshot: Mapping[str, Json]) -> list[dict[str, Json]]:
-    return [claim for claim in _items(snapshot, "CLAIM") if claim.get("status") == "verified"]
+def _new_items(snapshot: Mapping[str, Json], inputs: Inputs, kind: str) -> list[dict[str, Json]]:
+    """The items that are not the very values of the snapshot before."""
+    before = {id(item) for item in _items(inputs.previous or {}, kind)}
+    return [item for item in _items(snapshot, kind) if id(item) not in before]
+
+
+def _new_state(snapshot: Mapping[str, Json], inputs: Inputs) -> Json:
+    """The state with new items alone, where it has a state's shape."""
+    state = snapshot.get("state")
+    if not isinstance(state, dict):
+        return state
+    collections = {
+        kind.collection: name for name, kind in ITEMS.items() if isinstance(state.get(kind.collection), list)
+    }
+    return {**state, **{field: _new_items(snapshot, inputs, name) for field, name in collections.items()}}
+
+
+def _verified(snapshot: Mapping[str, Json], inputs: Inputs) -> list[dict[str, Json]]:
+    return [claim for claim in _new_items(snapshot, inputs, "CLAIM") if claim.get("status") == "verified"]
 
 
 def _name(item: Mapping[str, Json], field: str) -> str:
     return str(item.get(field, "without an id"))
 
 
-def _pointers(snapshot: Mapping[str, Json]) -> Iterator[tuple[str, dict[str, Json], Pointer | str]]:
-    """Every pointer with its place and its item; for one that is not complete, what it lacks."""
+def _pointers(snapshot: Mapping[str, Json], inputs: Inputs) -> Iterator[tuple[str, dict[str, Json], Pointer | str]]:
+    """Every new item's pointers with their places; for one that is not complete, what it lacks."""
     for kind_name, kind in ITEMS.items():
-        for item in _items(snapshot, kind_name):
+        for item in _new_items(snapshot, inputs, kind_name):
             for name in kind.refs:
                 for index, pointer in enumerate(_list(item.get(name))):
                     yield f"{_name(item, kind.id)}.{name}[{index}]", item, _read(pointer)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from slicebase.core.digests import digest, digest_of, id_from
@@ -42,7 +41,6 @@ def evidence_id(corpus_id: str, chunk_id: str, span: Span, quote_hash: str) -> s
     return id_from("ev_", digest_of([corpus_id, chunk_id, span.start, span.end, quote_hash]))
 
 
-@lru_cache(maxsize=65_536)  # a compaction asks for everything that its run has ever cited
 def is_sound(evidence: Evidence) -> bool:
     """Whether a record's id, hash, span and kept quote agree with each other."""
     kept = evidence.quote

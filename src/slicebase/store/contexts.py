@@ -11,7 +11,6 @@ from slicebase.context.merging import ANCHORS, CHUNKS, CONSIDERED, merge
 from slicebase.context.question import analyse
 from slicebase.context.ranking import RANKER, Ranked, brought_to_scale, rank
 from slicebase.core.canonical import LARGEST_INTEGER, lone_surrogate
-from slicebase.core.digests import digest, raw_digest
 from slicebase.core.times import from_text, to_text
 from slicebase.errors import SlicebaseError
 from slicebase.graph.best_first import context_slice, select
@@ -20,13 +19,10 @@ from slicebase.graph.record import TurnRecord, read_parts
 from slicebase.graph.select import Candidate as Selected
 from slicebase.graph.turn import Session, turn_text
 from slicebase.store.indexing import bring_up_to_date
-from slicebase.store.library import Library
 from slicebase.store.library_chunks import LibraryChunks
 from slicebase.store.truth import Truth
 from slicebase.store.turn_index import TurnIndex
 
-NEWEST = "newest/1"  # in place of a ranker: files in the order in which they were changed
-_NEWEST_FILES = 30
 _LEAST_TOKENS = 64
 
 
@@ -67,47 +63,6 @@ def _chunk_candidates(chunks: LibraryChunks, request: Request, turns: int) -> li
     found = chunks.ranked(request.question, CHUNKS, request.as_of)
     scaled = brought_to_scale(found, len(chunks), turns or len(chunks))
     return [candidate for each in scaled if (candidate := chunks.candidate(each, request.as_of))]
-
-
-def newest_context(library: Library, tokens: int, as_of: int) -> Context:
-    """The files of a library that were changed last, each with what it begins with, under the budget."""
-    _check_budget("tokens", tokens, _LEAST_TOKENS)
-    look = library.look(as_of)
-    candidates = []
-    for entry in library.list_files()[:_NEWEST_FILES]:
-        try:
-            piece = look.pieces([f"file:{entry.id}"])[0]
-        except SlicebaseError:
-            continue  # it cannot be read now: `tt validate` says why
-        candidates.append(
-            Candidate(
-                ref=f"file:{entry.id}",
-                corpus=f"file:{entry.id}",
-                content_hash=digest(piece.text.encode()),
-                text=piece.text,
-                label=piece.label,
-                group=f"{entry.title} · file:{entry.id}",
-                order=(entry.changed, entry.id),
-                score=entry.changed,
-                parts={"changed": entry.changed},
-            )
-        )
-    return assemble(
-        "what is known of this project",
-        to_text(as_of),
-        Budget(tokens, None),
-        candidates,
-        terms=(),
-        ranker=NEWEST,
-        filters={"archived": False},
-        slices=(),
-    )
-
-
-def texts_to_keep(built: Context) -> dict[bytes, bytes]:
-    """The pieces that are no turns, which a manifest keeps by their hashes (ruling 42)."""
-    kept = [built.texts[piece.text_hash] for piece in built.manifest.pieces if not piece.corpus.startswith("session:")]
-    return {raw_digest(text.encode()): text.encode() for text in kept}
 
 
 def ranked_turns(truth: Truth, index: TurnIndex, question: str, limit: int) -> list[Ranked]:

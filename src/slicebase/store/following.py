@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -73,7 +74,7 @@ def follow(truth: Truth, cache: Path, path: Path) -> Followed:
             annotate = Annotator(truth)
             waiting: list[Edge] = []
             with truth.database.bulk():
-                lines_read = _redacted(transcript.read(lines))
+                lines_read = _redacted(chain(transcript.read(lines), transcript.flush()))
                 take(truth, account, lines_read, waiting, name=name, annotate=annotate)
                 end = start + lines.size
                 state = _encoded(transcript, name, stream.fileno(), end) if lines.size else None

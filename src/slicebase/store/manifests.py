@@ -1,7 +1,7 @@
 """Manifests in the truth, and the texts that they pin."""
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from slicebase.context.manifest import Manifest, Piece, manifest_bytes, manifest_id, read_manifest
 from slicebase.context.replaying import Problem
@@ -12,6 +12,9 @@ from slicebase.graph.record import read_parts
 from slicebase.graph.turn import turn_text
 from slicebase.store.database import Database
 from slicebase.store.texts import Texts, keep_texts
+
+if TYPE_CHECKING:
+    from slicebase.context.assembly import Context
 
 
 class Recorded(NamedTuple):
@@ -91,3 +94,9 @@ def _cut(piece: Piece, data: bytes) -> str | None:
 
 def recording_hash(name: str, time: str) -> bytes:
     return raw_digest(canonical([name, time]))
+
+
+def texts_to_keep(built: "Context") -> dict[bytes, bytes]:
+    """The pieces that are no turns, which a manifest keeps by their hashes (ruling 42)."""
+    kept = [built.texts[piece.text_hash] for piece in built.manifest.pieces if not piece.corpus.startswith("session:")]
+    return {raw_digest(text.encode()): text.encode() for text in kept}

@@ -1,0 +1,45 @@
+"""A context without a question: what of the library was changed last. It starts quickly, since hooks wait for it."""
+
+from slicebase.context.assembly import Candidate, Context, assemble
+from slicebase.context.manifest import Budget
+from slicebase.core.digests import digest
+from slicebase.core.times import to_text
+from slicebase.errors import SlicebaseError
+from slicebase.store.library import Library
+
+NEWEST = "newest/1"  # in place of a ranker: files in the order in which they were changed
+_NEWEST_FILES = 30
+
+
+def newest_context(library: Library, tokens: int, as_of: int) -> Context:
+    """The files of a library that were changed last, each with what it begins with, under the budget."""
+    look = library.look(as_of)
+    candidates = []
+    for entry in library.list_files()[:_NEWEST_FILES]:
+        try:
+            piece = look.pieces([f"file:{entry.id}"])[0]
+        except SlicebaseError:
+            continue  # it cannot be read now: `tt validate` says why
+        candidates.append(
+            Candidate(
+                ref=f"file:{entry.id}",
+                corpus=f"file:{entry.id}",
+                content_hash=digest(piece.text.encode()),
+                text=piece.text,
+                label=piece.label,
+                group=f"{entry.title} · file:{entry.id}",
+                order=(entry.changed, entry.id),
+                score=entry.changed,
+                parts={"changed": entry.changed},
+            )
+        )
+    return assemble(
+        "what is known of this project",
+        to_text(as_of),
+        Budget(tokens, None),
+        candidates,
+        terms=(),
+        ranker=NEWEST,
+        filters={"archived": False},
+        slices=(),
+    )
