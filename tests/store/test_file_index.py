@@ -243,6 +243,26 @@ def test_where_nothing_can_be_written_the_answers_are_the_same(workspace: Worksp
     assert ids(finder, "heron") == ["a", "b"]
 
 
+_LIMITED = """
+import resource, signal, sys
+from pathlib import Path
+from slicebase.store.finding import Finder
+from slicebase.store.workspace import open_workspace
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+print(Finder(open_workspace(Path(sys.argv[1]))).search("heron").total)
+"""
+
+
+def test_where_the_disk_is_full_the_answers_are_the_same(workspace: Workspace) -> None:
+    for number in range(50):
+        put(workspace, f"f{number}", f"heron {number} " * 100)
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT / "src")}
+    command = [sys.executable, "-c", _LIMITED, str(workspace.root)]
+    assert subprocess.run(command, env=environment, capture_output=True, check=True).stdout == b"50\n"
+    assert Finder(workspace).search("heron").total == 50
+
+
 def test_a_clone_gets_its_ignored_folder_with_the_first_question(workspace: Workspace) -> None:
     put(workspace, "a", "heron")
     shutil.rmtree(workspace.root / ".slicebase")
