@@ -15,7 +15,7 @@ def taken_from(place: str, pattern: str = "**/*.json*") -> Taken:
         *(
             (name, data)
             for name, data in folder(DATA / place, pattern)
-            if not name.endswith(("meta.json", "demo01.json"))
+            if not name.endswith(("meta.json", "demo01.json", "labels.jsonl"))
         )
     )
 
