@@ -20,9 +20,8 @@ from typing import Any, NamedTuple
 from slicebase.context.merging import ANCHORS, merge
 from slicebase.context.question import analyse
 from slicebase.context.ranking import RANKER, rank
-from slicebase.core.digests import digest_of
+from slicebase.core.hashing import digest_of, tokens
 from slicebase.core.ids import turn_id
-from slicebase.core.tokens import tokens
 from slicebase.graph.annotation import annotate
 from slicebase.graph.best_first import select
 from slicebase.graph.compact import CompactSession, compact

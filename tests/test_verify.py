@@ -5,7 +5,7 @@ import pytest
 
 from slicebase.context.assembly import Candidate, assemble
 from slicebase.context.manifest import Budget, Manifest, PinnedSlice
-from slicebase.core.digests import digest_of, raw_digest
+from slicebase.core.hashing import digest_of, raw_digest
 from slicebase.graph.policy import DEFAULT, SlicePolicyV1
 from slicebase.graph.turn import Edge, content, turn_text
 from slicebase.store.places import SMALL

@@ -12,7 +12,7 @@ import apsw
 
 from slicebase.context.manifest import Manifest, manifest_id, read_manifest
 from slicebase.context.replaying import replayed
-from slicebase.core.digests import digest, raw_digest
+from slicebase.core.hashing import digest, raw_digest
 from slicebase.core.ids import uuid_bytes
 from slicebase.errors import Exit, SlicebaseError
 from slicebase.graph.policies import policy_from_bytes

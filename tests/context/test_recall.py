@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.context.recall import Recalled, pages
-from slicebase.core.tokens import tokens
+from slicebase.core.hashing import tokens
 from tests.codes import code_of
 
 _texts = st.text(st.sampled_from("ab é\n`~"), max_size=400)

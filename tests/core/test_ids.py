@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slicebase.core import ids, times
-from slicebase.core.canonical import canonical
-from slicebase.core.digests import digest, digest_of, id_from, is_digest, xxh64
-from slicebase.core.tokens import tokens
+from slicebase.core.hashing import canonical, digest, digest_of, id_from, is_digest, tokens, xxh64
 from slicebase.errors import SlicebaseError
 from tests.paths import GOLDEN
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicebase.core.digests import digest
+from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.parts import Code, Contract, Conversation, Link, Mark, Payload, Source
 from slicebase.files.slice_file import SliceFile

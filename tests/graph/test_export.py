@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from slicebase.core.digests import xxh64
+from slicebase.core.hashing import xxh64
 from slicebase.errors import SlicebaseError
 from slicebase.graph.export import ContextSlice, exported, read_export
 from slicebase.graph.policy import DEFAULT, SlicePolicyV1

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import astuple
 
-from slicebase.core.digests import digest_of
+from slicebase.core.hashing import digest_of
 from slicebase.errors import SlicebaseError
 from slicebase.graph.export import exported
 from slicebase.graph.graph_file import GraphFile, read_graph

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from slicebase.core.tokens import tokens
+from slicebase.core.hashing import tokens
 from slicebase.mcp.running import ACTIONS
 from slicebase.mcp.tools import TOOLS, described
 from slicebase.verbs import RUN_VERBS, VERBS

@@ -1,7 +1,6 @@
 """Content that is too large for a payload becomes a blob (ruling 33)."""
 
-from slicebase.core.canonical import canonical
-from slicebase.core.digests import digest
+from slicebase.core.hashing import canonical, digest
 from slicebase.runs.blobs import spill
 from slicebase.runs.event import MAX_PAYLOAD, Draft, Head, append
 from tests.runs.made import NOW, RUN

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slicebase.core.digests import digest
+from slicebase.core.hashing import digest, tokens
 from slicebase.core.refs import parse
-from slicebase.core.tokens import tokens
 from slicebase.runs.chunks import LONGEST, REACH, chunks
 
 HASH = digest(b"x")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicebase.core.digests import digest
+from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError
 from slicebase.runs.evidence import GONE, PURGED, Chunk, Evidence, Lookup, cite, evidence_id, is_sound, places, resolve
 from slicebase.runs.records import Span

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
-from slicebase.core.canonical import canonical
+from slicebase.core.hashing import canonical
 from slicebase.errors import SlicebaseError
 from slicebase.runs.checks import Inputs
 from slicebase.runs.event import MAX_PAYLOAD, Draft, Head, append_all

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slicebase.core.canonical import canonical
-from slicebase.core.digests import digest_of
+from slicebase.core.hashing import canonical, digest_of
 from slicebase.errors import SlicebaseError
 from slicebase.runs.event import Draft, Head, append_all
 from slicebase.runs.records import RunStarted

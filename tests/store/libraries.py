@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
-from slicebase.core.digests import raw_digest
+from slicebase.core.hashing import raw_digest
 from slicebase.files.rows import Provenance, Row, read_rows
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.stamps import Stamp

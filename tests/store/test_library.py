@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from slicebase.context.manifest import Budget, Manifest, Piece, Span
-from slicebase.core.digests import digest
+from slicebase.core.hashing import digest
 from slicebase.files.parts import Link, Payload, Source
 from slicebase.store.atomic import locked
 from slicebase.store.checkup import validate

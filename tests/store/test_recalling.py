@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from slicebase.core.digests import digest
+from slicebase.core.hashing import digest
 from slicebase.graph.turn import Part, Session, Turn
 from slicebase.store.truth import Truth
 from tests.codes import code_of

@@ -4,8 +4,7 @@ import apsw
 import msgspec
 import pytest
 
-from slicebase.core.canonical import canonical
-from slicebase.core.digests import digest, raw_digest
+from slicebase.core.hashing import canonical, digest, raw_digest
 from slicebase.errors import SlicebaseError
 from slicebase.runs.evidence import Chunk, Lookup, cite
 from slicebase.runs.records import RunStarted

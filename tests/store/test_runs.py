@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from slicebase.core.digests import digest
+from slicebase.core.hashing import digest
 from slicebase.core.times import from_text
 from slicebase.errors import SlicebaseError
 from slicebase.runs.event import Draft, Head, check_chain

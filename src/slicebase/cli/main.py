@@ -119,7 +119,7 @@ def run(argv: list[str]) -> int:
 def _told(error: Exception) -> SlicebaseError | None:
     """What a library says of bad input or a damaged database, in our words; None for a fault of the program."""
     if isinstance(error, UnicodeEncodeError):  # an argument whose bytes are no UTF-8 holds surrogates
-        from slicebase.core.canonical import lone_surrogate
+        from slicebase.core.hashing import lone_surrogate
 
         return lone_surrogate(error)
     if type(error).__module__ != "apsw":

@@ -35,7 +35,7 @@ def recall(ctx: click.Context, refs: tuple[str, ...], rows: Any, tokens: int | N
 
 
 def _as_json(page: "Page") -> dict[str, Any]:
-    from slicebase.core.tokens import tokens
+    from slicebase.core.hashing import tokens
 
     return {
         "page": page.number,

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 from slicebase.context.excerpt import excerpt
 from slicebase.context.manifest import Budget, LeftOut, Manifest, Piece, PinnedSlice, Span
 from slicebase.context.rendering import RENDERER, group_heading, heading, piece_block, render
-from slicebase.core.digests import digest
-from slicebase.core.tokens import TOKENIZER, tokens
+from slicebase.core.hashing import TOKENIZER, digest, tokens
 
 # A piece takes at most this share of the budget, so that one long tool output does not fill a context alone,
 # and is not cut below what is worth reading.

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection
 
-from slicebase.core.tokens import tokens
+from slicebase.core.hashing import tokens
 
 _WORD = re.compile(r"\w+")
 _BREAKS = ("\n\n", "\n", " ")

@@ -5,8 +5,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from slicebase.core.canonical import canonical
-from slicebase.core.digests import digest, id_from
+from slicebase.core.hashing import canonical, digest, id_from
 from slicebase.errors import SlicebaseError
 
 

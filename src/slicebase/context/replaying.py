@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 from slicebase.context.manifest import Manifest
 from slicebase.context.rendering import RENDERER, render
-from slicebase.core.digests import digest
+from slicebase.core.hashing import digest
 from slicebase.errors import Exit
 
 

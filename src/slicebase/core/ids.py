@@ -62,7 +62,7 @@ def turn_id(format_name: str, session: str, source_id: str | int) -> str:
 
     `source_id` is the source's own id, or the record's position in its session, from 0, as a number.
     """
-    from slicebase.core.canonical import canonical  # start-up counts: only an import of turns comes here
+    from slicebase.core.hashing import canonical  # start-up counts: only an import of turns comes here
 
     name = canonical([format_name, session, source_id]).decode()
     return str(uuid.uuid5(TURN_NAMESPACE, name))

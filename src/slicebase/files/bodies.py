@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from slicebase.core.canonical import lone_surrogate
+from slicebase.core.hashing import lone_surrogate
 from slicebase.errors import SlicebaseError
 from slicebase.files.frontmatter import decode
 from slicebase.files.sections import Section, sections, slug

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Struct, structs
 
-from slicebase.core.canonical import lone_surrogate
+from slicebase.core.hashing import lone_surrogate
 from slicebase.errors import SlicebaseError
 from slicebase.files.tree import Form
 

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from slicebase.core.canonical import canonical
+from slicebase.core.hashing import canonical
 from slicebase.errors import SlicebaseError
 from slicebase.files.conversation import read_conversation
 from slicebase.files.findings import Finding

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from msgspec import Struct
 
-from slicebase.core.canonical import canonical
+from slicebase.core.hashing import canonical
 from slicebase.errors import SlicebaseError
 from slicebase.files.findings import Finding, shown
 from slicebase.files.jsonl import Line, read_lines

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, TypeGuard
 import msgspec
 from msgspec import Struct
 
-from slicebase.core.canonical import canonical
+from slicebase.core.hashing import canonical
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.files.findings import Finding, shown

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from slicebase.core.digests import digest
+from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.cursor import place
 from slicebase.files.fields import Fields, KeyPath, steps

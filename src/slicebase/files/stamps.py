@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from slicebase.core.digests import raw_digest
+from slicebase.core.hashing import raw_digest
 from slicebase.core.ids import ULID_RANDOM_BYTES, is_ulid, ulid, ulid_time
 from slicebase.core.times import to_text
 from slicebase.files.rows import Provenance

@@ -9,8 +9,7 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import astuple, replace
 
-from slicebase.core.canonical import LARGEST_INTEGER, lone_surrogate
-from slicebase.core.digests import digest, xxh64
+from slicebase.core.hashing import LARGEST_INTEGER, digest, lone_surrogate, xxh64
 from slicebase.core.ids import is_uuid
 from slicebase.core.times import whole_seconds
 from slicebase.graph.binary32 import binary32, shortest

@@ -16,8 +16,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
 
-from slicebase.core.canonical import LARGEST_INTEGER, canonical
-from slicebase.core.digests import digest
+from slicebase.core.hashing import LARGEST_INTEGER, canonical, digest
 from slicebase.core.ids import uuid_text
 from slicebase.core.times import EARLIEST, LATEST
 from slicebase.errors import SlicebaseError

@@ -12,8 +12,7 @@ from typing import Any, Final, NamedTuple
 from msgspec import Struct
 from msgspec.structs import asdict, force_setattr
 
-from slicebase.core.canonical import LARGEST_INTEGER
-from slicebase.core.digests import xxh64
+from slicebase.core.hashing import LARGEST_INTEGER, xxh64
 from slicebase.errors import SlicebaseError
 from slicebase.graph.binary32 import binary32, power
 from slicebase.graph.turn import PHASES, Phase

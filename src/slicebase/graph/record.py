@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import Struct
 
-from slicebase.core.canonical import canonical, lone_surrogate
+from slicebase.core.hashing import canonical, lone_surrogate
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.graph.binary32 import shortest

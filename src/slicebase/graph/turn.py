@@ -5,8 +5,7 @@ from typing import Any, Final, Literal, get_args
 
 from msgspec import Struct, to_builtins
 
-from slicebase.core.canonical import canonical
-from slicebase.core.digests import digest_of
+from slicebase.core.hashing import canonical, digest_of
 
 Role = Literal["user", "assistant", "system", "tool"]
 Phase = Literal["synthesis", "planning", "consolidation", "debugging", "exploration"]

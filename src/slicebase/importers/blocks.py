@@ -10,8 +10,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from slicebase.core.canonical import canonical
-from slicebase.core.digests import digest
+from slicebase.core.hashing import canonical, digest
 from slicebase.errors import SlicebaseError
 from slicebase.graph.turn import Part, Role
 from slicebase.importers.jsonvalues import too_deep

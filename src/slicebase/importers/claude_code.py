@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from slicebase.core.digests import digest
+from slicebase.core.hashing import digest
 from slicebase.graph.turn import Edge, Part, Role
 from slicebase.importers.blocks import Flag, as_name, as_text, marked, only_results, parts_of
 from slicebase.importers.collecting import Desk, DeskState, read_records

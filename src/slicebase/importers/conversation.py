@@ -12,8 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from slicebase.core.canonical import canonical
-from slicebase.core.digests import is_digest
+from slicebase.core.hashing import canonical, is_digest
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.graph.turn import EDGE_TYPES, Edge, Parent, Part, Session, Turn, turn_text

@@ -13,8 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from slicebase.core.canonical import LARGEST_INTEGER
-from slicebase.core.digests import digest_of
+from slicebase.core.hashing import LARGEST_INTEGER, digest_of
 from slicebase.errors import SlicebaseError
 
 MAX_DEPTH: Final = 128

@@ -6,7 +6,7 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
-from slicebase.core.digests import id_from
+from slicebase.core.hashing import id_from
 from slicebase.errors import SlicebaseError
 from slicebase.mcp.answers import Call
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from slicebase.core.digests import digest
+from slicebase.core.hashing import digest
 from slicebase.runs.event import Draft
 from slicebase.runs.state import Json
 

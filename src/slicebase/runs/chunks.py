@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from slicebase.core.digests import xxh64
+from slicebase.core.hashing import xxh64
 
 # In bytes, of which three make a token (ruling 6).
 TARGET = 800 * 3

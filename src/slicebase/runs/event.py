@@ -6,8 +6,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from msgspec import Struct, field
 
-from slicebase.core.canonical import canonical
-from slicebase.core.digests import digest, digest_of
+from slicebase.core.hashing import canonical, digest, digest_of
 from slicebase.core.times import from_text, to_text
 from slicebase.errors import SlicebaseError, Where
 from slicebase.runs.records import (

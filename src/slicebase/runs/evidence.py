@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from slicebase.core.digests import digest, digest_of, id_from
+from slicebase.core.hashing import digest, digest_of, id_from
 from slicebase.core.refs import parse
 from slicebase.errors import SlicebaseError
 from slicebase.runs.records import Pointer, Record, Span

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from slicebase.core.digests import digest_of
+from slicebase.core.hashing import digest_of
 from slicebase.runs.budget import spent
 from slicebase.runs.event import TERMINAL, Event
 from slicebase.runs.records import Record

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
-from slicebase.core.canonical import canonical
+from slicebase.core.hashing import canonical
 from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
 from slicebase.core.times import from_text
 from slicebase.runs.records import Claim, Conflict, DoneDefinition, Failure, Pointer, Snapshot

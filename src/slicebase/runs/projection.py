@@ -14,8 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from slicebase.core.canonical import canonical
-from slicebase.core.digests import digest
+from slicebase.core.hashing import canonical, digest
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.graph.turn import Part, Turn, part_text

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from slicebase.core.canonical import canonical
+from slicebase.core.hashing import canonical
 from slicebase.errors import SlicebaseError
 from slicebase.runs.budget import budgets_of
 from slicebase.runs.checks import Inputs, check

@@ -5,8 +5,7 @@ from typing import Any
 
 import msgspec
 
-from slicebase.core.canonical import canonical
-from slicebase.core.digests import digest, id_from
+from slicebase.core.hashing import canonical, digest, id_from
 from slicebase.errors import SlicebaseError
 from slicebase.runs.records import CheckResult, FailureAction, Snapshot, SnapshotState
 from slicebase.runs.state import Json, Retrieval, State

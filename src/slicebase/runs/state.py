@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from slicebase.core.canonical import canonical
+from slicebase.core.hashing import canonical
 from slicebase.runs.event import TERMINAL, Event
 
 POLICY = "slice_policy_v1"

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from slicebase.core.digests import digest_of
+from slicebase.core.hashing import digest_of
 from slicebase.core.ids import turn_id
 from slicebase.errors import SlicebaseError, Where
 from slicebase.graph.turn import Parent, Part, Role, Turn

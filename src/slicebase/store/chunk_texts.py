@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from slicebase.core.digests import digest
+from slicebase.core.hashing import digest
 from slicebase.core.refs import Ref, parse
 from slicebase.errors import SlicebaseError
 from slicebase.files.links import resolve

@@ -10,7 +10,7 @@ from slicebase.context.manifest import Budget, PinnedSlice, Span
 from slicebase.context.merging import ANCHORS, CHUNKS, CONSIDERED, merge
 from slicebase.context.question import analyse
 from slicebase.context.ranking import RANKER, Ranked, brought_to_scale, rank
-from slicebase.core.canonical import LARGEST_INTEGER, lone_surrogate
+from slicebase.core.hashing import LARGEST_INTEGER, lone_surrogate
 from slicebase.core.times import from_text, to_text
 from slicebase.errors import SlicebaseError
 from slicebase.graph.best_first import context_slice, select

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from slicebase.core.digests import digest
+from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.stamps import Stamp

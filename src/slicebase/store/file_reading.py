@@ -13,7 +13,7 @@ import apsw
 from msgspec.structs import replace
 
 from slicebase.context.wording import for_index
-from slicebase.core.digests import raw_digest
+from slicebase.core.hashing import raw_digest
 from slicebase.core.refs import parse
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.cycles import reach

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from slicebase import __version__
-from slicebase.core.digests import raw_digest
+from slicebase.core.hashing import raw_digest
 from slicebase.errors import SlicebaseError, Where
 from slicebase.importers.claude_code import NAME, State, Transcript
 from slicebase.importers.redaction import redact

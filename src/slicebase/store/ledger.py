@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 from msgspec.structs import replace
 
-from slicebase.core.canonical import canonical
-from slicebase.core.digests import digest, id_from
+from slicebase.core.hashing import canonical, digest, id_from
 from slicebase.runs.evidence import Evidence
 from slicebase.runs.records import Span
 from slicebase.store.database import Database

@@ -11,7 +11,7 @@ from slicebase.context.assembly import Candidate
 from slicebase.context.question import analyse
 from slicebase.context.ranking import Ranked, rank
 from slicebase.context.recall import Recalled
-from slicebase.core.digests import digest, xxh64
+from slicebase.core.hashing import digest, xxh64
 from slicebase.core.refs import parse
 from slicebase.errors import SlicebaseError
 from slicebase.files.freshness import Label, label_at

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slicebase.context.manifest import Manifest, Piece, manifest_bytes, manifest_id, read_manifest
 from slicebase.context.replaying import Problem
-from slicebase.core.canonical import canonical
-from slicebase.core.digests import digest, raw_digest
+from slicebase.core.hashing import canonical, digest, raw_digest
 from slicebase.errors import SlicebaseError
 from slicebase.graph.record import read_parts
 from slicebase.graph.turn import turn_text

@@ -5,7 +5,7 @@ from collections import Counter
 
 from slicebase.context.assembly import Candidate
 from slicebase.context.manifest import Manifest
-from slicebase.core.digests import digest
+from slicebase.core.hashing import digest
 from slicebase.core.refs import parse
 from slicebase.files.create import new_file
 from slicebase.files.naming import file_name

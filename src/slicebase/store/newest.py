@@ -2,7 +2,7 @@
 
 from slicebase.context.assembly import Candidate, Context, assemble
 from slicebase.context.manifest import Budget
-from slicebase.core.digests import digest
+from slicebase.core.hashing import digest
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.store.library import Library

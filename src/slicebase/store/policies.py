@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from slicebase.core.canonical import canonical
+from slicebase.core.hashing import canonical
 from slicebase.errors import SlicebaseError, Where
 from slicebase.graph.policies import PRESETS, policy_from_bytes
 from slicebase.graph.policy import SlicePolicyV1

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 import msgspec
 
 from slicebase.context.recall import Recalled
-from slicebase.core.digests import digest
+from slicebase.core.hashing import digest
 from slicebase.core.refs import Ref, parse
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError, Where

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from slicebase.core.digests import raw_digest
+from slicebase.core.hashing import raw_digest
 from slicebase.errors import SlicebaseError
 from slicebase.runs.checks import Inputs, check
 from slicebase.runs.event import TERMINAL, Event, Head, Link, check_chain

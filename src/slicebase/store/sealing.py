@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from slicebase.core.digests import digest
+from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError
 from slicebase.files.create import new_file
 from slicebase.files.naming import file_name

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from slicebase.core.canonical import canonical
-from slicebase.core.digests import raw_digest
+from slicebase.core.hashing import canonical, raw_digest
 from slicebase.errors import SlicebaseError
 from slicebase.runs.delta import delta, patched
 from slicebase.runs.gate import Compaction

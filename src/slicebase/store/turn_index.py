@@ -16,7 +16,7 @@ import apsw
 from slicebase.context.question import MOST_CHARACTERS, Question
 from slicebase.context.ranking import Figures
 from slicebase.context.wording import Word, for_index, for_question, label
-from slicebase.core.tokens import tokens
+from slicebase.core.hashing import tokens
 from slicebase.errors import SlicebaseError
 from slicebase.store.database import Database, translated
 from slicebase.store.turn_figures import read_figures

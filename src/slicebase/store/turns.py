@@ -7,7 +7,7 @@ from typing import NamedTuple
 import apsw
 from msgspec.structs import replace
 
-from slicebase.core.digests import raw_digest
+from slicebase.core.hashing import raw_digest
 from slicebase.core.ids import uuid_bytes, uuid_of
 from slicebase.errors import SlicebaseError
 from slicebase.graph.record import (

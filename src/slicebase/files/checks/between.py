@@ -6,7 +6,7 @@ Everything around a file is asked of a `World`, which the store answers from the
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, Protocol
 
-from slicebase.core.digests import is_digest
+from slicebase.core.hashing import is_digest
 from slicebase.core.ids import is_ulid
 from slicebase.core.refs import parse
 from slicebase.files.checks.places import Outgoing, placed

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from slicebase.core.digests import is_digest
+from slicebase.core.hashing import is_digest
 from slicebase.core.ids import is_ulid
 from slicebase.files.checks.fields import field_problems, value_at
 from slicebase.files.findings import Problem, shown

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicebase.core.canonical import LARGEST_INTEGER, canonical, number
+from slicebase.core.hashing import LARGEST_INTEGER, canonical, number
 from slicebase.errors import SlicebaseError
 
 json_values = st.recursive(

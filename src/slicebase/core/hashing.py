@@ -2,9 +2,15 @@
 
 Stricter than the RFC where it would lose something silently: a lone surrogate and an integer beyond
 ±(2^53−1) are refused (ruling 1).
+
+Digests and the ids that are made from them (rulings 3 and 5).
+
+How many tokens a text costs: an estimate that needs no model's vocabulary (ruling 6).
 """
 
+import hashlib
 import math
+import re
 from collections.abc import Mapping
 from json.encoder import encode_basestring as _quoted_plain
 from typing import Any
@@ -116,3 +122,45 @@ def _shortest_digits(value: float) -> tuple[str, int]:
     padded = whole + fraction
     digits = padded.lstrip("0")
     return digits.rstrip("0"), point - (len(padded) - len(digits))
+
+
+DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+ID_DIGITS = 32
+
+
+def digest(data: bytes) -> str:
+    return "sha256:" + hashlib.sha256(data).hexdigest()
+
+
+def raw_digest(data: bytes) -> bytes:
+    """The digest's 32 bytes, as databases keep it."""
+    return hashlib.sha256(data).digest()
+
+
+def digest_of(value: Any) -> str:
+    """The digest of a JSON value's canonical bytes."""
+    return digest(canonical(value))
+
+
+def is_digest(text: str) -> bool:
+    return DIGEST.fullmatch(text) is not None
+
+
+def id_from(prefix: str, full_digest: str) -> str:
+    """`ev_`, `mf_` or `sn_` and the first 32 hex digits of a digest."""
+    return prefix + full_digest.removeprefix("sha256:")[:ID_DIGITS]
+
+
+def xxh64(data: bytes) -> str:
+    """XXH64 with seed 0, as 16 lower-case hex digits: SlicePolicy's fingerprint."""
+    import xxhash  # of no use to commands that only read files
+
+    return xxhash.xxh64_hexdigest(data)
+
+
+TOKENIZER = "bytes/3"
+
+
+def tokens(text: str) -> int:
+    """A third of the UTF-8 bytes, rounded up."""
+    return -(-len(text.encode("utf-8", "surrogatepass")) // 3)
