@@ -13,7 +13,7 @@ from yaml import CSafeLoader
 
 from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
 from slicebase.files.create import new_file
-from slicebase.files.parts import Contract, Link
+from slicebase.files.model import Contract, Link
 from slicebase.files.slice_file import SliceFile
 from slicebase.store.checkup import validate
 

@@ -5,7 +5,7 @@ from time import process_time
 
 import yaml
 
-from slicebase.files.yaml import load, load_plainly
+from slicebase.files.yaml.load import load, load_plainly
 
 ROUNDS = 12
 TIMES = 100

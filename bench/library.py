@@ -18,7 +18,7 @@ from time import perf_counter
 
 from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
 from slicebase.files.create import new_file
-from slicebase.files.parts import Link
+from slicebase.files.model import Link
 from slicebase.files.slice_file import SliceFile
 from slicebase.store.finding import Finder
 from slicebase.store.workspace import Workspace, make_workspace

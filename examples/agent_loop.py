@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from slicebase.base import Slicebase
-from slicebase.files.stamps import Stamp
+from slicebase.files.body.entries import Stamp
 
 
 def clock() -> int:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is ca
     from slicebase.context.lost import Loss
     from slicebase.context.manifest import Manifest
     from slicebase.context.replaying import Replayed
-    from slicebase.files.stamps import Stamp
-    from slicebase.files.validation import Report
+    from slicebase.files.body.entries import Stamp
+    from slicebase.files.check.file import ValidationReport
     from slicebase.graph.check import Difference
     from slicebase.graph.explain import Explanation
     from slicebase.graph.export import ContextSlice
@@ -243,7 +243,7 @@ class Slicebase:
         since = chosen.changed_since
         return SearchResults(files, [turn for turn in turns if since is None or from_text(turn.record.time) > since])
 
-    def validate(self, paths: Sequence[Path] = ()) -> "Report":
+    def validate(self, paths: Sequence[Path] = ()) -> "ValidationReport":
         """What breaks the rules of the format, in these files and folders or in the whole library."""
         from slicebase.store.checkup import validate
 

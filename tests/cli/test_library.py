@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from slicebase.core.ids import is_ulid
-from slicebase.files.rows import Provenance, read_rows
+from slicebase.files.body.rows import Provenance, read_rows
 from slicebase.files.slice_file import SliceFile
 from tests.cli.conftest import Tt
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from slicebase.cli.main import run
-from slicebase.files.rules import RULES
-from tests.files.checks.workspace import ID, text, write
+from slicebase.files.findings import RULES
+from tests.files.check.workspace import ID, text, write
 
 NAME = f".slices/{ID}.slice"
 WARNED = text(more="  links:\n    - rel: see_also\n      to: gone\n")

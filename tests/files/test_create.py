@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from slicebase.errors import SlicebaseError
 from slicebase.files.create import new_file
-from slicebase.files.parts import BODY_TYPES, Code, Contract, Conversation, Link, Mark, Payload, Source
+from slicebase.files.model import BODY_TYPES, Code, Contract, Conversation, DerivationSource, Link, Mark, Payload
 from tests.files.strategies import texts, values
 
 SMALL = {"id": "01JNEW0000000000000000001", "title": "A title", "summary": "What it is.", "body_type": "markdown"}
@@ -31,7 +31,7 @@ def test_a_file_with_everything_reads_back_as_it_was_given() -> None:
         "code": Code("python", "py", ("--strict", "1")),
         "contract": Contract("What: this", ("a, b", "no"), "One per line.", "Never.", "supersede", "split"),
         "links": (Link("depends_on", "./x.slice"), Link("routes_to", "./y/", "Y: z")),
-        "derived_from": Source("01J", "sha256:ab"),
+        "derived_from": DerivationSource("01J", "sha256:ab"),
         "meta": {"n": 1, "list": [1, {"a": "b"}], "none": None, "empty": {}},
         "updated_at": "2026-01-31T12:00:00.000Z",
         "archived": Mark("2026-01-31T12:00:00.000Z", "old"),

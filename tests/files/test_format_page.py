@@ -2,11 +2,11 @@
 
 import re
 
-from slicebase.files.checks.header import WRITABLE
-from slicebase.files.freshness import label, staleness
-from slicebase.files.parts import BODY_TYPES, WRITE_MODES
-from slicebase.files.relationships import RELATIONSHIPS
-from slicebase.files.rules import RULES
+from slicebase.files.check.header import WRITABLE
+from slicebase.files.facts import label, staleness
+from slicebase.files.findings import RULES
+from slicebase.files.links import RELATIONSHIPS
+from slicebase.files.model import BODY_TYPES, WRITE_MODES
 from tests.paths import PROJECT
 
 PAGE = (PROJECT / "docs" / "format.md").read_text()

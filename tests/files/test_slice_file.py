@@ -2,7 +2,6 @@
 
 import contextlib
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,11 +9,12 @@ from hypothesis import strategies as st
 
 from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError, Where
-from slicebase.files.parts import Code, Contract, Conversation, Link, Mark, Payload, Source
+from slicebase.files.model import Code, Contract, Conversation, DerivationSource, Link, Mark, Payload
 from slicebase.files.slice_file import SliceFile
 from tests.files.strategies import Header, headers
+from tests.paths import SHARED
 
-SPECIFICATION = Path(__file__).resolve().parents[2] / ".." / "shared" / "spec" / "slices-v1-format.md"
+SPECIFICATION = SHARED / "spec" / "slices-v1-format.md"
 
 NOTE = b"""\
 ---
@@ -196,7 +196,7 @@ def test_every_part_of_a_context_file() -> None:
         Link("depends_on", "01JTABLE00000000000000002"),
         Link("routes_to", "./operations.slice", "Operations"),
     )
-    assert file.derived_from == Source("01JTALK000000000000000001", "sha256:aaaa")
+    assert file.derived_from == DerivationSource("01JTALK000000000000000001", "sha256:aaaa")
     assert file.meta == {"author": "kim", "reviewed": True, "weight": 3}
     assert file.updated_at == "2026-01-31T12:00:00.000Z"
     assert file.archived == Mark("2026-02-01T00:00:00.000Z", "replaced")

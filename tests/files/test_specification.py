@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.files.checks.workspace import DIGEST, ID, OTHER, Files, places, pointer, text
+from tests.files.check.workspace import DIGEST, ID, OTHER, Files, places, pointer, text
 
 NAME = f".slices/{ID}.slice"
 PAYLOAD = f"  payload:\n    uri: https://example.org/dump\n    hash: {DIGEST}\n    size: 3\n"

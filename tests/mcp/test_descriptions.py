@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +11,10 @@ from slicebase.mcp.running import ACTIONS
 from slicebase.mcp.tools import TOOLS, described
 from slicebase.verbs import RUN_VERBS, VERBS
 from tests.mcp.conftest import Agent
+from tests.paths import PROJECT
 
 BUDGET = 5000
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "mcp.md"
+PAGE = PROJECT / "docs" / "mcp.md"
 
 
 def test_all_tools_together_cost_less_than_their_budget(agent: Agent) -> None:

@@ -20,11 +20,12 @@ from mcp_types import Implementation
 
 from slicebase.base import Slicebase
 from slicebase.cli.main import run
-from slicebase.files.rows import read_rows
+from slicebase.files.body.rows import read_rows
 from slicebase.mcp.tools import TOOLS
 from tests.mcp.conftest import GENERATIONS
+from tests.paths import PROJECT
 
-SOURCE = str(Path(__file__).resolve().parents[2] / "src")
+SOURCE = str(PROJECT / "src")
 TT = [sys.executable, "-m", "slicebase"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": SOURCE}
 

@@ -1,7 +1,6 @@
 """Events and their chain (ruling 33)."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -24,9 +23,10 @@ from slicebase.runs.event import (
     check_chain,
     read_lines,
 )
+from tests.paths import GOLDEN
 from tests.runs.made import FULL, NOW, RUN, log
 
-VECTORS = json.loads((Path(__file__).parents[1] / "golden" / "ids.json").read_text())
+VECTORS = json.loads((GOLDEN / "ids.json").read_text())
 
 
 def test_events_have_the_hashes_of_the_vectors() -> None:

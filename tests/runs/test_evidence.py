@@ -1,7 +1,6 @@
 """Evidence: citing, ids, and whether the text still stands there (requirements C and D, ruling 36)."""
 
 import json
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -12,9 +11,10 @@ from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError
 from slicebase.runs.evidence import GONE, PURGED, Chunk, Evidence, Lookup, cite, evidence_id, is_sound, places, resolve
 from slicebase.runs.records import Span
+from tests.paths import GOLDEN
 from tests.runs.made import STALE, TEXT, TURN, pointer
 
-VECTOR = json.loads((Path(__file__).parents[1] / "golden" / "ids.json").read_text())["evidence"]
+VECTOR = json.loads((GOLDEN / "ids.json").read_text())["evidence"]
 PAYLOAD = digest(b"a document")
 
 

@@ -1,6 +1,5 @@
 """docs/schemas says what the types say."""
 
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -8,10 +7,11 @@ import pytest
 
 from slicebase.runs.event import TYPES
 from slicebase.runs.schemas import schemas, to_text
+from tests.paths import PROJECT
 from tests.runs.golden import assert_golden
 from tests.runs.made import FULL, compacted, log
 
-FOLDER = Path(__file__).resolve().parents[2] / "docs" / "schemas"
+FOLDER = PROJECT / "docs" / "schemas"
 
 
 @pytest.mark.parametrize("name", schemas())

@@ -1,7 +1,6 @@
 """Snapshots: shape, order, id and bytes ("Snapshot JSON shape", rulings 37 and 38)."""
 
 import json
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -14,11 +13,12 @@ from slicebase.runs.event import Draft, Head, append_all
 from slicebase.runs.records import RunStarted
 from slicebase.runs.snapshot import build, content, from_bytes, snapshot_digest, snapshot_id, to_bytes, typed
 from slicebase.runs.state import State, fold
+from tests.paths import GOLDEN
 from tests.runs.golden import assert_golden
 from tests.runs.made import FULL, NOW, RUN, claim, compacted, cycle, log, manifest
 from tests.runs.test_state import good_drafts, odd_drafts
 
-VECTOR = json.loads((Path(__file__).parents[1] / "golden" / "ids.json").read_text())["snapshot"]
+VECTOR = json.loads((GOLDEN / "ids.json").read_text())["snapshot"]
 
 
 def test_a_small_run_has_the_vectors_snapshot() -> None:

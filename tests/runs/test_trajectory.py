@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +11,10 @@ from slicebase.runs.event import Head, append_all
 from slicebase.runs.metrics import measure
 from slicebase.runs.projection import project
 from slicebase.runs.trajectory import is_trajectory, read_trajectory
+from tests.paths import SHARED
 from tests.runs.made import NOW, RUN
 
-REAL = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "runs" / "swe-agent"
+REAL = SHARED / "data" / "runs" / "swe-agent"
 
 HISTORY = [
     {"role": "system", "content": "You work in a shell."},

@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-from slicebase.files.stamps import Stamp
+from slicebase.files.body.entries import Stamp
 from slicebase.store.library import Library
 from slicebase.store.settings import load_settings
 from slicebase.store.truth import Truth

@@ -5,9 +5,9 @@ from itertools import count
 from pathlib import Path
 
 from slicebase.core.hashing import raw_digest
-from slicebase.files.rows import Provenance, Row, read_rows
+from slicebase.files.body.entries import Stamp
+from slicebase.files.body.rows import Provenance, Row, read_rows
 from slicebase.files.slice_file import SliceFile
-from slicebase.files.stamps import Stamp
 from slicebase.store.library import Library
 from slicebase.store.settings import Settings
 from slicebase.store.truth import Truth

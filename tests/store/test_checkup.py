@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from slicebase.errors import SlicebaseError
-from slicebase.files.validation import LARGE
+from slicebase.files.check.file import LARGE
 from slicebase.store import checkup
 from slicebase.store.checkup import library_of, validate
-from tests.files.checks.workspace import (
+from tests.files.check.workspace import (
     DIGEST,
     EMPTY_DIGEST,
     ID,

@@ -7,7 +7,7 @@ import pytest
 
 from slicebase.context.manifest import Budget, Manifest, Piece, Span
 from slicebase.core.hashing import digest
-from slicebase.files.parts import Link, Payload, Source
+from slicebase.files.model import DerivationSource, Link, Payload
 from slicebase.store.atomic import locked
 from slicebase.store.checkup import validate
 from slicebase.store.pointers import unclaimed_copies
@@ -86,7 +86,7 @@ def test_a_file_that_is_made_from_another_records_its_hash(desk: Desk) -> None:
     """§ Derived Files."""
     source = desk.new("markdown", "Long text.")
     summary = desk.new("markdown", "Short.", links=(("derived_from", source),))
-    assert desk.file(summary).derived_from == Source(source, digest(b"Long text.\n"))
+    assert desk.file(summary).derived_from == DerivationSource(source, digest(b"Long text.\n"))
     assert desk.file(summary).links == ()
     assert code_of(lambda: desk.new(links=(("derived_from", source), ("derived_from", summary)))) == "bad-link"
 
@@ -274,7 +274,7 @@ def test_a_derived_file_gets_its_body_and_its_sources_hash_in_one_step(desk: Des
     desk.refresh(summary, "New sum.", stamp, source_hash=desk.file(source).hash)
     file = desk.file(summary)
     assert (file.body, file.derived_from, file.updated_at) == (
-        b"New sum.\n", Source(source, desk.file(source).hash), stamp.time,
+        b"New sum.\n", DerivationSource(source, desk.file(source).hash), stamp.time,
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slicebase.base import Slicebase
-from slicebase.files.stamps import Stamp
+from slicebase.files.body.entries import Stamp
 from slicebase.store.memory_tool import COMMANDS
 from tests.codes import code_of
 

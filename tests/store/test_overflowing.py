@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from slicebase.files.body.supersession import active
 from slicebase.files.slice_file import SliceFile
-from slicebase.files.supersession import active
 from slicebase.store.checkup import validate
 from slicebase.store.library import Change
 from slicebase.store.settings import Settings

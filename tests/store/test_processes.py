@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from slicebase.errors import SlicebaseError
-from slicebase.files.rows import read_rows
+from slicebase.files.body.rows import read_rows
 from slicebase.files.slice_file import SliceFile
 from slicebase.store.atomic import TEMPORARY
 from slicebase.store.checkup import validate

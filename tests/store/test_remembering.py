@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from slicebase.files.rows import Provenance
-from slicebase.files.stamps import Stamp
-from slicebase.files.supersession import active
+from slicebase.files.body.entries import Stamp
+from slicebase.files.body.rows import Provenance
+from slicebase.files.body.supersession import active
 from tests.codes import code_of
 from tests.store.libraries import NOON, Desk
 

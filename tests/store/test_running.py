@@ -12,8 +12,8 @@ import pytest
 from slicebase.base import Slicebase
 from slicebase.core.ids import turn_id
 from slicebase.errors import SlicebaseError
-from slicebase.files.rows import row_line
-from slicebase.files.stamps import Stamp
+from slicebase.files.body.entries import Stamp
+from slicebase.files.body.rows import row_line
 from slicebase.graph.turn import Parent, Session
 from slicebase.runs.event import Draft
 from slicebase.runs.gate import DEFAULT_THRESHOLDS, Thresholds

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from slicebase.errors import SlicebaseError
-from slicebase.files.edit import set_key
+from slicebase.files.yaml.edit import set_key
 from slicebase.store.shelf import Shelf
 from tests.codes import code_of
 from tests.store.libraries import Desk

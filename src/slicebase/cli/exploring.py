@@ -7,9 +7,9 @@ import click
 from slicebase.cli.file_options import id_argument
 from slicebase.cli.output import json_option, print_json, printable
 from slicebase.cli.workspace import open_base
-from slicebase.files.exploring import mermaid as drawn
-from slicebase.files.exploring import tree
-from slicebase.files.relationships import RELATIONSHIPS
+from slicebase.files.explore import mermaid as drawn
+from slicebase.files.explore import tree
+from slicebase.files.links import RELATIONSHIPS
 
 if TYPE_CHECKING:
     from slicebase.store.file_links import Exploration

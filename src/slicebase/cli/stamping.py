@@ -13,7 +13,7 @@ from slicebase.core.ids import ULID_RANDOM_BYTES
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
-    from slicebase.files.stamps import Stamp
+    from slicebase.files.body.entries import Stamp
     from slicebase.store.library import Change
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -46,8 +46,8 @@ def provenance_options(command: _Command) -> _Command:
 
 def stamp_for(ctx: click.Context, base: "Slicebase") -> "Stamp":
     """When, with which randomness, and by whom. The only place that reads SLICEBASE_AGENT and SLICEBASE_SESSION."""
-    from slicebase.files.rows import Provenance
-    from slicebase.files.stamps import Stamp
+    from slicebase.files.body.entries import Stamp
+    from slicebase.files.body.rows import Provenance
 
     settings, flags = base.library.settings, ctx.meta[_META]
     environment = {name: os.environ.get(f"SLICEBASE_{name.upper()}") for name in ("agent", "session")}
@@ -60,7 +60,7 @@ def stamp_for(ctx: click.Context, base: "Slicebase") -> "Stamp":
 
 def given_text(text: str) -> str:
     """A text from the command line; `-` is stdin."""
-    from slicebase.files.frontmatter import decode
+    from slicebase.files.yaml.load import decode
 
     return decode(sys.stdin.buffer.read(), name="-") if text == "-" else text
 

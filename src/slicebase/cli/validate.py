@@ -10,7 +10,7 @@ from slicebase.cli.workspace import named_root
 from slicebase.errors import Exit
 
 if TYPE_CHECKING:
-    from slicebase.files.validation import Report
+    from slicebase.files.check.file import ValidationReport
 
 _COLOURS = {"error": "red", "warning": "yellow", "hint": "cyan"}
 
@@ -41,8 +41,8 @@ def validate(ctx: click.Context, paths: tuple[Path, ...], strict: bool, list_rul
     return Exit.FINDINGS if failed else Exit.DONE
 
 
-def _print(report: "Report") -> None:
-    from slicebase.files.rules import RULES
+def _print(report: "ValidationReport") -> None:
+    from slicebase.files.findings import RULES
 
     for before, finding in zip((None, *report.findings), report.findings, strict=False):
         if before and before.file != finding.file:
@@ -58,7 +58,7 @@ def _print(report: "Report") -> None:
 
 
 def _print_rules(as_json: bool) -> int:
-    from slicebase.files.rules import RULES
+    from slicebase.files.findings import RULES
 
     if as_json:
         rules = [{"rule": rule.name, "severity": rule.severity, "checks": rule.checks} for rule in RULES.values()]

@@ -73,7 +73,7 @@ def create(
 
 
 def _body(body: str | None, body_file: str | None) -> str:
-    from slicebase.files.frontmatter import decode
+    from slicebase.files.yaml.load import decode
 
     if body_file is None:
         return given_text(body or "")

@@ -1,11 +1,16 @@
-"""A new slice file from typed values: the specification's keys in its order, nothing that is not given."""
+"""A new slice file from typed values: the specification's keys in its order, nothing that is not given.
 
-from collections.abc import Mapping, Sequence
+Setting keys of the frontmatter from the outside, by dotted keys (`tt define`).
+
+Forgetting: a mark that takes a file out of sight, and the tombstone of one whose content is gone (ruling 31).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from slicebase.errors import SlicebaseError
-from slicebase.files.emit import Layout, mapping_lines, plain_value
-from slicebase.files.parts import (
+from slicebase.files.check.header import takes_text
+from slicebase.files.model import (
     BODY_TYPES,
     KEYS,
     KINDS,
@@ -14,12 +19,16 @@ from slicebase.files.parts import (
     Code,
     Contract,
     Conversation,
+    DerivationSource,
     Link,
     Mark,
     Payload,
-    Source,
 )
 from slicebase.files.slice_file import SliceFile
+from slicebase.files.yaml.edit import delete_key, set_key
+from slicebase.files.yaml.emit import YamlLayout, mapping_lines, plain_value
+from slicebase.files.yaml.load import load
+from slicebase.files.yaml.scalars import resolve
 
 VERSION: Final = "1"
 
@@ -36,7 +45,7 @@ def new_file(
     conversation: Conversation | None = None,
     contract: Contract | None = None,
     links: Sequence[Link] = (),
-    derived_from: Source | None = None,
+    derived_from: DerivationSource | None = None,
     payload: Payload | None = None,
     meta: Mapping[str, Any] | None = None,
     updated_at: str | None = None,
@@ -75,10 +84,94 @@ def new_file(
     values = {key: plain_value(given[key]) for key in KEYS if given.get(key) is not None}
     values["body"] = {key: value for key, value in values["body"].items() if value is not None}
     values = {key: value for key, value in values.items() if value not in ({}, [])}
-    lines = ["---", *mapping_lines({"slice": values}, 0, Layout()), "---", ""]
+    lines = ["---", *mapping_lines({"slice": values}, 0, YamlLayout()), "---", ""]
     return SliceFile.parse("\n".join(lines).encode() + body, name or f"{id}.slice")
 
 
 def _check(what: str, value: str, known: Sequence[str]) -> None:
     if value not in known:
         raise SlicebaseError("bad-new-file", f"{value!r} is no {what}", hint=f"choose one of {', '.join(known)}")
+
+
+# Keys that only their own verbs change, and which those are.
+_MANAGED: Final[Mapping[str, str]] = {
+    "id": "the id of a file never changes",
+    "updated_at": "body writes set it",
+    "updated_by": "writes with provenance set it",
+    "archived": "use `tt forget` and `tt restore`",
+    "purged": "use `tt purge`",
+}
+
+
+def define(file: SliceFile, assignments: Iterable[str]) -> SliceFile:
+    """The file with each `key=value` set; `key=` takes the key away. Keys begin below `slice`."""
+    for assignment in assignments:
+        path, text = split_assignment(assignment)
+        if path[0] in _MANAGED:
+            raise SlicebaseError("managed-key", f"`{path[0]}` cannot be set by hand", hint=_MANAGED[path[0]])
+        where = ("slice", *path)
+        if text:
+            file = set_key(file, where, value_for(path, text))
+        elif file.node(where):
+            file = delete_key(file, where)
+    return file
+
+
+def contract_from(assignments: Iterable[str]) -> Contract | None:
+    """A new file's contract; `exclude` may be given several times."""
+    given: dict[str, Any] = {}
+    for assignment in assignments:
+        path, text = split_assignment(assignment)
+        name = path[-1]
+        if path not in ((name,), ("contract", name)) or name not in Contract.__struct_fields__:
+            hint = f"a contract has {', '.join(Contract.__struct_fields__)}"
+            raise SlicebaseError("usage", f"a contract has no {'.'.join(path)}", hint=hint)
+        if name == "exclude":
+            topics = value_for(("contract", name), text)
+            given[name] = (*given.get(name, ()), *(topics if isinstance(topics, list) else [text]))
+        else:
+            given[name] = text
+    return Contract(**given) if given else None
+
+
+def split_assignment(assignment: str) -> tuple[tuple[str, ...], str]:
+    key, equals, text = assignment.partition("=")
+    path = tuple(key.strip().removeprefix("slice.").split("."))
+    if not equals or not all(path):
+        raise SlicebaseError("usage", f"{assignment!r} is no key=value", hint="write it like meta.author=alice")
+    return path, text
+
+
+def value_for(path: tuple[str, ...], text: str) -> Any:
+    """What a text means under a key: itself where the specification has a text there (ruling 21), else what YAML makes
+    of a number, a truth value, something in quotes, or a list or mapping in brackets."""
+    if takes_text(path):
+        return text
+    return load(text) if text[:1] in "[{\"'" else resolve(text)
+
+
+def archived(file: SliceFile, at: str, reason: str | None) -> SliceFile:
+    """Where it is archived already, the first mark stays."""
+    return file if file.archived else set_key(file, "slice.archived", Mark(at, reason))
+
+
+def restored(file: SliceFile) -> SliceFile:
+    return delete_key(file, "slice.archived") if file.archived else file
+
+
+def tombstone(file: SliceFile, at: str, reason: str | None) -> SliceFile:
+    """A pointer that says what was here, with its hash and size, and nothing of it but the title."""
+    if file.kind == "pointer":
+        gone = Payload(None, file.payload.hash, file.payload.size) if file.payload else None
+    else:
+        gone = Payload(None, file.hash, len(file.body))
+    return new_file(
+        id=file.id or "",
+        title=file.title or "Purged",
+        summary="The content was purged.",
+        kind="pointer",
+        body_type="none",
+        payload=gone,
+        purged=Mark(at, reason),
+        name=file.name,
+    )

@@ -1,23 +1,105 @@
-"""What a search, a walk along links and a look at freshness need to know of a slice file, read from it in one go."""
+"""How fresh a file is: by its age, and, where it is derived, by its source's hash (§ Staleness, ruling 26).
 
+Every time is an argument, in milliseconds since 1970: this module has no clock.
+
+What a search, a walk along links and a look at freshness need to know of a slice file, read from it in one go.
+"""
+
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from enum import StrEnum
+from typing import Any, Final, Literal, NamedTuple
 
 from msgspec import Struct
 
-from slicebase.files.freshness import changed_at
-from slicebase.files.jsonl import Line, read_lines
-from slicebase.files.parts import Link
-from slicebase.files.rows import Row, read_rows, row_text
+from slicebase.core.ids import is_ulid, ulid_time
+from slicebase.files.body.lines import JsonLine, read_lines, read_time
+from slicebase.files.body.rows import Row, read_rows, row_text
+from slicebase.files.body.supersession import active
+from slicebase.files.model import Link
 from slicebase.files.slice_file import SliceFile
-from slicebase.files.supersession import active
-from slicebase.files.timestamps import read_time
+
+HALF_LIFE_DAYS: Final = 90.0
+_DAY: Final = 86_400_000
+
+
+class Label(StrEnum):
+    FRESH = "FRESH"
+    AGING = "AGING"
+    STALE = "STALE"
+    DECAYED = "DECAYED"
+
+
+_BELOW: Final = ((0.25, Label.FRESH), (0.5, Label.AGING), (0.75, Label.STALE))
+_WARNED: Final = frozenset({Label.STALE, Label.DECAYED})
+
+
+def staleness(days: float, half_life: float = HALF_LIFE_DAYS) -> float:
+    """From 0, just written, towards 1. A time in the future counts as now: clocks differ."""
+    return 1 - math.pow(0.5, max(days, 0) / half_life)
+
+
+def label(stale: float) -> Label:
+    return next((name for limit, name in _BELOW if stale < limit), Label.DECAYED)
+
+
+def oldest(name: Label, half_life: float = HALF_LIFE_DAYS) -> float:
+    """The days after which a file has this label."""
+    labels = list(Label)
+    limits = [0.0, *(limit for limit, _ in _BELOW)]
+    return -half_life * math.log2(1 - limits[labels.index(name)])
+
+
+def changed_at(
+    file_id: str, *, updated_at: int | None = None, newest_row: int | None = None, file_time: int | None = None
+) -> int | None:
+    """The moment from which a file's age runs: its last known change, else its making, else what the disk says."""
+    changes = [time for time in (updated_at, newest_row) if time is not None]
+    if changes:
+        return max(changes)
+    return ulid_time(file_id) if is_ulid(file_id) else file_time
+
+
+def label_at(now: int, changed: int, half_life: float = HALF_LIFE_DAYS) -> Label:
+    return label(staleness((now - changed) / _DAY, half_life))
+
+
+def annotation(now: int, changed: int, half_life: float = HALF_LIFE_DAYS) -> str:
+    """Freshness as a search result shows it, a warning sign behind what should be looked at again."""
+    name = label_at(now, changed, half_life)
+    return f"[{name} - {age_in_words(now - changed)}]" + (" ⚠️" if name in _WARNED else "")
+
+
+# Each unit is used up to the next one's length; a month is 30 days, a year 365.
+_UNITS: Final = (
+    ("year", 365 * _DAY),
+    ("month", 30 * _DAY),
+    ("day", _DAY),
+    ("hour", 3_600_000),
+    ("minute", 60_000),
+)
+
+
+def age_in_words(milliseconds: int) -> str:
+    for unit, length in _UNITS:
+        if milliseconds >= length:
+            count = milliseconds // length
+            return f"{count} {unit}{'s' if count > 1 else ''} ago"
+    return "just now"
+
+
+def derivation(recorded: str, current: str | None) -> Literal["fresh", "stale", "unknown"]:
+    """A derived file against its source: the hash it was made from, and the source's hash now (ruling 24)."""
+    if current is None:
+        return "unknown"
+    return "fresh" if recorded == current else "stale"
+
 
 # What a line of a conversation or routine holds besides its content.
 _NO_CONTENT: Final = frozenset({"_meta", "role", "type", "ts", "call_id"})
 
 
-class Passage(NamedTuple):
+class BodyPassage(NamedTuple):
     """A piece of a body: a row, a line of a conversation or routine, or the whole of any other body."""
 
     line: int  # of the file
@@ -47,8 +129,8 @@ class Facts(Struct, frozen=True):
     rows: int
     meta: tuple[tuple[str, str], ...]  # dotted keys, values as text
     links: tuple[StatedLink, ...]
-    passages: tuple[Passage, ...]  # what holds
-    former: tuple[Passage, ...]  # rows that were superseded or whose status says that they do not hold
+    passages: tuple[BodyPassage, ...]  # what holds
+    former: tuple[BodyPassage, ...]  # rows that were superseded or whose status says that they do not hold
     supersedes_elsewhere: tuple[str, ...]  # row ids that are not this file's
 
 
@@ -87,14 +169,14 @@ def own_rows(file: SliceFile) -> tuple[Row, ...]:
     return read_rows(file.body, file.body_line, file.name).rows if file.body_type == "jsonl" else ()
 
 
-def _lines(file: SliceFile, rows: Sequence[Row]) -> Sequence[Line]:
+def _lines(file: SliceFile, rows: Sequence[Row]) -> Sequence[JsonLine]:
     """The lines of a body that consists of them, as far as they can be read."""
     if file.body_type == "jsonl":
         return [row.line for row in rows]
     return read_lines(file.body, file.body_line).lines if file.body_type in _LINE_TEXTS else ()
 
 
-def _changed(file: SliceFile, rows: Sequence[Row], lines: Sequence[Line]) -> int | None:
+def _changed(file: SliceFile, rows: Sequence[Row], lines: Sequence[JsonLine]) -> int | None:
     """Lines of a conversation leave the frontmatter alone as rows do, so their times count as well (ruling 26)."""
     times = [row.time for row in rows] or [read_time(line.value.get("ts")) for line in lines]
     newest = max((time for time in times if time is not None), default=None)
@@ -115,12 +197,12 @@ def _links(file: SliceFile, rows: Sequence[Row], former: set[int]) -> Iterator[S
 # ---- the body's text
 
 
-def _passages(file: SliceFile, rows: Sequence[Row], lines: Sequence[Line]) -> Iterator[Passage]:
+def _passages(file: SliceFile, rows: Sequence[Row], lines: Sequence[JsonLine]) -> Iterator[BodyPassage]:
     text_of = _LINE_TEXTS.get(file.body_type or "")
     if text_of is None:
         text = file.body.decode(errors="replace")
         if text.strip():
-            yield Passage(file.body_line, "", text)
+            yield BodyPassage(file.body_line, "", text)
         return
     ids = {row.line.number: row.id for row in rows}
     values = {line.number: line.value for line in lines}
@@ -128,7 +210,7 @@ def _passages(file: SliceFile, rows: Sequence[Row], lines: Sequence[Line]) -> It
         if raw.strip():
             # A line that cannot be read is still found by its words.
             text = text_of(values[number]) if number in values else raw.decode(errors="replace")
-            yield Passage(number, ids.get(number, ""), text)
+            yield BodyPassage(number, ids.get(number, ""), text)
 
 
 def _content(value: Mapping[str, Any]) -> str:

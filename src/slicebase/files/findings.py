@@ -1,6 +1,13 @@
-"""What is wrong with a file, and where. Readers answer findings; only `rules` knows how grave each one is."""
+"""What is wrong with a file, and where. Readers answer findings; only `rules` knows how grave each one is.
 
-from typing import NamedTuple
+The rules that `tt validate` holds slice files to: a name, how grave it is, what it checks.
+
+An error breaks the format; a warning points at something that is read but probably not meant, or missing; a hint is
+advice. `checks` finds what breaks them. Rules about what cannot be read are named as the errors that readers raise.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal, NamedTuple
 
 from slicebase.errors import SlicebaseError
 
@@ -23,7 +30,7 @@ def refusal(error: SlicebaseError, file: str) -> Finding:
     return Finding(error.code, error.where.line, error.where.column, error.message, error.hint, file)
 
 
-class Problem(NamedTuple):
+class HeaderProblem(NamedTuple):
     """A finding about a value of the frontmatter, named by its keys: its line and column are found later."""
 
     rule: str
@@ -31,7 +38,7 @@ class Problem(NamedTuple):
     message: str
     hint: str = ""
 
-    def under(self, *path: str) -> "Problem":
+    def under(self, *path: str) -> "HeaderProblem":
         return self._replace(path=(*path, *self.path))
 
 
@@ -39,3 +46,110 @@ def shown(value: object) -> str:
     """A value as a message quotes it: on one line and never long."""
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+
+
+Severity = Literal["error", "warning", "hint"]
+SEVERITIES: Final[tuple[Severity, ...]] = ("error", "warning", "hint")
+
+
+class FormatRule(NamedTuple):
+    name: str
+    severity: Severity
+    checks: str
+
+
+_TABLE: Final = (
+    # reading (§ File Structure, rulings 20 and 22)
+    FormatRule("unreadable", "error", "the file can be opened and is a regular file"),
+    FormatRule("no-frontmatter", "error", "the file starts with a `---` line"),
+    FormatRule("frontmatter-open", "error", "a second `---` line ends the frontmatter"),
+    FormatRule("frontmatter-size", "error", "the frontmatter has at most 64 KiB"),
+    FormatRule("frontmatter-shape", "error", "the frontmatter is a mapping"),
+    FormatRule("not-utf8", "error", "the file is UTF-8"),
+    FormatRule("yaml-syntax", "error", "the YAML can be read"),
+    FormatRule("yaml-character", "error", "the YAML holds no control characters"),
+    FormatRule("yaml-anchor", "error", "the YAML holds no anchors and no aliases"),
+    FormatRule("yaml-tag", "error", "the YAML holds no tags"),
+    FormatRule("yaml-key", "error", "every key of the YAML is one plain or quoted scalar"),
+    FormatRule("yaml-duplicate-key", "error", "no mapping of the YAML has a key twice"),
+    FormatRule("yaml-documents", "error", "the YAML is one document"),
+    FormatRule("yaml-nesting", "error", "the YAML is nested at most 64 levels deep"),
+    FormatRule("file-size", "hint", "the file is of a size that people and agents read: up to 1 MiB"),
+    # the frontmatter's fields (§ Required Fields, § Identifiers, § Storage, rulings 21 and 23)
+    FormatRule("slice-missing", "error", "the frontmatter has a mapping under `slice`"),
+    FormatRule("beside-slice", "warning", "all metadata stands under `slice`"),
+    FormatRule("unknown-key", "hint", "the keys of `slice` and its contract are ones that the format knows"),
+    FormatRule("required", "error", "v, id, title, summary and body.type are there and not empty"),
+    FormatRule("field-type", "error", "every field has its type"),
+    FormatRule("version", "error", "`v` is \"1\""),
+    FormatRule("id-form", "error", "the id can be a file's name and part of a reference"),
+    FormatRule("id-ulid", "hint", "the id is a ULID"),
+    FormatRule("id-duplicate", "error", "no two files of a workspace have the same id"),
+    FormatRule("id-name", "warning", "a file in .slices/ is named by its id"),
+    FormatRule("file-name", "hint", "a file elsewhere is named by its id"),
+    FormatRule("nested-folder", "warning", ".slices/ has no folders"),
+    FormatRule("time", "error", "a time is ISO-8601"),
+    FormatRule("time-form", "hint", "a time is RFC 3339, with a zone"),
+    # kind, body and payload (§ File Kinds, § Body Types, rulings 24, 25, 31)
+    FormatRule("kind", "error", "the kind is context or pointer"),
+    FormatRule("body-type", "error", "the body's type is one of the eight"),
+    FormatRule("kind-body", "error", "a pointer's body type is none, a context's is not"),
+    FormatRule("pointer-body", "error", "where the body's type is none, there is no body"),
+    FormatRule("body-header", "warning", "`code` and `conversation` stand under `body` with that type only"),
+    FormatRule("merge-marks", "warning", "a text holds no marks of a merge that nobody finished"),
+    FormatRule("code-lang", "hint", "a code body names its language"),
+    FormatRule("payload-missing", "error", "a pointer has a payload with a uri; a purged one needs none"),
+    FormatRule("payload-kind", "warning", "a context file has no payload"),
+    FormatRule("payload-unproven", "warning", "a payload has a hash and a size"),
+    FormatRule("payload-absent", "warning", "a local payload is there"),
+    FormatRule("payload-size", "error", "a local payload has the size that its pointer says"),
+    FormatRule("payload-hash", "error", "a local payload has the hash that its pointer says"),
+    FormatRule("hash-form", "error", "a hash is `sha256:` and 64 hex digits in lower case"),
+    FormatRule("purged-kind", "error", "a purged file is a pointer"),
+    # contract (§ Contract, ruling 25)
+    FormatRule("contract-enum", "error", "write and overflow have one of their values"),
+    FormatRule("contract-write", "warning", "the write mode fits the body: append lines or paragraphs, supersede rows"),
+    FormatRule("exclude-unrouted", "hint", "a link with routes_to and that label answers each exclude"),
+    # links and sources (§ Links, § Derived Files, rulings 29 and 41)
+    FormatRule("link-field", "error", "a link has a relationship and a target"),
+    FormatRule("link-rel", "error", "a link's relationship is in the table"),
+    FormatRule("link-form", "error", "a link's target is an id or a path, a folder only for routes_to"),
+    FormatRule("link-target", "warning", "a link's target exists"),
+    FormatRule("link-self", "warning", "no file links to itself"),
+    FormatRule("path-outside", "error", "no link, payload or symbolic link leads out of the workspace"),
+    FormatRule("derived-field", "error", "`derived_from` has an id and a hash"),
+    FormatRule("derived-target", "warning", "the source of a derived file exists"),
+    FormatRule("derived-stale", "warning", "a derived file's source still has the recorded hash"),
+    # lines of JSON (§ JSONL Body, ruling 27)
+    FormatRule("json-line", "error", "every line that is not blank holds JSON"),
+    FormatRule("json-object", "error", "every line holds an object"),
+    FormatRule("row-meta", "error", "a row has an object `_meta`"),
+    FormatRule("row-id", "error", "a row has an id, which is text without spaces"),
+    FormatRule("row-created-at", "error", "a row has a created_at"),
+    FormatRule("row-field", "error", "what else `_meta` holds has its form"),
+    FormatRule("row-duplicate", "error", "no two rows of a file have the same id"),
+    FormatRule("supersedes-unknown", "warning", "a superseded row is in the file, or in another file of the same log"),
+    FormatRule("supersedes-cycle", "error", "no rows supersede each other in a ring"),
+    FormatRule("supersedes-fork", "warning", "no two active rows supersede the same row"),
+    # conversations (§ Conversation)
+    FormatRule("conversation-header", "error", "the conversation's eight keys have their forms"),
+    FormatRule("conversation-role", "error", "a line has a role, or is a compaction note"),
+    FormatRule("conversation-role-unknown", "warning", "a line's role is a known one"),
+    FormatRule("conversation-line", "error", "a line carries what its role needs"),
+    FormatRule("conversation-order", "hint", "the lines' times run forwards"),
+    FormatRule("conversation-contradiction", "warning", "participants and includes_… agree with the lines"),
+    FormatRule("call-id", "warning", "a tool call and its result have a call_id, which is text"),
+    FormatRule("call-pairs", "error", "a tool call has an id of its own, and one result"),
+    FormatRule("call-unknown", "warning", "a tool's result follows the call that it names"),
+    FormatRule("call-unanswered", "warning", "every tool call has a result"),
+    # routines (§ Routine, ruling 30)
+    FormatRule("routine-step", "error", "a step is one instruction, read or run, in its form"),
+    FormatRule("routine-key", "hint", "a step has no keys without a meaning"),
+    FormatRule("routine-target", "warning", "what a step reads or runs exists"),
+)  # fmt: skip
+
+RULES: Final[Mapping[str, FormatRule]] = {rule.name: rule for rule in _TABLE}
+
+
+def errors(findings: Iterable[Finding]) -> list[Finding]:
+    return [finding for finding in findings if RULES[finding.rule].severity == "error"]

@@ -1,31 +1,98 @@
-"""A slice file: bytes in, typed values out, the same bytes back."""
+"""Reading the fields of a frontmatter by the types that the specification gives them.
+
+A slice file: bytes in, typed values out, the same bytes back.
+"""
 
 import hashlib
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from msgspec import Struct
 
 from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError, Where
-from slicebase.files.cursor import place
-from slicebase.files.fields import Fields, KeyPath, steps
-from slicebase.files.frontmatter import decode, split
-from slicebase.files.parts import (
+from slicebase.files.model import (
     DEFAULT_WRITE,
     DEFAULT_WRITES,
     KEYS,
     Code,
     Contract,
     Conversation,
+    DerivationSource,
     Link,
     Mark,
     Payload,
-    Source,
 )
-from slicebase.files.tree import Node
-from slicebase.files.yaml import load
+from slicebase.files.yaml.load import decode, load, split
+from slicebase.files.yaml.scalars import place
+from slicebase.files.yaml.scan import Node
+
+KeyPath = str | tuple[str, ...]
+
+
+def steps(path: KeyPath) -> tuple[str, ...]:
+    """A key path as its steps: `slice.links.0.to`; a tuple where a key holds a dot."""
+    return tuple(path.split(".")) if isinstance(path, str) else path
+
+
+_ABSENT: Mapping[str, Any] = {}  # a key that is not there reads like one of another shape
+
+
+class HasSourceText(Protocol):
+    """What can say how a scalar is written."""
+
+    def source_text(self, path: KeyPath) -> str | None: ...
+
+
+class Fields:
+    """A mapping of the frontmatter, read with the types that the specification gives its keys.
+
+    A field that is absent or of another shape reads as None: `tt validate` reports it.
+    """
+
+    values: Mapping[str, Any]
+
+    def __init__(self, file: HasSourceText, path: tuple[str, ...], value: Any) -> None:
+        self._file = file
+        self._path = path
+        self.values = value if isinstance(value, dict) else {}
+
+    def fields(self, key: str) -> "Fields":
+        return Fields(self._file, (*self._path, key), self.values.get(key))
+
+    def items(self, key: str) -> "list[Fields]":
+        found = self.values.get(key)
+        items = found if isinstance(found, list) else []
+        return [Fields(self._file, (*self._path, key, str(at)), item) for at, item in enumerate(items)]
+
+    def text(self, key: str) -> str | None:
+        return self._text(self.values.get(key, _ABSENT), key)
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """The texts of a list; a single text counts as a list of one."""
+        found = self.values.get(key)
+        if not isinstance(found, list):
+            text = self.text(key)
+            return () if text is None else (text,)
+        texts = (self._text(item, key, str(at)) for at, item in enumerate(found))
+        return tuple(text for text in texts if text is not None)
+
+    def whole(self, key: str) -> int | None:
+        found = self.values.get(key)
+        return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+    def flag(self, key: str) -> bool | None:
+        found = self.values.get(key)
+        return found if isinstance(found, bool) else None
+
+    def _text(self, value: Any, *path: str) -> str | None:
+        """Text is text whatever YAML would make of it (ruling 21)."""
+        if isinstance(value, str):
+            return value
+        if isinstance(value, dict | list):
+            return None
+        return self._file.source_text((*self._path, *path))
 
 
 class SliceFile(Struct, frozen=True, dict=True, eq=False):
@@ -76,7 +143,7 @@ class SliceFile(Struct, frozen=True, dict=True, eq=False):
     @cached_property
     def tree(self) -> Node:
         """The frontmatter with the place of everything in it."""
-        from slicebase.files.scanner import scan  # most files are read without it
+        from slicebase.files.yaml.scan import scan  # most files are read without it
 
         return scan(self.header, first_line=2)
 
@@ -184,9 +251,9 @@ class SliceFile(Struct, frozen=True, dict=True, eq=False):
         return tuple(Link(item.text("rel"), item.text("to"), item.text("label")) for item in items)
 
     @property
-    def derived_from(self) -> Source | None:
+    def derived_from(self) -> DerivationSource | None:
         fields = self._slice.fields("derived_from")
-        return Source(fields.text("id"), fields.text("hash")) if fields.values else None
+        return DerivationSource(fields.text("id"), fields.text("hash")) if fields.values else None
 
     @property
     def payload(self) -> Payload | None:

@@ -10,8 +10,8 @@ from msgspec import Meta, Struct
 from slicebase.context.rendering import fence_for
 from slicebase.core.ids import ULID_RANDOM_BYTES
 from slicebase.errors import SlicebaseError
-from slicebase.files.rows import Provenance
-from slicebase.files.stamps import Stamp
+from slicebase.files.body.entries import Stamp
+from slicebase.files.body.rows import Provenance
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase

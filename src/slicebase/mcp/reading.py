@@ -6,8 +6,8 @@ from msgspec import Meta
 
 from slicebase.core.times import EARLIEST, LATEST, from_text, to_text
 from slicebase.errors import SlicebaseError
-from slicebase.files.freshness import label_at
-from slicebase.files.relationships import RELATIONSHIPS
+from slicebase.files.facts import label_at
+from slicebase.files.links import RELATIONSHIPS
 from slicebase.mcp.answers import Answer, Arguments, Call, Limit, PageNumber, Result, excerpt, going_on, page_of, quoted
 from slicebase.store.file_entries import Filters
 

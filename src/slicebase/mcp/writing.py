@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
-from slicebase.files.relationships import RELATIONSHIPS
+from slicebase.files.links import RELATIONSHIPS
 from slicebase.mcp.answers import Answer, Arguments, Call, Result
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from slicebase.errors import SlicebaseError, Where
-from slicebase.files.frontmatter import decode
+from slicebase.files.yaml.load import decode
 from slicebase.store.atomic import locked, read_bytes, remove, write_bytes
 from slicebase.store.text_change import TextChange
 from slicebase.store.workspace import LIBRARY, Workspace, make_local_folder

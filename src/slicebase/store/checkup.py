@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Final
 
 from slicebase.errors import SlicebaseError, Where
-from slicebase.files.checks.between import LIBRARY, Checked, Seat, Target, part_links
+from slicebase.files.check.between import LIBRARY, Checked, Seat, Target, part_links
+from slicebase.files.check.file import ValidationReport, check_file, check_workspace, report
 from slicebase.files.findings import Finding
-from slicebase.files.frontmatter import MAX_HEADER
-from slicebase.files.naming import SUFFIX
+from slicebase.files.links import SUFFIX
 from slicebase.files.slice_file import SliceFile
-from slicebase.files.validation import Report, check_file, check_workspace, report
+from slicebase.files.yaml.load import MAX_HEADER
 from slicebase.store.workspace import find_root
 
 LARGEST_READ: Final = 64 * 1024 * 1024  # the body of a larger file is not looked at
@@ -22,7 +22,7 @@ _HEAD: Final = MAX_HEADER + 1024  # markers included
 _PASSED_OVER: Final = frozenset({".git", ".slicebase"})
 
 
-def validate(paths: Sequence[Path], root: Path | None = None) -> Report:
+def validate(paths: Sequence[Path], root: Path | None = None) -> ValidationReport:
     """Checks files and folders. Each belongs to the workspace at `root` if it is in there, else to the nearest one."""
     for path in paths:
         if not os.path.lexists(path):

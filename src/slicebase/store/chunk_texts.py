@@ -6,9 +6,9 @@ from typing import NamedTuple
 from slicebase.core.hashing import digest
 from slicebase.core.refs import Ref, parse
 from slicebase.errors import SlicebaseError
+from slicebase.files.body.rows import read_rows
+from slicebase.files.body.sections import section_ref, sections
 from slicebase.files.links import resolve
-from slicebase.files.rows import read_rows
-from slicebase.files.sections import section_ref, sections
 from slicebase.files.slice_file import SliceFile
 from slicebase.graph.record import read_parts
 from slicebase.graph.turn import turn_text

@@ -1,10 +1,10 @@
 """Derived files: a new body and the hash of what it was made from, in one step (§ Derived Files)."""
 
 from slicebase.errors import SlicebaseError, Where
-from slicebase.files.edit import set_key
+from slicebase.files.body.entries import Stamp
+from slicebase.files.body.write import refuse_closed, whole_body, with_body
 from slicebase.files.slice_file import SliceFile
-from slicebase.files.stamps import Stamp
-from slicebase.files.writing import refuse_closed, whole_body, with_body
+from slicebase.files.yaml.edit import set_key
 from slicebase.store.shelf import Shelf
 
 

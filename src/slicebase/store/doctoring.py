@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from slicebase.errors import SlicebaseError
-from slicebase.files.naming import SUFFIX, is_safe
-from slicebase.files.rules import RULES
+from slicebase.files.findings import RULES
+from slicebase.files.links import SUFFIX, is_safe
 from slicebase.store import git
 from slicebase.store.atomic import TEMPORARY
 from slicebase.store.checkup import validate

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError, Where
+from slicebase.files.body.entries import Stamp
 from slicebase.files.slice_file import SliceFile
-from slicebase.files.stamps import Stamp
 from slicebase.runs.chunks import DocumentChunk, chunks
 from slicebase.store.atomic import read_chunks
 from slicebase.store.library import Library

@@ -2,7 +2,7 @@
 
 from slicebase.errors import SlicebaseError
 from slicebase.files.create import new_file
-from slicebase.files.parts import Conversation
+from slicebase.files.model import Conversation
 from slicebase.files.slice_file import SliceFile
 from slicebase.graph.turn import Edge, Turn
 from slicebase.importers.conversation import export_conversation

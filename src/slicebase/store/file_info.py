@@ -6,11 +6,11 @@ from typing import NamedTuple
 import apsw
 
 from slicebase.errors import SlicebaseError, Where
-from slicebase.files.checks.between import Seat
-from slicebase.files.exploring import Stated
+from slicebase.files.check.between import Seat
+from slicebase.files.check.file import check_file
+from slicebase.files.explore import Stated
 from slicebase.files.findings import Finding
 from slicebase.files.slice_file import SliceFile
-from slicebase.files.validation import check_file
 from slicebase.store.atomic import read_bytes
 from slicebase.store.file_entries import FileEntry, find_file
 from slicebase.store.file_links import links_into, links_out_of

@@ -5,8 +5,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import apsw
 
-from slicebase.files.exploring import Direction, Links, Stated, Walk, explore
-from slicebase.files.inference import Edge, Inference
+from slicebase.files.explore import Direction, Inference, LinkEdge, LinkSource, Stated, Walk, explore
 from slicebase.files.links import target_kind
 from slicebase.store.file_entries import FileEntry, find_file, get_file
 
@@ -49,7 +48,7 @@ def explore_files(
 ) -> Exploration:
     """The links around a file of the workspace at `root`."""
     start = find_file(connection, given).id
-    links = Links(
+    links = LinkSource(
         lambda place: links_out_of(connection, place),
         lambda place: links_into(connection, place),
         Inference(each.edge for each in _stated(connection, _OF_FILES)) if infer else None,
@@ -74,7 +73,7 @@ def part_links(connection: apsw.Connection) -> list[tuple[str, str]]:
 
 def _stated(connection: apsw.Connection, query: str, *values: Any) -> list[Stated]:
     rows = connection.execute(query, values)
-    return [Stated(Edge(source, rel, target), label, row) for source, rel, target, label, row in rows]
+    return [Stated(LinkEdge(source, rel, target), label, row) for source, rel, target, label, row in rows]
 
 
 def _place(connection: apsw.Connection, root: Path, name: str) -> Place:

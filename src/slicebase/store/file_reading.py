@@ -16,12 +16,10 @@ from slicebase.context.wording import for_index
 from slicebase.core.hashing import raw_digest
 from slicebase.core.refs import parse
 from slicebase.errors import SlicebaseError, Where
-from slicebase.files.cycles import reach
-from slicebase.files.facts import Facts, Passage, StatedLink, own_rows, read_facts
-from slicebase.files.frontmatter import MAX_HEADER
-from slicebase.files.links import resolve, target_kind
-from slicebase.files.naming import SUFFIX
+from slicebase.files.facts import BodyPassage, Facts, StatedLink, own_rows, read_facts
+from slicebase.files.links import SUFFIX, reach, resolve, target_kind
 from slicebase.files.slice_file import SliceFile
+from slicebase.files.yaml.load import MAX_HEADER
 from slicebase.store.file_index import PASSAGE_BREAK, Progress
 from slicebase.store.file_links import part_links
 from slicebase.store.looking import joined
@@ -223,11 +221,11 @@ _NOTHING: Final = Facts(
 )  # fmt: skip
 
 
-def _joined(passages: Iterable[Passage]) -> str:
+def _joined(passages: Iterable[BodyPassage]) -> str:
     return PASSAGE_BREAK.join(passage.text.replace(PASSAGE_BREAK, " ") for passage in passages)
 
 
-def _places(passages: Iterable[Passage]) -> str:
+def _places(passages: Iterable[BodyPassage]) -> str:
     return PASSAGE_BREAK.join(f"{passage.line} {passage.row}" for passage in passages)
 
 

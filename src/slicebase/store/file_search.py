@@ -185,7 +185,7 @@ def _place_in(entry: FileEntry, text: str, place: int) -> str:
     """The reference of the section in which something stands, where the body has sections."""
     if entry.body_type != "markdown" or entry.hash is None:
         return f"file:{entry.id}"
-    from slicebase.files.sections import section_ref, sections
+    from slicebase.files.body.sections import section_ref, sections
 
     end = text.find("\n\n", place)  # what comes behind a paragraph says nothing of its section
     before = sections(text if end < 0 else text[:end])

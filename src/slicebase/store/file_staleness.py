@@ -5,7 +5,7 @@ from typing import Final, Literal, NamedTuple
 
 import apsw
 
-from slicebase.files.freshness import staleness
+from slicebase.files.facts import staleness
 from slicebase.files.links import target_kind
 from slicebase.store.file_entries import FileEntry, Filters, get_file, list_files
 

@@ -8,7 +8,7 @@ from slicebase.store.workspace import Workspace
 
 if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is called
     from slicebase.errors import SlicebaseError
-    from slicebase.files.exploring import Direction
+    from slicebase.files.explore import Direction
     from slicebase.store.file_info import Info
     from slicebase.store.file_links import Exploration
     from slicebase.store.file_search import Results

@@ -5,15 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
-from slicebase.files.create import new_file
-from slicebase.files.defining import contract_from, define
-from slicebase.files.marks import archived, restored, tombstone
-from slicebase.files.naming import file_name
-from slicebase.files.parts import Payload
-from slicebase.files.routes import told_contract
+from slicebase.files.body.entries import Stamp
+from slicebase.files.body.routine import told_contract
+from slicebase.files.body.write import WriteRequest, refuse_broken, refuse_new_errors, signed, whole_body
+from slicebase.files.create import archived, contract_from, define, new_file, restored, tombstone
+from slicebase.files.links import file_name
+from slicebase.files.model import Payload
 from slicebase.files.slice_file import SliceFile
-from slicebase.files.stamps import Stamp
-from slicebase.files.writing import Text, refuse_broken, refuse_new_errors, signed, whole_body
 from slicebase.store.deriving import refreshed
 from slicebase.store.file_index import Progress
 from slicebase.store.finding import Finder
@@ -143,7 +141,7 @@ class Library(Finder):
     ) -> Change:
         """Writes a text to the body, as the contract's write mode says."""
         with self.shelf.writing() as pen:
-            given = Text(text, stamp, tuple(supersedes), section)
+            given = WriteRequest(text, stamp, tuple(supersedes), section)
             done = remember(pen, self._logs, pen.find(file_id, if_version), given, self.settings.overflow_bytes)
         return Change(done.file, True, tuple(f"row:{done.file.id}/{row}" for row in done.rows), done.overflow)
 
@@ -191,7 +189,7 @@ class Library(Finder):
 
     def routine(self, file_id: str) -> str:
         """A routine as Markdown to follow. Nothing is executed (ruling 30)."""
-        from slicebase.files.routine import compile_routine, read_routine
+        from slicebase.files.body.routine import compile_routine, read_routine
 
         file = self.shelf.find(file_id)
         if file.body_type != "routine":

@@ -14,8 +14,8 @@ from slicebase.context.recall import Recalled
 from slicebase.core.hashing import digest, xxh64
 from slicebase.core.refs import parse
 from slicebase.errors import SlicebaseError
-from slicebase.files.freshness import Label, label_at
-from slicebase.files.sections import section_ref, sections
+from slicebase.files.body.sections import section_ref, sections
+from slicebase.files.facts import Label, label_at
 from slicebase.store.file_entries import FileEntry
 from slicebase.store.library import Library
 from slicebase.store.turn_index import IndexedTurn, TurnIndex

@@ -5,13 +5,11 @@ from typing import Final
 
 from slicebase.core.refs import Ref, parse
 from slicebase.errors import SlicebaseError, Where
-from slicebase.files.edit import append_item, remove_item
-from slicebase.files.links import meant_id, target_kind
-from slicebase.files.naming import SUFFIX
-from slicebase.files.parts import Link, Source
-from slicebase.files.relationships import RELATIONSHIPS
-from slicebase.files.rows import read_rows
+from slicebase.files.body.rows import read_rows
+from slicebase.files.links import RELATIONSHIPS, SUFFIX, meant_id, target_kind
+from slicebase.files.model import DerivationSource, Link
 from slicebase.files.slice_file import SliceFile
+from slicebase.files.yaml.edit import append_item, remove_item
 from slicebase.store.shelf import Shelf, outside
 from slicebase.store.workspace import LIBRARY
 
@@ -57,14 +55,14 @@ class Linker:
             raise SlicebaseError("bad-link", "a file does not link to itself")
         return Link(rel, target, label)
 
-    def source(self, links: Iterable[Link]) -> Source | None:
+    def source(self, links: Iterable[Link]) -> DerivationSource | None:
         """What a new file is made from, with that one's hash of this moment (§ Derived Files)."""
         sources = [link.to for link in links if link.rel == "derived_from"]
         if len(sources) > 1:
             hint = "name the others with another relationship"
             raise SlicebaseError("bad-link", "a file is derived from one other", hint=hint)
         original = self._shelf.find(sources[0] or "") if sources else None
-        return Source(original.id, original.hash) if original else None
+        return DerivationSource(original.id, original.hash) if original else None
 
     def title_of(self, target: str) -> str | None:
         """The title of the file that a link or a step of a routine leads to."""

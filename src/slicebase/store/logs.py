@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-from slicebase.files.checks.between import part_links
-from slicebase.files.cycles import reach
-from slicebase.files.rows import Row, read_rows
+from slicebase.files.body.rows import Row, read_rows
+from slicebase.files.check.between import part_links
+from slicebase.files.links import reach
 from slicebase.files.slice_file import SliceFile
 from slicebase.store.shelf import Shelf
 

@@ -9,14 +9,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from slicebase.errors import SlicebaseError
-from slicebase.files.create import new_file
-from slicebase.files.edit import set_key
-from slicebase.files.marks import archived
-from slicebase.files.naming import file_name
-from slicebase.files.parts import Contract
+from slicebase.files.body.entries import Stamp
+from slicebase.files.body.write import refuse_new_errors, signed, with_body
+from slicebase.files.create import archived, new_file
+from slicebase.files.links import file_name
+from slicebase.files.model import Contract
 from slicebase.files.slice_file import SliceFile
-from slicebase.files.stamps import Stamp
-from slicebase.files.writing import refuse_new_errors, signed, with_body
+from slicebase.files.yaml.edit import set_key
 from slicebase.store.shelf import Pen, Shelf
 from slicebase.store.workspace import LIBRARY
 

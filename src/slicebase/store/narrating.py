@@ -8,8 +8,8 @@ from slicebase.context.manifest import Manifest
 from slicebase.core.hashing import digest
 from slicebase.core.refs import parse
 from slicebase.files.create import new_file
-from slicebase.files.naming import file_name
-from slicebase.files.parts import Contract, Link, Source
+from slicebase.files.links import file_name
+from slicebase.files.model import Contract, DerivationSource, Link
 from slicebase.files.slice_file import SliceFile
 from slicebase.runs.narrative import Narrative, narrate
 from slicebase.runs.records import ManifestLogged
@@ -27,7 +27,7 @@ def narrative_file(narrative: Narrative) -> SliceFile:
         summary=narrative.summary,
         body_type="markdown",
         body=narrative.body.encode(),
-        derived_from=Source(narrative.derived_from, narrative.derived_hash),
+        derived_from=DerivationSource(narrative.derived_from, narrative.derived_hash),
         contract=Contract(purpose="What a run knew at a snapshot. It is made from the snapshot alone.", write="error"),
         links=[Link("supersedes", narrative.supersedes)] if narrative.supersedes else [],
         updated_at=narrative.updated_at,

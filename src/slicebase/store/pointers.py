@@ -12,7 +12,7 @@ from typing import Final
 from slicebase.core.ids import is_ulid
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.links import resolve
-from slicebase.files.parts import Payload
+from slicebase.files.model import Payload
 from slicebase.store.atomic import locked, read_chunks, remove, translated, write_bytes
 from slicebase.store.shelf import PAYLOADS, Shelf
 from slicebase.store.workspace import LIBRARY, make_local_folder

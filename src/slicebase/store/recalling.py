@@ -10,13 +10,12 @@ from slicebase.core.hashing import digest
 from slicebase.core.refs import Ref, parse
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError, Where
-from slicebase.files.facts import read_facts
-from slicebase.files.freshness import derivation, label_at
-from slicebase.files.overflow import parts_of, whole_of
-from slicebase.files.rows import Row, read_rows
-from slicebase.files.sections import section_ref, sections
+from slicebase.files.body.overflow import parts_of, whole_of
+from slicebase.files.body.rows import Row, read_rows
+from slicebase.files.body.sections import section_ref, sections
+from slicebase.files.body.supersession import active
+from slicebase.files.facts import derivation, label_at, read_facts
 from slicebase.files.slice_file import SliceFile
-from slicebase.files.supersession import active
 from slicebase.store.logs import Logs
 from slicebase.store.shelf import Shelf
 

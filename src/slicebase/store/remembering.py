@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
-from slicebase.files.bodies import find_section
-from slicebase.files.edit import delete_key, set_key
-from slicebase.files.frontmatter import decode
-from slicebase.files.overflow import ARCHIVED, CONTINUED, joined, move_oldest, new_part, parts_of, whole_of
-from slicebase.files.rows import Row, read_rows
+from slicebase.files.body.overflow import ARCHIVED, CONTINUED, joined, move_oldest, new_part, parts_of, whole_of
+from slicebase.files.body.rows import Row, read_rows
+from slicebase.files.body.sections import find_section
+from slicebase.files.body.write import NextVersion, WriteRequest, refuse_closed, refuse_new_errors, write
 from slicebase.files.slice_file import SliceFile
-from slicebase.files.writing import Draft, Text, refuse_closed, refuse_new_errors, write
+from slicebase.files.yaml.edit import delete_key, set_key
+from slicebase.files.yaml.load import decode
 from slicebase.store.logs import Logs
 from slicebase.store.settling import finish_overflow
 from slicebase.store.shelf import Pen
@@ -27,7 +27,7 @@ class Remembered(NamedTuple):
     overflow: str | None = None
 
 
-def remember(pen: Pen, logs: Logs, file: SliceFile, given: Text, limit: int) -> Remembered:
+def remember(pen: Pen, logs: Logs, file: SliceFile, given: WriteRequest, limit: int) -> Remembered:
     """Writes a text to a file. Above `limit` bytes the contract's overflow acts, where it names one."""
     refuse_closed(file)
     whole = _whole(pen, file)
@@ -60,8 +60,8 @@ class _Overflow(NamedTuple):
     pen: Pen
     whole: SliceFile
     place: SliceFile
-    draft: Draft
-    given: Text
+    draft: NextVersion
+    given: WriteRequest
     elsewhere: list[Row]
     limit: int
 
@@ -101,7 +101,7 @@ def _archive(case: _Overflow) -> Remembered:
 _MOVES: Final[Mapping[str, Callable[[_Overflow], Remembered]]] = {"split": _split, "archive": _archive}
 
 
-def _stored(pen: Pen, old: SliceFile, draft: Draft, limit: int) -> Remembered:
+def _stored(pen: Pen, old: SliceFile, draft: NextVersion, limit: int) -> Remembered:
     new = fitting(draft.file, limit)
     refuse_new_errors(old, new)
     pen.replace(old, new)
@@ -113,7 +113,7 @@ def _too_large(file: SliceFile, limit: int, hint: str) -> SlicebaseError:
     return SlicebaseError("overflow", message, hint=hint, where=Where(file.name))
 
 
-def _rows_elsewhere(logs: Logs, place: SliceFile, given: Text) -> list[Row]:
+def _rows_elsewhere(logs: Logs, place: SliceFile, given: WriteRequest) -> list[Row]:
     """The rows that a new one may supersede in other files; nothing is read where it supersedes none."""
     needed = given.supersedes or place.write_mode == "supersede"
     return logs.rows_elsewhere(place) if needed and place.body_type == "jsonl" else []
@@ -134,7 +134,7 @@ def _open_part(pen: Pen, whole: SliceFile) -> SliceFile:
     return whole
 
 
-def _for_part(part: SliceFile, whole: SliceFile, given: Text) -> Text:
+def _for_part(part: SliceFile, whole: SliceFile, given: WriteRequest) -> WriteRequest:
     """A section that a part does not have yet begins there anew, under the heading that it has in the whole."""
     if part.id == whole.id or not given.section:
         return given

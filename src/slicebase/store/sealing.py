@@ -13,8 +13,8 @@ import msgspec
 from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError
 from slicebase.files.create import new_file
-from slicebase.files.naming import file_name
-from slicebase.files.parts import Contract
+from slicebase.files.links import file_name
+from slicebase.files.model import Contract
 from slicebase.files.slice_file import SliceFile
 from slicebase.store.run_proof import Problem
 from slicebase.store.shelf import Shelf

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
-from slicebase.files.freshness import HALF_LIFE_DAYS
+from slicebase.files.facts import HALF_LIFE_DAYS
 from slicebase.store.workspace import SETTINGS, Workspace, make_local_folder
 
 

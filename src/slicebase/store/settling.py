@@ -1,6 +1,6 @@
 """Finishing what a killed writer began: overflow writes a part first, and then the file that it is a part of."""
 
-from slicebase.files.overflow import parts_of, settled, whole_of
+from slicebase.files.body.overflow import parts_of, settled, whole_of
 from slicebase.files.slice_file import SliceFile
 from slicebase.store.logs import Logs
 from slicebase.store.shelf import Pen, Shelf

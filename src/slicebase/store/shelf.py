@@ -12,9 +12,8 @@ from typing import Final
 
 from slicebase.core.ids import is_ulid
 from slicebase.errors import SlicebaseError, Where
-from slicebase.files.links import resolve
-from slicebase.files.naming import SUFFIX, file_name, is_safe
-from slicebase.files.outgoing import new_paths
+from slicebase.files.check.file import new_paths
+from slicebase.files.links import SUFFIX, file_name, is_safe, resolve
 from slicebase.files.slice_file import SliceFile
 from slicebase.store.atomic import clean, locked, no_file, read_bytes, translated, write_bytes
 from slicebase.store.workspace import LIBRARY, Workspace, make_local_folder

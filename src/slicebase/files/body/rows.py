@@ -1,0 +1,234 @@
+"""Rows of a jsonl body: the envelope `_meta`, what is read from it, and a new row's line (§ JSONL Body, ruling 27).
+
+Reading is tolerant: a row with an id is a row, whatever else is wrong with it, and every wrong thing is a finding.
+Writing is strict: a line that would give a finding is refused.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple, TypeGuard
+
+import msgspec
+from msgspec import Struct
+
+from slicebase.core.hashing import canonical
+from slicebase.core.times import to_text
+from slicebase.errors import SlicebaseError
+from slicebase.files.body.lines import JsonLine, judge_time, read_lines
+from slicebase.files.findings import Finding, shown
+from slicebase.files.model import SHARE, TEXT, Form, Forms, Link, is_share, misfits, text_or_none
+
+Steps = tuple[str | int, ...]
+
+_BEFORE_ALL: Final = -(2**63)  # a row without a readable time is older than every other
+
+
+class Provenance(Struct, frozen=True, omit_defaults=True):
+    """Where knowledge came from (§ Provenance).
+
+    Rows show two shapes of it; the shorter one is read into this one: its author as agent, its method as source.
+    """
+
+    agent: str | None = None
+    session: str | None = None
+    source: str | None = None
+    confidence: float | None = None
+    context: str | None = None
+
+
+class Row(Struct, frozen=True):
+    id: str
+    time: int | None  # milliseconds since 1970
+    supersedes: tuple[str, ...]
+    confidence: float | None
+    provenance: Provenance | None
+    status: str | None
+    line: JsonLine
+
+    @property
+    def age_key(self) -> tuple[int, str, bytes]:
+        """Sorts rows from the oldest to the newest, wherever they stand (ruling 27)."""
+        return (_BEFORE_ALL if self.time is None else self.time, self.id, self.line.raw)
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        return tuple(dict.fromkeys(link for _, link in placed_links(self.line.value)))
+
+    @property
+    def text(self) -> str:
+        return row_text(self.line.value)
+
+
+class Rows(NamedTuple):
+    rows: tuple[Row, ...]
+    findings: tuple[Finding, ...]
+
+
+def read_rows(body: bytes, first_line: int = 1, file: str = "") -> Rows:
+    """The rows of a jsonl body whose first line has this number in this file."""
+    lines, unreadable = read_lines(body, first_line, file)
+    findings = list(unreadable)
+    rows = [row for line in lines if (row := _read_row(line, findings)) is not None]
+    return Rows(tuple(rows), tuple(findings))
+
+
+def row_text(fields: Mapping[str, Any]) -> str:
+    """A row as evidence and search see it: `text`, then its other top-level texts in their order (ruling 36)."""
+    others = (value for key, value in fields.items() if key != "text")
+    return "\n\n".join(value for value in (fields.get("text"), *others) if isinstance(value, str) and value)
+
+
+def placed_links(row: Mapping[str, Any]) -> Iterator[tuple[Steps, Link]]:
+    """The links of a row, from both places where they are read (ruling 27), each with its path in the row."""
+    meta = row.get("_meta")
+    places = (
+        (("_meta", "links"), meta.get("links") if isinstance(meta, dict) else None),
+        (("links",), row.get("links")),
+    )
+    for path, links in places:
+        for index, link in enumerate(links if isinstance(links, list) else ()):
+            if _is_link(link):
+                yield (*path, index), Link(link["rel"], link["to"], link.get("label"))
+
+
+def row_line(
+    content: Mapping[str, Any],
+    row_id: str,
+    milliseconds: int,
+    *,
+    supersedes: Iterable[str] = (),
+    confidence: float | None = None,
+    provenance: Provenance | None = None,
+    status: str | None = None,
+    links: Iterable[Link] = (),
+) -> bytes:
+    """The line of a new row, line end included: `_meta` first, then the content in its order."""
+    optional = {
+        "supersedes": list(supersedes),
+        "confidence": confidence,
+        "provenance": msgspec.to_builtins(provenance),
+        "status": status,
+        "links": [_written(link) for link in links],
+    }
+    meta = {"id": row_id, "created_at": to_text(milliseconds)} | {
+        k: v for k, v in optional.items() if v not in (None, [])
+    }
+    if "_meta" in content:
+        raise SlicebaseError("bad-row", "a row's content has no `_meta`: the envelope is made for it")
+    row = {"_meta": meta, **content}
+    canonical(row)  # refuses what would be lost on the way: NaN, half a surrogate pair, integers beyond 2^53
+    line = msgspec.json.encode(row) + b"\n"
+    for finding in read_rows(line).findings:
+        raise SlicebaseError("bad-row", finding.message, hint=finding.hint)
+    return line
+
+
+def _written(link: Link) -> dict[str, Any]:
+    return {key: value for key, value in msgspec.to_builtins(link).items() if value is not None}
+
+
+def _read_row(line: JsonLine, findings: list[Finding]) -> Row | None:
+    meta = line.value.get("_meta")
+    if not isinstance(meta, dict):
+        message = "the row has no `_meta`" if meta is None else f"`_meta` is {shown(meta)}, no object"
+        findings.append(line.finding("row-meta", message, "_meta", hint="a row begins with its id and created_at"))
+        return None
+    row_id = meta.get("id")
+    if not _is_id(row_id):
+        message = "the row has no id" if row_id is None else f"{shown(row_id)} is no row id"
+        findings.append(line.finding("row-id", message, "_meta", "id", hint="an id is text without spaces"))
+        return None
+    time = _read_created_at(line, meta, findings)
+    findings.extend(_field_findings(line))
+    provenance = _read_provenance(meta.get("provenance"))
+    stated = meta.get("confidence")
+    return Row(
+        id=row_id,
+        time=time,
+        supersedes=_read_supersedes(meta.get("supersedes")),
+        confidence=float(stated) if is_share(stated) else (provenance.confidence if provenance else None),
+        provenance=provenance,
+        status=text_or_none(meta.get("status")),
+        line=line,
+    )
+
+
+def _field_findings(line: JsonLine) -> Iterator[Finding]:
+    for misfit in misfits(line.value, _FORMS):
+        message = f"`{misfit.name}` is {shown(misfit.value)}, not {misfit.form}"
+        yield line.finding("row-field", message, *misfit.path)
+
+
+def _read_created_at(line: JsonLine, meta: Mapping[str, Any], findings: list[Finding]) -> int | None:
+    if meta.get("created_at") is None:
+        findings.append(line.finding("row-created-at", "the row has no created_at", "_meta"))
+        return None
+    time, problem = judge_time(meta["created_at"])
+    if problem:
+        findings.append(line.finding(problem.rule, problem.message, "_meta", "created_at", hint=problem.hint))
+    return time
+
+
+def _is_id(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and value.split() == [value]
+
+
+def _is_ids(value: object) -> bool:
+    return isinstance(value, list) and all(map(_is_id, value))
+
+
+def _is_link(value: object) -> bool:
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("rel"), str)
+        and isinstance(value.get("to"), str)
+        and isinstance(value.get("label", ""), str)
+    )
+
+
+def _is_links(value: object) -> bool:
+    return isinstance(value, list) and all(map(_is_link, value))
+
+
+def _is_links_or_content(value: object) -> bool:
+    """Beside `_meta`, `links` may be anybody's own field: it is held to the form only where it has begun it."""
+    begun = isinstance(value, list) and any(
+        isinstance(item, dict) and ("rel" in item or "to" in item) for item in value
+    )
+    return not begun or _is_links(value)
+
+
+_LINKS: Final = "a list of links with rel and to"
+_FORMS: Final[Forms] = {
+    "_meta": {
+        "supersedes": Form(_is_ids, "a list of row ids"),
+        "confidence": SHARE,
+        "provenance": {
+            "confidence": SHARE,
+            **dict.fromkeys(("agent", "session", "source", "context", "author", "method"), TEXT),
+        },
+        "status": TEXT,
+        "links": Form(_is_links, _LINKS),
+    },
+    "links": Form(_is_links_or_content, _LINKS),
+}
+
+
+def _read_supersedes(value: object) -> tuple[str, ...]:
+    """A bare id is read as a list of one: losing it would bring an old row back to life."""
+    if value is None:
+        return ()
+    ids = value if isinstance(value, list) else [value]
+    return tuple(dict.fromkeys(item for item in ids if isinstance(item, str)))
+
+
+def _read_provenance(value: object) -> Provenance | None:
+    if not isinstance(value, dict):
+        return None
+    stated = value.get("confidence")
+    return Provenance(
+        agent=text_or_none(value.get("agent")) or text_or_none(value.get("author")),
+        session=text_or_none(value.get("session")),
+        source=text_or_none(value.get("source")) or text_or_none(value.get("method")),
+        confidence=float(stated) if is_share(stated) else None,
+        context=text_or_none(value.get("context")),
+    )

@@ -1,0 +1,232 @@
+"""What a write makes of a slice file: the next version of it, or a refusal (rulings 25 and 26)."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from slicebase.errors import SlicebaseError, Where
+from slicebase.files.body.entries import Stamp, new_lines, new_rows, objects_in
+from slicebase.files.body.lines import read_lines
+from slicebase.files.body.rows import Row, read_rows
+from slicebase.files.body.sections import append_in_section, append_lines, append_paragraph, encoded, replace_section
+from slicebase.files.check.between import Seat
+from slicebase.files.check.body import check_body
+from slicebase.files.check.file import check_file
+from slicebase.files.findings import Finding, errors
+from slicebase.files.slice_file import SliceFile
+from slicebase.files.yaml.edit import set_key
+
+LINES: Final = ("jsonl", "conversation", "routine")  # bodies of one JSON object a line
+PARAGRAPHS: Final = ("markdown", "text")
+
+
+class NextVersion(NamedTuple):
+    """The next version of a file, and the ids of the rows that are new in it."""
+
+    file: SliceFile
+    rows: tuple[str, ...] = ()
+
+
+class WriteRequest(NamedTuple):
+    """What is to be remembered, and how."""
+
+    text: str
+    stamp: Stamp
+    supersedes: tuple[str, ...] = ()
+    section: str | None = None
+
+
+def write(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row] = ()) -> NextVersion:
+    """The file with the text written to its body, as its contract's mode says.
+
+    `elsewhere` holds the rows of the other files of the same log (ruling 32).
+    """
+    refuse_closed(file)
+    if not given.text.strip():
+        raise SlicebaseError("nothing-given", "there is nothing to remember")
+    mode, body_type = file.write_mode, file.body_type or ""
+    way = _WAYS.get((mode, body_type))
+    if way is None:
+        raise _against_contract(file, f"a {body_type} body cannot be written by {mode}")
+    _refuse_misfits(file, given)
+    if body_type in LINES:
+        refuse_broken(file, read_lines(file.body, file.body_line).findings)
+    return way(file, given, elsewhere)
+
+
+def refuse_closed(file: SliceFile) -> None:
+    """A body that cannot be written, whatever the text."""
+    if file.purged:
+        raise SlicebaseError("purged", "the file was purged", hint="create a new one", where=Where(file.name))
+    if file.archived:
+        hint = f"bring it back with `tt restore {file.id}`"
+        raise SlicebaseError("archived", "the file is archived", hint=hint, where=Where(file.name))
+    if file.kind == "pointer":
+        raise _against_contract(file, "a pointer has no body", "its payload is elsewhere")
+    if file.write_mode == "error":
+        raise _against_contract(file, "the file is read-only")
+
+
+def with_body(file: SliceFile, body: bytes, stamp: Stamp) -> SliceFile:
+    """Another body, and with it another time of the last change (ruling 26)."""
+    return signed(set_key(file.with_body(body), "slice.updated_at", stamp.time), stamp)
+
+
+def signed(file: SliceFile, stamp: Stamp) -> SliceFile:
+    """Who wrote last, where that is captured (§ Provenance)."""
+    return set_key(file, "slice.updated_by", stamp.who) if stamp.who else file
+
+
+def refuse_new_errors(old: SliceFile | None, new: SliceFile) -> None:
+    """Writing is strict: an error that was not there before is refused (ruling 20).
+
+    Of rows behind an old body only the new ones are looked at: a log is not checked whole for each.
+    """
+    if old and new.body_type == "jsonl" and new.head == old.head and new.body.startswith(old.body):
+        found = errors(check_body(new.with_body(new.body[len(old.body) :])).findings)
+    else:
+        found = _errors_in(new)
+    known = {(finding.rule, finding.message) for finding in _errors_in(old)} if old and found else set()
+    for finding in found:
+        if (finding.rule, finding.message) not in known:
+            raise SlicebaseError(
+                "breaks-rule", f"{finding.message} ({finding.rule})", hint=finding.hint, where=Where(new.name)
+            )
+
+
+def refuse_broken(file: SliceFile, findings: Iterable[Finding]) -> None:
+    """A line that nobody can read may be half of something: people look first."""
+    for finding in errors(findings):
+        raise SlicebaseError(
+            "broken-file",
+            f"the body cannot be read: {finding.message}",
+            hint=finding.hint or "mend the line; `tt validate` shows all that is wrong",
+            where=Where(file.name, finding.line, finding.column),
+        )
+
+
+def _errors_in(file: SliceFile) -> list[Finding]:
+    checked = check_file(file.to_bytes(), Seat(file.name, file.name))
+    findings = (checked,) if isinstance(checked, Finding) else (*checked.findings, *checked.log_findings)
+    return errors(findings)
+
+
+# ---- the ways to write, by mode and body type
+
+
+def _append_rows(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row]) -> NextVersion:
+    """Rows leave the frontmatter alone, so that two branches merge (ruling 26)."""
+    if given.supersedes:
+        _refuse_superseding(file, given.supersedes, (*read_rows(file.body).rows, *elsewhere))
+    new = new_rows(given.text, given.stamp, supersedes=given.supersedes, after=_last_row(file.body))
+    body = append_lines(file.body, b"".join(row.line for row in new))
+    return NextVersion(file.with_body(body), tuple(row.id for row in new))
+
+
+def _last_row(body: bytes) -> str | None:
+    """The id of the row at the end: a log is not read whole for each new row."""
+    rows = read_rows(body.rstrip().rpartition(b"\n")[2]).rows
+    return rows[0].id if rows else None
+
+
+def _supersede_rows(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row]) -> NextVersion:
+    """The first row of a log has nothing to supersede."""
+    if not given.supersedes and (elsewhere or file.body.strip()):
+        raise _against_contract(file, "a new row names the rows that it supersedes", "name them with --supersedes")
+    return _append_rows(file, given, elsewhere)
+
+
+def _append_line(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row]) -> NextVersion:
+    lines = new_lines(file.body_type or "", given.text, given.stamp)
+    return NextVersion(file.with_body(append_lines(file.body, b"".join(lines))))
+
+
+def _append_paragraph(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row]) -> NextVersion:
+    if given.section:
+        body = append_in_section(file.body, given.section, given.text)
+    else:
+        body = append_paragraph(file.body, given.text)
+    return NextVersion(with_body(file, body, given.stamp))
+
+
+def _replace_text(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row]) -> NextVersion:
+    if given.section:
+        body = replace_section(file.body, given.section, given.text)
+    else:
+        body = whole_body(file.body_type or "", given.text, given.stamp).file_body
+    return NextVersion(with_body(file, body, given.stamp))
+
+
+def _replace_lines(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row]) -> NextVersion:
+    body, rows = whole_body(file.body_type or "", given.text, given.stamp)
+    return NextVersion(with_body(file, body, given.stamp), rows)
+
+
+Way = Callable[[SliceFile, WriteRequest, Sequence[Row]], NextVersion]
+_WAYS: Final[Mapping[tuple[str, str], Way]] = {
+    ("append", "jsonl"): _append_rows,
+    ("append", "conversation"): _append_line,
+    ("append", "routine"): _append_line,
+    **{("append", body_type): _append_paragraph for body_type in PARAGRAPHS},
+    ("supersede", "jsonl"): _supersede_rows,
+    **{("replace", body_type): _replace_text for body_type in (*PARAGRAPHS, "yaml", "code")},
+    **{("replace", body_type): _replace_lines for body_type in LINES},
+}
+
+
+# ---- a whole body
+
+
+class Body(NamedTuple):
+    file_body: bytes
+    rows: tuple[str, ...] = ()
+
+
+def whole_body(body_type: str, text: str, stamp: Stamp) -> Body:
+    """A body that consists of this text. Rows that have their envelope keep it, byte for byte."""
+    if body_type not in LINES:
+        return Body(encoded(text if text.endswith("\n") else text + "\n"))
+    if body_type != "jsonl":
+        return Body(b"".join(new_lines(body_type, text, stamp)))
+    if _is_complete(text):
+        return Body(append_lines(b"", encoded(text.strip("\n") + "\n")))
+    rows = new_rows(text, stamp)
+    return Body(b"".join(row.line for row in rows), tuple(row.id for row in rows))
+
+
+def _is_complete(text: str) -> bool:
+    """Whether a text is rows already: objects, one a line, each with its own id."""
+    objects = objects_in(text) or ()
+    lines = [line for line in text.split("\n") if line.strip()]
+    ids = [fields["_meta"].get("id") for fields in objects if isinstance(fields.get("_meta"), dict)]
+    return bool(ids) and all(ids) and len(ids) == len(objects) == len(lines)
+
+
+# ---- refusals
+
+
+def _refuse_misfits(file: SliceFile, given: WriteRequest) -> None:
+    if given.supersedes and file.body_type != "jsonl":
+        raise _against_contract(file, f"a {file.body_type} body has no rows to supersede")
+    if given.supersedes and file.write_mode == "replace":
+        raise _against_contract(file, "rows that are replaced cannot be superseded")
+    if given.section and file.body_type != "markdown":
+        raise _against_contract(file, f"a {file.body_type} body has no sections")
+
+
+def _refuse_superseding(file: SliceFile, named: Sequence[str], log: Sequence[Row]) -> None:
+    """A row that is not there cannot be superseded, and one that another has superseded since is a conflict."""
+    known = {row.id for row in log}
+    newer = {old: row.id for row in log for old in row.supersedes}
+    for row_id in named:
+        if row_id not in known:
+            raise SlicebaseError("no-row", f"there is no row {row_id} in this log", where=Where(file.name))
+        if row_id in newer:
+            hint = f"read {newer[row_id]}, and supersede that"
+            raise SlicebaseError(
+                "conflict", f"{row_id} is superseded by {newer[row_id]} already", hint=hint, where=Where(file.name)
+            )
+
+
+def _against_contract(file: SliceFile, message: str, hint: str = "") -> SlicebaseError:
+    hint = hint or f"its write mode is {file.write_mode}; `tt define {file.id} contract.write=…` sets another"
+    return SlicebaseError("write-mode", message, hint=hint, where=Where(file.name))

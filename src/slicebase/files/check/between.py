@@ -1,0 +1,260 @@
+"""Where findings stand: a problem of the frontmatter, and a target that a file names, at their lines and columns.
+
+What breaks the rules between files: ids that meet, targets that are missing, sources that changed.
+
+Everything around a file is asked of a `World`, which the store answers from the disk.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, Literal, NamedTuple, Protocol
+
+from slicebase.core.hashing import is_digest
+from slicebase.core.ids import is_ulid
+from slicebase.core.refs import parse
+from slicebase.files.body.lines import JsonLine
+from slicebase.files.facts import derivation
+from slicebase.files.findings import Finding, HeaderProblem, shown
+from slicebase.files.links import meant_id, reach, resolve, target_kind
+from slicebase.files.model import DerivationSource, Link, Payload
+from slicebase.files.slice_file import SliceFile
+
+
+def placed(file: SliceFile, problem: HeaderProblem) -> Finding:
+    _, line, column = file.where(problem.path)
+    return Finding(problem.rule, line, column, problem.message, problem.hint, file.name)
+
+
+class Outgoing(NamedTuple):
+    """What a file points at, noted while it is read and followed when all files are known.
+
+    The place that names it is a path in the frontmatter, or in a line of the body.
+    """
+
+    role: Literal["link", "read", "run"]
+    to: str
+    path: tuple[str | int, ...]
+    line: JsonLine | None = None
+    rel: str = ""
+
+    def finding(self, file: SliceFile, rule: str, message: str, hint: str = "") -> Finding:
+        if self.line:
+            return self.line.finding(rule, message, *self.path, hint=hint)
+        return placed(file, HeaderProblem(rule, tuple(map(str, self.path)), message, hint))
+
+
+def outgoing_links(links: Sequence[Link]) -> Iterator[Outgoing]:
+    for at, link in enumerate(links):
+        if link.rel and link.to:
+            yield Outgoing("link", link.to, ("slice", "links", str(at), "to"), rel=link.rel)
+
+
+LIBRARY: Final = ".slices"
+_PART_LINKS: Final = ("part_of", "has_part")
+_OWNED: Final = ("file", "row", "sec")  # references into slice files
+
+Target = Literal["file", "folder", "missing", "outside"]
+
+
+class Seat(NamedTuple):
+    """Where a file is: its name in findings, and its path from the workspace, with `/` between the parts."""
+
+    name: str
+    path: str
+
+    @property
+    def folder(self) -> str:
+        return self.path.rpartition("/")[0]
+
+    @property
+    def in_library(self) -> bool:
+        return self.path.startswith(f"{LIBRARY}/")
+
+
+class Checked(NamedTuple):
+    """What is known about a file that was read. Its body is not kept, its head only to find places in it."""
+
+    seat: Seat
+    file: SliceFile
+    id: str | None
+    source: DerivationSource | None
+    payload: Payload | None
+    findings: tuple[Finding, ...]
+    outgoing: tuple[Outgoing, ...]
+    log_findings: tuple[Finding, ...]
+
+    def finding(self, rule: str, path: tuple[str, ...], message: str, hint: str = "") -> Finding:
+        return placed(self.file, HeaderProblem(rule, ("slice", *path), message, hint))
+
+
+class World(Protocol):
+    """The workspace around the files that are checked. Paths run from its root and never leave it."""
+
+    def knows(self, file_id: str) -> bool: ...
+
+    def load(self, file_id: str) -> SliceFile | None: ...
+
+    def look(self, path: str) -> Target: ...
+
+    def size(self, path: str) -> int | None:
+        """The bytes of a file; None where it cannot be read."""
+
+    def digest(self, path: str) -> str | None: ...
+
+    def part_links(self) -> Iterable[tuple[str, str]]:
+        """Which files of the workspace are joined into one log (ruling 32)."""
+
+
+def between_findings(files: Sequence[Checked], world: World) -> Iterator[Finding]:
+    """What is wrong between the files of one workspace."""
+    yield from _duplicate_ids(files)
+    yield from _logs(files, world)
+    for checked in files:
+        for out in checked.outgoing:
+            yield from _FOLLOW[out.role](checked, out, world)
+        yield from _source(checked, world)
+        yield from _payload(checked, world)
+
+
+def part_links(file: SliceFile) -> Iterator[tuple[str, str]]:
+    for link in file.links:
+        if link.rel in _PART_LINKS and file.id and link.to:
+            yield file.id, meant_id(LIBRARY, link.to)
+
+
+def _duplicate_ids(files: Iterable[Checked]) -> Iterator[Finding]:
+    first: dict[str, Checked] = {}
+    for checked in sorted(files, key=lambda checked: checked.seat):
+        file_id = checked.id
+        if file_id and first.setdefault(file_id, checked) is not checked:
+            message = f"{first[file_id].seat.name} has the id {file_id} too"
+            yield checked.finding("id-duplicate", ("id",), message, "give one of them a new id")
+
+
+# ---- links and steps
+
+
+def _target(to: str, seat: Seat, world: World) -> Target:
+    kind = target_kind(to)
+    if kind == "path":
+        path = resolve(seat.folder, to)
+        return "outside" if path is None else world.look(path)
+    if kind == "reference":
+        reference = parse(to)
+        return "file" if reference.kind not in _OWNED or world.knows(reference.owner) else "missing"
+    return "file" if kind == "uri" or world.knows(to) else "missing"
+
+
+def _link(checked: Checked, out: Outgoing, world: World) -> Iterator[Finding]:
+    file, seat = checked.file, checked.seat
+    if out.line is None and (out.to == checked.id or resolve(seat.folder, out.to) == seat.path):
+        yield out.finding(file, "link-self", "the file links to itself")
+        return
+    target = _target(out.to, seat, world)
+    if target == "folder" and out.rel != "routes_to" and not out.to.endswith("/"):
+        yield out.finding(file, "link-form", f"{shown(out.to)} is a folder", "only routes_to may lead to a folder")
+    yield from _nowhere(checked, out, target, "link-target")
+
+
+def _read(checked: Checked, out: Outgoing, world: World) -> Iterator[Finding]:
+    target = _target(out.to, checked.seat, world)
+    yield from _nowhere(checked, out, "missing" if target == "folder" else target, "routine-target")
+
+
+def _run(checked: Checked, out: Outgoing, world: World) -> Iterator[Finding]:
+    """A step may run a file, but a command or a sub-agent as well: only what is surely a file is looked for."""
+    kind = target_kind(out.to)
+    if len(out.to.split()) == 1 and (kind in ("path", "reference") or is_ulid(out.to)):
+        yield from _nowhere(checked, out, _target(out.to, checked.seat, world), "routine-target")
+
+
+_FOLLOW: Final = {"link": _link, "read": _read, "run": _run}
+
+
+def _nowhere(checked: Checked, out: Outgoing, target: Target, missing_rule: str) -> Iterator[Finding]:
+    if target == "outside":
+        yield out.finding(checked.file, "path-outside", f"{shown(out.to)} leads out of the workspace")
+    elif target == "missing":
+        yield out.finding(checked.file, missing_rule, f"there is no {shown(out.to)}")
+
+
+# ---- sources and payloads
+
+
+def _source(checked: Checked, world: World) -> Iterator[Finding]:
+    source = checked.source
+    if not source or not source.id or target_kind(source.id) == "reference":
+        return  # a snapshot's narrative names `sn_…` (ruling 41), which is no file
+    if not world.knows(source.id):
+        yield checked.finding("derived-target", ("derived_from", "id"), f"there is no {shown(source.id)}")
+        return
+    original = world.load(source.id)
+    if original and source.hash and is_digest(source.hash) and derivation(source.hash, original.hash) == "stale":
+        message = f"{source.id} has changed since: its hash is {original.hash}"
+        yield checked.finding("derived-stale", ("derived_from", "hash"), message, "make the file anew")
+
+
+def _payload(checked: Checked, world: World) -> Iterator[Finding]:
+    """The local payload's real size and hash. Remote ones are never fetched (ruling 29)."""
+    payload = checked.payload
+    if not payload or not payload.uri or target_kind(payload.uri) == "uri":
+        return
+    path = resolve(checked.seat.folder, payload.uri)
+    target = "outside" if path is None else world.look(path)
+    if path is None or target == "outside":
+        message = f"{shown(payload.uri)} leads out of the workspace"
+        yield checked.finding("path-outside", ("payload", "uri"), message)
+        return
+    size = world.size(path) if target == "file" else None
+    if size is None:
+        yield checked.finding("payload-absent", ("payload", "uri"), f"there is no file {shown(payload.uri)} to read")
+    elif payload.size is not None and size != payload.size:
+        yield checked.finding("payload-size", ("payload", "size"), f"the payload has {size} bytes, not {payload.size}")
+    elif payload.hash and is_digest(payload.hash):
+        real = world.digest(path)
+        if real is None:
+            yield checked.finding("payload-absent", ("payload", "uri"), f"{shown(payload.uri)} cannot be read")
+        elif real != payload.hash:
+            yield checked.finding("payload-hash", ("payload", "hash"), f"the payload's hash is {real}")
+
+
+# ---- logs of several files
+
+
+def _logs(files: Sequence[Checked], world: World) -> Iterator[Finding]:
+    """Findings about supersession, where files are joined over all of them (ruling 32)."""
+    names = {checked.seat.name for checked in files}
+    joined = _joined(files, world)
+    done: set[str] = set()
+    for checked in files:
+        file_id = checked.id or ""
+        if file_id not in joined:
+            yield from checked.log_findings
+        elif file_id not in done:
+            log = reach(joined, [file_id])
+            done |= log
+            yield from (finding for finding in _log_findings(log, world) if finding.file in names)
+
+
+def _joined(files: Sequence[Checked], world: World) -> Mapping[str, Collection[str]]:
+    """The rest of the workspace is asked only where something is unclear without it."""
+    unclear = any(checked.log_findings for checked in files)
+    pairs = [
+        (checked.id, out.to)
+        for checked in files
+        for out in checked.outgoing
+        if checked.id and out.rel in _PART_LINKS and out.line is None
+    ]
+    joined: dict[str, list[str]] = {}
+    for one, other in (*pairs, *(world.part_links() if unclear else ())):
+        joined.setdefault(one, []).append(other)
+        joined.setdefault(other, []).append(one)
+    return joined
+
+
+def _log_findings(log: Iterable[str], world: World) -> Iterator[Finding]:
+    from slicebase.files.body.rows import read_rows
+    from slicebase.files.body.supersession import supersession_findings
+
+    parts = [part for file_id in sorted(log) if (part := world.load(file_id)) and part.body_type == "jsonl"]
+    rows = [row for part in parts for row in read_rows(part.body, part.body_line, part.name).rows]
+    yield from supersession_findings(rows)

@@ -1,0 +1,124 @@
+"""What breaks the rules in one file's body, by its type (§ Body Types)."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from slicebase.errors import SlicebaseError
+from slicebase.files.check.between import Outgoing, placed
+from slicebase.files.check.header import link_problems, value_at
+from slicebase.files.findings import Finding, refusal
+from slicebase.files.slice_file import SliceFile
+from slicebase.files.yaml.load import decode
+
+_CONVERSATION: Final = ("slice", "body", "conversation")
+
+
+class BodyCheck(NamedTuple):
+    findings: tuple[Finding, ...] = ()
+    outgoing: tuple[Outgoing, ...] = ()
+    log_findings: tuple[Finding, ...] = ()  # what holds as long as the file is a log by itself
+
+
+def check_body(file: SliceFile) -> BodyCheck:
+    """A body whose type is not known is not looked at: the header's rules report the type."""
+    check = _CHECKS.get(file.body_type or "")
+    return check(file) if check else BodyCheck()
+
+
+def _text(file: SliceFile) -> BodyCheck:
+    try:
+        text = decode(file.body, file.body_line)
+    except SlicebaseError as error:
+        return BodyCheck((refusal(error, file.name),))
+    marked = _merge_marks(text)
+    if marked is None:
+        return BodyCheck()
+    message, hint = "a merge left its conflict marked here", "decide, and remove the marks"
+    return BodyCheck((Finding("merge-marks", file.body_line + marked, 1, message, hint, file.name),))
+
+
+def _merge_marks(text: str) -> int | None:
+    """The line, from 0, of the first conflict that git marked from its beginning to its end."""
+    opened, is_divided = None, False
+    for number, line in enumerate(text.split("\n") if "<<<<<<< " in text else ()):
+        if line.startswith("<<<<<<< "):
+            opened, is_divided = number, False
+        elif line.rstrip("\r") == "=======":
+            is_divided = True
+        elif opened is not None and is_divided and line.startswith(">>>>>>> "):
+            return opened
+    return None
+
+
+def _yaml(file: SliceFile) -> BodyCheck:
+    from slicebase.files.yaml.load import load
+
+    try:
+        load(decode(file.body, file.body_line), file.body_line)
+    except SlicebaseError as error:
+        return BodyCheck((refusal(error, file.name),))
+    return BodyCheck()
+
+
+def _none(file: SliceFile) -> BodyCheck:
+    if not file.body.strip():
+        return BodyCheck()
+    message = "the body's type is none, and here is content"
+    hint = "keep the content in the payload, or give the body another type"
+    return BodyCheck((Finding("pointer-body", file.body_line, 1, message, hint, file.name),))
+
+
+def _jsonl(file: SliceFile) -> BodyCheck:
+    from slicebase.files.body.rows import placed_links, read_rows
+    from slicebase.files.body.supersession import supersession_findings
+
+    rows, findings = read_rows(file.body, file.body_line, file.name)
+    links = [(row.line, path, link) for row in rows for path, link in placed_links(row.line.value)]
+    outgoing = tuple(Outgoing("link", link.to or "", (*path, "to"), line, link.rel or "") for line, path, link in links)
+    problems = tuple(
+        line.finding(problem.rule, problem.message, *path, *problem.path, hint=problem.hint)
+        for line, path, link in links
+        for problem in link_problems(link.rel or "", link.to or "")
+    )
+    return BodyCheck((*findings, *problems), outgoing, tuple(supersession_findings(rows)))
+
+
+def _conversation(file: SliceFile) -> BodyCheck:
+    from slicebase.files.body.conversation import contradictions, header_problems, read_conversation
+
+    header = _conversation_header(file)
+    entries, findings = read_conversation(file.body, file.body_line, file.name)
+    problems = (*header_problems(header), *contradictions(header, entries))
+    return BodyCheck((*findings, *(placed(file, problem.under(*_CONVERSATION)) for problem in problems)))
+
+
+def _conversation_header(file: SliceFile) -> Mapping[str, Any]:
+    """The header's values, its ids as the text they are (ruling 21)."""
+    values = value_at(file.frontmatter, _CONVERSATION)
+    if not isinstance(values, dict):
+        return {}
+    numbers = [key for key, value in values.items() if type(value) in (int, float)]
+    texts = {key: file.source_text((*_CONVERSATION, key)) for key in numbers}
+    return {key: value for key, value in {**values, **texts}.items() if value is not None}
+
+
+def _routine(file: SliceFile) -> BodyCheck:
+    from slicebase.files.body.routine import read_routine
+
+    steps, findings = read_routine(file.body, file.body_line, file.name)
+    outgoing = tuple(
+        Outgoing(step.kind, step.what, (step.kind,), step.line) for step in steps if step.kind != "instruction"
+    )
+    return BodyCheck(findings, outgoing)
+
+
+_CHECKS: Final[Mapping[str, Callable[[SliceFile], BodyCheck]]] = {
+    "markdown": _text,
+    "text": _text,
+    "code": _text,
+    "yaml": _yaml,
+    "none": _none,
+    "jsonl": _jsonl,
+    "conversation": _conversation,
+    "routine": _routine,
+}

@@ -1,0 +1,129 @@
+"""`tt validate`, without the disk: bytes and places in, findings out.
+
+The paths that a slice file names: what its links, its rows' links, its steps and its payload lead to.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from slicebase.errors import SlicebaseError
+from slicebase.files.check.between import Checked, Seat, World, between_findings, outgoing_links, placed
+from slicebase.files.check.body import BodyCheck, check_body
+from slicebase.files.check.header import header_problems
+from slicebase.files.findings import RULES, SEVERITIES, Finding, HeaderProblem, Severity, refusal
+from slicebase.files.links import target_kind
+from slicebase.files.slice_file import SliceFile
+
+LARGE: Final = 1024 * 1024
+LARGEST_YAML: Final = 4 * LARGE  # beyond it, a careful reading takes too long
+
+
+class ValidationReport(NamedTuple):
+    """Findings in the order of files, lines and columns."""
+
+    files: int
+    findings: tuple[Finding, ...]
+
+    @property
+    def counts(self) -> dict[Severity, int]:
+        severities = [RULES[finding.rule].severity for finding in self.findings]
+        return {severity: severities.count(severity) for severity in SEVERITIES}
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "findings": [_as_json(finding) for finding in self.findings],
+            "counts": {"files": self.files, **{f"{name}s": count for name, count in self.counts.items()}},
+        }
+
+
+def report(files: int, findings: Iterable[Finding]) -> ValidationReport:
+    return ValidationReport(files, tuple(sorted(findings, key=_order)))
+
+
+def check_file(data: bytes, seat: Seat, size: int | None = None) -> Checked | Finding:
+    """What is wrong with one file by itself, and what it points at; a single finding for one that cannot be read.
+
+    `size` is the file's, where the data is only its beginning: then its body is not judged.
+    """
+    try:
+        file = SliceFile.parse(data, seat.name)
+    except SlicebaseError as error:
+        return refusal(error, seat.name)
+    whole = size is None and not (file.body_type == "yaml" and len(data) > LARGEST_YAML)
+    body = check_body(file) if whole else BodyCheck()
+    links = file.links
+    problems = (*header_problems(file, links), *_name_problems(file, seat))
+    findings = (
+        *(placed(file, problem) for problem in problems),
+        *_size_findings(seat, size or len(data), whole=whole),
+        *body.findings,
+    )
+    return Checked(
+        seat=seat,
+        file=file.with_body(b""),
+        id=file.id,
+        source=file.derived_from,
+        payload=file.payload,
+        findings=findings,
+        outgoing=(*outgoing_links(links), *body.outgoing),
+        log_findings=body.log_findings,
+    )
+
+
+def check_workspace(files: Sequence[Checked], world: World) -> Iterator[Finding]:
+    """Everything that is wrong with the files of one workspace, each by itself and all together."""
+    for checked in files:
+        yield from checked.findings
+    yield from between_findings(files, world)
+
+
+def _name_problems(file: SliceFile, seat: Seat) -> Iterator[HeaderProblem]:
+    """§ Storage: flat, and named by id. Elsewhere a name is free, since ids do not depend on paths."""
+    name = seat.name.rpartition("/")[2].removesuffix(".slice")
+    if file.id and name != file.id:
+        rule = "id-name" if seat.in_library else "file-name"
+        message = f"the file is named {name}, and its id is {file.id}"
+        yield HeaderProblem(rule, ("slice", "id"), message, f"name it {file.id}.slice")
+    if seat.in_library and seat.path.count("/") > 1:
+        yield HeaderProblem(
+            "nested-folder", (), "the file stands in a folder of .slices/", "move it up: .slices/ is flat"
+        )
+
+
+def _size_findings(seat: Seat, size: int, *, whole: bool) -> Iterator[Finding]:
+    if size > LARGE:
+        message = f"the file has {size / LARGE:.0f} MiB" + ("" if whole else ", and its body was not looked at")
+        yield Finding("file-size", 1, 1, message, "split it, or keep the content in a pointer's payload", seat.name)
+
+
+def _order(finding: Finding) -> tuple[str, int, int, str, str]:
+    return finding.file, finding.line or 0, finding.column or 0, finding.rule, finding.message
+
+
+def _as_json(finding: Finding) -> dict[str, Any]:
+    return {
+        "rule": finding.rule,
+        "severity": RULES[finding.rule].severity,
+        "file": finding.file,
+        "line": finding.line,
+        "column": finding.column,
+        "message": finding.message,
+        "hint": finding.hint,
+    }
+
+
+def named_paths(file: SliceFile) -> set[str]:
+    """Every path, as it is written. What a step runs is a command, and no path of ours."""
+    outgoing = (*outgoing_links(file.links), *check_body(file).outgoing)
+    paths = {out.to for out in outgoing if out.role != "run" and target_kind(out.to) == "path"}
+    uri = file.payload.uri if file.payload else None
+    return paths | ({uri} if uri and target_kind(uri) in ("path", "id") else set())
+
+
+def new_paths(old: SliceFile | None, new: SliceFile) -> set[str]:
+    """The paths that a version names and the one before it did not. Of a body that grew, only what is new is read."""
+    if old is None:
+        return named_paths(new)
+    if new.head == old.head and new.body.startswith(old.body):
+        return named_paths(new.with_body(new.body[len(old.body) :])) - named_paths(old.with_body(b""))
+    return named_paths(new) - named_paths(old)

@@ -1,1 +1,0 @@
-"""What breaks the rules: in one file's frontmatter, in its body, and between files."""

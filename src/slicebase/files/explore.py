@@ -1,0 +1,254 @@
+"""What follows from stated links (§ Relationship Properties, ruling 28).
+
+An edge follows from a stated one by turning it round, and from several by going through a chain. Both together
+are reachability: for each relationship, the stated edges and those of its converse turned round make one graph;
+a file is related to all that it reaches there if the relationship is transitive, else to its neighbours.
+
+The closure of a chain of n files has n² edges, so nothing is computed before it is asked for: one file's edges
+cost one walk, and a path is written out only where somebody reads it.
+
+A walk along links from one file: what it leads to, what leads to it, and what follows (§ Links, ruling 28).
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from msgspec import Struct
+
+from slicebase.files.links import RELATIONSHIPS
+
+
+class LinkEdge(NamedTuple):
+    source: str
+    rel: str
+    target: str
+
+
+class Way(NamedTuple):
+    """The last stated edge of a way, and the way up to it."""
+
+    step: LinkEdge
+    before: "Way | None"
+
+
+class InferredEdge(Struct, frozen=True, eq=False):
+    """An edge that no file states."""
+
+    source: str
+    rel: str
+    target: str
+    way: Way
+
+    @property
+    def path(self) -> tuple[LinkEdge, ...]:
+        """The stated edges that it follows from, in order from source to target; some may be the other way round."""
+        steps = []
+        way: Way | None = self.way
+        while way:
+            steps.append(way.step)
+            way = way.before
+        return tuple(reversed(steps))
+
+
+class Inference:
+    """Answers what follows from a set of stated edges. The order in which they are given changes nothing."""
+
+    def __init__(self, stated: Iterable[LinkEdge]) -> None:
+        self._stated = frozenset(edge for edge in stated if edge.source != edge.target)
+        self._ways: dict[str, dict[str, dict[str, LinkEdge]]] = {}
+        for edge in self._stated:
+            self._add(edge.rel, edge.source, edge.target, edge)
+        for edge in self._stated:
+            relationship = RELATIONSHIPS.get(edge.rel)
+            if relationship and relationship.converse:
+                self._add(relationship.converse, edge.target, edge.source, edge)
+
+    def _add(self, rel: str, source: str, target: str, because: LinkEdge) -> None:
+        self._ways.setdefault(rel, {}).setdefault(source, {}).setdefault(target, because)
+
+    def of(self, source: str, rel: str | None = None) -> Iterator[InferredEdge]:
+        """The inferred edges of one file, by relationship, nearest first, then in the order of ids."""
+        for name in (rel,) if rel else RELATIONSHIPS:
+            yield from self._walk(source, name)
+
+    def all(self) -> Iterator[InferredEdge]:
+        for rel in RELATIONSHIPS:
+            for source in sorted(self._ways.get(rel, ())):
+                yield from self._walk(source, rel)
+
+    def _walk(self, source: str, rel: str) -> Iterator[InferredEdge]:
+        """Breadth first, so that each target gets a shortest way, and of those the first in the order of ids."""
+        neighbours: Mapping[str, Mapping[str, LinkEdge]] = self._ways.get(rel, {})
+        transitive = rel in RELATIONSHIPS and RELATIONSHIPS[rel].transitive
+        seen = {source}
+        reached: list[tuple[str, Way | None]] = [(source, None)]
+        for place, before in reached:  # grows while it is walked
+            for target in sorted(neighbours.get(place, ())):
+                if target in seen:
+                    continue
+                seen.add(target)
+                way = Way(neighbours[place][target], before)
+                if transitive:
+                    reached.append((target, way))
+                if LinkEdge(source, rel, target) not in self._stated:
+                    yield InferredEdge(source, rel, target, way)
+
+
+Direction = Literal["out", "in", "both"]
+
+
+class Stated(NamedTuple):
+    """A link that a file or one of its rows states."""
+
+    edge: LinkEdge
+    label: str | None = None
+    row: str = ""
+
+
+class WalkStep(NamedTuple):
+    """An edge as one meets it on the way from `here`."""
+
+    edge: LinkEdge
+    here: str
+    label: str | None
+    row: str
+    path: tuple[LinkEdge, ...]  # the stated edges from which an inferred one follows; empty for a stated one
+    first: bool  # whether the walk comes to `there` here for the first time, and goes on from it
+
+    @property
+    def outward(self) -> bool:
+        return self.edge.source == self.here
+
+    @property
+    def there(self) -> str:
+        return self.edge.target if self.outward else self.edge.source
+
+
+class Walk(NamedTuple):
+    start: str
+    steps: Mapping[str, Sequence[WalkStep]]  # by the place from which they are taken
+
+    def all(self) -> Iterator[WalkStep]:
+        for steps in self.steps.values():
+            yield from steps
+
+    def places(self) -> list[str]:
+        return list(dict.fromkeys([self.start, *(step.there for step in self.all())]))
+
+
+class LinkSource(NamedTuple):
+    """Where a walk learns about links: those of a place, those to a place, and, to infer from, all of them."""
+
+    out_of: Callable[[str], Collection[Stated]]
+    into: Callable[[str], Collection[Stated]]
+    inference: Inference | None = None
+
+
+def explore(
+    start: str, links: LinkSource, *, direction: Direction = "out", rel: str | None = None, depth: int = 1
+) -> Walk:
+    """Breadth first, so that each place stands as near to the start as it is. An edge is met once, from either end,
+    and what is only inferred leads no further."""
+    steps: dict[str, list[WalkStep]] = {}
+    reached, met = {start}, set[tuple[LinkEdge | None, str]]()
+    layer = [start]
+    for _ in range(depth):
+        beyond = []
+        for here in layer:
+            for step in sorted(_steps_from(here, links, direction, rel), key=_order):
+                if (step.edge, step.row) in met or (step.path and (_mirrored(step.edge), "") in met):
+                    continue
+                met.add((step.edge, step.row))
+                first = not step.path and step.there not in reached
+                steps.setdefault(here, []).append(step._replace(first=first))
+                if first:
+                    reached.add(step.there)
+                    beyond.append(step.there)
+        layer = beyond
+    return Walk(start, steps)
+
+
+def _steps_from(here: str, links: LinkSource, direction: Direction, rel: str | None) -> Iterator[WalkStep]:
+    out = links.out_of(here) if direction != "in" or links.inference else ()
+    into = links.into(here) if direction != "out" else ()
+    for each in (*(out if direction != "in" else ()), *into):
+        if rel in (None, each.edge.rel) and each.edge.source != each.edge.target:
+            yield WalkStep(each.edge, here, each.label, each.row, (), first=False)
+    if links.inference is None:
+        return
+    if direction == "in":
+        yield from _inferred_into(here, links.inference, out, into, rel)
+        return
+    for edge in links.inference.of(here, rel):
+        # Who looks both ways sees the stated edge already, and need not be told that it has two ends.
+        if direction == "out" or rel or len(edge.path) > 1:
+            yield WalkStep(LinkEdge(here, edge.rel, edge.target), here, None, "", edge.path, first=False)
+
+
+def _inferred_into(
+    here: str, inference: Inference, out: Collection[Stated], into: Collection[Stated], rel: str | None
+) -> Iterator[WalkStep]:
+    """What is related to a place by `rel` is what the place is related to by the converse."""
+    stated = {each.edge for each in into}
+    for name in (rel,) if rel else RELATIONSHIPS:
+        converse = RELATIONSHIPS[name].converse if name in RELATIONSHIPS else None
+        if converse is None:
+            continue
+        reached = {edge.target: edge.path for edge in inference.of(here, converse)}
+        reached |= {each.edge.target: (each.edge,) for each in out if each.edge.rel == converse and not each.row}
+        for there, path in reached.items():
+            edge = LinkEdge(there, name, here)
+            if edge not in stated and there != here:
+                yield WalkStep(edge, here, None, "", tuple(reversed(path)), first=False)
+
+
+def _mirrored(edge: LinkEdge) -> LinkEdge | None:
+    """The same seen from its other end."""
+    relationship = RELATIONSHIPS.get(edge.rel)
+    return LinkEdge(edge.target, relationship.converse, edge.source) if relationship and relationship.converse else None
+
+
+def _order(step: WalkStep) -> tuple[bool, bool, str, str, str]:
+    """What is stated before what is inferred, outward before inward."""
+    return bool(step.path), not step.outward, step.edge.rel, step.there, step.row
+
+
+# ---- as text
+
+
+def tree(walk: Walk, name_of: Callable[[str], str]) -> Iterator[str]:
+    """The walk with branches drawn; dotted ones are inferred."""
+    yield name_of(walk.start)
+    pending = [(step, "", step is walk.steps[walk.start][-1]) for step in reversed(walk.steps.get(walk.start, ()))]
+    while pending:
+        step, indent, last = pending.pop()
+        branch = ("└" if last else "├") + ("┄ " if step.path else "─ ")
+        yield f"{indent}{branch}{_in_words(step, name_of)}"
+        below = walk.steps.get(step.there, ()) if step.first else ()
+        deeper = indent + ("   " if last else "│  ")
+        pending += [(each, deeper, each is below[-1]) for each in reversed(below)]
+
+
+def _in_words(step: WalkStep, name_of: Callable[[str], str]) -> str:
+    arrow = "→" if step.outward else "←"
+    more = [f'"{step.label}"'] if step.label else []
+    more += [f"row {step.row}"] if step.row else []
+    more += (
+        ["because " + ", ".join(f"{edge.source} {edge.rel} {edge.target}" for edge in step.path)] if step.path else []
+    )
+    return f"{step.edge.rel} {arrow} {name_of(step.there)}" + (f"  ({'; '.join(more)})" if more else "")
+
+
+def mermaid(walk: Walk, name_of: Callable[[str], str]) -> str:
+    """The walk as a Mermaid flowchart; dotted arrows are inferred."""
+    names = {place: f"n{number}" for number, place in enumerate(walk.places())}
+    lines = ["flowchart LR"]
+    lines += [f'  {names[place]}["{_escaped(name_of(place))}"]' for place in names]
+    for step in walk.all():
+        arrow = "-.->" if step.path else "-->"
+        lines.append(f"  {names[step.edge.source]} {arrow}|{_escaped(step.edge.rel)}| {names[step.edge.target]}")
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str) -> str:
+    return "".join(f"#{ord(character)};" if character in '#"<>|' else character for character in text)

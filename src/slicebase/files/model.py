@@ -1,0 +1,150 @@
+"""The typed parts of a slice file's frontmatter (format specification, by section).
+
+The forms that values must have, as tables: for frontmatter, for a row's envelope, for a conversation's header.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, Literal, NamedTuple, TypeGuard, Union, get_args
+
+from msgspec import Struct
+
+BodyType = Literal["markdown", "jsonl", "none", "code", "conversation", "text", "yaml", "routine"]
+Kind = Literal["context", "pointer"]
+WriteMode = Literal["append", "replace", "supersede", "error"]
+Overflow = Literal["split", "summarize", "archive", "error"]
+
+BODY_TYPES: Final[tuple[BodyType, ...]] = get_args(BodyType)
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+WRITE_MODES: Final[tuple[WriteMode, ...]] = get_args(WriteMode)
+OVERFLOWS: Final[tuple[Overflow, ...]] = get_args(Overflow)
+
+# § Write, ruling 25: what a file without a mode allows.
+DEFAULT_WRITE: Final[WriteMode] = "append"
+DEFAULT_WRITES: Final[Mapping[str, WriteMode]] = {"yaml": "replace", "code": "replace"}
+
+# The keys of `slice:` in the order in which they are written.
+KEYS: Final = (
+    "v", "kind", "id", "title", "summary", "body", "payload", "derived_from", "contract", "links", "meta",
+    "updated_at", "updated_by", "due", "archived", "purged",
+)  # fmt: skip
+
+
+class Contract(Struct, frozen=True):
+    """§ Contract. A file that is read always has a write mode here, its own or the default."""
+
+    purpose: str | None = None
+    exclude: tuple[str, ...] = ()
+    format: str | None = None
+    cleanup: str | None = None
+    write: str | None = None
+    overflow: str | None = None
+
+
+class Link(Struct, frozen=True):
+    """§ Links: a typed relationship to an id or a path."""
+
+    rel: str | None = None
+    to: str | None = None
+    label: str | None = None
+
+
+class DerivationSource(Struct, frozen=True):
+    """§ Derived Files: what a file was made from, and that source's hash then."""
+
+    id: str | None = None
+    hash: str | None = None
+
+
+class Payload(Struct, frozen=True):
+    """§ Pointer: where the content is."""
+
+    uri: str | None = None
+    hash: str | None = None
+    size: int | None = None
+
+
+class Code(Struct, frozen=True):
+    """§ Code."""
+
+    lang: str | None = None
+    extension: str | None = None
+    args: tuple[str, ...] = ()
+
+
+class Conversation(Struct, frozen=True):
+    """§ Conversation: the header's eight keys."""
+
+    participants: tuple[str, ...] = ()
+    agent_id: str | None = None
+    session_id: str | None = None
+    trace_id: str | None = None
+    span_id: str | None = None
+    format: str | None = None
+    includes_tool_calls: bool | None = None
+    includes_compaction: bool | None = None
+
+
+class Mark(Struct, frozen=True):
+    """When and why a file was archived or purged (ruling 31)."""
+
+    at: str | None = None
+    reason: str | None = None
+
+
+Forms = Mapping[str, Union["Form", "Forms"]]
+
+
+class Form(NamedTuple):
+    fits: Callable[[Any], bool]
+    name: str  # as in "…, not text"
+
+
+class Misfit(NamedTuple):
+    path: tuple[str, ...]
+    value: Any
+    form: str
+
+    @property
+    def name(self) -> str:
+        return ".".join(self.path)
+
+
+def misfits(values: Mapping[str, Any], forms: Forms, path: tuple[str, ...] = ()) -> Iterator[Misfit]:
+    """The values that have another form than the table's, in their own order. Null is absent, and fits."""
+    for key, value in values.items():
+        form = forms.get(key)
+        if form is None or value is None:
+            continue
+        if isinstance(form, Form):
+            if not form.fits(value):
+                yield Misfit((*path, key), value, form.name)
+        elif isinstance(value, dict):
+            yield from misfits(value, form, (*path, key))
+        else:
+            yield Misfit((*path, key), value, "a mapping")
+
+
+def is_text(value: object) -> TypeGuard[str]:
+    return isinstance(value, str)
+
+
+def is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    return type(value) is int and value >= 0
+
+
+def is_share(value: object) -> TypeGuard[float]:
+    return type(value) in (int, float) and 0 <= value <= 1  # type: ignore[operator]  # mypy does not follow type()
+
+
+def text_or_none(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+TEXT: Final = Form(is_text, "text")
+FLAG: Final = Form(lambda value: isinstance(value, bool), "true or false")
+WHOLE: Final = Form(is_whole, "a whole number")
+SHARE: Final = Form(is_share, "a number from 0 to 1")

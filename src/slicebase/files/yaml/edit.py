@@ -1,0 +1,298 @@
+"""Where a header is to be cut for an edit, and what goes there.
+
+An entry owns the lines from its key or dash to the end of its value. What stands between entries, comments above all,
+is never touched; a comment behind a value stays behind the new one.
+
+Changing one key of a slice file so that only its lines change (ruling 20).
+
+The new text is spliced in by position. Afterwards the file is read again: unless it says what was wanted, and the same
+as before everywhere else, the edit is refused.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from slicebase.errors import SlicebaseError
+from slicebase.files.slice_file import KeyPath, SliceFile, steps
+from slicebase.files.yaml.emit import Written, YamlLayout, inline, list_lines, mapping_lines, plain_value, written
+from slicebase.files.yaml.scan import Node, NodeEntry
+
+Steps = tuple[str, ...]
+_BLOCK_SCALAR = re.compile(r"[|>][-+\d]*")
+
+
+def misfit(file: SliceFile, path: Steps, what: str) -> SlicebaseError:
+    return SlicebaseError("edit-path", f"{'.'.join(path) or 'an empty path'} {what}", where=file.where(path))
+
+
+def refused(file: SliceFile, message: str, hint: str = "") -> SlicebaseError:
+    return SlicebaseError("edit-refused", message, hint=hint, where=file.where())
+
+
+class Splicer:
+    """Finds what is to be replaced in a header, and gives the header with it replaced."""
+
+    def __init__(self, file: SliceFile, layout: YamlLayout) -> None:
+        self.file = file
+        self.text = file.header
+        self.layout = layout
+
+    # ---- the four edits
+
+    def set(self, path: Steps, value: Any) -> str:
+        trail = self.trail(path)
+        if len(trail) == len(path):
+            return self.replace(*trail[-1], value)
+        for step in reversed(path[len(trail) + 1 :]):
+            value = {step: value}
+        key = path[len(trail)]
+        node = trail[-1][1].value if trail else self.file.tree
+        if node.is_map:
+            return self.add_key(node, key, value)
+        if trail and node.is_scalar and node.value is None:
+            return self.replace(*trail[-1], {key: value})
+        raise misfit(self.file, path[: len(trail)], f"is no mapping that could hold {key!r}")
+
+    def delete(self, path: Steps) -> str:
+        trail = self.trail(path)
+        if len(trail) < len(path) or not path:
+            raise misfit(self.file, path, "does not exist")
+        parent, entry = trail[-1]
+        if parent.form in ("flow-map", "flow-list"):
+            return self.delete_in_flow(parent, entry)
+        if len(parent.entries) > 1:
+            return self.delete_lines(entry)
+        if len(trail) == 1:
+            raise refused(self.file, "the frontmatter's last key cannot go")
+        return self.replace(*trail[-2], {} if parent.is_map else [])
+
+    def append(self, path: Steps, item: Any) -> str:
+        node = self.trail(path)[-1][1].value
+        if node.form == "flow-list":
+            return self.add_in_flow(node, inline(item))
+        return self.add_lines(node.end, list_lines([item], node.column, self.layout))
+
+    def add_key(self, node: Node, key: str, value: Any) -> str:
+        if node.form == "flow-map":
+            return self.add_in_flow(node, f"{inline(key)}: {inline(value)}")
+        return self.add_lines(node.end, mapping_lines({key: value}, node.column, self.layout))
+
+    # ---- places
+
+    def trail(self, path: Steps) -> list[tuple[Node, NodeEntry]]:
+        """The entries on the way along a path as far as they exist, each with the collection that holds it."""
+        trail: list[tuple[Node, NodeEntry]] = []
+        node = self.file.tree
+        for step in path:
+            entry = node.child(step)
+            if entry is None:
+                break
+            trail.append((node, entry))
+            node = entry.value
+        return trail
+
+    def line_start(self, offset: int) -> int:
+        return self.text.rfind("\n", 0, offset) + 1
+
+    def line_end(self, offset: int) -> int:
+        """Just before the line break of this offset's line."""
+        end = self.text.index("\n", offset)
+        return end - 1 if self.text[end - 1 : end] == "\r" else end
+
+    def next_line(self, offset: int) -> int:
+        return self.text.index("\n", offset) + 1
+
+    def splice(self, start: int, end: int, new: str) -> str:
+        return self.text[:start] + new + self.text[end:]
+
+    def lines(self, lines: list[str]) -> str:
+        return "".join(line + self.layout.newline for line in lines)
+
+    def add_lines(self, after: int, lines: list[str]) -> str:
+        place = self.next_line(after)
+        return self.splice(place, place, self.lines(lines))
+
+    # ---- block collections
+
+    def replace(self, parent: Node, entry: NodeEntry, value: Any) -> str:
+        old = entry.value
+        if parent.form in ("flow-map", "flow-list"):
+            if old.form != "empty":
+                return self.splice(old.start, old.end, inline(value, like=old.form))
+            colon = "" if self.text[entry.after - 1] == ":" else ":"
+            return self.splice(entry.after, entry.after, f"{colon} {inline(value)}")
+        new = written(value, parent.column, self.layout, in_list=parent.is_list, like=old.form)
+        if old.start > self.line_end(entry.after):
+            return self.replace_below(entry, old, new)
+        return self.replace_behind(entry, old, new)
+
+    def replace_below(self, entry: NodeEntry, old: Node, new: Written) -> str:
+        """The old value starts in a line below its key."""
+        if not new.below and old.form not in ("block-map", "block-list", "literal", "folded"):
+            return self.splice(old.start, old.end, new.head)
+        first, last = self.line_start(old.start), self.next_line(old.end)
+        head = f" {new.head}" if new.head else ""
+        between = self.text[entry.after : first]
+        return self.splice(entry.after, last, head + between + self.lines(new.below))
+
+    def replace_behind(self, entry: NodeEntry, old: Node, new: Written) -> str:
+        """The old value, or nothing, stands in the line of its key; a comment behind it stays."""
+        indicator = _BLOCK_SCALAR.match(self.text, old.start) if old.form in ("literal", "folded") else None
+        in_key_line = indicator.end() if indicator else old.end
+        line_end = self.line_end(in_key_line)
+        comment = self.text[in_key_line:line_end]
+        line_break = self.text[line_end : self.next_line(in_key_line)]
+        gap = " " if new.below else self.text[entry.after : old.start] or " "
+        head = gap + new.head if new.head else ""
+        rest = self.next_line(old.end)
+        return self.splice(entry.after, rest, head + comment + line_break + self.lines(new.below))
+
+    def delete_lines(self, entry: NodeEntry) -> str:
+        start, end = self.line_start(entry.start), self.next_line(entry.end)
+        if self.text[start : entry.start].strip(" "):
+            # The first key behind a dash: what follows moves up to the dash.
+            start = entry.start
+            while self.text[end : end + 1] == " ":
+                end += 1
+        return self.splice(start, end, "")
+
+    # ---- flow collections
+
+    def add_in_flow(self, node: Node, item: str) -> str:
+        if not node.entries:
+            return self.splice(node.start + 1, node.start + 1, item)
+        end = node.entries[-1].end
+        # `{a:, b: c}` is one key more for some readers, so a space keeps the comma from the colon.
+        return self.splice(end, end, f"{' ' if self.text[end - 1] == ':' else ''}, {item}")
+
+    def delete_in_flow(self, parent: Node, entry: NodeEntry) -> str:
+        at = parent.entries.index(entry)
+        end = entry.end
+        if at + 1 < len(parent.entries):
+            return self.splice(entry.start, parent.entries[at + 1].start, "")
+        before = parent.entries[at - 1] if at else None
+        start = before.end if before else entry.start
+        if "#" in self.text[start : entry.start]:
+            start = entry.start  # a comment about the item before: the comma stays with it
+        elif not before and self.text[end : end + 1] == ",":
+            end += 1
+        return self.splice(start, end, "")
+
+
+def layout_of(file: SliceFile) -> YamlLayout:
+    """How this file is laid out, as its first nested mapping and list show it."""
+    found: dict[str, int] = {}
+    waiting = [file.tree]
+    while waiting and len(found) < 2:
+        node = waiting.pop(0)
+        for entry in node.entries:
+            below = entry.value
+            if node.form == "block-map" and below.form in ("block-map", "block-list"):
+                found.setdefault(below.form, below.column - node.column)
+            waiting.append(below)
+    default = YamlLayout()
+    newline = "\r\n" if b"\r\n" in file.head[: file.head.index(b"\n") + 1] else "\n"
+    return YamlLayout(found.get("block-map", default.step), found.get("block-list", default.list_step), newline)
+
+
+def set_key(file: SliceFile, path: KeyPath, value: Any) -> SliceFile:
+    """The file with this value under this key; keys on the way to it are made where they are missing."""
+    where, value = steps(path), plain_value(value)
+    if not where:
+        raise misfit(file, where, "names no key")
+    old = file.node(where)
+    if old is not None and same(old.value, value):
+        return file
+    if old is not None and old.is_map and old.entries and isinstance(value, dict) and value:
+        return _set_mapping(file, where, old, value)
+    return _edited(file, where, value, lambda splicer: splicer.set(where, value))
+
+
+def delete_key(file: SliceFile, path: KeyPath) -> SliceFile:
+    """The file without this key or list item."""
+    where = steps(path)
+    return _edited(file, where, _GONE, lambda splicer: splicer.delete(where))
+
+
+def append_item(file: SliceFile, path: KeyPath, item: Any) -> SliceFile:
+    """The file with one more item at the end of a list, which is made where it is missing."""
+    where, item = steps(path), plain_value(item)
+    node = file.node(where)
+    items = None if node is None else node.value
+    if items is None or items == []:
+        return set_key(file, where, [item])
+    if not isinstance(items, list):
+        raise misfit(file, where, "is no list")
+    return _edited(file, where, [*items, item], lambda splicer: splicer.append(where, item))
+
+
+def remove_item(file: SliceFile, path: KeyPath, position: int) -> SliceFile:
+    """The file without one item of a list, counted from 0."""
+    return delete_key(file, (*steps(path), str(position)))
+
+
+def same(one: Any, other: Any) -> bool:
+    """Equal and of the same types: 1, 1.0 and true are three values, and nan is itself."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return bool(one == other or (one != one and other != other))  # noqa: PLR0124  (nan)
+
+
+def _set_mapping(file: SliceFile, path: Steps, old: Node, value: dict[str, Any]) -> SliceFile:
+    """Key by key, so that what stays the same stays as it is written."""
+    for key, item in value.items():
+        file = set_key(file, (*path, key), item)
+    for entry in old.entries:
+        if entry.key not in value:
+            file = delete_key(file, (*path, entry.key))
+    return file
+
+
+# ---- the check
+
+
+def _edited(file: SliceFile, path: Steps, new: Any, edit: Callable[[Splicer], str]) -> SliceFile:
+    layout = layout_of(file)
+    try:
+        return _checked(file, path, new, edit(Splicer(file, layout)))
+    except SlicebaseError as error:
+        if error.code != "edit-refused":
+            raise
+    # A comment or an empty line can become part of a literal block; texts in quotes cannot take in what follows.
+    return _checked(file, path, new, edit(Splicer(file, layout._replace(literal=False))))
+
+
+def _checked(file: SliceFile, path: Steps, new: Any, header: str) -> SliceFile:
+    wanted = _changed(file.frontmatter, path, new)
+    try:
+        edited = file.with_header(header)
+        kept = same(edited.frontmatter, wanted) and same(edited.tree.value, wanted)
+    except SlicebaseError as error:
+        raise refused(file, f"the file could not be read any more: {error.message}", error.hint) from None
+    if not kept:
+        raise refused(file, "the edit would change more than this key", "edit the file by hand")
+    if file.id is not None and edited.id != file.id:
+        raise refused(file, "the id of a file never changes", "create a new file")
+    return edited
+
+
+_GONE = object()
+
+
+def _changed(value: Any, path: Steps, new: Any) -> Any:
+    """A plain value with one place of it changed: what the edited file has to say."""
+    if not path:
+        return new
+    step, rest = path[0], path[1:]
+    goes = new is _GONE and not rest
+    if isinstance(value, list):
+        at = int(step)
+        return value[:at] + ([] if goes else [_changed(value[at], rest, new)]) + value[at + 1 :]
+    values = value or {}
+    others = {key: item for key, item in values.items() if key != step} if goes else values
+    return others if goes else {**others, step: _changed(values.get(step), rest, new)}

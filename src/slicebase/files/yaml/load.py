@@ -1,0 +1,186 @@
+"""Where a slice file's frontmatter ends and its body begins (§ File Structure, ruling 20).
+
+Reading YAML, quickly where it is harmless.
+
+The scanner says what a YAML text means. yaml-rs reads the same text some twenty times faster, without positions, and
+takes some things that we do not, or reads them differently (ruling 22). So yaml-rs reads what holds no trace of them,
+and the scanner the rest. `tests/files/test_yaml.py` holds the two to the same answers.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+import yaml_rs
+
+from slicebase.errors import SlicebaseError, Where
+from slicebase.files.yaml.scalars import MAX_NESTING
+
+MAX_HEADER: Final = 64 * 1024
+BOM: Final = b"\xef\xbb\xbf"
+
+_OPENING = re.compile(rb"(?:\xef\xbb\xbf)?---[ \t]*(?:\r?\n|\Z)")
+_CLOSING = re.compile(rb"\n---[ \t]*(?:\r?\n|\r?\Z)")
+
+
+class FrontmatterSpan(NamedTuple):
+    """Offsets into a file: the YAML text between the markers, and the body behind them."""
+
+    start: int
+    end: int
+    body: int
+
+
+def split(data: bytes, name: str | None = None) -> FrontmatterSpan:
+    """Finds the markers. Only the size of the header counts for the time it takes."""
+    opening = _OPENING.match(data)
+    if not opening:
+        raise SlicebaseError(
+            "no-frontmatter",
+            f"the file starts with {data[:20]!r}, not with a `---` line" if data else "the file is empty",
+            hint="a slice file starts with a line `---`, its metadata and another `---`",
+            where=Where(name, 1, 1),
+        )
+    start = opening.end()
+    closing = _CLOSING.search(data, start - 1)
+    if closing is None:
+        raise SlicebaseError(
+            "frontmatter-open",
+            "the frontmatter never ends",
+            hint="end it with a line `---`",
+            where=Where(name, data.count(b"\n") + 1, 1),
+        )
+    end = closing.start() + 1
+    if end - start > MAX_HEADER:
+        raise SlicebaseError(
+            "frontmatter-size",
+            f"the frontmatter is {end - start} bytes long, more than {MAX_HEADER}",
+            hint="move long texts into the body",
+            where=Where(name, data.count(b"\n", 0, start + MAX_HEADER) + 1, 1),
+        )
+    return FrontmatterSpan(start, end, closing.end())
+
+
+def decode(data: bytes, first_line: int = 1, name: str | None = None) -> str:
+    """UTF-8 text, or an error that says which byte is none."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line_start = data.rfind(b"\n", 0, error.start) + 1
+        column = len(data[line_start : error.start].decode()) + 1
+        raise SlicebaseError(
+            "not-utf8",
+            f"the byte 0x{data[error.start]:02X} is not UTF-8",
+            hint="save the file as UTF-8",
+            where=Where(name, data.count(b"\n", 0, error.start) + first_line, column),
+        ) from None
+
+
+# Most texts consist of these bytes alone.
+_USUAL: Final = bytes({10, *range(32, 127)} - set(b"&*!?%"))
+# Control characters, tabs, a byte order mark, a carriage return that ends no line.
+# Named one by one: a class of all other characters would take ten times as long to compile.
+_FOREIGN = re.compile("[\\x00-\\t\\x0b-\\x1f\\x7f-\\x9f\\ud800-\\udfff\\ufeff\\ufffe\\uffff]")
+# An anchor, alias, tag, explicit key or directive where a token may start: behind a line break or an indicator.
+_INDICATOR = re.compile(r"[&*!?%](?:(?<=[\n\[{,:].)|(?<=[\n\[{,:?\-] .)|(?<=  .))")
+# Nesting on which yaml-rs could overflow the stack: a dash or a colon opens a level, a column of a line two at most.
+_DEEP = re.compile(rf"\n[ -]{{{MAX_NESTING}}}")
+# All that yaml-rs could take for a number, wherever it may stand …
+_NUMERIC = re.compile(r"[-+.0-9_](?<=[\n\[{, ].)(?:[0-9_.a-dA-DfFxXoO]|[eE][-+]?|[iInN]\w*)*+(?= *[\n,\]}#:])")
+# … and the numbers on which all readers agree.
+_DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?")
+_NUMBERS: Final = {int, float}
+_UNSURE: Final = object
+# yaml-rs takes the indicators of block scalars for text inside a flow collection, …
+_BARS: Final = ("|", ">")
+# … and gives a block scalar without content at the end of the text a line break.
+_HOLLOW = re.compile(r"\n.*[|>][-+0-9]* *(?:#.*)?\n")
+
+
+def load(text: str, first_line: int = 1) -> Any:
+    """The value of a YAML text; `first_line` is the number of its first line where it is part of a file."""
+    lines = "\n" + (text.replace("\r\n", "\n") if "\r" in text else text)
+    if not lines.endswith("\n"):
+        lines += "\n"
+    if not _is_odd(lines):
+        try:
+            value = yaml_rs.loads(lines, parse_datetime=False)
+        except (ValueError, TypeError):
+            pass  # the scanner says what is wrong, and where
+        else:
+            if _is_ours(value, lines):
+                return value
+    return load_plainly(text, first_line)
+
+
+def load_plainly(text: str, first_line: int = 1) -> Any:
+    """The same by the scanner alone."""
+    from slicebase.files.yaml.scan import scan  # most headers never need it
+
+    return scan(text, first_line).value
+
+
+def _is_odd(lines: str) -> bool:
+    """Whether yaml-rs might read what the scanner refuses, or read it differently."""
+    unusual = lines.encode("utf-8", "surrogatepass").translate(None, _USUAL)
+    if unusual and (_FOREIGN.search(lines) or _INDICATOR.search(lines)):
+        return True
+    if "\n---" in lines or "\n..." in lines:
+        return True
+    if lines.count("-") + lines.count(":") > 3 * MAX_NESTING and _DEEP.search(lines):
+        return True
+    return _has_bars(lines) and _HOLLOW.match(lines, lines.rstrip().rfind("\n")) is not None
+
+
+def _is_ours(value: Any, lines: str) -> bool:
+    """Whether the scanner is sure to give this value too."""
+    if type(value) is not dict and type(value) is not list:
+        return False
+    kinds = _kinds(value)
+    if _UNSURE in kinds or (_NUMBERS & kinds and _has_odd_number(lines)):
+        return False
+    in_flow = ("[" in lines or "{" in lines) and _has_bars(lines)
+    return not (in_flow and any(text.startswith(_BARS) for text in _texts(value)))
+
+
+def _has_bars(lines: str) -> bool:
+    return "|" in lines or ">" in lines
+
+
+def _has_odd_number(lines: str) -> bool:
+    if '":' in lines or "':" in lines:
+        return True  # the colon of a quoted key may touch the number
+    return any(not _DECIMAL.fullmatch(token) for token in _NUMERIC.findall(lines))
+
+
+def _kinds(value: Any) -> set[type]:
+    """The types of everything in a collection; `_UNSURE` for a key that is no text, or for deep nesting."""
+    kinds: set[type] = set()
+    level = [value]
+    for _ in range(MAX_NESTING):
+        below: list[Any] = []
+        for collection in level:
+            if type(collection) is list:
+                below += collection
+                continue
+            for key in collection:
+                if type(key) is not str:
+                    return {_UNSURE}
+            below += collection.values()
+        kinds.update(map(type, below))
+        level = [item for item in below if type(item) is dict or type(item) is list]
+        if not level:
+            return kinds
+    return {_UNSURE}
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield key
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)

@@ -1,0 +1,67 @@
+"""What leaves a body that has grown too large, and what stays."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slicebase.files.body.overflow import ARCHIVED, CONTINUED, joined, move_oldest, new_part, parts_of, whole_of
+from slicebase.files.body.rows import read_rows, row_line
+from slicebase.files.create import new_file
+from slicebase.files.model import Contract, Link
+from slicebase.files.slice_file import SliceFile
+
+
+def file_of(body_type: str, body: bytes) -> SliceFile:
+    return new_file(id="01A", title="T", summary="S.", body_type=body_type, body=body, name=".slices/01A.slice")
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.integers(0, 9), st.text("ab", max_size=30)), max_size=12), st.integers(0, 900))
+def test_the_oldest_rows_leave_until_the_rest_is_small_enough(rows: list[tuple[int, str]], most: int) -> None:
+    lines = [row_line({"text": text}, f"r{number}", time) for number, (time, text) in enumerate(rows)]
+    moved = move_oldest(file_of("jsonl", b"".join(lines)), most)
+    if moved is None:
+        assert len(b"".join(lines)) <= most
+        return
+    leaves, stays = moved
+    assert sorted(leaves.splitlines(keepends=True) + stays.splitlines(keepends=True)) == sorted(lines)
+    assert len(stays) <= most or not stays
+    gone, kept = ([row.age_key for row in read_rows(part).rows] for part in (leaves, stays))
+    assert not kept or max(gone) < min(kept)
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(st.sampled_from(["# A\n", "## B\n", "### C\n", "text\n", "\n"]), max_size=20).map("".join),
+    st.integers(0, 80),
+)
+def test_sections_leave_in_one_piece_from_the_first_on(text: str, most: int) -> None:
+    moved = move_oldest(file_of("markdown", text.encode()), most)
+    if moved is not None:
+        leaves, stays = moved.leaves.decode(), moved.stays.decode()
+        start = text.index(leaves)
+        assert leaves.startswith("#")
+        assert text[:start] + text[start + len(leaves) :] == stays
+        assert "#" in stays
+
+
+def test_a_body_without_rows_or_sections_keeps_everything() -> None:
+    assert move_oldest(file_of("text", b"x" * 100), 10) is None
+    assert move_oldest(file_of("markdown", b"# Only one\n" + b"x" * 100), 10) is None
+
+
+def test_a_part_is_joined_from_both_sides_and_says_why() -> None:
+    file = new_file(
+        id="01A", title="Log", summary="S.", body_type="jsonl", name=".slices/01A.slice",
+        contract=Contract(purpose="P.", overflow="split"),
+        links=[Link("routes_to", "01R", "other"), Link("has_part", "01M", "by hand")],
+    )  # fmt: skip
+    part = new_part(file, "01B", CONTINUED)
+    assert (part.name, part.title, whole_of(part)) == (".slices/01B.slice", "Log (part 2)", "01A")
+    assert (part.contract.purpose, part.contract.overflow) == ("P.", "split")
+    assert Link("routes_to", "01R", "other") in part.links
+    both = joined(joined(file, "01B", CONTINUED), "01C", ARCHIVED)
+    assert parts_of(both) == ["01B", "01C"]
+    assert parts_of(both, CONTINUED) == ["01B"]
+    assert new_part(both, "01D", CONTINUED).title == "Log (part 3)"
+    assert new_part(both, "01D", ARCHIVED).title == "Log (archive 2)"
+    assert new_part(both, "01D", ARCHIVED).write_mode == "error"

@@ -1,0 +1,68 @@
+"""Text that goes into a body, and everything else that stays."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slicebase.files.body.sections import (
+    append_in_section,
+    append_lines,
+    append_paragraph,
+    find_section,
+    replace_section,
+    sections,
+)
+
+_line = st.sampled_from(
+    ["# A", "## B", "### C", "text", "", "- item", "```", "~~~~", "Under\n---", "more words", "    code"]
+)
+_markdown = st.lists(_line, max_size=15).map("\n".join)
+_paragraph = st.text(st.sampled_from("abc .\n"), min_size=1, max_size=40).filter(str.strip)
+
+
+@given(_markdown, _paragraph, st.sampled_from(["", "\n", "\n\n", "\n\n\n"]))
+def test_a_paragraph_is_added_behind_every_old_byte(text: str, paragraph: str, end: str) -> None:
+    body = (text + end).encode()
+    new = append_paragraph(body, paragraph)
+    assert new.startswith(body)
+    assert new.endswith(paragraph.strip("\n").encode() + b"\n")
+    if body.strip():
+        assert b"\n\n" in new[len(body.rstrip()) : len(new) - len(paragraph.strip("\n").encode()) - 1]
+
+
+@settings(max_examples=150)
+@given(_markdown, _paragraph, st.data())
+def test_a_paragraph_in_a_section_leaves_every_old_line_in_its_place(
+    text: str, paragraph: str, data: st.DataObject
+) -> None:
+    named = [section for section in sections(text) if section.level]
+    if not named:
+        return
+    section = data.draw(st.sampled_from(named))
+    new = append_in_section(text.encode(), section.slugs, paragraph).decode()
+    inserted = paragraph.strip("\n")
+    at = new.find(inserted, section.start)
+    assert at >= 0
+    without = [line for line in (new[:at] + new[at + len(inserted) :]).split("\n") if line]
+    assert without == [line for line in text.split("\n") if line]
+    again = find_section(new, section.slugs)
+    assert (again.start, again.title) == (section.start, section.title)
+
+
+@settings(max_examples=150)
+@given(_markdown, st.data())
+def test_a_section_that_is_replaced_keeps_its_heading_and_the_others_everything(text: str, data: st.DataObject) -> None:
+    named = [section for section in sections(text) if section.level]
+    if not named:
+        return
+    section = data.draw(st.sampled_from(named))
+    new = replace_section(text.encode(), section.slugs, "fresh words").decode()
+    again = find_section(new, section.slugs)
+    assert new.startswith(text[: section.start])
+    assert "fresh words" in new[again.start : again.end]
+    assert new.endswith(text[section.end :])
+
+
+def test_lines_begin_on_a_line_of_their_own() -> None:
+    assert append_lines(b"", b"x\n") == b"x\n"
+    assert append_lines(b"a", b"x\n") == b"a\nx\n"
+    assert append_lines(b"a\n", b"x\n") == b"a\nx\n"
