@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from slicebase.core.ids import turn_id
-from slicebase.graph.annotation import Trace, annotate, tree_parent
+from slicebase.graph.annotate import RULES, Rules, Trace, annotate, tree_parent
 from slicebase.graph.policy import DEFAULT
-from slicebase.graph.rules import RULES, Rules
 from slicebase.graph.turn import PHASES, Annotation, Parent, Part, Turn, turn_text
-from slicebase.importers import Import, Options, Source, recognise
+from slicebase.importers.formats import Import, recognise
+from slicebase.importers.values import Options, Source
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 RARE = 6  # a word is rare in a session where so few turns have it

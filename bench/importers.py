@@ -17,11 +17,12 @@ from functools import partial
 from time import process_time
 from typing import Any
 
-from slicebase.graph.annotation import Trace, annotate, tree_parent
+from slicebase.graph.annotate import Trace, annotate, tree_parent
 from slicebase.graph.turn import Turn
-from slicebase.importers import Import, Options, Report, Source, recognise
 from slicebase.importers.claude_code import FORMAT
+from slicebase.importers.formats import Import, recognise
 from slicebase.importers.redaction import redacted, redacted_plainly
+from slicebase.importers.values import Options, Report, Source
 
 SIZE_MB = int(os.environ.get("SLICEBASE_BENCH_MB", "50"))
 CHUNK = 1 << 20

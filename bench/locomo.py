@@ -22,7 +22,7 @@ from slicebase.context.question import analyse
 from slicebase.context.ranking import RANKER, rank
 from slicebase.core.hashing import digest_of, tokens
 from slicebase.core.ids import turn_id
-from slicebase.graph.annotation import annotate
+from slicebase.graph.annotate import annotate
 from slicebase.graph.best_first import select
 from slicebase.graph.compact import CompactSession, compact
 from slicebase.graph.policy import FOCUSED

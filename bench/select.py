@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, get_args
 import networkx
 
 from slicebase.graph import best_first
-from slicebase.graph.compact import CompactSession, Row, compact
+from slicebase.graph.compact import CompactRow, CompactSession, compact
 from slicebase.graph.policy import DEFAULT
 from slicebase.graph.select import select
 from slicebase.graph.turn import GIVEN, PHASES, EdgeType, Phase, Role
@@ -29,7 +29,7 @@ HEADER = (
 
 
 class Graph(NamedTuple):
-    rows: list[Row]
+    rows: list[CompactRow]
     edges: list[tuple[str, str, EdgeType]]
 
 
@@ -39,7 +39,7 @@ def graph_of(count: int, parent: Callable[[random.Random, int], int | None]) -> 
     ids = [_uuid(chance) for _ in range(count)]
     above = [parent(chance, number) for number in range(count)]
     rows = [
-        Row(
+        CompactRow(
             id=turn_id,
             role=chance.choice(get_args(Role)),
             phase=chance.choice(PHASES),

@@ -21,11 +21,10 @@ if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is ca
     from slicebase.context.replaying import Replayed
     from slicebase.files.body.entries import Stamp
     from slicebase.files.check.file import ValidationReport
-    from slicebase.graph.check import Difference
-    from slicebase.graph.explain import Explanation
-    from slicebase.graph.export import ContextSlice
+    from slicebase.graph.export import ContextSlice, Difference
     from slicebase.graph.policy import SlicePolicyV1
     from slicebase.graph.record import TurnRecord
+    from slicebase.graph.select import Explanation
     from slicebase.graph.turn import Session
     from slicebase.runs.evidence import Evidence
     from slicebase.runs.narrative import Narrative
@@ -557,14 +556,13 @@ class Graph:
 
     def policy(self, name: str | None = None, assignments: Iterable[str] = ()) -> "SlicePolicyV1":
         """A policy by its name, its hash or the file that holds it, after assignments such as max_nodes=64."""
-        from slicebase.graph.policies import policy_with
-        from slicebase.graph.policy import DEFAULT
+        from slicebase.graph.policy import DEFAULT, policy_with
 
         return policy_with(DEFAULT if name is None else self._truth.policies.named(name), assignments)
 
     def requested_policy(self, value: Any) -> "SlicePolicyV1":
         """What a request means: a name, a hash, an object (whole, or partial over the default), or nothing."""
-        from slicebase.graph.policies import PRESETS
+        from slicebase.graph.policy import PRESETS
 
         return self._truth.policies.find(value) if isinstance(value, str) else PRESETS.resolve(value)
 
@@ -575,15 +573,14 @@ class Graph:
 
     def explain(self, turn: str, policy: "SlicePolicyV1") -> "Explanation":
         """Why each turn of the slice is in it, and why the best of the others are not."""
-        from slicebase.graph.explain import explain
+        from slicebase.graph.select import explain
 
         name = turn_name(turn)
         return explain(self._truth.sessions.around(name, policy.max_radius + 1), name, policy)
 
     def check(self, export: bytes) -> "tuple[Difference, ...]":
         """Derives a stored SliceExport again: what differs, nothing where it is identical."""
-        from slicebase.graph.check import compare
-        from slicebase.graph.export import read_export
+        from slicebase.graph.export import compare, read_export
 
         stored = read_export(export)
         policy = self._truth.policies.find(stored.policy_params_hash)

@@ -15,7 +15,7 @@ from slicebase.context.replaying import replayed
 from slicebase.core.hashing import digest, raw_digest
 from slicebase.core.ids import uuid_bytes
 from slicebase.errors import Exit, SlicebaseError
-from slicebase.graph.policies import policy_from_bytes
+from slicebase.graph.policy import policy_from_bytes
 from slicebase.graph.record import AnnotationRecord, read_annotations, read_link, read_session, read_turn
 from slicebase.runs.evidence import Evidence, Lookup
 from slicebase.store.manifests import recording_hash

@@ -12,7 +12,7 @@ from slicebase.graph.binary32 import binary32
 from slicebase.graph.compact import CompactSession, compact
 from slicebase.graph.export import FRACTIONS, ExportedTurn
 from slicebase.graph.policy import PhaseWeights, SlicePolicyV1
-from slicebase.graph.session import SessionGraph
+from slicebase.graph.select import SessionGraph
 from slicebase.graph.turn import GIVEN, PHASES, Edge, EdgeType, Phase
 from tests.paths import GOLDEN
 

@@ -8,8 +8,7 @@ from msgspec.structs import replace
 from slicebase.errors import SlicebaseError
 from slicebase.graph import best_first
 from slicebase.graph.compact import compact
-from slicebase.graph.policies import policy_from
-from slicebase.graph.policy import DEFAULT
+from slicebase.graph.policy import DEFAULT, policy_from
 from tests.graph.graphs import Graph, edge, graph, graphs, tid, turn
 
 

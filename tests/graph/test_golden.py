@@ -3,7 +3,7 @@
 import pytest
 from msgspec import to_builtins
 
-from slicebase.graph.policies import policy_from
+from slicebase.graph.policy import policy_from
 from tests.graph.graphs import GOLDEN_GRAPHS, golden, golden_graph
 from tests.graph.slicers import Slicer
 

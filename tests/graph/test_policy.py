@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slicebase.errors import SlicebaseError
-from slicebase.graph.policies import policy_from
-from slicebase.graph.policy import BROAD, DEFAULT, FOCUSED, PhaseWeights, SlicePolicyV1, millionths
+from slicebase.graph.policy import BROAD, DEFAULT, FOCUSED, PhaseWeights, SlicePolicyV1, millionths, policy_from
 from slicebase.graph.turn import PHASES
 from tests.graph.graphs import GOLDEN_GRAPHS, golden, policies
 

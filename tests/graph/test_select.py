@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from slicebase.errors import SlicebaseError
-from slicebase.graph.policies import policy_from
-from slicebase.graph.policy import DEFAULT, SlicePolicyV1
+from slicebase.graph.policy import DEFAULT, SlicePolicyV1, policy_from
 from tests.graph.graphs import Graph, edge, graph, graphs, policies, tid, turn
 from tests.graph.slicers import Fast, Plain, Slicer
 

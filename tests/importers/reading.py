@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from slicebase.graph.turn import Edge, Session, Turn
-from slicebase.importers import HEAD_BYTES, Batch, Format, Import, Options, Report, Source, reading_order, recognise
+from slicebase.importers.formats import HEAD_BYTES, Import, reading_order, recognise
+from slicebase.importers.values import Batch, Format, Options, Report, Source
 from tests.paths import SHARED
 
 DATA = SHARED / "data"

@@ -4,8 +4,8 @@ from typing import Any
 
 from slicebase.core.ids import turn_id
 from slicebase.graph.turn import Edge, Parent
-from slicebase.importers import Options
 from slicebase.importers.claude_code import sniff
+from slicebase.importers.values import Options
 from tests.importers.reading import jsonl, take, texts, without
 from tests.paths import PROJECT
 

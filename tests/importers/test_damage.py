@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from slicebase.core.ids import is_uuid
 from slicebase.graph.turn import EDGE_TYPES, ROLES
-from slicebase.importers import FORMATS, Format
-from slicebase.importers.values import REASONS
+from slicebase.importers.formats import FORMATS
+from slicebase.importers.values import REASONS, Format
 from tests.importers import (
     test_chatgpt,
     test_claude,

@@ -6,8 +6,8 @@ import pytest
 
 from slicebase.core.ids import turn_id
 from slicebase.graph.turn import Parent, Part
-from slicebase.importers import Options
 from slicebase.importers.messages import sniff
+from slicebase.importers.values import Options
 from tests.importers.reading import jsonl, take, texts
 
 OPENAI = [

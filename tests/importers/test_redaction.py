@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.graph.turn import Part, Session, Turn
-from slicebase.importers import Batch, Options
 from slicebase.importers.redaction import RULES, redact, redacted, redacted_plainly
+from slicebase.importers.values import Batch, Options
 from tests.importers.reading import jsonl, take
 from tests.importers.test_claude_code import call, record
 

@@ -14,9 +14,9 @@ from slicebase.errors import Exit, SlicebaseError, Where
 
 if TYPE_CHECKING:
     from slicebase.base import Graph
-    from slicebase.graph.explain import Explanation
     from slicebase.graph.export import ContextSlice
     from slicebase.graph.policy import SlicePolicyV1
+    from slicebase.graph.select import Explanation
 
 
 @click.command("slice")
@@ -63,7 +63,7 @@ def _one(graph: "Graph", turn: str, policy: "SlicePolicyV1", explain: bool, merm
         return Exit.DONE
     found = graph.select(turn, policy)
     if mermaid:
-        from slicebase.graph.mermaid import mermaid as drawn
+        from slicebase.graph.export import mermaid as drawn
 
         click.echo(drawn(found), nl=False)
     elif as_json:

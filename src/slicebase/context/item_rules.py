@@ -4,8 +4,7 @@ import re
 from typing import Final, Literal, get_args
 
 from slicebase.context.sentences import says
-from slicebase.graph.annotation import words_in
-from slicebase.graph.rules import CORRECTED, DECIDED
+from slicebase.graph.annotate import CORRECTED, DECIDED, words_in
 
 Kind = Literal["decision", "instruction", "task", "error", "test", "file", "command"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from slicebase.context.ranking import Ranked
-from slicebase.graph.select import Candidate
+from slicebase.graph.select import FrontierTurn
 
 ANCHORS = 8
 CONSIDERED = 256  # turns that were found and are looked at
@@ -12,7 +12,7 @@ CHUNKS = 64  # parts of slice files: each is read from its file
 _SLICE_SHARE = 0.25
 
 
-def merge(ranked: Sequence[Ranked], slices: Iterable[tuple[Ranked, Sequence[Candidate]]]) -> list[Ranked]:
+def merge(ranked: Sequence[Ranked], slices: Iterable[tuple[Ranked, Sequence[FrontierTurn]]]) -> list[Ranked]:
     """Turns by worth, best first, equal ones by id.
 
     A turn in a slice is worth a share of the slice's anchor, as its priority is to the anchor's; where it was found

@@ -6,7 +6,7 @@ from functools import lru_cache
 from math import ceil
 from typing import Final, NamedTuple
 
-from slicebase.graph.annotation import spaced, words_in
+from slicebase.graph.annotate import spaced, words_in
 
 _CODE: Final = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1`*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _BREAK: Final = re.compile(

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from slicebase.graph.compact import KINDS, TYPES_BY_BITS, CompactSession
 from slicebase.graph.export import Basis, ContextSlice, edge_json, export_bytes, slice_id
 from slicebase.graph.policy import SlicePolicyV1
-from slicebase.graph.select import Candidate, Way
+from slicebase.graph.select import FrontierTurn, Way
 from slicebase.graph.turn import PHASES
 
 WIDE: Final = 48  # more children than this are fed one by one
@@ -101,7 +101,9 @@ def expand(  # noqa: C901  one loop and its steps: through an object they would 
     return selected
 
 
-def select(session: CompactSession, anchor_id: str, policy: SlicePolicyV1, wide: int = WIDE) -> tuple[Candidate, ...]:
+def select(
+    session: CompactSession, anchor_id: str, policy: SlicePolicyV1, wide: int = WIDE
+) -> tuple[FrontierTurn, ...]:
     """The same as `slicebase.graph.select.select`, whatever counts as wide."""
     selected = expand(session, session.number_of(anchor_id), policy, wide)
     distances = {turn: distance for _, distance, _, turn, _, _ in selected}
@@ -114,7 +116,7 @@ def select(session: CompactSession, anchor_id: str, policy: SlicePolicyV1, wide:
         return "parent" if turn in session.parents_of(source) else "child"
 
     return tuple(
-        Candidate(
+        FrontierTurn(
             negated,
             distance,
             session.id_of(turn),

@@ -36,7 +36,7 @@ _LOWER: Final = (1 << _HALF) - 1
 _KEPT_MEMBERS: Final = 1_000_000  # how many turns of wide families a session keeps in order of priority
 
 
-class Row(NamedTuple):
+class CompactRow(NamedTuple):
     """What `compact` takes of a turn. Numbers with a fraction are rounded to binary32."""
 
     id: str  # hyphenated, in lower case
@@ -210,7 +210,7 @@ def compact(
     window that was read. The same edge twice is one edge.
     """
     given = list(rows)
-    ids, roles, phases, *numbers, named = ([row[field] for row in given] for field in range(len(Row._fields)))
+    ids, roles, phases, *numbers, named = ([row[field] for row in given] for field in range(len(CompactRow._fields)))
     numbered = {turn_id: number for number, turn_id in enumerate(ids)}
     text = "".join(ids)
     if len(numbered) != len(ids) or len(text) != ID_LENGTH * len(ids):

@@ -1,21 +1,27 @@
-"""SliceExport: the bytes of a context slice, its fingerprint, and the way back from bytes (§6, rulings 3 and 4)."""
+"""SliceExport: the bytes of a context slice, its fingerprint, and the way back from bytes (§6, rulings 3 and 4).
 
-from collections.abc import Iterable, Iterator
+What to look at before a SliceExport is used (§11), and how a stored one differs from one derived anew.
+
+A context slice as a Mermaid flowchart, for Markdown that draws it.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from json.encoder import encode_basestring as _quoted
 from math import isfinite
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
 from msgspec import Meta, Struct
-from msgspec.structs import astuple, replace
+from msgspec.structs import asdict, astuple, replace
 
 from slicebase.core.hashing import LARGEST_INTEGER, digest, lone_surrogate, xxh64
 from slicebase.core.ids import is_uuid
 from slicebase.core.times import whole_seconds
 from slicebase.graph.binary32 import binary32, shortest
-from slicebase.graph.policy import POLICY_ID
-from slicebase.graph.turn import Annotation, Edge, Phase, Role, Turn
-from slicebase.graph.typed_json import Path, decode, refusal
+from slicebase.graph.graph_file import Path, decode, refusal
+from slicebase.graph.policy import POLICY_ID, SlicePolicyV1
+from slicebase.graph.turn import Annotation, Edge, EdgeType, Phase, Role, Turn
 
 SCHEMA_VERSION: Final = "1.0.0"
 FRACTIONS: Final = ("salience", "trajectory_homogeneity", "trajectory_temporal", "trajectory_complexity")
@@ -219,3 +225,107 @@ def _rounded(data: bytes, place: int, turn: ExportedTurn) -> ExportedTurn:
         if not isfinite(number):
             raise refusal(data, "not-finite", ("turns", place, field), "the number is too large for binary32")
     return replace(turn, **numbers)
+
+
+class ExportFinding(Struct, frozen=True):
+    """One box of the checklist that cannot be ticked."""
+
+    check: str
+    message: str
+    expected: Any
+    found: Any
+
+
+class Difference(Struct, frozen=True):
+    """One place at which two exports differ; None where one of them has nothing there."""
+
+    place: str
+    stored: Any
+    derived: Any
+
+
+def checklist(
+    export: SliceExport, policy: SlicePolicyV1 | None = None, expected_slice_id: str | None = None
+) -> tuple[ExportFinding, ...]:
+    """The findings of §11, in its order; the budget can be looked at only where the policy is known."""
+    return tuple(_findings(export, policy, expected_slice_id))
+
+
+def _findings(export: SliceExport, policy: SlicePolicyV1 | None, expected: str | None) -> Iterator[ExportFinding]:
+    derived = export.fingerprint
+    if export.slice_id != derived:
+        yield ExportFinding("slice-id", "the slice_id does not follow from the contents", derived, export.slice_id)
+    if expected not in (None, export.slice_id):
+        yield ExportFinding("slice-id", "this is another slice than expected", expected, export.slice_id)
+    if export.policy_id != POLICY_ID:
+        yield ExportFinding("policy-id", "the policy is not known", POLICY_ID, export.policy_id)
+    if policy is not None:
+        if export.policy_params_hash != policy.params_hash:
+            name = "policy-params-hash"
+            yield ExportFinding(name, "this policy did not make it", policy.params_hash, export.policy_params_hash)
+        if len(export.turns) > policy.max_nodes:
+            yield ExportFinding(
+                "budget", "it holds more turns than the policy allows", policy.max_nodes, len(export.turns)
+            )
+    turns = {turn.id for turn in export.turns}
+    if export.anchor_turn_id not in turns:
+        yield ExportFinding("anchor", "the anchor is not among the turns", export.anchor_turn_id, None)
+    for edge in export.edges:
+        if not {edge.parent, edge.child} <= turns:
+            yield ExportFinding("edges", "an edge leads to a turn outside", None, asdict(edge))
+
+
+def compare(stored: SliceExport, derived: SliceExport) -> tuple[Difference, ...]:
+    """What differs: turns that came or went, fields of turns that stayed, edges, the other fields, and the order.
+
+    Nothing differs exactly where both have the same canonical bytes.
+    """
+    return tuple(_differences(_by_place(stored), _by_place(derived)))
+
+
+def _differences(stored: Mapping[str, Any], derived: Mapping[str, Any]) -> Iterator[Difference]:
+    for place in [*stored, *(place for place in derived if place not in stored)]:
+        ours, theirs = stored.get(place), derived.get(place)
+        if isinstance(ours, dict) and isinstance(theirs, dict):
+            yield from (Difference(f"{place}.{f}", ours[f], theirs[f]) for f in ours if ours[f] != theirs[f])
+        elif ours != theirs:
+            yield Difference(place, ours, theirs)
+    for kind in ("turns[", "edges["):
+        ours, theirs = ([place for place in export if place.startswith(kind)] for export in (stored, derived))
+        if ours != theirs and sorted(ours) == sorted(theirs):
+            yield Difference(f"the order of {kind[:-1]}", ours, theirs)
+
+
+def _by_place(export: SliceExport) -> dict[str, Any]:
+    """The export by place: turns by their ids, edges by their ends and type; one that stands again has a number."""
+    places = asdict(export)
+    members = [(f"turns[{turn.id}]", turn) for turn in places.pop("turns")]
+    members += [(f"edges[{e.parent} {e.child} {e.edge_type}]", e) for e in places.pop("edges")]
+    seen: Counter[str] = Counter()
+    for place, member in members:
+        seen[place] += 1
+        places[place if seen[place] == 1 else f"{place}#{seen[place]}"] = asdict(member)
+    return places
+
+
+_ARROWS: Final[dict[EdgeType, str]] = {
+    "reply": "-->",
+    "branch": "-->|branch|",
+    "reference": "-.->|reference|",
+    "default": "---",
+}
+
+
+def mermaid(context_slice: ContextSlice) -> str:
+    """One box for each turn, with the start of its id, role, phase and salience; the anchor is drawn thick."""
+    export = context_slice.contents
+    names = {turn.id: f"t{number}" for number, turn in enumerate(export.turns)}
+    lines = ["flowchart TD"]
+    lines += [f'  {names[turn.id]}["{_label(turn)}"]' for turn in export.turns]
+    lines += [f"  {names[edge.parent]} {_ARROWS[edge.edge_type]} {names[edge.child]}" for edge in export.edges]
+    lines += [f"  style {names[export.anchor_turn_id]} stroke-width:4px"]
+    return "\n".join(lines) + "\n"
+
+
+def _label(turn: ExportedTurn) -> str:
+    return f"{turn.id[:8]}<br/>{turn.role} · {turn.phase} · {turn.salience:.2f}"

@@ -1,15 +1,21 @@
 """The expansion of SlicePolicy v1, step by step as §5 has it: the twin that is read, tested against and explained.
 
 `slicebase.graph.best_first` makes the same selection faster; a property test compares the two.
+
+Why a turn is in a context slice, and why the best of the others are not.
+
+One session's turns and edges in plain dictionaries: small, obvious, and the measure for the compact form.
 """
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
-from typing import Literal, NamedTuple, Protocol
+from typing import Final, Literal, NamedTuple, Protocol
 
 from slicebase.errors import SlicebaseError
+from slicebase.graph.export import ContextSlice, ExportedTurn
 from slicebase.graph.policy import SlicePolicyV1
-from slicebase.graph.turn import Phase
+from slicebase.graph.turn import GIVEN, Edge, Phase
 
 Way = Literal["anchor", "parent", "child", "sibling"]
 
@@ -43,7 +49,7 @@ def no_turn(turn_id: str) -> SlicebaseError:
     return SlicebaseError("no-turn", f"the turn {turn_id} is not in this session", hint="`tt turns` lists them")
 
 
-class Candidate(NamedTuple):
+class FrontierTurn(NamedTuple):
     """A turn on the frontier. The first three fields are the order in which turns leave it (§5.3, ruling 9)."""
 
     negated_priority: float
@@ -58,26 +64,26 @@ class Candidate(NamedTuple):
 
 
 class Expansion(NamedTuple):
-    selected: tuple[Candidate, ...]  # in the order in which they left the frontier
-    waiting: tuple[Candidate, ...]  # what was still on the frontier when the budget was spent, best first
+    selected: tuple[FrontierTurn, ...]  # in the order in which they left the frontier
+    waiting: tuple[FrontierTurn, ...]  # what was still on the frontier when the budget was spent, best first
 
 
-def select(graph: TurnGraph, anchor_id: str, policy: SlicePolicyV1) -> tuple[Candidate, ...]:
+def select(graph: TurnGraph, anchor_id: str, policy: SlicePolicyV1) -> tuple[FrontierTurn, ...]:
     """The selected turns, in the order in which they left the frontier."""
     return expand(graph, anchor_id, policy).selected
 
 
 def expand(graph: TurnGraph, anchor_id: str, policy: SlicePolicyV1) -> Expansion:
-    selected: list[Candidate] = []
+    selected: list[FrontierTurn] = []
     visited: set[str] = set()
-    frontier: list[Candidate] = []
+    frontier: list[FrontierTurn] = []
 
     def push(turn_ids: Iterable[str], distance: int, reached_from: str | None, way: Way) -> None:
         for turn_id in turn_ids:
             if turn_id not in visited:
                 visited.add(turn_id)  # when pushed, so that the first discovery sets the distance (ruling 11)
                 priority = priority_of(graph, turn_id, distance, policy)
-                heappush(frontier, Candidate(-priority, distance, turn_id, reached_from, way))
+                heappush(frontier, FrontierTurn(-priority, distance, turn_id, reached_from, way))
 
     # §5.1
     push([anchor_id], 0, None, "anchor")
@@ -102,3 +108,98 @@ def expand(graph: TurnGraph, anchor_id: str, policy: SlicePolicyV1) -> Expansion
 def priority_of(graph: TurnGraph, turn_id: str, distance: int, policy: SlicePolicyV1) -> float:
     turn = graph.get_turn(turn_id)
     return policy.scoring.priority(turn.phase, turn.salience, distance)
+
+
+Reason = Literal["budget", "radius", "sibling limit"]
+BEST: Final = 10
+
+
+class Unselected(NamedTuple):
+    """A turn that was in reach: where from, with which priority, and what kept it out."""
+
+    candidate: FrontierTurn
+    reason: Reason
+
+
+class Explanation(NamedTuple):
+    selected: tuple[FrontierTurn, ...]  # in the order of selection
+    left_out: tuple[Unselected, ...]  # best first
+
+
+def explain(graph: TurnGraph, anchor_id: str, policy: SlicePolicyV1, most: int = BEST) -> Explanation:
+    """Every selected turn, and the `most` best that stayed out.
+
+    A turn that stayed out in several ways is shown with the way that gave it the highest priority.
+    """
+    selected, waiting = expand(graph, anchor_id, policy)
+    visited = {candidate.turn_id for candidate in (*selected, *waiting)}
+    expanded = {candidate.turn_id for candidate in selected if candidate.distance < policy.max_radius}
+    out = [Unselected(candidate, "budget") for candidate in waiting]
+    for here in selected:
+        out += _beyond(graph, here, policy, visited, expanded)
+    best: dict[str, Unselected] = {}
+    for found in sorted(out):
+        best.setdefault(found.candidate.turn_id, found)
+    return Explanation(selected, tuple(best.values())[:most])
+
+
+def _beyond(
+    graph: TurnGraph, here: FrontierTurn, policy: SlicePolicyV1, visited: set[str], expanded: set[str]
+) -> Iterator[Unselected]:
+    """What the expansion of a selected turn passed over (§5.2)."""
+    at_radius = here.turn_id not in expanded
+
+    def left_out(turn_ids: Iterable[str], distance: int, way: Way, reason: Reason) -> Iterator[Unselected]:
+        for turn_id in turn_ids:
+            if turn_id not in visited:
+                priority = priority_of(graph, turn_id, distance, policy)
+                yield Unselected(FrontierTurn(-priority, distance, turn_id, here.turn_id, way), reason)
+
+    parents = graph.parents(here.turn_id)
+    if at_radius:
+        yield from left_out(parents, here.distance + 1, "parent", "radius")
+        yield from left_out(graph.children(here.turn_id), here.distance + 1, "child", "radius")
+    reason: Reason = "radius" if at_radius and policy.include_siblings else "sibling limit"
+    if not expanded.issuperset(parents):  # all children of an expanded turn have been visited
+        yield from left_out(graph.siblings(here.turn_id, None), here.distance, "sibling", reason)
+
+
+class SessionGraph:
+    """Turns of one session with their edges and, by turn, who annotated them.
+
+    Edges that lead out of the session are passed over (ruling 13).
+    """
+
+    def __init__(
+        self, turns: Iterable[ExportedTurn], edges: Iterable[Edge], annotators: Mapping[str, str] | None = None
+    ) -> None:
+        self._turns = {turn.id: turn for turn in turns}
+        self._edges = {edge for edge in edges if edge.parent in self._turns and edge.child in self._turns}
+        self._annotators = annotators or {}
+        self._parents: dict[str, list[str]] = defaultdict(list)
+        self._children: dict[str, list[str]] = defaultdict(list)
+        for parent, child in sorted({(edge.parent, edge.child) for edge in self._edges}):
+            self._parents[child].append(parent)
+            self._children[parent].append(child)
+
+    def get_turn(self, turn_id: str) -> ExportedTurn:
+        if turn_id not in self._turns:
+            raise no_turn(turn_id)
+        return self._turns[turn_id]
+
+    def parents(self, turn_id: str) -> list[str]:
+        return self._parents.get(turn_id, [])
+
+    def children(self, turn_id: str) -> list[str]:
+        return self._children.get(turn_id, [])
+
+    def siblings(self, turn_id: str, limit: int | None) -> list[str]:
+        family = {child for parent in self.parents(turn_id) for child in self.children(parent)} - {turn_id}
+        return sorted(family, key=lambda sibling: (-self._turns[sibling].salience, sibling))[:limit]
+
+    def context_slice(self, anchor_id: str, policy: SlicePolicyV1) -> ContextSlice:
+        turns = {candidate.turn_id for candidate in select(self, anchor_id, policy)}
+        edges = [edge for edge in self._edges if edge.parent in turns and edge.child in turns]  # §7.4
+        chosen = [self._turns[turn_id] for turn_id in turns]
+        annotators = {self._annotators.get(turn_id, GIVEN) for turn_id in turns}
+        return ContextSlice.of(anchor_id, chosen, edges, policy.params_hash, annotators)

@@ -3,9 +3,8 @@
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Sequence, Set
 
-from slicebase.graph.annotation import ANCESTORS, Trace, annotate, trace_of
+from slicebase.graph.annotate import ANCESTORS, RULES, Rules, Trace, annotate, trace_of
 from slicebase.graph.record import AnnotationRecord, annotation_records
-from slicebase.graph.rules import RULES, Rules
 from slicebase.graph.turn import Annotation, Turn
 from slicebase.store.truth import Truth
 from slicebase.store.turns import Added

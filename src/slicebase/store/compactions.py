@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from slicebase.context.lost import Compaction
-from slicebase.graph.annotation import tree_parent
+from slicebase.graph.annotate import tree_parent
 from slicebase.graph.turn import Turn
 from slicebase.store.truth import Truth
 

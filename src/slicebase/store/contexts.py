@@ -16,7 +16,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.graph.best_first import context_slice, select
 from slicebase.graph.policy import SlicePolicyV1
 from slicebase.graph.record import TurnRecord, read_parts
-from slicebase.graph.select import Candidate as Selected
+from slicebase.graph.select import FrontierTurn as Selected
 from slicebase.graph.turn import Session, turn_text
 from slicebase.store.indexing import bring_up_to_date
 from slicebase.store.library_chunks import LibraryChunks

@@ -5,17 +5,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
-from slicebase.importers import (
-    FORMATS,
-    HEAD_BYTES,
-    Format,
-    Import,
-    Options,
-    Source,
-    reading_order,
-    recognise,
-)
-from slicebase.importers.values import Batch
+from slicebase.importers.formats import FORMATS, HEAD_BYTES, Import, reading_order, recognise
+from slicebase.importers.values import Batch, Format, Options, Source
 from slicebase.store.account import Account
 from slicebase.store.graph_import import FORMAT as GRAPH
 from slicebase.store.graph_import import import_graph

@@ -5,8 +5,7 @@ from pathlib import Path
 
 from slicebase.core.hashing import canonical
 from slicebase.errors import SlicebaseError, Where
-from slicebase.graph.policies import PRESETS, policy_from_bytes
-from slicebase.graph.policy import SlicePolicyV1
+from slicebase.graph.policy import PRESETS, SlicePolicyV1, policy_from_bytes
 from slicebase.store.database import Database
 
 

@@ -5,10 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from slicebase.graph.check import Difference, checklist, compare
-from slicebase.graph.export import SliceExport, read_export
-from slicebase.graph.policies import policy_from
-from slicebase.graph.policy import DEFAULT, SlicePolicyV1
+from slicebase.graph.export import Difference, SliceExport, checklist, compare, read_export
+from slicebase.graph.policy import DEFAULT, SlicePolicyV1, policy_from
 from tests.graph.graphs import edge, golden, tid
 
 POLICY = policy_from(golden("export")["policy"])

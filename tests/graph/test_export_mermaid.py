@@ -1,6 +1,6 @@
 """Context slices drawn as Mermaid flowcharts."""
 
-from slicebase.graph.mermaid import mermaid
+from slicebase.graph.export import mermaid
 from slicebase.graph.policy import DEFAULT
 from tests.graph.graphs import Graph, edge, tid, turn
 

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import convert, to_builtins
 
-from slicebase.graph.annotation import ANCESTORS, Trace, annotate, trace_of, tree_parent
-from slicebase.graph.rules import RULES, Rules
+from slicebase.graph.annotate import ANCESTORS, RULES, Rules, Trace, annotate, trace_of, tree_parent
 from slicebase.graph.turn import PHASES, Annotation, Parent, Part, Role, Turn
 
 HOUR = 3_600_000

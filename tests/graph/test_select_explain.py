@@ -3,10 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slicebase.graph.explain import Reason, explain
-from slicebase.graph.policies import policy_from
-from slicebase.graph.policy import SlicePolicyV1
-from slicebase.graph.select import select
+from slicebase.graph.policy import SlicePolicyV1, policy_from
+from slicebase.graph.select import Reason, explain, select
 from tests.graph.graphs import Graph, graph, graphs, policies, tid, turn
 
 

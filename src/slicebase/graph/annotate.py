@@ -1,4 +1,22 @@
-"""The default annotator: phase, salience and the trajectory fields of a turn, with no model (ruling 17).
+"""What the default annotator goes by: a table that a person can read and a project can replace (ruling 17).
+
+A row applies to a turn when its role is one of the row's roles, the turn has all the row's marks, and one of the row's
+phrases was said, word for word. What a row leaves empty it does not ask.
+
+Marks of a turn:
+
+    call, result      it calls a tool; it is what a tool gave back
+    error             a tool, or the assistant's service, reports a failure
+    tool-only         nothing was said or thought: calls and results alone
+    code              it holds code
+    hidden            its source does not show it
+    brief             a few words
+    question          it asks something
+    figures           it holds a number
+    root              it hangs on nothing
+    below-debugging   what it hangs on is debugging
+
+The default annotator: phase, salience and the trajectory fields of a turn, with no model (ruling 17).
 
 Deterministic and causal: it looks at the turn, at its nearest ancestors and at how many siblings came before it, so
 that a session that grows never changes what was. A turn whose parent is missing is annotated as a root.
@@ -18,9 +36,108 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 from zlib import crc32
 
+from msgspec import Struct
+
 from slicebase.graph.binary32 import binary32
-from slicebase.graph.rules import RULES, Row, Rules
 from slicebase.graph.turn import Annotation, Part, Phase, Role, Turn, part_text
+
+_SAID: Final[tuple[Role, ...]] = ("user", "assistant")
+
+
+class TurnPattern(Struct, frozen=True):
+    """What a turn must be like."""
+
+    roles: tuple[Role, ...] = ()
+    marks: tuple[str, ...] = ()
+    phrases: tuple[str, ...] = ()
+
+
+class PhaseRow(TurnPattern, frozen=True, kw_only=True):
+    """The first row that applies gives the phase."""
+
+    phase: Phase
+
+
+class SalienceRow(TurnPattern, frozen=True, kw_only=True):
+    """Every row that applies adds its hundredths."""
+
+    adds: int
+
+
+class Rules(Struct, frozen=True):
+    """Salience, in hundredths, is `base`, `novelty` by the number of new words, and what the rows add."""
+
+    annotator: str  # name/version: other rules need another name
+    phases: tuple[PhaseRow, ...]
+    otherwise: Phase
+    base: int
+    novelty: int  # for a turn that brings `full_novelty` new words, less for fewer
+    full_novelty: int
+    salience: tuple[SalienceRow, ...]
+
+
+# What is said when something was …
+DECIDED: Final = (
+    "decision", "decisions", "we decided", "i decided", "i've decided", "we agreed", "we have decided", "decided to",
+    "decided on", "decided that", "let's go with", "let's use", "let's keep", "let's drop", "we'll use", "we will use",
+    "we'll keep", "we should use", "we must use", "we will not", "we won't",
+)  # fmt: skip
+CORRECTED: Final = (
+    "actually", "that's wrong", "that is wrong", "that's not", "not what", "you're right", "you are right",
+    "my mistake", "i was wrong", "scratch that", "instead",
+)  # fmt: skip
+UNDERSTOOD: Final = (
+    "root cause", "found the cause", "found the problem", "found the issue", "found the bug", "here's the problem",
+    "here's the issue", "the cause is", "the cause was", "the reason is", "the problem is", "the problem was",
+    "this means", "that means", "which means", "this explains", "that explains", "which explains", "turns out",
+    "in other words", "key insight", "key idea", "key point", "key difference", "therefore", "i suggest", "i'd suggest",
+    "i would suggest", "i recommend", "i'd recommend", "i would recommend", "trade off", "tradeoff", "in conclusion",
+)  # fmt: skip
+FAILED: Final = (
+    "traceback", "exception", "exceptions", "stack trace", "stacktrace", "error", "errors", "failure", "failures",
+    "fails", "failed", "failing", "flaky", "bug", "bugs", "broken", "crash", "crashes", "crashed", "crashing", "debug",
+    "debugging", "doesn't work", "does not work", "not working", "reproduce", "reproduced", "regression",
+)  # fmt: skip
+PLANNED: Final = (
+    "plan", "next step", "next steps", "todo", "todos", "to do list", "roadmap", "we should", "we need to", "milestone",
+    "milestones", "requirement", "requirements", "proposal", "i propose",
+)  # fmt: skip
+SUMMED_UP: Final = (
+    "in summary", "in short", "to sum up", "to summarize", "to summarise", "to recap", "summary of", "a summary",
+    "updated summary", "an overview", "recap", "tldr", "tl dr", "here's what i", "what i did", "what i changed",
+    "what we did",
+)  # fmt: skip
+RULES: Final = Rules(
+    annotator="rules/1",
+    phases=(
+        PhaseRow(phase="consolidation", roles=("system",)),  # ruling 18
+        PhaseRow(phase="debugging", marks=("error",)),
+        PhaseRow(phase="debugging", marks=("tool-only", "below-debugging")),
+        PhaseRow(phase="exploration", marks=("tool-only",)),
+        PhaseRow(phase="planning", roles=("user",), marks=("root",)),  # it sets the goal
+        PhaseRow(phase="consolidation", roles=("assistant",), phrases=SUMMED_UP),
+        PhaseRow(phase="synthesis", roles=("assistant",), phrases=UNDERSTOOD),
+        PhaseRow(phase="planning", roles=_SAID, phrases=DECIDED),
+        PhaseRow(phase="debugging", roles=_SAID, phrases=FAILED),
+        PhaseRow(phase="planning", roles=_SAID, phrases=PLANNED),
+    ),
+    otherwise="exploration",
+    base=15,
+    novelty=50,
+    full_novelty=20,
+    salience=(
+        SalienceRow(adds=10, roles=("user",)),
+        SalienceRow(adds=25, roles=_SAID, phrases=DECIDED),
+        SalienceRow(adds=15, roles=("user",), phrases=CORRECTED),
+        SalienceRow(adds=15, roles=("assistant",), phrases=UNDERSTOOD),
+        SalienceRow(adds=10, roles=("user",), marks=("figures",)),
+        SalienceRow(adds=10, marks=("error",)),
+        SalienceRow(adds=-10, marks=("tool-only",)),
+        SalienceRow(adds=-10, marks=("brief",)),
+        SalienceRow(adds=-15, marks=("hidden",)),
+    ),
+)
+
 
 ANCESTORS: Final = 16  # how far back words count as known
 _SKETCH_BITS: Final = 4096
@@ -31,7 +148,7 @@ _HOUR: Final = 3_600_000
 _WORD: Final = re.compile(r"[^\W_\u3040-\u9fff]+|[\u3040-\u9fff]")  # Chinese and Japanese by the character
 _QUESTION: Final = re.compile(r"\?(?:\s|$)")
 _FIGURE: Final = re.compile(r"\d")
-_SAID: Final = frozenset({"text", "code", "thinking"})
+_SAID_PARTS: Final = frozenset({"text", "code", "thinking"})
 
 
 class Trace(NamedTuple):
@@ -57,7 +174,7 @@ def annotate(turn: Turn, above: Trace | None, order: int, rules: Rules = RULES) 
     text = _excerpt(_texts(turn.parts))
     words = frozenset(words_in(text))
     sketch = _sketch(words)
-    said = words_in(_excerpt(part.text or "" for part in turn.parts if part.type in _SAID))
+    said = words_in(_excerpt(part.text or "" for part in turn.parts if part.type in _SAID_PARTS))
     look = _Look(turn.role, _marks(turn.parts, text, words, above), words, f" {' '.join(said)} ")
     annotation = Annotation(
         turn=turn.id,
@@ -127,7 +244,7 @@ def _new_words(sketch: int, above: Trace | None) -> int:
 
 def _marks(parts: Sequence[Part], text: str, words: frozenset[str], above: Trace | None) -> frozenset[str]:
     kinds = {part.type for part in parts}
-    is_said = any(part.type in _SAID and part.text for part in parts)
+    is_said = any(part.type in _SAID_PARTS and part.text for part in parts)
     found = {
         "call": "tool_call" in kinds,
         "result": "tool_result" in kinds,
@@ -150,7 +267,7 @@ def _salience(look: _Look, new_words: int, rules: Rules) -> float:
     return _ratio(min(max(hundredths, 0), 100), 100)
 
 
-def _applies(row: Row, look: _Look) -> bool:
+def _applies(row: TurnPattern, look: _Look) -> bool:
     return (
         (not row.roles or look.role in row.roles)
         and look.marks.issuperset(row.marks)

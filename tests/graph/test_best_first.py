@@ -5,8 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.graph import best_first
-from slicebase.graph.policies import PRESETS, policy_from
-from slicebase.graph.policy import DEFAULT, SlicePolicyV1
+from slicebase.graph.policy import DEFAULT, PRESETS, SlicePolicyV1, policy_from
 from slicebase.graph.select import select
 from tests.graph.graphs import GOLDEN_GRAPHS, Graph, golden, golden_graph, graph, graphs, policies, tid, turn
 

@@ -8,8 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slicebase.errors import SlicebaseError
-from slicebase.graph.policies import PRESETS, policy_from, policy_from_bytes, policy_with
-from slicebase.graph.policy import BROAD, DEFAULT, FOCUSED, SlicePolicyV1
+from slicebase.graph.policy import (
+    BROAD,
+    DEFAULT,
+    FOCUSED,
+    PRESETS,
+    SlicePolicyV1,
+    policy_from,
+    policy_from_bytes,
+    policy_with,
+)
 from tests.graph.graphs import policies
 
 
