@@ -21,7 +21,7 @@ from slicebase.graph.annotate import RULES, Rules, Trace, annotate, tree_parent
 from slicebase.graph.policy import DEFAULT
 from slicebase.graph.turn import PHASES, Annotation, Parent, Part, Turn, turn_text
 from slicebase.importers.formats import Import, recognise
-from slicebase.importers.values import Options, Source
+from slicebase.importers.values import ImportSource, Options
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 RARE = 6  # a word is rare in a session where so few turns have it
@@ -95,7 +95,7 @@ def read(path: Path) -> list[Turn]:
     data = path.read_bytes()
     known = recognise(data[: 64 << 10], path.name)
     assert known is not None
-    return [turn for batch in Import(Options()).read(Source(path.name, [data]), known) for turn in batch.turns]
+    return [turn for batch in Import(Options()).read(ImportSource(path.name, [data]), known) for turn in batch.turns]
 
 
 def real_turns() -> Iterator[tuple[str, list[Turn]]]:

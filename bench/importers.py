@@ -22,7 +22,7 @@ from slicebase.graph.turn import Turn
 from slicebase.importers.claude_code import FORMAT
 from slicebase.importers.formats import Import, recognise
 from slicebase.importers.redaction import redacted, redacted_plainly
-from slicebase.importers.values import Options, Report, Source
+from slicebase.importers.values import ImportReport, ImportSource, Options
 
 SIZE_MB = int(os.environ.get("SLICEBASE_BENCH_MB", "50"))
 CHUNK = 1 << 20
@@ -188,9 +188,9 @@ def measure(name: str) -> None:
             read += len(chunk)
             yield chunk
 
-    report = Report()
+    report = ImportReport()
     start = process_time()
-    for batch in Import(Options()).read(Source(INPUTS[name][1], counted()), known):
+    for batch in Import(Options()).read(ImportSource(INPUTS[name][1], counted()), known):
         report.add(batch)
     seconds = process_time() - start
     assert report.adds_up
@@ -216,7 +216,7 @@ def run() -> None:
 
 
 def sample(size: int) -> list[Turn]:
-    source = Source("x.jsonl", stream("claude-code", size))
+    source = ImportSource("x.jsonl", stream("claude-code", size))
     run = Import(Options(redact=False))
     return [turn for batch in run.read(source, FORMAT) for turn in batch.turns]
 

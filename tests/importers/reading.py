@@ -9,7 +9,7 @@ import pytest
 
 from slicebase.graph.turn import Edge, Session, Turn
 from slicebase.importers.formats import HEAD_BYTES, Import, reading_order, recognise
-from slicebase.importers.values import Batch, Format, Options, Report, Source
+from slicebase.importers.values import Batch, Format, ImportReport, ImportSource, Options
 from tests.paths import SHARED
 
 DATA = SHARED / "data"
@@ -24,7 +24,7 @@ class Taken(NamedTuple):
     """Everything that came out of some sources."""
 
     batches: list[Batch]
-    report: Report
+    report: ImportReport
 
     @property
     def turns(self) -> list[Turn]:
@@ -74,11 +74,11 @@ class Taken(NamedTuple):
 def take(
     *inputs: tuple[str, bytes], options: Options = DEFAULT, chunk: int = 1 << 16, known: Format | None = None
 ) -> Taken:
-    run, taken = Import(options), Taken([], Report())
+    run, taken = Import(options), Taken([], ImportReport())
     for name, data in inputs:
         found = known or recognise(data[:HEAD_BYTES], name)
         assert found is not None, f"nothing recognises {name}"
-        for batch in run.read(Source(name, chunks(data, chunk)), found):
+        for batch in run.read(ImportSource(name, chunks(data, chunk)), found):
             taken.batches.append(batch)
             taken.report.add(batch)
     assert taken.report.adds_up

@@ -7,15 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slicebase.importers import elements, jsonlines
+from slicebase.importers import elements, json_stream
 from slicebase.importers.elements import is_lines, json_elements, json_records
-from slicebase.importers.jsonlines import json_lines
-from slicebase.importers.values import Source
+from slicebase.importers.json_stream import json_lines
+from slicebase.importers.values import ImportSource
 from tests.importers.reading import chunks, jsonl
 
 
 def values(data: bytes, chunk: int = 5) -> list[Any]:
-    lines = json_elements(Source("f", chunks(data, chunk)), lambda value: isinstance(value, dict) and "m" in value)
+    lines = json_elements(
+        ImportSource("f", chunks(data, chunk)), lambda value: isinstance(value, dict) and "m" in value
+    )
     return [line.piece.problem or line.piece.value for line in lines]
 
 
@@ -53,13 +55,13 @@ def test_too_many_closing_brackets_cost_nothing_else() -> None:
 
 
 def test_places_are_indexes() -> None:
-    lines = json_elements(Source("f.json", [b"[{},{}]"]), lambda _: False)
+    lines = json_elements(ImportSource("f.json", [b"[{},{}]"]), lambda _: False)
     assert [line.where for line in lines] == ["f.json[0]", "f.json[1]"]
 
 
 def test_a_record_that_is_too_large_is_let_go_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(elements, "MAX_RECORD", 100)
-    monkeypatch.setattr(jsonlines, "MAX_RECORD", 100)
+    monkeypatch.setattr(json_stream, "MAX_RECORD", 100)
     large = json.dumps({"m": "x" * 500})
     data = f'[{{"m": 1}}, {large}, {{"m": 2}}]'.encode()
     assert values(data) == [{"m": 1}, "too-large"]  # nothing tells where a string of that length ends
@@ -67,7 +69,7 @@ def test_a_record_that_is_too_large_is_let_go_and_named(monkeypatch: pytest.Monk
     for chunk in (5, 64, 4096):
         found = values(f'[{{"m": 1}}, {deep}, {{"m": 2}}]'.encode(), chunk)
         assert found in ([{"m": 1}, "too-large", {"m": 2}], [{"m": 1}, json.loads(deep), {"m": 2}])
-    lines = json_lines(Source("f", chunks(b'{"m":1}\n' + large.encode() + b'\n{"m":2}\n', 7)), lambda _: False)
+    lines = json_lines(ImportSource("f", chunks(b'{"m":1}\n' + large.encode() + b'\n{"m":2}\n', 7)), lambda _: False)
     assert [line.piece.problem or line.piece.value for line in lines] == [{"m": 1}, "too-large", {"m": 2}]
 
 
@@ -90,4 +92,6 @@ def test_lines_are_told_from_documents(head: bytes, name: str, *, expected: bool
 def test_lines_and_documents_give_the_same_records() -> None:
     items = [{"m": number} for number in range(5)]
     for name, data in (("x.jsonl", jsonl(items)), ("x.json", json.dumps(items, indent=1).encode())):
-        assert [line.piece.value for line in json_records(Source(name, chunks(data, 3)), lambda _: False)] == items
+        assert [
+            line.piece.value for line in json_records(ImportSource(name, chunks(data, 3)), lambda _: False)
+        ] == items

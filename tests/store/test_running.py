@@ -19,9 +19,9 @@ from slicebase.runs.event import Draft
 from slicebase.runs.gate import DEFAULT_THRESHOLDS, Thresholds
 from slicebase.runs.records import Span
 from slicebase.store.annotating import Annotator
+from tests.importers.test_swe_agent import HISTORY
 from tests.runs.made import cycle
 from tests.runs.test_projection import TRANSCRIPT
-from tests.runs.test_trajectory import HISTORY
 
 NOW = 1_767_225_600_000
 RUN = "r1"

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from slicebase.core.hashing import canonical, digest
 from slicebase.errors import SlicebaseError
 from slicebase.graph.turn import Part, Role
-from slicebase.importers.jsonvalues import too_deep
+from slicebase.importers.json_stream import too_deep
 
 Flag = Callable[[str, str], None]  # takes a reason of `REASONS` for something flattened, and a detail
 Block = dict[str, Any]

@@ -11,12 +11,11 @@ from typing import Any, Final
 
 from slicebase.graph.turn import Part
 from slicebase.importers.blocks import ROLES, Flag, arguments_of, as_name, as_text, marked, pointer, text_parts, unknown
-from slicebase.importers.collecting import Desk, read_sessions
 from slicebase.importers.elements import json_records
-from slicebase.importers.jsonlines import Line
-from slicebase.importers.moments import Clock, moment
-from slicebase.importers.thread import Aside, Draft, Fault, Record, Thread
-from slicebase.importers.values import Batch, Format, Options, Read, Source
+from slicebase.importers.json_stream import RecordLine
+from slicebase.importers.thread import Aside, BatchBuilder, Fault, Record, Thread, TurnDraft, read_sessions
+from slicebase.importers.times import Clock, moment
+from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 
 NAME: Final = "chatgpt"
 
@@ -39,15 +38,15 @@ def _is_conversation(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("mapping"), dict)
 
 
-def _read(source: Source, options: Options) -> Iterator[Batch]:
-    desk = Desk(NAME)
+def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
+    builder = BatchBuilder(NAME)
 
-    def element(value: Record, line: Line) -> Iterator[Batch]:
+    def element(value: Record, line: RecordLine) -> Iterator[Batch]:
         for fallback, conversation, where in _conversations(value, line.where, options.session or source.stem):
-            yield from _conversation(desk, conversation, fallback, where, line.size)
+            yield from _conversation(builder, conversation, fallback, where, line.size)
 
-    yield from read_sessions(desk, json_records(source, _is_conversation), element)
-    yield from desk.close()
+    yield from read_sessions(builder, json_records(source, _is_conversation), element)
+    yield from builder.close()
 
 
 def _conversations(value: Record, where: str, fallback: str) -> Iterator[tuple[str, Record, str]]:
@@ -65,29 +64,29 @@ def _conversations(value: Record, where: str, fallback: str) -> Iterator[tuple[s
         yield fallback, value, where
 
 
-def _conversation(desk: Desk, conversation: Record, fallback: str, where: str, size: int) -> Iterator[Batch]:
+def _conversation(builder: BatchBuilder, conversation: Record, fallback: str, where: str, size: int) -> Iterator[Batch]:
     if not _is_conversation(conversation):
-        desk.record()
-        desk.skip("unknown-record", where, "a conversation without a mapping", lost=bool(conversation))
+        builder.record()
+        builder.skip("unknown-record", where, "a conversation without a mapping", lost=bool(conversation))
         return
     mapping = conversation["mapping"]
     session = as_name(conversation.get("conversation_id")) or as_name(conversation.get("id")) or fallback
-    thread = Thread(desk, session, clock=Clock(moment(conversation.get("create_time")) or 0))
-    _describe(desk, thread, conversation)
+    thread = Thread(builder, session, clock=Clock(moment(conversation.get("create_time")) or 0))
+    _describe(builder, thread, conversation)
     parents = _parents(mapping)
     for node in _ordered(mapping, parents):
-        desk.record(size // len(mapping))
+        builder.record(size // len(mapping))
         record = mapping[node] if isinstance(mapping[node], dict) else {}
         place = f"{where}.mapping.{node}"
         yield from thread.admit({**record, "id": node, "parent": parents[node]}, place, _essence, _build)
-    yield from desk.close(session)
+    yield from builder.close(session)
 
 
-def _describe(desk: Desk, thread: Thread, conversation: Record) -> None:
+def _describe(builder: BatchBuilder, thread: Thread, conversation: Record) -> None:
     title = as_name(conversation.get("title"))
     if title:
-        desk.title(thread.session, title)
-    facts = desk.facts(thread.session)
+        builder.title(thread.session, title)
+    facts = builder.facts(thread.session)
     shown = thread.id_of(conversation.get("current_node"))
     if shown:
         facts["shown_last"] = shown
@@ -141,7 +140,7 @@ def _ordered(mapping: Record, parents: dict[str, str | None]) -> Iterator[str]:
 # --- a message
 
 
-def _build(node: Record, flag: Flag) -> Draft | Aside | Fault:
+def _build(node: Record, flag: Flag) -> TurnDraft | Aside | Fault:
     message = node.get("message")
     if message is None:
         return Aside("empty node", node["id"], node["parent"])
@@ -157,7 +156,7 @@ def _build(node: Record, flag: Flag) -> Draft | Aside | Fault:
     hidden = metadata.get("is_visually_hidden_from_conversation") is True or message.get("weight") == 0
     if hidden and not parts:
         parts = [Part("text", text="")]
-    return Draft(
+    return TurnDraft(
         role or "system",
         marked(tuple(parts), hidden=hidden),
         source_id=node["id"],

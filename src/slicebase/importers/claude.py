@@ -9,13 +9,11 @@ from typing import Any, Final
 
 from slicebase.graph.turn import Part
 from slicebase.importers.blocks import ROLES, Flag, as_name, parts_of, pointer, text_parts
-from slicebase.importers.collecting import Desk, read_sessions
 from slicebase.importers.elements import json_records
-from slicebase.importers.jsonlines import Line
-from slicebase.importers.jsonvalues import without
-from slicebase.importers.moments import Clock, moment
-from slicebase.importers.thread import LAST, Aside, Draft, Fault, Record, Thread
-from slicebase.importers.values import Batch, Format, Options, Read, Source
+from slicebase.importers.json_stream import RecordLine, without
+from slicebase.importers.thread import LAST, Aside, BatchBuilder, Fault, Record, Thread, TurnDraft, read_sessions
+from slicebase.importers.times import Clock, moment
+from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 
 NAME: Final = "claude"
 
@@ -41,46 +39,46 @@ def _is_conversation(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("chat_messages"), list)
 
 
-def _read(source: Source, options: Options) -> Iterator[Batch]:
-    desk = Desk(NAME)
+def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
+    builder = BatchBuilder(NAME)
 
-    def conversation(value: Record, line: Line) -> Iterator[Batch]:
+    def conversation(value: Record, line: RecordLine) -> Iterator[Batch]:
         if not _is_conversation(value):
-            desk.record()
-            desk.skip("unknown-record", line.where, "a conversation without messages", lost=bool(value))
+            builder.record()
+            builder.skip("unknown-record", line.where, "a conversation without messages", lost=bool(value))
             return
-        yield from _conversation(desk, value, options.session or source.stem, line)
+        yield from _conversation(builder, value, options.session or source.stem, line)
 
-    yield from read_sessions(desk, json_records(source, _is_conversation), conversation)
-    yield from desk.close()
+    yield from read_sessions(builder, json_records(source, _is_conversation), conversation)
+    yield from builder.close()
 
 
-def _conversation(desk: Desk, value: Record, fallback: str, line: Line) -> Iterator[Batch]:
+def _conversation(builder: BatchBuilder, value: Record, fallback: str, line: RecordLine) -> Iterator[Batch]:
     messages = value["chat_messages"]
     session = as_name(value.get("uuid")) or fallback
-    thread = Thread(desk, session, clock=Clock(moment(value.get("created_at")) or 0))
-    _describe(desk, thread, value)
+    thread = Thread(builder, session, clock=Clock(moment(value.get("created_at")) or 0))
+    _describe(builder, thread, value)
     for number, message in enumerate(messages):
-        desk.record(line.size // len(messages))
+        builder.record(line.size // len(messages))
         place = f"{line.where}.chat_messages[{number}]"
         if isinstance(message, dict):
             yield from thread.admit(message, place, ESSENCE, _build)
         else:
-            desk.skip("not-object", place)
-    yield from desk.close(session)
+            builder.skip("not-object", place)
+    yield from builder.close(session)
 
 
-def _describe(desk: Desk, thread: Thread, value: Record) -> None:
+def _describe(builder: BatchBuilder, thread: Thread, value: Record) -> None:
     if as_name(value.get("name")):
-        desk.title(thread.session, value["name"])
-    facts = desk.facts(thread.session)
+        builder.title(thread.session, value["name"])
+    facts = builder.facts(thread.session)
     shown = thread.id_of(value.get("current_leaf_message_uuid"))
     if shown:
         facts["shown_last"] = shown
     facts |= {field: value[field] for field in ("model", "summary") if as_name(value.get(field))}
 
 
-def _build(message: Record, flag: Flag) -> Draft | Aside | Fault:
+def _build(message: Record, flag: Flag) -> TurnDraft | Aside | Fault:
     own, parent = message.get("uuid"), _parent(message)
     if not message.keys() & {"content", "text", "attachments", "files"}:
         return Fault("no-message", "", own, None if parent is LAST else parent)
@@ -89,7 +87,7 @@ def _build(message: Record, flag: Flag) -> Draft | Aside | Fault:
         flag("unknown-role", str(message.get("sender"))[:100])
     said = parts_of(message.get("content"), flag) or text_parts(message.get("text"))
     parts = (*said, *_attachments(message, flag), *_files(message, flag))
-    return Draft(role or "system", parts, own, parent, time=message.get("created_at"))
+    return TurnDraft(role or "system", parts, own, parent, time=message.get("created_at"))
 
 
 def _parent(message: Record) -> Any:

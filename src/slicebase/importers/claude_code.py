@@ -15,17 +15,25 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from slicebase.core.hashing import digest
-from slicebase.graph.turn import Edge, Part, Role
-from slicebase.importers.blocks import Flag, as_name, as_text, marked, only_results, parts_of
-from slicebase.importers.collecting import Desk, DeskState, read_records
+from slicebase.graph.turn import Part, Role
+from slicebase.importers.blocks import Flag, as_name, marked, only_results, parts_of
 from slicebase.importers.elements import first_values
-from slicebase.importers.jsonlines import Line, json_lines
-from slicebase.importers.jsonvalues import without
-from slicebase.importers.links import Links, LinksState
-from slicebase.importers.moments import Clock, start_of
-from slicebase.importers.thread import Aside, Draft, Fault, Record, Thread, ThreadState
-from slicebase.importers.values import Batch, Format, Options, Read, Source
+from slicebase.importers.json_stream import RecordLine, json_lines, without
+from slicebase.importers.parents import LinksState, ParentLinks
+from slicebase.importers.subagents import Agents, Key, prompt_key
+from slicebase.importers.thread import (
+    Aside,
+    BatchBuilder,
+    BuilderState,
+    Fault,
+    Record,
+    Thread,
+    ThreadState,
+    TurnDraft,
+    read_records,
+)
+from slicebase.importers.times import Clock, start_of
+from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 
 NAME: Final = "claude-code"
 
@@ -45,8 +53,6 @@ SILENT_SYSTEM: Final = frozenset({"api_error", "api_metrics", "bridge_status", "
 TITLES: Final = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
 AGENT_TOOLS: Final = frozenset({"Agent", "Task"})
 FACTS: Final = {"cwd": "cwd", "gitBranch": "git_branch", "version": "version", "agentId": "agent"}
-
-Key = tuple[str, ...]
 
 
 def sniff(head: bytes, name: str) -> bool:
@@ -68,7 +74,7 @@ _MARKS: Final = frozenset({"sessionId", "uuid", "messageId", "leafUuid", "agentI
 def start(options: Options) -> Read:
     agents = Agents()
 
-    def read(source: Source) -> Iterator[Batch]:
+    def read(source: ImportSource) -> Iterator[Batch]:
         transcript = Transcript(source.name, options, agents)
         yield from transcript.read(source.chunks)
         yield from transcript.finish()
@@ -125,48 +131,10 @@ def _attachment(record: Record, flag: Flag) -> Content | str:
     return "user" if typed else "system", tuple(parts_of(attachment["prompt"], flag))
 
 
-# --- which turn started which agent
-
-
-class Agents:
-    """Joins the roots of agents' sessions with the turns that started them, whichever is read first."""
-
-    def __init__(self, starters: Iterable[tuple[Key, str]] = (), waiting: Iterable[tuple[Key, list[str]]] = ()) -> None:
-        self._starters: dict[Key, str] = dict(starters)
-        self._waiting: dict[Key, list[str]] = dict(waiting)
-
-    @property
-    def known(self) -> tuple[list[tuple[Key, str]], list[tuple[Key, list[str]]]]:
-        """What makes another one that goes on from here."""
-        return list(self._starters.items()), list(self._waiting.items())
-
-    def started(self, key: Key, turn: str) -> Iterator[Edge]:
-        """A turn that started the agent, the run or the agent with a prompt that the key names."""
-        self._starters[key] = turn
-        roots = self._waiting.pop(key, [])
-        for root in roots:
-            yield Edge(turn, root, "reference")
-        for waiting in self._waiting.values():
-            waiting[:] = [root for root in waiting if root not in roots]
-
-    def root(self, keys: list[Key], root: str) -> Iterator[Edge]:
-        """The first turn of an agent's session, and the keys by which its starter may be known, surest first."""
-        for key in keys:
-            if key in self._starters:
-                yield Edge(self._starters[key], root, "reference")
-                return
-        for key in keys:
-            self._waiting.setdefault(key, []).append(root)
-
-
-def _prompt_key(session: str, prompt: Any) -> Key:
-    return ("prompt", session, digest(as_text(prompt).strip().encode()))
-
-
 # --- one file
 
 
-class State(Struct):
+class TranscriptState(Struct):
     """What a transcript's reader knows after a line, besides what it handed on: ids, never content."""
 
     lines: int
@@ -178,7 +146,7 @@ class State(Struct):
     calls: dict[str, str]
     summaries: dict[str, str]
     weights: dict[str, int]
-    desk: DeskState
+    builder: BuilderState
     starters: list[tuple[Key, str]]
     waiting: list[tuple[Key, list[str]]]
 
@@ -186,15 +154,17 @@ class State(Struct):
 class Transcript:
     """The reader of one file. With a state it goes on behind the line after which that was taken."""
 
-    def __init__(self, name: str, options: Options, agents: Agents | None = None, state: State | None = None) -> None:
+    def __init__(
+        self, name: str, options: Options, agents: Agents | None = None, state: TranscriptState | None = None
+    ) -> None:
         self.name = name
-        self.session = options.session or Source(name, ()).stem  # of records that name none
+        self.session = options.session or ImportSource(name, ()).stem  # of records that name none
         self.clock = Clock()
-        self.desk = Desk(NAME)
+        self.builder = BatchBuilder(NAME)
         if state is None:
             self.agents = agents or Agents()
             self.lines = 0
-            self.links = Links()
+            self.links = ParentLinks()
             self.ids: dict[str, str] = {}
             self.threads: dict[str, Thread] = {}
             self.chains: dict[str, str] = {}  # of sidechain records without an agent's id: the chain's first record
@@ -204,11 +174,11 @@ class Transcript:
         else:
             self._go_on(state)
 
-    def _go_on(self, state: State) -> None:
+    def _go_on(self, state: TranscriptState) -> None:
         self.agents = Agents(state.starters, state.waiting)
         self.lines, self.clock.now = state.lines, state.now
-        self.links = Links(state.links)
-        self.desk.go_on(state.desk)
+        self.links = ParentLinks(state.links)
+        self.builder.go_on(state.builder)
         self.ids, self.chains, self.calls = state.ids, state.chains, state.calls
         self.summaries, self.weights = state.summaries, state.weights
         self.threads = {}
@@ -216,9 +186,9 @@ class Transcript:
             self._thread(session).go_on(known)
 
     @property
-    def state(self) -> State:
+    def state(self) -> TranscriptState:
         starters, waiting = self.agents.known
-        return State(
+        return TranscriptState(
             lines=self.lines,
             now=self.clock.now,
             links=self.links.state,
@@ -228,7 +198,7 @@ class Transcript:
             calls=self.calls,
             summaries=self.summaries,
             weights=self.weights,
-            desk=self.desk.state,
+            builder=self.builder.state,
             starters=starters,
             waiting=waiting,
         )
@@ -236,16 +206,16 @@ class Transcript:
     def read(self, chunks: Iterable[bytes]) -> Iterator[Batch]:
         """The records of whole lines."""
         is_start = not self.lines
-        lines: Iterable[Line] = json_lines(Source(self.name, self._counted(chunks)), _is_record, self.lines)
+        lines: Iterable[RecordLine] = json_lines(ImportSource(self.name, self._counted(chunks)), _is_record, self.lines)
         if is_start:
             self.clock.now, lines = start_of(lines, _time_of)
-        yield from read_records(self.desk, lines, self._record)
+        yield from read_records(self.builder, lines, self._record)
 
     def flush(self) -> Iterator[Batch]:
         """What was read and not handed on yet: a state may be taken afterwards."""
         for thread in self._begun():
-            self.desk.facts(thread.session)["shown_last"] = thread.last
-        yield from self.desk.flush()
+            self.builder.facts(thread.session)["shown_last"] = thread.last
+        yield from self.builder.flush()
 
     def _begun(self) -> list[Thread]:
         return [thread for thread in self.threads.values() if thread.last is not None]
@@ -255,18 +225,18 @@ class Transcript:
             self.lines += chunk.count(b"\n")
             yield chunk
 
-    def _record(self, record: Record, line: Line) -> Iterator[Batch]:
+    def _record(self, record: Record, line: RecordLine) -> Iterator[Batch]:
         thread = self._thread(self._session_of(record))
         kind = as_name(record.get("type"))
         if kind in NO_TURNS:
             thread.pass_by(Aside(kind, record.get("uuid"), record.get("parentUuid")))
             self._learn(record)
             return
-        taken: list[tuple[Record, Draft]] = []
+        taken: list[tuple[Record, TurnDraft]] = []
 
-        def build(mended: Record, flag: Flag) -> Draft | Aside | Fault:
+        def build(mended: Record, flag: Flag) -> TurnDraft | Aside | Fault:
             drafted = self._drafted(thread, mended, flag, line.where)
-            if isinstance(drafted, Draft):
+            if isinstance(drafted, TurnDraft):
                 taken.append((mended, drafted))
             return drafted
 
@@ -275,7 +245,7 @@ class Transcript:
         for mended, draft in taken:
             self._remember(thread, mended, draft, is_first=is_first)
 
-    def _drafted(self, thread: Thread, record: Record, flag: Flag, where: str) -> Draft | Aside | Fault:
+    def _drafted(self, thread: Thread, record: Record, flag: Flag, where: str) -> TurnDraft | Aside | Fault:
         content = _content(record, flag)
         own, parent = record.get("uuid"), record.get("parentUuid")
         if isinstance(content, str):
@@ -287,16 +257,16 @@ class Transcript:
             lost = "message" in record or "content" in record
             return Fault("unknown-record", str(kind)[:100], own, parent, lost=lost)
         if not as_name(record.get("sessionId")):
-            self.desk.note("no-session", where)
+            self.builder.note("no-session", where)
         role, parts = content
         above = parent or self._logical_parent(thread, record, where)
-        return Draft(role, parts, own, above, self._references(record, parts), record.get("timestamp"))
+        return TurnDraft(role, parts, own, above, self._references(record, parts), record.get("timestamp"))
 
     def _logical_parent(self, thread: Thread, record: Record, where: str) -> str | None:
         logical = thread.id_of(record.get("logicalParentUuid"))
         if logical is None or self.links.resolve(logical) in self.links:
             return logical
-        self.desk.note("logical-parent", where, logical)
+        self.builder.note("logical-parent", where, logical)
         return thread.last
 
     def _references(self, record: Record, parts: tuple[Part, ...]) -> tuple[str, ...]:
@@ -308,9 +278,9 @@ class Transcript:
         self._started_by_result(record, calls or ([named] if named else []))
         return (named,) if named and not calls else ()
 
-    def _remember(self, thread: Thread, record: Record, draft: Draft, *, is_first: bool) -> None:
+    def _remember(self, thread: Thread, record: Record, draft: TurnDraft, *, is_first: bool) -> None:
         turn = thread.last or ""
-        facts = self.desk.facts(thread.session)
+        facts = self.builder.facts(thread.session)
         for field, fact in FACTS.items():
             if fact not in facts and as_name(record.get(field)):
                 facts[fact] = record[field]
@@ -318,14 +288,14 @@ class Transcript:
             self._root(record, draft, turn)
         for part in draft.parts:
             if part.type == "tool_call" and part.name in AGENT_TOOLS and isinstance(part.arguments, dict):
-                self._started(_prompt_key(self._base(record), part.arguments.get("prompt")), turn)
+                self._started(prompt_key(self._base(record), part.arguments.get("prompt")), turn)
 
     # --- sessions
 
     def _thread(self, session: str) -> Thread:
         if session not in self.threads:
             self.threads[session] = Thread(
-                self.desk, session, clock=self.clock, links=self.links, ids=self.ids, calls=self.calls
+                self.builder, session, clock=self.clock, links=self.links, ids=self.ids, calls=self.calls
             )
         return self.threads[session]
 
@@ -349,18 +319,18 @@ class Transcript:
 
     # --- agents
 
-    def _root(self, record: Record, draft: Draft, turn: str) -> None:
+    def _root(self, record: Record, draft: TurnDraft, turn: str) -> None:
         base = self._base(record)
         agent = as_name(record.get("agentId"))
         keys: list[Key] = [("agent", base, agent)] if agent else []
         keys += [("run", base, folder) for folder in self.name.split("/")[:-1] if folder.startswith("wf_")]
-        keys += [_prompt_key(base, part.text) for part in draft.parts[:1] if part.text]
+        keys += [prompt_key(base, part.text) for part in draft.parts[:1] if part.text]
         for edge in self.agents.root(keys, turn):
-            self.desk.link(edge)
+            self.builder.link(edge)
 
     def _started(self, key: Key, turn: str) -> None:
         for edge in self.agents.started(key, turn):
-            self.desk.link(edge)
+            self.builder.link(edge)
 
     def _started_by_result(self, record: Record, turns: list[str]) -> None:
         result = record.get("toolUseResult")
@@ -389,20 +359,20 @@ class Transcript:
         weight = list(TITLES).index(kind)
         if weight <= self.weights.get(session, weight):
             self.weights[session] = weight
-            self.desk.title(session, title)
+            self.builder.title(session, title)
 
     def finish(self) -> Iterator[Batch]:
         """What the end of the file tells."""
         threads = self._begun()
         for thread in threads:
-            self.desk.facts(thread.session)["shown_last"] = thread.last
+            self.builder.facts(thread.session)["shown_last"] = thread.last
             if thread.last in self.summaries:
                 self._title(thread.session, "summary", self.summaries.pop(thread.last))
         if self.summaries and threads:  # of leaves that are not this file's last turns
-            self.desk.facts(threads[0].session)["summaries"] = self.summaries
-        yield from self.desk.close()
+            self.builder.facts(threads[0].session)["summaries"] = self.summaries
+        yield from self.builder.close()
 
 
-def _time_of(line: Line) -> Any:
+def _time_of(line: RecordLine) -> Any:
     value = line.piece.value
     return value.get("timestamp") if isinstance(value, dict) else None

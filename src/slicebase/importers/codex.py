@@ -15,14 +15,12 @@ from typing import Any, Final
 
 from slicebase.graph.turn import Part
 from slicebase.importers.blocks import ROLES, Flag, as_name, as_text, marked, parts_of, text_parts
-from slicebase.importers.collecting import Desk, read_records
 from slicebase.importers.elements import first_values, json_records
-from slicebase.importers.jsonlines import Line
-from slicebase.importers.jsonvalues import Piece, without
-from slicebase.importers.moments import start_of
+from slicebase.importers.json_stream import DecodedValue, RecordLine, without
 from slicebase.importers.responses import Content, is_item, item_content
-from slicebase.importers.thread import Aside, Draft, Fault, Record, Thread
-from slicebase.importers.values import Batch, Format, Options, Read, Source
+from slicebase.importers.thread import Aside, BatchBuilder, Fault, Record, Thread, TurnDraft, read_records
+from slicebase.importers.times import start_of
+from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 
 NAME: Final = "codex"
 ESSENCE: Final = without("ordinal")
@@ -46,7 +44,7 @@ _LOOK_AHEAD: Final = 200
 
 def sniff(head: bytes, name: str) -> bool:
     values = first_values(head, name, 20)
-    stem = Source(name, ()).stem
+    stem = ImportSource(name, ()).stem
     return any(map(_is_record, values)) or (stem.startswith("rollout-") and any(map(_is_loose, values)))
 
 
@@ -77,10 +75,10 @@ FORMAT: Final = Format(NAME, sniff, start)
 
 
 class _Rollout:
-    def __init__(self, source: Source, options: Options) -> None:
+    def __init__(self, source: ImportSource, options: Options) -> None:
         self.source = source
-        self.desk = Desk(NAME)
-        self.thread = Thread(self.desk, options.session or source.stem)
+        self.builder = BatchBuilder(NAME)
+        self.thread = Thread(self.builder, options.session or source.stem)
         self.knows_session = False
         self.is_mirrored = True
 
@@ -89,12 +87,12 @@ class _Rollout:
         ahead = list(islice(lines, _LOOK_AHEAD))
         self.is_mirrored = any(_kind(line) == "response_item" for line in ahead)
         self.thread.clock.now, lines = start_of(chain(ahead, lines), _time_of)
-        yield from read_records(self.desk, lines, self._record)
+        yield from read_records(self.builder, lines, self._record)
         if self.thread.last is not None:
-            self.desk.facts(self.thread.session)["shown_last"] = self.thread.last
-        yield from self.desk.close()
+            self.builder.facts(self.thread.session)["shown_last"] = self.thread.last
+        yield from self.builder.close()
 
-    def _record(self, record: Record, line: Line) -> Iterator[Batch]:
+    def _record(self, record: Record, line: RecordLine) -> Iterator[Batch]:
         self._meet(record)
         yield from self.thread.admit(record, line.where, ESSENCE, self._build)
 
@@ -107,11 +105,11 @@ class _Rollout:
         meta = payload if isinstance(payload, dict) else record
         session = as_name(meta.get("id"))
         if session is not None and self.thread.last is None:
-            self.thread = Thread(self.desk, session, clock=self.thread.clock)
-        facts = self.desk.facts(self.thread.session)
+            self.thread = Thread(self.builder, session, clock=self.thread.clock)
+        facts = self.builder.facts(self.thread.session)
         facts |= {fact: meta[field] for field, fact in FACTS.items() if as_name(meta.get(field))}
 
-    def _build(self, record: Record, flag: Flag) -> Draft | Aside | Fault:
+    def _build(self, record: Record, flag: Flag) -> TurnDraft | Aside | Fault:
         kind = as_name(record.get("type")) or as_name(record.get("record_type"))
         payload = record.get("payload")
         time = record.get("timestamp") or record.get("created_at")
@@ -131,22 +129,24 @@ class _Rollout:
             return Fault("unknown-record", str(item.get("type"))[:100], lost=lost)
         return _drafted(content, item, time)
 
-    def _event(self, payload: Record, time: Any) -> Draft | Aside:
+    def _event(self, payload: Record, time: Any) -> TurnDraft | Aside:
         kind = as_text(payload.get("type"))[:100]
         if kind == "thread_name_updated" and as_name(payload.get("thread_name")):
-            self.desk.title(self.thread.session, payload["thread_name"])
+            self.builder.title(self.thread.session, payload["thread_name"])
         said = payload.get(MESSAGES.get(kind, ""))
         if self.is_mirrored or not said:
             return Aside(f"event_msg/{kind}")
         if kind == "user_message":
-            return Draft("user", tuple(text_parts(said)), time=time)
-        return Draft("assistant", tuple(text_parts(said, "text" if kind == "agent_message" else "thinking")), time=time)
+            return TurnDraft("user", tuple(text_parts(said)), time=time)
+        return TurnDraft(
+            "assistant", tuple(text_parts(said, "text" if kind == "agent_message" else "thinking")), time=time
+        )
 
 
-def _drafted(content: Content, item: Record, time: Any) -> Draft:
+def _drafted(content: Content, item: Record, time: Any) -> TurnDraft:
     role, parts = content
     injected = role == "user" and all((part.text or "").lstrip().startswith(INJECTED) for part in parts)
-    return Draft(role, marked(parts, hidden=injected), source_id=item.get("id"), time=time)
+    return TurnDraft(role, marked(parts, hidden=injected), source_id=item.get("id"), time=time)
 
 
 def _compacted(payload: Record, flag: Flag) -> tuple[Part, ...]:
@@ -175,22 +175,24 @@ def _loose_content(record: Record, flag: Flag) -> Content | None:
 # --- lines
 
 
-def _unfolded(lines: Iterator[Line]) -> Iterator[Line]:
+def _unfolded(lines: Iterator[RecordLine]) -> Iterator[RecordLine]:
     """The oldest rollouts are one object; its parts become lines."""
     for line in lines:
         value = line.piece.value
         if isinstance(value, dict) and _is_document(value):
-            yield Line(f"{line.where}.session", line.size, Piece({**value["session"], "record_type": "session_meta"}))
+            yield RecordLine(
+                f"{line.where}.session", line.size, DecodedValue({**value["session"], "record_type": "session_meta"})
+            )
             for number, item in enumerate(value["items"]):
-                yield Line(f"{line.where}.items[{number}]", 0, Piece(item))
+                yield RecordLine(f"{line.where}.items[{number}]", 0, DecodedValue(item))
         else:
             yield line
 
 
-def _kind(line: Line) -> Any:
+def _kind(line: RecordLine) -> Any:
     return line.piece.value.get("type") if isinstance(line.piece.value, dict) else None
 
 
-def _time_of(line: Line) -> Any:
+def _time_of(line: RecordLine) -> Any:
     value = line.piece.value
     return (value.get("timestamp") or value.get("created_at")) if isinstance(value, dict) else None

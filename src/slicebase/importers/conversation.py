@@ -17,12 +17,10 @@ from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.graph.turn import EDGE_TYPES, Edge, Parent, Part, Session, Turn, turn_text
 from slicebase.importers.blocks import ROLES, Flag, as_name, as_text, marked, parts_of, text_parts
-from slicebase.importers.collecting import Desk, read_records
-from slicebase.importers.jsonlines import Line, json_lines
-from slicebase.importers.jsonvalues import without
-from slicebase.importers.moments import start_of
-from slicebase.importers.thread import Aside, Draft, Fault, Record, Thread
-from slicebase.importers.values import Batch, Format, Options, Read, Source
+from slicebase.importers.json_stream import RecordLine, json_lines, without
+from slicebase.importers.thread import Aside, BatchBuilder, Fault, Record, Thread, TurnDraft, read_records
+from slicebase.importers.times import start_of
+from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 
 NAME: Final = "conversation"
 ESSENCE: Final = without("_meta")
@@ -65,25 +63,25 @@ def start(options: Options) -> Read:
 FORMAT: Final = Format(NAME, sniff, start)
 
 
-def _read(source: Source, options: Options) -> Iterator[Batch]:
+def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
     header, body = _opened(source)
-    desk = Desk(NAME)
-    thread = Thread(desk, header.session or options.session or source.stem)
+    builder = BatchBuilder(NAME)
+    thread = Thread(builder, header.session or options.session or source.stem)
     if header.title:
-        desk.title(thread.session, header.title)
-    desk.facts(thread.session).update(header.facts)
+        builder.title(thread.session, header.title)
+    builder.facts(thread.session).update(header.facts)
 
-    def line_of(record: Record, line: Line) -> Iterator[Batch]:
+    def line_of(record: Record, line: RecordLine) -> Iterator[Batch]:
         yield from thread.admit(record, line.where, ESSENCE, _build)
         for link in _links(record):
-            desk.link(link)
+            builder.link(link)
 
     thread.clock.now, lines = start_of(json_lines(body, _is_line, header.lines), _time_of)
-    yield from read_records(desk, lines, line_of)
-    yield from desk.close()
+    yield from read_records(builder, lines, line_of)
+    yield from builder.close()
 
 
-def _opened(source: Source) -> tuple[_Header, Source]:
+def _opened(source: ImportSource) -> tuple[_Header, ImportSource]:
     """The header, and the body as a source of its own; a file without a header is all body."""
     chunks = iter(source.chunks)
     head = b""
@@ -93,7 +91,7 @@ def _opened(source: Source) -> tuple[_Header, Source]:
             break
     header = _header(head, source.name)
     rest = head.split(b"\n", header.lines)[-1] if header.lines else head
-    return header, Source(source.name, _chained(rest, chunks))
+    return header, ImportSource(source.name, _chained(rest, chunks))
 
 
 def _chained(head: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -105,7 +103,7 @@ def _is_line(value: Any) -> bool:
     return isinstance(value, dict) and ("role" in value or value.get("type") == _NOTE)
 
 
-def _time_of(line: Line) -> Any:
+def _time_of(line: RecordLine) -> Any:
     return line.piece.value.get("ts") if isinstance(line.piece.value, dict) else None
 
 
@@ -114,7 +112,7 @@ def _meta(record: Record) -> Record:
     return meta if isinstance(meta, dict) else {}
 
 
-def _build(record: Record, flag: Flag) -> Draft | Aside | Fault:
+def _build(record: Record, flag: Flag) -> TurnDraft | Aside | Fault:
     meta = _meta(record)
     if record.get("type") != _NOTE and "role" not in record:
         return Fault("unknown-record", str(record.get("type"))[:100], meta.get("id"), lost="content" in record)
@@ -122,7 +120,7 @@ def _build(record: Record, flag: Flag) -> Draft | Aside | Fault:
     role = ROLES.get(name)
     if role is None:
         flag("unknown-role", name[:100])
-    return Draft(
+    return TurnDraft(
         role or "system",
         _given_parts(meta) or _parts(record, flag),
         source_id=meta.get("id"),

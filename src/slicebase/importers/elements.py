@@ -12,9 +12,18 @@ from typing import Any, Final
 
 import msgspec
 
-from slicebase.importers.jsonlines import BOM, MAX_RECORD, Line, json_lines, without_bom
-from slicebase.importers.jsonvalues import ARRAY_JOINT, IsRecord, Piece, pieces
-from slicebase.importers.values import Source
+from slicebase.importers.json_stream import (
+    ARRAY_JOINT,
+    BOM,
+    MAX_RECORD,
+    DecodedValue,
+    IsRecord,
+    RecordLine,
+    json_lines,
+    pieces,
+    without_bom,
+)
+from slicebase.importers.values import ImportSource
 
 # Anything up to the next bracket that stands outside a string. The quantifiers never give back what they took, so the
 # time is linear; a string that goes on in the next chunk does not match.
@@ -27,18 +36,18 @@ _BETWEEN: Final = b" \t\r\n,\x00"
 _HEAD: Final = 64 << 10
 
 
-def json_elements(source: Source, is_record: IsRecord) -> Iterator[Line]:
+def json_elements(source: ImportSource, is_record: IsRecord) -> Iterator[RecordLine]:
     """Every element of a source, with its index as its place. Nothing is raised."""
     for number, data in enumerate(_split(source)):
         where = f"{source.name}[{number}]"
         if data is None:
-            yield Line(where, 0, Piece(problem="too-large", detail=f"more than {MAX_RECORD >> 20} MiB"))
+            yield RecordLine(where, 0, DecodedValue(problem="too-large", detail=f"more than {MAX_RECORD >> 20} MiB"))
         else:
             for piece in pieces(data, is_record, ARRAY_JOINT):
-                yield Line(where, len(data), piece)
+                yield RecordLine(where, len(data), piece)
 
 
-def _split(source: Source) -> Iterator[bytes | None]:
+def _split(source: ImportSource) -> Iterator[bytes | None]:
     """The bytes of each element; None for one that is too large."""
     splitter = _Splitter()
     waiting: list[bytes] = []
@@ -117,7 +126,7 @@ def _stray(between: bytes) -> Iterator[bytes]:
         yield left
 
 
-def json_records(source: Source, is_record: IsRecord) -> Iterator[Line]:
+def json_records(source: ImportSource, is_record: IsRecord) -> Iterator[RecordLine]:
     """The records of a source that may be JSON Lines or one JSON document, as its beginning shows."""
     chunks = iter(source.chunks)
     head = b""
@@ -125,13 +134,13 @@ def json_records(source: Source, is_record: IsRecord) -> Iterator[Line]:
         head += chunk
         if len(head) >= _HEAD:
             break
-    whole = Source(source.name, _chained(head, chunks))
+    whole = ImportSource(source.name, _chained(head, chunks))
     return json_lines(whole, is_record) if is_lines(head, source.name) else json_elements(whole, is_record)
 
 
 def first_values(head: bytes, name: str, count: int) -> list[Any]:
     """The first records of a source, for recognising it: whole ones only, nothing is searched for in a broken one."""
-    lines = json_records(Source(name, [head]), lambda _: False)
+    lines = json_records(ImportSource(name, [head]), lambda _: False)
     return [line.piece.value for line in islice(lines, count)]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from slicebase.importers import chatgpt, claude, claude_code, codex, conversation, gemini, messages, oasst
 from slicebase.importers.redaction import redact
-from slicebase.importers.values import Batch, Format, Options, Read, Source
+from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 
 # In the order in which they are asked: the first that recognises a source reads it.
 FORMATS: tuple[Format, ...] = (
@@ -38,7 +38,7 @@ class Import:
         self._options = options
         self._readers: dict[str, Read] = {}
 
-    def read(self, source: Source, known: Format) -> Iterator[Batch]:
+    def read(self, source: ImportSource, known: Format) -> Iterator[Batch]:
         if known.name not in self._readers:
             self._readers[known.name] = known.start(self._options)
         for batch in self._readers[known.name](source):

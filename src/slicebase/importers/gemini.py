@@ -22,13 +22,11 @@ from slicebase.importers.blocks import (
     text_parts,
     unknown,
 )
-from slicebase.importers.collecting import Desk, read_sessions
 from slicebase.importers.elements import first_values, json_records
-from slicebase.importers.jsonlines import Line
-from slicebase.importers.jsonvalues import without
-from slicebase.importers.moments import moment
-from slicebase.importers.thread import LAST, Aside, Draft, Fault, Record, Thread
-from slicebase.importers.values import BATCH_TURNS, Batch, Format, Options, Read, Source
+from slicebase.importers.json_stream import RecordLine, without
+from slicebase.importers.thread import LAST, Aside, BatchBuilder, Fault, Record, Thread, TurnDraft, read_sessions
+from slicebase.importers.times import moment
+from slicebase.importers.values import BATCH_TURNS, Batch, Format, ImportSource, Options, Read
 
 NAME: Final = "gemini"
 ESSENCE: Final = without("tokens", "displayContent", "resultDisplay")
@@ -57,23 +55,23 @@ FORMAT: Final = Format(NAME, sniff, start)
 class _Recording:
     """A session; what is written of a message again within the last messages replaces what was written before."""
 
-    def __init__(self, source: Source, options: Options) -> None:
+    def __init__(self, source: ImportSource, options: Options) -> None:
         self.source = source
-        self.desk = Desk(NAME)
-        self.thread = Thread(self.desk, options.session or source.stem)
+        self.builder = BatchBuilder(NAME)
+        self.thread = Thread(self.builder, options.session or source.stem)
         self.held: dict[str, tuple[Record, str]] = {}  # by message id: its latest state, and where it stands
         self.above: dict[str, Any] = {}  # what a held message hangs on
         self.order: list[str] = []  # ids of the messages on the branch that is being written
         self.rewound: Any = LAST
 
     def read(self) -> Iterator[Batch]:
-        yield from read_sessions(self.desk, json_records(self.source, _is_content), self._value)
+        yield from read_sessions(self.builder, json_records(self.source, _is_content), self._value)
         yield from self._release(0)
         if self.thread.last is not None:
-            self.desk.facts(self.thread.session)["shown_last"] = self.thread.last
-        yield from self.desk.close()
+            self.builder.facts(self.thread.session)["shown_last"] = self.thread.last
+        yield from self.builder.close()
 
-    def _value(self, value: Record, line: Line) -> Iterator[Batch]:
+    def _value(self, value: Record, line: RecordLine) -> Iterator[Batch]:
         if "$rewindTo" in value:
             self._count("$rewindTo", line)
             self._rewind(value["$rewindTo"])
@@ -87,18 +85,18 @@ class _Recording:
                 self._count("session", line)
             yield from self._document(value, line)
         else:
-            self.desk.record(line.size)
-            self.desk.skip("unknown-record", line.where, lost="content" in value)
+            self.builder.record(line.size)
+            self.builder.skip("unknown-record", line.where, lost="content" in value)
 
-    def _count(self, kind: str, line: Line) -> None:
-        self.desk.record(line.size)
-        self.desk.other(kind)
+    def _count(self, kind: str, line: RecordLine) -> None:
+        self.builder.record(line.size)
+        self.builder.other(kind)
 
-    def _document(self, value: Record, line: Line) -> Iterator[Batch]:
+    def _document(self, value: Record, line: RecordLine) -> Iterator[Batch]:
         """Facts of the session, and messages where it holds some."""
         session = as_name(value.get("sessionId"))
         if session is not None and self.thread.last is None and not self.held:
-            self.thread = Thread(self.desk, session, clock=self.thread.clock)
+            self.thread = Thread(self.builder, session, clock=self.thread.clock)
         self._describe(value)
         for key in ("messages", "history"):
             messages = value.get(key)
@@ -107,26 +105,26 @@ class _Recording:
                 if isinstance(message, dict):
                     yield from self._message(message, place, line.size // len(messages or "-"))
                 else:
-                    self.desk.record()
-                    self.desk.skip("not-object", place)
+                    self.builder.record()
+                    self.builder.skip("not-object", place)
 
     def _describe(self, value: Record) -> None:
         started = moment(value.get("startTime") or value.get("start_time"))
         if started is not None and self.thread.last is None:
             self.thread.clock.now = started
         if as_name(value.get("summary")):
-            self.desk.title(self.thread.session, value["summary"])
-        facts = self.desk.facts(self.thread.session)
+            self.builder.title(self.thread.session, value["summary"])
+        facts = self.builder.facts(self.thread.session)
         facts |= {field: value[field] for field in ("projectHash", "kind") if as_name(value.get(field))}
 
     def _message(self, message: Record, where: str, size: int) -> Iterator[Batch]:
-        self.desk.record(size)
+        self.builder.record(size)
         own = as_name(message.get("id"))
         if own is None:
             yield from self._release(0)
             yield from self.thread.admit(message, where, ESSENCE, _build)
         elif own in self.held:
-            self.desk.other("earlier state")
+            self.builder.other("earlier state")
             self.held[own] = (message, where)
         else:
             self.held[own] = (message, where)
@@ -148,14 +146,14 @@ class _Recording:
             yield from self.thread.admit(message, where, ESSENCE, partial(_build_below, self.above.pop(own)))
 
 
-def _build_below(above: Any, message: Record, flag: Flag) -> Draft | Aside | Fault:
+def _build_below(above: Any, message: Record, flag: Flag) -> TurnDraft | Aside | Fault:
     drafted = _build(message, flag)
-    if isinstance(drafted, Draft):
+    if isinstance(drafted, TurnDraft):
         return drafted._replace(parent=above)
     return drafted._replace(parent=None if above is LAST else above)
 
 
-def _build(message: Record, flag: Flag) -> Draft | Aside | Fault:
+def _build(message: Record, flag: Flag) -> TurnDraft | Aside | Fault:
     own = message.get("id") if "id" in message else message.get("messageId")
     kind = str(message.get("type") or message.get("role"))
     said = next((message[key] for key in ("content", "parts", "message") if message.get(key)), None)
@@ -168,7 +166,7 @@ def _build(message: Record, flag: Flag) -> Draft | Aside | Fault:
     if role == "user" and only_results(parts):
         role = "tool"
     time = message.get("timestamp") or message.get("ts")
-    return Draft(role or "system", parts, own, time=time)
+    return TurnDraft(role or "system", parts, own, time=time)
 
 
 def _thoughts(message: Record) -> Iterator[Part]:

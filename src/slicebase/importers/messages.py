@@ -22,14 +22,12 @@ from slicebase.importers.blocks import (
     parts_of,
     text_parts,
 )
-from slicebase.importers.collecting import Desk, read_sessions
 from slicebase.importers.elements import first_values, json_records
-from slicebase.importers.jsonlines import Line
-from slicebase.importers.jsonvalues import without
-from slicebase.importers.moments import start_of
+from slicebase.importers.json_stream import RecordLine, without
 from slicebase.importers.responses import is_item, item_content
-from slicebase.importers.thread import LAST, Aside, Draft, Fault, Record, Thread
-from slicebase.importers.values import Batch, Format, Options, Read, Source
+from slicebase.importers.thread import LAST, Aside, BatchBuilder, Fault, Record, Thread, TurnDraft, read_sessions
+from slicebase.importers.times import start_of
+from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 
 NAME: Final = "messages"
 ESSENCE: Final = without("usage")
@@ -79,45 +77,47 @@ def start(options: Options) -> Read:
 FORMAT: Final = Format(NAME, sniff, start)
 
 
-def _read(source: Source, options: Options) -> Iterator[Batch]:
-    desk = Desk(NAME)
+def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
+    builder = BatchBuilder(NAME)
     fallback = options.session or source.stem
-    common = Thread(desk, fallback)
+    common = Thread(builder, fallback)
     sessions = 0
 
-    def line_of(value: Record, line: Line) -> Iterator[Batch]:
+    def line_of(value: Record, line: RecordLine) -> Iterator[Batch]:
         nonlocal sessions
         messages = _list_in(value)
         if messages is None:
-            desk.record(line.size)
+            builder.record(line.size)
             yield from common.admit(value, line.where, ESSENCE, _build)
             return
         own = _first(value, SESSION_IDS)
         session = as_name(own) or (fallback if sessions == 0 else f"{fallback}#{sessions}")
         sessions += 1
-        yield from _session(desk, session, value, messages, line)
+        yield from _session(builder, session, value, messages, line)
 
     common.clock.now, lines = start_of(json_records(source, _is_record), _first_time)
-    yield from read_sessions(desk, lines, line_of)
-    yield from desk.close()
+    yield from read_sessions(builder, lines, line_of)
+    yield from builder.close()
 
 
-def _session(desk: Desk, session: str, value: Record, messages: list[Any], line: Line) -> Iterator[Batch]:
+def _session(
+    builder: BatchBuilder, session: str, value: Record, messages: list[Any], line: RecordLine
+) -> Iterator[Batch]:
     title = as_name(value.get("title")) or as_name(value.get("name"))
     if title:
-        desk.title(session, title)
-    thread = Thread(desk, session)
+        builder.title(session, title)
+    thread = Thread(builder, session)
     thread.clock.now, _ = start_of(messages, _time)
     if value.get("system"):
         messages = [{"role": "system", "content": value["system"]}, *messages]
     for number, message in enumerate(messages):
-        desk.record(line.size // len(messages))
+        builder.record(line.size // len(messages))
         place = f"{line.where}.messages[{number}]"
         if isinstance(message, dict):
             yield from thread.admit(message, place, ESSENCE, _build)
         else:
-            desk.skip("not-object", place)
-    yield from desk.close(session)
+            builder.skip("not-object", place)
+    yield from builder.close(session)
 
 
 def _first(value: Any, keys: tuple[str, ...]) -> Any:
@@ -128,20 +128,20 @@ def _time(value: Any) -> Any:
     return _first(value, TIMES)
 
 
-def _first_time(line: Line) -> Any:
+def _first_time(line: RecordLine) -> Any:
     """The time of a message, or of a list's first; so that no lists are held while one is searched for."""
     listed = _list_in(line.piece.value)
     return _time(listed[0] if listed else line.piece.value)
 
 
-def _build(message: Record, flag: Flag) -> Draft | Aside | Fault:
+def _build(message: Record, flag: Flag) -> TurnDraft | Aside | Fault:
     own, time = _first(message, IDS), _time(message)
     parent = next((message[key] for key in PARENTS if key in message), LAST)
     if "role" not in message and "from" not in message:
         content = item_content(message, flag)
         if content is None:
             return Fault("unknown-record", str(message.get("type"))[:100], own, lost="content" in message)
-        return Draft(*content, source_id=own, parent=parent, time=time)
+        return TurnDraft(*content, source_id=own, parent=parent, time=time)
     name = str(message.get("role") or message.get("from"))
     role = ROLES.get(name)
     if role is None:
@@ -149,7 +149,7 @@ def _build(message: Record, flag: Flag) -> Draft | Aside | Fault:
     parts = tuple(_parts(message, name, flag))
     if role == "user" and only_results(parts):
         role = "tool"
-    return Draft(role or "system", parts, own, parent, time=time)
+    return TurnDraft(role or "system", parts, own, parent, time=time)
 
 
 def _parts(message: Record, role: str, flag: Flag) -> Iterator[Part]:

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from slicebase.importers.blocks import ROLES, Flag, as_name, text_parts
-from slicebase.importers.collecting import Desk, read_sessions
 from slicebase.importers.elements import json_records
-from slicebase.importers.jsonlines import Line
-from slicebase.importers.thread import Aside, Draft, Fault, Record, Thread
-from slicebase.importers.values import Batch, Format, Options, Read, Source
+from slicebase.importers.json_stream import RecordLine
+from slicebase.importers.thread import Aside, BatchBuilder, Fault, Record, Thread, TurnDraft, read_sessions
+from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 
 NAME: Final = "oasst"
 
@@ -31,29 +30,29 @@ def _is_tree(value: Any) -> bool:
     return isinstance(value, dict) and ("prompt" in value or "message_id" in value)
 
 
-def _read(source: Source, options: Options) -> Iterator[Batch]:
-    desk = Desk(NAME)
+def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
+    builder = BatchBuilder(NAME)
     fallback = options.session or source.stem
     flat: dict[str, Thread] = {}  # sessions whose messages come a line each, in any order
 
-    def line_of(value: Record, line: Line) -> Iterator[Batch]:
+    def line_of(value: Record, line: RecordLine) -> Iterator[Batch]:
         session = as_name(value.get("message_tree_id")) or fallback
         if "prompt" not in value and "replies" not in value:
-            thread = flat.setdefault(session, Thread(desk, session))
-            desk.record(line.size)
+            thread = flat.setdefault(session, Thread(builder, session))
+            builder.record(line.size)
             yield from thread.admit(value, line.where, _essence, _build)
             return
-        thread = Thread(desk, session)
+        thread = Thread(builder, session)
         for message, place in _messages(value.get("prompt", value), line.where):
-            desk.record()
+            builder.record()
             if isinstance(message, dict):
                 yield from thread.admit(message, place, _essence, _build)
             else:
-                desk.skip("not-object", place)
-        yield from desk.close(session)
+                builder.skip("not-object", place)
+        yield from builder.close(session)
 
-    yield from read_sessions(desk, json_records(source, _is_tree), line_of)
-    yield from desk.close()
+    yield from read_sessions(builder, json_records(source, _is_tree), line_of)
+    yield from builder.close()
 
 
 def _messages(root: Any, where: str) -> Iterator[tuple[Any, str]]:
@@ -77,11 +76,13 @@ def _essence(message: Record) -> Record:
     return {key: message.get(key) for key in ("message_id", "parent_id", "text", "role", "created_date")}
 
 
-def _build(message: Record, flag: Flag) -> Draft | Aside | Fault:
+def _build(message: Record, flag: Flag) -> TurnDraft | Aside | Fault:
     own, parent = message.get("message_id"), message.get("parent_id")
     if not isinstance(message.get("text"), str):
         return Fault("no-message", "", own, parent)
     role = ROLES.get(str(message.get("role")))
     if role is None:
         flag("unknown-role", str(message.get("role"))[:100])
-    return Draft(role or "system", tuple(text_parts(message["text"])), own, parent, time=message.get("created_date"))
+    return TurnDraft(
+        role or "system", tuple(text_parts(message["text"])), own, parent, time=message.get("created_date")
+    )

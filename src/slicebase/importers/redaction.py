@@ -24,7 +24,7 @@ RUN: Final = 20
 _HEAD: Final = 3
 
 
-class Rule(NamedTuple):
+class SecretRule(NamedTuple):
     """A shape. The group `secret`, where there is one, is what is replaced, else the whole match.
 
     `words` are what a match cannot be without. Where `leads`, a match begins with one of them, at the start of a run of
@@ -37,19 +37,19 @@ class Rule(NamedTuple):
     leads: bool = True
 
 
-def _rule(label: str, words: str, pattern: str) -> Rule:
-    return Rule(label, tuple(words.split()), re.compile(rf"(?<![A-Za-z0-9_]){pattern}"))
+def _rule(label: str, words: str, pattern: str) -> SecretRule:
+    return SecretRule(label, tuple(words.split()), re.compile(rf"(?<![A-Za-z0-9_]){pattern}"))
 
 
-def _anywhere(label: str, words: Iterable[str], pattern: str) -> Rule:
-    return Rule(label, tuple(words), re.compile(pattern), leads=False)
+def _anywhere(label: str, words: Iterable[str], pattern: str) -> SecretRule:
+    return SecretRule(label, tuple(words), re.compile(pattern), leads=False)
 
 
 _HEX: Final = "0123456789abcdef"
 # A Discord token begins with the base64 of the bot's number: two digits decide its first three characters.
 _DISCORD: Final = tuple(sorted({b64encode(f"{number:02}0".encode())[:_HEAD].decode() for number in range(100)}))
 
-RULES: Final[tuple[Rule, ...]] = (
+RULES: Final[tuple[SecretRule, ...]] = (
     # clouds
     _rule("aws-access-key", "AKIA ASIA ABIA ACCA", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}(?![A-Za-z0-9_])"),
     _anywhere(
@@ -171,7 +171,7 @@ def redacted_plainly(text: str, counts: Counter[str]) -> str:
     return text
 
 
-def _replaced(text: str, rule: Rule, counts: Counter[str]) -> str:
+def _replaced(text: str, rule: SecretRule, counts: Counter[str]) -> str:
     def mark(found: re.Match[str]) -> str:
         counts[rule.label] += 1
         start, end = found.span("secret") if "secret" in rule.pattern.groupindex else found.span()

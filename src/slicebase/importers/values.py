@@ -24,39 +24,39 @@ NOTES_KEPT: Final = 1000
 Action = Literal["skipped", "repaired", "flattened"]
 
 
-class Reason(NamedTuple):
+class ReasonCode(NamedTuple):
     action: Action
     meaning: str
 
 
 # Why a record was not taken as it stood. Reports, tests and callers look at the code; the meaning is for people.
-REASONS: Final[Mapping[str, Reason]] = {
-    "not-json": Reason("skipped", "the record is no JSON, or was cut off"),
-    "not-object": Reason("skipped", "the record is JSON, but no object"),
-    "only-nul": Reason("skipped", "nothing but NUL bytes stands where a record should be"),
-    "too-large": Reason("skipped", "the record is larger than an importer takes"),
-    "too-deep": Reason("skipped", "the record is nested too deeply"),
-    "unknown-record": Reason("skipped", "the record's kind is not known"),
-    "no-message": Reason("skipped", "the record should hold a message and does not"),
-    "no-canonical-form": Reason("skipped", "the record has no canonical form to be hashed"),
-    "not-utf8": Reason("repaired", "bytes that are no UTF-8 were replaced by U+FFFD"),
-    "nul-bytes": Reason("repaired", "NUL bytes were removed"),
-    "control-characters": Reason("repaired", "the text holds bare control characters, which JSON forbids"),
-    "glued": Reason("repaired", "something else stood behind the record on its line"),
-    "lone-surrogate": Reason("repaired", "half a surrogate pair was replaced by U+FFFD"),
-    "integer-range": Reason("repaired", "an integer beyond ±(2^53−1) was written as text"),
-    "not-finite": Reason("repaired", "a number that is not finite was written as text"),
-    "no-time": Reason("repaired", "the record has no time; the nearest earlier one was taken"),
-    "no-session": Reason("repaired", "the record names no session; the file's was taken"),
-    "repeated-id": Reason("repaired", "the record's id is another record's already; its position was taken"),
-    "unknown-role": Reason("repaired", "the record's role is not known; it was taken as the system's"),
-    "logical-parent": Reason(
+REASONS: Final[Mapping[str, ReasonCode]] = {
+    "not-json": ReasonCode("skipped", "the record is no JSON, or was cut off"),
+    "not-object": ReasonCode("skipped", "the record is JSON, but no object"),
+    "only-nul": ReasonCode("skipped", "nothing but NUL bytes stands where a record should be"),
+    "too-large": ReasonCode("skipped", "the record is larger than an importer takes"),
+    "too-deep": ReasonCode("skipped", "the record is nested too deeply"),
+    "unknown-record": ReasonCode("skipped", "the record's kind is not known"),
+    "no-message": ReasonCode("skipped", "the record should hold a message and does not"),
+    "no-canonical-form": ReasonCode("skipped", "the record has no canonical form to be hashed"),
+    "not-utf8": ReasonCode("repaired", "bytes that are no UTF-8 were replaced by U+FFFD"),
+    "nul-bytes": ReasonCode("repaired", "NUL bytes were removed"),
+    "control-characters": ReasonCode("repaired", "the text holds bare control characters, which JSON forbids"),
+    "glued": ReasonCode("repaired", "something else stood behind the record on its line"),
+    "lone-surrogate": ReasonCode("repaired", "half a surrogate pair was replaced by U+FFFD"),
+    "integer-range": ReasonCode("repaired", "an integer beyond ±(2^53−1) was written as text"),
+    "not-finite": ReasonCode("repaired", "a number that is not finite was written as text"),
+    "no-time": ReasonCode("repaired", "the record has no time; the nearest earlier one was taken"),
+    "no-session": ReasonCode("repaired", "the record names no session; the file's was taken"),
+    "repeated-id": ReasonCode("repaired", "the record's id is another record's already; its position was taken"),
+    "unknown-role": ReasonCode("repaired", "the record's role is not known; it was taken as the system's"),
+    "logical-parent": ReasonCode(
         "repaired", "the turn before a compaction is not here; the last one in the file was taken"
     ),
-    "cycle": Reason("repaired", "a parent that descends from its own child was dropped"),
-    "unknown-content": Reason("flattened", "content of an unknown type was kept as text"),
-    "media": Reason("flattened", "media were kept as a pointer"),
-    "unreadable": Reason("flattened", "content that its source keeps encrypted was kept as a pointer"),
+    "cycle": ReasonCode("repaired", "a parent that descends from its own child was dropped"),
+    "unknown-content": ReasonCode("flattened", "content of an unknown type was kept as text"),
+    "media": ReasonCode("flattened", "media were kept as a pointer"),
+    "unreadable": ReasonCode("flattened", "content that its source keeps encrypted was kept as a pointer"),
 }
 
 
@@ -67,7 +67,7 @@ class Options(NamedTuple):
     redact: bool = True
 
 
-class Source(NamedTuple):
+class ImportSource(NamedTuple):
     """One input: its name as reports show it (`export.zip!conversations.json`), and its bytes."""
 
     name: str
@@ -107,7 +107,7 @@ class Batch(Struct, frozen=True):
     redacted: dict[str, int] = {}  # secrets replaced, by label
 
 
-Read = Callable[[Source], Iterator[Batch]]
+Read = Callable[[ImportSource], Iterator[Batch]]
 
 
 class Format(NamedTuple):
@@ -118,7 +118,7 @@ class Format(NamedTuple):
     start: Callable[[Options], Read]
 
 
-class Report:
+class ImportReport:
     """What an import took and what it left, added up batch by batch. Edges are the store's to count."""
 
     def __init__(self) -> None:

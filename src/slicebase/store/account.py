@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from slicebase.importers.values import Batch, Note, Report
+from slicebase.importers.values import Batch, ImportReport, Note
 from slicebase.store.turns import Added
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ class Account:
     """Records are counted as the importers read them; turns and edges as the store took them."""
 
     def __init__(self) -> None:
-        self.report = Report()
+        self.report = ImportReport()
         self.formats: dict[str, int] = {}
         self.unrecognised: list[str] = []
         self.unreadable: list[SlicebaseError] = []  # inputs that could not be read, or not to their end

@@ -17,7 +17,7 @@ import msgspec
 from slicebase import __version__
 from slicebase.core.hashing import raw_digest
 from slicebase.errors import SlicebaseError, Where
-from slicebase.importers.claude_code import NAME, State, Transcript
+from slicebase.importers.claude_code import NAME, Transcript, TranscriptState
 from slicebase.importers.redaction import redact
 from slicebase.importers.values import Batch, Options
 from slicebase.store.account import Account
@@ -47,7 +47,7 @@ class Place(msgspec.Struct, frozen=True):
 
 class Kept(msgspec.Struct):
     place: Place
-    state: State
+    state: TranscriptState
 
 
 class Followed(NamedTuple):

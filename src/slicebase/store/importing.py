@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
 from slicebase.importers.formats import FORMATS, HEAD_BYTES, Import, reading_order, recognise
-from slicebase.importers.values import Batch, Format, Options, Source
+from slicebase.importers.values import Batch, Format, ImportSource, Options
 from slicebase.store.account import Account
 from slicebase.store.graph_import import FORMAT as GRAPH
 from slicebase.store.graph_import import import_graph
@@ -113,4 +113,4 @@ def _batches(run: Import, recognised: Recognised, progress: Progress) -> Iterato
             progress(name, len(chunk))
             yield chunk
 
-    yield from run.read(Source(name, chunks()), recognised.format)
+    yield from run.read(ImportSource(name, chunks()), recognised.format)

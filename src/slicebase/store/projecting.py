@@ -7,8 +7,8 @@ import msgspec
 
 from slicebase.errors import SlicebaseError, Where
 from slicebase.graph.turn import Session, Turn
+from slicebase.importers.swe_agent import FORMAT, read_trajectory
 from slicebase.runs.event import TYPES, VERBOSE, Draft
-from slicebase.runs.trajectory import FORMAT, read_trajectory
 from slicebase.store.annotating import Annotator
 from slicebase.store.runs import Runs
 from slicebase.store.truth import Truth

@@ -3,6 +3,8 @@
 The fast way is msgspec's decoder. Whatever it refuses goes the slow way, which repairs one thing after the other:
 bytes that are no UTF-8, NUL bytes, bare control characters, records glued together, lone surrogates, numbers that JSON
 readers disagree on (ruling 1).
+
+JSON Lines from a stream of bytes: one record after the other, in bounded memory, with its place.
 """
 
 import json
@@ -15,6 +17,7 @@ import msgspec
 
 from slicebase.core.hashing import LARGEST_INTEGER, digest_of
 from slicebase.errors import SlicebaseError
+from slicebase.importers.values import ImportSource
 
 MAX_DEPTH: Final = 128
 _TRIES: Final = 32  # places at which a whole record is looked for behind a broken one
@@ -28,7 +31,7 @@ LINE_JOINT: Final = re.compile(r"\s*(?:\{|$)")
 ARRAY_JOINT: Final = re.compile(r"\s*(?:,|\]|$)")
 
 
-class Piece(NamedTuple):
+class DecodedValue(NamedTuple):
     """One value found in a stretch of bytes, with what was repaired; or why there is none."""
 
     value: Any = None
@@ -40,15 +43,15 @@ class Piece(NamedTuple):
 IsRecord = Callable[[Any], bool]
 
 
-def pieces(data: bytes, is_record: IsRecord, joint: re.Pattern[str] = LINE_JOINT) -> list[Piece]:
+def pieces(data: bytes, is_record: IsRecord, joint: re.Pattern[str] = LINE_JOINT) -> list[DecodedValue]:
     """The values in `data`, which should hold one. `is_record` tells a whole record from a part of a broken one."""
     try:
         value = _decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, RecursionError):
         return list(_mended_pieces(data, is_record, joint))
     if _may_be_deep(data) and too_deep(value):
-        return [Piece(problem="too-deep")]
-    return [Piece(value)]
+        return [DecodedValue(problem="too-deep")]
+    return [DecodedValue(value)]
 
 
 def _may_be_deep(data: bytes) -> bool:
@@ -72,20 +75,20 @@ def too_deep(value: Any) -> bool:
 # --- the slow way
 
 
-def _mended_pieces(data: bytes, is_record: IsRecord, joint: re.Pattern[str]) -> Iterator[Piece]:
+def _mended_pieces(data: bytes, is_record: IsRecord, joint: re.Pattern[str]) -> Iterator[DecodedValue]:
     text, repairs = _mended_text(data)
     if not text:
-        yield Piece(problem="only-nul")
+        yield DecodedValue(problem="only-nul")
         return
     position = 0
     while position < len(text):
         try:
             value, end, bare = _decoded_at(text, position)
         except RecursionError:
-            yield Piece(problem="too-deep")
+            yield DecodedValue(problem="too-deep")
             return
         except ValueError as error:
-            yield Piece(problem="not-json", detail=f"{error}"[:200])
+            yield DecodedValue(problem="not-json", detail=f"{error}"[:200])
             position = _next_record(text, position, is_record, joint)
             continue
         glued = ("glued",) if position or text[end:].strip() else ()
@@ -136,11 +139,11 @@ def _after(text: str, position: int) -> int:
     return between.end() if between else position
 
 
-def _mended_piece(value: Any, repairs: tuple[str, ...]) -> Piece:
+def _mended_piece(value: Any, repairs: tuple[str, ...]) -> DecodedValue:
     if too_deep(value):
-        return Piece(problem="too-deep")
+        return DecodedValue(problem="too-deep")
     value, more = mended(value)
-    return Piece(value, (*repairs, *more))
+    return DecodedValue(value, (*repairs, *more))
 
 
 class _Digits(str):
@@ -213,3 +216,65 @@ def fingerprint(record: dict[str, Any], essence: Essence) -> Fingerprint:
     except SlicebaseError:
         record, repairs = mended(record)
         return Fingerprint(record, digest_of(essence(record)), repairs)
+
+
+MAX_RECORD: Final = 64 << 20  # bytes; images stand in transcripts, films do not
+BOM: Final = b"\xef\xbb\xbf"
+_COMMENTS: Final = (b"#", b"//")
+
+
+class RecordLine(NamedTuple):
+    """A record, or what stands where one should be. `kind` is set where the line is known to be no record's."""
+
+    where: str
+    size: int
+    piece: DecodedValue
+    kind: str | None = None
+
+
+def json_lines(source: ImportSource, is_record: IsRecord, lines_before: int = 0) -> Iterator[RecordLine]:
+    """Every record of a source; blank lines are none. Nothing is raised."""
+    for number, data in enumerate(_lines(source), start=lines_before + 1):
+        where = f"{source.name}:{number}"
+        stripped = data.strip()
+        if data is _OVERLONG:
+            yield RecordLine(where, 0, DecodedValue(problem="too-large", detail=f"more than {MAX_RECORD >> 20} MiB"))
+        elif stripped.startswith(_COMMENTS):
+            yield RecordLine(where, len(data), DecodedValue(), kind="comment")
+        elif stripped:
+            for piece in pieces(stripped, is_record):
+                yield RecordLine(where, len(data), piece)
+
+
+_OVERLONG = b"(a line that is too long)"
+
+
+def _lines(source: ImportSource) -> Iterator[bytes]:
+    """The lines of a source without a mark of byte order; one that is too long is let go and named."""
+    held: list[bytes] = []
+    size = 0
+    overlong = False
+    for chunk in without_bom(source):
+        *ended, rest = chunk.split(b"\n")
+        for line in ended:
+            yield _OVERLONG if overlong else b"".join((*held, line))
+            held, size, overlong = [], 0, False
+        size += len(rest)
+        overlong = overlong or size > MAX_RECORD
+        if overlong:
+            held = []
+        elif rest:
+            held.append(rest)
+    if held or overlong:
+        yield _OVERLONG if overlong else b"".join(held)
+
+
+def without_bom(source: ImportSource) -> Iterator[bytes]:
+    chunks = iter(source.chunks)
+    head = b""
+    for chunk in chunks:
+        head += chunk
+        if len(head) >= len(BOM):
+            break
+    yield head.removeprefix(BOM)
+    yield from chunks

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from slicebase.errors import SlicebaseError
+from slicebase.importers.swe_agent import is_trajectory, read_trajectory
 from slicebase.runs.event import Head, append_all
 from slicebase.runs.metrics import measure
 from slicebase.runs.projection import project
-from slicebase.runs.trajectory import is_trajectory, read_trajectory
 from tests.paths import SHARED
 from tests.runs.made import NOW, RUN
 

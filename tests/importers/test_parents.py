@@ -4,11 +4,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.graph.turn import Edge, Parent
-from slicebase.importers.links import Links
+from slicebase.importers.parents import ParentLinks
 
 
 def test_a_chain_of_records_that_are_no_turns_is_bridged() -> None:
-    links = Links()
+    links = ParentLinks()
     links.join("a", None)
     links.bridge("p", "a")
     links.bridge("q", "p")
@@ -16,20 +16,20 @@ def test_a_chain_of_records_that_are_no_turns_is_bridged() -> None:
 
 
 def test_a_bridge_to_nothing_makes_a_root() -> None:
-    links = Links()
+    links = ParentLinks()
     links.bridge("p", None)
     assert links.join("a", "p")[0] == ()
 
 
 def test_bridges_that_lead_in_a_circle_lead_nowhere() -> None:
-    links = Links()
+    links = ParentLinks()
     links.bridge("p", "q")
     links.bridge("q", "p")
     assert links.join("a", "p")[0] == ()
 
 
 def test_the_same_record_again_changes_nothing() -> None:
-    links = Links()
+    links = ParentLinks()
     links.join("a", None)
     first = links.join("b", "a")
     links.join("c", "a")
@@ -37,13 +37,13 @@ def test_the_same_record_again_changes_nothing() -> None:
 
 
 def test_a_reference_to_the_parent_is_no_second_edge() -> None:
-    links = Links()
+    links = ParentLinks()
     links.join("a", None)
     assert links.join("b", "a", ["a"])[0] == (Parent("a", "reply"),)
 
 
 def test_a_late_bridge_does_not_close_a_cycle() -> None:
-    links = Links()
+    links = ParentLinks()
     links.join("b", "p")
     links.join("c", "b")
     assert links.bridge("p", "c") == []
@@ -57,7 +57,7 @@ NAMES = st.sampled_from("abcdefgh")
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(NAMES, st.none() | NAMES, st.lists(NAMES, max_size=2), st.booleans()), max_size=12))
 def test_whatever_is_claimed_the_result_has_no_cycle(claims: list[tuple[str, str | None, list[str], bool]]) -> None:
-    links = Links()
+    links = ParentLinks()
     kept: dict[str, set[str]] = {}
     for child, parent, references, is_turn in claims:
         if is_turn:

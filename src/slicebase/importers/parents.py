@@ -16,7 +16,7 @@ class LinksState(Struct):
     awaited: dict[str, list[Parent]] = {}  # of each parent not seen yet: its children and their edges' types
 
 
-class Links:
+class ParentLinks:
     """The parents of one source, in its order. It keeps ids only, never content.
 
     - The first child of a parent is a reply, later ones are branches (ruling 18).

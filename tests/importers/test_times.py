@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from slicebase.importers.moments import Clock, moment, start_of
+from slicebase.importers.times import Clock, moment, start_of
 
 
 @pytest.mark.parametrize(
