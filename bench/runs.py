@@ -7,7 +7,7 @@ from statistics import median
 from time import perf_counter, process_time
 
 from slicebase.core.ids import turn_id
-from slicebase.runs.event import Draft
+from slicebase.runs.event import EventDraft
 from slicebase.runs.evidence import Chunk, cite
 from slicebase.runs.gate import DEFAULT_THRESHOLDS
 from slicebase.runs.records import ClaimLogged, RunStarted
@@ -21,16 +21,18 @@ TERMS = RunStarted(objective="Measure a long run.", done_definition="The log has
 QUOTE = "the retry waits for the lock"
 
 
-def steps(truth: Truth, first: int = 0) -> Iterator[list[Draft]]:
+def steps(truth: Truth, first: int = 0) -> Iterator[list[EventDraft]]:
     """Steps of an agent: plan, act, observe, one chunk seen, a cited claim now and then."""
     number = first
     while True:
         chunk = Chunk("session:bench", f"turn:{turn_id('bench', 'bench', number)}", f"In step {number} {QUOTE}.")
         drafts = [
-            Draft(type="PLAN_DONE", step=number, payload={"text": f"Look at part {number} of the retry loop."}),
-            Draft(type="ACT_DONE", step=number, payload={"tool": "bash", "text": f"pytest -k part_{number}"}),
-            Draft(type="OBSERVE_DONE", step=number, payload={"tool": "bash", "text": chunk.text * 5}),
-            Draft(type="SOURCE", step=number, payload={"source_ids": [chunk.corpus_id], "chunk_ids": [chunk.chunk_id]}),
+            EventDraft(type="PLAN_DONE", step=number, payload={"text": f"Look at part {number} of the retry loop."}),
+            EventDraft(type="ACT_DONE", step=number, payload={"tool": "bash", "text": f"pytest -k part_{number}"}),
+            EventDraft(type="OBSERVE_DONE", step=number, payload={"tool": "bash", "text": chunk.text * 5}),
+            EventDraft(
+                type="SOURCE", step=number, payload={"source_ids": [chunk.corpus_id], "chunk_ids": [chunk.chunk_id]}
+            ),
         ]
         if number % CLAIM_EVERY == 0:
             evidence = cite(chunk, QUOTE)
@@ -41,7 +43,7 @@ def steps(truth: Truth, first: int = 0) -> Iterator[list[Draft]]:
                 status="verified",
                 evidence_refs=(evidence.pointer,),
             )
-            drafts.append(Draft.of("CLAIM", claim, step=number))
+            drafts.append(EventDraft.of("CLAIM", claim, step=number))
         yield drafts
         number += 1
 

@@ -8,9 +8,9 @@ import pytest
 
 from slicebase.errors import SlicebaseError
 from slicebase.importers.swe_agent import is_trajectory, read_trajectory
-from slicebase.runs.event import Head, append_all
-from slicebase.runs.metrics import measure
+from slicebase.runs.event import LogHead, append_all
 from slicebase.runs.projection import project
+from slicebase.runs.status import measure
 from tests.paths import SHARED
 from tests.runs.made import NOW, RUN
 
@@ -87,6 +87,6 @@ def test_odd_entries_are_passed_over() -> None:
 def test_real_trajectories_are_runs(name: str, cycles: int, failures: int, repeated: int) -> None:
     """Counted by hand: two of pydicom's failed edits are the same edit with the same answer."""
     turns = read_trajectory((REAL / name).read_bytes(), name)
-    metrics = measure(append_all(Head(RUN), project(turns, step_at="call"), NOW)[0])
+    metrics = measure(append_all(LogHead(RUN), project(turns, step_at="call"), NOW)[0])
     assert (metrics.cycles, metrics.steps, metrics.counted_events) == (cycles, cycles, 3 * cycles)
     assert (metrics.failures, metrics.repeated_cycles) == (failures, repeated)

@@ -3,10 +3,12 @@
 import os
 from pathlib import Path
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
+from tests.paths import GOLDEN
+
+FOLDER = GOLDEN / "runs"
 
 
-def assert_golden(name: str, data: bytes, folder: Path = GOLDEN) -> None:
+def assert_golden(name: str, data: bytes, folder: Path = FOLDER) -> None:
     path = folder / name
     if os.environ.get("RECORD_GOLDEN"):
         path.parent.mkdir(parents=True, exist_ok=True)

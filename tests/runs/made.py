@@ -6,14 +6,14 @@ from typing import Any
 import msgspec
 
 from slicebase.runs.checks import Inputs
-from slicebase.runs.event import Draft, Event, Head, append_all
+from slicebase.runs.event import Event, EventDraft, LogHead, append_all
 from slicebase.runs.evidence import Chunk, Evidence, cite
 from slicebase.runs.gate import Compaction, compact
 from slicebase.runs.records import RunStarted, Span
 from slicebase.runs.state import Json
 
 RUN = "run-1"
-START = Head(RUN)
+START = LogHead(RUN)
 NOW = "2026-01-01T00:00:00.000Z"
 STARTED = RunStarted(
     objective="Find the cause.", done_definition={"text": "Report written.", "budgets": {"max_steps": 99}}
@@ -30,18 +30,20 @@ def pointer(record: Evidence) -> dict[str, Any]:
     return msgspec.to_builtins(record.pointer)  # type: ignore[no-any-return]
 
 
-def cycle(step: int) -> list[Draft]:
+def cycle(step: int) -> list[EventDraft]:
     """The three counted events of a step."""
-    return [Draft(type=name, step=step) for name in ("PLAN_DONE", "ACT_DONE", "OBSERVE_DONE")]
+    return [EventDraft(type=name, step=step) for name in ("PLAN_DONE", "ACT_DONE", "OBSERVE_DONE")]
 
 
-def claim(claim_id: str = "c1", status: str = "verified", refs: Json = None, statement: Json = "It is stale.") -> Draft:
+def claim(
+    claim_id: str = "c1", status: str = "verified", refs: Json = None, statement: Json = "It is stale."
+) -> EventDraft:
     payload = {"claim_id": claim_id, "status": status, "statement": statement}
-    return Draft(type="CLAIM", payload={**payload, "evidence_refs": [pointer(STALE)] if refs is None else refs})
+    return EventDraft(type="CLAIM", payload={**payload, "evidence_refs": [pointer(STALE)] if refs is None else refs})
 
 
-def conflict(conflict_id: str = "x1", side_a: Json = None, side_b: Json = None) -> Draft:
-    return Draft(
+def conflict(conflict_id: str = "x1", side_a: Json = None, side_b: Json = None) -> EventDraft:
+    return EventDraft(
         type="CONFLICT",
         payload={
             "conflict_id": conflict_id,
@@ -52,17 +54,17 @@ def conflict(conflict_id: str = "x1", side_a: Json = None, side_b: Json = None) 
     )
 
 
-def failure(failure_id: str = "f1", status: str = "open") -> Draft:
+def failure(failure_id: str = "f1", status: str = "open") -> EventDraft:
     payload = {"failure_id": failure_id, "category": "tool_error", "where": "make test", "why": "exit 2"}
-    return Draft(type="FAILURE", payload={**payload, "status": status})
+    return EventDraft(type="FAILURE", payload={**payload, "status": status})
 
 
-def question(text: Json = "Who wrote the lock file?", status: str = "open") -> Draft:
-    return Draft(type="QUESTION", payload={"question": text, "status": status})
+def question(text: Json = "Who wrote the lock file?", status: str = "open") -> EventDraft:
+    return EventDraft(type="QUESTION", payload={"question": text, "status": status})
 
 
-def manifest(number: int = 1, policy: str | None = "02005444cae1117d") -> Draft:
-    return Draft(
+def manifest(number: int = 1, policy: str | None = "02005444cae1117d") -> EventDraft:
+    return EventDraft(
         type="MANIFEST",
         payload={
             "manifest_id": f"mf_{number:032x}",
@@ -77,18 +79,18 @@ def manifest(number: int = 1, policy: str | None = "02005444cae1117d") -> Draft:
     )
 
 
-def log(*drafts: Draft, head: Head = START) -> tuple[Event, ...]:
+def log(*drafts: EventDraft, head: LogHead = START) -> tuple[Event, ...]:
     """A run's events; behind an empty head, with its start."""
-    started = [Draft.of("RUN_STARTED", STARTED)] if head.seq == 0 else []
+    started = [EventDraft.of("RUN_STARTED", STARTED)] if head.seq == 0 else []
     events, _ = append_all(head, [*started, *drafts], NOW)
     return tuple(events)
 
 
-def inputs(*drafts: Draft, previous: Mapping[str, Json] | None = None, head: Head = START) -> Inputs:
+def inputs(*drafts: EventDraft, previous: Mapping[str, Json] | None = None, head: LogHead = START) -> Inputs:
     return Inputs(STARTED, previous, head, log(*drafts, head=head), LEDGER)
 
 
-def compacted(*drafts: Draft) -> Compaction:
+def compacted(*drafts: EventDraft) -> Compaction:
     made = inputs(*drafts)
     return compact(lambda: made, NOW)
 
@@ -101,7 +103,7 @@ FULL = (
     conflict(),
     question(),
     failure(),
-    Draft(type="SOURCE", payload={"source_ids": ["file:01J"], "chunk_ids": ["row:01J/r1"]}),
+    EventDraft(type="SOURCE", payload={"source_ids": ["file:01J"], "chunk_ids": ["row:01J/r1"]}),
     *cycle(2),
 )
 SPAN = Span(start=0, end=3)

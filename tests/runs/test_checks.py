@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.runs.checks import CHECKS, Inputs, check
-from slicebase.runs.event import Draft, Head, append_all
+from slicebase.runs.event import EventDraft, LogHead, append_all
 from slicebase.runs.evidence import cite
 from slicebase.runs.gate import state_of
 from slicebase.runs.snapshot import build
@@ -44,7 +44,7 @@ def failed(snapshot: dict[str, Json], made: Inputs) -> list[str]:
     return [result.name for result in check(snapshot, made) if result.status == "FAIL"]
 
 
-def of_log(*drafts: Draft, **changes: Any) -> Case:
+def of_log(*drafts: EventDraft, **changes: Any) -> Case:
     """A snapshot of a log, as a stream could bring it."""
     made = inputs(*drafts)._replace(**changes)
     return build(state_of(made), NOW), made
@@ -74,7 +74,7 @@ def edited_event(place: int, **changes: Json) -> Case:
 
 
 def second_start(**changes: Json) -> Case:
-    return of_log(Draft(type="RUN_STARTED", payload={**msgspec.to_builtins(inputs().started), **changes}))
+    return of_log(EventDraft(type="RUN_STARTED", payload={**msgspec.to_builtins(inputs().started), **changes}))
 
 
 def ref(**changes: Json) -> dict[str, Json]:
@@ -109,7 +109,7 @@ CASES: list[tuple[str, str, Callable[[], Case]]] = [
     (
         "verified_claims_cited",
         "no field",
-        lambda: of_log(Draft(type="CLAIM", payload={"claim_id": "c", "status": "verified", "statement": "x"})),
+        lambda: of_log(EventDraft(type="CLAIM", payload={"claim_id": "c", "status": "verified", "statement": "x"})),
     ),
     ("verified_claims_in_ledger", "no such evidence", lambda: of_log(claim(refs=[pointer(UNKNOWN)]))),
     ("verified_claims_in_ledger", "not in the log", forged),
@@ -151,7 +151,7 @@ CASES: list[tuple[str, str, Callable[[], Case]]] = [
     (
         "no_inlined_blobs",
         "a reason's name",
-        lambda: of_log(Draft(type="MANIFEST", payload={"manifest_id": "m", "excluded_by_reason": {LONG: 1}})),
+        lambda: of_log(EventDraft(type="MANIFEST", payload={"manifest_id": "m", "excluded_by_reason": {LONG: 1}})),
     ),
     ("keys_and_types", "a key missing", lambda: without("provenance_mode")),
     ("keys_and_types", "the state missing", lambda: without("state")),
@@ -166,23 +166,31 @@ CASES: list[tuple[str, str, Callable[[], Case]]] = [
     ("keys_and_types", "claims that are no list", lambda: edited_state(claims={})),
     ("keys_and_types", "a claim that is no object", lambda: edited_state(claims=["c1"])),
     ("keys_and_types", "refs that are no list", lambda: of_log(claim(refs="ev_1"))),
-    ("keys_and_types", "a claim without statement", lambda: of_log(Draft(type="CLAIM", payload={"claim_id": "c"}))),
-    ("keys_and_types", "a claim without id", lambda: of_log(Draft(type="CLAIM", payload={"statement": "x"}))),
+    (
+        "keys_and_types",
+        "a claim without statement",
+        lambda: of_log(EventDraft(type="CLAIM", payload={"claim_id": "c"})),
+    ),
+    ("keys_and_types", "a claim without id", lambda: of_log(EventDraft(type="CLAIM", payload={"statement": "x"}))),
     ("keys_and_types", "an unknown status", lambda: of_log(claim(status="certain"))),
     ("keys_and_types", "a status for an unknown id", lambda: of_log(failure("f", "odd"))),
     ("keys_and_types", "a question that is no text", lambda: of_log(question({"what": 1}))),
-    ("keys_and_types", "sources that are no texts", lambda: of_log(Draft(type="SOURCE", payload={"source_ids": [1]}))),
+    (
+        "keys_and_types",
+        "sources that are no texts",
+        lambda: of_log(EventDraft(type="SOURCE", payload={"source_ids": [1]})),
+    ),
     (
         "keys_and_types",
         "candidates that are no number",
-        lambda: of_log(manifest(1), Draft(type="MANIFEST", payload={"manifest_id": "m", "candidates": "many"})),
+        lambda: of_log(manifest(1), EventDraft(type="MANIFEST", payload={"manifest_id": "m", "candidates": "many"})),
     ),
     (
         "keys_and_types",
         "reasons that are no object",
-        lambda: of_log(Draft(type="MANIFEST", payload={"manifest_id": "m", "excluded_by_reason": ["budget"]})),
+        lambda: of_log(EventDraft(type="MANIFEST", payload={"manifest_id": "m", "excluded_by_reason": ["budget"]})),
     ),
-    ("keys_and_types", "a manifest without id", lambda: of_log(Draft(type="MANIFEST"))),
+    ("keys_and_types", "a manifest without id", lambda: of_log(EventDraft(type="MANIFEST"))),
     (
         "counts_right",
         "events",
@@ -198,7 +206,7 @@ CASES: list[tuple[str, str, Callable[[], Case]]] = [
     ("chain_unbroken", "a payload", lambda: edited_event(2, payload={"note": "never said"})),
     ("chain_unbroken", "a time", lambda: edited_event(3, time="2026-01-01T00:00:09.000Z")),
     ("chain_unbroken", "a hash", lambda: edited_event(4, hash="sha256:" + "0" * 64)),
-    ("chain_unbroken", "a head", lambda: of_log(*FULL, head=Head(RUN, 0, "sha256:" + "0" * 64))),
+    ("chain_unbroken", "a head", lambda: of_log(*FULL, head=LogHead(RUN, 0, "sha256:" + "0" * 64))),
 ]
 
 
@@ -220,7 +228,7 @@ def test_every_check_has_an_input_made_for_it() -> None:
 @pytest.mark.parametrize("name", ["objective", "done_definition"])
 def test_terms_are_compared_with_the_snapshot_before_too(name: str) -> None:
     previous = compacted(*FULL).snapshot
-    made = inputs(*cycle(3), previous=previous, head=Head(RUN, 9, "sha256:" + "1" * 64))
+    made = inputs(*cycle(3), previous=previous, head=LogHead(RUN, 9, "sha256:" + "1" * 64))
     snapshot = build(state_of(made), NOW)
     assert failed(snapshot, made) == []
     other = {**previous, name: "Something else."}
@@ -229,7 +237,7 @@ def test_terms_are_compared_with_the_snapshot_before_too(name: str) -> None:
 
 def test_a_verified_claim_of_the_snapshot_before_is_in_the_ledger() -> None:
     previous = compacted(*FULL).snapshot
-    made = inputs(*cycle(3), previous=previous, head=Head(RUN, 9, "sha256:" + "1" * 64))
+    made = inputs(*cycle(3), previous=previous, head=LogHead(RUN, 9, "sha256:" + "1" * 64))
     snapshot = build(state_of(made), NOW)
     assert failed(snapshot, made) == []
     forgotten = {**previous, "state": {**previous["state"], "claims": []}}
@@ -238,7 +246,7 @@ def test_a_verified_claim_of_the_snapshot_before_is_in_the_ledger() -> None:
 
 def test_what_passed_before_is_not_asked_again_unless_it_is_another_value() -> None:
     previous = compacted(*FULL).snapshot
-    made = inputs(*cycle(3), previous=previous, head=Head(RUN, 9, "sha256:" + "1" * 64))._replace(evidence={})
+    made = inputs(*cycle(3), previous=previous, head=LogHead(RUN, 9, "sha256:" + "1" * 64))._replace(evidence={})
     snapshot = build(state_of(made), NOW)
     assert failed(snapshot, made) == []
     assert failed(copy.deepcopy(snapshot), made) == [
@@ -252,17 +260,19 @@ def test_what_passed_before_is_not_asked_again_unless_it_is_another_value() -> N
     st.lists(st.lists(good_drafts, max_size=5), min_size=1, max_size=4),
     st.lists(good_drafts | odd_drafts | st.just(claim(statement=LONG)), max_size=5),
 )
-def test_asking_only_about_what_is_new_gives_the_same_answers(batches: list[list[Draft]], more: list[Draft]) -> None:
+def test_asking_only_about_what_is_new_gives_the_same_answers(
+    batches: list[list[EventDraft]], more: list[EventDraft]
+) -> None:
     events, snapshots = run_with_snapshots(batches)
     length, previous = snapshots[-1]
-    head = Head(RUN, events[length - 1].seq, events[length - 1].hash)
+    head = LogHead(RUN, events[length - 1].seq, events[length - 1].hash)
     made = Inputs(STARTED, previous, head, tuple(append_all(head, more, NOW)[0]), LEDGER)
     snapshot = build(state_of(made), NOW)
     assert check(snapshot, made) == check(copy.deepcopy(snapshot), made)
 
 
 def test_a_candidate_promoted_by_its_status_is_in_the_ledger() -> None:
-    promoted = Draft(type="CLAIM", payload={"claim_id": "c1", "status": "verified"})
+    promoted = EventDraft(type="CLAIM", payload={"claim_id": "c1", "status": "verified"})
     assert failed(*of_log(claim(status="candidate"), promoted)) == []
 
 

@@ -14,10 +14,10 @@ from slicebase.runs.event import (
     MAX_PAYLOAD,
     TERMINAL,
     TYPES,
-    Draft,
+    ChainLink,
     Event,
-    Head,
-    Link,
+    EventDraft,
+    LogHead,
     append,
     append_all,
     check_chain,
@@ -30,10 +30,10 @@ VECTORS = json.loads((GOLDEN / "ids.json").read_text())
 
 
 def test_events_have_the_hashes_of_the_vectors() -> None:
-    head = Head(RUN)
+    head = LogHead(RUN)
     drafts = [
-        Draft(type="RUN_STARTED", payload=VECTORS["events"][0]["payload"], time="2026-01-01T00:00:00.000Z"),
-        Draft(type="PLAN_DONE", step=1, payload=VECTORS["events"][1]["payload"], time="2026-01-01T00:00:01.000Z"),
+        EventDraft(type="RUN_STARTED", payload=VECTORS["events"][0]["payload"], time="2026-01-01T00:00:00.000Z"),
+        EventDraft(type="PLAN_DONE", step=1, payload=VECTORS["events"][1]["payload"], time="2026-01-01T00:00:01.000Z"),
     ]
     for draft, vector in zip(drafts, VECTORS["events"], strict=True):
         event, head = append(head, draft, NOW)
@@ -44,7 +44,7 @@ def test_events_have_the_hashes_of_the_vectors() -> None:
 
 @given(
     st.builds(
-        Link,
+        ChainLink,
         st.text(max_size=9),
         st.integers(0, 2**53 - 1),
         st.none() | st.text(max_size=9),
@@ -55,7 +55,7 @@ def test_events_have_the_hashes_of_the_vectors() -> None:
         st.just(""),
     )
 )
-def test_a_links_fast_record_is_its_canonical_form(link: Link) -> None:
+def test_a_links_fast_record_is_its_canonical_form(link: ChainLink) -> None:
     assert link.record == canonical(link[:-1])
 
 
@@ -78,38 +78,38 @@ def test_an_absent_payload_is_an_empty_object() -> None:
 
 
 def test_a_given_time_is_written_in_utc_with_milliseconds() -> None:
-    event, _ = append(Head(RUN), Draft(type="X", time="2026-01-01T02:00:00+01:00"), NOW)
+    event, _ = append(LogHead(RUN), EventDraft(type="X", time="2026-01-01T02:00:00+01:00"), NOW)
     assert event.time == "2026-01-01T01:00:00.000Z"
 
 
 def test_a_payload_is_kept_as_its_canonical_form_reads_back() -> None:
-    event, _ = append(Head(RUN), Draft(type="X", payload={"b": 1.0, "a": ("x",)}), NOW)
+    event, _ = append(LogHead(RUN), EventDraft(type="X", payload={"b": 1.0, "a": ("x",)}), NOW)
     assert list(event.payload.items()) == [("a", ["x"]), ("b", 1)]
 
 
 @pytest.mark.parametrize(
     ("draft", "code"),
     [
-        (Draft(type="PLAN_DONE"), "step-missing"),
-        (Draft(type="PLAN_DONE", step=-1), "bad-event"),
-        (Draft(type=""), "bad-event"),
-        (Draft(type="a\nb"), "bad-event"),
-        (Draft(type="x" * 65), "bad-event"),
-        (Draft(type="X", time="yesterday"), "bad-time"),
-        (Draft(type="X", payload={"n": 2**53}), "integer-range"),
-        (Draft(type="X", payload={"t": "\ud800"}), "lone-surrogate"),
-        (Draft(type="X", payload={"t": "x" * MAX_PAYLOAD}), "payload-too-large"),
+        (EventDraft(type="PLAN_DONE"), "step-missing"),
+        (EventDraft(type="PLAN_DONE", step=-1), "bad-event"),
+        (EventDraft(type=""), "bad-event"),
+        (EventDraft(type="a\nb"), "bad-event"),
+        (EventDraft(type="x" * 65), "bad-event"),
+        (EventDraft(type="X", time="yesterday"), "bad-time"),
+        (EventDraft(type="X", payload={"n": 2**53}), "integer-range"),
+        (EventDraft(type="X", payload={"t": "\ud800"}), "lone-surrogate"),
+        (EventDraft(type="X", payload={"t": "x" * MAX_PAYLOAD}), "payload-too-large"),
     ],
 )
-def test_what_is_no_event_is_refused(draft: Draft, code: str) -> None:
+def test_what_is_no_event_is_refused(draft: EventDraft, code: str) -> None:
     with pytest.raises(SlicebaseError) as caught:
-        append(Head(RUN), draft, NOW)
+        append(LogHead(RUN), draft, NOW)
     assert caught.value.code == code
 
 
 def test_a_payload_may_have_64_kib() -> None:
     room = MAX_PAYLOAD - len('{"t":""}')
-    event, _ = append(Head(RUN), Draft(type="X", payload={"t": "x" * room}), NOW)
+    event, _ = append(LogHead(RUN), EventDraft(type="X", payload={"t": "x" * room}), NOW)
     assert len(canonical(event.payload)) == MAX_PAYLOAD
 
 
@@ -124,17 +124,17 @@ def test_a_line_that_is_no_event_is_refused_with_its_place(line: bytes) -> None:
     assert caught.value.where[:2] == ("events.jsonl", 3)
 
 
-def links(events: tuple[Event, ...]) -> list[Link]:
+def links(events: tuple[Event, ...]) -> list[ChainLink]:
     return [event.link for event in events]
 
 
 def test_a_whole_chain_has_no_break() -> None:
-    assert list(check_chain(Head(RUN), links(log(*FULL)))) == []
+    assert list(check_chain(LogHead(RUN), links(log(*FULL)))) == []
 
 
 def test_the_rest_of_a_chain_is_checked_from_its_head() -> None:
     events = log(*FULL)
-    head = Head(RUN, events[4].seq, events[4].hash)
+    head = LogHead(RUN, events[4].seq, events[4].hash)
     assert list(check_chain(head, links(events[5:]))) == []
     assert [broken.field for broken in check_chain(head, links(events[6:]))] == ["seq"]
 
@@ -156,7 +156,7 @@ OTHER: dict[str, Any] = {
 def test_one_changed_value_is_found_at_its_place_and_nowhere_else(place: int, field: str) -> None:
     events = list(log(*FULL))
     events[place] = msgspec.structs.replace(events[place], **{field: OTHER[field]})
-    found = list(check_chain(Head(RUN), links(tuple(events))))
+    found = list(check_chain(LogHead(RUN), links(tuple(events))))
     assert found[0].seq == place + 1
     # A wrong number also makes the next one wrong; every other value is wrong once.
     assert len(found) == (2 if field == "seq" and place < len(FULL) else 1)
@@ -165,14 +165,14 @@ def test_one_changed_value_is_found_at_its_place_and_nowhere_else(place: int, fi
 @given(place=st.integers(0, len(FULL) - 1))
 def test_a_missing_event_is_found_where_it_is_missing(place: int) -> None:
     events = log(*FULL)
-    (broken,) = check_chain(Head(RUN), links(events[:place] + events[place + 1 :]))
+    (broken,) = check_chain(LogHead(RUN), links(events[:place] + events[place + 1 :]))
     assert (broken.seq, broken.field) == (place + 1, "seq")
 
 
 def test_a_chain_rewritten_from_a_place_on_is_whole_and_has_another_head() -> None:
     """Why `tt seal` exists: a chain alone does not show that its end was rewritten."""
-    first, head = append_all(Head(RUN), FULL, NOW)
-    second, other = append_all(Head(RUN), [Draft(type="X"), *FULL[1:]], NOW)
-    assert list(check_chain(Head(RUN), links(tuple(second)))) == []
+    first, head = append_all(LogHead(RUN), FULL, NOW)
+    second, other = append_all(LogHead(RUN), [EventDraft(type="X"), *FULL[1:]], NOW)
+    assert list(check_chain(LogHead(RUN), links(tuple(second)))) == []
     assert head.hash != other.hash
     assert first[0].hash != second[0].hash

@@ -4,19 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicebase.runs.event import Draft
+from slicebase.runs.event import EventDraft
 from slicebase.runs.gate import DEFAULT_THRESHOLDS, Thresholds, compact, is_due, stopped
 from slicebase.runs.snapshot import typed
-from slicebase.runs.state import State, fold
+from slicebase.runs.state import RunState, fold
 from tests.runs.made import FULL, NOW, RUN, claim, compacted, conflict, cycle, inputs, log
 
 
-def due(*drafts: Draft, thresholds: Thresholds = DEFAULT_THRESHOLDS) -> bool:
-    state = fold(State(RUN), log(*drafts))
+def due(*drafts: EventDraft, thresholds: Thresholds = DEFAULT_THRESHOLDS) -> bool:
+    state = fold(RunState(RUN), log(*drafts))
     return is_due(state.counted, len(state.steps), thresholds)
 
 
-def steps(count: int) -> list[Draft]:
+def steps(count: int) -> list[EventDraft]:
     return [draft for step in range(count) for draft in cycle(step)]
 
 
@@ -26,7 +26,7 @@ def test_a_compaction_is_due_at_18_counted_events() -> None:
 
 
 def test_a_compaction_is_due_at_8_steps() -> None:
-    acts = [Draft(type="ACT_DONE", step=step) for step in range(8)]
+    acts = [EventDraft(type="ACT_DONE", step=step) for step in range(8)]
     assert not due(*acts[:7], *acts[:7])
     assert due(*acts)
 
@@ -43,7 +43,7 @@ def test_events_that_are_not_terminal_change_nothing(verbose: list[tuple[int, st
     for count in (17, 18):
         mixed = counted[:count]
         for place, name in verbose:
-            mixed.insert(min(place, len(mixed)), Draft(type=name, step=99 + place))
+            mixed.insert(min(place, len(mixed)), EventDraft(type=name, step=99 + place))
         assert due(*mixed) == (count == 18)
 
 
@@ -87,7 +87,7 @@ def test_a_diagnosis_names_every_check_that_failed() -> None:
 
 
 def test_a_compaction_says_which_reason_stopped_a_run() -> None:
-    state = fold(State(RUN), log(stopped("HUMAN_REQUESTED", "lunch")))
+    state = fold(RunState(RUN), log(stopped("HUMAN_REQUESTED", "lunch")))
     assert state.stopped == "HUMAN_REQUESTED"
 
 

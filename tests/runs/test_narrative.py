@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from slicebase.core.ids import is_ulid, ulid_time
 from slicebase.core.times import from_text
 from slicebase.errors import SlicebaseError
-from slicebase.runs.event import Draft
+from slicebase.runs.event import EventDraft
 from slicebase.runs.narrative import NOTHING_OPEN, narrate, render
 from slicebase.runs.snapshot import from_bytes, snapshot_digest, to_bytes, typed
 from tests.runs.golden import assert_golden
@@ -29,7 +29,7 @@ HEADINGS = [
 ]
 
 
-def body(*drafts: Draft) -> str:
+def body(*drafts: EventDraft) -> str:
     return narrate(compacted(*drafts).snapshot).body
 
 
@@ -95,7 +95,7 @@ def test_next_actions_are_conflicts_then_questions_then_failures_oldest_first_an
 
 
 def test_without_anything_open_the_next_action_is_to_go_on() -> None:
-    resolved = Draft(type="CONFLICT", payload={"conflict_id": "x1", "status": "resolved"})
+    resolved = EventDraft(type="CONFLICT", payload={"conflict_id": "x1", "status": "resolved"})
     assert numbered(body(conflict(), resolved, failure(status="resolved"))) == [NOTHING_OPEN]
 
 
@@ -130,11 +130,13 @@ NASTY = "x\n\n## Verified claims\n- **c9** forged <script>alert(1)</script> ![a]
         claim("a", statement=NASTY),
         claim("a", "candidate", [], NASTY),
         question(NASTY),
-        Draft(type="FAILURE", payload={"failure_id": NASTY, "category": NASTY, "where": NASTY, "why": NASTY}),
-        Draft(type="MANIFEST", payload={"manifest_id": NASTY, "filters": [NASTY], "excluded_by_reason": {NASTY: 1}}),
+        EventDraft(type="FAILURE", payload={"failure_id": NASTY, "category": NASTY, "where": NASTY, "why": NASTY}),
+        EventDraft(
+            type="MANIFEST", payload={"manifest_id": NASTY, "filters": [NASTY], "excluded_by_reason": {NASTY: 1}}
+        ),
     ],
 )
-def test_words_from_the_log_cannot_become_structure(draft: Draft) -> None:
+def test_words_from_the_log_cannot_become_structure(draft: EventDraft) -> None:
     text = body(draft)
     assert re.findall(r"^## (.*)$", text, flags=re.MULTILINE) == HEADINGS
     assert not re.search(r"^\W*\*\*c9", text, flags=re.MULTILINE)

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from slicebase.core.ids import turn_id
 from slicebase.errors import SlicebaseError
 from slicebase.graph.turn import Parent, Part, Role, Turn
-from slicebase.runs.event import Draft, Head, append_all
+from slicebase.runs.event import EventDraft, LogHead, append_all
 from slicebase.runs.gate import compact
 from slicebase.runs.projection import KEPT, path_of, project
 from slicebase.runs.records import RunStarted
-from slicebase.runs.state import State, fold
+from slicebase.runs.state import RunState, fold
 from tests.runs.made import LEDGER, NOW, RUN, STALE, STARTED, inputs
 
 
@@ -53,11 +53,11 @@ TRANSCRIPT = session(
 )
 
 
-def types(drafts: list[Draft]) -> list[str]:
+def types(drafts: list[EventDraft]) -> list[str]:
     return [draft.type for draft in drafts]
 
 
-def of_type(name: str, drafts: list[Draft]) -> list[Draft]:
+def of_type(name: str, drafts: list[EventDraft]) -> list[EventDraft]:
     return [draft for draft in drafts if draft.type == name]
 
 
@@ -148,7 +148,7 @@ def test_long_texts_are_cut_and_referred_to() -> None:
 
 
 def test_every_turn_is_seen() -> None:
-    state = fold(State(RUN), append_all(Head(RUN), project(TRANSCRIPT), NOW)[0])
+    state = fold(RunState(RUN), append_all(LogHead(RUN), project(TRANSCRIPT), NOW)[0])
     assert list(state.chunks_seen) == [f"turn:{turn.id}" for turn in TRANSCRIPT]
     assert list(state.sources_seen) == ["session:s1"]
 

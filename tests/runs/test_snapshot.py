@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from slicebase.core.hashing import canonical, digest_of
 from slicebase.errors import SlicebaseError
-from slicebase.runs.event import Draft, Head, append_all
+from slicebase.runs.event import EventDraft, LogHead, append_all
 from slicebase.runs.records import RunStarted
 from slicebase.runs.snapshot import build, content, from_bytes, snapshot_digest, snapshot_id, to_bytes, typed
-from slicebase.runs.state import State, fold
+from slicebase.runs.state import RunState, fold
 from tests.paths import GOLDEN
 from tests.runs.golden import assert_golden
 from tests.runs.made import FULL, NOW, RUN, claim, compacted, cycle, log, manifest
@@ -23,8 +23,8 @@ VECTOR = json.loads((GOLDEN / "ids.json").read_text())["snapshot"]
 
 def test_a_small_run_has_the_vectors_snapshot() -> None:
     started = RunStarted(objective="Find the cause.", done_definition="Report written.")
-    drafts = [Draft.of("RUN_STARTED", started), Draft(type="PLAN_DONE", step=1)]
-    snapshot = build(fold(State(RUN), append_all(Head(RUN), drafts, NOW)[0]), NOW)
+    drafts = [EventDraft.of("RUN_STARTED", started), EventDraft(type="PLAN_DONE", step=1)]
+    snapshot = build(fold(RunState(RUN), append_all(LogHead(RUN), drafts, NOW)[0]), NOW)
     assert content(snapshot) == VECTOR["without_id_time_validation"]
     assert canonical(content(snapshot)).decode() == VECTOR["canonical"]
     assert snapshot["snapshot_id"] == VECTOR["snapshot_id"]
@@ -43,8 +43,8 @@ def test_keys_stand_in_the_specifications_order_at_every_level() -> None:
 def test_the_same_log_gives_the_same_bytes_but_for_the_time() -> None:
     first, second = compacted(*FULL).snapshot, compacted(*FULL).snapshot
     assert to_bytes(first) == to_bytes(second)
-    later = build(fold(State(RUN), ()), "2027-01-01T00:00:00.000Z")
-    earlier = build(fold(State(RUN), ()), NOW)
+    later = build(fold(RunState(RUN), ()), "2027-01-01T00:00:00.000Z")
+    earlier = build(fold(RunState(RUN), ()), NOW)
     assert later["snapshot_id"] == earlier["snapshot_id"]
 
 
@@ -57,8 +57,8 @@ def test_the_id_covers_everything_but_itself_time_and_validation() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(good_drafts | odd_drafts, max_size=6))
-def test_the_fast_digest_is_the_digest_of_the_canonical_content(drafts: list[Draft]) -> None:
-    snapshot = build(fold(State(RUN), log(*drafts)), NOW)
+def test_the_fast_digest_is_the_digest_of_the_canonical_content(drafts: list[EventDraft]) -> None:
+    snapshot = build(fold(RunState(RUN), log(*drafts)), NOW)
     assert snapshot_digest(snapshot) == digest_of(content(snapshot))
     assert snapshot_digest({**snapshot, "zä": 1.0}) == digest_of({**content(snapshot), "zä": 1.0})
 

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from slicebase.runs.event import Draft
+from slicebase.runs.event import EventDraft
 from slicebase.runs.gate import is_due
 from slicebase.runs.narrative import narrate
 from slicebase.runs.snapshot import from_bytes, to_bytes
-from slicebase.runs.state import State, fold
+from slicebase.runs.state import RunState, fold
 from tests.runs.made import FULL, RUN, STALE, claim, compacted, conflict, cycle, log, pointer
 
 TOP_LEVEL = {
@@ -32,7 +32,7 @@ MINIMUM = {
 }
 
 
-def statuses(*drafts: Draft) -> dict[str, str]:
+def statuses(*drafts: EventDraft) -> dict[str, str]:
     validation = compacted(*drafts).snapshot["validation"]
     return {check["name"]: check["status"] for check in validation["checks"]}
 
@@ -64,16 +64,16 @@ def test_identical_snapshot_json_yields_an_identical_narrative() -> None:
     assert narrate(from_bytes(data)).body == narrate(from_bytes(data)).body
 
 
-def due(*drafts: Draft) -> bool:
-    state = fold(State(RUN), log(*drafts))
+def due(*drafts: EventDraft) -> bool:
+    state = fold(RunState(RUN), log(*drafts))
     return is_due(state.counted, len(state.steps))
 
 
 def test_cadence_depends_on_terminal_events_and_fallback_steps_alone() -> None:
-    verbose = [Draft(type=f"CHATTER_{number}", step=number) for number in range(50)]
+    verbose = [EventDraft(type=f"CHATTER_{number}", step=number) for number in range(50)]
     steps = [draft for step in range(5) for draft in cycle(step)]
     assert not due(*verbose, *steps, *verbose)
     assert due(*verbose, *steps, *verbose, *cycle(5))
-    one_per_step = [Draft(type="OBSERVE_DONE", step=step) for step in range(8)]
+    one_per_step = [EventDraft(type="OBSERVE_DONE", step=step) for step in range(8)]
     assert not due(*one_per_step[:7], *verbose)
     assert due(*one_per_step, *verbose)

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.runs.checks import Inputs
-from slicebase.runs.event import Draft, Event, Head, append_all
+from slicebase.runs.event import Event, EventDraft, LogHead, append_all
 from slicebase.runs.gate import compact
 from slicebase.runs.snapshot import build, to_bytes
-from slicebase.runs.state import State, fold, from_snapshot
+from slicebase.runs.state import RunState, fold, from_snapshot
 from tests.runs.made import (
     FULL,
     LEDGER,
@@ -32,11 +32,11 @@ from tests.runs.made import (
 )
 
 
-def state_after(*drafts: Draft) -> State:
-    return fold(State(RUN), log(*drafts))
+def state_after(*drafts: EventDraft) -> RunState:
+    return fold(RunState(RUN), log(*drafts))
 
 
-PASSED = Draft(type="SNAPSHOT", payload={"status": "PASS", "sequence": 1, "snapshot_id": "sn_x", "digest": "x"})
+PASSED = EventDraft(type="SNAPSHOT", payload={"status": "PASS", "sequence": 1, "snapshot_id": "sn_x", "digest": "x"})
 
 
 def test_the_terms_come_from_the_start() -> None:
@@ -62,7 +62,7 @@ def test_the_latest_of_a_claims_id_wins_at_its_first_place() -> None:
 
 
 def test_a_new_wording_does_not_inherit_evidence() -> None:
-    later = Draft(type="CLAIM", payload={"claim_id": "c1", "status": "verified", "statement": "Something else."})
+    later = EventDraft(type="CLAIM", payload={"claim_id": "c1", "status": "verified", "statement": "Something else."})
     assert state_after(claim(), later).claims["c1"]["evidence_refs"] == []
 
 
@@ -75,16 +75,18 @@ def test_a_new_wording_does_not_inherit_evidence() -> None:
     ],
 )
 def test_an_event_with_id_and_status_changes_the_status_alone(
-    first: Draft, change: dict[str, str], collection: str, kept: str
+    first: EventDraft, change: dict[str, str], collection: str, kept: str
 ) -> None:
     before = next(iter(getattr(state_after(first), collection).values()))
-    after = next(iter(getattr(state_after(first, Draft(type=first.type, payload=dict(change))), collection).values()))
+    after = next(
+        iter(getattr(state_after(first, EventDraft(type=first.type, payload=dict(change))), collection).values())
+    )
     assert after["status"] == change["status"]
     assert after[kept] == before[kept]
 
 
 def test_absent_fields_are_filled_in_where_that_hides_nothing() -> None:
-    bare = Draft(type="CLAIM", payload={"claim_id": "c1", "statement": "x", "colour": "blue"})
+    bare = EventDraft(type="CLAIM", payload={"claim_id": "c1", "statement": "x", "colour": "blue"})
     item = state_after(bare).claims["c1"]
     assert (item["status"], item["evidence_refs"]) == ("candidate", [])
     assert "colour" not in item
@@ -105,7 +107,7 @@ def test_a_question_is_open_until_it_is_closed_and_can_be_asked_again() -> None:
 
 
 def test_seen_is_what_manifests_selected_and_sources_name_and_cited_what_claims_and_conflicts_point_to() -> None:
-    source = Draft(type="SOURCE", payload={"source_ids": ["file:01J"], "chunk_ids": ["row:01J/r1"]})
+    source = EventDraft(type="SOURCE", payload={"source_ids": ["file:01J"], "chunk_ids": ["row:01J/r1"]})
     state = state_after(manifest(), source, source)
     assert list(state.sources_seen) == ["session:s1", "file:01J"]
     assert list(state.chunks_seen) == [TURN.chunk_id, "row:01J/r1"]
@@ -119,8 +121,8 @@ def test_what_was_cited_once_stays_cited() -> None:
 
 def test_counted_are_terminal_events_and_steps_are_counted_once() -> None:
     """Ruling 34."""
-    verbose = [Draft(type=name, step=9) for name in ("TOKEN", "plan_done", "CLAIMED")]
-    state = state_after(*cycle(1), *verbose, *cycle(2), Draft(type="ACT_DONE", step=2))
+    verbose = [EventDraft(type=name, step=9) for name in ("TOKEN", "plan_done", "CLAIMED")]
+    state = state_after(*cycle(1), *verbose, *cycle(2), EventDraft(type="ACT_DONE", step=2))
     assert (state.counted, len(state.steps)) == (7, 2)
 
 
@@ -131,7 +133,7 @@ def test_a_snapshot_that_passed_starts_the_counts_anew() -> None:
 
 def test_a_snapshot_that_failed_changes_nothing() -> None:
     """Ruling 40."""
-    failed = Draft(type="SNAPSHOT", payload={**PASSED.payload, "status": "FAIL"})
+    failed = EventDraft(type="SNAPSHOT", payload={**PASSED.payload, "status": "FAIL"})
     assert state_after(*cycle(1), failed) == state_after(*cycle(1))
 
 
@@ -169,7 +171,7 @@ field_names = st.one_of(
     st.sampled_from(["filters", "objective"]),
 )
 odd_drafts = st.builds(
-    lambda name, payload: Draft(type=name, step=1, payload=payload),
+    lambda name, payload: EventDraft(type=name, step=1, payload=payload),
     st.sampled_from(["RUN_STARTED", "CLAIM", "CONFLICT", "QUESTION", "FAILURE", "SOURCE", "MANIFEST", "SNAPSHOT", "X"]),
     st.dictionaries(field_names, json_values, max_size=4),
 )
@@ -177,7 +179,7 @@ odd_drafts = st.builds(
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(odd_drafts, max_size=8))
-def test_the_fold_takes_any_log_and_its_snapshot_can_be_printed(drafts: list[Draft]) -> None:
+def test_the_fold_takes_any_log_and_its_snapshot_can_be_printed(drafts: list[EventDraft]) -> None:
     """Ruling 35: a stream is taken as it is."""
     state = state_after(*drafts)
     assert to_bytes(build(state, NOW)) == to_bytes(build(state_after(*drafts), NOW))
@@ -193,18 +195,18 @@ good_drafts = st.one_of(
     st.builds(failure, some_id, st.sampled_from(["open", "resolved"])),
     st.builds(question, st.sampled_from("pqr"), st.sampled_from(["open", "closed"])),
     st.builds(manifest, st.integers(1, 3), st.sampled_from([None, "02005444cae1117d"])),
-    st.builds(lambda step: Draft(type="ACT_DONE", step=step), st.integers(1, 3)),
-    st.just(Draft(type="VERBOSE", payload={"claim_id": "a"})),
+    st.builds(lambda step: EventDraft(type="ACT_DONE", step=step), st.integers(1, 3)),
+    st.just(EventDraft(type="VERBOSE", payload={"claim_id": "a"})),
 )
 
 
-def run_with_snapshots(batches: Iterable[list[Draft]]) -> tuple[list[Event], list[tuple[int, dict[str, Any]]]]:
+def run_with_snapshots(batches: Iterable[list[EventDraft]]) -> tuple[list[Event], list[tuple[int, dict[str, Any]]]]:
     """A log with a compaction behind every batch, and each snapshot with the length of the log behind it."""
     events = list(log())
     snapshots: list[tuple[int, dict[str, Any]]] = []
-    head, previous, since = Head(RUN), None, 0
+    head, previous, since = LogHead(RUN), None, 0
     for batch in batches:
-        more, end = append_all(Head(RUN, events[-1].seq, events[-1].hash), batch, NOW)
+        more, end = append_all(LogHead(RUN, events[-1].seq, events[-1].hash), batch, NOW)
         events += more
         inputs = Inputs(STARTED, previous, head, tuple(events[since:]), LEDGER)
         compaction = compact(lambda made=inputs: made, NOW)  # type: ignore[misc]
@@ -219,11 +221,11 @@ def run_with_snapshots(batches: Iterable[list[Draft]]) -> tuple[list[Event], lis
 @settings(max_examples=80, deadline=None)
 @given(st.lists(st.lists(good_drafts, max_size=6), min_size=1, max_size=4), st.lists(good_drafts, max_size=6))
 def test_state_from_any_snapshot_and_the_rest_is_state_from_the_whole_log(
-    batches: list[list[Draft]], rest: list[Draft]
+    batches: list[list[EventDraft]], rest: list[EventDraft]
 ) -> None:
     events, snapshots = run_with_snapshots(batches)
-    events += append_all(Head(RUN, events[-1].seq, events[-1].hash), rest, NOW)[0]
-    whole = fold(State(RUN), events)
+    events += append_all(LogHead(RUN, events[-1].seq, events[-1].hash), rest, NOW)[0]
+    whole = fold(RunState(RUN), events)
     for length, snapshot in snapshots:
         resumed = fold(from_snapshot(snapshot), events[length:])
         assert resumed == whole

@@ -15,7 +15,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.files.body.entries import Stamp
 from slicebase.files.body.rows import row_line
 from slicebase.graph.turn import Parent, Session
-from slicebase.runs.event import Draft
+from slicebase.runs.event import EventDraft
 from slicebase.runs.gate import DEFAULT_THRESHOLDS, Thresholds
 from slicebase.runs.records import Span
 from slicebase.store.annotating import Annotator
@@ -345,7 +345,7 @@ def test_why_of_what_is_unknown_says_so(base: Slicebase) -> None:
 
 def test_why_copes_with_claims_that_the_gate_would_refuse(base: Slicebase) -> None:
     odd = {"claim_id": "odd", "evidence_refs": [{"evidence_id": 5}, "x", {"evidence_id": "ev_" + "0" * 32}]}
-    base.runs.log(RUN, [Draft(type="CLAIM", payload=odd)], now=NOW)
+    base.runs.log(RUN, [EventDraft(type="CLAIM", payload=odd)], now=NOW)
     assert [child.note for child in base.why(f"claim:{RUN}/odd").children] == ["not in the ledger"]
     assert base.why(evidence(base), forward=True).children == ()
 
@@ -448,7 +448,7 @@ def test_a_closed_run_has_no_more_steps(base: Slicebase) -> None:
 
 
 def test_a_step_that_the_gate_refuses_says_so(base: Slicebase) -> None:
-    bad = Draft(type="CLAIM", payload={"claim_id": "c", "statement": "x", "status": "verified"})
+    bad = EventDraft(type="CLAIM", payload={"claim_id": "c", "statement": "x", "status": "verified"})
     with (
         pytest.raises(SlicebaseError) as caught,
         base.runs.step(RUN, lambda: NOW, thresholds=Thresholds(steps=1)) as step,

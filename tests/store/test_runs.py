@@ -12,12 +12,12 @@ import pytest
 from slicebase.core.hashing import digest
 from slicebase.core.times import from_text
 from slicebase.errors import SlicebaseError
-from slicebase.runs.event import Draft, Head, check_chain
+from slicebase.runs.event import EventDraft, LogHead, check_chain
 from slicebase.runs.gate import Thresholds
 from slicebase.runs.records import RunStarted
 from slicebase.runs.snapshot import snapshot_id
-from slicebase.runs.state import State, fold
-from slicebase.runs.tally import tally_of
+from slicebase.runs.state import RunState, fold
+from slicebase.runs.status import tally_of
 from slicebase.store.truth import Truth
 from tests.runs.made import (
     FULL,
@@ -63,7 +63,7 @@ def test_events_come_back_as_they_went_in(truth: Truth) -> None:
     events = list(truth.runs.events(RUN))
     assert [event.type for event in events[1:]] == [draft.type for draft in FULL]
     assert [event.payload for event in events[1:]] == [draft.payload for draft in FULL]
-    assert list(check_chain(Head(RUN), [event.link for event in events])) == []
+    assert list(check_chain(LogHead(RUN), [event.link for event in events])) == []
 
 
 def test_a_database_opened_again_goes_on_where_it_was(truth: Truth) -> None:
@@ -77,14 +77,14 @@ def test_a_database_opened_again_goes_on_where_it_was(truth: Truth) -> None:
 def test_where_a_run_stands_is_what_its_log_says(truth: Truth) -> None:
     truth.runs.append(RUN, FULL, NOW)
     truth.runs.compact(RUN, NOW)
-    truth.runs.append(RUN, [*cycle(2), Draft(type="X", payload={"cost": 0.5})], NOW)
+    truth.runs.append(RUN, [*cycle(2), EventDraft(type="X", payload={"cost": 0.5})], NOW)
     assert truth.runs.log.tally(RUN) == tally_of(RUN, truth.runs.events(RUN))
-    assert truth.runs.state(RUN) == fold(State(RUN), truth.runs.events(RUN))
+    assert truth.runs.state(RUN) == fold(RunState(RUN), truth.runs.events(RUN))
 
 
 def test_a_batch_with_a_bad_event_leaves_nothing_behind(truth: Truth) -> None:
     with pytest.raises(SlicebaseError):
-        truth.runs.append(RUN, [*cycle(1), Draft(type="PLAN_DONE")], NOW)
+        truth.runs.append(RUN, [*cycle(1), EventDraft(type="PLAN_DONE")], NOW)
     assert types(truth) == ["RUN_STARTED"]
 
 
@@ -100,7 +100,7 @@ def test_a_run_starts_once_and_is_asked_for_by_its_name(truth: Truth) -> None:
 
 def test_a_large_text_is_kept_as_a_blob(truth: Truth) -> None:
     text = "x" * 100_000
-    truth.runs.append(RUN, [Draft(type="OBSERVE_DONE", step=1, payload={"out": text})], NOW)
+    truth.runs.append(RUN, [EventDraft(type="OBSERVE_DONE", step=1, payload={"out": text})], NOW)
     *_, last = truth.runs.events(RUN)
     assert last.payload["out"]["blob"] == digest(text.encode())
     stored = truth.texts.get(f"run:{RUN}", digest(text.encode()))
@@ -109,7 +109,7 @@ def test_a_large_text_is_kept_as_a_blob(truth: Truth) -> None:
 
 
 def test_a_try_to_change_the_terms_is_on_record(truth: Truth) -> None:
-    truth.runs.append(RUN, [Draft(type="RUN_STARTED", payload={"objective": "Another."})], NOW)
+    truth.runs.append(RUN, [EventDraft(type="RUN_STARTED", payload={"objective": "Another."})], NOW)
     assert types(truth) == ["RUN_STARTED", "REFUSED"]
     assert truth.runs.state(RUN).objective == STARTED.objective
 
@@ -118,7 +118,7 @@ def test_a_try_to_change_the_terms_is_on_record(truth: Truth) -> None:
 
 
 @pytest.mark.parametrize("draft", [claim(refs=[]), conflict(side_a=[]), question("x" * 2001)])
-def test_a_verb_refuses_at_the_door_and_writes_nothing(truth: Truth, draft: Draft) -> None:
+def test_a_verb_refuses_at_the_door_and_writes_nothing(truth: Truth, draft: EventDraft) -> None:
     with pytest.raises(SlicebaseError) as caught:
         truth.runs.say(RUN, draft, NOW)
     assert code_of(caught) == "gate-would-refuse"
@@ -227,11 +227,11 @@ def test_the_event_that_exceeds_a_budget_is_kept_and_the_run_stops(truth: Truth)
 @pytest.mark.parametrize(
     ("budgets", "draft"),
     [
-        ({"max_seconds": 60}, Draft(type="X", time="2026-01-01T00:01:00.001Z")),
-        ({"max_cost": 1.5}, Draft(type="X", payload={"cost": 1.6})),
+        ({"max_seconds": 60}, EventDraft(type="X", time="2026-01-01T00:01:00.001Z")),
+        ({"max_cost": 1.5}, EventDraft(type="X", payload={"cost": 1.6})),
     ],
 )
-def test_time_and_cost_are_budgets_too(truth: Truth, budgets: dict[str, float], draft: Draft) -> None:
+def test_time_and_cost_are_budgets_too(truth: Truth, budgets: dict[str, float], draft: EventDraft) -> None:
     truth.runs.start("short", RunStarted(objective="x", done_definition={"budgets": budgets}), NOW)
     with pytest.raises(SlicebaseError) as caught:
         truth.runs.append("short", [draft], NOW)
@@ -293,7 +293,7 @@ def test_a_run_whose_payload_was_purged_says_so(truth: Truth) -> None:
         truth.runs.state(RUN)
     assert code_of(caught) == "purged"
     links = [stored.link for stored in truth.runs.log.events(RUN)]
-    assert list(check_chain(Head(RUN), links)) == []
+    assert list(check_chain(LogHead(RUN), links)) == []
 
 
 # Append-only, whoever writes
@@ -349,7 +349,7 @@ def test_writers_of_one_run_take_turns_and_the_chain_holds(truth: Truth) -> None
     acknowledged = [int(line) for process in writers for line in process.communicate(timeout=60)[0].split()]
     events = list(truth.runs.events(RUN))
     assert sorted(acknowledged) == list(range(2, 102))
-    assert list(check_chain(Head(RUN), [event.link for event in events])) == []
+    assert list(check_chain(LogHead(RUN), [event.link for event in events])) == []
     assert truth.runs.log.tally(RUN) == tally_of(RUN, events)
     for number in range(4):
         mine = [event.payload["number"] for event in events if event.payload.get("who") == f"w{number}"]
@@ -367,6 +367,6 @@ def test_a_writer_killed_at_any_moment_loses_nothing_that_it_was_told_is_stored(
     process.stdout.close()
     events = list(truth.runs.events(RUN))
     assert acknowledged[-1] <= events[-1].seq <= acknowledged[-1] + 1
-    assert list(check_chain(Head(RUN), [event.link for event in events])) == []
+    assert list(check_chain(LogHead(RUN), [event.link for event in events])) == []
     truth.runs.append(RUN, cycle(1), NOW)
     truth.runs.compact(RUN, NOW)

@@ -12,12 +12,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from slicebase.core.times import from_text
 from slicebase.errors import SlicebaseError
 from slicebase.runs.checks import Inputs
-from slicebase.runs.event import Draft, Event, Head, append_all
-from slicebase.runs.gate import Thresholds, compact, is_due, stopped
+from slicebase.runs.event import Event, EventDraft, LogHead, append_all
+from slicebase.runs.gate import Thresholds, admit, compact, fork, is_due, start, stopped
 from slicebase.runs.records import RunStarted
-from slicebase.runs.run import admit, fork, start
 from slicebase.runs.snapshot import to_bytes
-from slicebase.runs.state import State, fold
+from slicebase.runs.state import RunState, fold
 from slicebase.store.truth import Truth
 from tests.runs.made import LEDGER, NOW, STARTED, claim
 from tests.runs.test_state import good_drafts
@@ -34,19 +33,19 @@ class Model:
         self.logs: dict[str, list[Event]] = {}
         self.snapshots: dict[str, list[dict[str, Any]]] = {}
 
-    def begin(self, run: str, drafts: list[Draft]) -> None:
+    def begin(self, run: str, drafts: list[EventDraft]) -> None:
         if run in self.logs:
             raise SlicebaseError("run-exists", run)
         self.logs[run], self.snapshots[run] = [], []
         self.grow(run, drafts)
 
-    def grow(self, run: str, drafts: list[Draft]) -> None:
+    def grow(self, run: str, drafts: list[EventDraft]) -> None:
         log = self.logs[run]
-        head = Head(run, log[-1].seq, log[-1].hash) if log else Head(run)
+        head = LogHead(run, log[-1].seq, log[-1].hash) if log else LogHead(run)
         log += append_all(head, drafts, NOW)[0]
 
-    def state(self, run: str) -> State:
-        return fold(State(run), self.logs[run])
+    def state(self, run: str) -> RunState:
+        return fold(RunState(run), self.logs[run])
 
     def check_open(self, run: str) -> None:
         if run not in self.logs:
@@ -54,7 +53,7 @@ class Model:
         if self.state(run).stopped:
             raise SlicebaseError("run-closed", run)
 
-    def append(self, run: str, drafts: list[Draft], thresholds: Thresholds | None) -> None:
+    def append(self, run: str, drafts: list[EventDraft], thresholds: Thresholds | None) -> None:
         self.check_open(run)
         for draft in drafts:
             self.grow(run, [admit(draft, STARTED)])
@@ -67,7 +66,7 @@ class Model:
         log = self.logs[run]
         last = max((event.seq for event in log if event.type == "SNAPSHOT"), default=0)
         previous = self.snapshots[run][-1] if self.snapshots[run] else None
-        head = Head(run, last, log[last - 1].hash) if last else Head(run)
+        head = LogHead(run, last, log[last - 1].hash) if last else LogHead(run)
         inputs = Inputs(msgspec.convert(log[0].payload, RunStarted), previous, head, tuple(log[last:]), LEDGER)
         compaction = compact(lambda: inputs, NOW)
         self.snapshots[run].append(compaction.snapshot)
@@ -108,7 +107,7 @@ class RunsAgree(RuleBasedStateMachine):
         )
 
     @rule(run=RUNS, drafts=st.lists(good_drafts, min_size=1, max_size=5), thresholds=st.sampled_from([None, SOON]))
-    def append(self, run: str, drafts: list[Draft], thresholds: Thresholds | None) -> None:
+    def append(self, run: str, drafts: list[EventDraft], thresholds: Thresholds | None) -> None:
         self.both(
             lambda: self.model.append(run, drafts, thresholds),
             lambda: self.truth.runs.append(run, drafts, MOMENT, thresholds),

@@ -72,14 +72,14 @@ def log(
     A stream is taken as it is, and the gate catches what is wrong with it. Lines that arrive together on stdin are
     stored together; what a call has printed is on disk. Exit 3 where the gate or a budget stops the run.
     """
-    from slicebase.runs.event import Draft, read_lines
+    from slicebase.runs.event import EventDraft, read_lines
 
     if (event_type is None) == (path is None):
         raise click.UsageError("Give one of TYPE and --file.")
     base, name = open_base(ctx), run_name(run_id)
     limits = thresholds_of(base, thresholds) if auto_compact or thresholds else None
     if event_type is not None:
-        drafts = [Draft(type=event_type, step=step, payload=json_object(payload, "--payload") if payload else {})]
+        drafts = [EventDraft(type=event_type, step=step, payload=json_object(payload, "--payload") if payload else {})]
         print_logged(base.runs.log(name, drafts, now=now(), thresholds=limits), as_json)
         return
     with read_input(str(path)) as stream:

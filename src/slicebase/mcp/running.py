@@ -9,7 +9,7 @@ from msgspec import Meta, field
 from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
 from slicebase.errors import SlicebaseError
 from slicebase.mcp.answers import Answer, Arguments, Call, PageNumber, Result, going_on, page_of, quoted
-from slicebase.runs.event import Draft
+from slicebase.runs.event import EventDraft
 from slicebase.runs.gate import DEFAULT_THRESHOLDS, is_due
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _start(call: Call, given: RunArguments) -> Answer:
 
 
 def _log(call: Call, given: RunArguments) -> Answer:
-    drafts = [Draft(type=each.type, step=each.step, payload=each.payload) for each in given.events]
+    drafts = [EventDraft(type=each.type, step=each.step, payload=each.payload) for each in given.events]
     return _signed(call, _name(given), call.base.runs.log(_name(given), drafts, now=call.now))
 
 
@@ -177,7 +177,7 @@ def _signed(call: Call, run_id: str, logged: "Logged") -> Answer:
 def _sign(call: Call, run_id: str, first: int, last: int) -> None:
     """Says behind events whose they are. A signature stays right when several clients write to one run."""
     signature = {**(call.stamp().who or {}), "events": {"first": first, "last": last}}
-    call.base.runs.log(run_id, [Draft(type=CLIENT, payload=signature)], now=call.now)
+    call.base.runs.log(run_id, [EventDraft(type=CLIENT, payload=signature)], now=call.now)
 
 
 def _logged(logged: "Logged") -> Answer:

@@ -14,7 +14,7 @@ import msgspec
 
 from slicebase.core.times import from_text
 from slicebase.errors import SlicebaseError
-from slicebase.runs.event import TERMINAL, Event, Head, check_chain
+from slicebase.runs.event import TERMINAL, Event, LogHead, check_chain
 from slicebase.runs.evidence import Evidence, is_sound
 from slicebase.runs.records import CheckResult, Pointer, RunStarted, Snapshot
 from slicebase.runs.state import ITEMS, Json
@@ -32,7 +32,7 @@ class Inputs(NamedTuple):
 
     started: RunStarted  # the run's first event
     previous: Mapping[str, Json] | None  # the last snapshot that passed
-    head: Head  # where the log stood behind it
+    head: LogHead  # where the log stood behind it
     events: tuple[Event, ...]  # since then
     evidence: Mapping[str, Evidence]  # the ledger's records
 

@@ -1,4 +1,7 @@
-"""Events: the append-only log of a run, each record chained to the one before it (ruling 33)."""
+"""Events: the append-only log of a run, each record chained to the one before it (ruling 33).
+
+Blobs: content too large for an event's payload, kept beside it by its hash (ruling 33).
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
@@ -54,7 +57,7 @@ VERBOSE = EventType(False, True, None)  # every other name
 TERMINAL = frozenset(name for name, kind in TYPES.items() if kind.terminal)
 
 
-class Draft(Record, frozen=True):
+class EventDraft(Record, frozen=True):
     """An event before it has its place in a log: a line of `tt run log --file`."""
 
     type: str
@@ -63,11 +66,11 @@ class Draft(Record, frozen=True):
     payload: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, type_: str, payload: Record, step: int | None = None, time: str | None = None) -> "Draft":
+    def of(cls, type_: str, payload: Record, step: int | None = None, time: str | None = None) -> "EventDraft":
         return cls(type=type_, step=step, time=time, payload=msgspec.to_builtins(payload))
 
 
-class Link(NamedTuple):
+class ChainLink(NamedTuple):
     """What the chain covers. The payload goes in by its hash, so that a purged one leaves the chain provable."""
 
     run_id: str
@@ -104,12 +107,12 @@ class Event(Struct, frozen=True):
     hash: str
 
     @property
-    def link(self) -> Link:
+    def link(self) -> ChainLink:
         payload_hash = digest_of(self.payload)
-        return Link(self.run_id, self.seq, self.prev, self.type, self.step, self.time, payload_hash, self.hash)
+        return ChainLink(self.run_id, self.seq, self.prev, self.type, self.step, self.time, payload_hash, self.hash)
 
 
-class Head(NamedTuple):
+class LogHead(NamedTuple):
     """Where a log ends. A log without events ends at 0."""
 
     run_id: str
@@ -117,7 +120,7 @@ class Head(NamedTuple):
     hash: str | None = None
 
 
-class Sealed(NamedTuple):
+class HashedEvent(NamedTuple):
     """An event, and the bytes that its two hashes are over."""
 
     event: Event
@@ -126,7 +129,7 @@ class Sealed(NamedTuple):
     payload: bytes
 
 
-def seal(head: Head, draft: Draft, now: str) -> Sealed:
+def seal(head: LogHead, draft: EventDraft, now: str) -> HashedEvent:
     """The event that a draft becomes behind `head`.
 
     `now` is the time of a draft that has none. The payload is taken as its canonical form reads back, so that an
@@ -143,19 +146,19 @@ def seal(head: Head, draft: Draft, now: str) -> Sealed:
     time = to_text(from_text(draft.time)) if draft.time is not None else now
     payload_hash = digest(data)
     seq = head.seq + 1
-    record = Link(head.run_id, seq, head.hash, draft.type, draft.step, time, payload_hash, "").record
+    record = ChainLink(head.run_id, seq, head.hash, draft.type, draft.step, time, payload_hash, "").record
     payload = msgspec.json.decode(data)
     event = Event(head.run_id, seq, draft.type, draft.step, time, payload, head.hash, digest(record))
-    return Sealed(event, record, payload_hash, data)
+    return HashedEvent(event, record, payload_hash, data)
 
 
-def append(head: Head, draft: Draft, now: str) -> tuple[Event, Head]:
+def append(head: LogHead, draft: EventDraft, now: str) -> tuple[Event, LogHead]:
     """The event that a draft becomes behind `head`, and the log's new end."""
     event = seal(head, draft, now).event
-    return event, Head(head.run_id, event.seq, event.hash)
+    return event, LogHead(head.run_id, event.seq, event.hash)
 
 
-def append_all(head: Head, drafts: Iterable[Draft], now: str) -> tuple[list[Event], Head]:
+def append_all(head: LogHead, drafts: Iterable[EventDraft], now: str) -> tuple[list[Event], LogHead]:
     events = []
     for draft in drafts:
         event, head = append(head, draft, now)
@@ -163,7 +166,7 @@ def append_all(head: Head, drafts: Iterable[Draft], now: str) -> tuple[list[Even
     return events, head
 
 
-def _check(draft: Draft) -> None:
+def _check(draft: EventDraft) -> None:
     if not 0 < len(draft.type) <= MAX_TYPE or not draft.type.isprintable():
         raise SlicebaseError("bad-event", f"an event's type has 1 to {MAX_TYPE} printable characters")
     if draft.type in TERMINAL and draft.step is None:
@@ -176,10 +179,10 @@ def _check(draft: Draft) -> None:
         raise SlicebaseError("bad-event", f"the step {draft.step} is below 0")
 
 
-_line_decoder = msgspec.json.Decoder(Draft)
+_line_decoder = msgspec.json.Decoder(EventDraft)
 
 
-def read_lines(data: Iterable[bytes], name: str = "-", first: int = 1) -> Iterator[Draft]:
+def read_lines(data: Iterable[bytes], name: str = "-", first: int = 1) -> Iterator[EventDraft]:
     """Drafts from JSON lines, of which the first has this number. A bad one is refused with its place."""
     for number, line in enumerate(data, first):
         if not line.strip():
@@ -204,7 +207,7 @@ class Break(NamedTuple):
     found: str
 
 
-def check_chain(head: Head, links: Iterable[Link]) -> Iterator[Break]:
+def check_chain(head: LogHead, links: Iterable[ChainLink]) -> Iterator[Break]:
     """Every place at which the links do not follow `head`, each reported once.
 
     Behind a break the chain is taken up where it goes on, so that one wrong value is one finding.
@@ -215,11 +218,11 @@ def check_chain(head: Head, links: Iterable[Link]) -> Iterator[Break]:
         derived = link.derived_hash
         if broken := _first_break(expected, allowed, link, derived):
             yield broken
-        expected = Head(head.run_id, link.seq, link.hash)
+        expected = LogHead(head.run_id, link.seq, link.hash)
         allowed = {link.hash, derived}
 
 
-def _first_break(expected: Head, allowed: set[str | None], link: Link, derived: str) -> Break | None:
+def _first_break(expected: LogHead, allowed: set[str | None], link: ChainLink, derived: str) -> Break | None:
     seq = expected.seq + 1
     if link.seq != seq:
         return Break(seq, "seq", str(seq), str(link.seq))
@@ -230,3 +233,27 @@ def _first_break(expected: Head, allowed: set[str | None], link: Link, derived: 
     if link.hash != derived:
         return Break(seq, "hash", derived, link.hash)
     return None
+
+
+LONG = 2000  # code points that stay in a payload which is too large
+HEAD = 500
+
+
+def spill(draft: EventDraft) -> tuple[EventDraft, dict[str, bytes]]:
+    """A draft that is too large, with its long texts replaced by their hashes and beginnings."""
+    blobs: dict[str, bytes] = {}
+    payload: dict[str, Any] = {name: _spilled(value, blobs) for name, value in draft.payload.items()}
+    return EventDraft(type=draft.type, step=draft.step, time=draft.time, payload=payload), blobs
+
+
+def _spilled(value: Any, blobs: dict[str, bytes]) -> Any:
+    if isinstance(value, str) and len(value) > LONG:
+        data = value.encode()
+        name = digest(data)
+        blobs[name] = data
+        return {"blob": name, "bytes": len(data), "head": value[:HEAD]}
+    if isinstance(value, dict):
+        return {name: _spilled(inner, blobs) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_spilled(inner, blobs) for inner in value]
+    return value

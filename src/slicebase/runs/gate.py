@@ -1,13 +1,107 @@
-"""Compaction as a gate: when it is due, what it demands, and how a run stops ("Stop semantics", ruling 40)."""
+"""Budgets of a run, in its done definition, and what it has spent (ruling 38).
 
-from collections.abc import Callable
-from typing import NamedTuple
+Compaction as a gate: when it is due, what it demands, and how a run stops ("Stop semantics", ruling 40).
 
+What a run is told by its verbs: start, fork, and the door that refuses what the gate would refuse (ruling 35).
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+import msgspec
+
+from slicebase.core.hashing import canonical
+from slicebase.core.times import from_text
+from slicebase.errors import SlicebaseError
 from slicebase.runs.checks import Inputs, check
-from slicebase.runs.event import Draft
-from slicebase.runs.records import CheckResult, FailureAction, Record, RunStopped, SnapshotLogged, StopReason
+from slicebase.runs.event import MAX_PAYLOAD, TERMINAL, TYPES, VERBOSE, Event, EventDraft, LogHead, append
+from slicebase.runs.evidence import Evidence
+from slicebase.runs.records import (
+    Budgets,
+    CheckResult,
+    DoneDefinition,
+    FailureAction,
+    ManifestLogged,
+    QuestionLogged,
+    Record,
+    Refused,
+    RunStarted,
+    RunStopped,
+    SnapshotLogged,
+    SourceLogged,
+    StopReason,
+)
 from slicebase.runs.snapshot import build, snapshot_digest, validated
-from slicebase.runs.state import Json, State, fold, from_snapshot
+from slicebase.runs.state import ITEMS, Json, RunState, fold, from_snapshot
+
+UNLIMITED = Budgets()
+
+
+class Spent(NamedTuple):
+    """Distinct steps of terminal events, seconds from the first event to the last, and the events' `cost`."""
+
+    steps: int = 0
+    seconds: float = 0.0
+    cost: float = 0.0
+
+
+def budgets_of(done_definition: DoneDefinition) -> Budgets:
+    given = done_definition.get("budgets") if isinstance(done_definition, dict) else None
+    try:
+        budgets = msgspec.convert(given or {}, Budgets)
+    except msgspec.ValidationError as error:
+        raise _bad(str(error)) from None
+    for name, limit in msgspec.structs.asdict(budgets).items():
+        if limit is not None and (limit < 0 or not math.isfinite(limit)):
+            raise _bad(f"{name} is {limit}")
+    return budgets
+
+
+def _bad(problem: str) -> SlicebaseError:
+    return SlicebaseError(
+        "bad-run-budget",
+        f"the budgets of the done definition are not understood: {problem}",
+        hint="budgets are max_steps, max_seconds and max_cost, each a number from 0",
+    )
+
+
+def cost_of(payload: Mapping[str, Any]) -> float:
+    cost: Any = payload.get("cost")
+    known = isinstance(cost, int | float) and not isinstance(cost, bool)
+    return max(0.0, float(cost)) if known else 0.0
+
+
+def spent(events: Iterable[Event]) -> Spent:
+    steps: set[int | None] = set()
+    first = last = None
+    cost = 0.0
+    for event in events:
+        last = event.time
+        first = first or last
+        cost += cost_of(event.payload)
+        if event.type in TERMINAL:
+            steps.add(event.step)
+    return Spent(len(steps), seconds_between(first, last), cost)
+
+
+def seconds_between(first: str | None, last: str | None) -> float:
+    return max(0.0, (from_text(last) - from_text(first)) / 1000) if first and last else 0.0
+
+
+def exceeded(budgets: Budgets, spent: Spent) -> str | None:
+    """What is spent beyond its limit, in words; None while there is budget."""
+    limits = {
+        "steps": (spent.steps, budgets.max_steps),
+        "seconds": (spent.seconds, budgets.max_seconds),
+        "cost": (spent.cost, budgets.max_cost),
+    }
+    over = [
+        f"{name} {used:g} of {limit:g}" for name, (used, limit) in limits.items() if limit is not None and used > limit
+    ]
+    return ", ".join(over) or None
 
 
 class Thresholds(Record, frozen=True):
@@ -29,7 +123,7 @@ class Compaction(NamedTuple):
     """A snapshot and the events that record it. One that did not pass stops the run."""
 
     snapshot: dict[str, Json]
-    drafts: tuple[Draft, ...]
+    drafts: tuple[EventDraft, ...]
 
     @property
     def digest(self) -> str:
@@ -61,9 +155,9 @@ def compact(read: Callable[[], Inputs], created_at: str) -> Compaction:
     return _recorded(validated(snapshot, results, "SYSTEM_ERROR"))
 
 
-def state_of(inputs: Inputs) -> State:
+def state_of(inputs: Inputs) -> RunState:
     """The state that a compaction of these inputs records."""
-    before = from_snapshot(inputs.previous) if inputs.previous is not None else State(inputs.head.run_id)
+    before = from_snapshot(inputs.previous) if inputs.previous is not None else RunState(inputs.head.run_id)
     return fold(before, inputs.events)
 
 
@@ -80,11 +174,112 @@ def _recorded(snapshot: dict[str, Json]) -> Compaction:
         digest=snapshot_digest(snapshot),
     )
     time = snapshot["created_at"]
-    compaction = Compaction(snapshot, (Draft.of("SNAPSHOT", logged, time=time),))
+    compaction = Compaction(snapshot, (EventDraft.of("SNAPSHOT", logged, time=time),))
     if compaction.passed:
         return compaction
     return compaction._replace(drafts=(*compaction.drafts, stopped("SYSTEM_ERROR", compaction.diagnosis, time=time)))
 
 
-def stopped(reason: StopReason, message: str = "", time: str | None = None) -> Draft:
-    return Draft.of("RUN_STOPPED", RunStopped(reason=reason, message=message), time=time)
+def stopped(reason: StopReason, message: str = "", time: str | None = None) -> EventDraft:
+    return EventDraft.of("RUN_STOPPED", RunStopped(reason=reason, message=message), time=time)
+
+
+_RUN_ID = re.compile(r"[^\s/]{1,128}")
+_NEVER_CHANGES = ("objective", "done_definition", "provenance_mode")
+
+
+def start(run_id: str, started: RunStarted) -> EventDraft:
+    """The first event of a run."""
+    if not _RUN_ID.fullmatch(run_id) or not run_id.isprintable():
+        raise SlicebaseError("bad-run", f"{run_id!r} is no id of a run", hint="without spaces and slashes, up to 128")
+    if not started.objective.strip() or not started.done_definition:
+        raise SlicebaseError("bad-run", "a run needs an objective and a definition of done")
+    budgets_of(started.done_definition)
+    return EventDraft.of("RUN_STARTED", started)
+
+
+def admit(draft: EventDraft, started: RunStarted) -> EventDraft:
+    """What an agent's line becomes in the log: itself; for a try to change the run's terms, a refusal on record."""
+    if draft.type == "RUN_STARTED":
+        terms = msgspec.to_builtins(started)
+        changed = tuple(name for name in _NEVER_CHANGES if draft.payload.get(name, terms[name]) != terms[name])
+        refused = Refused(what=changed, attempted={name: draft.payload[name] for name in changed})
+        return EventDraft.of("REFUSED", refused, step=draft.step, time=draft.time)
+    if not TYPES.get(draft.type, VERBOSE).agent:
+        raise SlicebaseError(
+            "reserved-event",
+            f"a {draft.type} event cannot be logged",
+            hint="it is written by `tt run compact` and `tt run stop`",
+        )
+    return draft
+
+
+def refuse_at_door(draft: EventDraft, state: RunState, evidence: Mapping[str, Evidence], now: str) -> None:
+    """Raises where the gate would refuse a state that holds this event, and nothing else that is new.
+
+    The gate's own checks are asked, about a run that has only this item.
+    """
+    base = build(RunState(state.run_id, "-", "-", "-", **_only_item(draft, state)), now)
+    head = LogHead(state.run_id)
+    event, _ = append(head, draft, now)
+    snapshot = build(fold(from_snapshot(base), [event]), now)
+    started = RunStarted(objective="-", done_definition="-")
+    for result in check(snapshot, Inputs(started, base, head, (event,), evidence)):
+        if result.status == "FAIL":
+            raise SlicebaseError("gate-would-refuse", f"{result.name}: {result.message}")
+
+
+def _only_item(draft: EventDraft, state: RunState) -> dict[str, Any]:
+    """The item that a draft changes, as it stands."""
+    kind = ITEMS.get(draft.type)
+    if kind is None:
+        return {}
+    item_id = draft.payload.get(kind.id)
+    items = getattr(state, kind.collection)
+    known = isinstance(item_id, str) and item_id in items
+    return {kind.collection: {item_id: items[item_id]} if known else {}}
+
+
+def fork(run_id: str, snapshot: Mapping[str, Json]) -> Iterator[EventDraft]:
+    """The first events of a run that goes on from a snapshot that passed: its terms, and its state as events.
+
+    A fork's log stands for itself: what it inherits is chained like everything else.
+    """
+    terms = {name: snapshot[name] for name in _NEVER_CHANGES}
+    yield start(run_id, RunStarted(**terms, forked_from=snapshot["snapshot_id"]))
+    for type_, kind in ITEMS.items():
+        for item in snapshot["state"][kind.collection]:
+            yield EventDraft(type=type_, payload={name: item[name] for name in kind.fields})
+    for question in snapshot["state"]["open_questions"]:
+        yield EventDraft.of("QUESTION", QuestionLogged(question=question))
+    coverage = snapshot["state"]["source_coverage"]
+    yield from seen(coverage["source_ids_seen"], coverage["chunk_ids_seen"])
+
+
+def seen(source_ids: Iterable[str], chunk_ids: Iterable[str], step: int | None = None) -> Iterator[EventDraft]:
+    """SOURCE events for these ids: one, or as many as their size needs."""
+    for sources, chunks in zip_longest(_batches(source_ids), _batches(chunk_ids), fillvalue=()):
+        yield EventDraft.of("SOURCE", SourceLogged(source_ids=sources, chunk_ids=chunks), step=step)
+
+
+def bind(manifest: ManifestLogged, step: int | None = None) -> Iterator[EventDraft]:
+    """A manifest's event. What it selected stands in it, or behind it where it is too much for one payload."""
+    first, *rest = list(_batches(manifest.chunk_ids)) or [()]
+    yield EventDraft.of("MANIFEST", msgspec.structs.replace(manifest, chunk_ids=first), step=step)
+    yield from seen((), (chunk_id for batch in rest for chunk_id in batch), step=step)
+
+
+_BATCH = MAX_PAYLOAD // 2 - 1024  # bytes of ids, of which a payload holds two batches at most
+
+
+def _batches(ids: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    batch: list[str] = []
+    size = 0
+    for name in ids:
+        size += len(canonical(name)) + 1
+        if batch and size > _BATCH:
+            yield tuple(batch)
+            batch, size = [], len(canonical(name)) + 1
+        batch.append(name)
+    if batch:
+        yield tuple(batch)

@@ -18,10 +18,10 @@ from slicebase.core.hashing import canonical, digest
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.graph.turn import Part, Turn, part_text
-from slicebase.runs.event import Draft
+from slicebase.runs.event import EventDraft
 from slicebase.runs.evidence import Evidence
+from slicebase.runs.gate import seen
 from slicebase.runs.records import ClaimLogged, DoneDefinition, FailureLogged, RunStarted
-from slicebase.runs.run import seen
 
 KEPT = 500  # code points of a longer text
 _WHERE = 200
@@ -54,7 +54,7 @@ def project(
     evidence: Mapping[str, Evidence] | None = None,
     step_at: StepAt = "prompt",
     open_end: bool = False,
-) -> list[Draft]:
+) -> list[EventDraft]:
     """The events of a conversation, given in its order. Without terms, its first prompt is the objective.
 
     A trajectory has one prompt and many cycles of plan, act and observe: with `step_at="call"` each is a step.
@@ -86,7 +86,7 @@ def terms_of(
     return RunStarted(objective=kept, done_definition=done_definition or answered)
 
 
-class _Call(NamedTuple):
+class _OpenCall(NamedTuple):
     tool: str
     text: str
 
@@ -97,17 +97,17 @@ class _Projection:
     def __init__(self, evidence: Mapping[str, Evidence], step_at: StepAt) -> None:
         self.evidence = evidence
         self.step_at = step_at
-        self.drafts: list[Draft] = []
+        self.drafts: list[EventDraft] = []
         self.step = 0
         self.in_cycle = False  # behind a plan or call, before its first result
         self.waiting: list[tuple[Turn, Part]] = []  # what was said; whether it is a plan shows when a call follows
         self.unseen: list[Turn] = []
-        self.calls: dict[str | None, _Call] = {}
-        self.open_failures: dict[_Call, list[FailureLogged]] = {}
+        self.calls: dict[str | None, _OpenCall] = {}
+        self.open_failures: dict[_OpenCall, list[FailureLogged]] = {}
         self.failures = 0
 
     def log(self, type_: str, turn: Turn, payload: Mapping[str, Any], step: int | None = None) -> None:
-        self.drafts.append(Draft(type=type_, step=step, time=to_text(turn.time), payload=dict(payload)))
+        self.drafts.append(EventDraft(type=type_, step=step, time=to_text(turn.time), payload=dict(payload)))
 
     def take(self, turn: Turn) -> None:
         if turn.role == "user" and (text := _text(turn.parts)):
@@ -135,13 +135,13 @@ class _Projection:
         if plan := _text(said) or _text(said, "thinking"):
             self.log("PLAN_DONE", turn, _kept(plan, self.waiting[0][0]), self.step)
         self.waiting = []
-        call = _Call(part.name or "tool", canonical(part.arguments).decode())
+        call = _OpenCall(part.name or "tool", canonical(part.arguments).decode())
         self.calls[part.call_id] = call
         self.log("ACT_DONE", turn, {"tool": call.tool, **_kept(call.text, turn)}, self.step)
 
     def observe(self, turn: Turn, part: Part) -> None:
         self.in_cycle = False
-        call = self.calls.get(part.call_id, _Call("tool", ""))
+        call = self.calls.get(part.call_id, _OpenCall("tool", ""))
         text = part_text(part)
         self.log("OBSERVE_DONE", turn, {"tool": call.tool, "error": part.error, **_kept(text, turn)}, self.step)
         if part.error:
@@ -151,7 +151,7 @@ class _Projection:
                 resolved = msgspec.structs.replace(failure, status="resolved")
                 self.log("FAILURE", turn, msgspec.to_builtins(resolved), self.step)
 
-    def fail(self, turn: Turn, call: _Call, text: str) -> None:
+    def fail(self, turn: Turn, call: _OpenCall, text: str) -> None:
         self.failures += 1
         failure = FailureLogged(
             failure_id=f"failure-{self.failures}",

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from slicebase.runs.event import TYPES, Draft, Event
+from slicebase.runs.event import TYPES, Event, EventDraft
 from slicebase.runs.evidence import Evidence
 from slicebase.runs.records import Snapshot
 from slicebase.runs.status import RunStatus
@@ -13,7 +13,7 @@ from slicebase.runs.status import RunStatus
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _RECORDS: Mapping[str, type] = {
     "event": Event,
-    "event-line": Draft,
+    "event-line": EventDraft,
     "evidence": Evidence,
     "snapshot": Snapshot,
     "run-status": RunStatus,

@@ -1,4 +1,7 @@
-"""Snapshots: a run's state at a moment, in the specification's shape, named by its content (rulings 37 and 38)."""
+"""Snapshots: a run's state at a moment, in the specification's shape, named by its content (rulings 37 and 38).
+
+What a snapshot says that the one before does not: storage keeps this, since snapshots are cumulative (ruling 37).
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,13 +11,13 @@ import msgspec
 from slicebase.core.hashing import canonical, digest, id_from
 from slicebase.errors import SlicebaseError
 from slicebase.runs.records import CheckResult, FailureAction, Snapshot, SnapshotState
-from slicebase.runs.state import Json, Retrieval, State
+from slicebase.runs.state import ITEMS, Json, Retrieval, RunState
 
 # The id names what the run knew, not when it was written down or how the gate judged it.
 NOT_IN_ID = frozenset({"snapshot_id", "created_at", "validation"})
 
 
-def build(state: State, created_at: str) -> dict[str, Json]:
+def build(state: RunState, created_at: str) -> dict[str, Json]:
     """The snapshot of a state, keys in the specification's order, not yet validated."""
     body = {
         "run_id": state.run_id,
@@ -35,7 +38,7 @@ def build(state: State, created_at: str) -> dict[str, Json]:
     return {"snapshot_id": snapshot_id(body), **body}
 
 
-def _state(state: State) -> dict[str, Json]:
+def _state(state: RunState) -> dict[str, Json]:
     return {
         "claims": list(state.claims.values()),
         "conflicts": list(state.conflicts.values()),
@@ -134,3 +137,37 @@ def typed(snapshot: Mapping[str, Json]) -> Snapshot:
         return msgspec.convert(snapshot, Snapshot)
     except msgspec.ValidationError as error:
         raise SlicebaseError("bad-snapshot", f"this is no snapshot: {error}") from None
+
+
+_COLLECTIONS = {kind.collection: kind.id for kind in ITEMS.values()}
+
+
+def delta(previous: Mapping[str, Json], snapshot: Mapping[str, Json]) -> dict[str, Json]:
+    """For two snapshots of a run, of which the second follows the first."""
+    before, after = previous["state"], snapshot["state"]
+    change = {
+        name: [item for item in items if item["changed"] == snapshot["sequence"]] if name in _COLLECTIONS else items
+        for name, items in after.items()
+    }
+    change["source_coverage"] = {
+        name: ids[len(before["source_coverage"][name]) :] for name, ids in after["source_coverage"].items()
+    }
+    return {name: change if name == "state" else value for name, value in snapshot.items()}
+
+
+def patched(previous: Mapping[str, Json], change: Mapping[str, Json]) -> dict[str, Json]:
+    """The snapshot that a delta was made from."""
+    before, after = previous["state"], change["state"]
+    state = {
+        name: _merged(before[name], value, _COLLECTIONS[name]) if name in _COLLECTIONS else value
+        for name, value in after.items()
+    }
+    state["source_coverage"] = {
+        name: before["source_coverage"][name] + ids for name, ids in after["source_coverage"].items()
+    }
+    return {name: state if name == "state" else value for name, value in change.items()}
+
+
+def _merged(before: list[Json], after: list[Json], key: str) -> list[Json]:
+    """Items at their first places, as they are now."""
+    return list({item[key]: item for items in (before, after) for item in items}.values())

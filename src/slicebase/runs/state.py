@@ -32,7 +32,7 @@ class Retrieval(Struct, frozen=True):
     manifest_ids: Values = {}
 
 
-class State(Struct, frozen=True):
+class RunState(Struct, frozen=True):
     """Values stand in order of first appearance, as JSON. Only `fold` makes new states."""
 
     run_id: str
@@ -60,7 +60,7 @@ class State(Struct, frozen=True):
         return tuple(self.retrieval.manifest_ids.values()) or self.manifests_before
 
 
-def fold(state: State, events: Iterable[Event]) -> State:
+def fold(state: RunState, events: Iterable[Event]) -> RunState:
     """The state after these events. The work is proportional to the state, once, and to the events."""
     own = {name: dict(value) for name, value in asdict(state).items() if isinstance(value, dict)}
     state = replace(state, **own)
@@ -70,13 +70,13 @@ def fold(state: State, events: Iterable[Event]) -> State:
     return state
 
 
-def from_snapshot(snapshot: Mapping[str, Json]) -> State:
+def from_snapshot(snapshot: Mapping[str, Json]) -> RunState:
     """The state right behind a snapshot that passed."""
     state, coverage = snapshot["state"], snapshot["state"]["source_coverage"]
     items: dict[str, Any] = {
         kind.collection: {item[kind.id]: item for item in state[kind.collection]} for kind in ITEMS.values()
     }
-    return State(
+    return RunState(
         run_id=snapshot["run_id"],
         objective=snapshot["objective"],
         done_definition=snapshot["done_definition"],
@@ -134,17 +134,17 @@ ITEMS: Mapping[str, ItemKind] = {
 # Each of these answers the state after an event. The collections that it adds to are the fold's own.
 
 
-def _started(state: State, event: Event) -> State:
+def _started(state: RunState, event: Event) -> RunState:
     terms = ("objective", "done_definition", "provenance_mode")
     return replace(state, **{name: event.payload.get(name) for name in terms})
 
 
-def _terminal(state: State, event: Event) -> State:
+def _terminal(state: RunState, event: Event) -> RunState:
     state.steps[event.step] = None
     return replace(state, counted=state.counted + 1)
 
 
-def _item(state: State, event: Event) -> State:
+def _item(state: RunState, event: Event) -> RunState:
     """The latest of an id wins. An event that holds nothing but id and status changes the status alone."""
     kind, given = ITEMS[event.type], event.payload
     items: Values = getattr(state, kind.collection)
@@ -192,7 +192,7 @@ def _named(item: Mapping[str, Json], kind: ItemKind, field: str) -> list[str]:
     return [name for name in named if isinstance(name, str)]
 
 
-def _question(state: State, event: Event) -> State:
+def _question(state: RunState, event: Event) -> RunState:
     question = event.payload.get("question")
     if event.payload.get("status") == "closed":
         state.open_questions.pop(_key(question), None)
@@ -201,13 +201,13 @@ def _question(state: State, event: Event) -> State:
     return state
 
 
-def _source(state: State, event: Event) -> State:
+def _source(state: RunState, event: Event) -> RunState:
     _carry(state.sources_seen, event.payload.get("source_ids", []))
     _carry(state.chunks_seen, event.payload.get("chunk_ids", []))
     return state
 
 
-def _manifest(state: State, event: Event) -> State:
+def _manifest(state: RunState, event: Event) -> RunState:
     given, before = event.payload, state.retrieval
     policy = given.get("policy_params_hash")
     retrieval = Retrieval(
@@ -222,7 +222,7 @@ def _manifest(state: State, event: Event) -> State:
     return replace(_source(state, event), policy_ref=policy_ref, retrieval=retrieval)
 
 
-def _snapshot(state: State, event: Event) -> State:
+def _snapshot(state: RunState, event: Event) -> RunState:
     if event.payload.get("status") != "PASS":  # never the latest state (ruling 40)
         return state
     return replace(
@@ -235,11 +235,11 @@ def _snapshot(state: State, event: Event) -> State:
     )
 
 
-def _stopped(state: State, event: Event) -> State:
+def _stopped(state: RunState, event: Event) -> RunState:
     return replace(state, stopped=event.payload.get("reason"))
 
 
-_APPLY: Mapping[str, Callable[[State, Event], State]] = {
+_APPLY: Mapping[str, Callable[[RunState, Event], RunState]] = {
     "RUN_STARTED": _started,
     **dict.fromkeys(TERMINAL, _terminal),
     **dict.fromkeys(ITEMS, _item),

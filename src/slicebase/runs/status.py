@@ -1,13 +1,173 @@
-"""Where a run stands, for people and programs (`tt run status`)."""
+"""Where a run stands, kept up to date event by event, so that appending needs to read nothing else of its log.
 
-from typing import Any
+What justifies other thresholds ("Tuning metric"): loops, repeated failures, stalls, forgotten constraints, cost.
 
-from slicebase.runs.budget import budgets_of
-from slicebase.runs.gate import Thresholds, is_due
-from slicebase.runs.metrics import Metrics
+Where a run stands, for people and programs (`tt run status`).
+"""
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from slicebase.core.hashing import digest_of
+from slicebase.runs.event import TERMINAL, Event, LogHead
+from slicebase.runs.gate import Spent, Thresholds, budgets_of, cost_of, is_due, seconds_between, spent
 from slicebase.runs.records import Budgets, DoneDefinition, Record, RunStarted
-from slicebase.runs.state import State
-from slicebase.runs.tally import Tally
+from slicebase.runs.state import RunState, chunks_cited_by, fold
+
+
+class RunTally(NamedTuple):
+    """Counts since the last snapshot that passed (ruling 34), and over the whole run.
+
+    `compacted` is the number of the event that recorded that snapshot, `sequence` the snapshot's own.
+    """
+
+    run_id: str
+    seq: int = 0
+    hash: str | None = None
+    started: str = ""
+    updated: str = ""
+    sequence: int = 0
+    compacted: int = 0
+    counted: int = 0
+    steps: int = 0
+    all_steps: int = 0
+    cost: float = 0.0
+    stopped: str | None = None
+
+    @property
+    def head(self) -> LogHead:
+        return LogHead(self.run_id, self.seq, self.hash)
+
+    @property
+    def spent(self) -> Spent:
+        return Spent(self.all_steps, seconds_between(self.started, self.updated), self.cost)
+
+
+def advance(tally: RunTally, event: Event, step_last_at: int | None) -> RunTally:
+    """The tally after an event. `step_last_at` is the number of the terminal event that had its step before."""
+    counts = event.type in TERMINAL
+    tally = tally._replace(
+        seq=event.seq,
+        hash=event.hash,
+        started=tally.started or event.time,
+        updated=event.time,
+        counted=tally.counted + counts,
+        steps=tally.steps + (counts and (step_last_at is None or step_last_at <= tally.compacted)),
+        all_steps=tally.all_steps + (counts and step_last_at is None),
+        cost=tally.cost + cost_of(event.payload),
+    )
+    if event.type == "SNAPSHOT" and event.payload.get("status") == "PASS":
+        return tally._replace(sequence=tally.sequence + 1, compacted=event.seq, counted=0, steps=0)
+    if event.type == "RUN_STOPPED":
+        return tally._replace(stopped=str(event.payload.get("reason")))
+    return tally
+
+
+def tally_of(run_id: str, events: Iterable[Event]) -> RunTally:
+    """The tally of a whole log."""
+    tally = RunTally(run_id)
+    last_at: dict[int | None, int] = {}
+    for event in events:
+        tally = advance(tally, event, last_at.get(event.step) if event.type in TERMINAL else None)
+        if event.type in TERMINAL:
+            last_at[event.step] = event.seq
+    return tally
+
+
+# Keys of a payload that say where and at what price, not what.
+_BOOKKEEPING = frozenset({"ref", "cost"})
+
+
+class Metrics(Record, frozen=True):
+    """`cycles` are actions with their observation; one is repeated when both were there before, word for word.
+
+    A failure is repeated when one of the same category and place was there before. A stall is a compaction before
+    which events were counted and no chunk was cited that had not been cited already.
+    """
+
+    events: int
+    counted_events: int
+    steps: int
+    compactions: int
+    cycles: int
+    repeated_cycles: int
+    loop_rate: float
+    failures: int
+    repeated_failures: int
+    no_evidence_stalls: int
+    refused_changes: int
+    verified_claims: int
+    seconds: float
+    cost: float
+    seconds_per_verified_claim: float | None
+    cost_per_verified_claim: float | None
+
+
+def measure(log: Iterable[Event]) -> Metrics:
+    events = list(log)
+    used = spent(events)
+    cycles = _cycles(events)
+    failures = [(event.payload.get("category"), event.payload.get("where")) for event in events if _is_failure(event)]
+    verified = sum(claim.get("status") == "verified" for claim in fold(RunState(""), events).claims.values())
+    repeated = len(cycles) - len(set(cycles))
+    return Metrics(
+        events=len(events),
+        counted_events=sum(event.type in TERMINAL for event in events),
+        steps=used.steps,
+        compactions=sum(event.type == "SNAPSHOT" for event in events),
+        cycles=len(cycles),
+        repeated_cycles=repeated,
+        loop_rate=round(repeated / len(cycles), 6) if cycles else 0.0,
+        failures=len(failures),
+        repeated_failures=len(failures) - len({digest_of(failure) for failure in failures}),
+        no_evidence_stalls=_stalls(events),
+        refused_changes=sum(event.type == "REFUSED" for event in events),
+        verified_claims=verified,
+        seconds=used.seconds,
+        cost=used.cost,
+        seconds_per_verified_claim=_per(used.seconds, verified),
+        cost_per_verified_claim=_per(used.cost, verified),
+    )
+
+
+def _cycles(events: Iterable[Event]) -> list[tuple[str, str]]:
+    """Actions with their observations, first to first: calls that run side by side answer in their order."""
+    cycles: list[tuple[str, str]] = []
+    acts: deque[str] = deque()
+    for event in events:
+        if event.type == "ACT_DONE":
+            acts.append(_content(event.payload))
+        elif event.type == "OBSERVE_DONE" and acts:
+            cycles.append((acts.popleft(), _content(event.payload)))
+    return cycles
+
+
+def _content(payload: Mapping[str, Any]) -> str:
+    return digest_of({name: value for name, value in payload.items() if name not in _BOOKKEEPING})
+
+
+def _is_failure(event: Event) -> bool:
+    return event.type == "FAILURE" and "where" in event.payload and event.payload.get("status") != "resolved"
+
+
+def _stalls(events: Iterable[Event]) -> int:
+    stalls = counted = 0
+    cited: set[str] = set()
+    found = False
+    for event in events:
+        counted += event.type in TERMINAL
+        chunks = set(chunks_cited_by(event))
+        found = found or bool(chunks - cited)
+        cited |= chunks
+        if event.type == "SNAPSHOT":
+            stalls += counted > 0 and not found
+            counted, found = 0, False
+    return stalls
+
+
+def _per(amount: float, claims: int) -> float | None:
+    return round(amount / claims, 6) if claims else None
 
 
 class Progress(Record, frozen=True):
@@ -45,7 +205,9 @@ class RunStatus(Record, frozen=True):
     metrics: Metrics
 
 
-def status_of(tally: Tally, terms: RunStarted, state: State, metrics: Metrics, thresholds: Thresholds) -> RunStatus:
+def status_of(
+    tally: RunTally, terms: RunStarted, state: RunState, metrics: Metrics, thresholds: Thresholds
+) -> RunStatus:
     counts = dict.fromkeys(("verified", "candidate", "retracted"), 0)
     for claim in state.claims.values():
         counts[str(claim.get("status"))] = counts.get(str(claim.get("status")), 0) + 1

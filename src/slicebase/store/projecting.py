@@ -8,7 +8,7 @@ import msgspec
 from slicebase.errors import SlicebaseError, Where
 from slicebase.graph.turn import Session, Turn
 from slicebase.importers.swe_agent import FORMAT, read_trajectory
-from slicebase.runs.event import TYPES, VERBOSE, Draft
+from slicebase.runs.event import TYPES, VERBOSE, EventDraft
 from slicebase.store.annotating import Annotator
 from slicebase.store.runs import Runs
 from slicebase.store.truth import Truth
@@ -29,7 +29,7 @@ def take_trajectory(truth: Truth, path: Path) -> str:
     return path.stem
 
 
-def not_yet_said(runs: Runs, run_id: str, drafts: list[Draft]) -> list[Draft]:
+def not_yet_said(runs: Runs, run_id: str, drafts: list[EventDraft]) -> list[EventDraft]:
     """What a conversation has gained since it was logged; refused where the run began with something else."""
     said = [
         {"type": event.type, "step": event.step, "time": event.time, "payload": event.payload}
@@ -43,7 +43,7 @@ def not_yet_said(runs: Runs, run_id: str, drafts: list[Draft]) -> list[Draft]:
     return drafts[len(said) :]
 
 
-def _plain(draft: Draft) -> dict[str, Any]:
+def _plain(draft: EventDraft) -> dict[str, Any]:
     """A draft as it reads back from a log."""
     payload = msgspec.json.decode(msgspec.json.encode(draft.payload))
     return {"type": draft.type, "step": draft.step, "time": draft.time, "payload": payload}

@@ -12,9 +12,9 @@ import apsw
 import msgspec
 
 from slicebase.errors import SlicebaseError
-from slicebase.runs.event import TERMINAL, Draft, Event, Head, Link, seal
+from slicebase.runs.event import TERMINAL, ChainLink, Event, EventDraft, LogHead, seal
 from slicebase.runs.records import RunStarted
-from slicebase.runs.tally import Tally, advance
+from slicebase.runs.status import RunTally, advance
 from slicebase.store.database import Database
 from slicebase.store.texts import hash_bytes, keep_texts
 
@@ -27,7 +27,7 @@ _LINK = msgspec.json.Decoder(tuple[str, int, str | None, str, int | None, str, s
 class StoredEvent(NamedTuple):
     """An event as it stands in the database: what the chain covers, and its payload or when that was purged."""
 
-    link: Link
+    link: ChainLink
     payload: bytes | None
     purged: str | None = None
 
@@ -48,13 +48,13 @@ class RunLog:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def tally(self, run_id: str) -> Tally:
+    def tally(self, run_id: str) -> RunTally:
         row = self._database.connection.execute(f"SELECT {TALLY} FROM runs WHERE run = ?", (run_id,)).fetchone()
         if row is None:
             raise SlicebaseError("no-run", f"there is no run {run_id}", hint="`tt run list` shows them")
         return _read_tally(row)
 
-    def tallies(self) -> Iterator[Tally]:
+    def tallies(self) -> Iterator[RunTally]:
         """Every run, the one that moved last first."""
         query = f"SELECT {TALLY} FROM runs ORDER BY updated DESC, run"
         yield from map(_read_tally, self._database.connection.execute(query))
@@ -85,11 +85,11 @@ class RunLog:
         query = "SELECT coalesce(max(step), 0) FROM steps WHERE run = ?"
         return int(next(self._database.connection.execute(query, (run_id,)))[0])
 
-    def head_at(self, run_id: str, seq: int) -> Head:
+    def head_at(self, run_id: str, seq: int) -> LogHead:
         """Where the log stood behind its event of this number."""
         query = "SELECT hash FROM events WHERE run = ? AND seq = ?"
         row = self._database.connection.execute(query, (run_id, seq)).fetchone()
-        return Head(run_id, seq, f"sha256:{row[0].hex()}") if row else Head(run_id)
+        return LogHead(run_id, seq, f"sha256:{row[0].hex()}") if row else LogHead(run_id)
 
     @contextmanager
     def appending(self, run_id: str, *, create: bool = False) -> Iterator["Appender"]:
@@ -98,7 +98,7 @@ class RunLog:
             known = self.exists(run_id)
             if create and known:
                 raise SlicebaseError("run-exists", f"there is a run {run_id} already", hint="choose another id")
-            appender = Appender(connection, Tally(run_id) if create else self.tally(run_id))
+            appender = Appender(connection, RunTally(run_id) if create else self.tally(run_id))
             yield appender
             appender.flush()
 
@@ -106,14 +106,14 @@ class RunLog:
 class Appender:
     """Adds events to one run inside a transaction. What is added is in the database after `flush`."""
 
-    def __init__(self, connection: apsw.Connection, tally: Tally) -> None:
+    def __init__(self, connection: apsw.Connection, tally: RunTally) -> None:
         self._connection = connection
         self._events: list[tuple[Any, ...]] = []
         self._payloads: dict[bytes, bytes] = {}
         self._steps: dict[int, int] = {}
         self.tally = tally
 
-    def append(self, draft: Draft, now: str) -> Event:
+    def append(self, draft: EventDraft, now: str) -> Event:
         tally = self.tally
         if tally.stopped is not None:
             raise closed(tally)
@@ -155,7 +155,7 @@ class Appender:
         self._events, self._payloads, self._steps = [], {}, {}
 
 
-def closed(tally: Tally) -> SlicebaseError:
+def closed(tally: RunTally) -> SlicebaseError:
     return SlicebaseError(
         "run-closed",
         f"run:{tally.run_id} has stopped ({tally.stopped})",
@@ -167,13 +167,13 @@ def owner(run_id: str) -> str:
     return f"run:{run_id}"
 
 
-def read_link(record: bytes, event_hash: bytes) -> Link:
-    return Link(*_LINK.decode(record), f"sha256:{event_hash.hex()}")
+def read_link(record: bytes, event_hash: bytes) -> ChainLink:
+    return ChainLink(*_LINK.decode(record), f"sha256:{event_hash.hex()}")
 
 
-def tally_row(tally: Tally) -> tuple[Any, ...]:
+def tally_row(tally: RunTally) -> tuple[Any, ...]:
     return (tally.run_id, tally.seq, hash_bytes(tally.hash or ""), *tally[3:])
 
 
-def _read_tally(row: tuple[Any, ...]) -> Tally:
-    return Tally(row[0], row[1], f"sha256:{row[2].hex()}", *row[3:])
+def _read_tally(row: tuple[Any, ...]) -> RunTally:
+    return RunTally(row[0], row[1], f"sha256:{row[2].hex()}", *row[3:])

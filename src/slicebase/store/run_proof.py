@@ -12,12 +12,12 @@ import msgspec
 from slicebase.core.hashing import raw_digest
 from slicebase.errors import SlicebaseError
 from slicebase.runs.checks import Inputs, check
-from slicebase.runs.event import TERMINAL, Event, Head, Link, check_chain
+from slicebase.runs.event import TERMINAL, ChainLink, Event, LogHead, check_chain
 from slicebase.runs.evidence import Evidence, Lookup, resolve
 from slicebase.runs.gate import state_of
 from slicebase.runs.snapshot import build, snapshot_digest
 from slicebase.runs.state import Json
-from slicebase.runs.tally import tally_of
+from slicebase.runs.status import tally_of
 from slicebase.store.ledger import read_record, record_id
 from slicebase.store.run_log import TALLY, owner, read_link, tally_row
 from slicebase.store.snapshots import SnapshotRecord, read_snapshot_record
@@ -65,12 +65,12 @@ class RunProof:
     def _log(self, run_id: str) -> list[Problem]:
         """The records one by one, and their chain as they come by."""
         problems: list[Problem] = []
-        for broken in check_chain(Head(run_id), self._links(run_id, problems)):
+        for broken in check_chain(LogHead(run_id), self._links(run_id, problems)):
             place = f"run:{run_id} event {broken.seq}"
             problems.append(Problem("BROKEN", "chain", place, broken.expected, broken.found))
         return problems
 
-    def _links(self, run_id: str, problems: list[Problem]) -> Iterator[Link]:
+    def _links(self, run_id: str, problems: list[Problem]) -> Iterator[ChainLink]:
         """What the chain covers, up to the first record that cannot be read."""
         expected: str | None = "RUN_STARTED"
         query = "SELECT seq, payload, record, hash FROM events WHERE run = ? ORDER BY seq"
@@ -96,7 +96,7 @@ class RunProof:
         if expected:
             problems.append(Problem("BROKEN", "run-start", f"run:{run_id}", expected, "no event"))
 
-    def _payload(self, link: Link, place: str) -> Iterator[Problem]:
+    def _payload(self, link: ChainLink, place: str) -> Iterator[Problem]:
         key = (owner(link.run_id), link.payload_hash)
         if self._reported(*key, place):
             self._blind.add(link.run_id)
@@ -124,7 +124,7 @@ class RunProof:
 
     def _snapshots(self, run_id: str) -> Iterator[Problem]:
         previous: dict[str, Json] | None = None
-        head, number = Head(run_id), 0
+        head, number = LogHead(run_id), 0
         events = _Window(self._truth, run_id)
         query = "SELECT seq, snapshot, record, hash FROM snapshots WHERE run = ? ORDER BY seq"
         for seq, name, data, stored_hash in self._rows(query, run_id):
@@ -152,7 +152,7 @@ class RunProof:
                 return
             if record.status == "PASS":
                 recorded = since[-1]
-                previous, head = snapshot, Head(run_id, recorded.seq, recorded.hash)
+                previous, head = snapshot, LogHead(run_id, recorded.seq, recorded.hash)
         yield from self._recorded(run_id, number, events)
 
     def _one(
@@ -160,7 +160,7 @@ class RunProof:
         snapshot: dict[str, Json],
         record: SnapshotRecord,
         previous: dict[str, Json] | None,
-        head: Head,
+        head: LogHead,
         since: list[Event],
         place: str,
     ) -> Iterator[Problem]:

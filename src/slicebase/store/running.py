@@ -8,9 +8,8 @@ import msgspec
 from slicebase.context.assembly import Candidate
 from slicebase.context.manifest import Manifest
 from slicebase.errors import SlicebaseError
-from slicebase.runs.event import Draft
-from slicebase.runs.gate import DEFAULT_THRESHOLDS, Thresholds
-from slicebase.runs.metrics import measure
+from slicebase.runs.event import EventDraft
+from slicebase.runs.gate import DEFAULT_THRESHOLDS, Thresholds, bind
 from slicebase.runs.narrative import Narrative, narrate
 from slicebase.runs.projection import StepAt, path_of, project, terms_of
 from slicebase.runs.records import (
@@ -25,10 +24,8 @@ from slicebase.runs.records import (
     RunStarted,
     StopReason,
 )
-from slicebase.runs.run import bind
 from slicebase.runs.state import ITEMS, Json
-from slicebase.runs.status import RunStatus, status_of
-from slicebase.runs.tally import Tally
+from slicebase.runs.status import RunStatus, RunTally, measure, status_of
 from slicebase.store.narrating import as_candidate, keep_narrative, narrated_before, summed_up
 from slicebase.store.projecting import not_yet_said, take_trajectory, turns_of
 from slicebase.store.runs import Logged
@@ -55,14 +52,14 @@ class Running:
         *,
         now: int,
         provenance_mode: str = DEFAULT_PROVENANCE_MODE,
-    ) -> Tally:
+    ) -> RunTally:
         """A new run. Its objective and done definition never change."""
         terms = RunStarted(
             objective=objective, done_definition=done_definition, provenance_mode=provenance_mode, forked_from=None
         )
         return self._runs.start(run_id, terms, now)
 
-    def fork(self, run_id: str, new_run_id: str, *, now: int) -> Tally:
+    def fork(self, run_id: str, new_run_id: str, *, now: int) -> RunTally:
         """A run that goes on from another's last snapshot that passed."""
         return self._runs.fork(run_id, new_run_id, now)
 
@@ -96,7 +93,9 @@ class Running:
 
     # ---- logging
 
-    def log(self, run_id: str, drafts: Iterable[Draft], *, now: int, thresholds: Thresholds | None = None) -> Logged:
+    def log(
+        self, run_id: str, drafts: Iterable[EventDraft], *, now: int, thresholds: Thresholds | None = None
+    ) -> Logged:
         """Events as an agent sends them. What the gate would refuse is taken, and the gate will refuse it."""
         return self._runs.append(run_id, drafts, now, thresholds)
 
@@ -116,14 +115,14 @@ class Running:
             payload = {**changed, "status": status or changed["status"]}
             if evidence:
                 payload["evidence_refs"] = msgspec.to_builtins(self._pointers(evidence))
-            return self._runs.say(run_id, Draft(type="CLAIM", payload=payload), now)
+            return self._runs.say(run_id, EventDraft(type="CLAIM", payload=payload), now)
         claim = ClaimLogged(
             claim_id=claim_id or self._free_id(run_id, "CLAIM", "c"),
             statement=statement,
             status=status or "candidate",
             evidence_refs=self._pointers(evidence),
         )
-        return self._runs.say(run_id, Draft.of("CLAIM", claim), now)
+        return self._runs.say(run_id, EventDraft.of("CLAIM", claim), now)
 
     def conflict(
         self,
@@ -144,7 +143,7 @@ class Running:
             side_a_refs=self._pointers(side_a),
             side_b_refs=self._pointers(side_b),
         )
-        return self._runs.say(run_id, Draft.of("CONFLICT", conflict), now)
+        return self._runs.say(run_id, EventDraft.of("CONFLICT", conflict), now)
 
     def failure(
         self,
@@ -162,13 +161,13 @@ class Running:
         failure = FailureLogged(
             failure_id=failure_id or self._free_id(run_id, "FAILURE", "f"), category=category, where=where, why=why
         )
-        return self._runs.say(run_id, Draft.of("FAILURE", failure), now)
+        return self._runs.say(run_id, EventDraft.of("FAILURE", failure), now)
 
     def question(self, run_id: str, text: str, *, now: int, close: bool = False) -> Logged:
         if close and text not in self._runs.state(run_id).open_questions:
             raise SlicebaseError("no-item", f"run:{run_id} has no such open question", hint="`tt run status` has them")
         question = QuestionLogged(question=text, status="closed" if close else "open")
-        return self._runs.say(run_id, Draft.of("QUESTION", question), now)
+        return self._runs.say(run_id, EventDraft.of("QUESTION", question), now)
 
     def bind(self, run_id: str, manifest: Manifest, *, now: int, step: int | None = None) -> Logged:
         """A context that was put before the model in a step, by default the next."""
@@ -181,7 +180,7 @@ class Running:
 
     def _resolve(self, run_id: str, type_: str, item_id: str | None, now: int) -> Logged:
         payload = {**self._item(run_id, type_, item_id), "status": "resolved"}
-        return self._runs.say(run_id, Draft(type=type_, payload=payload), now)
+        return self._runs.say(run_id, EventDraft(type=type_, payload=payload), now)
 
     def _item(self, run_id: str, type_: str, item_id: str | None) -> dict[str, Json]:
         """A claim, conflict or failure as it was logged last."""
@@ -221,7 +220,7 @@ class Running:
 
     # ---- reading
 
-    def list_runs(self) -> list[tuple[Tally, RunStarted | None]]:
+    def list_runs(self) -> list[tuple[RunTally, RunStarted | None]]:
         """Every run with its terms (None where they were purged), the one that moved last first."""
         return [(tally, self._runs.terms(tally.run_id)) for tally in list(self._runs.log.tallies())]
 

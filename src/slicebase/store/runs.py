@@ -8,15 +8,25 @@ from typing import NamedTuple
 
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
-from slicebase.runs.blobs import spill
-from slicebase.runs.budget import UNLIMITED, budgets_of, exceeded
 from slicebase.runs.checks import Inputs
-from slicebase.runs.event import Draft, Event
-from slicebase.runs.gate import Thresholds, compact, is_due, state_of, stopped
+from slicebase.runs.event import Event, EventDraft, spill
+from slicebase.runs.gate import (
+    UNLIMITED,
+    Thresholds,
+    admit,
+    budgets_of,
+    compact,
+    exceeded,
+    fork,
+    is_due,
+    refuse_at_door,
+    start,
+    state_of,
+    stopped,
+)
 from slicebase.runs.records import RunStarted, StopReason
-from slicebase.runs.run import admit, fork, refuse_at_door, start
-from slicebase.runs.state import State
-from slicebase.runs.tally import Tally
+from slicebase.runs.state import RunState
+from slicebase.runs.status import RunTally
 from slicebase.store.ledger import Ledger
 from slicebase.store.run_log import Appender, RunLog, closed
 from slicebase.store.snapshots import Snapshots, StoredSnapshot
@@ -28,7 +38,7 @@ class Logged(NamedTuple):
     first: int
     last: int
     snapshots: tuple[str, ...]
-    tally: Tally
+    tally: RunTally
 
 
 class Runs:
@@ -40,10 +50,10 @@ class Runs:
 
     # Writing
 
-    def start(self, run_id: str, terms: RunStarted, now: int) -> Tally:
+    def start(self, run_id: str, terms: RunStarted, now: int) -> RunTally:
         return self.begin(run_id, [start(run_id, terms)], now)
 
-    def fork(self, run_id: str, new_run_id: str, now: int) -> Tally:
+    def fork(self, run_id: str, new_run_id: str, now: int) -> RunTally:
         """A run that goes on from another's last snapshot that passed."""
         latest = self.latest(run_id)
         if latest is None:
@@ -52,14 +62,16 @@ class Runs:
             )
         return self.begin(new_run_id, fork(new_run_id, latest.snapshot), now)
 
-    def begin(self, run_id: str, drafts: Iterable[Draft], now: int) -> Tally:
+    def begin(self, run_id: str, drafts: Iterable[EventDraft], now: int) -> RunTally:
         """A new run with its first events."""
         with self.log.appending(run_id, create=True) as appender:
             for draft in drafts:
                 appender.append(draft, to_text(now))
         return appender.tally
 
-    def append(self, run_id: str, drafts: Iterable[Draft], now: int, thresholds: Thresholds | None = None) -> Logged:
+    def append(
+        self, run_id: str, drafts: Iterable[EventDraft], now: int, thresholds: Thresholds | None = None
+    ) -> Logged:
         """Logs what an agent says, as it is (ruling 35). With thresholds, the run is compacted whenever that is due."""
         with self.log.appending(run_id) as appender:
             writing = _Writing(self, appender, to_text(now), thresholds)
@@ -70,7 +82,7 @@ class Runs:
             writing.compact_when_due()
         return writing.outcome()
 
-    def say(self, run_id: str, draft: Draft, now: int, thresholds: Thresholds | None = None) -> Logged:
+    def say(self, run_id: str, draft: EventDraft, now: int, thresholds: Thresholds | None = None) -> Logged:
         """Logs one event. What the gate would refuse is refused at once."""
         with self.log.appending(run_id) as appender:
             refuse_at_door(draft, self.state(run_id), self.ledger.records, to_text(now))
@@ -125,12 +137,12 @@ class Runs:
         latest = self.latest(place[0]) if place else None
         return str(latest.snapshot["snapshot_id"]) if latest and place and latest.record.sequence > place[1] else None
 
-    def state(self, run_id: str) -> State:
+    def state(self, run_id: str) -> RunState:
         """What a run knows, its newest events included."""
         tally = self.log.tally(run_id)
         return state_of(self.inputs(tally, self._previous(tally)))
 
-    def inputs(self, tally: Tally, previous: StoredSnapshot | None) -> Inputs:
+    def inputs(self, tally: RunTally, previous: StoredSnapshot | None) -> Inputs:
         """What a compaction works from: the snapshot before, and everything since."""
         return Inputs(
             started=self.log.started(tally.run_id),
@@ -140,7 +152,7 @@ class Runs:
             evidence=self.ledger.records,
         )
 
-    def _previous(self, tally: Tally) -> StoredSnapshot | None:
+    def _previous(self, tally: RunTally) -> StoredSnapshot | None:
         if tally.sequence == 0:
             return None
         known = self._latest.record if self._latest else None
@@ -168,7 +180,7 @@ class _Writing:
         self._snapshots: list[str] = []
         self._stop: SlicebaseError | None = None
 
-    def take(self, draft: Draft) -> None:
+    def take(self, draft: EventDraft) -> None:
         self._append(admit(draft, self._started))
         tally = self._appender.tally
         over = exceeded(self._budgets, tally.spent) if self._budgets != UNLIMITED else None
@@ -186,7 +198,7 @@ class _Writing:
         if limits is not None and is_due(tally.counted, tally.steps, limits):
             self.compact()
 
-    def _append(self, draft: Draft) -> None:
+    def _append(self, draft: EventDraft) -> None:
         try:
             self._appender.append(draft, self._now)
         except SlicebaseError as error:
@@ -215,7 +227,7 @@ class _Writing:
             hint=f"`tt run fork {tally.run_id}` goes on from the last snapshot that passed",
         )
 
-    def _reading(self, tally: Tally) -> Callable[[], Inputs]:
+    def _reading(self, tally: RunTally) -> Callable[[], Inputs]:
         """Reads a compaction's inputs: with the snapshot before from memory, for a retry from the database."""
         in_memory = [self._previous]
 

@@ -12,9 +12,8 @@ from msgspec import Struct
 
 from slicebase.core.hashing import canonical, raw_digest
 from slicebase.errors import SlicebaseError
-from slicebase.runs.delta import delta, patched
 from slicebase.runs.gate import Compaction
-from slicebase.runs.snapshot import from_bytes, to_bytes
+from slicebase.runs.snapshot import delta, from_bytes, patched, to_bytes
 from slicebase.runs.state import Json
 from slicebase.store.database import Database
 from slicebase.store.run_log import owner

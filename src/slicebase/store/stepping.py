@@ -13,10 +13,9 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
-from slicebase.runs.event import Draft
-from slicebase.runs.gate import Thresholds
+from slicebase.runs.event import EventDraft
+from slicebase.runs.gate import Thresholds, bind
 from slicebase.runs.records import FailureLogged, ManifestLogged
-from slicebase.runs.run import bind
 from slicebase.store.runs import Logged, Runs
 
 _WHY = 500
@@ -49,35 +48,35 @@ class Step:
 
     def log(self, type_: str, **payload: Any) -> Logged:
         """Any other event of the step."""
-        return self._append([Draft(type=type_, step=self.number, payload=payload)])
+        return self._append([EventDraft(type=type_, step=self.number, payload=payload)])
 
     def context(self, manifest: ManifestLogged) -> Logged:
         """What was put before the model in this step."""
         return self._append(list(bind(manifest, self.number)))
 
     def _terminal(self, type_: str, payload: dict[str, Any]) -> Logged:
-        logged = self._append([Draft(type=type_, step=self.number, payload=payload)])
+        logged = self._append([EventDraft(type=type_, step=self.number, payload=payload)])
         if type_ in self._missing:
             self._missing.remove(type_)
         return logged
 
-    def _append(self, drafts: list[Draft], thresholds: Thresholds | None = None) -> Logged:
+    def _append(self, drafts: list[EventDraft], thresholds: Thresholds | None = None) -> Logged:
         return self._runs.append(self.run_id, drafts, self._clock(), thresholds)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        drafts = [Draft(type=name, step=self.number) for name in self._missing]
+        drafts = [EventDraft(type=name, step=self.number) for name in self._missing]
         if error is not None and isinstance(error, Exception) and not self._runs.is_closed(self.run_id):
             self._append([self._failure(error), *drafts])
         elif error is None:
             self.snapshots = self._append(drafts, self._thresholds).snapshots
 
-    def _failure(self, error: Exception) -> Draft:
+    def _failure(self, error: Exception) -> EventDraft:
         failure = FailureLogged(
             failure_id=f"step-{self.number}",
             category=type(error).__name__,
             where=f"step {self.number}",
             why=str(error)[:_WHY],
         )
-        return Draft.of("FAILURE", failure, step=self.number)
+        return EventDraft.of("FAILURE", failure, step=self.number)

@@ -7,7 +7,7 @@ from slicebase.context.manifest import read_manifest
 from slicebase.core.refs import Ref, parse
 from slicebase.errors import SlicebaseError
 from slicebase.runs.evidence import resolve
-from slicebase.runs.state import ITEMS, Json, State, evidence_ids
+from slicebase.runs.state import ITEMS, Json, RunState, evidence_ids
 from slicebase.store.chunk_texts import ChunkTexts
 from slicebase.store.shelf import Shelf
 from slicebase.store.truth import Truth
@@ -207,7 +207,7 @@ class Why:
 
     # ---- what is stored
 
-    def _states(self) -> Iterator[tuple[str, State]]:
+    def _states(self) -> Iterator[tuple[str, RunState]]:
         for tally in list(self._truth.runs.log.tallies()):
             try:
                 yield tally.run_id, self._truth.runs.state(tally.run_id)

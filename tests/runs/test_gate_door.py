@@ -9,11 +9,10 @@ from hypothesis import given, settings
 from slicebase.core.hashing import canonical
 from slicebase.errors import SlicebaseError
 from slicebase.runs.checks import Inputs
-from slicebase.runs.event import MAX_PAYLOAD, Draft, Head, append_all
-from slicebase.runs.gate import compact, stopped
+from slicebase.runs.event import MAX_PAYLOAD, EventDraft, LogHead, append_all
+from slicebase.runs.gate import admit, bind, compact, fork, refuse_at_door, seen, start, stopped
 from slicebase.runs.records import ManifestLogged, RunStarted
-from slicebase.runs.run import admit, bind, fork, refuse_at_door, seen, start
-from slicebase.runs.state import State, fold
+from slicebase.runs.state import RunState, fold
 from tests.runs.made import (
     FULL,
     LEDGER,
@@ -59,35 +58,37 @@ def test_a_run_without_usable_terms_is_refused(run_id: str, changes: dict[str, A
 
 
 def test_a_try_to_change_the_terms_is_put_on_record_as_refused() -> None:
-    again = Draft(type="RUN_STARTED", payload={"objective": "Another.", "provenance_mode": "audit_only"})
+    again = EventDraft(type="RUN_STARTED", payload={"objective": "Another.", "provenance_mode": "audit_only"})
     refused = admit(again, STARTED)
     assert refused.type == "REFUSED"
     assert refused.payload["what"] == ["objective"] or refused.payload["what"] == ("objective",)
     assert refused.payload["attempted"] == {"objective": "Another."}
 
 
-@pytest.mark.parametrize("draft", [Draft(type="SNAPSHOT"), Draft(type="REFUSED"), stopped("OBJECTIVE_ACHIEVED")])
-def test_what_only_slicebase_writes_cannot_be_logged(draft: Draft) -> None:
+@pytest.mark.parametrize(
+    "draft", [EventDraft(type="SNAPSHOT"), EventDraft(type="REFUSED"), stopped("OBJECTIVE_ACHIEVED")]
+)
+def test_what_only_slicebase_writes_cannot_be_logged(draft: EventDraft) -> None:
     with pytest.raises(SlicebaseError) as caught:
         admit(draft, STARTED)
     assert caught.value.code == "reserved-event"
 
 
 def test_everything_else_is_admitted_as_it_is() -> None:
-    for draft in (*FULL, Draft(type="ANYTHING", payload={"x": 1})):
+    for draft in (*FULL, EventDraft(type="ANYTHING", payload={"x": 1})):
         assert admit(draft, STARTED) is draft
 
 
-def knock(draft: Draft, *before: Draft) -> str | None:
+def knock(draft: EventDraft, *before: EventDraft) -> str | None:
     try:
-        refuse_at_door(draft, fold(State(RUN), log(*before)), LEDGER, NOW)
+        refuse_at_door(draft, fold(RunState(RUN), log(*before)), LEDGER, NOW)
     except SlicebaseError as error:
         return error.code
     return None
 
 
 @pytest.mark.parametrize("draft", FULL)
-def test_the_door_lets_pass_what_the_gate_lets_pass(draft: Draft) -> None:
+def test_the_door_lets_pass_what_the_gate_lets_pass(draft: EventDraft) -> None:
     assert knock(draft) is None
 
 
@@ -102,15 +103,15 @@ def test_the_door_lets_pass_what_the_gate_lets_pass(draft: Draft) -> None:
         conflict(side_a=[]),
         conflict(side_b=[ref()]),
         question({"no": "text"}),
-        Draft(type="CLAIM", payload={"claim_id": "unknown", "status": "retracted"}),
+        EventDraft(type="CLAIM", payload={"claim_id": "unknown", "status": "retracted"}),
     ],
 )
-def test_the_door_refuses_what_the_gate_would_refuse(draft: Draft) -> None:
+def test_the_door_refuses_what_the_gate_would_refuse(draft: EventDraft) -> None:
     assert knock(draft) == "gate-would-refuse"
 
 
 def test_the_door_knows_the_item_that_a_status_is_for() -> None:
-    promoted = Draft(type="CLAIM", payload={"claim_id": "c1", "status": "verified"})
+    promoted = EventDraft(type="CLAIM", payload={"claim_id": "c1", "status": "verified"})
     assert knock(promoted, claim(status="candidate")) is None
     assert knock(promoted, claim(status="candidate", refs=[])) == "gate-would-refuse"
 
@@ -121,15 +122,15 @@ def test_the_door_does_not_ask_about_what_is_already_there() -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(odd_drafts.filter(lambda draft: draft.type not in ("RUN_STARTED", "SNAPSHOT")))
-def test_door_and_gate_agree(draft: Draft) -> None:
+def test_door_and_gate_agree(draft: EventDraft) -> None:
     assert (knock(draft) is None) == compacted(draft).passed
 
 
 def test_a_fork_goes_on_from_a_snapshot() -> None:
     origin = compacted(*FULL, question("closed?", "closed")).snapshot
-    events, _ = append_all(Head("run-2"), fork("run-2", origin), NOW)
+    events, _ = append_all(LogHead("run-2"), fork("run-2", origin), NOW)
     assert events[0].payload["forked_from"] == origin["snapshot_id"]
-    made = Inputs(msgspec.convert(events[0].payload, RunStarted), None, Head("run-2"), tuple(events), LEDGER)
+    made = Inputs(msgspec.convert(events[0].payload, RunStarted), None, LogHead("run-2"), tuple(events), LEDGER)
     compaction = compact(lambda: made, NOW)
     assert compaction.passed, compaction.diagnosis
     assert compaction.snapshot["state"] == origin["state"]
@@ -142,7 +143,7 @@ def test_what_was_seen_is_logged_in_as_many_events_as_its_size_needs() -> None:
     drafts = list(seen(["session:s1"], chunks, step=4))
     assert len(drafts) > 1
     assert all(len(canonical(draft.payload)) <= MAX_PAYLOAD for draft in drafts)
-    state = fold(State(RUN), log(*drafts))
+    state = fold(RunState(RUN), log(*drafts))
     assert list(state.chunks_seen) == chunks
     assert list(state.sources_seen) == ["session:s1"]
 
@@ -157,7 +158,7 @@ def test_a_large_manifest_is_bound_by_its_event_and_sources_behind_it() -> None:
     first, *rest = bind(ManifestLogged(manifest_id="mf_" + "0" * 32, selected=3000, chunk_ids=chunks), step=2)
     assert first.type == "MANIFEST"
     assert {draft.type for draft in rest} == {"SOURCE"}
-    state = fold(State(RUN), log(first, *rest))
+    state = fold(RunState(RUN), log(first, *rest))
     assert tuple(state.chunks_seen) == chunks
     assert state.retrieval.manifests == 1
 

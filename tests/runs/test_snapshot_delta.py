@@ -3,16 +3,15 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slicebase.runs.delta import delta, patched
-from slicebase.runs.event import Draft
-from slicebase.runs.snapshot import to_bytes
+from slicebase.runs.event import EventDraft
+from slicebase.runs.snapshot import delta, patched, to_bytes
 from tests.runs.made import claim, cycle
 from tests.runs.test_state import good_drafts, run_with_snapshots
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(good_drafts, max_size=6), min_size=2, max_size=5))
-def test_a_delta_and_the_snapshot_before_give_the_snapshot(batches: list[list[Draft]]) -> None:
+def test_a_delta_and_the_snapshot_before_give_the_snapshot(batches: list[list[EventDraft]]) -> None:
     _, snapshots = run_with_snapshots(batches)
     rebuilt = snapshots[0][1]
     for _, snapshot in snapshots[1:]:

@@ -1,20 +1,20 @@
 """What justifies other thresholds ("Tuning metric")."""
 
-from slicebase.runs.event import Draft, Head, append_all
-from slicebase.runs.metrics import Metrics, measure
+from slicebase.runs.event import EventDraft, LogHead, append_all
+from slicebase.runs.status import Metrics, measure
 from tests.runs.made import NOW, PASSING, RUN, claim, cycle, failure, pointer
 
-SNAPSHOT = Draft(type="SNAPSHOT", payload={"status": "PASS"})
+SNAPSHOT = EventDraft(type="SNAPSHOT", payload={"status": "PASS"})
 
 
-def measured(*drafts: Draft) -> Metrics:
-    return measure(append_all(Head(RUN), drafts, NOW)[0])
+def measured(*drafts: EventDraft) -> Metrics:
+    return measure(append_all(LogHead(RUN), drafts, NOW)[0])
 
 
-def act(what: str, seen: str, ref: str = "turn:1") -> list[Draft]:
+def act(what: str, seen: str, ref: str = "turn:1") -> list[EventDraft]:
     return [
-        Draft(type="ACT_DONE", step=1, payload={"do": what, "ref": ref}),
-        Draft(type="OBSERVE_DONE", step=1, payload={"see": seen, "cost": len(ref)}),
+        EventDraft(type="ACT_DONE", step=1, payload={"do": what, "ref": ref}),
+        EventDraft(type="OBSERVE_DONE", step=1, payload={"see": seen, "cost": len(ref)}),
     ]
 
 
@@ -46,12 +46,12 @@ def test_a_stall_is_a_compaction_that_no_new_citation_came_before() -> None:
 
 
 def test_tries_to_change_the_terms_are_counted() -> None:
-    assert measured(Draft(type="REFUSED"), Draft(type="REFUSED")).refused_changes == 2
+    assert measured(EventDraft(type="REFUSED"), EventDraft(type="REFUSED")).refused_changes == 2
 
 
 def test_time_and_cost_are_told_per_verified_claim() -> None:
-    late = Draft(type="X", time="2026-01-01T00:01:00.000Z", payload={"cost": 3})
-    metrics = measured(Draft(type="X"), claim("a"), claim("b"), claim("c"), claim("c", "retracted"), late)
+    late = EventDraft(type="X", time="2026-01-01T00:01:00.000Z", payload={"cost": 3})
+    metrics = measured(EventDraft(type="X"), claim("a"), claim("b"), claim("c"), claim("c", "retracted"), late)
     assert metrics.verified_claims == 2
     assert (metrics.seconds_per_verified_claim, metrics.cost_per_verified_claim) == (30.0, 1.5)
 

@@ -1,18 +1,19 @@
 """Content that is too large for a payload becomes a blob (ruling 33)."""
 
 from slicebase.core.hashing import canonical, digest
-from slicebase.runs.blobs import spill
-from slicebase.runs.event import MAX_PAYLOAD, Draft, Head, append
+from slicebase.runs.event import MAX_PAYLOAD, EventDraft, LogHead, append, spill
 from tests.runs.made import NOW, RUN
 
 
 def test_long_texts_of_a_large_payload_go_to_blobs_wherever_they_stand() -> None:
     long, longer = "é" * 40_000, "x" * 90_000
-    draft = Draft(type="OBSERVE_DONE", step=1, time=NOW, payload={"out": {"lines": [long, "short"]}, "err": longer})
+    draft = EventDraft(
+        type="OBSERVE_DONE", step=1, time=NOW, payload={"out": {"lines": [long, "short"]}, "err": longer}
+    )
     spilled, blobs = spill(draft)
     assert blobs == {digest(text.encode()): text.encode() for text in (long, longer)}
     assert len(canonical(spilled.payload)) < MAX_PAYLOAD
     assert spilled.payload["out"]["lines"][1] == "short"
     assert spilled.payload["err"] == {"blob": digest(longer.encode()), "bytes": 90_000, "head": "x" * 500}
     assert (spilled.type, spilled.step, spilled.time) == (draft.type, draft.step, draft.time)
-    append(Head(RUN), spilled, NOW)
+    append(LogHead(RUN), spilled, NOW)

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from slicebase.errors import SlicebaseError
-from slicebase.runs.budget import Spent, budgets_of, cost_of, exceeded, spent
-from slicebase.runs.event import Draft, Head, append_all
+from slicebase.runs.event import EventDraft, LogHead, append_all
+from slicebase.runs.gate import Spent, budgets_of, cost_of, exceeded, spent
 from slicebase.runs.records import Budgets
 from tests.runs.made import NOW, RUN, cycle
 
@@ -39,10 +39,10 @@ def test_spent_are_distinct_steps_time_and_the_costs_that_events_name() -> None:
     drafts = [
         *cycle(1),
         *cycle(1),
-        Draft(type="ACT_DONE", step=2, payload={"cost": 0.25}),
-        Draft(type="MODEL_CALL", step=7, payload={"cost": 1}, time="2026-01-01T00:01:30.500Z"),
+        EventDraft(type="ACT_DONE", step=2, payload={"cost": 0.25}),
+        EventDraft(type="MODEL_CALL", step=7, payload={"cost": 1}, time="2026-01-01T00:01:30.500Z"),
     ]
-    assert spent(append_all(Head(RUN), drafts, NOW)[0]) == Spent(2, 90.5, 1.25)
+    assert spent(append_all(LogHead(RUN), drafts, NOW)[0]) == Spent(2, 90.5, 1.25)
     assert spent([]) == Spent()
 
 
@@ -52,5 +52,5 @@ def test_a_cost_that_is_no_amount_costs_nothing(cost: Any) -> None:
 
 
 def test_a_clock_that_runs_backwards_spends_no_time() -> None:
-    drafts = [Draft(type="X"), Draft(type="X", time="2025-01-01T00:00:00.000Z")]
-    assert spent(append_all(Head(RUN), drafts, NOW)[0]).seconds == 0
+    drafts = [EventDraft(type="X"), EventDraft(type="X", time="2025-01-01T00:00:00.000Z")]
+    assert spent(append_all(LogHead(RUN), drafts, NOW)[0]).seconds == 0
