@@ -17,7 +17,7 @@ from statistics import fmean, median
 from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
-from slicebase.context.merging import ANCHORS, merge
+from slicebase.context.assemble import ANCHORS, merge
 from slicebase.context.question import analyse
 from slicebase.context.ranking import RANKER, rank
 from slicebase.core.hashing import digest_of, tokens

@@ -3,7 +3,7 @@
 import apsw
 import pytest
 
-from slicebase.context.assembly import Candidate, assemble
+from slicebase.context.assemble import Candidate, assemble
 from slicebase.context.manifest import Budget, Manifest, PinnedSlice
 from slicebase.core.hashing import digest_of, raw_digest
 from slicebase.graph.policy import DEFAULT, SlicePolicyV1

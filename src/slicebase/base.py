@@ -15,10 +15,9 @@ from slicebase.errors import SlicebaseError, Where
 from slicebase.store.workspace import Workspace, make_workspace, open_workspace
 
 if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is called
-    from slicebase.context.assembly import Context
+    from slicebase.context.assemble import Context
     from slicebase.context.lost import Loss
-    from slicebase.context.manifest import Manifest
-    from slicebase.context.replaying import Replayed
+    from slicebase.context.manifest import Manifest, Replayed
     from slicebase.files.body.entries import Stamp
     from slicebase.files.check.file import ValidationReport
     from slicebase.graph.export import ContextSlice, Difference
@@ -425,7 +424,7 @@ class Slicebase:
 
     def replay(self, manifest: str) -> "Replayed":
         """The same bytes from the pieces that a manifest pins; never a search."""
-        from slicebase.context.replaying import replayed
+        from slicebase.context.manifest import replayed
 
         name = ref_of("mf", manifest)
         recorded = self.manifest(name)

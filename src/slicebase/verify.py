@@ -10,8 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import apsw
 
-from slicebase.context.manifest import Manifest, manifest_id, read_manifest
-from slicebase.context.replaying import replayed
+from slicebase.context.manifest import Manifest, manifest_id, read_manifest, replayed
 from slicebase.core.hashing import digest, raw_digest
 from slicebase.core.ids import uuid_bytes
 from slicebase.errors import Exit, SlicebaseError

@@ -2,15 +2,15 @@
 
 import pytest
 
-from slicebase.context.item_rules import KINDS, Kind
-from slicebase.context.lost import TABLE, Compaction, Loss, headline, judge, tally
+from slicebase.context.lost import TABLE, CompactedTurns, Loss, headline, judge, tally
+from slicebase.context.lost_rules import KINDS, Kind
 from slicebase.graph.turn import Part
 from tests.context.transcripts import Transcript
 
 
 def judged(script: Transcript, summary: str) -> Loss:
     before = tuple(script.turns)
-    return judge(Compaction(before, (script.summary(summary),)))
+    return judge(CompactedTurns(before, (script.summary(summary),)))
 
 
 def one_of_each() -> Transcript:
@@ -100,7 +100,7 @@ def test_a_sealed_summary_is_not_readable_and_keeps_nothing() -> None:
     script = one_of_each()
     before = tuple(script.turns)
     sealed = script.add("system", Part("pointer", uri="sha256:0", summary=True))
-    loss = judge(Compaction(before, (sealed,)))
+    loss = judge(CompactedTurns(before, (sealed,)))
     assert not loss.readable
     assert all(not each.kept for each in tally([loss]))
 

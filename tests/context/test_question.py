@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicebase.context.question import Question, When, analyse, dates
-from slicebase.context.wording import Word
+from slicebase.context.question import Question, When, Word, analyse, dates
 from slicebase.core.times import from_text
 
 

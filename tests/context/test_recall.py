@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slicebase.context.recall import Recalled, pages
+from slicebase.context.recall import RecalledPiece, pages
 from slicebase.core.hashing import tokens
 from tests.codes import code_of
 
@@ -16,7 +16,7 @@ _texts = st.text(st.sampled_from("ab é\n`~"), max_size=400)
 @settings(max_examples=100)
 @given(st.lists(_texts, min_size=1, max_size=6), st.integers(110, 400))
 def test_pages_hold_every_character_once_and_cost_no_more_than_they_may(texts: list[str], limit: int) -> None:
-    pieces = [Recalled(f"file:{number}", "A label", text) for number, text in enumerate(texts)]
+    pieces = [RecalledPiece(f"file:{number}", "A label", text) for number, text in enumerate(texts)]
     found = pages(pieces, limit)
     assert [page.number for page in found] == list(range(1, len(found) + 1))
     assert all(tokens(page.text) <= limit for page in found)
@@ -33,7 +33,7 @@ def test_pages_hold_every_character_once_and_cost_no_more_than_they_may(texts: l
 @given(_texts, st.none() | st.integers(110, 400))
 def test_the_fence_is_longer_than_any_fence_inside(text: str, limit: int | None) -> None:
     """Recalled text is data: nothing in it can end its block."""
-    for page in pages([Recalled("file:x", "A label", text)], limit):
+    for page in pages([RecalledPiece("file:x", "A label", text)], limit):
         (excerpt,) = page.excerpts
         fence = re.search(r"^(`+)text$", page.text, re.MULTILINE)
         assert fence
@@ -42,7 +42,7 @@ def test_the_fence_is_longer_than_any_fence_inside(text: str, limit: int | None)
 
 
 def test_a_piece_that_is_cut_says_which_part_this_is_and_pages_say_which_is_next() -> None:
-    first, *_, last = pages([Recalled("file:x", "Long", "word " * 400)], 200)
+    first, *_, last = pages([RecalledPiece("file:x", "Long", "word " * 400)], 200)
     assert "· characters 1 to " in first.text
     assert first.text.endswith(f"Page 1 of {first.of}; the next is page 2.\n")
     assert last.text.endswith(f"Page {last.of} of {last.of}.\n")
@@ -50,20 +50,20 @@ def test_a_piece_that_is_cut_says_which_part_this_is_and_pages_say_which_is_next
 
 def test_a_piece_is_cut_where_a_paragraph_ends() -> None:
     text = "\n\n".join(f"Paragraph {number} with some words in it." for number in range(30))
-    for page in pages([Recalled("file:x", "Long", text)], 200)[:-1]:
+    for page in pages([RecalledPiece("file:x", "Long", text)], 200)[:-1]:
         assert page.excerpts[0].text.endswith(".\n\n")
 
 
 def test_everything_stands_on_one_page_where_nothing_limits_it() -> None:
-    (page,) = pages([Recalled("file:x", "One", "a" * 9999), Recalled("file:y", "Two", "b")])
+    (page,) = pages([RecalledPiece("file:x", "One", "a" * 9999), RecalledPiece("file:y", "Two", "b")])
     assert "Page" not in page.text
 
 
 def test_a_label_stays_on_its_line() -> None:
-    (page,) = pages([Recalled("file:x", "One\n# and two", "text")])
+    (page,) = pages([RecalledPiece("file:x", "One\n# and two", "text")])
     assert "### One # and two · file:x\n" in page.text
 
 
 @pytest.mark.parametrize("limit", [1, 40])
 def test_a_budget_without_room_for_the_labels_is_refused(limit: int) -> None:
-    assert code_of(pages, [Recalled("file:x", "Label", "text " * 50)], limit) == "bad-budget"
+    assert code_of(pages, [RecalledPiece("file:x", "Label", "text " * 50)], limit) == "bad-budget"

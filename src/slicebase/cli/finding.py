@@ -12,7 +12,7 @@ from slicebase.errors import Exit
 
 if TYPE_CHECKING:
     from slicebase.base import SearchResults, Slicebase
-    from slicebase.context.marking import Snippet
+    from slicebase.context.snippets import Snippet
     from slicebase.files.explore import Stated
     from slicebase.store.file_info import Info
     from slicebase.store.file_search import Hit

@@ -110,8 +110,8 @@ def _words(each: "Judged") -> str:
 
 
 def _print_table(found: "list[Losses]", as_json: bool) -> int:
-    from slicebase.context.item_rules import KINDS
     from slicebase.context.lost import TABLE, tally
+    from slicebase.context.lost_rules import KINDS
 
     if as_json:
         print_json({"sessions": [_as_json(each) for each in found]})

@@ -94,7 +94,7 @@ def print_context(built: "Recorded", explain: bool, as_json: bool) -> None:
 
 
 def _print_difference(before: "Manifest", after: "Manifest", as_json: bool) -> int:
-    from slicebase.context.difference import differences
+    from slicebase.context.manifest import differences
 
     found = differences(before, after)
     if as_json:

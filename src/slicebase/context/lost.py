@@ -3,15 +3,14 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from slicebase.context.item_rules import KINDS, Kind
-from slicebase.context.items import Item, items
-from slicebase.context.sentences import Passages
+from slicebase.context.lost_items import TranscriptItem, items
+from slicebase.context.lost_rules import KINDS, Kind, Passages
 from slicebase.graph.turn import Turn, turn_text
 
 RULES: Final = "lost/1"
 
 
-class Compaction(NamedTuple):
+class CompactedTurns(NamedTuple):
     """The turns that a compaction took away, in their order, and those that stand in their place."""
 
     before: tuple[Turn, ...]
@@ -28,19 +27,19 @@ _MOST: Final = 0.6
 _CORE: Final = 0.4
 
 
-def _by_most_words(item: Item, summary: Passages) -> bool:
+def _by_most_words(item: TranscriptItem, summary: Passages) -> bool:
     return summary.hold(item.text, _MOST, with_figures=False)
 
 
-def _by_most_words_and_figures(item: Item, summary: Passages) -> bool:
+def _by_most_words_and_figures(item: TranscriptItem, summary: Passages) -> bool:
     return summary.hold(item.text, _MOST, with_figures=True)
 
 
-def _by_core_words(item: Item, summary: Passages) -> bool:
+def _by_core_words(item: TranscriptItem, summary: Passages) -> bool:
     return summary.hold(item.text, _CORE, with_figures=False)
 
 
-def _by_quotes(item: Item, summary: Passages) -> bool:
+def _by_quotes(item: TranscriptItem, summary: Passages) -> bool:
     return any(map(summary.quote, item.quotes))
 
 
@@ -49,7 +48,7 @@ class KindRow(NamedTuple):
 
     one: str
     many: str
-    kept: Callable[[Item, Passages], bool]
+    kept: Callable[[TranscriptItem, Passages], bool]
     weights: Mapping[str, int]
     weight: int  # of any other mark
 
@@ -68,7 +67,7 @@ TABLE: Final[Mapping[Kind, KindRow]] = {
 
 
 class Judged(NamedTuple):
-    item: Item
+    item: TranscriptItem
     kept: bool
 
     @property
@@ -77,7 +76,7 @@ class Judged(NamedTuple):
         return row.weights.get(self.item.mark, row.weight)
 
 
-class Tally(NamedTuple):
+class KindTally(NamedTuple):
     kind: Kind
     kept: int
     of: int
@@ -96,7 +95,7 @@ class Loss(NamedTuple):
         return by_importance(each for each in self.judged if not each.kept)
 
 
-def judge(compaction: Compaction) -> Loss:
+def judge(compaction: CompactedTurns) -> Loss:
     summary = Passages("\n\n".join(turn_text(turn.parts) for turn in compaction.summary))
     judged = [Judged(item, TABLE[item.kind].kept(item, summary)) for item in items(compaction.before)]
     return Loss(compaction.summary[-1], len(compaction.before), compaction.readable, tuple(judged))
@@ -108,18 +107,18 @@ def by_importance(judged: Iterable[Judged]) -> list[Judged]:
     return sorted(newest_first, key=lambda each: -each.weight)
 
 
-def tally(losses: Sequence[Loss]) -> list[Tally]:
+def tally(losses: Sequence[Loss]) -> list[KindTally]:
     """Kept and all, of every kind that occurs."""
     judged = [each for loss in losses for each in loss.judged]
     counted = []
     for kind in KINDS:
         of_kind = [each.kept for each in judged if each.item.kind == kind]
         if of_kind:
-            counted.append(Tally(kind, sum(of_kind), len(of_kind)))
+            counted.append(KindTally(kind, sum(of_kind), len(of_kind)))
     return counted
 
 
-def headline(counted: Sequence[Tally]) -> str:
+def headline(counted: Sequence[KindTally]) -> str:
     """The whole in a sentence."""
     if not counted:
         return "had nothing to keep that these rules know"
@@ -129,5 +128,5 @@ def headline(counted: Sequence[Tally]) -> str:
     return f"kept {told}; {rest.get(lost, f'the other {lost} are one recall away')}"
 
 
-def _name(counted: Tally) -> str:
+def _name(counted: KindTally) -> str:
     return TABLE[counted.kind].one if counted.of == 1 else TABLE[counted.kind].many

@@ -7,7 +7,7 @@ says which part of it this is.
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from slicebase.context.rendering import piece_block
+from slicebase.context.manifest import piece_block
 from slicebase.core.hashing import tokens
 from slicebase.errors import SlicebaseError
 
@@ -16,7 +16,7 @@ _WIDEST_FOOTER: Final = "\nPage 99999 of 99999; the next is page 99999.\n"
 _BREAKS: Final = ("\n\n", "\n", " ")
 
 
-class Recalled(NamedTuple):
+class RecalledPiece(NamedTuple):
     """A piece of the memory: its reference, where it comes from, and its text."""
 
     ref: str
@@ -27,7 +27,7 @@ class Recalled(NamedTuple):
 class Excerpt(NamedTuple):
     """A piece, or the part of it that stands on one page; the span is half-open, in code points."""
 
-    piece: Recalled
+    piece: RecalledPiece
     start: int
     end: int
 
@@ -62,7 +62,7 @@ class Page(NamedTuple):
         return f"\nPage {self.number} of {self.of}{following}.\n"
 
 
-def pages(pieces: Sequence[Recalled], limit: int | None = None) -> list[Page]:
+def pages(pieces: Sequence[RecalledPiece], limit: int | None = None) -> list[Page]:
     """All pieces, in their order, on pages of at most `limit` tokens; without one, on a single page."""
     whole = [Excerpt(piece, 0, len(piece.text)) for piece in pieces]
     filled = [whole] if limit is None else list(_fill(whole, limit - tokens(_HEADING) - tokens(_WIDEST_FOOTER)))
@@ -93,7 +93,7 @@ def _cut(piece: Excerpt, room: int) -> Iterator[Excerpt]:
     yield Excerpt(piece.piece, start, end)
 
 
-def _longest(piece: Recalled, start: int, room: int) -> int:
+def _longest(piece: RecalledPiece, start: int, room: int) -> int:
     """The end of the longest part from here that fits, by halving."""
     fits, too_far = start, len(piece.text) + 1
     while too_far - fits > 1:

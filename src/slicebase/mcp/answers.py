@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
-from slicebase.context.rendering import fence_for
+from slicebase.context.manifest import fence_for
 from slicebase.core.ids import ULID_RANDOM_BYTES
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.entries import Stamp

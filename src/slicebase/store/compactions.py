@@ -7,7 +7,7 @@ theirs beside it. The way may begin in another session that this one continues; 
 from collections import defaultdict
 from collections.abc import Iterator
 
-from slicebase.context.lost import Compaction
+from slicebase.context.lost import CompactedTurns
 from slicebase.graph.annotate import tree_parent
 from slicebase.graph.turn import Turn
 from slicebase.store.truth import Truth
@@ -22,7 +22,7 @@ def compacted_sessions(truth: Truth) -> list[str]:
     return sorted(newest, key=lambda session: (newest[session], session), reverse=True)
 
 
-def compactions(truth: Truth, session: str) -> list[Compaction]:
+def compactions(truth: Truth, session: str) -> list[CompactedTurns]:
     """A session's compactions, oldest first; where it has none, those of the sessions that it goes on from."""
     truth.turns.session(session)
     way = _Way(truth)
@@ -73,7 +73,7 @@ class _Way:
             self.turns(stored.record.session)
         return self._turns.get(turn_id)
 
-    def compaction(self, last: Turn) -> Compaction:
+    def compaction(self, last: Turn) -> CompactedTurns:
         """Summaries that follow one another are one; the turns before reach back to the summary before."""
         summary: list[Turn] = []
         before: list[Turn] = []
@@ -84,7 +84,7 @@ class _Way:
                 summary.append(turn)
             else:
                 before.append(turn)
-        return Compaction(tuple(self._with_results(before[::-1])), tuple(summary[::-1]))
+        return CompactedTurns(tuple(self._with_results(before[::-1])), tuple(summary[::-1]))
 
     def _with_results(self, way: list[Turn]) -> Iterator[Turn]:
         on_the_way = {turn.id for turn in way}

@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from slicebase.context.assembly import Candidate, Context, assemble
+from slicebase.context.assemble import ANCHORS, CHUNKS, CONSIDERED, Candidate, Context, assemble, merge
 from slicebase.context.lost import RULES as LOST
 from slicebase.context.lost import TABLE, Judged, Loss, by_importance
 from slicebase.context.manifest import Budget, PinnedSlice, Span
-from slicebase.context.merging import ANCHORS, CHUNKS, CONSIDERED, merge
 from slicebase.context.question import analyse
 from slicebase.context.ranking import RANKER, Ranked, brought_to_scale, rank
 from slicebase.core.hashing import LARGEST_INTEGER, lone_surrogate

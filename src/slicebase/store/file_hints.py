@@ -7,7 +7,7 @@ from typing import Final
 
 import apsw
 
-from slicebase.context.query import Term
+from slicebase.context.snippets import Term
 from slicebase.store.file_entries import Filters
 from slicebase.store.file_search import Search, count
 from slicebase.store.words import Reader

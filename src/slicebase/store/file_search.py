@@ -5,8 +5,7 @@ from typing import Any, Final, NamedTuple
 
 import apsw
 
-from slicebase.context.marking import Mark, Marker, Snippet, snippet
-from slicebase.context.query import Term, expression, read_query
+from slicebase.context.snippets import Marker, Snippet, Term, TermMark, expression, read_query, snippet
 from slicebase.core.refs import Ref
 from slicebase.errors import SlicebaseError
 from slicebase.store.file_entries import COLUMNS, EVERY_FILE, FileEntry, Filters, conditions
@@ -122,7 +121,7 @@ class _Passage(NamedTuple):
     line: int
     row: str
     text: str
-    marks: list[Mark]
+    marks: list[TermMark]
 
     @property
     def different(self) -> int:
@@ -163,7 +162,7 @@ class _Shown:
             if line:
                 yield _Passage(int(line), row, text, self._marks(text))
 
-    def _marks(self, text: str) -> list[Mark]:
+    def _marks(self, text: str) -> list[TermMark]:
         return self._marker.marks(text, self._reader.tokens(text))
 
     def _snippet(self, text: str) -> Snippet:

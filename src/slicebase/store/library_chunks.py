@@ -7,10 +7,10 @@ one ranker weighs both. The index is disposable: it is compared with the files a
 import json
 from collections.abc import Iterator
 
-from slicebase.context.assembly import Candidate
+from slicebase.context.assemble import Candidate
 from slicebase.context.question import analyse
 from slicebase.context.ranking import Ranked, rank
-from slicebase.context.recall import Recalled
+from slicebase.context.recall import RecalledPiece
 from slicebase.core.hashing import digest, xxh64
 from slicebase.core.refs import parse
 from slicebase.errors import SlicebaseError
@@ -61,7 +61,7 @@ class LibraryChunks:
             parts={name: value for name, value in found.parts.items() if value},
         )
 
-    def _label(self, recalled: Recalled, entry: FileEntry, as_of: int) -> str:
+    def _label(self, recalled: RecalledPiece, entry: FileEntry, as_of: int) -> str:
         """Text that is no longer fresh says so, whichever part of its file it is."""
         age = label_at(as_of, entry.changed, self._library.settings.freshness_half_life_days)
         return recalled.label if age == Label.FRESH or age in recalled.label else f"{recalled.label} · {age}"

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from slicebase.context.manifest import Manifest, Piece, manifest_bytes, manifest_id, read_manifest
-from slicebase.context.replaying import Problem
+from slicebase.context.manifest import Manifest, Piece, ReplayProblem, manifest_bytes, manifest_id, read_manifest
 from slicebase.core.hashing import canonical, digest, raw_digest
 from slicebase.errors import SlicebaseError
 from slicebase.graph.record import read_parts
@@ -13,7 +12,7 @@ from slicebase.store.database import Database
 from slicebase.store.texts import Texts, keep_texts
 
 if TYPE_CHECKING:
-    from slicebase.context.assembly import Context
+    from slicebase.context.assemble import Context
 
 
 class Recorded(NamedTuple):
@@ -57,7 +56,7 @@ class Manifests:
         query = f"SELECT {columns} FROM manifests ORDER BY manifest"
         yield from self._database.connection.execute(query)
 
-    def texts_of(self, name: str, manifest: Manifest) -> tuple[dict[str, str], list[Problem]]:
+    def texts_of(self, name: str, manifest: Manifest) -> tuple[dict[str, str], list[ReplayProblem]]:
         """The pieces' texts by their hashes, cut from what is stored, and what is wrong with any."""
         texts: dict[str, str] = {}
         problems = []
@@ -68,10 +67,10 @@ class Manifests:
             if text is not None and digest(text.encode()) == piece.text_hash:
                 texts[piece.text_hash] = text
             elif stored and stored.purged:
-                problems.append(Problem("PURGED", piece.ref, source, piece.text_hash, f"purged {stored.purged}"))
+                problems.append(ReplayProblem("PURGED", piece.ref, source, piece.text_hash, f"purged {stored.purged}"))
             else:
                 found = "no text" if text is None else digest(text.encode())
-                problems.append(Problem("BROKEN", piece.ref, source, piece.text_hash, found))
+                problems.append(ReplayProblem("BROKEN", piece.ref, source, piece.text_hash, found))
         return texts, problems
 
 

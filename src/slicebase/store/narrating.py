@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 
-from slicebase.context.assembly import Candidate
+from slicebase.context.assemble import Candidate
 from slicebase.context.manifest import Manifest
 from slicebase.core.hashing import digest
 from slicebase.core.refs import parse

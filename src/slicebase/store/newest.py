@@ -1,6 +1,6 @@
 """A context without a question: what of the library was changed last. It starts quickly, since hooks wait for it."""
 
-from slicebase.context.assembly import Candidate, Context, assemble
+from slicebase.context.assemble import Candidate, Context, assemble
 from slicebase.context.manifest import Budget
 from slicebase.core.hashing import digest
 from slicebase.core.times import to_text

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import msgspec
 
-from slicebase.context.recall import Recalled
+from slicebase.context.recall import RecalledPiece
 from slicebase.core.hashing import digest
 from slicebase.core.refs import Ref, parse
 from slicebase.core.times import to_text
@@ -36,10 +36,10 @@ class Recall(NamedTuple):
     half_life: float
     rows: Which = "active"
 
-    def pieces(self, references: Iterable[str]) -> list[Recalled]:
+    def pieces(self, references: Iterable[str]) -> list[RecalledPiece]:
         return [piece for given in references for piece in self._of(parse(given, bare="file"))]
 
-    def _of(self, ref: Ref) -> Iterable[Recalled]:
+    def _of(self, ref: Ref) -> Iterable[RecalledPiece]:
         find = _FINDERS.get(ref.kind)
         if find is None:
             hint = f"what can be recalled is {', '.join(_FINDERS)}"
@@ -48,18 +48,18 @@ class Recall(NamedTuple):
 
     # ---- files
 
-    def _file(self, ref: Ref) -> Iterator[Recalled]:
+    def _file(self, ref: Ref) -> Iterator[RecalledPiece]:
         file = self._find(ref.name)
         if file.body_type == "jsonl":
             yield from self._log(file)
             return
-        yield Recalled(f"file:{file.id}", self._label(file), _content(file))
+        yield RecalledPiece(f"file:{file.id}", self._label(file), _content(file))
         for part_id in parts_of(file):
             part = self.shelf.get(part_id)
             if part and not part.purged:
-                yield Recalled(f"file:{part_id}", self._label(part), _content(part))
+                yield RecalledPiece(f"file:{part_id}", self._label(part), _content(part))
             else:
-                yield Recalled(
+                yield RecalledPiece(
                     f"file:{part_id}", f"{_title(file)} · a part that is {'purged' if part else 'missing'}", ""
                 )
 
@@ -100,17 +100,17 @@ class Recall(NamedTuple):
 
     # ---- rows
 
-    def _log(self, file: SliceFile) -> Iterator[Recalled]:
+    def _log(self, file: SliceFile) -> Iterator[RecalledPiece]:
         """The rows of a log, oldest first, but those of forgotten files; of a part only its own."""
         log = _rows_of(self.logs.of(file))
         shown = [row for row in log if self.rows == "all" or row.holds]
         alone = whole_of(file) is not None
         shown = [row for row in shown if row.file is file or not (alone or row.file.archived)]
         count = f"{len(shown)} row{'' if len(shown) == 1 else 's'}"
-        yield Recalled(f"file:{file.id}", f"{self._label(file)} · {count}", file.summary or "")
+        yield RecalledPiece(f"file:{file.id}", f"{self._label(file)} · {count}", file.summary or "")
         yield from map(_piece, shown)
 
-    def _row(self, ref: Ref) -> Iterator[Recalled]:
+    def _row(self, ref: Ref) -> Iterator[RecalledPiece]:
         """A row that was named is shown whether it holds or not, and says which."""
         file = self._find(ref.owner)
         found = [row for row in _rows_of(self.logs.of(file)) if row.file is file and row.row.id == ref.local]
@@ -120,7 +120,7 @@ class Recall(NamedTuple):
 
     # ---- sections and turns
 
-    def _section(self, ref: Ref) -> Iterator[Recalled]:
+    def _section(self, ref: Ref) -> Iterator[RecalledPiece]:
         file = self._find(ref.owner)
         version, _, slugs = ref.local.partition("#")
         text, body_digest = file.text_for_model(), digest(file.body)
@@ -134,9 +134,9 @@ class Recall(NamedTuple):
         if section is None:
             raise SlicebaseError("no-section", f"there is no section {slugs!r}", where=Where(file.name))
         label = f"{self._label(file)} · {section.title or 'before the first heading'}"
-        yield Recalled(str(current), label, text[section.start : section.end].strip("\n"))
+        yield RecalledPiece(str(current), label, text[section.start : section.end].strip("\n"))
 
-    def _turn(self, ref: Ref) -> Iterator[Recalled]:
+    def _turn(self, ref: Ref) -> Iterator[RecalledPiece]:
         from slicebase.graph.record import read_parts
         from slicebase.graph.turn import turn_text
 
@@ -146,10 +146,10 @@ class Recall(NamedTuple):
         if text is None or text.data is None:
             raise SlicebaseError("purged", f"the content of {ref} was purged")
         label = f"{record.role} · {record.time} · session {record.session}"
-        yield Recalled(str(ref), label, turn_text(read_parts(text.data)))
+        yield RecalledPiece(str(ref), label, turn_text(read_parts(text.data)))
 
 
-_FINDERS: Final[Mapping[str, Callable[[Recall, Ref], Iterator[Recalled]]]] = {
+_FINDERS: Final[Mapping[str, Callable[[Recall, Ref], Iterator[RecalledPiece]]]] = {
     "file": Recall._file,
     "row": Recall._row,
     "sec": Recall._section,
@@ -174,13 +174,13 @@ def _rows_of(log: Iterable[SliceFile]) -> list[_Placed]:
     return [_Placed(row, file, raw in holding) for raw, (row, file) in oldest_first]
 
 
-def _piece(placed: _Placed) -> Recalled:
+def _piece(placed: _Placed) -> RecalledPiece:
     row, file, holds = placed
     told = [_title(file), f"row of {_day(row.time)}" if row.time is not None else "row"]
     told += [] if holds else [row.status if row.status not in (None, "active") else "superseded"]
     told += [f"confidence {row.confidence:g}"] if row.confidence is not None else []
     told += [f"by {row.provenance.agent}"] if row.provenance and row.provenance.agent else []
-    return Recalled(f"row:{file.id}/{row.id}", " · ".join(told), _row_content(row))
+    return RecalledPiece(f"row:{file.id}/{row.id}", " · ".join(told), _row_content(row))
 
 
 def _content(file: SliceFile) -> str:

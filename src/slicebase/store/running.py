@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from slicebase.context.assembly import Candidate
+from slicebase.context.assemble import Candidate
 from slicebase.context.manifest import Manifest
 from slicebase.errors import SlicebaseError
 from slicebase.runs.event import EventDraft

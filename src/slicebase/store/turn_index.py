@@ -13,9 +13,8 @@ from typing import Any, NamedTuple, Self, cast
 
 import apsw
 
-from slicebase.context.question import MOST_CHARACTERS, Question
+from slicebase.context.question import MOST_CHARACTERS, Question, Word, for_index, for_question, label
 from slicebase.context.ranking import Figures
-from slicebase.context.wording import Word, for_index, for_question, label
 from slicebase.core.hashing import tokens
 from slicebase.errors import SlicebaseError
 from slicebase.store.database import Database, translated

@@ -4,7 +4,7 @@ from typing import Final, cast
 
 import apsw
 
-from slicebase.context.marking import Token
+from slicebase.context.snippets import Token
 
 # Marks belong to words: without them the scripts of India fall into single letters.
 UNICODE61: Final = ("remove_diacritics", "2", "categories", "L* N* Co Mc Mn")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicebase.context.commands import (
+from slicebase.context.lost_rules import (
     command_in,
     essence,
     exit_code,

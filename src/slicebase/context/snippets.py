@@ -1,11 +1,54 @@
-"""Where the terms of a query stand in a text, and the part of it that is worth showing."""
+"""What is typed into a search: words, "several words in a row", and beginnings of words (`retr*`).
+
+Where the terms of a query stand in a text, and the part of it that is worth showing.
+"""
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from slicebase.context.query import Term
+from slicebase.context.question import for_question, runs
+
+_LONGEST = 20_000  # characters: a pasted page is no query
+_TYPED = re.compile(r'"([^"]*)("?)(\*?)|([^\s"]+)')
+
+
+class Term(NamedTuple):
+    """Words that stand in a row; of the last one perhaps only the beginning is given."""
+
+    text: str
+    begins: bool = False
+    unspaced: bool = False  # of a script that sets no spaces between words
+
+
+def read_query(typed: str) -> list[Term]:
+    """The terms of a query, each once, in their order. Any text is a query, if perhaps one without terms."""
+    text = typed[:_LONGEST].replace("\0", " ")  # which would end an FTS5 query
+    terms = [term for match in _TYPED.finditer(text) for term in _terms(match)]
+    return list(dict.fromkeys(terms))
+
+
+def _terms(match: re.Match[str]) -> Iterator[Term]:
+    phrase, closed, star, word = match.groups()
+    begins = bool(star) if word is None else word.endswith("*")
+    if word is None and not closed:  # a quotation mark that nothing closes quotes nothing
+        yield from (term for each in phrase.split() for term in read_query(each))
+        return
+    pieces = [piece for piece in runs(phrase if word is None else word) if any(map(str.isalnum, piece[0]))]
+    for at, (text, unspaced) in enumerate(pieces, 1):
+        yield Term(text.strip(), begins and not unspaced and at == len(pieces), unspaced)
+
+
+def expression(terms: Iterable[Term], *, either: bool = False) -> str:
+    """The terms as an FTS5 query: all of them, or any. Nothing typed is an operator there."""
+    return (" OR " if either else " AND ").join(map(_quoted, terms))
+
+
+def _quoted(term: Term) -> str:
+    text = for_question(term.text).replace('"', '""')
+    return f'"{text}"{" *" if term.begins else ""}'
+
 
 _WIDTH: Final = 200  # characters
 _SPACE: Final = re.compile(r"\s+")
@@ -14,7 +57,7 @@ _SPACE: Final = re.compile(r"\s+")
 Token = tuple[int, int, str]
 
 
-class Mark(NamedTuple):
+class TermMark(NamedTuple):
     """A place where a term stands: its span, in characters, and the term's number."""
 
     start: int
@@ -50,27 +93,27 @@ class Marker:
             elif not term.unspaced:
                 self._by_stem.setdefault(words[0], []).append(sought)
 
-    def marks(self, text: str, tokens: Sequence[Token]) -> list[Mark]:
+    def marks(self, text: str, tokens: Sequence[Token]) -> list[TermMark]:
         """Every place where a term stands in a text that consists of these tokens."""
-        found: list[Mark] = []
+        found: list[TermMark] = []
         by_stem, by_beginning = self._by_stem, self._by_beginning
         for at, (_, _, stem) in enumerate(tokens):
             if by_beginning or stem in by_stem:
                 found += self._marks_at(tokens, at, (*by_stem.get(stem, ()), *by_beginning))
         for number, sought in self._unspaced:
-            found += (Mark(match.start(), match.end(), number) for match in re.finditer(re.escape(sought), text))
+            found += (TermMark(match.start(), match.end(), number) for match in re.finditer(re.escape(sought), text))
         return sorted(found)
 
-    def _marks_at(self, tokens: Sequence[Token], at: int, candidates: Iterable[_Sought]) -> Iterator[Mark]:
+    def _marks_at(self, tokens: Sequence[Token], at: int, candidates: Iterable[_Sought]) -> Iterator[TermMark]:
         for number, stems, begins in candidates:
             here = [stem for _, _, stem in tokens[at : at + len(stems)]]
             if begins and len(here) == len(stems):
                 here[-1] = here[-1][: len(stems[-1])]
             if here == stems:
-                yield Mark(tokens[at][0], tokens[at + len(stems) - 1][1], number)
+                yield TermMark(tokens[at][0], tokens[at + len(stems) - 1][1], number)
 
 
-def snippet(text: str, marks: Sequence[Mark]) -> Snippet:
+def snippet(text: str, marks: Sequence[TermMark]) -> Snippet:
     """The part with the most different terms, the earliest among equals; without marks, the beginning."""
     first, last = _densest(marks) if marks else (0, 0)
     before = (_WIDTH - (last - first)) // 3
@@ -96,7 +139,7 @@ def _in_one_line(pieces: Iterable[tuple[str, bool]], place: int) -> Snippet:
     return Snippet(line.rstrip(), tuple(marks), place)
 
 
-def _densest(marks: Sequence[Mark]) -> tuple[int, int]:
+def _densest(marks: Sequence[TermMark]) -> tuple[int, int]:
     """The shortest span with the most different terms that fit into a snippet, the earliest among equals."""
     best, span, first = (0, 0), (0, 0), 0
     inside: Counter[int] = Counter()

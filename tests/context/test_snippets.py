@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicebase.context.marking import Marker, Snippet, snippet
-from slicebase.context.query import expression, read_query
-from slicebase.context.wording import for_index
+from slicebase.context.question import for_index
+from slicebase.context.snippets import Marker, Snippet, expression, read_query, snippet
 from slicebase.store.words import TOKENIZER, Reader
 
 CONNECTION = apsw.Connection(":memory:")

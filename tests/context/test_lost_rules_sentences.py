@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicebase.context.sentences import Passages, says, sentences, telling
+from slicebase.context.lost_rules import Passages, says, sentences, telling
 
 
 def told(text: str) -> list[str]:

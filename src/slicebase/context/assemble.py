@@ -1,12 +1,99 @@
-"""Assembly: candidates, best first, into a context under a budget, with the manifest that pins it."""
+"""The part of a long text that is worth its tokens: the window with the most of what was asked for.
 
-from collections.abc import Collection, Sequence
+Merging: the turns that a question found, and what the context slices around the best of them add.
+
+Assembly: candidates, best first, into a context under a budget, with the manifest that pins it.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from slicebase.context.excerpt import excerpt
-from slicebase.context.manifest import Budget, LeftOut, Manifest, Piece, PinnedSlice, Span
-from slicebase.context.rendering import RENDERER, group_heading, heading, piece_block, render
+from slicebase.context.manifest import (
+    RENDERER,
+    Budget,
+    LeftOut,
+    Manifest,
+    Piece,
+    PinnedSlice,
+    Span,
+    group_heading,
+    heading,
+    piece_block,
+    render,
+)
+from slicebase.context.ranking import Ranked
 from slicebase.core.hashing import TOKENIZER, digest, tokens
+from slicebase.graph.select import FrontierTurn
+
+_WORD = re.compile(r"\w+")
+_BREAKS = ("\n\n", "\n", " ")
+
+
+def excerpt(text: str, terms: Collection[str], limit: int) -> tuple[int, int]:
+    """A span of at most `limit` tokens: the whole text where it fits, else the window that holds the most
+    distinct terms, the earliest among equals."""
+    if tokens(text) <= limit:
+        return 0, len(text)
+    width = max(1, limit * 3 * len(text) // len(text.encode("utf-8", "surrogatepass")))
+    start = _densest_start(text, frozenset(terms), width)
+    end = min(len(text), start + width)
+    while tokens(text[start:end]) > limit:
+        end -= 1 + (tokens(text[start:end]) - limit) // 2
+    return _tidy(text, start, end)
+
+
+def _densest_start(text: str, terms: frozenset[str], width: int) -> int:
+    hits = [(match.start(), word) for match in _WORD.finditer(text) if (word := match[0].casefold()) in terms]
+    best, best_start, first = 0, 0, 0
+    inside: dict[str, int] = {}
+    for position, word in hits:
+        inside[word] = inside.get(word, 0) + 1
+        while hits[first][0] < position - width // 2:
+            old = hits[first][1]
+            inside[old] -= 1
+            if not inside[old]:
+                del inside[old]
+            first += 1
+        if len(inside) > best:
+            best, best_start = len(inside), hits[first][0]
+    return max(0, min(best_start - width // 4, len(text) - width))
+
+
+def _tidy(text: str, start: int, end: int) -> tuple[int, int]:
+    """Moves both ends inwards to the nearest break, where one is near."""
+    near = (end - start) // 8
+    if start > 0:
+        start = next((at + len(mark) for mark in _BREAKS if (at := text.find(mark, start, start + near)) >= 0), start)
+    if end < len(text):
+        end = next((at for mark in _BREAKS if (at := text.rfind(mark, end - near, end)) > start), end)
+    return start, end
+
+
+ANCHORS = 8
+CONSIDERED = 256  # turns that were found and are looked at
+CHUNKS = 64  # parts of slice files: each is read from its file
+# What a turn in the slice of an anchor is worth beside the anchor itself, before its priority there is weighed.
+_SLICE_SHARE = 0.25
+
+
+def merge(ranked: Sequence[Ranked], slices: Iterable[tuple[Ranked, Sequence[FrontierTurn]]]) -> list[Ranked]:
+    """Turns by worth, best first, equal ones by id.
+
+    A turn in a slice is worth a share of the slice's anchor, as its priority is to the anchor's; where it was found
+    itself, or is in several slices, the highest worth counts.
+    """
+    best = {found.turn: found for found in ranked}
+    for anchor, selected in slices:
+        highest = max(candidate.priority for candidate in selected)
+        for candidate in selected:
+            share = candidate.priority / highest if highest > 0 else 0
+            worth = round(anchor.score * _SLICE_SHARE * share)
+            known = best.get(candidate.turn_id)
+            if worth > 0 and (known is None or worth > known.score):
+                best[candidate.turn_id] = Ranked(candidate.turn_id, worth, {"slice": worth})
+    return sorted(best.values(), key=lambda found: (-found.score, found.turn))
+
 
 # A piece takes at most this share of the budget, so that one long tool output does not fill a context alone,
 # and is not cut below what is worth reading.

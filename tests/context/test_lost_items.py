@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicebase.context.item_rules import Kind
-from slicebase.context.items import Item, items
+from slicebase.context.lost_items import TranscriptItem, items
+from slicebase.context.lost_rules import Kind
 from slicebase.graph.turn import Part, turn_text
 from tests.context.transcripts import Transcript
 
 
-def found(script: Transcript, kind: Kind) -> list[Item]:
+def found(script: Transcript, kind: Kind) -> list[TranscriptItem]:
     return [item for item in items(script.turns) if item.kind == kind]
 
 

@@ -17,17 +17,7 @@ from typing import Any, Final, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slicebase.context.commands import (
-    command_in,
-    essence,
-    exit_code,
-    how_tests_ended,
-    is_test,
-    result_line,
-    result_traces,
-    telling_line,
-)
-from slicebase.context.item_rules import (
+from slicebase.context.lost_rules import (
     CORRECTION,
     DONE,
     FILES,
@@ -39,9 +29,19 @@ from slicebase.context.item_rules import (
     REFUSED,
     TASK_NUMBER,
     Kind,
+    Sentence,
+    command_in,
+    essence,
+    exit_code,
+    how_tests_ended,
+    is_test,
     kind_of_sentence,
+    result_line,
+    result_traces,
+    sentences,
+    telling,
+    telling_line,
 )
-from slicebase.context.sentences import Sentence, sentences, telling
 from slicebase.graph.turn import Part, Turn, part_text
 
 _REMINDER: Final = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
@@ -50,7 +50,7 @@ _TOO_LONG: Final = 2000  # characters of a sentence; what is longer is no senten
 _TYPED: Final = 600  # characters of a message that a person typed; what is longer was pasted, at least in part
 
 
-class Item(Struct, frozen=True):
+class TranscriptItem(Struct, frozen=True):
     """Something worth keeping, the turn that holds it, and the span of it there."""
 
     kind: Kind
@@ -65,7 +65,7 @@ class Item(Struct, frozen=True):
     quotes: tuple[tuple[str, ...], ...] = ()
 
 
-def items(turns: Iterable[Turn]) -> list[Item]:
+def items(turns: Iterable[Turn]) -> list[TranscriptItem]:
     """Everything that the turns hold, in their order; what comes several times counts once."""
     reader = _Reader()
     for turn in turns:
@@ -73,7 +73,7 @@ def items(turns: Iterable[Turn]) -> list[Item]:
     return reader.close()
 
 
-class _Call(NamedTuple):
+class _PendingCall(NamedTuple):
     """A call that waits for its result, or has it."""
 
     turn: str
@@ -92,10 +92,10 @@ class _Result(NamedTuple):
 
 class _Reader:
     def __init__(self) -> None:
-        self._found: dict[tuple[Any, ...], Item] = {}
-        self._calls: dict[str, _Call] = {}
+        self._found: dict[tuple[Any, ...], TranscriptItem] = {}
+        self._calls: dict[str, _PendingCall] = {}
         self._failed: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}  # errors that the same call may yet mend
-        self._tasks: dict[str, Item] = {}
+        self._tasks: dict[str, TranscriptItem] = {}
 
     def read(self, turn: Turn) -> None:
         place = 0
@@ -104,7 +104,7 @@ class _Reader:
             self._part(turn, part, text, place)
             place += len(text) + 2 if text else 0  # the blank line between parts (ruling 36)
 
-    def close(self) -> list[Item]:
+    def close(self) -> list[TranscriptItem]:
         for call in self._calls.values():
             self._ran(call, None)
         found = [*self._found.values(), *self._tasks.values()]
@@ -114,7 +114,7 @@ class _Reader:
 
     def _part(self, turn: Turn, part: Part, text: str, place: int) -> None:
         if part.type == "tool_call":
-            call = _Call(turn.id, place, place + len(text), part)
+            call = _PendingCall(turn.id, place, place + len(text), part)
             if part.call_id:
                 self._calls[part.call_id] = call
             else:
@@ -127,7 +127,9 @@ class _Reader:
                 self._ran(waiting, _Result(turn.id, place, place + len(text), body, failed))
         elif part.type == "text" and turn.role in ("user", "assistant") and not part.hidden:
             if part.error:
-                self._add(_error(_Call(turn.id, place, place + len(text), part), turn.id, text, place, "met"), text)
+                self._add(
+                    _error(_PendingCall(turn.id, place, place + len(text), part), turn.id, text, place, "met"), text
+                )
             elif turn.role == "assistant" or not INJECTED.match(text):
                 self._said(turn, text, place)
 
@@ -148,7 +150,7 @@ class _Reader:
 
     # --- calls
 
-    def _ran(self, call: _Call, result: _Result | None) -> None:
+    def _ran(self, call: _PendingCall, result: _Result | None) -> None:
         name = (call.part.name or "").lower()
         arguments = call.part.arguments
         if result and result.failed and REFUSED.search(result.text):
@@ -166,7 +168,7 @@ class _Reader:
         elif result and result.failed:
             self._failure(call, result, (name, part_text(call.part)))
 
-    def _command(self, call: _Call, command: str, result: _Result | None) -> None:
+    def _command(self, call: _PendingCall, command: str, result: _Result | None) -> None:
         simple = essence(command)
         if patched := PATCHED.findall(command):
             self._files(call, patched, "written", result)
@@ -178,7 +180,7 @@ class _Reader:
             if result:
                 self._ended(call, result, simple)
 
-    def _test(self, call: _Call, command: str, simple: tuple[str, ...], result: _Result | None) -> None:
+    def _test(self, call: _PendingCall, command: str, simple: tuple[str, ...], result: _Result | None) -> None:
         output = result.text if result else ""
         mark = how_tests_ended(output, error=result.failed) if result else "unfinished"
         told = result_line(output)
@@ -188,19 +190,19 @@ class _Reader:
         if result:
             self._ended(call, result._replace(failed=mark == "failed"), simple)
 
-    def _ended(self, call: _Call, result: _Result, identity: tuple[str, ...]) -> None:
+    def _ended(self, call: _PendingCall, result: _Result, identity: tuple[str, ...]) -> None:
         if result.failed:
             self._failure(call, result, identity)
         else:
             for key in self._failed.pop(identity, ()):
                 self._found[key] = replace(self._found[key], mark="mended")
 
-    def _failure(self, call: _Call, result: _Result, identity: tuple[str, ...]) -> None:
+    def _failure(self, call: _PendingCall, result: _Result, identity: tuple[str, ...]) -> None:
         line, start = telling_line(result.text)
         key = self._add(_error(call, result.turn, line, result.start + start, "open"), *identity, line)
         self._failed.setdefault(identity, []).append(key)
 
-    def _file(self, call: _Call, name: str, result: _Result | None) -> None:
+    def _file(self, call: _PendingCall, name: str, result: _Result | None) -> None:
         arguments = call.part.arguments
         if name.endswith("apply_patch"):
             self._files(call, PATCHED.findall(part_text(call.part).replace("\\n", "\n")), "written", result)
@@ -209,7 +211,7 @@ class _Reader:
             how = "read" if arguments.get("command") == "view" else FILES[name]
             self._files(call, [path] if path else [], how, result)
 
-    def _files(self, call: _Call, paths: Sequence[str], how: str, result: _Result | None) -> None:
+    def _files(self, call: _PendingCall, paths: Sequence[str], how: str, result: _Result | None) -> None:
         identity = ("file", *paths)
         if result:
             self._ended(call, result, identity)
@@ -224,7 +226,7 @@ class _Reader:
 
     # --- lists of tasks, answers, refusals
 
-    def _list(self, call: _Call, field: str, words: str) -> None:
+    def _list(self, call: _PendingCall, field: str, words: str) -> None:
         arguments = call.part.arguments
         entries = arguments.get(field) if isinstance(arguments, dict) else None
         self._tasks = {
@@ -233,7 +235,7 @@ class _Reader:
             if isinstance(entry, dict) and entry.get(words) and str(entry.get("status")) not in DONE
         }
 
-    def _task(self, call: _Call, result: _Result | None) -> None:
+    def _task(self, call: _PendingCall, result: _Result | None) -> None:
         """Tasks that are made and changed one by one, by a number that the tool gives."""
         arguments = call.part.arguments if isinstance(call.part.arguments, dict) else {}
         named = TASK_NUMBER.search(result.text) if result else None
@@ -245,16 +247,16 @@ class _Reader:
         elif arguments.get("subject"):
             self._tasks[number] = _task_item(call, str(arguments["subject"]), "pending")
 
-    def _answered(self, call: _Call, result: _Result) -> None:
+    def _answered(self, call: _PendingCall, result: _Result) -> None:
         text = " ".join(result.text.split())
-        self._add(Item("decision", text, "by the user", result.turn, result.start, result.end), text)
+        self._add(TranscriptItem("decision", text, "by the user", result.turn, result.start, result.end), text)
 
-    def _refused(self, call: _Call, result: _Result) -> None:
+    def _refused(self, call: _PendingCall, result: _Result) -> None:
         reason = REASON.search(result.text)
         text = " ".join(reason[1].split()) if reason else f"refused: {_first_line(part_text(call.part))}"
-        self._add(Item("instruction", text, "correction", result.turn, result.start, result.end), text)
+        self._add(TranscriptItem("instruction", text, "correction", result.turn, result.start, result.end), text)
 
-    def _add(self, item: Item, *identity: str) -> tuple[Any, ...]:
+    def _add(self, item: TranscriptItem, *identity: str) -> tuple[Any, ...]:
         """Takes an item. Of what is said again the first stays, of what is done again the last."""
         key = (item.kind, *(" ".join(words.lower().split()) if _is_said(item) else words for words in identity))
         before = self._found.pop(key, None) if not _is_said(item) else self._found.get(key)
@@ -265,7 +267,7 @@ class _Reader:
         return key
 
 
-def _is_said(item: Item) -> bool:
+def _is_said(item: TranscriptItem) -> bool:
     return item.kind in ("decision", "instruction", "task")
 
 
@@ -277,26 +279,28 @@ def _blanked(text: str) -> str:
     return _REMINDER.sub(lambda match: " " * len(match[0]), text)
 
 
-def _sentence_item(turn: str, sentence: Sentence, place: int, kind: Kind, mark: str) -> Item:
-    return Item(kind, " ".join(sentence.text.split()), mark, turn, place + sentence.start, place + sentence.end)
+def _sentence_item(turn: str, sentence: Sentence, place: int, kind: Kind, mark: str) -> TranscriptItem:
+    return TranscriptItem(
+        kind, " ".join(sentence.text.split()), mark, turn, place + sentence.start, place + sentence.end
+    )
 
 
 # --- items of calls
 
 
 def _called(
-    kind: Kind, text: str, mark: str, call: _Call, result: _Result | None, quotes: tuple[tuple[str, ...], ...]
-) -> Item:
+    kind: Kind, text: str, mark: str, call: _PendingCall, result: _Result | None, quotes: tuple[tuple[str, ...], ...]
+) -> TranscriptItem:
     came_back = result.turn if result else None
-    return Item(kind, text, mark, call.turn, call.start, call.end, came_back, quotes=quotes)
+    return TranscriptItem(kind, text, mark, call.turn, call.start, call.end, came_back, quotes=quotes)
 
 
-def _error(call: _Call, turn: str, line: str, start: int, mark: str) -> Item:
-    return Item("error", " ".join(line.split()), mark, turn, start, start + len(line), call.turn)
+def _error(call: _PendingCall, turn: str, line: str, start: int, mark: str) -> TranscriptItem:
+    return TranscriptItem("error", " ".join(line.split()), mark, turn, start, start + len(line), call.turn)
 
 
-def _task_item(call: _Call, text: str, status: str) -> Item:
-    return Item("task", text, status, call.turn, call.start, call.end)
+def _task_item(call: _PendingCall, text: str, status: str) -> TranscriptItem:
+    return TranscriptItem("task", text, status, call.turn, call.start, call.end)
 
 
 def _first_line(text: str) -> str:
@@ -306,7 +310,7 @@ def _first_line(text: str) -> str:
 # --- files
 
 
-def _with_shortest_names(found: Sequence[Item]) -> list[Item]:
+def _with_shortest_names(found: Sequence[TranscriptItem]) -> list[TranscriptItem]:
     """Files with the names by which a summary may call them: as much of a path's end as tells it from the others."""
     paths = [item.text for item in found if item.kind == "file"]
     return [

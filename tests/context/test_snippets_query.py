@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicebase.context.query import Term, expression, read_query
+from slicebase.context.snippets import Term, expression, read_query
 from slicebase.store.words import TOKENIZER
 
 

@@ -1,0 +1,323 @@
+"""Sentences of a text with their places, and the words by which one can be found again in other words.
+
+Shell commands in a transcript: what was run, whether it was a test, how it ended and what went wrong.
+
+By which words and tools the items of a transcript are recognised: tables that a person can read (docs/lost.md).
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from math import ceil
+from typing import Any, Final, Literal, NamedTuple, get_args
+
+from slicebase.graph.annotate import CORRECTED, DECIDED, spaced, words_in
+
+_CODE: Final = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1`*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_BREAK: Final = re.compile(
+    r"\n\s*\n"  # a paragraph ends
+    r"|\n(?=\s*(?:[-*+•>#|]|\d+[.)])\s)"  # an entry of a list, a heading or a row of a table begins
+    r"|\n(?=\s*[^\sa-z])"  # a line that does not go on in the middle of a sentence
+    r"|(?<=[.!?])[\"')*]*\s+(?=[^\sa-z])|(?<=[。！？])"
+)
+_MARKS: Final = re.compile(r"(?:\s|[-*+•>#|](?=\s)|\d+[.)](?=\s)|\[[ xX]\]|\*\*(?=\w))*")
+_FIGURE: Final = re.compile(r"\d+(?:[.,:]\d+)*")
+
+# Words that a sentence and any other may share without being about the same thing.
+_COMMON: Final = frozenset(
+    {
+        "a", "about", "after", "again", "agreed", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be",
+        "because", "been", "before", "being", "but", "by", "can", "could", "d", "decided", "decision", "decisions",
+        "did", "do", "does", "don", "for", "from", "get", "go", "got", "had", "has", "have", "he", "her", "here", "him",
+        "his", "how", "i", "if", "in", "into", "is", "it", "its", "just", "let", "like", "ll", "m", "make", "me",
+        "more", "my", "need", "no", "not", "now", "of", "on", "one", "only", "or", "our", "out", "please", "re", "s",
+        "she", "should", "so", "some", "still", "t", "than", "that", "the", "their", "them", "then", "there", "these",
+        "they", "this", "those", "to", "too", "up", "us", "use", "ve", "very", "want", "was", "way", "we", "were",
+        "what", "when", "where", "which", "while", "who", "why", "will", "with", "would", "yes", "yet", "you", "your",
+    }
+)  # fmt: skip
+_ENDINGS: Final = ("ing", "ed", "es", "s")
+_WINDOW: Final = 3  # sentences in a row
+
+
+class Sentence(NamedTuple):
+    text: str
+    start: int
+    end: int
+
+
+def sentences(text: str) -> Iterator[Sentence]:
+    """Sentences, entries of lists, headings and rows of tables, without fenced code."""
+    for start, end in _prose(text):
+        place = start
+        for match in (*_BREAK.finditer(text, start, end), None):
+            stop = match.start() if match else end
+            first = min(_MARKS.match(text, place, stop).end(), stop)  # type: ignore[union-attr]  # it matches nothing, too
+            said = text[first:stop].rstrip()
+            if said:
+                yield Sentence(said, first, first + len(said))
+            place = match.end() if match else end
+
+
+def _prose(text: str) -> Iterator[tuple[int, int]]:
+    place = 0
+    for match in _CODE.finditer(text):
+        yield place, match.start()
+        place = match.end()
+    yield place, len(text)
+
+
+def says(text: str, phrases: tuple[str, ...]) -> bool:
+    """Whether one of the phrases stands in the text, word for word."""
+    said = f" {' '.join(words_in(text))} "
+    return any(phrase in said for _, phrase in spaced(phrases))
+
+
+@lru_cache(maxsize=4096)
+def telling(text: str) -> frozenset[str]:
+    """The stems of the words that say what a text is about."""
+    return frozenset(_stem(word) for word in words_in(text) if word not in _COMMON)
+
+
+def figures(text: str) -> frozenset[str]:
+    return frozenset(_FIGURE.findall(text))
+
+
+def _stem(word: str) -> str:
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            word = word.removesuffix(ending)
+            break
+    return word.removesuffix("e") if len(word) > 3 else word
+
+
+class Passages:
+    """A text as sentences are looked for in it: by windows of a few sentences in a row."""
+
+    def __init__(self, text: str) -> None:
+        self.text = " ".join(text.split())
+        parts = [sentence.text for sentence in sentences(text)]
+        self._windows = [_window(parts[at : at + _WINDOW]) for at in range(len(parts))]
+
+    def hold(self, sentence: str, share: float, *, with_figures: bool) -> bool:
+        """Whether some window has this share of a sentence's telling words and, where asked, all its figures."""
+        sought = telling(sentence)
+        least = min(max(ceil(share * len(sought)), 2), len(sought))
+        numbers = figures(sentence) if with_figures else frozenset()
+        return bool(sought) and any(numbers <= known and len(sought & stems) >= least for stems, known in self._windows)
+
+    def quote(self, literals: Iterable[str]) -> bool:
+        """Whether each of these stands there, letter by letter and not inside another name."""
+        return all(_quoted(literal).search(self.text) for literal in literals)
+
+
+def _window(parts: Sequence[str]) -> tuple[frozenset[str], frozenset[str]]:
+    return frozenset().union(*map(telling, parts)), frozenset().union(*map(figures, parts))
+
+
+@lru_cache(maxsize=4096)
+def _quoted(literal: str) -> re.Pattern[str]:
+    """A single plain word is a quotation only in backticks: prose has it, too."""
+    if re.fullmatch(r"[a-z]+", literal):
+        return re.compile(f"`{literal}`")
+    return re.compile(rf"(?<![\w.-]){re.escape(literal)}(?![\w:/-]|\.\w)")
+
+
+# Where a tool's arguments hold a shell command.
+SHELLS: Final = frozenset(
+    {"bash", "shell", "local_shell", "exec_command", "container.exec", "run_shell_command", "run_terminal_cmd"}
+)
+_KEYS: Final = ("command", "cmd")
+_TRIVIAL: Final = re.compile(
+    r"(?:cd|pushd|popd|export|set|unset|source|echo|printf|sleep|wait|true|false|clear|exit|break|done|fi|for|while|if)\b|\.\s|#"
+)
+_LEADING: Final = re.compile(r"(?:(?:do|then|else|!|\(|\{|[A-Za-z_]\w*=\S*)\s+)+")
+_TOKEN: Final = re.compile(
+    r"""(?P<quoted>'[^']*'|"(?:\\.|[^"\\])*"|\\.)"""
+    r"|(?P<document><<.*\Z)"
+    r"|(?P<redirected>(?:\d|&)?>{1,2}\s*(?:&\d|[^\s;|&]+))"
+    r"|(?P<next>&&|\|\||[;\n])|(?P<pipe>\|&?)|(?P<background>&)|(?P<other>[^'\"\\<>;|&\n\d]+|.)",
+    re.DOTALL,
+)
+_WRAPPER: Final = (
+    r"(?:(?:\w+=\S*|sudo|time|env|timeout \S+|(?:uv|poetry|pipenv|hatch|pdm|rye) run|npx|bunx|pnpm exec|yarn exec|"
+    r"bundle exec|\S*python3?(?:\.\d+)? -m)\s+)*(?:\S*/)?"
+)
+_TEST: Final = re.compile(
+    _WRAPPER
+    + r"(?:(?:pytest|py\.test|tox|nox|jest|vitest|mocha|ctest|rspec|phpunit|unittest|playwright test|cypress run)\b"
+    r"|(?:go|cargo|npm|pnpm|yarn|bun|deno|dotnet|swift|mvn|gradlew?|make|just|task|mise|rake|mix|bazel|sbt|zig)"
+    r"\s(?:.*\s)?(?:\w+:)?tests?\b)"
+)
+_EXIT: Final = re.compile(r"\bexit(?:ed with)? (?:code|status):? (\d+)", re.IGNORECASE)
+_HEAD: Final = 300  # where a tool says how a command ended
+_FAILED_TESTS: Final = re.compile(
+    r"\b[1-9]\d* (?:failed|failures?|failing|errors?)\b|^(?:---\s)?FAIL(?:ED)?\b", re.MULTILINE
+)
+_RESULT_LINE: Final = re.compile(
+    r"^.*\b\d+ (?:passed|failed|passing|failing|failures?|errors?)\b.*$"
+    r"|^(?:test result:|Tests:|ok\b|FAIL\b|PASS\b|OK\b).*$",
+    re.MULTILINE,
+)
+_FIGURES: Final = re.compile(r"\b\d+ (?:passed|failed|passing|failing|failures?|errors?)\b")
+_FAILED_NAME: Final = re.compile(r"^(?:FAILED|--- FAIL:|FAIL:?|✕|×)\s+([\w./:\[\]-]+)", re.MULTILINE)
+
+_RAISED: Final = re.compile(r"^(?:[\w.]*(?:Error|Exception)\b|FAILED |--- FAIL: ).*$", re.MULTILINE)
+_LOCATED: Final = re.compile(r"^[\w./-]+:\d+(?::\d+)?: .+$", re.MULTILINE)
+_FAILING: Final = re.compile(
+    r"^.*\b(?:error|errors|exception|fail|failed|failure|fatal|cannot|can't|not found|no such|denied|undefined|panic|"
+    r"refused|timed out|timeout|conflict|invalid)\b.*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+Ended = Literal["ok", "failed"]
+
+
+def command_in(name: str | None, arguments: Any) -> str | None:
+    """The command that a call runs in a shell."""
+    if (name or "").lower() not in SHELLS:
+        return None
+    given = arguments
+    if isinstance(arguments, dict):
+        given = next((arguments[key] for key in _KEYS if arguments.get(key)), None)
+    if isinstance(given, list) and all(isinstance(word, str) for word in given):
+        # `bash -lc "…"`
+        given = (
+            given[-1] if len(given) == 3 and given[1].startswith("-") and given[1].endswith("c") else " ".join(given)
+        )
+    return given.strip() or None if isinstance(given, str) else None
+
+
+def essence(command: str) -> tuple[str, ...]:
+    """The simple commands that do the work: of each pipeline the first, without redirections, `cd`, `echo` and such."""
+    return tuple(
+        plain for segment in _segments(command) if (plain := _LEADING.sub("", segment)) and not _TRIVIAL.match(plain)
+    )
+
+
+def _segments(command: str) -> Iterator[str]:
+    words: list[str] = []
+    in_pipe = False
+    for match in _TOKEN.finditer(command):
+        if match.lastgroup == "next":
+            yield " ".join("".join(words).split())
+            words, in_pipe = [], False
+        elif match.lastgroup == "pipe":
+            in_pipe = True
+        elif match.lastgroup in ("quoted", "other") and not in_pipe:
+            words.append(match[0])
+    yield " ".join("".join(words).split())
+
+
+def is_test(simple: tuple[str, ...]) -> bool:
+    return any(_TEST.match(each) for each in simple)
+
+
+def exit_code(output: str) -> int | None:
+    match = _EXIT.search(output, 0, _HEAD)
+    return int(match[1]) if match else None
+
+
+def how_tests_ended(output: str, *, error: bool) -> Ended:
+    return "failed" if error or _FAILED_TESTS.search(output) else "ok"
+
+
+def result_line(output: str) -> str:
+    """The line that says how the tests went."""
+    lines = _RESULT_LINE.findall(output)
+    return " ".join(lines[-1].strip(" =-").split()) if lines else ""
+
+
+def result_traces(output: str) -> list[str]:
+    """What tells one run of tests from another: how many passed and failed, and which failed."""
+    return [*_FIGURES.findall(result_line(output)), *_FAILED_NAME.findall(output)]
+
+
+def telling_line(output: str) -> tuple[str, int]:
+    """The line that says what went wrong, and where it stands: what was raised last, else the first complaint."""
+    raised = list(_RAISED.finditer(output))
+    match = raised[-1] if raised else _LOCATED.search(output) or _FAILING.search(output)
+    lines: Iterator[re.Match[str]] = re.finditer(r"^.*\S.*$", output, re.MULTILINE)
+    found = match or next((line for line in lines if exit_code(line[0]) is None), None)
+    return (found[0], found.start()) if found else ("", 0)
+
+
+Kind = Literal["decision", "instruction", "task", "error", "test", "file", "command"]
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+
+DECISIONS: Final = (
+    *DECIDED, "i'll go with", "we'll go with", "i went with", "went with", "going with", "settled on", "opted for",
+    "i chose", "we chose", "chose to", "agreed to", "agreed on", "agreed that",
+)  # fmt: skip
+# "Instead" corrects at the end of a sentence; elsewhere it compares.
+CORRECTIONS: Final = (
+    *(phrase for phrase in CORRECTED if phrase != "instead"),
+    "revert",
+    "undo",
+    "i said",
+    "i told you",
+)
+ASKED: Final = (
+    "always", "never", "don't", "do not", "must", "mustn't", "make sure", "ensure", "please", "should", "shouldn't",
+    "need", "needs", "want", "can you", "can we", "could you", "could we", "would you", "let's", "only", "avoid",
+    "prefer", "remember", "before you", "no need", "not allowed", "from now on",
+)  # fmt: skip
+ORDERS: Final = frozenset(
+    {
+        "add", "adjust", "allow", "apply", "ask", "build", "bump", "call", "change", "check", "clean", "commit",
+        "compare", "continue", "convert", "copy", "create", "cut", "delete", "deploy", "describe", "disable", "do",
+        "document", "drop", "enable", "explain", "extend", "find", "finish", "fix", "format", "give", "go", "handle",
+        "hide", "implement", "improve", "include", "investigate", "keep", "leave", "list", "look", "merge", "migrate",
+        "move", "open", "pin", "port", "prepare", "print", "push", "put", "read", "rebase", "redo", "refactor",
+        "remove", "rename", "repeat", "replace", "rerun", "restore", "review", "rewrite", "run", "set", "show",
+        "simplify", "skip", "sort", "split", "start", "support", "switch", "take", "tell", "tidy", "treat", "try",
+        "turn", "undo", "update", "upgrade", "use", "validate", "verify", "wait", "wire", "wrap", "write",
+    }
+)  # fmt: skip
+OPEN: Final = (
+    "todo", "still to do", "still need to", "still needs to", "still have to", "left to do", "remaining work",
+    "for later", "come back to", "follow up", "not done yet", "next step", "next steps",
+)  # fmt: skip
+# What a client writes in the user's name.
+INJECTED: Final = re.compile(
+    r"\s*(?:<(?:command-|local-command|system-reminder|bash-|task-|user-|ide_|environment_)|\[Request interrupted|"
+    r"Caveat: The messages below|This session is being continued|If you need specific details from before)"
+)
+# Tools that read or write one file, by name; the argument that names it is the first of these.
+FILES: Final = {
+    **dict.fromkeys(("read", "read_file", "view", "view_image", "notebookread"), "read"),
+    **dict.fromkeys(("edit", "multiedit", "write", "notebookedit", "write_file", "edit_file", "replace"), "written"),
+    **dict.fromkeys(("create_file", "str_replace_editor", "str_replace_based_edit_tool"), "written"),
+}
+PATHS: Final = ("file_path", "path", "absolute_path", "notebook_path", "target_file", "filename")
+PATCHED: Final = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+# Tools that write a whole list of tasks: where the list is, and where an entry has its words.
+LISTS: Final = {
+    "todowrite": ("todos", "content"),
+    "write_todos": ("todos", "description"),
+    "update_plan": ("plan", "step"),
+}
+DONE: Final = frozenset({"completed", "done", "cancelled", "canceled", "deleted"})
+TASK_NUMBER: Final = re.compile(r"Task #(\w+)")
+
+REFUSED: Final = re.compile(
+    r"(?:user|person) (?:doesn't|does not|didn't) want to|rejected by (?:the )?user", re.IGNORECASE
+)
+REASON: Final = re.compile(r"the user (?:said|provided the following reason[^:]*):\s*(.+)", re.DOTALL | re.IGNORECASE)
+CORRECTION: Final[tuple[Kind, str]] = ("instruction", "correction")
+
+
+def kind_of_sentence(text: str, *, by_user: bool) -> tuple[Kind, str] | None:
+    is_question = text.endswith("?")
+    if not is_question and says(text, DECISIONS):
+        return "decision", "by the user" if by_user else "by the assistant"
+    if by_user and (says(text, CORRECTIONS) or words_in(text)[-1:] == ["instead"]):
+        return CORRECTION
+    if by_user and (is_question or says(text, ASKED) or _first_word(text) in ORDERS):
+        return "instruction", "asked"
+    return ("task", "said") if not is_question and says(text, OPEN) else None
+
+
+def _first_word(text: str) -> str:
+    match = re.match(r"[^\W\d]+", text)
+    return match[0].lower() if match else ""
