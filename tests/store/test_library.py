@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from slicebase.context.manifest import Budget, Manifest, Piece, Span
+from slicebase.context.manifest import Budget, Manifest, Piece
 from slicebase.core.hashing import digest
 from slicebase.files.model import DerivationSource, Link, Payload
+from slicebase.runs.records import Span
 from slicebase.store.atomic import locked
 from slicebase.store.checkup import validate
 from slicebase.store.pointers import unclaimed_copies
@@ -395,7 +396,7 @@ def test_a_purge_reaches_the_texts_that_manifests_kept(desk: Desk) -> None:
 
 def piece_of(file_id: str, text: bytes) -> Piece:
     return Piece(
-        ref=f"file:{file_id}", corpus=f"file:{file_id}", content_hash=digest(text), span=Span(0, len(text)),
+        ref=f"file:{file_id}", corpus=f"file:{file_id}", content_hash=digest(text), span=Span(start=0, end=len(text)),
         text_hash=digest(text), label="L", tokens=1, score=0, parts={}, group="G", whole=True,
     )  # fmt: skip
 

@@ -16,7 +16,6 @@ from slicebase.context.manifest import (
     Manifest,
     Piece,
     PinnedSlice,
-    Span,
     group_heading,
     heading,
     piece_block,
@@ -25,6 +24,7 @@ from slicebase.context.manifest import (
 from slicebase.context.ranking import Ranked
 from slicebase.core.hashing import TOKENIZER, digest, tokens
 from slicebase.graph.select import FrontierTurn
+from slicebase.runs.records import Span
 
 _WORD = re.compile(r"\w+")
 _BREAKS = ("\n\n", "\n", " ")
@@ -193,7 +193,7 @@ def _cut(candidate: Candidate, terms: Collection[str], longest: int) -> tuple[Pi
         ref=candidate.ref,
         corpus=candidate.corpus,
         content_hash=candidate.content_hash,
-        span=Span(start, end),
+        span=Span(start=start, end=end),
         text_hash=digest(text.encode()),
         label=label,
         tokens=tokens(piece_block(label, candidate.ref, text)) + 1,

@@ -19,13 +19,7 @@ from msgspec import Struct
 
 from slicebase.core.hashing import canonical, digest, id_from
 from slicebase.errors import Exit, SlicebaseError
-
-
-class Span(Struct, frozen=True):
-    """Half-open, in Unicode code points of the chunk's text."""
-
-    start: int
-    end: int
+from slicebase.runs.records import Span
 
 
 class Piece(Struct, frozen=True):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from slicebase.context.assemble import ANCHORS, CHUNKS, CONSIDERED, Candidate, Context, assemble, merge
 from slicebase.context.lost import RULES as LOST
 from slicebase.context.lost import TABLE, Judged, Loss, by_importance
-from slicebase.context.manifest import Budget, PinnedSlice, Span
+from slicebase.context.manifest import Budget, PinnedSlice
 from slicebase.context.question import analyse
 from slicebase.context.ranking import RANKER, Ranked, brought_to_scale, rank
 from slicebase.core.hashing import LARGEST_INTEGER, lone_surrogate
@@ -17,6 +17,7 @@ from slicebase.graph.policy import SlicePolicyV1
 from slicebase.graph.record import TurnRecord, read_parts
 from slicebase.graph.select import FrontierTurn as Selected
 from slicebase.graph.turn import Session, turn_text
+from slicebase.runs.records import Span
 from slicebase.store.indexing import bring_up_to_date
 from slicebase.store.library_chunks import LibraryChunks
 from slicebase.store.truth import Truth
@@ -131,7 +132,7 @@ def _lost_candidate(
     best = found[0].weight * 1_000_000
     told = dict.fromkeys(f"{TABLE[each.item.kind].one} {each.item.mark}" for each in found)
     plain = _candidate(record, sessions[record.session], text, Ranked(record.id, best, {"importance": best}))
-    passage = Span(min(each.item.start for each in found), max(each.item.end for each in found))
+    passage = Span(start=min(each.item.start for each in found), end=max(each.item.end for each in found))
     return plain._replace(label=f"lost: {', '.join(told)} · {plain.label}", passage=passage)
 
 

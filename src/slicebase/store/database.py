@@ -66,6 +66,16 @@ class Database:
                 self.connection.execute("PRAGMA synchronous = FULL")
                 self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_FULL)
 
+    @contextmanager
+    def erasing(self) -> Iterator[None]:
+        """Neither the free pages of the file nor the log keep what is taken away inside."""
+        self.connection.execute("PRAGMA secure_delete = ON")
+        yield
+        with translated(self.path):
+            self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            self.connection.execute("VACUUM")
+            self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
 
 def open_database(path: Path, *, create: bool = False, migrations: Mapping[int, Migration] = MIGRATIONS) -> Database:
     if not create and not path.exists():

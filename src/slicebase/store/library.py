@@ -210,7 +210,7 @@ class Library(Finder):
 
     def purge(self, file_id: str, stamp: Stamp, *, reason: str | None = None, dry_run: bool = False) -> Change:
         """Takes the content away for good: here, in caches, in what manifests kept. A tombstone has hash and size."""
-        from slicebase.store.purging import purge_caches, purge_kept_texts, purge_payload
+        from slicebase.store.file_purging import purge_caches, purge_kept_texts, purge_payload
 
         with self.shelf.writing() as pen:
             old = pen.find(file_id)

@@ -56,6 +56,14 @@ class Manifests:
         query = f"SELECT {columns} FROM manifests ORDER BY manifest"
         yield from self._database.connection.execute(query)
 
+    def purge_texts(self, corpus: str, now: str) -> int:
+        """Replaces what manifests kept of a corpus by tombstones; returns how many texts there were."""
+        count = 0
+        for name, _, record, _ in list(self.all()):
+            hashes = {piece.text_hash for piece in read_manifest(record).pieces if piece.corpus == corpus}
+            count += self._texts.purge(f"manifest:{name}", hashes, now) if hashes else 0
+        return count
+
     def texts_of(self, name: str, manifest: Manifest) -> tuple[dict[str, str], list[ReplayProblem]]:
         """The pieces' texts by their hashes, cut from what is stored, and what is wrong with any."""
         texts: dict[str, str] = {}
