@@ -15,7 +15,7 @@ from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
 from slicebase.files.create import new_file
 from slicebase.files.model import Contract, Link
 from slicebase.files.slice_file import SliceFile
-from slicebase.store.checkup import validate
+from slicebase.library.check import validate
 
 FILES = 10_000
 ROUNDS = 3

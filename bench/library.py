@@ -20,8 +20,8 @@ from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
 from slicebase.files.create import new_file
 from slicebase.files.model import Link
 from slicebase.files.slice_file import SliceFile
-from slicebase.store.finding import Finder
-from slicebase.store.workspace import Workspace, make_workspace
+from slicebase.library.finder import Finder
+from slicebase.workspace.workspace import Workspace, make_workspace
 
 FILES = 10_000
 FILE_BYTES = 2048

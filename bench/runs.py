@@ -12,7 +12,7 @@ from slicebase.runs.evidence import Chunk, cite
 from slicebase.runs.gate import DEFAULT_THRESHOLDS
 from slicebase.runs.records import ClaimLogged, RunStarted
 from slicebase.runs.snapshot import to_bytes
-from slicebase.store.truth import Truth
+from slicebase.truth.truth import Truth
 
 EVENTS = 100_000
 ONE_BY_ONE = 500

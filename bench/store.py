@@ -15,11 +15,11 @@ from typing import Any
 from bench.select import Graph, chain, forest, microseconds, percentile, star
 from slicebase.base import Slicebase
 from slicebase.graph.policy import DEFAULT, FOCUSED
-from slicebase.store.account import Account
-from slicebase.store.contexts import Request, build_context
-from slicebase.store.graph_import import import_graph
-from slicebase.store.indexing import bring_up_to_date
-from slicebase.store.truth import Truth
+from slicebase.history.account import Account
+from slicebase.history.imports import import_graph
+from slicebase.index.turns import bring_up_to_date
+from slicebase.truth.truth import Truth
+from slicebase.verbs.contexts import Request, build_context
 
 ANCHORS = 200
 QUESTIONS = 60

@@ -5,7 +5,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from slicebase.store.truth import Truth
+from slicebase.library.finder import Finder
+from slicebase.truth.truth import Truth
+from slicebase.workspace.workspace import Workspace
+from tests.library.samples import library
 
 # No test looks at the clock. The same examples on every machine; `HYPOTHESIS_PROFILE=explore make test` draws others.
 settings.register_profile(
@@ -20,3 +23,14 @@ def truth(tmp_path: Path) -> Iterator[Truth]:
     opened = Truth(tmp_path / "slicebase.db", create=True)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    """An empty workspace, in no repository."""
+    return library(tmp_path)
+
+
+@pytest.fixture
+def finder(workspace: Workspace) -> Finder:
+    return Finder(workspace)

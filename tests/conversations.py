@@ -7,8 +7,8 @@ from slicebase.core.ids import turn_id
 from slicebase.graph.binary32 import binary32
 from slicebase.graph.record import AnnotationRecord, annotation_records
 from slicebase.graph.turn import Annotation, Parent, Part, Session, Turn
-from slicebase.store.truth import Truth
-from slicebase.store.turns import Added
+from slicebase.truth.truth import Truth
+from slicebase.truth.turns import Added
 
 SESSION = Session("s", "test")
 

@@ -1,49 +1,40 @@
-"""The architecture is a test: imports point down, and the pure packages do no I/O (docs/architecture.md)."""
+"""The architecture is a test: floors and rooms, what may import what, and where tests stand (docs/architecture.md)."""
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parent.parent / "src" / "slicebase"
+from tests.paths import PROJECT
 
-# Each package with what it may import from Slicebase besides itself. A layer that is not here does not exist.
-MAY_IMPORT = {
-    "errors": set[str](),
-    "verbs": set[str](),
-    "core": {"errors"},
-    "files": {"core", "errors"},
-    "graph": {"core", "errors"},
-    "importers": {"core", "errors", "files", "graph"},
-    "runs": {"core", "errors", "files", "graph"},
-    "context": {"core", "errors", "files", "graph", "importers", "runs"},
-    "store": {"core", "errors", "files", "graph", "importers", "runs", "context"},
-    "verify": {"core", "errors", "files", "graph", "importers", "runs", "context", "store"},
-    "base": {"core", "errors", "files", "graph", "importers", "runs", "context", "store", "verify"},
-    # `tt mcp` starts the other face
-    "cli": {
-        "core",
-        "errors",
-        "verbs",
-        "files",
-        "graph",
-        "importers",
-        "runs",
-        "context",
-        "store",
-        "verify",
-        "base",
-        "mcp",
-    },
-    "mcp": {"core", "errors", "verbs", "files", "graph", "importers", "runs", "context", "store", "verify", "base"},
-    "web": {"core", "errors", "verbs", "files", "graph", "importers", "runs", "context", "store", "verify", "base"},
+SOURCE = PROJECT / "src" / "slicebase"
+TESTS = PROJECT / "tests"
+
+# From the ground up. A room may import every floor below its own, and the rooms before it on its own floor.
+FLOORS = {
+    "ground": ("errors", "core"),
+    "pure": ("files", "graph", "importers", "runs", "context"),
+    "state": ("workspace", "truth", "index", "library", "history"),
+    "verbs": ("agents", "verbs"),
+    "object": ("base",),
+    "faces": ("mcp", "cli"),  # `tt mcp` starts the other face
 }
-PURE = {"core", "errors", "verbs", "files", "graph", "importers", "runs", "context"}
+# Rooms of one floor that know nothing of each other.
+STRANGERS = ({"files", "graph"}, {"importers", "runs"}, {"library", "history"})
+PURE = {*FLOORS["ground"], *FLOORS["pure"]}
+OUTSIDE = {"__init__", "__main__"}  # the package itself
 # Modules by which code reaches disk, network, processes, the clock or chance.
 IMPURE = {
     "apsw", "asyncio", "fcntl", "glob", "httpx", "io", "os", "pathlib", "random", "requests", "secrets", "select",
     "shutil", "signal", "socket", "sqlite3", "subprocess", "sys", "tempfile", "threading", "time", "urllib",
+}  # fmt: skip
+
+# Tests of a room as a whole, or of a promise that several of its modules keep.
+WHOLE = {
+    "test_bad_input", "test_damage", "test_descriptions", "test_format_page", "test_golden", "test_read_only",
+    "test_real_data", "test_specification", "test_stdio",
 }  # fmt: skip
 
 
@@ -51,34 +42,74 @@ def modules() -> list[Path]:
     return sorted(SOURCE.rglob("*.py"))
 
 
-def layer_of(path: Path) -> str:
+def name_of(path: Path) -> str:
+    return ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
+
+
+def room_of(path: Path) -> str:
     return path.relative_to(SOURCE).with_suffix("").parts[0]
 
 
-def imports(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
+def allowed(room: str) -> set[str]:
+    """The rooms that a room may import."""
+    below: set[str] = set()
+    for rooms in FLOORS.values():
+        if room in rooms:
+            strangers = {other for pair in STRANGERS if room in pair for other in pair}
+            return below | (set(rooms[: rooms.index(room)]) - strangers) | {room}
+        below |= set(rooms)
+    raise AssertionError(f"{room} stands on no floor")
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+def imports(path: Path, *, typing: bool = True) -> Iterator[str]:
+    """The modules that a module imports anywhere; those for type checkers only where `typing`."""
+    waiting: list[ast.AST] = [tree(path)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" and not typing:
+            waiting += node.orelse
+            continue
+        waiting += ast.iter_child_nodes(node)
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative imports hide their direction"
             yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
-def test_imports_point_down_only(path: Path) -> None:
-    layer = layer_of(path)
-    if layer.startswith("__"):  # __init__ and __main__ stand outside the layers
+def each_module(test: object) -> object:
+    return pytest.mark.parametrize("path", modules(), ids=name_of)(test)
+
+
+@each_module
+def test_imports_point_down_a_floor_or_stay_in_the_room(path: Path) -> None:
+    room = room_of(path)
+    if room in OUTSIDE:
         return
-    allowed = MAY_IMPORT[layer] | {layer}
     for name in imports(path):
         top, _, rest = name.partition(".")
-        if top == "slicebase" and rest:
-            assert rest.split(".")[0] in allowed, f"{layer} must not import {name}"
+        if top == "slicebase" and rest and rest != "__version__":
+            assert rest.split(".")[0] in allowed(room), f"{room} must not import {name}"
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
-def test_pure_packages_import_nothing_that_reaches_outside(path: Path) -> None:
-    if layer_of(path) in PURE:
+@each_module
+def test_pure_rooms_import_nothing_that_reaches_outside(path: Path) -> None:
+    if room_of(path) in PURE:
         reached = {name.split(".")[0] for name in imports(path)} & IMPURE
         assert not reached, f"{path.name} imports {reached}"
         assert "open(" not in path.read_text().replace("_open(", ""), f"{path.name} opens a file"
+
+
+@pytest.mark.parametrize("path", sorted({path.parent for path in modules()} - {SOURCE}), ids=name_of)
+def test_a_room_says_in_one_sentence_what_it_is_about(path: Path) -> None:
+    said = ast.get_docstring(tree(path / "__init__.py")) or ""
+    assert said.endswith(".")
+    assert "\n" not in said
+    assert len(said) > 20
+    assert len(tree(path / "__init__.py").body) == 1, "what a room offers stands in its modules"

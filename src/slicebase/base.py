@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from slicebase.core.refs import parse as parse_ref
 from slicebase.core.times import from_text, to_text
 from slicebase.errors import SlicebaseError, Where
-from slicebase.store.workspace import Workspace, make_workspace, open_workspace
+from slicebase.workspace.workspace import Workspace, make_workspace, open_workspace
 
 if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is called
+    from slicebase.agents.agent_files import TextChange
+    from slicebase.agents.hooks import ClientHooks
+    from slicebase.agents.memory_tool import MemoryTool
     from slicebase.context.assemble import Context
     from slicebase.context.lost import Loss
     from slicebase.context.manifest import Manifest, Replayed
@@ -25,34 +28,29 @@ if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is ca
     from slicebase.graph.record import TurnRecord
     from slicebase.graph.select import Explanation
     from slicebase.graph.turn import Session
+    from slicebase.history.account import Account
+    from slicebase.history.compactions import CompactedNotes
+    from slicebase.history.follow import Followed
+    from slicebase.history.imports import Progress
+    from slicebase.history.transcripts import AgentHome
+    from slicebase.index.entries import Filters
+    from slicebase.index.files import Progress as IndexProgress
+    from slicebase.index.search import Results
+    from slicebase.index.turns import TurnIndex
+    from slicebase.library.chunks import LibraryChunks
+    from slicebase.library.finder import Finder
+    from slicebase.library.library import Library
     from slicebase.runs.evidence import Evidence
     from slicebase.runs.narrative import Narrative
-    from slicebase.store.account import Account
-    from slicebase.store.chunk_texts import ChunkTexts
-    from slicebase.store.client_hooks import ClientHooks
-    from slicebase.store.client_transcripts import AgentHome
-    from slicebase.store.compacted_notes import CompactedNotes
-    from slicebase.store.doctoring import Complaint
-    from slicebase.store.documents import AddedDocument
-    from slicebase.store.file_entries import Filters
-    from slicebase.store.file_index import Progress as IndexProgress
-    from slicebase.store.file_search import Results
-    from slicebase.store.finding import Finder
-    from slicebase.store.following import Followed
-    from slicebase.store.importing import Progress
-    from slicebase.store.library import Library
-    from slicebase.store.library_chunks import LibraryChunks
-    from slicebase.store.memory_tool import MemoryTool
-    from slicebase.store.overview import Overview
-    from slicebase.store.purging import PurgedTurns
-    from slicebase.store.running import Running
-    from slicebase.store.sealing import Sealed
-    from slicebase.store.settings import Setting, Settings
-    from slicebase.store.text_change import TextChange
-    from slicebase.store.truth import Truth
-    from slicebase.store.turn_index import TurnIndex
-    from slicebase.store.why import Reason
-    from slicebase.verify import Verdict
+    from slicebase.truth.truth import Truth
+    from slicebase.verbs.doctor import Complaint, Overview
+    from slicebase.verbs.evidence import AddedDocument, ChunkTexts
+    from slicebase.verbs.purge import PurgedTurns
+    from slicebase.verbs.runs import Running
+    from slicebase.verbs.seal import Seal
+    from slicebase.verbs.verify import Verdict
+    from slicebase.verbs.why import Reason
+    from slicebase.workspace.settings import Setting, Settings
 
 
 class Slicebase:
@@ -69,14 +67,14 @@ class Slicebase:
         """
         base = cls(make_workspace(folder))
         if driver:
-            from slicebase.store.installing import install
+            from slicebase.verbs.install import install
 
             install(base.workspace, driver)
         return base
 
     def uninit(self, *, delete_data: bool = False, dry_run: bool = False) -> list[str]:
         """Takes away what `init` set up, and the database on request; slice files stay. Answers what goes."""
-        from slicebase.store.installing import uninstall
+        from slicebase.verbs.install import uninstall
 
         self.close()
         return uninstall(self.workspace, delete_data=delete_data, dry_run=dry_run)
@@ -93,41 +91,41 @@ class Slicebase:
 
     @cached_property
     def truth(self) -> "Truth":
-        from slicebase.store.truth import Truth
+        from slicebase.truth.truth import Truth
 
         return Truth(self.workspace.database, create=True)
 
     @cached_property
     def turn_index(self) -> "TurnIndex":
         """The full-text index of turns, as it was at its last filling."""
-        from slicebase.store.turn_index import TurnIndex
+        from slicebase.index.turns import TurnIndex
 
         return TurnIndex(self.workspace.cache / "turns.db")
 
     @cached_property
     def library_chunks(self) -> "LibraryChunks":
         """Rows and sections of slice files, as a question finds them."""
-        from slicebase.store.library_chunks import LibraryChunks
-        from slicebase.store.turn_index import TurnIndex
+        from slicebase.index.turns import TurnIndex
+        from slicebase.library.chunks import LibraryChunks
 
         return LibraryChunks(self.library, TurnIndex(self.workspace.chunks))
 
     @cached_property
     def settings(self) -> "Settings":
-        from slicebase.store.settings import load_settings
+        from slicebase.workspace.settings import load_settings
 
         return load_settings(self.workspace.root)
 
     @cached_property
     def finder(self) -> "Finder":
         """The library's verbs that only look: they start quicker than those that write."""
-        from slicebase.store.finding import Finder
+        from slicebase.library.finder import Finder
 
         return Finder(self.workspace, self.index_progress)
 
     @cached_property
     def library(self) -> "Library":
-        from slicebase.store.library import Library
+        from slicebase.library.library import Library
 
         return Library(self.workspace, self.settings, lambda: self.truth, self.index_progress)
 
@@ -137,35 +135,35 @@ class Slicebase:
 
     @cached_property
     def runs(self) -> "Running":
-        from slicebase.store.running import Running
+        from slicebase.verbs.runs import Running
 
         return Running(self.truth, self.library.shelf)
 
     @cached_property
     def hooks(self) -> "ClientHooks":
         """Our hooks in the settings of coding agents."""
-        from slicebase.store.client_hooks import ClientHooks
+        from slicebase.agents.hooks import ClientHooks
 
         return ClientHooks(self.workspace)
 
     @cached_property
     def memory(self) -> "MemoryTool":
         """The commands of Anthropic's memory tool, over the library."""
-        from slicebase.store.memory_tool import MemoryTool
+        from slicebase.agents.memory_tool import MemoryTool
 
         return MemoryTool(self.library.shelf)
 
     @cached_property
     def compacted(self) -> "CompactedNotes":
         """Which sessions were compacted and have not been told."""
-        from slicebase.store.compacted_notes import CompactedNotes
+        from slicebase.history.compactions import CompactedNotes
 
         return CompactedNotes(self.workspace.cache)
 
     @cached_property
     def chunks(self) -> "ChunkTexts":
         """What stands behind references that can be cited."""
-        from slicebase.store.chunk_texts import ChunkTexts
+        from slicebase.verbs.evidence import ChunkTexts
 
         return ChunkTexts(self.truth, self.library.shelf)
 
@@ -186,19 +184,19 @@ class Slicebase:
 
     def status(self, now: int) -> "Overview":
         """What is here, in numbers."""
-        from slicebase.store.overview import overview
+        from slicebase.verbs.doctor import overview
 
         return overview(self.workspace, now, self.settings.freshness_half_life_days)
 
     def config(self, environment: Mapping[str, str]) -> "list[Setting]":
         """Every setting, with where its value comes from."""
-        from slicebase.store.settings import told_settings
+        from slicebase.workspace.settings import told_settings
 
         return told_settings(self.workspace.root, environment)
 
     def set(self, name: str, value: str | None) -> None:
         """Sets one setting; None takes it out, so that its default holds."""
-        from slicebase.store.settings import set_setting
+        from slicebase.workspace.settings import set_setting
 
         set_setting(self.workspace, name, value)
         for part in ("settings", "library"):
@@ -206,7 +204,7 @@ class Slicebase:
 
     def agents_md(self, *, take_away: bool = False, dry_run: bool = False) -> "TextChange":
         """Keeps a marked block in AGENTS.md that tells agents how to use the memory here, or takes it away."""
-        from slicebase.store.agents_file import keep_block
+        from slicebase.agents.agent_files import keep_block
 
         return keep_block(self.workspace, take_away=take_away, dry_run=dry_run)
 
@@ -214,7 +212,7 @@ class Slicebase:
         self, driver: str, *, fix: bool = False, home: "AgentHome | None" = None
     ) -> "tuple[list[Complaint], list[Complaint]]":
         """What is wrong, and what of it was mended; with `home`, also what a coding agent will soon delete."""
-        from slicebase.store.doctoring import examine, mend
+        from slicebase.verbs.doctor import examine, mend
 
         found = examine(self.workspace, driver, home)
         mended = mend(found) if fix else []
@@ -230,7 +228,7 @@ class Slicebase:
         limit: int = 10,
     ) -> "SearchResults":
         """Slice files by their words, best first; and turns, unless filters ask for what only files have."""
-        from slicebase.store.file_entries import EVERY_FILE
+        from slicebase.index.entries import EVERY_FILE
 
         chosen = filters or EVERY_FILE
         files = self.finder.search(query, chosen, former_rows=former_rows, either=either, limit=limit)
@@ -243,7 +241,7 @@ class Slicebase:
 
     def validate(self, paths: Sequence[Path] = ()) -> "ValidationReport":
         """What breaks the rules of the format, in these files and folders or in the whole library."""
-        from slicebase.store.checkup import validate
+        from slicebase.library.check import validate
 
         return validate(paths or [self.workspace.library], self.workspace.root)
 
@@ -260,11 +258,11 @@ class Slicebase:
         progress: "Progress" = lambda name, count: None,
     ) -> "Account":
         """Conversations from files, folders and zips, with an account of what became of every record."""
+        from slicebase.history.annotate import Annotator
+        from slicebase.history.imports import import_inputs
+        from slicebase.history.inputs import inputs
         from slicebase.importers.values import Options
-        from slicebase.store.annotating import Annotator
-        from slicebase.store.importing import import_inputs
-        from slicebase.store.indexing import bring_up_to_date
-        from slicebase.store.inputs import inputs
+        from slicebase.index.turns import bring_up_to_date
 
         found = list(inputs(paths))
         database = self.truth.database
@@ -283,21 +281,21 @@ class Slicebase:
 
     def follow(self, transcript: Path) -> "Followed":
         """Imports what a coding agent's transcript has gained since the last time; the index takes it in later."""
-        from slicebase.store.following import follow
+        from slicebase.history.follow import follow
 
         return follow(self.truth, self.workspace.cache, transcript)
 
     def narrate_session(self, session: str, *, now: int) -> "Narrative":
         """A stored session as a run, with a snapshot of where it stands and the narrative of that."""
-        from slicebase.store.compacting import narrate_session
+        from slicebase.verbs.runs import narrate_session
 
         name = ref_of("session", session).removeprefix("session:")
         return narrate_session(self.runs, name, self.truth.turns.session(name).facts.get("shown_last"), now)
 
     def export(self, session: str, to: Path, *, file_id: str) -> Path:
         """A session as a conversation slice file, which imports to the same ids and branches."""
-        from slicebase.store.atomic import write_bytes
-        from slicebase.store.exporting import export_session
+        from slicebase.history.show import export_session
+        from slicebase.workspace.atomic import write_bytes
 
         name = ref_of("session", session).removeprefix("session:")
         file = export_session(self.truth, name, file_id)
@@ -318,7 +316,7 @@ class Slicebase:
         record: bool = True,
         run: str | None = None,
         step: int | None = None,
-    ) -> "Recorded":
+    ) -> "RecordedContext":
         """A cited context for a question, under a budget, with the manifest that pins it.
 
         `as_of` is the time that the context speaks from, `now` the time at which the manifest is recorded. Without
@@ -326,8 +324,8 @@ class Slicebase:
         its id. With `run` the context begins with the run's last snapshot, and the manifest is bound to a step of it,
         by default the next.
         """
-        from slicebase.store.contexts import Request, build_context
-        from slicebase.store.manifests import texts_to_keep
+        from slicebase.truth.manifests import texts_to_keep
+        from slicebase.verbs.contexts import Request, build_context
 
         chosen = self.graph.policy(policy or "focused")
         request = Request(question, tokens, turns, now if as_of is None else as_of, chosen)
@@ -339,12 +337,12 @@ class Slicebase:
             self.truth.manifests.record(built.manifest, to_text(now), texts_to_keep(built))
             if run:
                 self.runs.bind(run, built.manifest, now=now, step=step)
-        return Recorded(built, recorded)
+        return RecordedContext(built, recorded)
 
-    def context_again(self, manifest: str, *, now: int, record: bool = True) -> "Recorded":
+    def context_again(self, manifest: str, *, now: int, record: bool = True) -> "RecordedContext":
         """Asks a manifest's question anew, with its budget and policy, of what is stored now."""
         from slicebase.context.lost import RULES as LOST
-        from slicebase.store.newest import NEWEST
+        from slicebase.verbs.contexts import NEWEST
 
         before = self.manifest(manifest)
         if before.ranker == NEWEST:
@@ -361,20 +359,20 @@ class Slicebase:
             record=record,
         )
 
-    def project_context(self, *, tokens: int, now: int) -> "Recorded":
+    def project_context(self, *, tokens: int, now: int) -> "RecordedContext":
         """What the library holds, the last changed first, as a context for the start of a session."""
-        from slicebase.store.manifests import texts_to_keep
-        from slicebase.store.newest import newest_context
+        from slicebase.truth.manifests import texts_to_keep
+        from slicebase.verbs.contexts import newest_context
 
         built = newest_context(self.library, tokens, now)
         if built.manifest.pieces:
             self.truth.manifests.record(built.manifest, to_text(now), texts_to_keep(built))
-        return Recorded(built, bool(built.manifest.pieces))
+        return RecordedContext(built, bool(built.manifest.pieces))
 
     def lost(self, session: str | None = None) -> "Losses":
         """What each compaction of a session kept and lost; without one, of the session that was compacted last."""
         from slicebase.context.lost import judge
-        from slicebase.store.compactions import compacted_sessions, compactions
+        from slicebase.history.compactions import compacted_sessions, compactions
 
         name = ref_of("session", session).removeprefix("session:") if session else None
         name = name or next(iter(compacted_sessions(self.truth)), None)
@@ -382,13 +380,13 @@ class Slicebase:
 
     def lost_everywhere(self) -> "list[Losses]":
         """The same of every session that was compacted, the newest first."""
-        from slicebase.store.compactions import compacted_sessions
+        from slicebase.history.compactions import compacted_sessions
 
         return [self.lost(session) for session in compacted_sessions(self.truth)]
 
     def lost_in(self, paths: Iterable[Path], progress: "Progress" = lambda name, count: None) -> "Losses":
         """The same of transcripts, which are imported first: of the session that was compacted last among theirs."""
-        from slicebase.store.compactions import compacted_sessions
+        from slicebase.history.compactions import compacted_sessions
 
         read = self.import_(paths, progress=progress).report.sessions
         newest = next((session for session in compacted_sessions(self.truth) if session in read), None)
@@ -396,9 +394,9 @@ class Slicebase:
 
     def lost_context(
         self, session: str, *, tokens: int, now: int, as_of: int | None = None, record: bool = True
-    ) -> "Recorded":
+    ) -> "RecordedContext":
         """What a session's compactions lost as a context for the next prompt, with a manifest like any other."""
-        from slicebase.store.contexts import lost_context
+        from slicebase.verbs.contexts import lost_context
 
         found = self.lost(session)
         moment = now if as_of is None else as_of
@@ -406,14 +404,14 @@ class Slicebase:
         recorded = record and bool(built.manifest.pieces)
         if recorded:
             self.truth.manifests.record(built.manifest, to_text(now), {})
-        return Recorded(built, recorded)
+        return RecordedContext(built, recorded)
 
     def manifest(self, manifest: str) -> "Manifest":
         return self.truth.manifests.get(ref_of("mf", manifest)).manifest
 
     def show(self, reference: str) -> dict[str, Any]:
         """What a reference names, as plain values."""
-        from slicebase.store.showing import SHOWN
+        from slicebase.history.show import SHOWN
 
         ref = parse_ref(reference)
         if ref.kind not in SHOWN:
@@ -432,7 +430,7 @@ class Slicebase:
 
     def purge(self, reference: str, *, now: int, reason: str = "", dry_run: bool = False) -> "PurgedTurns":
         """Takes the text of a turn, a session or a run away for good; `library.purge` does it for slice files."""
-        from slicebase.store.purging import PurgedTurns, purge_run, purge_turns
+        from slicebase.verbs.purge import PurgedTurns, purge_run, purge_turns
 
         ref = parse_ref(reference)
         if ref.kind not in ("turn", "session", "run"):
@@ -446,7 +444,7 @@ class Slicebase:
 
     def add(self, path: Path, stamp: "Stamp", *, title: str | None = None, copy: bool = False) -> "AddedDocument":
         """A local text document, by a pointer file, in stable chunks that can be cited."""
-        from slicebase.store.documents import add_document
+        from slicebase.verbs.evidence import add_document
 
         return add_document(self.library, path, stamp, title=title, copy=copy)
 
@@ -462,21 +460,21 @@ class Slicebase:
 
     def why(self, reference: str, *, forward: bool = False) -> "Reason":
         """What a reference rests on, down to the text; forward, what rests on it."""
-        from slicebase.store.why import Why
+        from slicebase.verbs.why import Why
 
         why = Why(self.truth, self.library.shelf, self.chunks)
         return why.forth(reference) if forward else why.back(reference)
 
-    def seal(self, stamp: "Stamp") -> "Sealed":
+    def seal(self, stamp: "Stamp") -> "Seal":
         """The heads of all that is stored, in a slice file that git can commit."""
-        from slicebase.store.sealing import seal
+        from slicebase.verbs.seal import seal
 
         return seal(self.truth, self.library.shelf, stamp.file_id, stamp.time)
 
     def verify(self, progress: Callable[[str], None] = lambda what: None, *, seal: str | None = None) -> "Verdict":
         """Re-derives everything stored; with a seal (`latest`, or its id), also compares it with that."""
-        from slicebase.store.sealing import broken_seals, find_seal
-        from slicebase.verify import Finding, verify
+        from slicebase.verbs.seal import broken_seals, find_seal
+        from slicebase.verbs.verify import Finding, verify
 
         sealed = find_seal(self.library.shelf, seal) if seal else None
         verdict = verify(self.truth, self._text_now, progress, self.chunks.look_up)
@@ -503,7 +501,7 @@ class Losses(NamedTuple):
     compactions: "list[Loss]"
 
 
-class Recorded(NamedTuple):
+class RecordedContext(NamedTuple):
     """A context, and whether its manifest was recorded."""
 
     context: "Context"
@@ -538,7 +536,7 @@ class Graph:
 
     def search(self, words: str, limit: int) -> list[TurnView]:
         """Turns that hold the words, best first."""
-        from slicebase.store.contexts import ranked_turns
+        from slicebase.verbs.contexts import ranked_turns
 
         if not words.strip():
             raise SlicebaseError("no-words", "there is no word to look for")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from slicebase.store.workspace import open_workspace
+from slicebase.workspace.workspace import open_workspace
 from tests.cli.conftest import Tt
+from tests.library.samples import put, rows
 from tests.paths import PROJECT
-from tests.store.shelves import put, rows
 
 
 @pytest.fixture

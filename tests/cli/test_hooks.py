@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from slicebase.agents.hooks import CLIENTS
 from slicebase.base import Slicebase
-from slicebase.store.client_hooks import CLIENTS
 from tests.cli.conftest import Tt
 from tests.paths import PROJECT, SHARED
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from slicebase.context.question import for_index
 from slicebase.context.snippets import Marker, Snippet, expression, read_query, snippet
-from slicebase.store.words import TOKENIZER, Reader
+from slicebase.index.schema import TOKENIZER, Reader
 
 CONNECTION = apsw.Connection(":memory:")
 READER = Reader(CONNECTION)

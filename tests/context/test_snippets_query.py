@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slicebase.context.snippets import Term, expression, read_query
-from slicebase.store.words import TOKENIZER
+from slicebase.index.schema import TOKENIZER
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from slicebase.cli.commands import RUN_VERBS, VERBS
 from slicebase.core.hashing import tokens
 from slicebase.mcp.running import ACTIONS
 from slicebase.mcp.tools import TOOLS, described
-from slicebase.verbs import RUN_VERBS, VERBS
 from tests.mcp.conftest import Agent
 from tests.paths import PROJECT
 

@@ -1,1 +1,1 @@
-"""The command line: parse, call, print. Commands are imported only when they are called."""
+"""The command line: it parses, calls one verb, and prints."""

@@ -11,7 +11,7 @@ from slicebase.cli.stamping import provenance_options, stamp_for
 from slicebase.cli.workspace import open_base
 
 if TYPE_CHECKING:
-    from slicebase.store.why import Reason
+    from slicebase.verbs.why import Reason
 
 
 @click.command()

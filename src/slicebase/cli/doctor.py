@@ -19,7 +19,7 @@ def doctor(ctx: click.Context, fix: bool, as_json: bool) -> int:
 
     Exit status: 0 all is well (now), 1 something is wrong.
     """
-    from slicebase.store.client_transcripts import AgentHome
+    from slicebase.history.transcripts import AgentHome
 
     folder = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
     left, mended = open_base(ctx).doctor(merge_driver(), fix=fix, home=AgentHome(folder, now()))

@@ -14,7 +14,7 @@ def main() -> None:
     """The entry point of `tt`, `slicebase` and `python -m slicebase`."""
     gc.set_threshold(100_000, 50, 50)  # loading modules makes many objects and no garbage
     if sys.argv[1:2] and sys.argv[1] in _ASKING and "SLICEBASE_ROOT" not in os.environ and hasattr(os, "fork"):
-        from slicebase.store.looking import look_ahead
+        from slicebase.index.listing import look_ahead
 
         look_ahead(".")
     from slicebase.cli.main import run

@@ -12,7 +12,7 @@ from slicebase.files.explore import tree
 from slicebase.files.links import RELATIONSHIPS
 
 if TYPE_CHECKING:
-    from slicebase.store.file_links import Exploration
+    from slicebase.index.links import Exploration
 
 
 @click.command()

@@ -10,8 +10,8 @@ from slicebase.cli.output import printable
 from slicebase.core.times import EARLIEST, LATEST, to_text
 from slicebase.errors import SlicebaseError
 from slicebase.files.facts import Label, annotation, label, oldest, staleness
-from slicebase.store.file_entries import FileEntry, Filters
-from slicebase.store.workspace import LIBRARY
+from slicebase.index.entries import FileEntry, Filters
+from slicebase.workspace.workspace import LIBRARY
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

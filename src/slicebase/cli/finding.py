@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from slicebase.base import SearchResults, Slicebase
     from slicebase.context.snippets import Snippet
     from slicebase.files.explore import Stated
-    from slicebase.store.file_info import Info
-    from slicebase.store.file_search import Hit
+    from slicebase.index.info import Info
+    from slicebase.index.search import Hit
 
 
 @click.command()

@@ -10,7 +10,7 @@ from slicebase.cli.stamping import print_change, provenance_options, stamp_for
 from slicebase.cli.workspace import now, open_base
 
 if TYPE_CHECKING:
-    from slicebase.store.purging import PurgedTurns
+    from slicebase.verbs.purge import PurgedTurns
 
 _reason = click.option("--reason", metavar="TEXT", help="Why; it is kept with the mark.")
 _dry_run = click.option("--dry-run", is_flag=True, help="Say what would happen, and write nothing.")

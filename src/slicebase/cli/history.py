@@ -15,15 +15,14 @@ from slicebase.cli.output import json_option, note, print_json, printable
 from slicebase.cli.workspace import now, open_base
 from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
 from slicebase.errors import Exit, SlicebaseError
+from slicebase.history.inputs import SAMPLE, discover
 from slicebase.importers.values import REASONS
-from slicebase.store.discovery import discover
-from slicebase.store.inputs import SAMPLE
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase, TurnView
     from slicebase.graph.turn import Session
-    from slicebase.store.account import Account, Conflict
-    from slicebase.store.importing import Progress
+    from slicebase.history.account import Account, SourceConflict
+    from slicebase.history.imports import Progress
 
 _SHOWN_NOTES = 20
 
@@ -159,7 +158,7 @@ def _as_json(account: "Account") -> dict[str, Any]:
     }
 
 
-def _conflict_json(conflict: "Conflict") -> dict[str, str]:
+def _conflict_json(conflict: "SourceConflict") -> dict[str, str]:
     return {"ref": f"turn:{conflict.turn}", "where": conflict.where}
 
 

@@ -11,7 +11,7 @@ from slicebase.cli.path import print_context
 from slicebase.cli.workspace import now, open_base
 from slicebase.core.times import from_text, to_text
 from slicebase.errors import Exit
-from slicebase.store.inputs import LONG_SAMPLE
+from slicebase.history.inputs import LONG_SAMPLE
 
 if TYPE_CHECKING:
     from slicebase.base import Losses, Slicebase

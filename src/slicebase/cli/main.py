@@ -10,9 +10,9 @@ import click
 from click.exceptions import NoArgsIsHelpError
 
 from slicebase import __version__
+from slicebase.cli.commands import FACES, PLUMBING, VERBS, Face, Verb
 from slicebase.cli.output import colour, print_error
 from slicebase.errors import Exit, SlicebaseError
-from slicebase.verbs import FACES, PLUMBING, VERBS, Face, Verb
 
 if TYPE_CHECKING:  # start-up counts
     from click.shell_completion import CompletionItem
@@ -124,7 +124,7 @@ def _told(error: Exception) -> SlicebaseError | None:
         return lone_surrogate(error)
     if type(error).__module__ != "apsw":
         return None
-    from slicebase.store.database import in_our_words  # start-up counts: apsw is there already, by now
+    from slicebase.truth.database import in_our_words  # start-up counts: apsw is there already, by now
 
     return in_our_words(error)
 

@@ -15,7 +15,7 @@ from slicebase.errors import Exit
 @click.argument("name")
 def merge_driver(base: Path, ours: Path, theirs: Path, name: str) -> int:
     """Merge two versions of a slice file over their base, for git. Exit 1 where a conflict is left."""
-    from slicebase.store.merging import merge_files
+    from slicebase.library.merge import merge_files
 
     conflicts = merge_files(base, ours, theirs, name)
     for conflict in conflicts:

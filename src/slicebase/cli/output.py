@@ -11,7 +11,7 @@ import click
 from slicebase.errors import SlicebaseError, Where
 
 if TYPE_CHECKING:
-    from slicebase.store.text_change import TextChange
+    from slicebase.agents.agent_files import TextChange
 
 SCHEMA_VERSION = "1"
 

@@ -12,9 +12,9 @@ from slicebase.core.times import from_text
 from slicebase.errors import Exit
 
 if TYPE_CHECKING:
-    from slicebase.base import Recorded
+    from slicebase.base import RecordedContext
     from slicebase.context.manifest import Manifest
-    from slicebase.verify import Verdict
+    from slicebase.verbs.verify import Verdict
 
 _SHOWN = 20  # of what was left out
 
@@ -79,7 +79,7 @@ def context(
     return Exit.DONE if built.context.manifest.pieces else Exit.FINDINGS
 
 
-def print_context(built: "Recorded", explain: bool, as_json: bool) -> None:
+def print_context(built: "RecordedContext", explain: bool, as_json: bool) -> None:
     text, manifest, _ = built.context
     if as_json:
         told = msgspec.to_builtins(manifest)

@@ -9,7 +9,7 @@ from slicebase.cli.output import note, print_json, printable
 
 if TYPE_CHECKING:
     from slicebase.runs.status import RunStatus
-    from slicebase.store.runs import Logged
+    from slicebase.truth.runs import Logged
 
 
 def told(status: "RunStatus") -> Iterator[str]:

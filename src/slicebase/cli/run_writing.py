@@ -116,7 +116,7 @@ def from_(
     failure; what the agent answers is a claim, and a candidate unless it cites. Called again, it adds what the
     conversation has gained.
     """
-    from slicebase.store.compacting import run_of
+    from slicebase.verbs.runs import run_of
 
     base = open_base(ctx)
     runs = base.runs

@@ -14,7 +14,7 @@ from slicebase.core.ids import ULID_RANDOM_BYTES
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
     from slicebase.files.body.entries import Stamp
-    from slicebase.store.library import Change
+    from slicebase.library.library import Change
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 

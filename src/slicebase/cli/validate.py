@@ -28,8 +28,8 @@ def validate(ctx: click.Context, paths: tuple[Path, ...], strict: bool, list_rul
     """
     if list_rules:
         return _print_rules(as_json)
-    from slicebase.store.checkup import library_of
-    from slicebase.store.checkup import validate as check
+    from slicebase.library.check import library_of
+    from slicebase.library.check import validate as check
 
     root = named_root(ctx)
     report = check(paths or [library_of(Path.cwd(), root)], root)

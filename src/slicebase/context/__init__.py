@@ -1,1 +1,1 @@
-"""What a model is shown: ranking, assembly under a budget, rendering, and the manifest that pins it all. Pure."""
+"""What a model is shown: a ranked, cited context with its manifest, and what a compaction lost."""

@@ -1,1 +1,1 @@
-"""Bytes that never change: canonical JSON, digests, ids, times, tokens and references."""
+"""Bytes, hashes, ids, references and times: what every room agrees on."""

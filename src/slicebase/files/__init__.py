@@ -1,1 +1,1 @@
-"""Slice files: their format, read from bytes, edited in place, written back."""
+"""Slice files as values: read, edited, checked and merged without touching a disk."""

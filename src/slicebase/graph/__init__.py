@@ -1,1 +1,1 @@
-"""The conversation graph: turns, edges, annotations, and SlicePolicy v1's context slices. Pure."""
+"""The conversation graph: turns, policies, and context slices that are the same bytes everywhere."""

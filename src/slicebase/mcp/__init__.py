@@ -1,1 +1,1 @@
-"""The MCP face: the verbs for agents. Only `server` imports the SDK, and only `tt mcp` imports `server`."""
+"""The MCP server: tools, resources and prompts over the same verbs."""

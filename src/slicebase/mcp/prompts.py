@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
+from slicebase.index.entries import Filters
 from slicebase.mcp.answers import Call, excerpt, quoted
-from slicebase.store.file_entries import Filters
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase

@@ -9,7 +9,7 @@ from slicebase.core.times import from_text
 from slicebase.mcp.answers import Answer, Arguments, Call, Limit, PageNumber, Result, excerpt, going_on, page_of, quoted
 
 if TYPE_CHECKING:
-    from slicebase.store.why import Reason
+    from slicebase.verbs.why import Reason
 
 
 # ---- context

@@ -8,13 +8,13 @@ from slicebase.core.times import EARLIEST, LATEST, from_text, to_text
 from slicebase.errors import SlicebaseError
 from slicebase.files.facts import label_at
 from slicebase.files.links import RELATIONSHIPS
+from slicebase.index.entries import Filters
 from slicebase.mcp.answers import Answer, Arguments, Call, Limit, PageNumber, Result, excerpt, going_on, page_of, quoted
-from slicebase.store.file_entries import Filters
 
 if TYPE_CHECKING:
     from slicebase.base import TurnView
-    from slicebase.store.file_links import Place
-    from slicebase.store.file_search import Hit
+    from slicebase.index.links import LinkTarget
+    from slicebase.index.search import Hit
 
 
 # ---- search
@@ -190,5 +190,5 @@ def explore(call: Call, given: ExploreArguments) -> Answer:
     return Answer(result, quoted(lines, going_on(following)) if lines else f"{result.start} has no such links.")
 
 
-def _place(name: str, place: "Place") -> PlaceFound:
+def _place(name: str, place: "LinkTarget") -> PlaceFound:
     return PlaceFound(name, place.kind, place.entry.title if place.entry else None)

@@ -12,7 +12,7 @@ from slicebase.mcp.answers import Call
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
-    from slicebase.store.snapshots import SnapshotRecord
+    from slicebase.truth.snapshots import SnapshotRecord
 
 SCHEME = "slicebase://"
 PAGE = 100  # resources in one answer

@@ -13,7 +13,7 @@ from slicebase.runs.event import EventDraft
 from slicebase.runs.gate import DEFAULT_THRESHOLDS, is_due
 
 if TYPE_CHECKING:
-    from slicebase.store.runs import Logged
+    from slicebase.truth.runs import Logged
 
 _RUNS = 50  # on a page
 CLIENT = "CLIENT"  # a verbose event (ruling 33): who wrote the events before it

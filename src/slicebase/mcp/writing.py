@@ -8,7 +8,7 @@ from slicebase.files.links import RELATIONSHIPS
 from slicebase.mcp.answers import Answer, Arguments, Call, Result
 
 if TYPE_CHECKING:
-    from slicebase.store.library import Change
+    from slicebase.library.library import Change
 
 
 class LinkGiven(Arguments, frozen=True):

@@ -1,1 +1,1 @@
-"""Runs: an agent's event log, its evidence, and compaction as a gate (compaction-snapshot.md). Pure."""
+"""Runs of agents as values: events in a chain, the state they add up to, snapshots and the gate before them."""

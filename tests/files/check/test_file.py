@@ -17,7 +17,7 @@ from slicebase.files.findings import RULES, Finding
 from slicebase.files.model import KEYS
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.load import load
-from slicebase.store.checkup import validate
+from slicebase.library.check import validate
 from tests.files.strategies import Header, headers
 from tests.paths import PROJECT, SHARED
 

@@ -398,7 +398,7 @@ ROUTINES = [
 ]
 
 CASES = [*READING, *FIELDS, *KINDS, *CONTRACTS, *LINKS, *ROWS, *CONVERSATIONS, *ROUTINES]
-# Rules that need more than the bytes of one file in the library; tests/store/test_checkup.py has theirs.
+# Rules that need more than the bytes of one file in the library; tests/library/test_check.py has theirs.
 ON_DISK = {"unreadable", "id-duplicate", "file-name", "nested-folder"}
 
 

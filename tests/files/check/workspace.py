@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slicebase.files.findings import Finding
-from slicebase.store.checkup import validate
+from slicebase.library.check import validate
 
 ID = "01J0000000000000000000000A"
 OTHER = "01J0000000000000000000000B"

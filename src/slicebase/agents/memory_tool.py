@@ -1,0 +1,274 @@
+"""The commands of Anthropic's memory tool (`memory_20250818`) over the library.
+
+A memory file is a slice file whose metadata names its path: no path of a model ever reaches the disk, so that none can
+lead out of the workspace. What is deleted is forgotten in place and can be restored. Answers are in the tool's words.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from slicebase.errors import SlicebaseError
+from slicebase.files.body.entries import Stamp
+from slicebase.files.body.write import refuse_new_errors, signed, with_body
+from slicebase.files.create import archived, new_file
+from slicebase.files.links import file_name
+from slicebase.files.model import Contract
+from slicebase.files.slice_file import SliceFile
+from slicebase.files.yaml.edit import set_key
+from slicebase.library.folder import FolderWriter, SliceFolder
+from slicebase.workspace.workspace import LIBRARY
+
+ROOT: Final = "/memories"
+KEY: Final = "memory_path"
+_LEVELS: Final = 2  # that a view of a folder shows
+_MOST_LINES: Final = 999_999
+_AROUND: Final = 4  # lines shown on each side of an edit
+_ENCODED: Final = re.compile(r"%[0-9A-Fa-f]{2}")
+
+Arguments = Mapping[str, Any]
+
+
+class Command(NamedTuple):
+    """What a command takes, by name and type, and what it does."""
+
+    takes: Mapping[str, type]
+    may_take: Mapping[str, type]
+    do: Callable[["MemoryTool", Arguments, Stamp], str]
+
+
+class MemoryTool:
+    def __init__(self, shelf: SliceFolder) -> None:
+        self._shelf = shelf
+
+    def execute(self, given: Arguments, stamp: Stamp) -> str:
+        """Does what a tool call's input asks for; an error's message is the tool's result, too."""
+        command = COMMANDS.get(str(given.get("command")))
+        if command is None:
+            raise SlicebaseError(
+                "bad-command", f"there is no command {given.get('command')!r}", hint=", ".join(COMMANDS)
+            )
+        known = {**command.takes, **command.may_take}
+        for name, value in given.items():
+            if name != "command" and (name not in known or type(value) is not known[name]):
+                raise SlicebaseError("bad-command", f"{name} is not what {given['command']} takes")
+        for name in command.takes.keys() - given.keys():
+            raise SlicebaseError("bad-command", f"{given['command']} lacks {name}")
+        paths = {name: _checked(given[name]) for name in given if name.endswith("path")}
+        return command.do(self, {**given, **paths}, stamp)
+
+    # ---- reading
+
+    def _files(self) -> dict[str, SliceFile]:
+        """Every memory file by its path; of several with one path, as a merge may leave them, the last."""
+        found = self._shelf.mentioning(KEY.encode())
+        return {path: file for file in found if (path := _path_of(file)) and not file.archived and not file.purged}
+
+    def view(self, given: Arguments, stamp: Stamp) -> str:
+        path, files = given["path"], self._files()
+        if path in files:
+            return _view_file(path, files[path], given.get("view_range"))
+        if path != ROOT and not _below(path, files):
+            raise SlicebaseError("no-file", f"The path {path} does not exist. Please provide a valid path.")
+        if given.get("view_range") is not None:
+            raise SlicebaseError("bad-command", "view_range goes with a file, not with a directory")
+        shown = "\n".join(f"{_size(size)}\t{name}" for name, size in _tree(path, files))
+        told = (
+            f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden items and node_modules:"
+        )
+        return f"{told}\n{shown}"
+
+    # ---- writing
+
+    def create(self, given: Arguments, stamp: Stamp) -> str:
+        path = given["path"]
+        with self._shelf.writing() as pen:
+            self._refuse_taken(path, f"Error: File {path} already exists")
+            file = new_file(
+                id=stamp.file_id,
+                title=path.removeprefix(ROOT + "/"),
+                summary="A file of an agent's memory tool.",
+                body_type="text",
+                body=_encoded(given["file_text"]),
+                contract=Contract(purpose="What an agent keeps by its memory tool.", write="replace"),
+                meta={KEY: path},
+                updated_at=stamp.time,
+                updated_by=stamp.who,
+                name=f"{LIBRARY}/{file_name(stamp.file_id)}",
+            )
+            refuse_new_errors(None, file)
+            pen.add(file)
+        return f"File created successfully at: {path}"
+
+    def str_replace(self, given: Arguments, stamp: Stamp) -> str:
+        path, old = given["path"], given["old_str"]
+        with self._shelf.writing() as pen:
+            file = self._file(path)
+            text = file.text_for_model()
+            places = [match.start() for match in re.finditer(re.escape(old), text)] if old else []
+            if not places:
+                raise SlicebaseError(
+                    "edit-refused", f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
+                )
+            if len(places) > 1:
+                lines = ", ".join(str(text.count("\n", 0, at) + 1) for at in places)
+                raise SlicebaseError(
+                    "edit-refused",
+                    f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {lines}. "
+                    "Please ensure it is unique",
+                )
+            new = text[: places[0]] + given["new_str"] + text[places[0] + len(old) :]
+            self._write(pen, file, new, stamp)
+        first = new.count("\n", 0, places[0])
+        return "The memory file has been edited.\n" + _snippet(new, first, given["new_str"].count("\n"))
+
+    def insert(self, given: Arguments, stamp: Stamp) -> str:
+        path, line = given["path"], given["insert_line"]
+        with self._shelf.writing() as pen:
+            file = self._file(path)
+            lines = file.text_for_model().splitlines(keepends=True)
+            if not 0 <= line <= len(lines):
+                raise SlicebaseError(
+                    "edit-refused",
+                    f"Error: Invalid `insert_line` parameter: {line}. "
+                    f"It should be within the range of lines of the file: [0, {len(lines)}]",
+                )
+            before = "".join(lines[:line])
+            before += "\n" if before and not before.endswith("\n") else ""
+            text = given["insert_text"]
+            text += "\n" if lines[line:] and not text.endswith("\n") else ""
+            self._write(pen, file, before + text + "".join(lines[line:]), stamp)
+        return f"The file {path} has been edited."
+
+    def delete(self, given: Arguments, stamp: Stamp) -> str:
+        path = given["path"]
+        with self._shelf.writing() as pen:
+            files = self._files()
+            gone = [name for name in files if name == path or name.startswith(path + "/")]
+            if path == ROOT or not gone:
+                message = f"Error: The path {path} does not exist" if path != ROOT else f"Error: {ROOT} stays"
+                raise SlicebaseError("no-file" if path != ROOT else "edit-refused", message)
+            for name in gone:
+                self._replace(pen, files[name], archived(files[name], stamp.time, "deleted by a memory tool"), stamp)
+        return f"Successfully deleted {path}"
+
+    def rename(self, given: Arguments, stamp: Stamp) -> str:
+        old, new = given["old_path"], given["new_path"]
+        with self._shelf.writing() as pen:
+            files = self._files()
+            moved = [name for name in files if name == old or name.startswith(old + "/")]
+            if old == ROOT or not moved:
+                raise SlicebaseError("no-file", f"Error: The path {old} does not exist")
+            self._refuse_taken(new, f"Error: The destination {new} already exists")
+            if new.startswith(old + "/"):
+                raise SlicebaseError("edit-refused", f"Error: {new} lies in {old}")
+            for name in moved:
+                file = set_key(files[name], f"slice.meta.{KEY}", new + name.removeprefix(old))
+                self._replace(pen, files[name], file, stamp)
+        return f"Successfully renamed {old} to {new}"
+
+    def _file(self, path: str) -> SliceFile:
+        file = self._files().get(path)
+        if file is None:
+            raise SlicebaseError("no-file", f"Error: The path {path} does not exist. Please provide a valid path.")
+        return file
+
+    def _refuse_taken(self, path: str, message: str) -> None:
+        """A path is free where nothing stands at it, below it, or as a file above it."""
+        files = self._files()
+        above = (path[:at] for at in range(len(path)) if path[at] == "/")
+        if path == ROOT or path in files or _below(path, files) or any(name in files for name in above):
+            raise SlicebaseError("file-exists", message)
+
+    def _write(self, pen: FolderWriter, file: SliceFile, text: str, stamp: Stamp) -> None:
+        self._replace(pen, file, with_body(file, _encoded(text), stamp), stamp)
+
+    def _replace(self, pen: FolderWriter, old: SliceFile, new: SliceFile, stamp: Stamp) -> None:
+        new = signed(new, stamp)
+        refuse_new_errors(old, new)
+        pen.replace(old, new)
+
+
+COMMANDS: Final[Mapping[str, Command]] = {
+    "view": Command({"path": str}, {"view_range": list}, MemoryTool.view),
+    "create": Command({"path": str, "file_text": str}, {}, MemoryTool.create),
+    "str_replace": Command({"path": str, "old_str": str, "new_str": str}, {}, MemoryTool.str_replace),
+    "insert": Command({"path": str, "insert_line": int, "insert_text": str}, {}, MemoryTool.insert),
+    "delete": Command({"path": str}, {}, MemoryTool.delete),
+    "rename": Command({"old_path": str, "new_path": str}, {}, MemoryTool.rename),
+}
+
+
+def _checked(path: str) -> str:
+    """A path below the root in its one plain form; every other way to write one is refused, not interpreted."""
+    plain = path.rstrip("/") if path != "/" else path
+    steps = plain.split("/")
+    odd = "\\" in path or not path.isprintable() or _ENCODED.search(path) or path.strip() != path
+    if odd or steps[:2] != ["", ROOT[1:]] or any(step in ("", ".", "..") for step in steps[2:]):
+        raise SlicebaseError("outside-workspace", f"Error: {path!r} is no path below {ROOT}")
+    return plain
+
+
+def _path_of(file: SliceFile) -> str | None:
+    path = file.meta.get(KEY)
+    try:
+        return _checked(path) if isinstance(path, str) else None
+    except SlicebaseError:
+        return None
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise SlicebaseError("lone-surrogate", "the text holds half of a surrogate pair") from None
+
+
+def _below(path: str, files: Mapping[str, SliceFile]) -> bool:
+    return any(name.startswith(path + "/") for name in files)
+
+
+def _tree(path: str, files: Mapping[str, SliceFile]) -> Iterator[tuple[str, int]]:
+    """The folder itself, and what stands in it, two levels deep, each with its size and that of all below."""
+    sizes = {path: 0}
+    for name in sorted(files):
+        if not name.startswith(path + "/"):
+            continue
+        steps = name.removeprefix(path + "/").split("/")
+        hidden = any(step.startswith(".") or step == "node_modules" for step in steps)
+        sizes[path] += len(files[name].body)
+        for depth in range(1, min(len(steps), _LEVELS) + 1) if not hidden else ():
+            above = "/".join((path, *steps[:depth]))
+            sizes[above] = sizes.get(above, 0) + len(files[name].body)
+    yield from sizes.items()
+
+
+def _size(count: int) -> str:
+    size = float(count)
+    for unit in ("", "K", "M"):
+        if size < 1024:
+            return f"{size:.0f}" if not unit else f"{size:.1f}{unit}"
+        size /= 1024
+    return f"{size:.1f}G"
+
+
+def _view_file(path: str, file: SliceFile, view_range: list[Any] | None) -> str:
+    lines = file.text_for_model().split("\n")
+    if len(lines) > _MOST_LINES:
+        raise SlicebaseError("out-of-range", f"File {path} exceeds maximum line limit of 999,999 lines.")
+    first, last = 1, len(lines)
+    if view_range is not None:
+        if len(view_range) != 2 or any(type(each) is not int for each in view_range):
+            raise SlicebaseError("bad-command", "view_range is two numbers of lines")
+        first, last = view_range[0], len(lines) if view_range[1] == -1 else view_range[1]
+        if not 1 <= first <= last:
+            raise SlicebaseError("out-of-range", f"view_range {view_range} names no lines of {path}")
+    return f"Here's the content of {path} with line numbers:\n{_numbered(lines, first - 1, last)}"
+
+
+def _snippet(text: str, first: int, more: int) -> str:
+    return _numbered(text.split("\n"), max(0, first - _AROUND), first + more + _AROUND + 1)
+
+
+def _numbered(lines: list[str], start: int, end: int) -> str:
+    return "\n".join(f"{number:6}\t{line}" for number, line in enumerate(lines[start:end], start + 1))

@@ -1,0 +1,86 @@
+"""The account of an import: what it took, what it left and why.
+
+Batches of turns on their way into the truth, and onto the account.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from slicebase.graph.turn import Edge
+from slicebase.importers.values import Batch, ImportReport, Note
+from slicebase.truth.truth import Truth
+from slicebase.truth.turns import Added, Annotate
+
+if TYPE_CHECKING:
+    from slicebase.errors import SlicebaseError
+
+
+class SourceConflict(NamedTuple):
+    """A turn that is stored from another record, and the input whose record was left out (ruling 15)."""
+
+    turn: str
+    where: str
+
+
+class Account:
+    """Records are counted as the importers read them; turns and edges as the store took them."""
+
+    def __init__(self) -> None:
+        self.report = ImportReport()
+        self.formats: dict[str, int] = {}
+        self.unrecognised: list[str] = []
+        self.unreadable: list[SlicebaseError] = []  # inputs that could not be read, or not to their end
+        self.new = 0
+        self.known = 0
+        self.conflicts: list[SourceConflict] = []
+        self.edges = 0
+        self.branches = 0
+        self.continues = 0
+        self.waiting = 0
+        self.joined = 0
+
+    def add(self, batch: Batch, added: Added, where: str) -> None:
+        self.report.add(batch)
+        self.new += len(added.turns)
+        self.known += added.known
+        self.conflicts += (SourceConflict(turn, where) for turn in added.conflicts)
+        self.edges += added.edges
+        self.branches += sum(parent.type == "branch" for turn in added.turns for parent in turn.parents)
+        self.continues += added.continues
+        self.waiting += added.waiting
+        self.joined += len(added.joined)
+        for child, parent in added.cycles:
+            self.report.note(Note("repaired", "cycle", f"turn:{child}", parent))
+
+    @property
+    def content_left_out(self) -> int:
+        """Content that is not in the store: skipped records, other versions of stored turns, unreadable inputs."""
+        return self.report.content_left_out + len(self.conflicts) + len(self.unreadable)
+
+
+def take(
+    truth: Truth,
+    account: Account,
+    batches: Iterable[Batch],
+    waiting: list[Edge],
+    *,
+    name: str,
+    annotate: Annotate | None,
+) -> None:
+    """Stores what was read from an input; `waiting` are the edges whose child has not arrived, before and after."""
+    for batch in batches:
+        added = truth.turns.add(batch.session, batch.turns, annotate) if batch.session else Added()
+        account.add(batch, added, name)
+        waiting[:] = _link(truth, account, [*waiting, *batch.links])
+
+
+def _link(truth: Truth, account: Account, links: list[Edge]) -> list[Edge]:
+    """Adds edges that stand outside their child's record; answers those whose child has not arrived."""
+    if not links:
+        return links
+    linked = truth.turns.link(links)
+    account.edges += linked.edges
+    account.continues += linked.continues
+    for child, parent in linked.cycles:
+        account.report.note(Note("repaired", "cycle", f"turn:{child}", parent))
+    return list(linked.unknown)

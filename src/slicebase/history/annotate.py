@@ -1,0 +1,126 @@
+"""Annotates turns as they are stored, and again where a parent that was missing has arrived (ruling 17)."""
+
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Iterator, Sequence, Set
+
+from slicebase.graph.annotate import ANCESTORS, RULES, Rules, Trace, annotate, trace_of
+from slicebase.graph.record import AnnotationRecord, annotation_records
+from slicebase.graph.turn import Annotation, Turn
+from slicebase.truth.truth import Truth
+from slicebase.truth.turns import Added
+
+_TRACES = 20_000  # kept, of the turns annotated last
+_TREE = ("reply", "branch")  # a reference is no place in the tree
+
+
+class Annotator:
+    """Annotates the batches of one import. It keeps the traces of turns, since most hang on one just read."""
+
+    def __init__(self, truth: Truth, rules: Rules = RULES) -> None:
+        self._truth = truth
+        self._rules = rules
+        self._traces: OrderedDict[tuple[str, str], Trace] = OrderedDict()  # by session and turn
+        self._session: str | None = None
+        self._children: Counter[str] = Counter()  # of the session's turns: how many hang on them
+        self._counted: set[str] = set()  # the turns for which that is known
+
+    def __call__(self, added: Added) -> Iterable[AnnotationRecord]:
+        session = added.turns[0].session
+        new = {turn.id: turn for turn in added.turns}
+        if session != self._session:
+            self._session, self._children, self._counted = session, Counter(), set()
+        self._count_children(added, new.keys())
+        annotations = [self._annotate_new(turn) for turn in parents_first(added.turns)]
+        annotations += self._annotate_again(session, added.joined, new.keys())
+        return annotation_records(session, annotations)
+
+    def _count_children(self, added: Added, fresh: Set[str]) -> None:
+        """How many stored turns hang on the parents of new ones. Only an awaited turn can have children before it."""
+        parents = {parent for turn in added.turns if (parent := _parent_of(turn)) is not None}
+        unknown = parents - self._counted
+        if not added.joined:
+            unknown -= fresh
+        records = self._truth.turns.mentioning(added.turns[0].session, unknown)
+        above = (_tree_parent(record.parents) for record in records if record.id not in fresh)
+        self._children.update(parent for parent in above if parent in unknown)
+        self._counted |= unknown | fresh
+
+    def _annotate_new(self, turn: Turn) -> Annotation:
+        parent = _parent_of(turn)
+        order = self._children[parent] if parent else 0
+        if parent:
+            self._children[parent] += 1
+        return self._annotate(turn, parent, order)
+
+    def _annotate(self, turn: Turn, parent: str | None, order: int) -> Annotation:
+        above = self._trace(parent, turn.session) if parent else None
+        annotation, trace = annotate(turn, above, order if above else 0, self._rules)
+        self._remember(turn.session, turn.id, trace)
+        return annotation
+
+    def _trace(self, turn_id: str, session: str) -> Trace | None:
+        """The trace of a turn of this session; None where it is another session's, or has not arrived."""
+        if (session, turn_id) not in self._traces:
+            chain = self._chain(turn_id, session)
+            if not chain:
+                return None
+            self._remember(session, turn_id, trace_of(chain, self._truth.turns.annotation_of(turn_id)))
+        return self._traces[session, turn_id]
+
+    def _remember(self, session: str, turn_id: str, trace: Trace) -> None:
+        self._traces[session, turn_id] = trace
+        if len(self._traces) > _TRACES:
+            self._traces.popitem(last=False)
+
+    def _chain(self, turn_id: str | None, session: str) -> list[Turn]:
+        """A stored turn and its nearest ancestors in the session, nearest first."""
+        chain: list[Turn] = []
+        while turn_id is not None and len(chain) < ANCESTORS:
+            turn = self._truth.turn(turn_id)
+            if turn is None or turn.session != session:
+                break
+            chain.append(turn)
+            turn_id = _parent_of(turn)
+        return chain
+
+    def _annotate_again(self, session: str, joined: Sequence[str], new: Iterable[str]) -> Iterator[Annotation]:
+        """Turns that were annotated as roots and now have a parent, and everything below them."""
+        if not joined:
+            return
+        fresh = set(new)
+        records = {each.record.id: each.record for each in self._truth.turns.of_session(session)}
+        children: dict[str, list[str]] = {}
+        for record in records.values():
+            parent = _tree_parent(record.parents)
+            if parent is not None:
+                children.setdefault(parent, []).append(record.id)
+        ways = [turn_id for turn_id in joined if turn_id in records and turn_id not in fresh]
+        while ways:
+            turn = self._truth.turn(ways.pop(0))
+            if turn is not None:
+                parent = _parent_of(turn)
+                yield self._annotate(turn, parent, children[parent].index(turn.id) if parent else 0)
+                ways += children.get(turn.id, [])
+
+
+def _parent_of(turn: Turn) -> str | None:
+    return _tree_parent((parent.id, parent.type) for parent in sorted(turn.parents))
+
+
+def _tree_parent(parents: Iterable[tuple[str, str]]) -> str | None:
+    return next((parent for parent, kind in parents if kind in _TREE), None)
+
+
+def parents_first(turns: Sequence[Turn]) -> Iterator[Turn]:
+    """The turns in their order, but none before a parent that is among them."""
+    waiting = {turn.id: turn for turn in turns}
+    for turn in turns:
+        path = [turn]
+        while path:
+            above = next((waiting[parent.id] for parent in path[-1].parents if parent.id in waiting), None)
+            if above is not None and above is not path[-1]:
+                path.append(above)
+                continue
+            done = path.pop()
+            if waiting.pop(done.id, None) is not None:
+                yield done

@@ -1,0 +1,135 @@
+"""Compactions of stored sessions: which turns each took away, and which stand in their place.
+
+What a model saw is the way from the root to the summary, and the results of calls on that way: parallel calls have
+theirs beside it. The way may begin in another session that this one continues; references are no part of it.
+
+Notes in the disposable cache, one for each session that has been compacted and not been told yet.
+"""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from slicebase.context.lost import CompactedTurns
+from slicebase.graph.annotate import tree_parent
+from slicebase.graph.turn import Turn
+from slicebase.truth.truth import Truth
+
+
+def compacted_sessions(truth: Truth) -> list[str]:
+    """Sessions that hold a summary, the one with the newest first."""
+    newest: dict[str, str] = {}
+    for record in truth.turns.of_the_system():
+        if record.time >= newest.get(record.session, "") and _is_summary(truth.turn(record.id)):
+            newest[record.session] = record.time
+    return sorted(newest, key=lambda session: (newest[session], session), reverse=True)
+
+
+def compactions(truth: Truth, session: str) -> list[CompactedTurns]:
+    """A session's compactions, oldest first; where it has none, those of the sessions that it goes on from."""
+    truth.turns.session(session)
+    way = _Way(truth)
+    own = [turn for turn in way.turns(session) if _is_summary(turn)]
+    inherited = [] if own else [turn for turn in way.up(way.last(session)) if _is_summary(turn)][::-1]
+    summaries = own or inherited
+    followed = {way.parent(turn) for turn in summaries}
+    return [way.compaction(turn) for turn in summaries if turn.id not in followed]
+
+
+class _Way:
+    """Ways up the tree, with the sessions read so far."""
+
+    def __init__(self, truth: Truth) -> None:
+        self._truth = truth
+        self._turns: dict[str, Turn] = {}
+        self._sessions: dict[str, list[Turn]] = {}
+        self._links: dict[str, str] = {}
+        self._results: dict[str, list[Turn]] = defaultdict(list)
+
+    def turns(self, session: str) -> list[Turn]:
+        if session not in self._sessions:
+            stored = (self._truth.turn(each.record.id) for each in self._truth.turns.of_session(session))
+            self._sessions[session] = [turn for turn in stored if turn is not None]
+            self._turns |= {turn.id: turn for turn in self._sessions[session]}
+            links = self._truth.turns.links_of(session)
+            self._links |= {link.child: link.parent for link in links if link.type != "reference"}
+            for turn in self._sessions[session]:
+                if turn.role == "tool" and (above := self.parent(turn)):
+                    self._results[above].append(turn)
+        return self._sessions[session]
+
+    def last(self, session: str) -> Turn | None:
+        turns = self.turns(session)
+        return turns[-1] if turns else None
+
+    def parent(self, turn: Turn) -> str | None:
+        return tree_parent(turn) or self._links.get(turn.id)
+
+    def up(self, turn: Turn | None) -> Iterator[Turn]:
+        while turn is not None:
+            yield turn
+            above = self.parent(turn)
+            turn = self._find(above) if above else None
+
+    def _find(self, turn_id: str) -> Turn | None:
+        if turn_id not in self._turns and (stored := self._truth.turns.find([turn_id]).get(turn_id)):
+            self.turns(stored.record.session)
+        return self._turns.get(turn_id)
+
+    def compaction(self, last: Turn) -> CompactedTurns:
+        """Summaries that follow one another are one; the turns before reach back to the summary before."""
+        summary: list[Turn] = []
+        before: list[Turn] = []
+        for turn in self.up(last):
+            if _is_summary(turn):
+                if before:
+                    break
+                summary.append(turn)
+            else:
+                before.append(turn)
+        return CompactedTurns(tuple(self._with_results(before[::-1])), tuple(summary[::-1]))
+
+    def _with_results(self, way: list[Turn]) -> Iterator[Turn]:
+        on_the_way = {turn.id for turn in way}
+        for turn in way:
+            yield turn
+            yield from (result for result in self._results[turn.id] if result.id not in on_the_way)
+
+
+def _is_summary(turn: Turn | None) -> bool:
+    return turn is not None and any(part.summary for part in turn.parts)
+
+
+_FOLDER: Final = "compacted"
+
+
+class Compacted(msgspec.Struct):
+    """A session that was compacted: its narrative's file once it is written, and whether it was told."""
+
+    narrative: str | None = None
+    told: bool = False
+
+
+class CompactedNotes:
+    def __init__(self, cache: Path) -> None:
+        self._folder = cache / _FOLDER
+
+    def get(self, session: str) -> Compacted | None:
+        try:
+            return msgspec.json.decode(self._path(session).read_bytes(), type=Compacted)
+        except (OSError, msgspec.MsgspecError):
+            return None
+
+    def put(self, session: str, note: Compacted) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._path(session).write_bytes(msgspec.json.encode(note))
+
+    def drop(self, session: str) -> None:
+        self._path(session).unlink(missing_ok=True)
+
+    def _path(self, session: str) -> Path:
+        return self._folder / hashlib.sha256(session.encode()).hexdigest()[:32]

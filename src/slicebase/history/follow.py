@@ -1,0 +1,173 @@
+"""Follows a transcript that grows: of a file that was read before, only what is new is read.
+
+What the importer knew at the last line's end stands in the disposable cache, with the file's identity and a digest of
+the bytes before that place. Where any of it does not fit, everything is read: that is slower, and changes nothing.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+
+from slicebase import __version__
+from slicebase.core.hashing import raw_digest
+from slicebase.errors import SlicebaseError, Where
+from slicebase.history.account import Account, take
+from slicebase.history.annotate import Annotator
+from slicebase.importers.claude_code import NAME, Transcript, TranscriptState
+from slicebase.importers.redaction import redact
+from slicebase.importers.values import Batch, Options
+from slicebase.truth.truth import Truth
+
+if TYPE_CHECKING:
+    from slicebase.graph.turn import Edge
+
+FOLDER: Final = "transcripts"
+_CHUNK: Final = 1 << 20
+_COMPARED: Final = 64 << 10  # bytes before the place, which must be what they were
+_VERSION: Final = f"1 {__version__}"
+
+
+class FilePosition(msgspec.Struct, frozen=True):
+    """How far a file was read, and by what it is known again."""
+
+    version: str
+    name: str
+    device: int
+    inode: int
+    offset: int
+    before: bytes  # the digest of what stands before the offset
+
+
+class Kept(msgspec.Struct):
+    place: FilePosition
+    state: TranscriptState
+
+
+class Followed(NamedTuple):
+    """What became of the new part of a transcript."""
+
+    account: Account
+    start: int  # the byte from which it was read
+    end: int  # the end of the last whole line
+
+
+def follow(truth: Truth, cache: Path, path: Path) -> Followed:
+    """Imports what a transcript has gained since the last time, redacted."""
+    name = os.path.realpath(path)
+    store = cache / FOLDER / f"{raw_digest(name.encode(errors='surrogateescape')).hex()[:32]}.state"
+    try:
+        with open(name, "rb") as stream:
+            kept = _fitting(truth, store, name, stream.fileno())
+            start = kept.place.offset if kept else 0
+            transcript = Transcript(name, Options(), state=kept.state if kept else None)
+            stream.seek(start)
+            lines = _Lines(iter(lambda: stream.read(_CHUNK), b""))
+            account = Account()
+            account.formats[NAME] = 1
+            annotate = Annotator(truth)
+            waiting: list[Edge] = []
+            with truth.database.bulk():
+                lines_read = _redacted(chain(transcript.read(lines), transcript.flush()))
+                take(truth, account, lines_read, waiting, name=name, annotate=annotate)
+                end = start + lines.size
+                state = _encoded(transcript, name, stream.fileno(), end) if lines.size else None
+                # A last line without an end counts where it is whole; it is read again when the file has grown.
+                rest = _redacted(_last(transcript, lines.rest))
+                take(truth, account, rest, waiting, name=name, annotate=annotate)
+            account.waiting += len(waiting)
+    except OSError as error:
+        raise SlicebaseError("no-input", f"{path}: {error.strerror}", where=Where(str(path))) from None
+    if state is not None:
+        _write(store, state)
+    return Followed(account, start, end)
+
+
+def _last(transcript: Transcript, rest: bytes) -> Iterator[Batch]:
+    if _is_whole(rest):
+        yield from transcript.read([rest])
+    yield from transcript.finish()
+
+
+def _redacted(batches: Iterable[Batch]) -> Iterator[Batch]:
+    return map(redact, batches)
+
+
+class _Lines:
+    """The whole lines of a stream; `rest` is what stands behind the last line's end."""
+
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        self._chunks = chunks
+        self.size = 0
+        self.rest = b""
+
+    def __iter__(self) -> Iterator[bytes]:
+        held: list[bytes] = []
+        for chunk in self._chunks:
+            ended, newline, rest = chunk.rpartition(b"\n")
+            if newline:
+                whole = b"".join((*held, ended, newline))
+                self.size += len(whole)
+                held = []
+                yield whole
+            if rest:
+                held.append(rest)
+        self.rest = b"".join(held)
+
+
+def _is_whole(rest: bytes) -> bool:
+    try:
+        return isinstance(json.loads(rest), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+# ---- what is kept between two calls
+
+
+def _fitting(truth: Truth, store: Path, name: str, descriptor: int) -> Kept | None:
+    """What was kept of this very file, where it still begins with what was read and the truth holds that."""
+    try:
+        kept = _decoder.decode(store.read_bytes())
+    except (OSError, msgspec.MsgspecError):
+        return None
+    place, there = kept.place, os.fstat(descriptor)
+    known = (_VERSION, name, there.st_dev, there.st_ino)
+    if (place.version, place.name, place.device, place.inode) != known or there.st_size < place.offset:
+        return None
+    if _digest_before(descriptor, place.offset) != place.before:
+        return None
+    lasts = {thread.last for thread in kept.state.threads.values() if thread.last}
+    return kept if truth.turns.find(lasts).keys() == lasts else None
+
+
+def _encoded(transcript: Transcript, name: str, descriptor: int, offset: int) -> bytes:
+    there = os.fstat(descriptor)
+    before = _digest_before(descriptor, offset)
+    place = FilePosition(_VERSION, name, there.st_dev, there.st_ino, offset, before)
+    return msgspec.msgpack.encode(Kept(place, transcript.state))
+
+
+def _digest_before(descriptor: int, offset: int) -> bytes:
+    start = max(0, offset - _COMPARED)
+    return raw_digest(os.pread(descriptor, offset - start, start))
+
+
+def _write(store: Path, data: bytes) -> None:
+    """The cache may be read-only, or gone the next moment: then everything is read the next time."""
+    arriving = store.with_suffix(f".{os.getpid()}")
+    try:
+        store.parent.mkdir(parents=True, exist_ok=True)
+        arriving.write_bytes(data)
+        arriving.replace(store)
+    except OSError:
+        with suppress(OSError):
+            arriving.unlink()
+
+
+_decoder = msgspec.msgpack.Decoder(Kept)

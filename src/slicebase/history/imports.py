@@ -1,0 +1,193 @@
+"""An import: inputs through their importers into the truth, with an account of what became of everything.
+
+Graph files into the truth: all of a file, or nothing of it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from slicebase.errors import SlicebaseError, Where
+from slicebase.graph.graph_file import GraphFile, read_graph
+from slicebase.graph.record import AnnotationRecord, annotation_records
+from slicebase.graph.turn import Annotation, Edge, Session, Turn
+from slicebase.history.account import Account, take
+from slicebase.history.inputs import Input
+from slicebase.importers.formats import FORMATS, HEAD_BYTES, Import, reading_order, recognise
+from slicebase.importers.values import Batch, Format, ImportSource, Options
+from slicebase.truth.truth import Truth
+from slicebase.truth.turns import Added, Annotate
+
+_INPUT_FAULTS = ("bad-zip", "no-input")
+
+Progress = Callable[[str, int], None]  # an input's name, and how many of its bytes were read since the last call
+
+
+class Recognised(NamedTuple):
+    input: Input
+    format: Format
+
+
+def import_inputs(
+    truth: Truth,
+    found: Iterable[Input],
+    options: Options,
+    *,
+    format_name: str | None = None,
+    annotate: Annotate | None = None,
+    progress: Progress = lambda name, count: None,
+) -> Account:
+    account = Account()
+    if format_name == FORMAT:
+        for each in found:
+            import_graph(truth, b"".join(each.chunks()), each.name, account)
+        return account
+    run = Import(options)
+    waiting: list[Edge] = []
+    for recognised in _recognise_all(found, format_name, account):
+        with _reading(recognised.input, account):
+            batches = _batches(run, recognised, progress)
+            take(truth, account, batches, waiting, name=recognised.input.name, annotate=annotate)
+    account.waiting += len(waiting)
+    return account
+
+
+@contextmanager
+def _reading(each: Input, account: Account) -> Iterator[None]:
+    """An input that was named outright has to be readable; one found in a folder or a zip costs itself alone."""
+    try:
+        yield
+    except SlicebaseError as error:
+        if each.named or error.code not in _INPUT_FAULTS:
+            raise
+        account.unreadable.append(error)
+
+
+def _recognise_all(found: Iterable[Input], format_name: str | None, account: Account) -> list[Recognised]:
+    """Every input with its format, in reading order. One that was named outright must be recognised."""
+    chosen = None if format_name is None else _format(format_name)
+    recognised = []
+    for each in found:
+        with _reading(each, account):
+            known = chosen or recognise(_head(each), each.name)
+            if known is not None:
+                recognised.append(Recognised(each, known))
+                account.formats[known.name] = account.formats.get(known.name, 0) + 1
+            elif each.named:
+                raise SlicebaseError(
+                    "unknown-format",
+                    "no importer recognises this",
+                    hint=f"say what it is with --format: {_names()}",
+                    where=Where(each.name),
+                )
+            else:
+                account.unrecognised.append(each.name)
+    return sorted(recognised, key=lambda each: reading_order(each.input.name))
+
+
+def _format(name: str) -> Format:
+    for known in FORMATS:
+        if known.name == name:
+            return known
+    raise SlicebaseError("unknown-format", f"there is no format {name!r}", hint=f"one of {_names()}")
+
+
+def _names() -> str:
+    return ", ".join((*(each.name for each in FORMATS), FORMAT))
+
+
+def _head(each: Input) -> bytes:
+    head = b""
+    for chunk in each.chunks():
+        head += chunk
+        if len(head) >= HEAD_BYTES:
+            break
+    return head[:HEAD_BYTES]
+
+
+def _batches(run: Import, recognised: Recognised, progress: Progress) -> Iterator[Batch]:
+    name = recognised.input.name
+
+    def chunks() -> Iterator[bytes]:
+        for chunk in recognised.input.chunks():
+            progress(name, len(chunk))
+            yield chunk
+
+    yield from run.read(ImportSource(name, chunks()), recognised.format)
+
+
+FORMAT = "graph"
+
+
+def import_graph(truth: Truth, data: bytes, name: str, account: Account) -> None:
+    """Stores a file's turns with the annotations that it gives; edges between sessions become `continues`."""
+    try:
+        file = read_graph(data)
+        with truth.database.writing():
+            _refuse_unknown_ends(truth, file)
+            given = {annotation.turn: annotation for annotation in file.annotations}
+            for session, turns in _by_session(file.turns).items():
+                _add(truth, Session(session, FORMAT), turns, given, account, name)
+            _link(truth, file, account)
+    except SlicebaseError as error:
+        raise error.at(Where(name)) from None
+    account.formats[FORMAT] = account.formats.get(FORMAT, 0) + 1
+
+
+def _refuse_unknown_ends(truth: Truth, file: GraphFile) -> None:
+    """An edge joins turns of the file or of the store (ruling 14)."""
+    here = {turn.id for turn in file.turns}
+    stored = truth.turns.find({end for _, edge in file.outside for end in (edge.parent, edge.child)} - here)
+    for place, edge in file.outside:
+        for end in (edge.parent, edge.child):
+            if end not in here and end not in stored:
+                raise SlicebaseError(
+                    "no-turn",
+                    f"{place}: the turn {end} is neither in the file nor stored",
+                    hint="import the file that holds it first",
+                )
+
+
+def _by_session(turns: Iterable[Turn]) -> dict[str, list[Turn]]:
+    sessions: dict[str, list[Turn]] = {}
+    for turn in turns:
+        sessions.setdefault(turn.session, []).append(turn)
+    return sessions
+
+
+def _add(
+    truth: Truth, session: Session, turns: list[Turn], given: Mapping[str, Annotation], account: Account, name: str
+) -> None:
+    def annotate(added: Added) -> Iterable[AnnotationRecord]:
+        return annotation_records(session.id, [given[turn.id] for turn in added.turns])
+
+    added = truth.turns.add(session, turns, annotate)
+    if added.cycles:
+        child, parent = added.cycles[0]
+        raise SlicebaseError("cycle", f"the edge from {parent} to {child} makes {child} its own ancestor")
+    account.add(Batch(session, tuple(turns), records=len(turns)), added, name)
+    new = {turn.id for turn in added.turns}
+    conflicts = set(added.conflicts)
+    known = [given[turn.id] for turn in turns if turn.id not in new and turn.id not in conflicts]
+    for record in annotation_records(session.id, _changed(truth, session.id, known)):
+        truth.turns.annotate(record)
+
+
+def _changed(truth: Truth, session: str, given: list[Annotation]) -> list[Annotation]:
+    """Annotations of stored turns that say something else than the newest that is stored."""
+    if not given:
+        return []
+    newest = {each.turn: each for record in truth.turns.annotations_of(session) for each in record.annotations()}
+    return [each for each in given if newest.get(each.turn) not in (each, None)]
+
+
+def _link(truth: Truth, file: GraphFile, account: Account) -> None:
+    """Edges to turns that were stored before and stand in no record of this file."""
+    here = {turn.id for turn in file.turns}
+    links: list[Edge] = [edge for _, edge in file.outside if edge.child not in here]
+    linked = truth.turns.link(links)
+    if linked.cycles:
+        child, parent = linked.cycles[0]
+        raise SlicebaseError("cycle", f"the edge from {parent} to {child} makes {child} its own ancestor")
+    account.edges += linked.edges
+    account.continues += linked.continues

@@ -1,0 +1,144 @@
+"""Inputs of an import: files, folders and zips as byte streams. Nothing is unpacked to disk.
+
+Where coding agents keep their sessions on this machine.
+"""
+
+import os
+import stat
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from slicebase.errors import SlicebaseError, Where
+
+_SAMPLES = Path(__file__).parent.parent / "samples"
+SAMPLE = _SAMPLES / "claude-code-session.jsonl"
+LONG_SAMPLE = _SAMPLES / "long-session.jsonl"  # several hundred turns, with a compaction
+_CHUNK = 1 << 20
+# What a folder or a zip is searched for; a file that is named outright may have any ending.
+_ENDINGS = (".json", ".jsonl", ".slice")
+# A member of a zip that claims to be both this large and packed this well is a bomb.
+_SUSPECT_BYTES = 1 << 30
+_SUSPECT_RATIO = 1000
+
+
+class Input(NamedTuple):
+    """One stream: its name as reports show it, its size, whether it was named outright, and how to read it."""
+
+    name: str
+    size: int
+    named: bool
+    chunks: Callable[[], Iterator[bytes]]
+
+
+def inputs(paths: Iterable[Path]) -> Iterator[Input]:
+    for path in paths:
+        try:
+            mode = path.stat().st_mode
+        except OSError as error:
+            raise SlicebaseError("no-input", str(error.strerror), where=Where(str(path))) from None
+        if stat.S_ISDIR(mode):
+            yield from _folder(path)
+        elif stat.S_ISREG(mode):
+            yield from _file(path, named=True)
+        else:
+            raise SlicebaseError("no-input", "this is neither a file nor a folder", where=Where(str(path)))
+
+
+def _folder(folder: Path) -> Iterator[Input]:
+    """Regular files below the folder. Symbolic links are not followed: they may lead anywhere, or in a circle."""
+    for parent, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(parent, name)
+            if path.suffix.lower() in (*_ENDINGS, ".zip") and not path.is_symlink() and path.is_file():
+                try:
+                    yield from _file(path, named=False)
+                except SlicebaseError as error:  # it is reported when its turn comes, and the others are read
+                    yield Input(str(path), 0, False, partial(_fail, error))
+
+
+def _fail(error: SlicebaseError) -> Iterator[bytes]:
+    raise error
+
+
+def _file(path: Path, *, named: bool) -> Iterator[Input]:
+    if path.suffix.lower() == ".zip" or zipfile.is_zipfile(path):
+        yield from _zip(path)
+    else:
+        yield Input(str(path), path.stat().st_size, named, lambda: _read_file(path))
+
+
+def _read_file(path: Path) -> Iterator[bytes]:
+    try:
+        with path.open("rb") as stream:
+            while chunk := stream.read(_CHUNK):
+                yield chunk
+    except OSError as error:
+        raise SlicebaseError("no-input", str(error.strerror), where=Where(str(path))) from None
+
+
+def _zip(path: Path) -> Iterator[Input]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = sorted(archive.infolist(), key=lambda member: member.filename)
+    except (zipfile.BadZipFile, OSError) as error:
+        raise SlicebaseError("bad-zip", f"{path} is no readable zip: {error}", where=Where(str(path))) from None
+    for member in members:
+        if member.filename.lower().endswith(_ENDINGS) and not member.is_dir():
+            yield Input(f"{path}!{member.filename}", member.file_size, False, _member_reader(path, member))
+
+
+def _member_reader(path: Path, member: zipfile.ZipInfo) -> Callable[[], Iterator[bytes]]:
+    def read() -> Iterator[bytes]:
+        where = Where(f"{path}!{member.filename}")
+        if member.file_size > max(_SUSPECT_BYTES, member.compress_size * _SUSPECT_RATIO):
+            raise SlicebaseError("bad-zip", f"the member claims {member.file_size} bytes", where=where)
+        if member.flag_bits & 1:
+            raise SlicebaseError("bad-zip", "the member is encrypted", where=where)
+        try:
+            with zipfile.ZipFile(path) as archive, archive.open(member) as stream:
+                while chunk := stream.read(_CHUNK):
+                    yield chunk
+        except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError) as error:
+            raise SlicebaseError("bad-zip", f"the member cannot be read: {error}", where=where) from None
+
+    return read
+
+
+class Home(NamedTuple):
+    """An agent's folder below the user's home, the variable that moves it, and where sessions stand in it."""
+
+    format: str
+    folder: str
+    variable: str
+    sessions: str
+
+
+HOMES = (
+    Home("claude-code", ".claude", "CLAUDE_CONFIG_DIR", "projects"),
+    Home("codex", ".codex", "CODEX_HOME", "sessions"),
+    Home("gemini", ".gemini", "", "tmp/*/chats"),
+)
+
+
+class FoundHistory(NamedTuple):
+    format: str
+    folder: Path
+    files: int
+    bytes: int
+
+
+def discover(home: Path, variables: Mapping[str, str]) -> list[FoundHistory]:
+    """The folders of sessions that are there and hold any."""
+    found = []
+    for agent in HOMES:
+        top = Path(variables.get(agent.variable) or home / agent.folder)
+        for folder in sorted(top.glob(agent.sessions)):
+            sizes = [path.stat().st_size for path in folder.rglob("*.json*") if path.is_file()]
+            if sizes:
+                found.append(FoundHistory(agent.format, folder, len(sizes), sum(sizes)))
+    return found

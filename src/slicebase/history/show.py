@@ -1,0 +1,111 @@
+"""What is stored under a reference, as plain values for people and programs.
+
+A stored session as a conversation slice file that imports to the same ids and branches.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from slicebase.errors import SlicebaseError
+from slicebase.files.create import new_file
+from slicebase.files.model import Conversation
+from slicebase.files.slice_file import SliceFile
+from slicebase.graph.binary32 import shortest
+from slicebase.graph.record import read_parts
+from slicebase.graph.turn import Edge, Turn, turn_text
+from slicebase.importers.conversation import export_conversation
+from slicebase.truth.truth import Truth
+
+
+def _turn(truth: Truth, name: str) -> dict[str, Any]:
+    seq, record = truth.turns.get(name)
+    stored = truth.texts.get(f"session:{record.session}", record.content_hash)
+    node = truth.sessions.around(name, 1)
+    shown = node.get_turn(name)
+    return {
+        "session": record.session,
+        "number": seq,
+        "role": record.role,
+        "time": record.time,
+        "phase": shown.phase,
+        "salience": float(shortest(shown.salience)),
+        "parents": sorted(f"{kind} turn:{parent}" for parent, kind in truth.turns.parents_of(name)),
+        "children": [f"turn:{child}" for child in node.children(name)],
+        "content_hash": record.content_hash,
+        "source_hash": record.source_hash,
+        "purged": stored.purged if stored else None,
+        "text": turn_text(read_parts(stored.data)) if stored and stored.data is not None else None,
+    }
+
+
+def _session(truth: Truth, name: str) -> dict[str, Any]:
+    session = truth.turns.session(name)
+    turns = sum(1 for _ in truth.turns.of_session(name))
+    return {"format": session.format, "title": session.title, "turns": turns, "facts": session.facts}
+
+
+def _manifest(truth: Truth, name: str) -> dict[str, Any]:
+    recorded = truth.manifests.get(f"mf_{name}")
+    told: dict[str, Any] = msgspec.to_builtins(recorded.manifest)
+    return {"recorded": recorded.time, **told}
+
+
+def _evidence(truth: Truth, name: str) -> dict[str, Any]:
+    record = truth.ledger.get(f"ev_{name}")
+    if record is None:
+        raise SlicebaseError("no-evidence", f"the ledger has no ev_{name}", hint="`tt cite` puts evidence into it")
+    told: dict[str, Any] = msgspec.to_builtins(record)
+    return {**told, "text": told.pop("quote")}
+
+
+def _run(truth: Truth, name: str) -> dict[str, Any]:
+    tally, terms = truth.runs.log.tally(name), truth.runs.log.started(name)
+    counts = {"events": tally.seq, "snapshots": tally.sequence, "updated": tally.updated, "stopped": tally.stopped}
+    return {**counts, **msgspec.to_builtins(terms)}
+
+
+def _claim(truth: Truth, name: str) -> dict[str, Any]:
+    run_id, _, claim_id = name.partition("/")
+    claim = truth.runs.state(run_id).claims.get(claim_id)
+    if claim is None:
+        raise SlicebaseError("no-item", f"run:{run_id} has no claim {claim_id}", hint="`tt run status` has them")
+    return {**claim, "text": claim.get("statement")}
+
+
+def _snapshot(truth: Truth, name: str) -> dict[str, Any]:
+    return truth.runs.snapshots.find(f"sn_{name}").snapshot
+
+
+SHOWN: Mapping[str, Callable[[Truth, str], dict[str, Any]]] = {
+    "turn": _turn,
+    "session": _session,
+    "mf": _manifest,
+    "ev": _evidence,
+    "run": _run,
+    "claim": _claim,
+    "sn": _snapshot,
+}
+
+
+def export_session(truth: Truth, session: str, file_id: str) -> SliceFile:
+    """Refuses a session of which texts were purged: what is not there cannot be exported."""
+    turns: list[Turn] = []
+    for stored in truth.turns.of_session(session):
+        text = truth.texts.get(f"session:{session}", stored.record.content_hash)
+        turn = truth.turn(stored.record.id)
+        if turn is None or text is None or text.data is None:
+            raise SlicebaseError("purged", f"the text of turn:{stored.record.id} was purged")
+        turns.append(turn)
+    links = [Edge(link.parent, link.child, link.type) for link in truth.turns.links_of(session)]
+    header, lines = export_conversation(truth.turns.session(session), turns, links)
+    return new_file(
+        id=file_id,
+        title=header["title"],
+        summary=header["summary"],
+        body_type="conversation",
+        conversation=Conversation(**header["body"]["conversation"]),
+        meta=header["meta"],
+        body=b"".join(lines),
+    )

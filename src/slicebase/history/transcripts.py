@@ -1,0 +1,85 @@
+"""Transcripts that a coding agent will delete by itself, and that are not imported yet."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from slicebase.core.ids import is_uuid
+from slicebase.truth.truth import Truth
+
+_DAY: Final = 86_400_000
+_DEFAULT_DAYS: Final = 30  # the client's own
+_SOON_DAYS: Final = 7
+_TAIL: Final = 256 << 10
+_TURNS: Final = frozenset({"user", "assistant"})
+
+
+class AgentHome(NamedTuple):
+    """Where Claude Code keeps what it knows, and the time."""
+
+    folder: Path
+    now: int
+
+
+class Endangered(NamedTuple):
+    path: Path
+    days: int  # that it has left; 0 where it may go any time
+
+
+def endangered(root: Path, database: Path, home: AgentHome) -> Iterator[Endangered]:
+    """The transcripts of this project that go within days and whose last turn is not stored."""
+    period = _cleanup_days(root, home.folder)
+    for path in sorted(_project_folder(root, home.folder).glob("*.jsonl")):
+        try:
+            left = period - (home.now - path.stat().st_mtime_ns // 1_000_000) / _DAY
+            if left <= _SOON_DAYS and not _is_imported(path, database):
+                yield Endangered(path, max(0, int(left)))
+        except OSError:
+            continue  # gone since the folder was listed
+
+
+def _project_folder(root: Path, home: Path) -> Path:
+    return home / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(root))
+
+
+def _cleanup_days(root: Path, home: Path) -> float:
+    """The nearest settings count: the user's, the project's, the user's for the project."""
+    days: float = _DEFAULT_DAYS
+    for path in (home / "settings.json", root / ".claude/settings.json", root / ".claude/settings.local.json"):
+        try:
+            given = json.loads(path.read_bytes()).get("cleanupPeriodDays")
+        except (OSError, ValueError, AttributeError, RecursionError):
+            continue
+        if isinstance(given, int | float) and not isinstance(given, bool) and given >= 0:
+            days = given
+    return days
+
+
+def _is_imported(path: Path, database: Path) -> bool:
+    last = next(_last_turns(path), None)
+    if last is None:
+        return True  # it holds no turn that could be lost
+    if not database.exists():
+        return False
+    truth = Truth(database)
+    try:
+        return last in truth.turns.find([last])
+    finally:
+        truth.close()
+
+
+def _last_turns(path: Path) -> Iterator[str]:
+    """The ids of the turns at the end of a transcript, the last first."""
+    with path.open("rb") as stream:
+        size = stream.seek(0, 2)
+        stream.seek(max(0, size - _TAIL))
+        lines = stream.read().split(b"\n")
+    for line in reversed(lines):
+        try:
+            record: Any = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(record, dict) and record.get("type") in _TURNS and is_uuid(str(record.get("uuid"))):
+            yield str(record["uuid"]).lower()

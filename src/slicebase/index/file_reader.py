@@ -1,0 +1,252 @@
+"""Takes slice files into the index: what is new, changed or gone since the last time."""
+
+import errno
+import json
+import os
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import apsw
+from msgspec.structs import replace
+
+from slicebase.context.question import for_index
+from slicebase.core.hashing import raw_digest
+from slicebase.core.refs import parse
+from slicebase.errors import SlicebaseError, Where
+from slicebase.files.facts import BodyPassage, Facts, StatedLink, own_rows, read_facts
+from slicebase.files.links import SUFFIX, reach, resolve, target_kind
+from slicebase.files.slice_file import SliceFile
+from slicebase.files.yaml.load import MAX_HEADER
+from slicebase.index.files import PASSAGE_BREAK, Progress
+from slicebase.index.links import part_links
+from slicebase.index.listing import joined
+from slicebase.workspace.workspace import LIBRARY
+
+LARGEST: Final = 64 * 1024 * 1024  # of a larger file only the head is read
+_HEAD: Final = MAX_HEADER + 1024  # markers included
+
+
+class _KnownFile(NamedTuple):
+    number: int
+    stamp: str
+    version: bytes
+
+
+class _Member(NamedTuple):
+    """A file of a log."""
+
+    name: str
+    number: int
+    version: bytes
+
+
+class Update:
+    """One pass over the folder, in one transaction."""
+
+    def __init__(self, connection: apsw.Connection, library: Path, progress: Progress) -> None:
+        self._connection = connection
+        self._library = library
+        self._progress = progress
+
+    def run(self, listing: Sequence[str], tick: int) -> None:
+        """Brings the index from what it knows to what the listing, begun at this tick, says."""
+        stamps: dict[str, str] = dict(line.split("\0") for line in listing)
+        query = "SELECT name, number, stamp, version FROM files"
+        known = {name: _KnownFile(*rest) for name, *rest in self._connection.execute(query)}
+        for name in known.keys() - stamps.keys():
+            self._forget(known[name].number)
+        due = [name for name, stamp in stamps.items() if name not in known or known[name].stamp != stamp]
+        for done, name in enumerate(due):
+            self._progress(done, len(due))
+            self._take(name, stamps[name] if _is_certain(stamps[name], tick) else "", known.get(name))
+        self._progress(len(due), len(due))
+        self._settle_logs()
+        certain = all(_is_certain(stamp, tick) for stamp in stamps.values())
+        self._connection.execute("UPDATE state SET listing = ?", (joined(listing) if certain else "",))
+
+    # ---- one file
+
+    def _take(self, name: str, stamp: str, known: _KnownFile | None) -> None:
+        """Reads a file and notes what it says, unless it says what it said before."""
+        version, size, time, facts, problem = b"", 0, None, _NOTHING, None
+        try:
+            data, status = _read(self._library / name)
+            version, size, time = raw_digest(data), status.st_size, status.st_mtime_ns // 1_000_000
+            if known and known.version == version:
+                query = "UPDATE files SET stamp = ?, disk_time = ?, size = ? WHERE number = ?"
+                self._connection.execute(query, (stamp, time, size, known.number))
+                return
+            facts = _facts(data, name, size)
+        except SlicebaseError as error:
+            problem = json.dumps(error.as_json())
+        if known:
+            self._forget(known.number)
+        noted = (known and known.number, name, stamp, version, None, problem, time, size)
+        # Without an id of its own a file goes by its name.
+        self._connection.execute(_INSERT, (*noted, facts.id or name.removesuffix(SUFFIX), *_fields(facts)))
+        if facts is not _NOTHING:
+            self._note_contents(self._connection.last_insert_rowid(), facts)
+
+    def _forget(self, number: int) -> None:
+        self._forget_contents(number)
+        self._connection.execute("DELETE FROM files WHERE number = ?", (number,))
+
+    def _forget_contents(self, number: int) -> None:
+        self._connection.execute("DELETE FROM words WHERE rowid = ?", (number,))
+        for table in ("bodies", "links", "meta", "elsewhere"):
+            self._connection.execute(f"DELETE FROM {table} WHERE file = ?", (number,))
+
+    def _note_contents(self, number: int, facts: Facts) -> None:
+        execute, many = self._connection.execute, self._connection.executemany
+        passages, former = _joined(facts.passages), _joined(facts.former)
+        execute(
+            "INSERT INTO bodies VALUES (?, ?, ?, ?, ?)",
+            (number, passages, _places(facts.passages), former, _places(facts.former)),
+        )
+        execute(
+            "INSERT INTO words (rowid, title, summary, passages, former) VALUES (?, ?, ?, ?, ?)",
+            (number, *map(for_index, (facts.title, facts.summary, passages, former))),
+        )
+        links = [(number, position, *_link_fields(stated)) for position, stated in enumerate(facts.links)]
+        many("INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", links)
+        many("INSERT INTO meta VALUES (?, ?, ?)", [(number, key, value) for key, value in facts.meta])
+        many("INSERT INTO elsewhere VALUES (?, ?)", [(number, row) for row in facts.supersedes_elsewhere])
+
+    # ---- logs of several files (ruling 32)
+
+    def _settle_logs(self) -> None:
+        """Notes those files anew whose rows hold, or do not, because of rows in other files.
+
+        Such a file carries the fingerprint of its whole log, and is due when that has become another.
+        """
+        noted = dict(self._connection.execute("SELECT number, log FROM files WHERE log IS NOT NULL"))
+        for log in self._logs():
+            fingerprint = raw_digest(b"".join(member.name.encode() + b"\0" + member.version for member in log))
+            before = {noted.pop(member.number, None) for member in log}
+            if before != {fingerprint}:
+                self._note_log(log, fingerprint)
+        for number in noted:
+            query = "SELECT name, number, version FROM files WHERE number = ?"
+            self._note_log([_Member(*self._connection.execute(query, (number,)).get)], None)
+
+    def _logs(self) -> Iterator[list[_Member]]:
+        """The files that are one log, for every log in which rows supersede those of another file."""
+        starts = [name for (name,) in self._connection.execute(_SUPERSEDING)]
+        joined: dict[str, list[str]] = {}
+        for one, other in part_links(self._connection) if starts else ():
+            joined.setdefault(one, []).append(other)
+            joined.setdefault(other, []).append(one)
+        done: set[str] = set()
+        for start in starts:
+            if start in joined and start not in done:
+                log = reach(joined, [start])
+                done |= log
+                found = self._connection.execute(_MEMBERS, (json.dumps(sorted(log)),))
+                yield [_Member(*member) for member in found]
+
+    def _note_log(self, log: Sequence[_Member], fingerprint: bytes | None) -> None:
+        files = {}
+        for member in log:
+            try:
+                data, status = _read(self._library / member.name)
+                files[member.number] = _parsed(data, member.name, status.st_size)
+            except SlicebaseError:
+                continue  # it changed just now; the next look sees it
+        rows = {number: own_rows(file) for number, file in files.items()}
+        for number, file in files.items():
+            own = {row.line.raw for row in rows[number]}  # a row that was caught while it moved counts once
+            others = [
+                row for other, found in rows.items() if other != number for row in found if row.line.raw not in own
+            ]
+            self._forget_contents(number)
+            self._note_contents(number, read_facts(file, others))
+            self._connection.execute("UPDATE files SET log = ? WHERE number = ?", (fingerprint, number))
+
+
+_SUPERSEDING: Final = """
+SELECT DISTINCT files.id FROM elsewhere JOIN files ON files.number = elsewhere.file WHERE id IS NOT NULL ORDER BY id
+"""
+_MEMBERS: Final = """
+SELECT name, number, version FROM files
+WHERE type = 'jsonl' AND id IN (SELECT value FROM json_each(?)) ORDER BY name
+"""
+
+
+def _is_certain(stamp: str, tick: int) -> bool:
+    """Whether a later change would show: one in the same tick as the last might not."""
+    _, modified, changed, _ = stamp.split(" ")
+    return max(int(modified), int(changed)) < tick
+
+
+def _read(path: Path) -> tuple[bytes, os.stat_result]:
+    """A regular file's bytes; of one that is too large, the beginning."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)  # opening a pipe would wait for ever
+        with open(descriptor, "rb") as file:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise OSError(errno.EINVAL, "this is no regular file")
+            return file.read(_HEAD if status.st_size > LARGEST else -1), status
+    except OSError as error:
+        raise SlicebaseError(
+            "cannot-read", f"{path.name}: {error.strerror}", where=Where(f"{LIBRARY}/{path.name}")
+        ) from None
+
+
+def _facts(data: bytes, name: str, size: int) -> Facts:
+    """What a file says; the hash of a body that was not read is not known."""
+    facts = read_facts(_parsed(data, name, size))
+    return facts if size == len(data) or facts.kind == "pointer" else replace(facts, hash=None)
+
+
+def _parsed(data: bytes, name: str, size: int) -> SliceFile:
+    file = SliceFile.parse(data, f"{LIBRARY}/{name}")
+    return file if size == len(data) else file.with_body(b"")
+
+
+# ---- the form in which the tables hold things
+
+_FIELDS: Final = (
+    "title", "summary", "kind", "body_type", "hash", "source", "source_hash", "changed", "due",
+    "archived", "purged", "rows",
+)  # fmt: skip
+_INSERT: Final = f"INSERT INTO files VALUES ({', '.join('?' * (9 + len(_FIELDS)))})"
+_fields = attrgetter(*_FIELDS)
+_NOTHING: Final = Facts(
+    id=None, title="", summary="", kind="", body_type="", hash=None, source=None, source_hash=None, changed=None,
+    due=None, archived=False, purged=False, rows=0, meta=(), links=(), passages=(), former=(), supersedes_elsewhere=(),
+)  # fmt: skip
+
+
+def _joined(passages: Iterable[BodyPassage]) -> str:
+    return PASSAGE_BREAK.join(passage.text.replace(PASSAGE_BREAK, " ") for passage in passages)
+
+
+def _places(passages: Iterable[BodyPassage]) -> str:
+    return PASSAGE_BREAK.join(f"{passage.line} {passage.row}" for passage in passages)
+
+
+def _link_fields(stated: StatedLink) -> tuple[Any, ...]:
+    link = stated.link
+    target = link.to or ""
+    return (stated.row, stated.active, link.rel, target, link.label, *_meant(target))
+
+
+def _meant(target: str) -> tuple[str, str | None]:
+    """What a target means: an id, a path from the workspace, a reference or a URI; and the slice file that it names
+    by path, whose id is looked up when somebody asks (ruling 29)."""
+    kind = target_kind(target)
+    if kind == "reference":
+        ref = parse(target)
+        return (ref.name if ref.kind == "file" else target), None
+    if kind != "path":
+        return target, None
+    path = resolve(LIBRARY, target)
+    if path is None:
+        return target, None
+    folder, _, name = path.rpartition("/")
+    is_slice_file = folder == LIBRARY and name.endswith(SUFFIX)
+    return f"./{path}{'/' if target.endswith('/') else ''}", name if is_slice_file else None

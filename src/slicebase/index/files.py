@@ -1,0 +1,56 @@
+"""The index over slice files: disposable, and brought up to date before every question (docs/finding.md).
+
+A file is read again when its size, times or inode differ from what was noted. A change that leaves all of them as they
+were is possible only within one tick of the disk's clock: a file that was changed in the tick in which the folder is
+looked at, or later, is noted as uncertain and read again at the next question.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final, TypeVar
+
+import apsw
+
+from slicebase.errors import SlicebaseError
+from slicebase.index.disposable import Disposable, reading, writing
+from slicebase.index.listing import joined, listing, seen_ahead
+from slicebase.index.schema import LAYOUT
+from slicebase.workspace.workspace import Workspace, make_local_folder
+
+PASSAGE_BREAK: Final = "\x1e"
+
+Answer = TypeVar("Answer")
+Progress = Callable[[int, int], None]  # how many files were read, of how many
+
+
+class FileIndex:
+    def __init__(self, workspace: Workspace, progress: Progress = lambda done, total: None) -> None:
+        self._root = workspace.root
+        self._library = workspace.library
+        self._progress = progress
+        self.database = Disposable(workspace.cache / "files.db", LAYOUT)
+        self.unreadable = 0  # files that could not be read when the last question was asked
+
+    def ask(self, question: Callable[[apsw.Connection], Answer]) -> Answer:
+        """The answer to a question about the files as they are now."""
+
+        def with_current_files(connection: apsw.Connection) -> Answer:
+            self._bring_up_to_date(connection)
+            with reading(connection):
+                self.unreadable = connection.execute("SELECT count(*) FROM files WHERE problem IS NOT NULL").get
+                return question(connection)
+
+        if not self.database.path.exists():
+            with suppress(SlicebaseError):  # where nothing can be written, the index is made in memory
+                make_local_folder(self._root)
+        return self.database.ask(with_current_files)
+
+    def _bring_up_to_date(self, connection: apsw.Connection) -> None:
+        known = connection.execute("SELECT listing FROM state").get
+        if known and known == (seen_ahead(self._library) or joined(listing(self._library))):
+            return
+        from slicebase.index.file_reader import Update
+
+        with writing(connection):
+            tick = self.database.tick()
+            Update(connection, self._library, self._progress).run(listing(self._library), tick)

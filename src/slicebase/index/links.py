@@ -1,0 +1,86 @@
+"""Links between slice files, read from the index for a walk along them."""
+
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
+
+import apsw
+
+from slicebase.files.explore import Direction, Inference, LinkEdge, LinkSource, Stated, Walk, explore
+from slicebase.files.links import target_kind
+from slicebase.index.entries import FileEntry, find_file, get_file
+
+PlaceKind = Literal["file", "missing", "path", "reference", "uri"]
+
+_LINKS: Final = """
+SELECT files.id, links.rel, coalesce(target.id, links.node), links.label, links.row
+FROM links JOIN files ON files.number = links.file LEFT JOIN files AS target ON target.name = links.name
+"""
+_OUT: Final = f"{_LINKS} WHERE files.id = ? AND links.active ORDER BY files.name, links.position"
+_INTO: Final = f"""
+{_LINKS} WHERE links.active AND (links.node = ?1 OR links.name IN (SELECT name FROM files WHERE id = ?1))
+ORDER BY files.id, files.name, links.position
+"""
+# A row speaks for itself: nothing about its file follows from it.
+_OF_FILES: Final = f"{_LINKS} WHERE links.row = ''"
+
+
+class LinkTarget(NamedTuple):
+    """Where a link leads: a file of the library, or something else by its name."""
+
+    kind: PlaceKind
+    entry: FileEntry | None = None
+
+
+class Exploration(NamedTuple):
+    walk: Walk
+    places: dict[str, LinkTarget]
+
+
+def explore_files(
+    connection: apsw.Connection,
+    root: Path,
+    given: str,
+    *,
+    direction: Direction = "out",
+    rel: str | None = None,
+    depth: int = 1,
+    infer: bool = False,
+) -> Exploration:
+    """The links around a file of the workspace at `root`."""
+    start = find_file(connection, given).id
+    links = LinkSource(
+        lambda place: links_out_of(connection, place),
+        lambda place: links_into(connection, place),
+        Inference(each.edge for each in _stated(connection, _OF_FILES)) if infer else None,
+    )
+    walk = explore(start, links, direction=direction, rel=rel, depth=depth)
+    return Exploration(walk, {place: _place(connection, root, place) for place in walk.places()})
+
+
+def links_out_of(connection: apsw.Connection, place: str) -> list[Stated]:
+    return _stated(connection, _OUT, place)
+
+
+def links_into(connection: apsw.Connection, place: str) -> list[Stated]:
+    return _stated(connection, _INTO, place)
+
+
+def part_links(connection: apsw.Connection) -> list[tuple[str, str]]:
+    """The pairs of files that `part_of` or `has_part` joins, by their ids."""
+    query = f"{_LINKS} WHERE links.rel IN ('part_of', 'has_part') AND links.row = ''"
+    return [(each.edge.source, each.edge.target) for each in _stated(connection, query)]
+
+
+def _stated(connection: apsw.Connection, query: str, *values: Any) -> list[Stated]:
+    rows = connection.execute(query, values)
+    return [Stated(LinkEdge(source, rel, target), label, row) for source, rel, target, label, row in rows]
+
+
+def _place(connection: apsw.Connection, root: Path, name: str) -> LinkTarget:
+    entry = get_file(connection, name)
+    if entry:
+        return LinkTarget("file", entry)
+    kind = target_kind(name)
+    if kind == "id" or (kind == "path" and not (root / name).exists()):
+        return LinkTarget("missing")
+    return LinkTarget(kind)

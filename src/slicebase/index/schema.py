@@ -1,0 +1,92 @@
+"""How the indexes read words: in lower case, without accents, by their stems, in any script.
+
+The tables of the index over slice files. They hold nothing that the files do not say.
+"""
+
+from typing import Final, cast
+
+import apsw
+
+from slicebase.context.snippets import Token
+from slicebase.index.disposable import DatabaseLayout
+
+# Marks belong to words: without them the scripts of India fall into single letters.
+UNICODE61: Final = ("remove_diacritics", "2", "categories", "L* N* Co Mc Mn")
+TOKENIZER: Final = " ".join(("porter unicode61", *(f"'{option}'" for option in UNICODE61)))
+
+
+class Reader:
+    """Reads texts as FTS5 does when it takes them in."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._tokenizer = connection.fts5_tokenizer("porter", ["unicode61", *UNICODE61])
+
+    def tokens(self, text: str) -> list[Token]:
+        data = text.encode()
+        found = self._tokenizer(data, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False)
+        tokens = cast("list[Token]", found)
+        return tokens if text.isascii() else _in_characters(data, tokens)
+
+    def stems(self, text: str) -> list[str]:
+        return [stem for _, _, stem in self.tokens(text)]
+
+
+def _in_characters(data: bytes, tokens: list[Token]) -> list[Token]:
+    """FTS5 counts in bytes."""
+    counted, place, at = [], 0, 0
+    for start, end, stem in tokens:
+        place += len(data[at:start].decode())
+        length = len(data[start:end].decode())
+        counted.append((place, place + length, stem))
+        place, at = place + length, end
+    return counted
+
+
+_SCHEMA: Final = f"""
+-- what the folder looked like when it was read last; empty where that is not certain
+CREATE TABLE state (listing TEXT NOT NULL);
+INSERT INTO state VALUES ('');
+CREATE TABLE files (
+  number INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  stamp TEXT NOT NULL, -- size, times and inode; empty where the file may have changed since without leaving a trace
+  version BLOB NOT NULL,
+  log BLOB, -- fingerprint of the files that tell which rows hold, where the file alone does not
+  problem TEXT, -- what keeps the file from being read, as JSON
+  disk_time INTEGER, size INTEGER NOT NULL, -- milliseconds since 1970, bytes
+  id TEXT, title TEXT NOT NULL, summary TEXT NOT NULL, kind TEXT NOT NULL, type TEXT NOT NULL,
+  hash TEXT, source TEXT, source_hash TEXT,
+  changed INTEGER, -- milliseconds since 1970, as the file itself tells it
+  due TEXT,
+  archived INTEGER NOT NULL, purged INTEGER NOT NULL, rows INTEGER NOT NULL
+);
+CREATE INDEX files_by_id ON files (id, name);
+CREATE INDEX unreadable_files ON files (name) WHERE problem IS NOT NULL;
+CREATE INDEX archived_files ON files (number) WHERE archived;
+-- what the words stand in: passages with U+001E between, and for each its line and row
+CREATE TABLE bodies (
+  file INTEGER PRIMARY KEY,
+  passages TEXT NOT NULL, places TEXT NOT NULL,
+  former TEXT NOT NULL, former_places TEXT NOT NULL
+);
+-- node: the id, path, reference or URI that the target means; name: a slice file of the library that it names by path
+CREATE TABLE links (
+  file INTEGER NOT NULL, position INTEGER NOT NULL, row TEXT NOT NULL, active INTEGER NOT NULL,
+  rel TEXT NOT NULL, target TEXT NOT NULL, label TEXT, node TEXT NOT NULL, name TEXT,
+  PRIMARY KEY (file, position)
+) WITHOUT ROWID;
+CREATE INDEX links_by_node ON links (node);
+CREATE INDEX links_by_name ON links (name) WHERE name IS NOT NULL;
+CREATE TABLE meta (file INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL);
+CREATE INDEX meta_by_file ON meta (file, key, value);
+-- rows of other files that a file's rows supersede
+CREATE TABLE elsewhere (file INTEGER NOT NULL, row TEXT NOT NULL);
+CREATE INDEX elsewhere_by_file ON elsewhere (file);
+CREATE VIRTUAL TABLE words USING fts5 (
+  title, summary, passages, former, content = '', contentless_delete = 1, tokenize = "{TOKENIZER}"
+);
+CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
+CREATE VIRTUAL TABLE occurrence USING fts5vocab (words, instance);
+"""
+
+LAYOUT: Final = DatabaseLayout(application=0x534C4346, version=1, schema=_SCHEMA)  # "SLCF"

@@ -1,0 +1,269 @@
+"""Search over slice files: which ones, in which order, and what of them is worth showing.
+
+What to try when a search finds nothing: another place to look, or a word that is there.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from string import ascii_lowercase, digits
+from typing import Any, Final, NamedTuple
+
+import apsw
+
+from slicebase.context.snippets import Marker, Snippet, Term, TermMark, expression, read_query, snippet
+from slicebase.core.refs import Ref
+from slicebase.errors import SlicebaseError
+from slicebase.index.entries import COLUMNS, EVERY_FILE, FileEntry, Filters, conditions
+from slicebase.index.files import PASSAGE_BREAK
+from slicebase.index.schema import Reader
+
+_WEIGHTS: Final = "10.0, 4.0, 1.0, 1.0"  # of title, summary, passages, former rows
+_MOST_PASSAGES: Final = 3
+
+
+class Search(NamedTuple):
+    """What is looked for, and where."""
+
+    typed: str
+    filters: Filters = EVERY_FILE
+    former: bool = False  # in rows that no longer hold, too
+    either: bool = False  # any of the terms, not all
+    limit: int = 10
+
+
+class FoundPassage(NamedTuple):
+    """A passage of a file, or its summary, in which terms stand."""
+
+    ref: str
+    line: int | None
+    snippet: Snippet
+
+
+class Hit(NamedTuple):
+    entry: FileEntry
+    score: float  # that of the best is 1
+    title: Snippet
+    found: tuple[FoundPassage, ...]
+    more: int  # passages that are as good, and not shown
+
+
+class Results(NamedTuple):
+    hits: tuple[Hit, ...]
+    total: int
+    hints: tuple[str, ...]  # what to try where nothing was found
+
+
+def search(connection: apsw.Connection, wanted: Search) -> Results:
+    reader = Reader(connection)
+    stems = {term: reader.stems(term.text) for term in read_query(wanted.typed)}
+    terms = [term for term, words in stems.items() if words]
+    if not terms:
+        raise SlicebaseError("no-words", f"there is no word to look for in {wanted.typed!r}")
+    ranked = _ranked(connection, terms, wanted)
+    if not ranked:
+        return Results((), 0, tuple(hints(connection, reader, terms, wanted)))
+    marker = Marker(terms, [stems[term] for term in terms])
+    shown = _Shown(connection, reader, marker, wanted.former)
+    return Results(tuple(shown.hit(*each) for each in ranked), count(connection, terms, wanted), ())
+
+
+def count(connection: apsw.Connection, terms: Sequence[Term], wanted: Search) -> int:
+    """How many files a search would find."""
+    matching, values = _matching(terms, wanted)
+    return int(connection.execute(f"SELECT count(*) {matching}", values).get)
+
+
+# ---- which, and in which order
+
+
+class _Ranked(NamedTuple):
+    number: int
+    score: float
+
+
+def _ranked(connection: apsw.Connection, terms: Sequence[Term], wanted: Search) -> list[_Ranked]:
+    """The best files.
+
+    FTS5's BM25 gives a word that most files have next to no weight, so that in a small library all scores would round
+    to the same. They are taken relative to the best, then rounded to millionths, and equal ones go by id (ruling 43).
+    """
+    matching, values = _matching(terms, wanted)
+    ranked = f"SELECT rowid, bm25(words, {_WEIGHTS}) AS score {matching} ORDER BY score LIMIT ?"
+    found: Any = connection.execute(ranked, (*values, wanted.limit + _TIES)).fetchall()
+    if not found:
+        return []
+    best, last = found[0][1], found[: wanted.limit][-1][1]
+    edge = last - best * 1e-6  # scores are negative; beyond this one, none is rounded up to the last that is shown
+    if len(found) == wanted.limit + _TIES and found[-1][1] < edge:
+        found = connection.execute(ranked, (*values, -1)).fetchall()
+    shares: dict[int, float] = {number: round(score / best, 6) for number, score in found if score < edge}
+    query = f"SELECT number, id, name FROM files WHERE number IN ({', '.join(map(str, shares))})"
+    names: dict[Any, Any] = {number: name for number, *name in connection.execute(query)}
+    ordered = sorted(shares, key=lambda number: (-shares[number], names[number]))
+    return [_Ranked(number, shares[number]) for number in ordered[: wanted.limit]]
+
+
+_TIES: Final = 100  # more scores than are asked for, so that ties at the end are seen
+
+
+def _matching(terms: Sequence[Term], wanted: Search) -> tuple[str, list[Any]]:
+    """The part of a query that chooses files, and its values."""
+    columns = "title summary passages former" if wanted.former else "title summary passages"
+    match = f"{{{columns}}} : ({expression(terms, either=wanted.either)})"
+    where, values = conditions(wanted.filters)
+    # Most searches have no filters: then those that are left out are few.
+    left_out = "archived" if wanted.filters == EVERY_FILE else f"NOT ({where})"
+    sql = f"FROM words WHERE words MATCH ? AND rowid NOT IN (SELECT number FROM files WHERE {left_out})"
+    return sql, [match, *values]
+
+
+# ---- what of them
+
+
+class _Passage(NamedTuple):
+    line: int
+    row: str
+    text: str
+    marks: list[TermMark]
+
+    @property
+    def different(self) -> int:
+        return len({mark.term for mark in self.marks})
+
+
+class _Shown:
+    """Hits as they are shown: with marks on what was asked for."""
+
+    def __init__(self, connection: apsw.Connection, reader: Reader, marker: Marker, former: bool) -> None:
+        self._connection = connection
+        self._reader = reader
+        self._marker = marker
+        self._former = former
+
+    def hit(self, number: int, score: float) -> Hit:
+        query = f"SELECT {COLUMNS} FROM files WHERE number = ?"
+        entry = FileEntry(*self._connection.execute(query, (number,)).get)
+        passages = [passage for passage in self._passages(number) if passage.marks]
+        most = max((passage.different for passage in passages), default=0)
+        # The later rows of a log are the newer ones.
+        best = [passage for passage in reversed(passages) if passage.different == most]
+        found = tuple(_found(entry, passage) for passage in best[:_MOST_PASSAGES])
+        if not found:
+            found = (FoundPassage(f"file:{entry.id}", None, self._snippet(entry.summary)),)
+        return Hit(entry, score, self._snippet(entry.title), found, len(best[_MOST_PASSAGES:]))
+
+    def _passages(self, number: int) -> Iterator[_Passage]:
+        query = "SELECT passages, places, former, former_places FROM bodies WHERE file = ?"
+        for texts, places, former, former_places in self._connection.execute(query, (number,)):
+            yield from self._marked(texts, places)
+            if self._former:
+                yield from self._marked(former, former_places)
+
+    def _marked(self, texts: str, places: str) -> Iterator[_Passage]:
+        for text, place in zip(texts.split(PASSAGE_BREAK), places.split(PASSAGE_BREAK), strict=True):
+            line, _, row = place.partition(" ")
+            if line:
+                yield _Passage(int(line), row, text, self._marks(text))
+
+    def _marks(self, text: str) -> list[TermMark]:
+        return self._marker.marks(text, self._reader.tokens(text))
+
+    def _snippet(self, text: str) -> Snippet:
+        return snippet(text, self._marks(text))
+
+
+def _found(entry: FileEntry, passage: _Passage) -> FoundPassage:
+    shown = snippet(passage.text, passage.marks)
+    if passage.row:
+        return FoundPassage(str(Ref("row", f"{entry.id}/{passage.row}")), passage.line, shown)
+    line = passage.line + (passage.text.count("\n", 0, shown.place) if entry.body_type not in _LINES else 0)
+    return FoundPassage(_place_in(entry, passage.text, shown.place), line, shown)
+
+
+_LINES: Final = frozenset({"jsonl", "conversation", "routine"})  # one passage is one line of the file
+
+
+def _place_in(entry: FileEntry, text: str, place: int) -> str:
+    """The reference of the section in which something stands, where the body has sections."""
+    if entry.body_type != "markdown" or entry.hash is None:
+        return f"file:{entry.id}"
+    from slicebase.files.body.sections import section_ref, sections
+
+    end = text.find("\n\n", place)  # what comes behind a paragraph says nothing of its section
+    before = sections(text if end < 0 else text[:end])
+    return str(section_ref(entry.id, entry.hash, next(each for each in before if place < each.end)))
+
+
+_MOST_WORDS: Final = 3
+_LETTERS: Final = ascii_lowercase + digits
+
+_ONE_OF: Final = "SELECT term, doc FROM json_each(?) CROSS JOIN vocabulary ON term = value"
+_BEGINNING: Final = "SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ? LIMIT 100"
+_TEXTS_WITH: Final = """
+SELECT title, summary, passages, former FROM files JOIN bodies ON bodies.file = files.number WHERE files.number = (
+  SELECT number FROM occurrence JOIN files ON files.number = occurrence.doc WHERE term = ? ORDER BY id, name LIMIT 1
+)
+"""
+
+
+def hints(connection: apsw.Connection, reader: Reader, terms: Sequence[Term], wanted: Search) -> list[str]:
+    found = [*_other_words(connection, reader, terms), *_other_places(connection, terms, wanted)]
+    return found or ["nothing here comes near these words: `tt list` shows what there is"]
+
+
+def _other_words(connection: apsw.Connection, reader: Reader, terms: Sequence[Term]) -> Iterator[str]:
+    for term in terms:
+        near = [] if term.begins or term.unspaced else _near(connection, reader, term)
+        if near:
+            yield f"for {term.text} there is {' or '.join(near)}"
+
+
+def _other_places(connection: apsw.Connection, terms: Sequence[Term], wanted: Search) -> Iterator[str]:
+    for other, words in _elsewhere(wanted, len(terms)):
+        found = count(connection, terms, other)
+        if found:
+            yield f"{found} file{'s' if found > 1 else ''} {words}"
+
+
+def _elsewhere(wanted: Search, terms: int) -> Iterator[tuple[Search, str]]:
+    filters = wanted.filters
+    if filters._replace(archived=False) != Filters():
+        yield wanted._replace(filters=Filters(archived=filters.archived)), "would match without the filters"
+    if not wanted.former:
+        yield wanted._replace(former=True), "would match in rows that no longer hold: --rows all"
+    if not filters.archived:
+        yield wanted._replace(filters=filters._replace(archived=True)), "would match that were forgotten: --archived"
+    if terms > 1 and not wanted.either:
+        yield wanted._replace(either=True), "would match some of the words: --any"
+
+
+def _near(connection: apsw.Connection, reader: Reader, term: Term) -> list[str]:
+    """Words that are there, for a term that nothing has: one slip away, or a longer word that begins with it."""
+    stems = reader.stems(term.text)
+    known = "SELECT EXISTS (SELECT 1 FROM vocabulary WHERE term = ?)"
+    if len(stems) != 1 or connection.execute(known, stems).get:
+        return []
+    found = dict(connection.execute(_ONE_OF, (json.dumps(_slips(stems[0])),)))
+    found |= dict(connection.execute(_BEGINNING, (stems[0], stems[0] + "\U0010ffff")))
+    best = sorted(found, key=lambda stem: (-found[stem], stem))[:_MOST_WORDS]
+    return list(dict.fromkeys(_word(connection, reader, stem) for stem in best))
+
+
+def _slips(word: str) -> list[str]:
+    """Every word that one slip away: a letter too many, too few, wrong, or two exchanged."""
+    cuts = [(word[:at], word[at:]) for at in range(len(word) + 1)]
+    fewer = (before + after[1:] for before, after in cuts)
+    exchanged = (before + after[1] + after[0] + after[2:] for before, after in cuts if len(after) > 1)
+    wrong = (before + letter + after[1:] for before, after in cuts if after for letter in _LETTERS)
+    more = (before + letter + after for before, after in cuts for letter in _LETTERS)
+    return sorted({*fewer, *exchanged, *wrong, *more} - {word, ""})
+
+
+def _word(connection: apsw.Connection, reader: Reader, stem: str) -> str:
+    """A stem as some file writes it."""
+    for texts in connection.execute(_TEXTS_WITH, (stem,)):
+        for text in texts:
+            for start, end, found in reader.tokens(text):
+                if found == stem:
+                    return str(text[start:end]).lower()
+    return stem

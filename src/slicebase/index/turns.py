@@ -1,0 +1,375 @@
+"""The full-text index over turns: disposable, filled from the truth in any order (docs/ranking.md).
+
+Whatever stands at its path and is no index of this version is replaced by an empty one. `mark` is the filler's own
+note of how far it came; it is stored together with what it speaks of.
+
+Keeps the full-text index of turns up to date with the truth. It can be deleted at any time.
+
+Turns and links are never removed from the truth, so that their row numbers say how far the index came.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple, Self, cast
+
+import apsw
+
+from slicebase.context.question import MOST_CHARACTERS, Question, Word, for_index, for_question, label
+from slicebase.context.ranking import Figures
+from slicebase.core.hashing import tokens
+from slicebase.core.ids import uuid_of
+from slicebase.core.times import from_text
+from slicebase.errors import SlicebaseError
+from slicebase.graph.record import TurnRecord, read_parts, read_turn
+from slicebase.graph.turn import turn_text
+from slicebase.index.figures import read_figures
+from slicebase.index.schema import TOKENIZER, UNICODE61
+from slicebase.truth.database import Database, translated
+from slicebase.truth.truth import Truth
+
+_VERSION = 1
+_APPLICATION_ID = 0x534C4349  # "SLCI"
+_BUSY_MILLISECONDS = 10_000
+_BATCH = 10_000
+
+_SCHEMA = f"""
+PRAGMA application_id = {_APPLICATION_ID};
+PRAGMA user_version = {_VERSION};
+CREATE TABLE state (turns INTEGER NOT NULL, size INTEGER NOT NULL, mark TEXT NOT NULL);
+INSERT INTO state VALUES (0, 0, '');
+-- threaded: parents of its turns are given; else its turns follow one another in time
+CREATE TABLE session (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, threaded INTEGER NOT NULL);
+CREATE TABLE turn (
+  number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, session INTEGER NOT NULL, time INTEGER NOT NULL,
+  size INTEGER NOT NULL, label TEXT NOT NULL
+);
+CREATE INDEX turn_by_session ON turn (session, time, id);
+CREATE INDEX turn_by_time ON turn (time);
+-- parents as they were given: they may not be here yet
+CREATE TABLE given (child INTEGER NOT NULL, parent TEXT NOT NULL, PRIMARY KEY (child, parent)) WITHOUT ROWID;
+CREATE INDEX given_by_parent ON given (parent);
+-- who follows whom among the turns that are here
+CREATE TABLE link (child INTEGER NOT NULL, parent INTEGER NOT NULL, PRIMARY KEY (child, parent)) WITHOUT ROWID;
+CREATE INDEX link_by_parent ON link (parent, child);
+CREATE VIRTUAL TABLE words USING fts5 (
+  text, content = '', contentless_delete = 1, tokenize = "{TOKENIZER}"
+);
+CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
+CREATE VIRTUAL TABLE occurrence USING fts5vocab (words, instance);
+"""
+
+_CHOSEN = "(SELECT value FROM json_each(?))"
+_REMOVE = (
+    f"""
+    UPDATE state SET (turns, size) =
+      (SELECT state.turns - count(*), state.size - coalesce(sum(turn.size), 0) FROM turn WHERE number IN {_CHOSEN})
+    """,
+    f"DELETE FROM words WHERE rowid IN {_CHOSEN}",
+    f"DELETE FROM link WHERE child IN {_CHOSEN}",
+    f"DELETE FROM link WHERE parent IN {_CHOSEN}",
+    f"DELETE FROM given WHERE child IN {_CHOSEN}",
+    f"DELETE FROM turn WHERE number IN {_CHOSEN}",
+)
+_STILL_THREADED = f"""
+UPDATE session SET threaded = EXISTS (
+  SELECT 1 FROM turn JOIN given ON given.child = turn.number WHERE turn.session = session.number
+) WHERE number IN {_CHOSEN}
+"""
+_IN_TIME = f"""
+  FROM turn JOIN session ON session.number = turn.session WHERE NOT threaded AND session.number IN {_CHOSEN}
+"""
+_FOLLOW_IN_TIME = (
+    f"DELETE FROM link WHERE child IN (SELECT turn.number {_IN_TIME})",
+    f"""
+    INSERT INTO link SELECT number, before FROM (
+      SELECT turn.number, lag(turn.number) OVER (PARTITION BY turn.session ORDER BY time, turn.id) AS before {_IN_TIME}
+    ) WHERE before IS NOT NULL
+    """,
+)
+
+
+class IndexedTurn(NamedTuple):
+    id: str
+    session: str
+    time: int
+    parents: tuple[str, ...]
+    text: str
+
+
+class TurnIndex:
+    def __init__(self, path: Path | None = None) -> None:
+        """Opens the index at this path, or a new one in memory."""
+        self.path = path or Path(":memory:")
+        with self._errors():
+            self._connection = _opened(self.path) if path else _made(self.path)
+        self._database = Database(self.path, self._connection)
+        self._texts = self._connection.fts5_tokenizer("unicode61", [*UNICODE61])
+        self._stems = self._connection.fts5_tokenizer("porter", ["unicode61", *UNICODE61])
+        self._label_stems: dict[str, str] = {}
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        with self._errors():
+            return int(self._connection.execute("SELECT turns FROM state").get)
+
+    @property
+    def mark(self) -> str:
+        with self._errors():
+            return str(self._connection.execute("SELECT mark FROM state").get)
+
+    # Writing
+
+    def add(self, turns: Iterable[IndexedTurn], mark: str | None = None) -> None:
+        """Takes these turns in, all or none. One whose id is here already stays as it is: a turn never changes."""
+        waiting = iter(turns)
+        touched: set[int] = set()
+        with self._errors(), self._database.writing():
+            while batch := list(islice(waiting, _BATCH)):
+                touched |= self._add_batch(batch)
+            self._follow_in_time(touched)
+            if mark is not None:
+                self._connection.execute("UPDATE state SET mark = ?", (mark,))
+
+    def _add_batch(self, batch: list[IndexedTurn]) -> set[int]:
+        """Stores what is new of a batch, linked by the parents that are given. Answers the sessions it touched."""
+        known = self._column(f"SELECT id FROM turn WHERE id IN {_CHOSEN}", [turn.id for turn in batch])
+        # of two with one id in the batch, the first stays
+        fresh = list({turn.id: turn for turn in reversed(batch) if turn.id not in known}.values())
+        sessions = self._sessions(fresh)
+        first = 1 + int(self._connection.execute("SELECT coalesce(max(number), 0) FROM turn").get)
+        sizes = [tokens(turn.text) for turn in fresh]
+        many = self._connection.executemany
+        many(
+            "INSERT INTO turn VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                (number, turn.id, sessions[turn.session], turn.time, size, self._label(turn.text))
+                for number, (turn, size) in enumerate(zip(fresh, sizes, strict=True), first)
+            ),
+        )
+        many(
+            "INSERT INTO words (rowid, text) VALUES (?, ?)",
+            ((number, for_index(turn.text)) for number, turn in enumerate(fresh, first)),
+        )
+        many(
+            "INSERT OR IGNORE INTO given VALUES (?, ?)",
+            ((number, parent) for number, turn in enumerate(fresh, first) for parent in turn.parents),
+        )
+        for newcomer in ("given.child", "turn.number"):  # who follows a turn that is here, and who waited for one
+            self._connection.execute(
+                "INSERT OR IGNORE INTO link SELECT given.child, turn.number"
+                " FROM given JOIN turn ON turn.id = given.parent"
+                f" WHERE {newcomer} >= ? AND given.child <> turn.number",
+                (first,),
+            )
+        self._connection.execute("UPDATE state SET turns = turns + ?, size = size + ?", (len(fresh), sum(sizes)))
+        return set(sessions.values())
+
+    def _sessions(self, turns: Iterable[IndexedTurn]) -> dict[str, int]:
+        """The numbers of these turns' sessions. One that gets its first given parent leaves the order of time."""
+        threaded: dict[str, bool] = {}
+        for turn in turns:
+            threaded[turn.session] = threaded.get(turn.session, False) or bool(turn.parents)
+        self._connection.executemany(
+            "INSERT OR IGNORE INTO session (id, threaded) VALUES (?, 0)", ((session,) for session in threaded)
+        )
+        numbers: dict[str, int] = {}
+        for session, replies in threaded.items():
+            number, before = self._connection.execute(
+                "SELECT number, threaded FROM session WHERE id = ?", (session,)
+            ).get
+            numbers[session] = number
+            if replies and not before:
+                self._connection.execute("UPDATE session SET threaded = 1 WHERE number = ?", (number,))
+                self._connection.execute(
+                    "DELETE FROM link WHERE child IN (SELECT number FROM turn WHERE session = ?)", (number,)
+                )
+        return numbers
+
+    def remove(self, turns: Iterable[str]) -> None:
+        """Takes the turns with these ids out, and their words out of the file."""
+        with self._errors():
+            self._connection.execute("PRAGMA secure_delete = ON")
+            with self._database.writing():
+                self._remove(list(turns))
+            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
+    def _remove(self, turns: list[str]) -> None:
+        gone = list(self._column(f"SELECT number FROM turn WHERE id IN {_CHOSEN}", turns))
+        sessions = list(self._column(f"SELECT session FROM turn WHERE number IN {_CHOSEN}", gone))
+        for statement in _REMOVE:
+            self._connection.execute(statement, (json.dumps(gone),))
+        self._connection.execute(_STILL_THREADED, (json.dumps(sessions),))
+        self._follow_in_time(sessions)
+        self._connection.execute("INSERT INTO words (words) VALUES ('optimize')")
+
+    def remove_sessions(self, sessions: Iterable[str]) -> None:
+        """Takes all turns of these sessions out."""
+        chosen = "(SELECT number FROM session WHERE id IN (SELECT value FROM json_each(?)))"
+        with self._errors():
+            turns = self._column(f"SELECT id FROM turn WHERE session IN {chosen}", list(sessions))
+        self.remove(turns)
+
+    def _follow_in_time(self, sessions: Iterable[int]) -> None:
+        """Links the turns of these sessions in the order of time where no parents are given."""
+        chosen = json.dumps(list(sessions))
+        for statement in _FOLLOW_IN_TIME:
+            self._connection.execute(statement, (chosen,))
+
+    def _label(self, text: str) -> str:
+        found = label(text)
+        if found and found not in self._label_stems:
+            self._label_stems[found] = " ".join(word.stem for word in self._read(for_index(found)))
+        return self._label_stems[found] if found else ""
+
+    # Reading
+
+    def words(self, text: str) -> list[Word]:
+        """The words of a text as the index reads them."""
+        return self._read(for_question(text[:MOST_CHARACTERS]))
+
+    def figures(self, question: Question) -> Figures:
+        """What the index says of a question; `rank` decides what it is worth."""
+        with self._errors(), self._one_view():
+            return read_figures(self._connection, question)
+
+    def _read(self, text: str) -> list[Word]:
+        data, reason = text.encode("utf-8", "replace"), apsw.FTS5_TOKENIZE_QUERY
+        texts, stems = (
+            cast("list[str]", tokenizer(data, reason, None, include_offsets=False, include_colocated=False))
+            for tokenizer in (self._texts, self._stems)
+        )
+        return [Word(text, stem) for text, stem in zip(texts, stems, strict=True)]
+
+    def _column(self, sql: str, values: list[str] | list[int]) -> set[Any]:
+        return {value for (value,) in self._connection.execute(sql, (json.dumps(values),))}
+
+    @contextmanager
+    def _one_view(self) -> Iterator[None]:
+        """What is read inside belongs together, whoever writes meanwhile."""
+        with self._connection:
+            yield
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            with translated(self.path):
+                yield
+        except SlicebaseError as error:
+            if error.code != "database-damaged":
+                raise
+            hint = "delete it: it is filled again from the truth"
+            raise SlicebaseError("index-damaged", error.message, hint=hint, where=error.where) from None
+
+
+def discard(path: Path) -> None:
+    """Deletes an index; the next one to open it fills a new one."""
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
+
+
+class _OtherVersionError(Exception):
+    pass
+
+
+def _opened(path: Path) -> apsw.Connection:
+    """Where nothing can be written, the index is made in memory for one question."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return _made(path)
+    except (OSError, apsw.CantOpenError, apsw.ReadOnlyError):
+        return _made(Path(":memory:"))
+    except (_OtherVersionError, apsw.NotADBError, apsw.CorruptError):
+        discard(path)
+        return _made(path)
+
+
+def _made(path: Path) -> apsw.Connection:
+    connection = apsw.Connection(str(path))
+    try:
+        connection.set_busy_timeout(_BUSY_MILLISECONDS)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA cache_size = -65536")
+        if not connection.pragma("schema_version"):
+            with Database(path, connection).writing():
+                if not connection.pragma("schema_version"):  # else another process was quicker
+                    connection.execute(_SCHEMA)
+        if connection.pragma("user_version") != _VERSION or connection.pragma("application_id") != _APPLICATION_ID:
+            raise _OtherVersionError
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+_EMPTY = "0 0 0"
+Progress = Callable[[int], None]  # how many turns were taken in since the last call
+
+
+def bring_up_to_date(index: TurnIndex, truth: Truth, progress: Progress = lambda count: None) -> None:
+    """Takes in what is new in the truth, and takes out what was purged."""
+    now = _mark(truth)
+    before = index.mark or _EMPTY
+    if now == before:
+        return
+    turns, links, purges = (int(number) for number in before.split())
+    if purges != int(now.split()[2]):
+        index.remove(_purged(truth))
+    relinked = _children_of_links_after(truth, links)
+    index.remove(relinked)
+    index.add(_counted(_turns_to_add(truth, turns, relinked), progress), mark=now)
+
+
+def _mark(truth: Truth) -> str:
+    query = """SELECT (SELECT coalesce(max(rowid), 0) FROM turns), (SELECT coalesce(max(rowid), 0) FROM links),
+                      (SELECT count(*) FROM texts WHERE purged IS NOT NULL)"""
+    return " ".join(map(str, next(truth.database.connection.execute(query))))
+
+
+def _children_of_links_after(truth: Truth, rowid: int) -> list[str]:
+    """Turns whose parents became more since they were taken in."""
+    query = "SELECT DISTINCT child FROM links WHERE rowid > ?"
+    return [uuid_of(child) for (child,) in truth.database.connection.execute(query, (rowid,))]
+
+
+def _purged(truth: Truth) -> Iterator[str]:
+    query = "SELECT DISTINCT owner FROM texts WHERE purged IS NOT NULL AND owner LIKE 'session:%'"
+    owners: list[Any] = truth.database.connection.execute(query).fetchall()
+    for (owner,) in owners:
+        for stored in truth.turns.of_session(owner.removeprefix("session:")):
+            text = truth.texts.get(owner, stored.record.content_hash)
+            if text is not None and text.purged:
+                yield stored.record.id
+
+
+def _turns_to_add(truth: Truth, rowid: int, again: list[str]) -> Iterator[IndexedTurn]:
+    query = "SELECT record FROM turns WHERE rowid > ? ORDER BY rowid"
+    for (record,) in truth.database.connection.execute(query, (rowid,)):
+        yield from _indexed(truth, read_turn(record))
+    for stored in truth.turns.find(again).values():
+        yield from _indexed(truth, stored.record)
+
+
+def _indexed(truth: Truth, record: TurnRecord) -> Iterator[IndexedTurn]:
+    content = truth.texts.get(f"session:{record.session}", record.content_hash)
+    if content is not None and content.data is not None:
+        parents = tuple(sorted(parent for parent, _ in truth.turns.parents_of(record.id)))
+        text = turn_text(read_parts(content.data))
+        yield IndexedTurn(record.id, record.session, from_text(record.time), parents, text)
+
+
+def _counted(turns: Iterator[IndexedTurn], progress: Progress) -> Iterator[IndexedTurn]:
+    for turn in turns:
+        progress(1)
+        yield turn

@@ -1,0 +1,1 @@
+"""Slice files on disk: found, read, written under a lock, and checked."""

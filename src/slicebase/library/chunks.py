@@ -1,0 +1,101 @@
+"""The library as chunks that a question can find: active rows, sections, and files that have neither.
+
+They stand in an index of the same kind as the turns' (docs/ranking.md), a file in the place of a session, so that
+one ranker weighs both. The index is disposable: it is compared with the files at each question.
+"""
+
+import json
+from collections.abc import Iterator
+
+from slicebase.context.assemble import Candidate
+from slicebase.context.question import analyse
+from slicebase.context.ranking import Ranked, rank
+from slicebase.context.recall import RecalledPiece
+from slicebase.core.hashing import digest, xxh64
+from slicebase.core.refs import parse
+from slicebase.errors import SlicebaseError
+from slicebase.files.body.sections import section_ref, sections
+from slicebase.files.facts import Label, label_at
+from slicebase.index.entries import FileEntry
+from slicebase.index.turns import IndexedTurn, TurnIndex
+from slicebase.library.library import Library
+
+
+class LibraryChunks:
+    def __init__(self, library: Library, index: TurnIndex) -> None:
+        self._library = library
+        self._index = index
+        self._entries: dict[str, FileEntry] = {}
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def close(self) -> None:
+        self._index.close()
+
+    def ranked(self, question: str, limit: int, now: int) -> list[Ranked]:
+        """The best chunks for a question; a chunk's reference stands where a turn's id would."""
+        self._bring_up_to_date(now)
+        if not len(self._index):
+            return []
+        asked = analyse(question, self._index.words(question))
+        return rank(asked, self._index.figures(asked), limit)
+
+    def candidate(self, found: Ranked, as_of: int) -> Candidate | None:
+        """What a piece of this chunk would say, labelled as of a time; None where the file has just changed."""
+        ref = parse(found.turn)
+        try:
+            recalled = self._library.look(as_of).pieces([found.turn])[0]
+        except SlicebaseError:
+            return None
+        entry = self._entries[ref.owner]
+        return Candidate(
+            ref=found.turn,
+            corpus=f"file:{entry.id}",
+            content_hash=digest(recalled.text.encode()),
+            text=recalled.text,
+            label=self._label(recalled, entry, as_of),
+            group=f"{entry.title} · file:{entry.id}",
+            order=(entry.changed, found.turn),
+            score=found.score,
+            parts={name: value for name, value in found.parts.items() if value},
+        )
+
+    def _label(self, recalled: RecalledPiece, entry: FileEntry, as_of: int) -> str:
+        """Text that is no longer fresh says so, whichever part of its file it is."""
+        age = label_at(as_of, entry.changed, self._library.settings.freshness_half_life_days)
+        return recalled.label if age == Label.FRESH or age in recalled.label else f"{recalled.label} · {age}"
+
+    def _bring_up_to_date(self, now: int) -> None:
+        self._entries = {entry.id: entry for entry in self._library.list_files() if not entry.purged}
+        current = {entry.id: _signature(entry) for entry in self._entries.values()}
+        before: dict[str, str] = json.loads(self._index.mark or "{}")
+        if current == before:
+            return
+        self._index.remove_sessions([file_id for file_id in before if current.get(file_id) != before[file_id]])
+        changed = [entry for entry in self._entries.values() if before.get(entry.id) != current[entry.id]]
+        chunks = (chunk for entry in changed for chunk in self._chunks(entry, now))
+        self._index.add(chunks, mark=json.dumps(current))
+
+    def _chunks(self, entry: FileEntry, now: int) -> Iterator[IndexedTurn]:
+        for place, (ref, text) in enumerate(self._texts(entry, now)):
+            # The title belongs to every part of a file; the place keeps parts in the file's order.
+            yield IndexedTurn(ref, entry.id, entry.changed + place, (), f"{entry.title}\n\n{text}")
+
+    def _texts(self, entry: FileEntry, now: int) -> Iterator[tuple[str, str]]:
+        try:
+            if entry.body_type == "markdown":
+                file = self._library.shelf.find(entry.id)
+                text, body_digest = file.text_for_model(), digest(file.body)
+                for section in sections(text):
+                    yield str(section_ref(entry.id, body_digest, section)), text[section.start : section.end]
+                return
+            for piece in self._library.look(now).pieces([f"file:{entry.id}"]):
+                if piece.ref.startswith("row:") or entry.body_type != "jsonl":
+                    yield piece.ref, piece.text
+        except SlicebaseError:
+            return  # it cannot be read now: `tt validate` says why
+
+
+def _signature(entry: FileEntry) -> str:
+    return xxh64(f"{entry.hash}\0{entry.size}\0{entry.changed}\0{entry.title}\0{entry.body_type}".encode())

@@ -1,0 +1,92 @@
+"""The verbs that find slice files and look at them. Each asks the index, which looks at the folder first."""
+
+from typing import TYPE_CHECKING
+
+from slicebase.index.entries import EVERY_FILE, FileEntry, Filters, broken_files, list_files
+from slicebase.index.files import FileIndex, Progress
+from slicebase.workspace.workspace import Workspace
+
+if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is called
+    from slicebase.errors import SlicebaseError
+    from slicebase.files.explore import Direction
+    from slicebase.index.info import Info, StaleFile
+    from slicebase.index.links import Exploration
+    from slicebase.index.search import Results
+
+
+class Finder:
+    def __init__(self, workspace: Workspace, progress: Progress = lambda done, total: None) -> None:
+        self.workspace = workspace
+        self.index = FileIndex(workspace, progress)
+
+    def search(
+        self,
+        query: str,
+        filters: Filters = EVERY_FILE,
+        *,
+        former_rows: bool = False,
+        either: bool = False,
+        limit: int = 10,
+    ) -> "Results":
+        """Files by what they say, best first: all of the words, phrases and beginnings, or with `either` any."""
+        from slicebase.index.search import Search, search
+
+        wanted = Search(query, filters, former_rows, either, limit)
+        return self.index.ask(lambda connection: search(connection, wanted))
+
+    def explore(
+        self,
+        file_id: str,
+        *,
+        direction: "Direction" = "out",
+        rel: str | None = None,
+        depth: int = 1,
+        infer: bool = False,
+    ) -> "Exploration":
+        """The links around a file, as deep as asked; with `infer`, what follows from them as well (ruling 28)."""
+        from slicebase.index.links import explore_files
+
+        root = self.workspace.root
+        return self.index.ask(
+            lambda connection: explore_files(
+                connection, root, file_id, direction=direction, rel=rel, depth=depth, infer=infer
+            )
+        )
+
+    def stale(self, now: int, half_life: float, filters: Filters = EVERY_FILE) -> "list[StaleFile]":
+        """The files that should be looked at again, and why: their age, or a source that changed."""
+        from slicebase.index.info import stale_files
+
+        return self.index.ask(lambda connection: stale_files(connection, filters, now, half_life, self.later_snapshot))
+
+    def later_snapshot(self, snapshot_id: str) -> str | None:
+        """The snapshot that passed after this one in its run: a narrative of it is stale then (ruling 41)."""
+        if not self.workspace.database.exists():
+            return None
+        from slicebase.truth.truth import Truth
+
+        truth = Truth(self.workspace.database)
+        try:
+            return truth.runs.later(snapshot_id)
+        finally:
+            truth.close()
+
+    def list_files(self, filters: Filters = EVERY_FILE) -> list[FileEntry]:
+        """The files, the last changed first."""
+        return self.index.ask(lambda connection: list_files(connection, filters))
+
+    def part_links(self) -> list[tuple[str, str]]:
+        """Which files are joined into one log (ruling 32)."""
+        from slicebase.index.links import part_links
+
+        return self.index.ask(part_links)
+
+    def broken(self) -> "list[SlicebaseError]":
+        """What keeps files from being read."""
+        return self.index.ask(broken_files)
+
+    def info(self, file_id: str) -> "Info":
+        """Everything that is known of one file."""
+        from slicebase.index.info import file_info
+
+        return self.index.ask(lambda connection: file_info(connection, self.workspace, file_id))

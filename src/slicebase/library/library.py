@@ -1,0 +1,246 @@
+"""The library: the verbs that write slice files, and `recall`. Each write reads, decides and writes under the lock."""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from slicebase.errors import SlicebaseError, Where
+from slicebase.files.body.entries import Stamp
+from slicebase.files.body.routine import told_contract
+from slicebase.files.body.write import WriteRequest, refuse_broken, refuse_new_errors, signed, whole_body
+from slicebase.files.create import archived, contract_from, define, new_file, restored, tombstone
+from slicebase.files.links import file_name
+from slicebase.files.model import Payload
+from slicebase.files.slice_file import SliceFile
+from slicebase.index.files import Progress
+from slicebase.library.finder import Finder
+from slicebase.library.folder import Logs, SliceFolder
+from slicebase.library.links import Linker
+from slicebase.library.payloads import taken_payload
+from slicebase.library.remember import fitting, refreshed, remember
+from slicebase.workspace.settings import Settings
+from slicebase.workspace.workspace import LIBRARY, Workspace
+
+if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is called
+    from slicebase.context.recall import Page
+    from slicebase.library.recall import Recall, Which
+    from slicebase.truth.truth import Truth
+
+
+class Change(NamedTuple):
+    """What a write did: the file as it is now, whether that is another version, and how to name what is new."""
+
+    file: SliceFile
+    changed: bool = True
+    refs: tuple[str, ...] = ()
+    overflow: str | None = None
+
+    @property
+    def id(self) -> str:
+        return self.file.id or ""
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "file": self.file.name,
+            "version": self.file.version,
+            "changed": self.changed,
+            "refs": list(self.refs or (f"file:{self.id}",)),
+            "overflow": self.overflow,
+        }
+
+
+class Library(Finder):
+    """The slice files of a workspace. Every write takes a stamp: when it happens, who writes, chance for new ids."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        settings: Settings,
+        truth: "Callable[[], Truth]",
+        progress: Progress = lambda done, total: None,
+    ) -> None:
+        super().__init__(workspace, progress)
+        self.settings = settings
+        self.shelf = SliceFolder(workspace)
+        self._logs = Logs(self.shelf, self.part_links)
+        self._truth = truth
+        self._linker = Linker(self.shelf, lambda turn: turn in truth().turns.find([turn]))
+
+    # ---- new files
+
+    def create(
+        self,
+        title: str,
+        summary: str,
+        stamp: Stamp,
+        *,
+        body: str = "",
+        kind: str | None = None,
+        body_type: str | None = None,
+        contract: Iterable[str] = (),
+        links: Iterable[tuple[str, str]] = (),
+        payload: Payload | None = None,
+        from_file: Path | None = None,
+        copy: bool = False,
+        file_id: str | None = None,
+    ) -> Change:
+        """A new file. `from_file` makes it a pointer to a local file, or to a copy of it in the library."""
+        file_id = file_id or stamp.file_id
+        kind = kind or ("pointer" if from_file or payload else "context")
+        body_type = body_type or ("none" if kind == "pointer" else "markdown")
+        stated = [self._linker.link(file_id, rel, to) for rel, to in links]
+        with taken_payload(self.shelf, from_file, file_id, copy=copy) as taken, self.shelf.writing() as pen:
+            file = new_file(
+                id=file_id,
+                title=title,
+                summary=summary,
+                kind=kind,
+                body_type=body_type,
+                body=whole_body(body_type, body, stamp).file_body if body else b"",
+                payload=taken or payload,
+                contract=contract_from(contract),
+                derived_from=self._linker.source(stated),
+                links=[link for link in stated if link.rel != "derived_from"],
+                updated_by=stamp.who,
+                name=f"{LIBRARY}/{file_name(file_id)}",
+            )
+            refuse_new_errors(None, file)
+            pen.add(file)
+        return Change(file)
+
+    # ---- metadata and links
+
+    def define(
+        self, file_id: str, assignments: Iterable[str], stamp: Stamp, *, if_version: str | None = None
+    ) -> Change:
+        """Sets keys of the frontmatter, each given as `key=value`."""
+        return self._edit(file_id, lambda file: define(file, assignments), stamp, if_version)
+
+    def connect(self, file_id: str, rel: str, to: str, stamp: Stamp, *, label: str | None = None) -> Change:
+        """Adds a link; one that is there already stays as it is."""
+        return self._edit(file_id, lambda file: self._linker.connected(file, rel, to, label), stamp)
+
+    def disconnect(self, file_id: str, rel: str, to: str, stamp: Stamp, *, dry_run: bool = False) -> Change:
+        """Takes a link away."""
+        return self._edit(file_id, lambda file: self._linker.disconnected(file, rel, to), stamp, dry_run=dry_run)
+
+    # ---- bodies
+
+    def remember(
+        self,
+        file_id: str,
+        text: str,
+        stamp: Stamp,
+        *,
+        supersedes: Sequence[str] = (),
+        section: str | None = None,
+        if_version: str | None = None,
+    ) -> Change:
+        """Writes a text to the body, as the contract's write mode says."""
+        with self.shelf.writing() as pen:
+            given = WriteRequest(text, stamp, tuple(supersedes), section)
+            done = remember(pen, self._logs, pen.find(file_id, if_version), given, self.settings.overflow_bytes)
+        return Change(done.file, True, tuple(f"row:{done.file.id}/{row}" for row in done.rows), done.overflow)
+
+    def contract(self, file_id: str) -> dict[str, Any]:
+        """What belongs in a file, what does not, and where that goes."""
+        return told_contract(self.shelf.find(file_id), self._linker.title_of)
+
+    def refresh(
+        self,
+        file_id: str,
+        text: str,
+        stamp: Stamp,
+        *,
+        source_hash: str | None = None,
+        if_version: str | None = None,
+        dry_run: bool = False,
+    ) -> Change:
+        """Replaces a derived file's body and the recorded hash of its source, in one step."""
+        return self._edit(
+            file_id,
+            lambda file: fitting(refreshed(self.shelf, file, text, stamp, source_hash), self.settings.overflow_bytes),
+            stamp,
+            if_version,
+            dry_run=dry_run,
+        )
+
+    # ---- reading
+
+    def recall(
+        self, refs: Iterable[str], *, now: int, rows: "Which" = "active", tokens: int | None = None, page: int = 1
+    ) -> "Page":
+        """What references lead to, fenced and labelled for a model; with `tokens`, one page of it."""
+        from slicebase.context.recall import pages
+
+        found = pages(self.look(now, rows).pieces(refs), tokens)
+        if not 1 <= page <= len(found):
+            raise SlicebaseError("no-page", f"there is no page {page}", hint=f"the pages are 1 to {len(found)}")
+        return found[page - 1]
+
+    def look(self, now: int, rows: "Which" = "active") -> "Recall":
+        """What references lead to, piece by piece, as of a time."""
+        from slicebase.library.recall import Recall
+
+        return Recall(self.shelf, self._logs, self._truth, now, self.settings.freshness_half_life_days, rows)
+
+    def routine(self, file_id: str) -> str:
+        """A routine as Markdown to follow. Nothing is executed (ruling 30)."""
+        from slicebase.files.body.routine import compile_routine, read_routine
+
+        file = self.shelf.find(file_id)
+        if file.body_type != "routine":
+            raise SlicebaseError("write-mode", f"a {file.body_type} body is no routine", where=Where(file.name))
+        steps, findings = read_routine(file.body, file.body_line, file.name)
+        refuse_broken(file, findings)
+        return compile_routine(file.title or "", file.summary or "", steps, self._linker.title_of)
+
+    # ---- forgetting
+
+    def forget(self, file_id: str, stamp: Stamp, *, reason: str | None = None, dry_run: bool = False) -> Change:
+        """Archives a file in place: it leaves search and listings, and nothing is lost."""
+        return self._edit(file_id, lambda file: archived(file, stamp.time, reason), stamp, dry_run=dry_run)
+
+    def restore(self, file_id: str, stamp: Stamp, *, dry_run: bool = False) -> Change:
+        """Brings back what was forgotten."""
+        return self._edit(file_id, restored, stamp, dry_run=dry_run)
+
+    def purge(self, file_id: str, stamp: Stamp, *, reason: str | None = None, dry_run: bool = False) -> Change:
+        """Takes the content away for good: here, in caches, in what manifests kept. A tombstone has hash and size."""
+        from slicebase.library.purge import purge_caches, purge_kept_texts, purge_payload
+
+        with self.shelf.writing() as pen:
+            old = pen.find(file_id)
+            new = old if old.purged else signed(tombstone(old, stamp.time, reason), stamp)
+            if dry_run:
+                return Change(new, not old.purged)
+            pen.replace(old, new)
+            purge_payload(self.shelf, old)
+        if self.workspace.database.exists():
+            purge_kept_texts(self._truth(), old, stamp.time)
+        purge_caches(self.workspace, self.index.database, old.id or "")
+        return Change(new, not old.purged)
+
+    # ---- the one way to change a file in place
+
+    def _edit(
+        self,
+        file_id: str,
+        change: Callable[[SliceFile], SliceFile],
+        stamp: Stamp,
+        if_version: str | None = None,
+        *,
+        dry_run: bool = False,
+    ) -> Change:
+        """Changes one file under the lock. Nothing is written where the change changes nothing or breaks a rule."""
+        with self.shelf.writing() as pen:
+            old = pen.find(file_id, if_version)
+            new = change(old)
+            if new.to_bytes() == old.to_bytes():
+                return Change(old, changed=False)
+            new = signed(new, stamp)
+            refuse_new_errors(old, new)
+            if not dry_run:
+                pen.replace(old, new)
+        return Change(new)

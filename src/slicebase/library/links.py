@@ -1,0 +1,112 @@
+"""Links between files: to what is there, inside the workspace, under its lasting name (§ Addressing, ruling 29)."""
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from slicebase.core.refs import Ref, parse
+from slicebase.errors import SlicebaseError, Where
+from slicebase.files.body.rows import read_rows
+from slicebase.files.links import RELATIONSHIPS, SUFFIX, meant_id, target_kind
+from slicebase.files.model import DerivationSource, Link
+from slicebase.files.slice_file import SliceFile
+from slicebase.files.yaml.edit import append_item, remove_item
+from slicebase.library.folder import SliceFolder, outside
+from slicebase.workspace.workspace import LIBRARY
+
+_OWNED: Final = ("file", "row", "sec")  # references into slice files
+
+
+class Linker:
+    """Makes and takes away links. `knows_turn` asks the truth, and only where a link names a turn."""
+
+    def __init__(self, shelf: SliceFolder, knows_turn: Callable[[str], bool]) -> None:
+        self._shelf = shelf
+        self._knows_turn = knows_turn
+
+    def connected(self, file: SliceFile, rel: str, to: str, label: str | None) -> SliceFile:
+        """The file with one more link; one that is there already stays as it is."""
+        link = self.link(file.id or "", rel, to, label)
+        known = any((each.rel, each.to) == (link.rel, link.to) for each in file.links)
+        return file if known else append_item(file, "slice.links", link)
+
+    def disconnected(self, file: SliceFile, rel: str, to: str) -> SliceFile:
+        """The file without a link, whether or not its target still exists."""
+        wanted = self._id_of(to)
+        places = [
+            at
+            for at, link in enumerate(file.links)
+            if link.rel == rel and link.to and wanted in (link.to, meant_id(LIBRARY, link.to))
+        ]
+        if not places:
+            known = ", ".join(f"{link.rel}:{link.to}" for link in file.links)
+            hint = f"its links are {known}" if known else "it has no links"
+            raise SlicebaseError("no-link", f"the file has no link {rel} to {to}", hint=hint, where=Where(file.name))
+        for at in reversed(places):
+            file = remove_item(file, "slice.links", at)
+        return file
+
+    def link(self, source: str, rel: str, to: str, label: str | None = None) -> Link:
+        """A link as it is stored: with the whole id where a prefix or a path was given."""
+        if rel not in RELATIONSHIPS:
+            hint = f"relationships are {', '.join(RELATIONSHIPS)}"
+            raise SlicebaseError("bad-link", f"{rel!r} is no relationship", hint=hint)
+        target = self._target(rel, to)
+        if target == source:
+            raise SlicebaseError("bad-link", "a file does not link to itself")
+        return Link(rel, target, label)
+
+    def source(self, links: Iterable[Link]) -> DerivationSource | None:
+        """What a new file is made from, with that one's hash of this moment (§ Derived Files)."""
+        sources = [link.to for link in links if link.rel == "derived_from"]
+        if len(sources) > 1:
+            hint = "name the others with another relationship"
+            raise SlicebaseError("bad-link", "a file is derived from one other", hint=hint)
+        original = self._shelf.find(sources[0] or "") if sources else None
+        return DerivationSource(original.id, original.hash) if original else None
+
+    def title_of(self, target: str) -> str | None:
+        """The title of the file that a link or a step of a routine leads to."""
+        file = self._shelf.readable(meant_id(LIBRARY, target))
+        return file.title if file else None
+
+    # ---- targets
+
+    def _target(self, rel: str, to: str) -> str:
+        kind = target_kind(to)
+        if kind == "reference":
+            return self._reference(parse(to))
+        if kind == "path":
+            return self._path(rel, to)
+        if kind == "uri":
+            raise SlicebaseError("bad-link", f"{to} is neither an id nor a path", hint="make a pointer for it")
+        return self._shelf.find(to).id or to
+
+    def _reference(self, ref: Ref) -> str:
+        """A file counts as its id; of the others, what is stored here is looked up."""
+        if ref.kind in _OWNED:
+            file = self._shelf.find(ref.owner)
+            if ref.kind == "file":
+                return file.id or ref.owner
+            if ref.kind == "row" and all(row.id != ref.local for row in read_rows(file.body).rows):
+                raise SlicebaseError("no-row", f"there is no row {ref.local} in {ref.owner}")
+        elif ref.kind == "turn" and not self._knows_turn(ref.name):
+            raise SlicebaseError("no-turn", f"there is no turn {ref.name}", hint="`tt turns` lists what is stored")
+        return str(ref)
+
+    def _path(self, rel: str, to: str) -> str:
+        real = self._shelf.inside(to)
+        if real is None:
+            raise outside(to)
+        if not real.exists():
+            raise SlicebaseError("no-file", f"there is no {to}", hint="a path begins at the folder of the slice file")
+        if real.parent == self._shelf.folder and real.name.endswith(SUFFIX):
+            return self._shelf.read(real.name).id or to
+        if real.is_dir() and rel != "routes_to":
+            raise SlicebaseError("bad-link", f"{to} is a folder", hint="only routes_to may lead to a folder")
+        return to
+
+    def _id_of(self, to: str) -> str:
+        """A target's whole id where it is a file that is there, else the target itself."""
+        name = meant_id(LIBRARY, to)
+        file = self._shelf.readable(name)
+        return (file.id if file else None) or name

@@ -1,0 +1,112 @@
+"""Payloads of pointers: a local file by hash and size, read as a stream, or a copy of it in the library (§ Pointer)."""
+
+import hashlib
+import os
+import posixpath
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from slicebase.core.ids import is_ulid
+from slicebase.errors import SlicebaseError, Where
+from slicebase.files.links import resolve
+from slicebase.files.model import Payload
+from slicebase.library.folder import PAYLOADS, SliceFolder
+from slicebase.workspace.atomic import locked, read_chunks, remove, translated, write_bytes
+from slicebase.workspace.workspace import LIBRARY, make_local_folder
+
+_ENDING: Final = re.compile(r"(?:\.[A-Za-z0-9]{1,10}){1,2}$")
+
+
+class _Measured:
+    """Counts and hashes what flows through it."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._hash = hashlib.sha256()
+        self._size = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        for chunk in self._chunks:
+            self._hash.update(chunk)
+            self._size += len(chunk)
+            yield chunk
+
+    def payload(self, uri: str) -> Payload:
+        return Payload(uri, "sha256:" + self._hash.hexdigest(), self._size)
+
+
+@contextmanager
+def taken_payload(shelf: SliceFolder, path: Path | None, file_id: str, *, copy: bool) -> Iterator[Payload | None]:
+    """The payload of a new pointer. A copy goes again where no pointer comes of it.
+
+    A payload may be large: nobody else waits for it but those who copy another.
+    """
+    if path is None or not copy:
+        yield _in_place(shelf, path) if path else None
+        return
+    make_local_folder(shelf.root)
+    with locked(shelf.payloads_lock):
+        payload = _copied(shelf, path, file_id)
+        try:
+            yield payload
+        except BaseException:
+            remove_copy(shelf, payload.uri)
+            raise
+
+
+def _in_place(shelf: SliceFolder, path: Path) -> Payload:
+    """A file of the workspace, where it is."""
+    real = _real(path)
+    if not real.is_relative_to(shelf.root):
+        raise SlicebaseError(
+            "outside-workspace",
+            f"{path} lies outside the workspace, where nobody else has it",
+            hint="--copy takes a copy of it into the library",
+            where=Where(str(path)),
+        )
+    measured = _Measured(read_chunks(real))
+    for _ in measured:
+        pass
+    uri = posixpath.relpath(real.relative_to(shelf.root).as_posix(), LIBRARY)
+    return measured.payload(uri if uri.startswith(".") else f"./{uri}")
+
+
+def _copied(shelf: SliceFolder, path: Path, file_id: str) -> Payload:
+    """A copy in the library, named by the pointer's id."""
+    ending = _ENDING.search(path.name)
+    name = file_id + (ending[0] if ending else "")
+    with translated(shelf.payloads):
+        shelf.payloads.mkdir(parents=True, exist_ok=True)
+    measured = _Measured(read_chunks(_real(path)))
+    write_bytes(shelf.payloads / name, measured)
+    return measured.payload(f"./{PAYLOADS}/{name}")
+
+
+def remove_copy(shelf: SliceFolder, uri: str | None) -> bool:
+    """Deletes a payload that was copied into the library; what lies elsewhere is not ours."""
+    place = resolve(LIBRARY, uri) if uri else None
+    folder, _, name = (place or "").rpartition("/")
+    return folder == f"{LIBRARY}/{PAYLOADS}" and remove(shelf.payloads / name)
+
+
+def unclaimed_copies(shelf: SliceFolder) -> list[Path]:
+    """Copies that no file names: their writer died, or their pointer is gone or on another branch."""
+    if not shelf.payloads.is_dir():
+        return []
+    make_local_folder(shelf.root)
+    with locked(shelf.payloads_lock):
+        copies = sorted(path for path in shelf.payloads.iterdir() if is_ulid(path.name.partition(".")[0]))
+        pointers = (file.payload for file in shelf.mentioning(PAYLOADS.encode()))
+        claimed = {payload.uri.rpartition("/")[2] for payload in pointers if payload and payload.uri}
+        return [path for path in copies if path.name not in claimed]
+
+
+def _real(path: Path) -> Path:
+    """Where a path really leads: a link inside the workspace may point out of it."""
+    try:
+        return Path(os.path.realpath(path, strict=True))
+    except OSError as error:
+        raise SlicebaseError("no-input", f"{path}: {error.strerror}", where=Where(str(path))) from None

@@ -1,0 +1,38 @@
+"""What else holds the content of a purged slice file: its copied payload, kept texts and caches (ruling 31)."""
+
+from slicebase.errors import SlicebaseError, Where
+from slicebase.files.slice_file import SliceFile
+from slicebase.index.disposable import Disposable
+from slicebase.index.turns import TurnIndex
+from slicebase.library.folder import SliceFolder
+from slicebase.library.payloads import remove_copy
+from slicebase.truth.truth import Truth
+from slicebase.workspace.workspace import Workspace
+
+
+def purge_payload(shelf: SliceFolder, file: SliceFile) -> bool:
+    return remove_copy(shelf, file.payload.uri if file.payload else None)
+
+
+def purge_kept_texts(truth: Truth, file: SliceFile, now: str) -> int:
+    """Replaces what manifests and the ledger kept of the file by tombstones; answers how many texts that were."""
+    file_id, payload = file.id or "", file.payload
+    quoted = [f"file:{file_id}", *([f"doc:{payload.hash}"] if payload and payload.hash else [])]
+    with truth.database.erasing():
+        return truth.manifests.purge_texts(f"file:{file_id}", now) + sum(
+            truth.texts.purge_all(corpus, now) for corpus in quoted
+        )
+
+
+def purge_caches(workspace: Workspace, index: Disposable, file_id: str) -> None:
+    """Takes the file's words out of what is derived from it: the index is made anew when it is next asked."""
+    if workspace.chunks.exists():
+        with TurnIndex(workspace.chunks) as chunks:
+            chunks.remove_sessions([file_id])
+    if not index.discard():
+        raise SlicebaseError(
+            "locked",
+            "the index is in use and still holds what was purged",
+            hint="purge it again when the other process is done",
+            where=Where(str(index.path)),
+        )

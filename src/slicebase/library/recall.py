@@ -1,0 +1,208 @@
+"""What references lead to, as pieces for a model: text, label and reference (ruling 7)."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+import msgspec
+
+from slicebase.context.recall import RecalledPiece
+from slicebase.core.hashing import digest
+from slicebase.core.refs import Ref, parse
+from slicebase.core.times import to_text
+from slicebase.errors import SlicebaseError, Where
+from slicebase.files.body.overflow import parts_of, whole_of
+from slicebase.files.body.rows import Row, read_rows
+from slicebase.files.body.sections import section_ref, sections
+from slicebase.files.body.supersession import active
+from slicebase.files.facts import derivation, label_at, read_facts
+from slicebase.files.slice_file import SliceFile
+from slicebase.library.folder import Logs, SliceFolder
+
+if TYPE_CHECKING:
+    from slicebase.truth.truth import Truth
+
+Which = Literal["active", "all"]
+_LONGEST_TITLE: Final = 100
+
+
+class Recall(NamedTuple):
+    """One look into the memory: when it happens, and which rows count."""
+
+    shelf: SliceFolder
+    logs: Logs
+    truth: "Callable[[], Truth]"
+    now: int
+    half_life: float
+    rows: Which = "active"
+
+    def pieces(self, references: Iterable[str]) -> list[RecalledPiece]:
+        return [piece for given in references for piece in self._of(parse(given, bare="file"))]
+
+    def _of(self, ref: Ref) -> Iterable[RecalledPiece]:
+        find = _FINDERS.get(ref.kind)
+        if find is None:
+            hint = f"what can be recalled is {', '.join(_FINDERS)}"
+            raise SlicebaseError("bad-reference", f"a {ref.kind} has no text of its own", hint=hint)
+        return find(self, ref)
+
+    # ---- files
+
+    def _file(self, ref: Ref) -> Iterator[RecalledPiece]:
+        file = self._find(ref.name)
+        if file.body_type == "jsonl":
+            yield from self._log(file)
+            return
+        yield RecalledPiece(f"file:{file.id}", self._label(file), _content(file))
+        for part_id in parts_of(file):
+            part = self.shelf.get(part_id)
+            if part and not part.purged:
+                yield RecalledPiece(f"file:{part_id}", self._label(part), _content(part))
+            else:
+                yield RecalledPiece(
+                    f"file:{part_id}", f"{_title(file)} · a part that is {'purged' if part else 'missing'}", ""
+                )
+
+    def _find(self, file_id: str) -> SliceFile:
+        file = self.shelf.find(file_id)
+        if file.purged:
+            reason = f": {file.purged.reason}" if file.purged.reason else ""
+            raise SlicebaseError("purged", f"the content was purged{reason}", where=Where(file.name))
+        return file
+
+    def _label(self, file: SliceFile) -> str:
+        stated = read_facts(file).changed
+        changed = self.shelf.time_of(file) if stated is None else stated
+        told = [_title(file), "pointer" if file.kind == "pointer" else file.body_type]
+        if changed is not None:
+            told += [f"changed {_day(changed)}", label_at(self.now, changed, self.half_life)]
+        told += ["archived"] if file.archived else []
+        told += [self._derivation(file)]
+        return " · ".join(word for word in told if word)
+
+    def _derivation(self, file: SliceFile) -> str:
+        """A summary that its source has left behind says so."""
+        source = file.derived_from
+        if not source or not source.id or not source.hash:
+            return ""
+        if source.id.startswith("sn_"):
+            return self._narrated(source.id)
+        original = self.shelf.get(source.id)
+        return {
+            "fresh": f"derived from {source.id}",
+            "stale": f"derived from {source.id}, which has changed since",
+            "unknown": f"derived from {source.id}, which is not here",
+        }[derivation(source.hash, original.hash if original else None)]
+
+    def _narrated(self, snapshot_id: str) -> str:
+        later = self.truth().runs.later(snapshot_id)
+        return f"derived from {snapshot_id}" + (", and the run has a later snapshot" if later else "")
+
+    # ---- rows
+
+    def _log(self, file: SliceFile) -> Iterator[RecalledPiece]:
+        """The rows of a log, oldest first, but those of forgotten files; of a part only its own."""
+        log = _rows_of(self.logs.of(file))
+        shown = [row for row in log if self.rows == "all" or row.holds]
+        alone = whole_of(file) is not None
+        shown = [row for row in shown if row.file is file or not (alone or row.file.archived)]
+        count = f"{len(shown)} row{'' if len(shown) == 1 else 's'}"
+        yield RecalledPiece(f"file:{file.id}", f"{self._label(file)} · {count}", file.summary or "")
+        yield from map(_piece, shown)
+
+    def _row(self, ref: Ref) -> Iterator[RecalledPiece]:
+        """A row that was named is shown whether it holds or not, and says which."""
+        file = self._find(ref.owner)
+        found = [row for row in _rows_of(self.logs.of(file)) if row.file is file and row.row.id == ref.local]
+        if not found:
+            raise SlicebaseError("no-row", f"there is no row {ref.local} in {ref.owner}", where=Where(file.name))
+        yield from map(_piece, found)
+
+    # ---- sections and turns
+
+    def _section(self, ref: Ref) -> Iterator[RecalledPiece]:
+        file = self._find(ref.owner)
+        version, _, slugs = ref.local.partition("#")
+        text, body_digest = file.text_for_model(), digest(file.body)
+        section = next((each for each in sections(text) if each.slugs == slugs), None)
+        current = section_ref(file.id or "", body_digest, section) if section else None
+        if not body_digest.removeprefix("sha256:").startswith(version):
+            hint = f"today's is {current}" if current else "it has no such section any more"
+            raise SlicebaseError(
+                "drifted", "the file has changed since this reference", hint=hint, where=Where(file.name)
+            )
+        if section is None:
+            raise SlicebaseError("no-section", f"there is no section {slugs!r}", where=Where(file.name))
+        label = f"{self._label(file)} · {section.title or 'before the first heading'}"
+        yield RecalledPiece(str(current), label, text[section.start : section.end].strip("\n"))
+
+    def _turn(self, ref: Ref) -> Iterator[RecalledPiece]:
+        from slicebase.graph.record import read_parts
+        from slicebase.graph.turn import turn_text
+
+        truth = self.truth()
+        record = truth.turns.get(ref.name).record
+        text = truth.texts.get(f"session:{record.session}", record.content_hash)
+        if text is None or text.data is None:
+            raise SlicebaseError("purged", f"the content of {ref} was purged")
+        label = f"{record.role} · {record.time} · session {record.session}"
+        yield RecalledPiece(str(ref), label, turn_text(read_parts(text.data)))
+
+
+_FINDERS: Final[Mapping[str, Callable[[Recall, Ref], Iterator[RecalledPiece]]]] = {
+    "file": Recall._file,
+    "row": Recall._row,
+    "sec": Recall._section,
+    "turn": Recall._turn,
+}
+
+
+class _Placed(NamedTuple):
+    row: Row
+    file: SliceFile
+    holds: bool
+
+
+def _rows_of(log: Iterable[SliceFile]) -> list[_Placed]:
+    """A log's rows, oldest first. One that was caught while it moved stands in two files, and counts once."""
+    homes: dict[bytes, tuple[Row, SliceFile]] = {}
+    for file in log:
+        for row in read_rows(file.body).rows:
+            homes.setdefault(row.line.raw, (row, file))
+    holding = {row.line.raw for row in active(row for row, _ in homes.values())}
+    oldest_first = sorted(homes.items(), key=lambda home: home[1][0].age_key)
+    return [_Placed(row, file, raw in holding) for raw, (row, file) in oldest_first]
+
+
+def _piece(placed: _Placed) -> RecalledPiece:
+    row, file, holds = placed
+    told = [_title(file), f"row of {_day(row.time)}" if row.time is not None else "row"]
+    told += [] if holds else [row.status if row.status not in (None, "active") else "superseded"]
+    told += [f"confidence {row.confidence:g}"] if row.confidence is not None else []
+    told += [f"by {row.provenance.agent}"] if row.provenance and row.provenance.agent else []
+    return RecalledPiece(f"row:{file.id}/{row.id}", " · ".join(told), _row_content(row))
+
+
+def _content(file: SliceFile) -> str:
+    if file.kind != "pointer":
+        return file.text_for_model().strip("\n")
+    payload = file.payload
+    told = [file.summary or ""]
+    if payload:
+        told += [f"{name}: {value}" for name, value in (("uri", payload.uri), ("hash", payload.hash)) if value]
+        told += [f"size: {payload.size} bytes"] if payload.size is not None else []
+    return "\n".join(told)
+
+
+def _row_content(row: Row) -> str:
+    """The text that evidence quotes (ruling 36), then what else the row holds."""
+    others = {key: value for key, value in row.line.value.items() if key != "_meta" and not isinstance(value, str)}
+    return "\n\n".join(part for part in (row.text, msgspec.json.encode(others).decode() if others else "") if part)
+
+
+def _title(file: SliceFile) -> str:
+    title = file.title or "untitled"
+    return title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 1]}…"
+
+
+def _day(milliseconds: int) -> str:
+    return to_text(milliseconds)[:10]

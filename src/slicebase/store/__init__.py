@@ -1,1 +1,0 @@
-"""The only code that touches disk or a database."""

@@ -1,0 +1,1 @@
+"""The append-only database: turns, texts, manifests, runs, snapshots and evidence."""

@@ -1,0 +1,329 @@
+"""The tables of the truth.
+
+A truth table holds records as the canonical bytes that were hashed, beside the keys that find them. Keys begin
+with the session (or the run, or the manifest) that everything hangs on. Rows of one owner are numbered without
+gaps, so that a removed row is missed, and triggers let nothing be changed or removed but a purged text.
+Derived tables can be filled again from the truth tables; verify compares them.
+
+Opening the truth: settings, schema version, migrations with a backup before, locks as errors.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from slicebase.errors import SlicebaseError, Where
+
+VERSION = 1
+
+# The tables whose rows are numbered, and the owner within which they are.
+_NUMBERED = {
+    "sessions": "session",
+    "turns": "session",
+    "links": "session",
+    "annotations": "session",
+    "events": "run",
+    "snapshots": "run",
+}
+_KEYED = {
+    "texts": ("owner", "hash"),
+    "policies": ("hash",),
+    "manifests": ("manifest",),
+    "evidence": ("evidence",),
+}
+
+_TABLES = """
+CREATE TABLE sessions (
+  session TEXT NOT NULL, seq INTEGER NOT NULL, record BLOB NOT NULL, hash BLOB NOT NULL,
+  PRIMARY KEY (session, seq)
+);
+CREATE TABLE turns (
+  session TEXT NOT NULL, seq INTEGER NOT NULL, turn BLOB NOT NULL, record BLOB NOT NULL, hash BLOB NOT NULL,
+  PRIMARY KEY (session, seq)
+);
+CREATE INDEX turns_by_id ON turns (turn);
+CREATE TABLE links (
+  session TEXT NOT NULL, seq INTEGER NOT NULL, child BLOB NOT NULL, record BLOB NOT NULL, hash BLOB NOT NULL,
+  PRIMARY KEY (session, seq)
+);
+CREATE INDEX links_by_child ON links (child);
+-- a record annotates several turns, whose numbers in the session lie between first and last
+CREATE TABLE annotations (
+  session TEXT NOT NULL, seq INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+  record BLOB NOT NULL, hash BLOB NOT NULL,
+  PRIMARY KEY (session, seq)
+);
+CREATE INDEX annotations_by_turn ON annotations (session, last, first);
+CREATE TABLE texts (
+  owner TEXT NOT NULL, hash BLOB NOT NULL, bytes BLOB, purged TEXT,
+  PRIMARY KEY (owner, hash),
+  CHECK ((bytes IS NULL) = (purged IS NOT NULL))
+);
+CREATE INDEX texts_purged ON texts (owner) WHERE purged IS NOT NULL;
+CREATE TABLE policies (hash TEXT PRIMARY KEY, record BLOB NOT NULL);
+-- a manifest's id is made from its record; the hash covers the id and the time of recording
+CREATE TABLE manifests (manifest TEXT PRIMARY KEY, recorded TEXT NOT NULL, record BLOB NOT NULL, hash BLOB NOT NULL);
+-- what a run's chain covers; payloads are texts of the run
+CREATE TABLE events (
+  run TEXT NOT NULL, seq INTEGER NOT NULL, payload BLOB NOT NULL, record BLOB NOT NULL, hash BLOB NOT NULL,
+  PRIMARY KEY (run, seq)
+) STRICT;
+-- a record names the text of the run that holds the snapshot, whole or as what it adds to the one before
+CREATE TABLE snapshots (
+  run TEXT NOT NULL, seq INTEGER NOT NULL, snapshot TEXT NOT NULL, record BLOB NOT NULL, hash BLOB NOT NULL,
+  PRIMARY KEY (run, seq)
+) STRICT;
+CREATE INDEX snapshots_by_id ON snapshots (snapshot);
+-- evidence is named by the hash of its record; its quote is a text of the corpus that it was cut from
+CREATE TABLE evidence (evidence TEXT PRIMARY KEY, chunk TEXT NOT NULL, record BLOB NOT NULL) STRICT;
+CREATE INDEX evidence_by_chunk ON evidence (chunk);
+
+-- derived: a parent that has not arrived yet, and the turns that wait for it
+CREATE TABLE waiting (parent BLOB NOT NULL, child BLOB NOT NULL, PRIMARY KEY (parent, child)) WITHOUT ROWID;
+-- derived: how large a session is, and how many turns of it have two parents
+CREATE TABLE shapes (session TEXT PRIMARY KEY, turns INTEGER NOT NULL, joins INTEGER NOT NULL) WITHOUT ROWID;
+-- derived, for large sessions: where a turn stands in its tree, so that a slice reads only a window of it
+CREATE TABLE places (
+  session TEXT NOT NULL, root BLOB NOT NULL, depth INTEGER NOT NULL, seq INTEGER NOT NULL,
+  PRIMARY KEY (session, root, depth, seq)
+) WITHOUT ROWID;
+CREATE INDEX places_by_seq ON places (session, seq);
+-- derived: where each run stands, and the last event of each of its steps
+CREATE TABLE runs (
+  run TEXT PRIMARY KEY, seq INTEGER NOT NULL, hash BLOB NOT NULL, started TEXT NOT NULL, updated TEXT NOT NULL,
+  sequence INTEGER NOT NULL, compacted INTEGER NOT NULL, counted INTEGER NOT NULL, steps INTEGER NOT NULL,
+  all_steps INTEGER NOT NULL, cost REAL NOT NULL, stopped TEXT
+) STRICT, WITHOUT ROWID;
+CREATE TABLE steps (
+  run TEXT NOT NULL, step INTEGER NOT NULL, last INTEGER NOT NULL, PRIMARY KEY (run, step)
+) STRICT, WITHOUT ROWID;
+"""
+
+
+def _append_only(table: str) -> str:
+    change = "NEW.bytes IS NULL AND NEW.owner IS OLD.owner AND NEW.hash IS OLD.hash" if table == "texts" else "0"
+    return f"""
+CREATE TRIGGER {table}_keep BEFORE DELETE ON {table}
+BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END;
+CREATE TRIGGER {table}_fixed BEFORE UPDATE ON {table} WHEN NOT ({change})
+BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END;
+"""
+
+
+def _numbered(table: str, owner: str) -> str:
+    """Also stops INSERT OR REPLACE, which would pass the other triggers on a foreign connection."""
+    return f"""
+CREATE TRIGGER {table}_next BEFORE INSERT ON {table}
+WHEN NEW.seq IS NOT (SELECT coalesce(max(seq), 0) + 1 FROM {table} WHERE {owner} = NEW.{owner})
+BEGIN SELECT RAISE(ABORT, '{table} is numbered without gaps'); END;
+"""
+
+
+def _keyed(table: str, columns: tuple[str, ...]) -> str:
+    """What has its key already stays as it is, whatever kind of INSERT comes: the second of two equals adds nothing."""
+    same = " AND ".join(f"{column} = NEW.{column}" for column in columns)
+    return f"""
+CREATE TRIGGER {table}_once BEFORE INSERT ON {table} WHEN EXISTS (SELECT 1 FROM {table} WHERE {same})
+BEGIN SELECT RAISE(IGNORE); END;
+"""
+
+
+SCHEMA = (
+    _TABLES
+    + "".join(map(_append_only, (*_NUMBERED, *_KEYED)))
+    + "".join(_numbered(table, owner) for table, owner in _NUMBERED.items())
+    + "".join(_keyed(table, columns) for table, columns in _KEYED.items())
+)
+
+
+_APPLICATION_ID = 0x534C4342  # "SLCB": this file is a Slicebase database and no other program's
+_BUSY_MILLISECONDS = 10_000
+
+Migration = Callable[[apsw.Connection], None]
+# MIGRATIONS[n] brings a database from version n to n + 1.
+MIGRATIONS: Mapping[int, Migration] = {}
+
+
+class Database:
+    """A connection to the truth."""
+
+    def __init__(self, path: Path, connection: apsw.Connection) -> None:
+        self.path = path
+        self.connection = connection
+        self.read_only = connection.readonly("main")
+
+    def close(self) -> None:
+        self.connection.close()
+
+    @contextmanager
+    def writing(self) -> Iterator[apsw.Connection]:
+        """One transaction: all of it is stored, or nothing. Inside another one it is a part of that."""
+        if self.connection.in_transaction:
+            yield self.connection
+            return
+        with translated(self.path):
+            self.connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self.connection
+                self.connection.execute("COMMIT")
+            except BaseException:
+                if self.connection.in_transaction:  # SQLite itself rolls back when the disk is full
+                    self.connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def trying(self) -> Iterator[None]:
+        """Everything inside happens, and nothing of it stays."""
+        with translated(self.path):
+            self.connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            finally:
+                self.connection.execute("ROLLBACK")
+
+    @contextmanager
+    def bulk(self) -> Iterator[None]:
+        """Many transactions, durable together: the log reaches the disk once, at the end."""
+        self.connection.execute("PRAGMA synchronous = NORMAL")
+        try:
+            yield
+        finally:
+            with translated(self.path):
+                self.connection.execute("PRAGMA synchronous = FULL")
+                self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_FULL)
+
+    @contextmanager
+    def erasing(self) -> Iterator[None]:
+        """Neither the free pages of the file nor the log keep what is taken away inside."""
+        self.connection.execute("PRAGMA secure_delete = ON")
+        yield
+        with translated(self.path):
+            self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            self.connection.execute("VACUUM")
+            self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
+
+def open_database(path: Path, *, create: bool = False, migrations: Mapping[int, Migration] = MIGRATIONS) -> Database:
+    if not create and not path.exists():
+        raise SlicebaseError(
+            "no-database", f"there is no database at {path} yet", hint="bring a conversation in with `tt import`"
+        )
+    with translated(path):
+        if create:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        is_frozen = _is_frozen(path)
+        connection = _connected_to_frozen(path) if is_frozen else _connected(path, create=create)
+        try:
+            _settle(connection, is_frozen=is_frozen)
+            _ensure_schema(connection, path, migrations)
+        except BaseException:
+            connection.close()
+            raise
+    return Database(path, connection)
+
+
+def _is_frozen(path: Path) -> bool:
+    """Whether the database can be read, but not shared with a writer: its folder takes no write-ahead log."""
+    log = Path(f"{path}-wal")
+    return path.exists() and not os.access(path.parent, os.W_OK) and not (log.exists() and log.stat().st_size)
+
+
+def _connected_to_frozen(path: Path) -> apsw.Connection:
+    return apsw.Connection(
+        f"{path.resolve().as_uri()}?immutable=1", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    )
+
+
+def _connected(path: Path, *, create: bool) -> apsw.Connection:
+    return apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0))
+
+
+def _settle(connection: apsw.Connection, *, is_frozen: bool) -> None:
+    connection.set_busy_timeout(_BUSY_MILLISECONDS)
+    if not is_frozen:
+        connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA recursive_triggers = ON")
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA cache_size = -65536")
+
+
+def _ensure_schema(connection: apsw.Connection, path: Path, migrations: Mapping[int, Migration]) -> None:
+    if _version(connection) == VERSION:
+        return
+    connection.execute("BEGIN IMMEDIATE")  # so that one process alone makes or migrates it
+    try:
+        version = _version(connection)
+        if version == 0 and not connection.pragma("schema_version"):
+            connection.execute(SCHEMA)
+            connection.pragma("application_id", _APPLICATION_ID)
+        elif connection.pragma("application_id") != _APPLICATION_ID:
+            raise SlicebaseError("not-our-database", f"{path} belongs to another program", where=Where(str(path)))
+        elif version > VERSION:
+            raise SlicebaseError(
+                "database-newer",
+                f"the database has version {version}, this program knows {VERSION}",
+                hint="update Slicebase",
+                where=Where(str(path)),
+            )
+        else:
+            _migrate(connection, path, version, migrations)
+        connection.pragma("user_version", VERSION)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:  # SQLite itself rolls back when the disk is full
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _version(connection: apsw.Connection) -> int:
+    return int(connection.pragma("user_version"))
+
+
+def _migrate(connection: apsw.Connection, path: Path, version: int, migrations: Mapping[int, Migration]) -> None:
+    backup(path, path.with_suffix(f".v{version}.backup"))
+    for step in range(version, VERSION):
+        migrations[step](connection)
+
+
+def backup(path: Path, to: Path) -> None:
+    """A consistent copy of a database that others may be reading and writing."""
+    source, target = apsw.Connection(str(path)), apsw.Connection(str(to))
+    try:
+        with target.backup("main", source, "main") as copying:
+            copying.step()
+    finally:
+        target.close()
+        source.close()
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """SQLite's and the system's complaints as errors of ours."""
+    try:
+        yield
+    except (apsw.Error, OSError) as error:
+        told = in_our_words(error)
+        if told is None:
+            raise
+        raise told.at(Where(str(path))) from None
+
+
+def in_our_words(error: Exception) -> SlicebaseError | None:
+    """What SQLite or the system says of a database; None for what only a fault of the program can cause."""
+    if isinstance(error, apsw.BusyError):
+        return SlicebaseError("locked", "another process is writing", hint="try again when it is done")
+    if isinstance(error, apsw.NotADBError | apsw.CorruptError):
+        return SlicebaseError(
+            "database-damaged",
+            f"SQLite cannot read the database: {error}",
+            hint="restore it from a backup; the transcripts can be imported again",
+        )
+    if isinstance(error, apsw.FullError):
+        return SlicebaseError("disk-full", "the disk is full; nothing was written")
+    if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.IOError | OSError):
+        return SlicebaseError("cannot-write", f"the database cannot be used: {error}")
+    return None

@@ -1,0 +1,105 @@
+"""The evidence ledger: what was cited, by the id that its record gives (ruling 36)."""
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+from msgspec.structs import replace
+
+from slicebase.core.hashing import canonical, digest, id_from
+from slicebase.runs.evidence import Evidence
+from slicebase.runs.records import Span
+from slicebase.truth.database import Database
+from slicebase.truth.texts import Texts, hash_bytes, keep_texts
+
+_KEPT = 100_000  # records in memory
+_RECORD = msgspec.json.Decoder(tuple[str, str, int, int, str])
+
+
+class Ledger(Mapping[str, Evidence]):
+    """Evidence by its id, read when it is asked for."""
+
+    def __init__(self, database: Database, texts: Texts) -> None:
+        self._database = database
+        self._texts = texts
+        self.records = Records(database)
+
+    def keep(self, evidence: Evidence) -> None:
+        """The same evidence twice is kept once. Its quote belongs to the corpus that it was cut from (ruling 19)."""
+        with self._database.writing() as connection:
+            row = (evidence.evidence_id, evidence.chunk_id, record_bytes(evidence))
+            connection.execute("INSERT INTO evidence VALUES (?, ?, ?)", row)
+            if evidence.quote is not None:
+                quote = {hash_bytes(evidence.quote_hash): evidence.quote.encode()}
+                keep_texts(connection, evidence.corpus_id, quote)
+
+    def __getitem__(self, evidence_id: str) -> Evidence:
+        record = self.records[evidence_id]
+        stored = self._texts.get(record.corpus_id, record.quote_hash)
+        return replace(record, quote=stored.data.decode()) if stored and stored.data is not None else record
+
+    def __contains__(self, evidence_id: object) -> bool:
+        return evidence_id in self.records
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.records)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def quotes_of(self, chunk_id: str) -> set[str]:
+        """The hashes of what was cited from a chunk."""
+        return {record.quote_hash for record in self.of_chunk(chunk_id)}
+
+    def of_chunk(self, chunk_id: str) -> list[Evidence]:
+        query = "SELECT evidence FROM evidence WHERE chunk = ? ORDER BY evidence"
+        rows = self._database.connection.execute(query, (chunk_id,)).fetchall()
+        return [self[str(name)] for (name,) in rows]
+
+
+class Records(Mapping[str, Evidence]):
+    """Evidence without its quotes. It never changes, and so what was read is kept: the gate asks again and again."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._known: dict[str, Evidence] = {}
+
+    def __getitem__(self, evidence_id: str) -> Evidence:
+        known = self._known.get(evidence_id)
+        if known is None:
+            query = "SELECT record FROM evidence WHERE evidence = ?"
+            row = self._database.connection.execute(query, (evidence_id,)).fetchone()
+            if row is None:
+                raise KeyError(evidence_id)
+            known = read_record(evidence_id, row[0])
+            if len(self._known) >= _KEPT:
+                self._known.clear()
+            self._known[evidence_id] = known
+        return known
+
+    def __iter__(self) -> Iterator[str]:
+        rows = self._database.connection.execute("SELECT evidence FROM evidence ORDER BY evidence")
+        yield from (str(name) for (name,) in rows)
+
+    def __len__(self) -> int:
+        return int(next(self._database.connection.execute("SELECT count(*) FROM evidence"))[0])
+
+
+def read_record(evidence_id: str, record: bytes) -> Evidence:
+    corpus_id, chunk_id, start, end, quote_hash = _RECORD.decode(record)
+    return Evidence(
+        evidence_id=evidence_id,
+        corpus_id=corpus_id,
+        chunk_id=chunk_id,
+        span=Span(start=start, end=end),
+        quote_hash=quote_hash,
+        quote=None,
+    )
+
+
+def record_bytes(evidence: Evidence) -> bytes:
+    span = evidence.span
+    return canonical([evidence.corpus_id, evidence.chunk_id, span.start, span.end, evidence.quote_hash])
+
+
+def record_id(record: bytes) -> str:
+    return id_from("ev_", digest(record))

@@ -1,0 +1,179 @@
+"""The logs of runs: events in their chain, durable when a call returns, one writer at a time.
+
+A run's events are written inside one transaction that holds the write lock: whoever comes second reads the head that
+the first has left. Payloads are texts of the run, so that they can be purged and leave the chain provable (ruling 19).
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import apsw
+import msgspec
+
+from slicebase.errors import SlicebaseError
+from slicebase.runs.event import TERMINAL, ChainLink, Event, EventDraft, LogHead, seal
+from slicebase.runs.records import RunStarted
+from slicebase.runs.status import RunTally, advance
+from slicebase.truth.database import Database
+from slicebase.truth.texts import hash_bytes, keep_texts
+
+_AT_ONCE = 1000  # events that wait in memory for the database
+TALLY = "run, seq, hash, started, updated, sequence, compacted, counted, steps, all_steps, cost, stopped"
+_PAYLOAD = msgspec.json.Decoder(dict[str, Any])
+_LINK = msgspec.json.Decoder(tuple[str, int, str | None, str, int | None, str, str])
+
+
+class StoredEvent(NamedTuple):
+    """An event as it stands in the database: what the chain covers, and its payload or when that was purged."""
+
+    link: ChainLink
+    payload: bytes | None
+    purged: str | None = None
+
+    @property
+    def event(self) -> Event:
+        link = self.link
+        place = f"event {link.seq} of run:{link.run_id}"
+        if self.purged is not None:
+            raise SlicebaseError("purged", f"{place} was purged {self.purged}")
+        try:
+            payload = _PAYLOAD.decode(self.payload or b"")
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            raise SlicebaseError("record-broken", f"{place} cannot be read", hint="`tt verify` says more") from None
+        return Event(link.run_id, link.seq, link.type, link.step, link.time, payload, link.prev, link.hash)
+
+
+class RunLog:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def tally(self, run_id: str) -> RunTally:
+        row = self._database.connection.execute(f"SELECT {TALLY} FROM runs WHERE run = ?", (run_id,)).fetchone()
+        if row is None:
+            raise SlicebaseError("no-run", f"there is no run {run_id}", hint="`tt run list` shows them")
+        return _read_tally(row)
+
+    def tallies(self) -> Iterator[RunTally]:
+        """Every run, the one that moved last first."""
+        query = f"SELECT {TALLY} FROM runs ORDER BY updated DESC, run"
+        yield from map(_read_tally, self._database.connection.execute(query))
+
+    def exists(self, run_id: str) -> bool:
+        query = "SELECT 1 FROM runs WHERE run = ?"
+        return self._database.connection.execute(query, (run_id,)).fetchone() is not None
+
+    def started(self, run_id: str) -> RunStarted:
+        """A run's terms."""
+        first = next(self.events(run_id), None)
+        if first is None:
+            raise SlicebaseError("no-run", f"there is no run {run_id}", hint="`tt run list` shows them")
+        return msgspec.convert(first.event.payload, RunStarted)
+
+    def events(self, run_id: str, after: int = 0) -> Iterator[StoredEvent]:
+        query = """
+            SELECT events.record, events.hash, texts.bytes, texts.purged FROM events
+            LEFT JOIN texts ON texts.owner = ? AND texts.hash = events.payload
+            WHERE events.run = ? AND events.seq > ? ORDER BY events.seq"""
+        for record, event_hash, data, purged in self._database.connection.execute(
+            query, (owner(run_id), run_id, after)
+        ):
+            yield StoredEvent(read_link(record, event_hash), data, purged)
+
+    def last_step(self, run_id: str) -> int:
+        """The highest step of a terminal event; 0 before the first."""
+        query = "SELECT coalesce(max(step), 0) FROM steps WHERE run = ?"
+        return int(next(self._database.connection.execute(query, (run_id,)))[0])
+
+    def head_at(self, run_id: str, seq: int) -> LogHead:
+        """Where the log stood behind its event of this number."""
+        query = "SELECT hash FROM events WHERE run = ? AND seq = ?"
+        row = self._database.connection.execute(query, (run_id, seq)).fetchone()
+        return LogHead(run_id, seq, f"sha256:{row[0].hex()}") if row else LogHead(run_id)
+
+    @contextmanager
+    def appending(self, run_id: str, *, create: bool = False) -> Iterator["Appender"]:
+        """A transaction in which a run's log grows: all of it is stored, or nothing."""
+        with self._database.writing() as connection:
+            known = self.exists(run_id)
+            if create and known:
+                raise SlicebaseError("run-exists", f"there is a run {run_id} already", hint="choose another id")
+            appender = Appender(connection, RunTally(run_id) if create else self.tally(run_id))
+            yield appender
+            appender.flush()
+
+
+class Appender:
+    """Adds events to one run inside a transaction. What is added is in the database after `flush`."""
+
+    def __init__(self, connection: apsw.Connection, tally: RunTally) -> None:
+        self._connection = connection
+        self._events: list[tuple[Any, ...]] = []
+        self._payloads: dict[bytes, bytes] = {}
+        self._steps: dict[int, int] = {}
+        self.tally = tally
+
+    def append(self, draft: EventDraft, now: str) -> Event:
+        tally = self.tally
+        if tally.stopped is not None:
+            raise closed(tally)
+        sealed = seal(tally.head, draft, now)
+        event, payload_hash = sealed.event, hash_bytes(sealed.payload_hash)
+        self._events.append((tally.run_id, event.seq, payload_hash, sealed.record, hash_bytes(event.hash)))
+        self._payloads[payload_hash] = sealed.payload
+        self.tally = advance(tally, event, self._step_last_at(event))
+        if event.type in TERMINAL and event.step is not None:
+            self._steps[event.step] = event.seq
+        if len(self._events) >= _AT_ONCE:
+            self.flush()
+        return event
+
+    def _step_last_at(self, event: Event) -> int | None:
+        if event.type not in TERMINAL:
+            return None
+        if event.step in self._steps:
+            return self._steps[event.step]
+        query = "SELECT last FROM steps WHERE run = ? AND step = ?"
+        row = self._connection.execute(query, (event.run_id, event.step)).fetchone()
+        return row[0] if row else None
+
+    def keep_blobs(self, blobs: Mapping[str, bytes]) -> None:
+        """Content that events name by its hash."""
+        self._payloads.update((hash_bytes(name), data) for name, data in blobs.items())
+
+    def flush(self) -> None:
+        if not self._events:
+            return
+        run_id = self.tally.run_id
+        keep_texts(self._connection, owner(run_id), self._payloads)
+        self._connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?)", self._events)
+        steps = [(run_id, step, seq) for step, seq in self._steps.items()]
+        self._connection.executemany("INSERT OR REPLACE INTO steps VALUES (?, ?, ?)", steps)
+        self._connection.execute(
+            f"INSERT OR REPLACE INTO runs ({TALLY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", tally_row(self.tally)
+        )
+        self._events, self._payloads, self._steps = [], {}, {}
+
+
+def closed(tally: RunTally) -> SlicebaseError:
+    return SlicebaseError(
+        "run-closed",
+        f"run:{tally.run_id} has stopped ({tally.stopped})",
+        hint=f"`tt run fork {tally.run_id}` goes on from its last snapshot that passed",
+    )
+
+
+def owner(run_id: str) -> str:
+    return f"run:{run_id}"
+
+
+def read_link(record: bytes, event_hash: bytes) -> ChainLink:
+    return ChainLink(*_LINK.decode(record), f"sha256:{event_hash.hex()}")
+
+
+def tally_row(tally: RunTally) -> tuple[Any, ...]:
+    return (tally.run_id, tally.seq, hash_bytes(tally.hash or ""), *tally[3:])
+
+
+def _read_tally(row: tuple[Any, ...]) -> RunTally:
+    return RunTally(row[0], row[1], f"sha256:{row[2].hex()}", *row[3:])

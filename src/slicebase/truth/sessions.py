@@ -1,0 +1,159 @@
+"""Sessions as graphs: read in a few queries, and kept in a compact form by a process that lives long.
+
+A small session is read whole. Of a large one without joins a slice reads its window: one tree, the anchor's depth
+plus and minus the radius. When the windows of a session have cost as much as the whole would have, the whole is read
+and kept: a process that asks once never pays for it, one that asks often pays at most twice.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from slicebase.core.ids import uuid_bytes
+from slicebase.core.times import from_text, whole_seconds
+from slicebase.errors import SlicebaseError
+from slicebase.graph.best_first import context_slice
+from slicebase.graph.compact import CompactSession, compact
+from slicebase.graph.export import ContextSlice
+from slicebase.graph.policy import SlicePolicyV1
+from slicebase.graph.record import TurnRecord, read_annotations, read_link, read_turn
+from slicebase.truth.database import Database
+from slicebase.truth.places import place_of
+from slicebase.truth.turns import Turns
+
+KEPT_TURNS = 2_000_000  # in all sessions together; about a hundred bytes each
+
+
+class _Kept:
+    """A session's graph, what the session held when it was read, and the state of the database that was last seen."""
+
+    __slots__ = ("graph", "seen", "stamp")
+
+    def __init__(self, graph: CompactSession, stamp: tuple[int, ...], seen: tuple[int, int]) -> None:
+        self.graph = graph
+        self.stamp = stamp
+        self.seen = seen
+
+
+class Sessions:
+    """The graphs of stored sessions, always as the store has them now."""
+
+    def __init__(self, database: Database, turns: Turns, kept_turns: int = KEPT_TURNS) -> None:
+        self._connection = database.connection
+        self._turns = turns
+        self._limit = kept_turns
+        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._homes: dict[str, tuple[str, int]] = {}
+        self._windows: dict[str, int] = {}  # turns read as windows, by session
+
+    def around(self, turn_id: str, radius: int) -> CompactSession:
+        """A graph that holds everything a slice of this radius around the turn can reach."""
+        session, seq = self._home(turn_id)
+        kept = self._current(session)
+        if kept is not None:
+            return kept
+        count, joins = self._shape(session)
+        place = None if joins else place_of(self._connection, session, seq)
+        if place is None or self._windows.get(session, 0) >= count:
+            return self._keep(session)
+        window = self._read_window(session, *place, radius)
+        self._windows[session] = self._windows.get(session, 0) + len(window)
+        return window
+
+    def slice_around(self, turn_id: str, policy: SlicePolicyV1) -> ContextSlice:
+        return context_slice(self.around(turn_id, policy.max_radius), turn_id, policy)
+
+    def whole(self, session: str) -> CompactSession:
+        return self._current(session) or self._keep(session)
+
+    def _home(self, turn_id: str) -> tuple[str, int]:
+        """A turn's session and its number there. They never change, so that they can be remembered."""
+        if turn_id not in self._homes:
+            if len(self._homes) > self._limit:
+                self._homes.clear()
+            seq, record = self._turns.get(turn_id)
+            self._homes[turn_id] = record.session, seq
+        return self._homes[turn_id]
+
+    def _current(self, session: str) -> CompactSession | None:
+        """The kept graph, if nothing was written to the session since it was read."""
+        kept = self._kept.get(session)
+        if kept is None:
+            return None
+        now = self._state()
+        if now != kept.seen:
+            if self._stamp(session) != kept.stamp:
+                del self._kept[session]
+                return None
+            kept.seen = now
+        self._kept.move_to_end(session)
+        return kept.graph
+
+    def _keep(self, session: str) -> CompactSession:
+        self._windows.pop(session, None)
+        seen, stamp = self._state(), self._stamp(session)
+        graph = self._read_whole(session)
+        self._kept[session] = _Kept(graph, stamp, seen)
+        while len(self._kept) > 1 and sum(len(kept.graph) for kept in self._kept.values()) > self._limit:
+            self._kept.popitem(last=False)
+        return graph
+
+    def _state(self) -> tuple[int, int]:
+        """Changes with every write of this connection or another."""
+        return int(self._connection.pragma("data_version")), self._connection.total_changes()
+
+    def _stamp(self, session: str) -> tuple[int, ...]:
+        query = "SELECT coalesce(max(seq), 0) FROM {} WHERE session = ?"
+        return tuple(
+            int(next(self._connection.execute(query.format(table), (session,)))[0])
+            for table in ("turns", "links", "annotations")
+        )
+
+    def _shape(self, session: str) -> tuple[int, int]:
+        query = "SELECT turns, joins FROM shapes WHERE session = ?"
+        return self._connection.execute(query, (session,)).fetchone() or (0, 0)
+
+    def _read_whole(self, session: str) -> CompactSession:
+        turns = self._connection.execute("SELECT record FROM turns WHERE session = ?", (session,))
+        links = self._connection.execute("SELECT record FROM links WHERE session = ?", (session,))
+        annotations = self._connection.execute(
+            "SELECT record FROM annotations WHERE session = ? ORDER BY seq", (session,)
+        )
+        return _graph(session, turns, links, annotations)
+
+    def _read_window(self, session: str, root: str, depth: int, radius: int) -> CompactSession:
+        rows: list[Any] = self._connection.execute(
+            """SELECT turns.seq, turns.record FROM places
+               JOIN turns ON turns.session = places.session AND turns.seq = places.seq
+               WHERE places.session = ? AND places.root = ? AND places.depth BETWEEN ? AND ?""",
+            (session, uuid_bytes(root), depth - radius, depth + radius),
+        ).fetchall()
+        numbers: list[int] = [seq for seq, _ in rows]
+        links = self._connection.execute("SELECT record FROM links WHERE session = ?", (session,))
+        annotations = self._connection.execute(
+            "SELECT record FROM annotations WHERE session = ? AND last >= ? AND first <= ? ORDER BY seq",
+            (session, min(numbers), max(numbers)),
+        )
+        return _graph(session, ((record,) for _, record in rows), links, annotations)
+
+
+def _graph(session: str, turns: Iterable[Any], links: Iterable[Any], annotations: Iterable[Any]) -> CompactSession:
+    records = [read_turn(record) for (record,) in turns]
+    edges = [(parent, record.id, kind) for record in records for parent, kind in record.parents]
+    for (record,) in links:
+        link = read_link(record)
+        edges.append((link.parent, link.child, link.type))
+    return compact(session, _rows(records, annotations), edges)
+
+
+def _rows(records: list[TurnRecord], annotations: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+    """Turns with the newest annotation of each (ruling 17), as `compact` takes them."""
+    wanted = {record.id: record for record in records}
+    newest = {row[0]: row for (stored,) in annotations for row in read_annotations(stored).rows(wanted)}
+    for turn_id, record in wanted.items():
+        if turn_id not in newest:
+            raise SlicebaseError(
+                "database-damaged", f"the turn {turn_id} has no annotation", hint="`tt verify` says what else is wrong"
+            )
+        _, annotator, *fields = newest[turn_id]
+        yield turn_id, record.role, *fields, whole_seconds(from_text(record.time)), annotator

@@ -1,0 +1,98 @@
+"""Policies in the truth: a hash or a name means the same parameters for ever.
+
+The truth: one SQLite database, append-only, with a part for each kind of record.
+"""
+
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slicebase.core.hashing import canonical
+from slicebase.core.times import from_text
+from slicebase.errors import SlicebaseError, Where
+from slicebase.graph.policy import PRESETS, SlicePolicyV1, policy_from_bytes
+from slicebase.graph.record import TurnRecord, read_parts
+from slicebase.graph.turn import Parent, Turn
+from slicebase.truth.database import Database, open_database
+from slicebase.truth.manifests import Manifests
+from slicebase.truth.sessions import Sessions
+from slicebase.truth.texts import Texts
+from slicebase.truth.turns import Turns
+
+if TYPE_CHECKING:  # start-up counts: most commands need no runs
+    from slicebase.truth.ledger import Ledger
+    from slicebase.truth.runs import Runs
+
+
+class StoredPolicies:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def keep(self, policy: SlicePolicyV1) -> None:
+        """Remembers a policy by its hash where it can write, so that what was made with it can be made again."""
+        if self._database.read_only or policy.params_hash in PRESETS.by_hash:
+            return
+        query = "SELECT 1 FROM policies WHERE hash = ?"
+        if self._database.connection.execute(query, (policy.params_hash,)).fetchone() is None:
+            with self._database.writing() as connection:
+                row = (policy.params_hash, canonical(policy.as_json()))
+                connection.execute("INSERT INTO policies VALUES (?, ?)", row)
+
+    def find(self, name: str) -> SlicePolicyV1:
+        """The policy of a name or a hash."""
+        query = "SELECT record FROM policies WHERE hash = ?"
+        # A name is no key, and might be text that SQLite does not take.
+        row = self._database.connection.execute(query, (name,)).fetchone() if name.isascii() else None
+        return policy_from_bytes(row[0]) if row else PRESETS.find(name)
+
+    def named(self, text: str) -> SlicePolicyV1:
+        """The policy of a name or a hash, or in the JSON file at this path."""
+        if not os.path.isfile(text):  # unlike Path.is_file, it raises for no text
+            return self.find(text)
+        try:
+            return policy_from_bytes(Path(text).read_bytes())
+        except SlicebaseError as error:
+            raise error.at(Where(text)) from None
+        except OSError as error:
+            raise SlicebaseError("no-input", str(error.strerror), where=Where(text)) from None
+
+
+class Truth:
+    """What must never be lost. Parts share the connection; each write is one transaction."""
+
+    def __init__(self, path: Path, *, create: bool = False) -> None:
+        self.database = open_database(path, create=create)
+        self.texts = Texts(self.database)
+        self.turns = Turns(self.database)
+        self.sessions = Sessions(self.database, self.turns)
+        self.policies = StoredPolicies(self.database)
+        self.manifests = Manifests(self.database, self.texts)
+
+    @cached_property
+    def ledger(self) -> "Ledger":
+        from slicebase.truth.ledger import Ledger
+
+        return Ledger(self.database, self.texts)
+
+    @cached_property
+    def runs(self) -> "Runs":
+        from slicebase.truth.run_log import RunLog
+        from slicebase.truth.runs import Runs
+        from slicebase.truth.snapshots import Snapshots
+
+        return Runs(RunLog(self.database), Snapshots(self.database, self.texts), self.ledger)
+
+    def turn(self, turn_id: str) -> Turn | None:
+        """A stored turn with its content; a purged one has no parts."""
+        stored = self.turns.find([turn_id]).get(turn_id)
+        return self.with_content(stored.record) if stored else None
+
+    def with_content(self, record: TurnRecord) -> Turn:
+        text = self.texts.get(f"session:{record.session}", record.content_hash)
+        parts = read_parts(text.data) if text and text.data is not None else ()
+        parents = tuple(Parent(*parent) for parent in record.parents)
+        return Turn(record.id, record.session, record.role, parts, from_text(record.time), parents, record.source_hash)
+
+    def close(self) -> None:
+        self.database.close()

@@ -1,0 +1,355 @@
+"""Turns in the truth: adding what an importer read, session by session, and finding it again."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import NamedTuple
+
+import apsw
+from msgspec.structs import replace
+
+from slicebase.core.hashing import raw_digest
+from slicebase.core.ids import uuid_bytes, uuid_of
+from slicebase.errors import SlicebaseError
+from slicebase.graph.record import (
+    AnnotationRecord,
+    LinkRecord,
+    TurnRecord,
+    annotation_bytes,
+    content_bytes,
+    link_bytes,
+    read_annotations,
+    read_link,
+    read_session,
+    read_turn,
+    record_bytes,
+    session_bytes,
+)
+from slicebase.graph.turn import Annotation, Edge, Session, Turn
+from slicebase.truth.database import Database
+from slicebase.truth.places import keep_places, refill_places
+from slicebase.truth.texts import keep_texts
+
+_LOOKUP = 500  # ids a query
+_FEW = 8  # ids that are looked for in records before all of them are read
+
+
+class Stored(NamedTuple):
+    """A turn's number in its session, and its record."""
+
+    seq: int
+    record: TurnRecord
+
+
+class Added(NamedTuple):
+    """What became of the turns of a batch."""
+
+    turns: tuple[Turn, ...] = ()  # stored by this call
+    known: int = 0  # there before, from the same source record
+    conflicts: tuple[str, ...] = ()  # there before, from another source record: the first stays (ruling 15)
+    edges: int = 0
+    continues: int = 0
+    waiting: int = 0  # edges whose parent has not arrived
+    cycles: tuple[tuple[str, str], ...] = ()  # (child, parent) of edges left out because they close a cycle
+    joined: tuple[str, ...] = ()  # stored turns whose parent arrived with this batch
+
+
+class Linked(NamedTuple):
+    """What became of edges that stand outside their child's record."""
+
+    edges: int = 0
+    continues: int = 0
+    waiting: int = 0  # the parent is not stored
+    unknown: tuple[Edge, ...] = ()  # the child is not stored
+    cycles: tuple[tuple[str, str], ...] = ()
+
+
+Annotate = Callable[[Added], Iterable[AnnotationRecord]]
+
+
+class Turns:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @property
+    def _connection(self) -> apsw.Connection:
+        return self._database.connection
+
+    def add(self, session: Session, turns: Iterable[Turn], annotate: Annotate | None = None) -> Added:
+        """Stores the turns of one session that are not stored yet, in one transaction with their annotations."""
+        with self._database.writing() as connection:
+            arrival = _Arrival(self, connection, session)
+            added = arrival.add(list(turns))
+            for record in annotate(added) if annotate and added.turns else ():
+                _append_annotations(connection, record, self._numbers(record, arrival.numbers))
+            return added
+
+    def link(self, edges: Iterable[Edge]) -> Linked:
+        """Appends edges to stored turns. An edge that is there already is passed over."""
+        with self._database.writing() as connection:
+            return _link(self, connection, list(edges))
+
+    def annotate(self, annotations: AnnotationRecord) -> None:
+        """Appends annotations: the newest of a turn counts (ruling 17)."""
+        with self._database.writing() as connection:
+            _append_annotations(connection, annotations, self._numbers(annotations, {}))
+
+    def _numbers(self, annotations: AnnotationRecord, known: Mapping[str, int]) -> list[int]:
+        """The numbers of annotated turns in their session."""
+        missing = [turn_id for turn_id in annotations.turns if turn_id not in known]
+        found = {turn_id: stored.seq for turn_id, stored in self.find(missing).items()} if missing else {}
+        return [known[turn_id] if turn_id in known else found[turn_id] for turn_id in annotations.turns]
+
+    def find(self, turn_ids: Iterable[str]) -> dict[str, Stored]:
+        """The stored ones among these turns."""
+        found: dict[str, Stored] = {}
+        for chunk in _chunks(map(uuid_bytes, turn_ids), _LOOKUP):
+            marks = ",".join("?" * len(chunk))
+            for seq, record in self._connection.execute(
+                f"SELECT seq, record FROM turns WHERE turn IN ({marks})", chunk
+            ):
+                stored = Stored(seq, read_turn(record))
+                found.setdefault(stored.record.id, stored)
+        return found
+
+    def get(self, turn_id: str) -> Stored:
+        stored = self.find([turn_id]).get(turn_id)
+        if stored is None:
+            raise SlicebaseError("no-turn", f"there is no turn {turn_id}", hint="`tt turns` lists what is stored")
+        return stored
+
+    def sessions(self) -> Iterator[tuple[Session, int]]:
+        """Every session with the number of its turns."""
+        query = """
+            SELECT newest.record, coalesce(shapes.turns, 0) FROM sessions AS newest
+            LEFT JOIN shapes ON shapes.session = newest.session
+            WHERE newest.seq = (SELECT max(seq) FROM sessions WHERE session = newest.session)
+            ORDER BY newest.session"""
+        for record, count in self._connection.execute(query):
+            yield read_session(record), count
+
+    def session(self, session: str) -> Session:
+        query = "SELECT record FROM sessions WHERE session = ? ORDER BY seq DESC LIMIT 1"
+        row = self._connection.execute(query, (session,)).fetchone()
+        if row is None:
+            raise SlicebaseError("no-session", f"there is no session {session!r}", hint="`tt turns` lists them")
+        return read_session(row[0])
+
+    def of_session(self, session: str) -> Iterator[Stored]:
+        query = "SELECT seq, record FROM turns WHERE session = ? ORDER BY seq"
+        for seq, record in self._connection.execute(query, (session,)):
+            yield Stored(seq, read_turn(record))
+
+    def mentioning(self, session: str, turn_ids: Collection[str]) -> Iterator[TurnRecord]:
+        """At least those turns of a session whose records name one of these; of many, all are read."""
+        if len(turn_ids) > _FEW:
+            yield from (stored.record for stored in self.of_session(session))
+            return
+        query = "SELECT record FROM turns WHERE session = ? AND instr(record, ?) ORDER BY seq"
+        found = (row for turn in turn_ids for row in self._connection.execute(query, (session, turn.encode())))
+        yield from {record.id: record for (row,) in found for record in (read_turn(row),)}.values()
+
+    def of_the_system(self) -> Iterator[TurnRecord]:
+        """The system's turns of every session."""
+        query = """SELECT record FROM turns WHERE instr(record, '"role":"system"') ORDER BY session, seq"""
+        for (record,) in self._connection.execute(query):
+            yield read_turn(record)
+
+    def links_of(self, session: str) -> Iterator[LinkRecord]:
+        query = "SELECT record FROM links WHERE session = ? ORDER BY seq"
+        for (record,) in self._connection.execute(query, (session,)):
+            yield read_link(record)
+
+    def annotations_of(self, session: str) -> Iterator[AnnotationRecord]:
+        query = "SELECT record FROM annotations WHERE session = ? ORDER BY seq"
+        for (record,) in self._connection.execute(query, (session,)):
+            yield read_annotations(record)
+
+    def annotation_of(self, turn_id: str) -> Annotation:
+        """The newest annotation of a stored turn."""
+        seq, record = self.get(turn_id)
+        query = "SELECT record FROM annotations WHERE session = ? AND last >= ? AND first <= ? ORDER BY seq DESC"
+        for (stored,) in self._connection.execute(query, (record.session, seq, seq)):
+            for row in read_annotations(stored).rows((turn_id,)):
+                return Annotation(*row)
+        raise SlicebaseError("database-damaged", f"the turn {turn_id} has no annotation")
+
+    def parents_of(self, turn_id: str) -> set[tuple[str, str]]:
+        """Parents and edge types of a turn, from its record and from links; empty where it is not stored."""
+        stored = self.find([turn_id]).get(turn_id)
+        if stored is None:
+            return set()
+        query = "SELECT record FROM links WHERE child = ?"
+        links = (read_link(record) for (record,) in self._connection.execute(query, (uuid_bytes(turn_id),)))
+        return {*stored.record.parents, *((link.parent, link.type) for link in links)}
+
+    def descends(self, turn_id: str, ancestor: str, new: Mapping[str, Turn]) -> bool:
+        """Whether the ancestor lies above (or is) the turn, by way of stored turns and of these new ones."""
+        seen: set[str] = set()
+        ways = [turn_id]
+        while ways:
+            current = ways.pop()
+            if current == ancestor:
+                return True
+            if current not in seen:
+                seen.add(current)
+                turn = new.get(current)
+                ways += [p.id for p in turn.parents] if turn else [parent for parent, _ in self.parents_of(current)]
+        return False
+
+
+class _Arrival:
+    """Adds turns of one session inside a transaction."""
+
+    def __init__(self, turns: Turns, connection: apsw.Connection, session: Session) -> None:
+        self._turns = turns
+        self._connection = connection
+        self._session = session
+        self.numbers: dict[str, int] = {}  # of the turns that were added
+
+    def add(self, offered: list[Turn]) -> Added:
+        stored = self._turns.find(turn.id for turn in offered)
+        new, known, conflicts = _sort_out(offered, stored)
+        self._keep_facts()
+        if not new:
+            return Added(known=known, conflicts=conflicts)
+        awaited = _awaited(self._connection, new)
+        cycles = self._cut_cycles(new, awaited)
+        edges, continues, waiting = self._resolve(new)
+        self._insert(new)
+        self._connection.executemany("DELETE FROM waiting WHERE parent = ?", [(uuid_bytes(turn),) for turn in awaited])
+        joined = tuple(sorted({child for children in awaited.values() for child in children}))
+        keep_places(self._connection, self._session.id, new, self.numbers, rejoined=bool(joined))
+        return Added(tuple(new.values()), known, conflicts, edges, continues, waiting, cycles, joined)
+
+    def _keep_facts(self) -> None:
+        """Appends what the source says of the session where that is new or has changed."""
+        query = "SELECT seq, record FROM sessions WHERE session = ? ORDER BY seq DESC LIMIT 1"
+        seq, newest = self._connection.execute(query, (self._session.id,)).fetchone() or (0, None)
+        record = session_bytes(_told_before(newest, self._session) if newest else self._session)
+        if newest != record:
+            row = (self._session.id, seq + 1, record, raw_digest(record))
+            self._connection.execute("INSERT INTO sessions VALUES (?, ?, ?, ?)", row)
+
+    def _cut_cycles(self, new: dict[str, Turn], awaited: Mapping[str, list[str]]) -> tuple[tuple[str, str], ...]:
+        """Takes off the parents by which an awaited turn would become its own ancestor (ruling 14)."""
+        cycles = []
+        for turn_id in awaited:
+            turn = new[turn_id]
+            closing = [parent for parent in turn.parents if self._turns.descends(parent.id, turn_id, new)]
+            if closing:
+                cycles += [(turn_id, parent.id) for parent in closing]
+                kept = tuple(parent for parent in turn.parents if parent not in closing)
+                new[turn_id] = replace(turn, parents=kept)
+        return tuple(cycles)
+
+    def _resolve(self, new: Mapping[str, Turn]) -> tuple[int, int, int]:
+        """Counts edges and `continues`, and notes parents that have not arrived."""
+        stored = self._turns.find({parent.id for turn in new.values() for parent in turn.parents} - new.keys())
+        homes = {turn_id: there.record.session for turn_id, there in stored.items()}
+        found = [homes.get(p.id, t.session if p.id in new else None) for t in new.values() for p in t.parents]
+        waiting = [
+            (uuid_bytes(parent.id), uuid_bytes(turn.id))
+            for turn in new.values()
+            for parent in turn.parents
+            if parent.id not in homes and parent.id not in new
+        ]
+        self._connection.executemany("INSERT OR IGNORE INTO waiting VALUES (?, ?)", waiting)
+        edges = found.count(self._session.id)
+        return edges, len(found) - edges - len(waiting), len(waiting)
+
+    def _insert(self, new: Mapping[str, Turn]) -> None:
+        """Writes records and contents."""
+        name = self._session.id
+        first = _next_seq(self._connection, "turns", name)
+        self.numbers = {turn_id: seq for seq, turn_id in enumerate(new, first)}
+        rows, texts = [], {}
+        for seq, turn in zip(self.numbers.values(), new.values(), strict=True):
+            text = content_bytes(turn.role, turn.parts)
+            text_hash = raw_digest(text)
+            record = record_bytes(turn, "sha256:" + text_hash.hex())
+            rows.append((name, seq, uuid_bytes(turn.id), record, raw_digest(record)))
+            texts[text_hash] = text
+        self._connection.executemany("INSERT INTO turns VALUES (?, ?, ?, ?, ?)", rows)
+        keep_texts(self._connection, f"session:{name}", texts)
+
+
+def _sort_out(offered: list[Turn], stored: Mapping[str, Stored]) -> tuple[dict[str, Turn], int, tuple[str, ...]]:
+    """What is new, how many are the same again, and which differ from what is stored."""
+    new: dict[str, Turn] = {}
+    known = 0
+    conflicts = []
+    for turn in offered:
+        there = stored[turn.id].record if turn.id in stored else new.get(turn.id)
+        if there is None:
+            new[turn.id] = turn
+        elif there.source_hash == turn.source_hash:
+            known += 1
+        else:
+            conflicts.append(turn.id)
+    return new, known, tuple(conflicts)
+
+
+def _told_before(newest: bytes, session: Session) -> Session:
+    before = read_session(newest)
+    return replace(before, title=session.title or before.title, facts={**before.facts, **session.facts})
+
+
+def _awaited(connection: apsw.Connection, new: Iterable[str]) -> dict[str, list[str]]:
+    """Which of the new turns stored ones have been waiting for, and which those are."""
+    if connection.execute("SELECT 1 FROM waiting LIMIT 1").fetchone() is None:
+        return {}
+    awaited = {}
+    for turn_id in new:
+        rows = connection.execute("SELECT child FROM waiting WHERE parent = ?", (uuid_bytes(turn_id),))
+        if children := [uuid_of(child) for (child,) in rows]:
+            awaited[turn_id] = children
+    return awaited
+
+
+def _link(turns: Turns, connection: apsw.Connection, edges: list[Edge]) -> Linked:
+    stored = turns.find({end for edge in edges for end in (edge.child, edge.parent)})
+    homes = {turn_id: there.record.session for turn_id, there in stored.items()}
+    added, unknown, cycles = [], [], []
+    for edge in edges:
+        if edge.child not in homes:
+            unknown.append(edge)
+        elif (edge.parent, edge.edge_type) in turns.parents_of(edge.child):
+            continue
+        elif turns.descends(edge.parent, edge.child, {}):
+            cycles.append((edge.child, edge.parent))
+        else:
+            _insert_link(connection, edge, homes)
+            added.append((homes[edge.child], homes.get(edge.parent)))
+    for session in {child for child, _ in added}:
+        refill_places(connection, session)
+    inside = sum(child == parent for child, parent in added)
+    waiting = sum(parent is None for _, parent in added)
+    return Linked(inside, len(added) - inside - waiting, waiting, tuple(unknown), tuple(cycles))
+
+
+def _insert_link(connection: apsw.Connection, edge: Edge, homes: Mapping[str, str]) -> None:
+    session = homes[edge.child]
+    record = link_bytes(LinkRecord(edge.child, edge.parent, session, edge.edge_type))
+    row = (session, _next_seq(connection, "links", session), uuid_bytes(edge.child), record, raw_digest(record))
+    connection.execute("INSERT INTO links VALUES (?, ?, ?, ?, ?)", row)
+    if edge.parent not in homes:
+        ends = (uuid_bytes(edge.parent), uuid_bytes(edge.child))
+        connection.execute("INSERT OR IGNORE INTO waiting VALUES (?, ?)", ends)
+
+
+def _append_annotations(connection: apsw.Connection, annotations: AnnotationRecord, numbers: list[int]) -> None:
+    record = annotation_bytes(annotations)
+    seq = _next_seq(connection, "annotations", annotations.session)
+    row = (annotations.session, seq, min(numbers), max(numbers), record, raw_digest(record))
+    connection.execute("INSERT INTO annotations VALUES (?, ?, ?, ?, ?, ?)", row)
+
+
+def _next_seq(connection: apsw.Connection, table: str, session: str) -> int:
+    query = f"SELECT coalesce(max(seq), 0) + 1 FROM {table} WHERE session = ?"
+    return int(next(connection.execute(query, (session,)))[0])
+
+
+def _chunks(values: Iterable[bytes], size: int) -> Iterator[tuple[bytes, ...]]:
+    remaining = iter(values)
+    while chunk := tuple(islice(remaining, size)):
+        yield chunk

@@ -1,0 +1,270 @@
+"""What is wrong with a workspace, and how to mend it. What only a person can decide is told, never done.
+
+What is in a workspace, in numbers.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import apsw
+
+from slicebase.errors import SlicebaseError
+from slicebase.files.findings import RULES
+from slicebase.files.links import SUFFIX, is_safe
+from slicebase.history.transcripts import AgentHome, endangered
+from slicebase.index.entries import Filters
+from slicebase.library.check import validate
+from slicebase.library.finder import Finder
+from slicebase.library.folder import PAYLOADS, SliceFolder, finish_all, unfinished
+from slicebase.library.payloads import unclaimed_copies
+from slicebase.truth.database import open_database
+from slicebase.verbs.install import install
+from slicebase.workspace import git
+from slicebase.workspace.atomic import TEMPORARY
+from slicebase.workspace.settings import load_settings
+from slicebase.workspace.workspace import LIBRARY, LOCAL, Workspace, make_local_folder
+
+_CONFLICT_MARKER: Final = b"\n<<<<<<< "
+
+
+class Complaint(NamedTuple):
+    """Something that is wrong: where, what, and what helps."""
+
+    check: str
+    place: str
+    message: str
+    hint: str
+    mend: Callable[[], object] | None = None  # None where only a person can
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "check": self.check,
+            "place": self.place,
+            "message": self.message,
+            "hint": self.hint,
+            "mendable": self.mend is not None,
+        }
+
+
+class Examined(NamedTuple):
+    """The workspace, the command by which git merges slice files, and where a coding agent keeps its transcripts."""
+
+    workspace: Workspace
+    driver: str
+    home: AgentHome | None = None
+
+
+def examine(workspace: Workspace, driver: str, home: AgentHome | None = None) -> list[Complaint]:
+    """Everything that is wrong, in the order of the checks."""
+    patient = Examined(workspace, driver, home)
+    return [complaint for check in CHECKS.values() for complaint in check(patient)]
+
+
+def mend(complaints: Sequence[Complaint]) -> list[Complaint]:
+    """Mends what can be; answers what that was."""
+    mended = [complaint for complaint in complaints if complaint.mend]
+    for complaint in mended:
+        assert complaint.mend is not None
+        complaint.mend()
+    return mended
+
+
+def _settings(patient: Examined) -> Iterator[Complaint]:
+    try:
+        load_settings(patient.workspace.root)
+    except SlicebaseError as error:
+        yield Complaint("settings", str(error.where), error.message, error.hint or "`tt config` shows the settings")
+
+
+def _litter(patient: Examined) -> Iterator[Complaint]:
+    shelf = SliceFolder(patient.workspace)
+    for folder in (shelf.folder, shelf.folder / PAYLOADS):
+        if os.path.lexists(folder / TEMPORARY):
+            message = "a process that was killed while it wrote left a temporary file"
+            yield Complaint("litter", str(folder / TEMPORARY), message, "remove it", shelf.clean)
+
+
+def _overflow(patient: Examined) -> Iterator[Complaint]:
+    shelf = SliceFolder(patient.workspace)
+    for file_id in unfinished(shelf):
+        message = "a process that was killed while content moved to a part left the move unfinished"
+        yield Complaint("overflow", f"{LIBRARY}/{file_id}{SUFFIX}", message, "finish it", partial(finish_all, shelf))
+
+
+def _payloads(patient: Examined) -> Iterator[Complaint]:
+    """Told, never removed: the pointer may be on another branch."""
+    for path in unclaimed_copies(SliceFolder(patient.workspace)):
+        message = "no file names this copy of a payload"
+        yield Complaint("payload", os.path.relpath(path, patient.workspace.root), message, "delete it, or point at it")
+
+
+def _format(patient: Examined) -> Iterator[Complaint]:
+    """Errors and unfinished merges; `tt validate` tells the other warnings. Of an unfinished merge, one complaint."""
+    root = patient.workspace.root
+    grave = [
+        finding
+        for finding in validate([patient.workspace.library], root).findings
+        if RULES[finding.rule].severity == "error" or finding.rule == "merge-marks"
+    ]
+    for name, findings in groupby(grave, key=attrgetter("file")):
+        place = os.path.relpath(name, root)
+        if _has_conflict_markers(Path(name)):
+            yield Complaint("merge", place, "a merge left its conflicts marked here", "decide, and remove the markers")
+            continue
+        for finding in findings:
+            line = f":{finding.line}" if finding.line else ""
+            yield Complaint("format", place + line, finding.message, finding.hint or "`tt validate` tells more")
+
+
+def _has_conflict_markers(path: Path) -> bool:
+    try:
+        return _CONFLICT_MARKER in path.read_bytes()
+    except OSError:
+        return False
+
+
+def _names(patient: Examined) -> Iterator[Complaint]:
+    """§ Storage: a file is named by its id."""
+    library = patient.workspace.library
+    for entry in Finder(patient.workspace).list_files(Filters(archived=True)):
+        target = library / f"{entry.id}{SUFFIX}"
+        if entry.name == target.name:
+            continue
+        free = is_safe(entry.id) and not os.path.lexists(target)
+        message = f"the file is named {entry.name}, and its id is {entry.id}"
+        hint = f"name it {target.name}" if free else "give one of the two another id"
+        yield Complaint(
+            "name",
+            f"{LIBRARY}/{entry.name}",
+            message,
+            hint,
+            partial(os.rename, library / entry.name, target) if free else None,
+        )
+
+
+def _repository(patient: Examined) -> Iterator[Complaint]:
+    root = patient.workspace.root
+    if not git.is_repository(root):
+        return
+    if not git.has_attributes(root) or git.driver_of(root) is None:
+        message = "git does not merge slice files by their keys, links and rows here"
+        yield Complaint("merge-driver", str(root), message, "`tt init` sets it up", partial(install, *patient[:2]))
+    if git.is_tracked(root, LOCAL):
+        message = "what belongs to this machine alone is in git"
+        yield Complaint("tracked", LOCAL, message, f"git rm -r --cached {LOCAL}")
+
+
+def _local(patient: Examined) -> Iterator[Complaint]:
+    local = patient.workspace.root / LOCAL
+    if not (local / ".gitignore").exists():
+        message = f"{LOCAL}/ has no ignore rule"
+        yield Complaint("ignore", str(local), message, "make it", partial(make_local_folder, patient.workspace.root))
+
+
+def _index(patient: Examined) -> Iterator[Complaint]:
+    database = Finder(patient.workspace).index.database
+    if not database.is_sound():
+        yield Complaint("index", str(database.path), "the index is damaged", "delete it", database.discard)
+
+
+def _database(patient: Examined) -> Iterator[Complaint]:
+    path = patient.workspace.database
+    try:
+        if path.exists():
+            open_database(path).close()
+    except SlicebaseError as error:
+        yield Complaint("database", str(path), error.message, error.hint)
+
+
+def _transcripts(patient: Examined) -> Iterator[Complaint]:
+    """A coding agent deletes what is old, whether anybody has kept it or not."""
+    if patient.home is None:
+        return
+    for path, days in endangered(patient.workspace.root, patient.workspace.database, patient.home):
+        message = f"Claude Code deletes this transcript in {days} days, and it is not imported"
+        yield Complaint(
+            "transcripts", str(path), message, "`tt import` brings it in; `tt hook install` does so from now on"
+        )
+
+
+CHECKS: Final[Mapping[str, Callable[[Examined], Iterator[Complaint]]]] = {
+    "local": _local,
+    "settings": _settings,
+    "litter": _litter,
+    "overflow": _overflow,
+    "payloads": _payloads,
+    "index": _index,
+    "format": _format,
+    "names": _names,
+    "repository": _repository,
+    "database": _database,
+    "transcripts": _transcripts,
+}
+
+
+class Overview(NamedTuple):
+    root: str
+    branch: str | None
+    repository: bool
+    merge_driver: bool
+    files: dict[str, int]  # readable and not archived, by the type of their bodies
+    archived: int
+    rows: int
+    links: int
+    broken: tuple[str, ...]  # what keeps files from being read
+    stale: int
+    sessions: int | None  # None where there is no database yet
+    turns: int | None
+    database: str
+    index_bytes: int
+
+    def as_json(self) -> dict[str, Any]:
+        return self._asdict()
+
+
+def overview(workspace: Workspace, now: int, half_life: float) -> Overview:
+    finder = Finder(workspace)
+    counts = finder.index.ask(_counts)
+    sessions, turns = _history(workspace)
+    repository = git.is_repository(workspace.root)
+    return Overview(
+        root=str(workspace.root),
+        branch=git.branch_of(workspace.root) if repository else None,
+        repository=repository,
+        merge_driver=repository and git.has_attributes(workspace.root) and git.driver_of(workspace.root) is not None,
+        **counts,
+        broken=tuple(str(error) for error in finder.broken()),
+        stale=len(finder.stale(now, half_life)),
+        sessions=sessions,
+        turns=turns,
+        database=str(workspace.database),
+        index_bytes=finder.index.database.path.stat().st_size if finder.index.database.path.exists() else 0,
+    )
+
+
+def _counts(connection: apsw.Connection) -> dict[str, Any]:
+    by_type = "SELECT type, count(*) FROM files WHERE problem IS NULL AND NOT archived GROUP BY type ORDER BY 2 DESC, 1"
+    return {
+        "files": dict(connection.execute(by_type)),
+        "archived": connection.execute("SELECT count(*) FROM files WHERE archived").get,
+        "rows": connection.execute("SELECT coalesce(sum(rows), 0) FROM files WHERE NOT archived").get,
+        "links": connection.execute("SELECT count(*) FROM links").get,
+    }
+
+
+def _history(workspace: Workspace) -> tuple[int | None, int | None]:
+    if not workspace.database.exists():
+        return None, None
+    from slicebase.truth.truth import Truth
+
+    truth = Truth(workspace.database)
+    try:
+        sessions = list(truth.turns.sessions())
+        return len(sessions), sum(count for _, count in sessions)
+    finally:
+        truth.close()

@@ -1,0 +1,221 @@
+"""What stands behind a chunk's reference now: turns from the truth, rows, sections and documents from the library.
+
+Local text documents as citable chunks: a pointer file, and where the chunks begin and end.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from slicebase.core.hashing import digest
+from slicebase.core.refs import Ref, parse
+from slicebase.errors import SlicebaseError, Where
+from slicebase.files.body.entries import Stamp
+from slicebase.files.body.rows import read_rows
+from slicebase.files.body.sections import section_ref, sections
+from slicebase.files.links import resolve
+from slicebase.files.slice_file import SliceFile
+from slicebase.graph.record import read_parts
+from slicebase.graph.turn import turn_text
+from slicebase.library.folder import SliceFolder
+from slicebase.library.library import Library
+from slicebase.runs.chunks import DocumentChunk, chunks
+from slicebase.runs.evidence import GONE, PURGED, Chunk, Evidence, Lookup, places
+from slicebase.truth.truth import Truth
+from slicebase.workspace.atomic import read_bytes, read_chunks
+from slicebase.workspace.workspace import LIBRARY
+
+
+class Placed(NamedTuple):
+    """The corpus that a chunk belongs to, and what is there."""
+
+    corpus_id: str
+    lookup: Lookup
+
+
+class ChunkTexts:
+    def __init__(self, truth: Truth, shelf: SliceFolder) -> None:
+        self._truth = truth
+        self._shelf = shelf
+        self._find: Mapping[str, Callable[[Ref], Placed]] = {
+            "turn": self._turn,
+            "row": self._row,
+            "sec": self._section,
+            "doc": self._document,
+        }
+
+    def chunk(self, reference: str) -> Chunk:
+        """A chunk that can be cited."""
+        ref = chunk_ref(reference)
+        corpus_id, found = self._find[ref.kind](ref)
+        if found.state == "purged":
+            raise SlicebaseError("purged", f"{ref} was purged")
+        if found.state != "same":
+            changed = ": what it is part of has changed" if found.state == "other" else ""
+            raise SlicebaseError("no-chunk", f"there is no {ref}{changed}")
+        return Chunk(corpus_id, str(ref), found.text)
+
+    def holding(self, reference: str, quote: str) -> Chunk:
+        """The one chunk of a session or file in which a quote stands; a chunk's own reference means itself."""
+        ref = parse(reference)
+        if ref.is_chunk:
+            return self.chunk(reference)
+        found = [chunk for chunk in self.of(ref) if places(chunk.text, quote)]
+        if len(found) == 1:
+            return found[0]
+        if not found:
+            raise SlicebaseError("quote-not-found", f"no chunk of {ref} holds the quote")
+        named = ", ".join(chunk.chunk_id for chunk in found[:3])
+        raise SlicebaseError(
+            "quote-ambiguous", f"{len(found)} chunks of {ref} hold the quote", hint=f"name one of them: {named}"
+        )
+
+    def of(self, ref: Ref) -> Iterator[Chunk]:
+        """The chunks of a session or a file."""
+        if ref.kind == "session":
+            names: Iterator[str] = (f"turn:{stored.record.id}" for stored in self._truth.turns.of_session(ref.name))
+        elif ref.kind == "file":
+            names = self._references(self._shelf.find(ref.name))
+        else:
+            raise SlicebaseError("not-a-chunk", f"{ref} has no chunks", hint="a session or a file has")
+        for name in names:
+            placed = self.placed(name)
+            if placed.lookup.state == "same":
+                yield Chunk(placed.corpus_id, name, placed.lookup.text)
+
+    def look_up(self, evidence: Evidence) -> Lookup:
+        """What stands behind evidence now."""
+        return self.placed(evidence.chunk_id).lookup
+
+    def placed(self, reference: str) -> Placed:
+        ref = chunk_ref(reference)
+        return self._find[ref.kind](ref)
+
+    def _references(self, file: SliceFile) -> Iterator[str]:
+        if file.body_type == "jsonl":
+            yield from (f"row:{file.id}/{row.id}" for row in read_rows(file.body).rows)
+        elif file.kind == "pointer":
+            data, payload = self._payload(file), file.payload
+            if data is not None and payload and payload.hash == digest(data):
+                yield from (chunk.chunk_id for chunk in chunks(_text(data), payload.hash))
+        else:
+            body_hash = digest(file.body)
+            yield from (str(section_ref(file.id or "", body_hash, each)) for each in sections(_text(file.body)))
+
+    # One reference to its corpus and its text
+
+    def _turn(self, ref: Ref) -> Placed:
+        stored = self._truth.turns.find([ref.name]).get(ref.name)
+        if stored is None:
+            return Placed("session:?", GONE)
+        corpus = f"session:{stored.record.session}"
+        text = self._truth.texts.get(corpus, stored.record.content_hash)
+        if text is None:
+            return Placed(corpus, GONE)
+        return Placed(corpus, PURGED if text.data is None else Lookup("same", turn_text(read_parts(text.data))))
+
+    def _row(self, ref: Ref) -> Placed:
+        def row_of(file: SliceFile) -> Lookup:
+            rows = (row for row in read_rows(file.body).rows if row.id == ref.local)
+            return next((Lookup("same", row.text) for row in rows), GONE)
+
+        return self._in_file(ref.owner, row_of)
+
+    def _section(self, ref: Ref) -> Placed:
+        def section_of(file: SliceFile) -> Lookup:
+            body, body_hash = _text(file.body), digest(file.body)
+            for each in sections(body):
+                if section_ref(ref.owner, body_hash, each) == ref:
+                    return Lookup("same", body[each.start : each.end])
+            return Lookup("other", body)
+
+        return self._in_file(ref.owner, section_of)
+
+    def _in_file(self, file_id: str, look: Callable[[SliceFile], Lookup]) -> Placed:
+        file = self._shelf.get(file_id)
+        if file is None or file.id != file_id:
+            return Placed(f"file:{file_id}", GONE)
+        return Placed(f"file:{file_id}", PURGED if file.purged else look(file))
+
+    def _document(self, ref: Ref) -> Placed:
+        """A document is known by its pointers, of which the first that still has it answers."""
+        answers = [
+            Placed(f"doc:{file.payload.hash}", self._span(file, ref.local))
+            for file in self._shelf.mentioning(f"sha256:{ref.owner}".encode())
+            if file.payload and (file.payload.hash or "").startswith(f"sha256:{ref.owner}")
+        ]
+        order = ["same", "purged", "other", "gone"]
+        gone = Placed(f"doc:sha256:{ref.owner}", GONE)
+        return min(answers, key=lambda placed: order.index(placed.lookup.state), default=gone)
+
+    def _span(self, file: SliceFile, local: str) -> Lookup:
+        if file.purged:
+            return PURGED
+        data = self._payload(file)
+        if data is None:
+            return GONE
+        text = _text(data)
+        if file.payload is None or digest(data) != file.payload.hash:
+            return Lookup("other", text)
+        start, end = map(int, local.split("-"))
+        return Lookup("same", text[start:end]) if start < end <= len(text) else GONE
+
+    def _payload(self, file: SliceFile) -> bytes | None:
+        """The bytes of a payload that lies in the workspace (ruling 29)."""
+        uri = file.payload.uri if file.payload else None
+        inside = resolve(LIBRARY, uri) if uri and "://" not in uri else None
+        if inside is None:
+            return None
+        path = (self._shelf.root / inside).resolve()
+        if not path.is_relative_to(self._shelf.root.resolve()):
+            return None
+        try:
+            return read_bytes(path)
+        except (OSError, SlicebaseError):
+            return None
+
+
+def chunk_ref(reference: str) -> Ref:
+    ref = parse(reference)
+    if not ref.is_chunk:
+        raise SlicebaseError(
+            "not-a-chunk", f"{reference} cannot be cited", hint="a turn, a row, a section or a span of a document can"
+        )
+    return ref
+
+
+def _text(data: bytes) -> str:
+    return data.decode(errors="replace")
+
+
+class AddedDocument(NamedTuple):
+    """The pointer of a document and its chunks; `is_new` where there was no pointer to these bytes yet."""
+
+    file: SliceFile
+    chunks: list[DocumentChunk]
+    is_new: bool
+
+
+def add_document(
+    library: Library, path: Path, stamp: Stamp, *, title: str | None = None, copy: bool = False
+) -> AddedDocument:
+    data = b"".join(read_chunks(path.resolve())) if path.is_file() else None
+    if data is None:
+        raise SlicebaseError("no-input", f"{path} is no file", where=Where(str(path)))
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise SlicebaseError(
+            "not-text",
+            f"{path} is no UTF-8 text: byte {error.start} begins no character",
+            hint=f"`tt create --from {path}` makes a pointer to a file of any kind",
+            where=Where(str(path)),
+        ) from None
+    payload_hash = digest(data)
+    found = chunks(text, payload_hash)
+    for file in library.shelf.mentioning(payload_hash.encode()):
+        if file.payload and file.payload.hash == payload_hash and not file.purged:
+            return AddedDocument(file, found, False)
+    summary = f"A text of {len(text)} characters in {len(found)} chunks that can be cited."
+    change = library.create(title or path.name, summary, stamp, from_file=path, copy=copy)
+    return AddedDocument(change.file, found, True)

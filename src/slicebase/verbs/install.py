@@ -1,0 +1,84 @@
+"""What `tt init` sets up around a workspace, and `tt uninit` takes away again.
+
+Slice files are never touched: they are the user's. The database goes only on request.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from slicebase.agents.hooks import CLIENTS, ClientHooks
+from slicebase.errors import SlicebaseError, Where
+from slicebase.workspace import git
+from slicebase.workspace.workspace import LOCAL, Workspace, make_local_folder
+
+
+class RemovalStep(NamedTuple):
+    """Something to take away, and how."""
+
+    what: str
+    do: Callable[[], object]
+
+
+def install(workspace: Workspace, driver: str) -> list[str]:
+    """Sets up what is missing: the folder that git ignores, and in a repository the merge driver. Answers what was."""
+    make_local_folder(workspace.root)
+    if not git.is_repository(workspace.root):
+        return []
+    done = []
+    if git.add_attributes(workspace.root):
+        done.append(f"a line in {git.ATTRIBUTES}")
+    if git.add_driver(workspace.root, driver):
+        done.append("the merge driver in git's configuration")
+    return done
+
+
+def uninstall(workspace: Workspace, *, delete_data: bool = False, dry_run: bool = False) -> list[str]:
+    """Takes everything away but slice files and settings; the database only with `delete_data`. Answers what."""
+    steps = list(_steps(workspace, delete_data))
+    for step in () if dry_run else steps:
+        try:
+            step.do()
+        except OSError as error:
+            raise SlicebaseError(
+                "cannot-write", f"{step.what}: {error.strerror}", where=Where(error.filename)
+            ) from None
+    return [step.what for step in steps]
+
+
+def _steps(workspace: Workspace, delete_data: bool) -> Iterator[RemovalStep]:
+    root = workspace.root
+    if git.has_attributes(root):
+        yield RemovalStep(f"the line in {git.ATTRIBUTES}", lambda: git.remove_attributes(root))
+    if git.is_repository(root) and git.driver_of(root):
+        yield RemovalStep("the merge driver in git's configuration", lambda: git.remove_driver(root))
+    hooks = ClientHooks(workspace)
+    for client in CLIENTS:
+        if hooks.status(client).installed:
+            yield RemovalStep(f"the hooks of {client}", partial(hooks.uninstall, client))
+    if workspace.cache.exists():
+        yield RemovalStep(f"the cache {workspace.cache}", lambda: shutil.rmtree(workspace.cache))
+    if delete_data:
+        for path in _database_files(workspace):
+            yield RemovalStep(f"the database {path}", path.unlink)
+    local = root / LOCAL
+    if local.exists():
+        yield RemovalStep(f"the folder {local}, where nothing else is in it", lambda: _remove_if_empty(workspace))
+
+
+def _database_files(workspace: Workspace) -> list[Path]:
+    name = workspace.database.name
+    return [path for suffix in ("", "-wal", "-shm") if (path := workspace.database.with_name(name + suffix)).exists()]
+
+
+def _remove_if_empty(workspace: Workspace) -> None:
+    """The folder with our ignore rule and lock goes when nothing else is left in it."""
+    local = workspace.root / LOCAL
+    ours = {local / ".gitignore", workspace.lock}
+    if set(local.iterdir()) <= ours:
+        shutil.rmtree(local)
+    with_data = workspace.database.parent
+    if with_data.name != LOCAL and with_data.is_dir() and not any(with_data.iterdir()):
+        with_data.rmdir()

@@ -1,0 +1,139 @@
+"""Narratives in the library, and snapshots and manifests where contexts meet runs.
+
+Conversations on their way to become runs: stored turns, trajectories, and what a run has of them already.
+"""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from slicebase.context.assemble import Candidate
+from slicebase.context.manifest import Manifest
+from slicebase.core.hashing import digest
+from slicebase.core.refs import parse
+from slicebase.errors import SlicebaseError, Where
+from slicebase.files.create import new_file
+from slicebase.files.links import file_name
+from slicebase.files.model import Contract, DerivationSource, Link
+from slicebase.files.slice_file import SliceFile
+from slicebase.graph.turn import Session, Turn
+from slicebase.history.annotate import Annotator
+from slicebase.importers.swe_agent import FORMAT, read_trajectory
+from slicebase.library.folder import SliceFolder
+from slicebase.runs.event import TYPES, VERBOSE, EventDraft
+from slicebase.runs.narrative import Narrative, narrate
+from slicebase.runs.records import ManifestLogged
+from slicebase.runs.state import Json
+from slicebase.truth.runs import Runs
+from slicebase.truth.truth import Truth
+from slicebase.workspace.workspace import LIBRARY
+
+
+def narrative_file(narrative: Narrative) -> SliceFile:
+    """A narrative as a slice file (ruling 41)."""
+    return new_file(
+        id=narrative.file_id,
+        title=narrative.title,
+        summary=narrative.summary,
+        body_type="markdown",
+        body=narrative.body.encode(),
+        derived_from=DerivationSource(narrative.derived_from, narrative.derived_hash),
+        contract=Contract(purpose="What a run knew at a snapshot. It is made from the snapshot alone.", write="error"),
+        links=[Link("supersedes", narrative.supersedes)] if narrative.supersedes else [],
+        updated_at=narrative.updated_at,
+        name=f"{LIBRARY}/{file_name(narrative.file_id)}",
+    )
+
+
+def keep_narrative(shelf: SliceFolder, narrative: Narrative) -> bool:
+    """Writes a narrative's slice file; answers whether it is new."""
+    file = narrative_file(narrative)
+    with shelf.writing() as pen:
+        if shelf.get(file.id or "") is not None:
+            return False
+        pen.add(file)
+    return True
+
+
+def narrated_before(runs: Runs, shelf: SliceFolder, snapshot: dict[str, Json]) -> dict[str, Json] | None:
+    """The last snapshot of the run before this one that has a narrative in the library."""
+    earlier = {
+        "sn_" + record.digest[7:39]: record.sequence
+        for record in runs.snapshots.records(snapshot["run_id"])
+        if record.sequence < snapshot["sequence"]
+    }
+    files = shelf.mentioning(*(name.encode() for name in earlier)) if earlier else ()
+    sources = (file.derived_from.id for file in files if file.derived_from)
+    narrated = [earlier[source] for source in sources if source in earlier]
+    return runs.snapshots.get(snapshot["run_id"], max(narrated)).snapshot if narrated else None
+
+
+def as_candidate(snapshot: dict[str, Json]) -> Candidate:
+    """A snapshot, told, as a piece of a context."""
+    told = narrate(snapshot)
+    run_id = snapshot["run_id"]
+    return Candidate(
+        ref=told.derived_from,
+        corpus=f"run:{run_id}",
+        content_hash=digest(told.body.encode()),
+        text=told.body,
+        label=f"snapshot {snapshot['sequence']} · {told.updated_at}",
+        group=f"run:{run_id}",
+        order=(0, told.derived_from),
+        score=0,
+        parts={},
+    )
+
+
+def summed_up(manifest: Manifest) -> ManifestLogged:
+    """What a run's log says of a manifest (ruling 38)."""
+    policies = [pinned.policy_params_hash for pinned in manifest.slices]
+    chunks = [piece.ref for piece in manifest.pieces if parse(piece.ref).is_chunk]
+    return ManifestLogged(
+        manifest_id=manifest.manifest_id,
+        policy_params_hash=policies[0] if policies else None,
+        candidates=manifest.considered,
+        selected=len(manifest.pieces),
+        excluded_by_reason=dict(sorted(Counter(left.reason for left in manifest.left_out).items())),
+        filters=tuple(f"{name}={json.dumps(value)}" for name, value in sorted(manifest.filters.items())),
+        source_ids=tuple(dict.fromkeys(piece.corpus for piece in manifest.pieces)),
+        chunk_ids=tuple(dict.fromkeys(chunks)),
+    )
+
+
+def turns_of(truth: Truth, session: str) -> list[Turn]:
+    """The turns of a session with their contents; a purged one has no parts."""
+    truth.turns.session(session)
+    return [truth.with_content(stored.record) for stored in truth.turns.of_session(session)]
+
+
+def take_trajectory(truth: Truth, path: Path) -> str:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise SlicebaseError("no-input", f"{path}: {error.strerror}", where=Where(str(path))) from None
+    truth.turns.add(Session(path.stem, FORMAT), read_trajectory(data, path.stem), Annotator(truth))
+    return path.stem
+
+
+def not_yet_said(runs: Runs, run_id: str, drafts: list[EventDraft]) -> list[EventDraft]:
+    """What a conversation has gained since it was logged; refused where the run began with something else."""
+    said = [
+        {"type": event.type, "step": event.step, "time": event.time, "payload": event.payload}
+        for event in runs.events(run_id)
+        if event.seq == 1 or TYPES.get(event.type, VERBOSE).agent
+    ]
+    if [_plain(draft) for draft in drafts[: len(said)]] != said:
+        raise SlicebaseError(
+            "run-differs", f"run:{run_id} does not begin like this conversation", hint="choose another id for the run"
+        )
+    return drafts[len(said) :]
+
+
+def _plain(draft: EventDraft) -> dict[str, Any]:
+    """A draft as it reads back from a log."""
+    payload = msgspec.json.decode(msgspec.json.encode(draft.payload))
+    return {"type": draft.type, "step": draft.step, "time": draft.time, "payload": payload}

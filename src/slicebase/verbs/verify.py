@@ -1,0 +1,307 @@
+"""Re-derivation: every stored hash, id, text, slice and rendering, from bytes, right to left along the path.
+
+It answers findings and raises on no stored data, however broken. What one check reports, the checks behind it pass
+over: a flipped byte is one finding, not a landslide.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+import apsw
+
+from slicebase.context.manifest import Manifest, manifest_id, read_manifest, replayed
+from slicebase.core.hashing import digest, raw_digest
+from slicebase.core.ids import uuid_bytes
+from slicebase.errors import Exit, SlicebaseError
+from slicebase.graph.policy import policy_from_bytes
+from slicebase.graph.record import AnnotationRecord, read_annotations, read_link, read_session, read_turn
+from slicebase.runs.evidence import Evidence, Lookup
+from slicebase.truth.manifests import recording_hash
+from slicebase.truth.places import derived_differences
+from slicebase.truth.truth import Truth
+from slicebase.verbs.verify_runs import RunProof
+
+Status = Literal["BROKEN", "UNVERIFIABLE", "PURGED", "DRIFTED"]
+
+
+class Finding(NamedTuple):
+    """What does not follow from the stored bytes: where, what was expected, what was found."""
+
+    status: Status
+    check: str
+    place: str
+    expected: str
+    found: str
+
+
+class Verdict(NamedTuple):
+    """The end of a verification (ruling 44): drift and purges are listed, and no damage."""
+
+    checked: dict[str, int]
+    findings: tuple[Finding, ...]
+
+    @property
+    def status(self) -> str:
+        seen = {finding.status for finding in self.findings}
+        return next((status for status in ("BROKEN", "UNVERIFIABLE") if status in seen), "VERIFIED")
+
+    @property
+    def exit(self) -> Exit:
+        return {"BROKEN": Exit.FINDINGS, "UNVERIFIABLE": Exit.UNVERIFIABLE, "VERIFIED": Exit.DONE}[self.status]
+
+
+TextNow = Callable[[str], str | None]
+LookUp = Callable[[Evidence], Lookup]
+
+
+def verify(
+    truth: Truth,
+    text_now: TextNow = lambda ref: None,
+    progress: Callable[[str], None] = lambda what: None,
+    look_up: LookUp | None = None,
+) -> Verdict:
+    """Checks the whole truth, one row at a time.
+
+    `text_now` answers what a part of a slice file says today. With `look_up`, quotes are compared with where they were
+    cut from.
+    """
+    return _Verification(truth, text_now, progress, look_up).run()
+
+
+class _Verification:
+    def __init__(
+        self, truth: Truth, text_now: TextNow, progress: Callable[[str], None], look_up: LookUp | None
+    ) -> None:
+        self._truth = truth
+        self._text_now = text_now
+        self._look_up = look_up
+        self._connection = truth.database.connection
+        self._progress = progress
+        self._findings: list[Finding] = []
+        self._checked: dict[str, int] = {}
+        self._broken_sessions: set[str] = set()
+        self._broken_policies: set[str] = set()
+        self._broken_texts: dict[tuple[str, str], int] = {}  # by owner and hash: the place of the finding
+
+    def run(self) -> Verdict:
+        for table in _NUMBERED:
+            self._look_at(table, partial(self._numbered_records, table))
+        self._look_at("texts", self._texts)
+        self._look_at("contents and annotations", self._turns_complete)
+        self._look_at("derived tables", self._derived)
+        self._look_at("policies", self._policies)
+        self._look_at("manifests", self._manifests)
+        self._look_at("runs", self._runs)
+        return Verdict(self._checked, tuple(self._findings))
+
+    def _look_at(self, what: str, check: Callable[[], None]) -> None:
+        """A page that SQLite cannot read ends one check, not the verification."""
+        self._progress(what)
+        try:
+            check()
+        except (apsw.Error, SlicebaseError, ValueError) as error:
+            self._report("BROKEN", "database", what, "rows that can be read", str(error))
+
+    def _report(self, status: Status, check: str, place: str, expected: str = "", found: str = "") -> None:
+        self._findings.append(Finding(status, check, place, expected, found))
+
+    def _name_place(self, finding: int, place: str) -> None:
+        """A text's turn says more to a person than its owner and hash."""
+        self._findings[finding] = self._findings[finding]._replace(place=place)
+
+    def _count(self, what: str) -> None:
+        self._checked[what] = self._checked.get(what, 0) + 1
+
+    # Records in numbered tables: the bytes, then what they say, then their place
+
+    def _numbered_records(self, table: str) -> None:
+        keys, read, key_of = _NUMBERED[table]
+        # SQLite keeps a value of any type in any column: what stands there is read as what belongs there.
+        columns = f"session, CAST(seq AS INTEGER), CAST(record AS BLOB), CAST(hash AS BLOB), {keys or 'NULL'}"
+        query = f"SELECT {columns} FROM {table} ORDER BY session, seq"
+        before = ("", 0)
+        for session, seq, record, stored_hash, key in self._connection.execute(query):
+            if table != "sessions" or seq == 1:  # a session that was told more of has several records
+                self._count(table)
+            place = f"{table} {session} #{seq}"
+            expected_seq = before[1] + 1 if session == before[0] else 1
+            before = (session, seq)
+            if seq != expected_seq:
+                self._broken(session, "numbering", place, f"#{expected_seq}", f"#{seq}")
+            if raw_digest(record) != stored_hash:
+                self._broken(session, "record-hash", place, stored_hash.hex(), raw_digest(record).hex())
+                continue
+            try:
+                own_key = key_of(read(record))
+            except (SlicebaseError, ValueError, IndexError) as error:
+                self._broken(session, "record-form", place, "a record of this version", str(error))
+                continue
+            if own_key != (session, key):
+                self._broken(session, "record-key", place, str(own_key), str((session, key)))
+
+    def _broken(self, session: str, check: str, place: str, expected: str, found: str) -> None:
+        self._broken_sessions.add(session)
+        self._report("BROKEN", check, place, expected, found)
+
+    # Texts
+
+    def _texts(self) -> None:
+        columns = "owner, CAST(hash AS BLOB), coalesce(CAST(bytes AS BLOB), x''), purged"
+        query = f"SELECT {columns} FROM texts ORDER BY owner, hash"
+        for owner, stored_hash, data, purged in self._connection.execute(query):
+            self._count("texts")
+            place = f"{owner} text sha256:{stored_hash.hex()}"
+            if purged is not None:
+                self._report("PURGED", "text", place, found=f"purged {purged}")
+            elif (actual := raw_digest(data)) != stored_hash:
+                # Whichever of the two was changed, the other names the text that is missed elsewhere.
+                for name in (stored_hash, actual):
+                    self._broken_texts[owner, "sha256:" + name.hex()] = len(self._findings)
+                self._report("BROKEN", "text-hash", place, stored_hash.hex(), actual.hex())
+
+    def _turns_complete(self) -> None:
+        """Every turn has its content, or its tombstone, and an annotation that is found by the turn's number."""
+        sessions: list[Any] = self._connection.execute("SELECT DISTINCT session FROM turns ORDER BY session").fetchall()
+        for (session,) in sessions:
+            if session in self._broken_sessions:
+                continue
+            numbers = {}
+            for seq, turn in self._truth.turns.of_session(session):
+                numbers[turn.id] = seq
+                text = (f"session:{session}", turn.content_hash)
+                if text in self._broken_texts:
+                    self._name_place(self._broken_texts[text], f"turn:{turn.id}")
+                elif self._truth.texts.get(*text) is None:
+                    self._broken_texts[text] = len(self._findings)
+                    self._report("BROKEN", "text-missing", f"turn:{turn.id}", turn.content_hash, "no text")
+            self._annotations_complete(session, numbers)
+
+    def _annotations_complete(self, session: str, numbers: dict[str, int]) -> None:
+        annotated: set[str] = set()
+        query = "SELECT seq, first, last, record FROM annotations WHERE session = ? ORDER BY seq"
+        for seq, first, last, record in self._connection.execute(query, (session,)):
+            turns = read_annotations(record).turns
+            annotated.update(turns)
+            found = [numbers[turn_id] for turn_id in turns if turn_id in numbers]
+            expected = (min(found, default=0), max(found, default=0))
+            if expected != (first, last):
+                place = f"annotations {session} #{seq}"
+                self._broken(session, "annotation-range", place, "{} to {}".format(*expected), f"{first} to {last}")
+        for turn_id in numbers.keys() - annotated:
+            self._broken(session, "annotation-missing", f"turn:{turn_id}", "an annotation", "none")
+
+    # Derived tables
+
+    def _derived(self) -> None:
+        """What is kept beside the truth for speed says the same as the truth."""
+        for check, expected, found in derived_differences(self._connection, self._broken_sessions):
+            self._report("BROKEN", "derived", check, expected, found)
+
+    # Policies
+
+    def _policies(self) -> None:
+        for name, record in self._connection.execute("SELECT hash, CAST(record AS BLOB) FROM policies ORDER BY hash"):
+            self._count("policies")
+            try:
+                found = policy_from_bytes(record).params_hash
+            except SlicebaseError as error:
+                found = error.message
+            if found != name:
+                self._broken_policies.add(name)
+                self._report("BROKEN", "policy-hash", f"policy {name}", name, found)
+
+    # Manifests: the record, the pieces' texts, the rendering, the slices
+
+    def _manifests(self) -> None:
+        for name, recorded, record, stored_hash in self._truth.manifests.all():
+            self._count("manifests")
+            if manifest_id(record) != name:
+                self._report("BROKEN", "manifest-id", name, name, manifest_id(record))
+                continue
+            if not isinstance(recorded, str) or recording_hash(name, recorded) != stored_hash:
+                self._report("BROKEN", "manifest-time", name, "the time that its hash covers", str(recorded))
+            try:
+                manifest = read_manifest(record)
+            except SlicebaseError as error:
+                self._report("UNVERIFIABLE", "manifest-form", name, "a manifest of this version", error.message)
+                continue
+            self._rendering(name, manifest)
+            self._files(name, manifest)
+            self._slices(name, manifest)
+
+    def _rendering(self, name: str, manifest: Manifest) -> None:
+        texts, problems = self._truth.manifests.texts_of(name, manifest)
+        for problem in problems:
+            if problem.source not in self._broken_texts:
+                self._report(problem.status, "piece", f"{name} {problem.ref}", problem.expected, problem.found)
+        if not problems:
+            for problem in replayed(name, manifest, texts, problems).problems:
+                self._report(problem.status, "rendering", name, problem.expected, problem.found)
+
+    def _files(self, name: str, manifest: Manifest) -> None:
+        """A slice file that was edited since is drift: the manifest keeps its text (ruling 44)."""
+        for piece in manifest.pieces:
+            if piece.corpus.startswith("file:"):
+                text = self._text_now(piece.ref)
+                found = (
+                    digest(text[piece.span.start : piece.span.end].encode()) if text is not None else "changed or gone"
+                )
+                if found != piece.text_hash:
+                    self._report("DRIFTED", "file", f"{name} {piece.ref}", piece.text_hash, found)
+
+    def _slices(self, name: str, manifest: Manifest) -> None:
+        for pinned in manifest.slices:
+            place = f"{name} slice {pinned.slice_id}"
+            if pinned.session in self._broken_sessions or pinned.policy_params_hash in self._broken_policies:
+                continue
+            try:
+                policy = self._truth.policies.find(pinned.policy_params_hash)
+                found = self._truth.sessions.slice_around(pinned.anchor_turn_id, policy)
+            except SlicebaseError as error:
+                self._report("UNVERIFIABLE", "slice", place, pinned.export_hash, error.message)
+                continue
+            if found.export_hash != pinned.export_hash:
+                self._report("DRIFTED", "slice", place, pinned.export_hash, found.export_hash)
+
+    # Runs and the evidence that they cite
+
+    def _runs(self) -> None:
+        proof = RunProof(self._truth, self._reported, self._count)
+        for problem in (*proof.evidence(self._looked_up), *proof.runs()):
+            self._findings.append(Finding(*problem))
+
+    def _looked_up(self, evidence: Evidence) -> Lookup | None:
+        """What stands behind evidence now; None where that is not known, or reported already."""
+        corpus = evidence.corpus_id
+        if self._look_up is None or corpus.removeprefix("session:") in self._broken_sessions:
+            return None
+        turn = evidence.chunk_id.removeprefix("turn:")
+        stored = self._truth.turns.find([turn]).get(turn) if corpus.startswith("session:") else None
+        if stored is not None and (corpus, stored.record.content_hash) in self._broken_texts:
+            return None
+        return self._look_up(evidence)
+
+    def _reported(self, owner: str, text: str, place: str) -> bool:
+        """Whether a text is reported as broken already; the finding then names what the text belongs to."""
+        finding = self._broken_texts.get((owner, text))
+        if finding is not None:
+            self._name_place(finding, place)
+        return finding is not None
+
+
+def _whole_annotations(record: bytes) -> AnnotationRecord:
+    """An annotation record whose columns are all as long as its turns, and hold numbers where they should."""
+    annotations = read_annotations(record)
+    for _ in annotations.annotations():
+        pass
+    return annotations
+
+
+# Of each numbered table: its key columns, how a record is read, and the session and key that the record itself gives.
+_NUMBERED: dict[str, tuple[str, Callable[[bytes], Any], Callable[[Any], tuple[str, Any]]]] = {
+    "sessions": ("", read_session, lambda session: (session.id, None)),
+    "turns": ("turn", read_turn, lambda turn: (turn.session, uuid_bytes(turn.id))),
+    "links": ("child", read_link, lambda link: (link.session, uuid_bytes(link.child))),
+    "annotations": ("", _whole_annotations, lambda annotations: (annotations.session, None)),
+}

@@ -1,0 +1,255 @@
+"""Runs and evidence derived again from their stored bytes: for verify.
+
+One run at a time: its events and their chain, where it stands, then every snapshot, folded anew from the log and
+compared. What is reported of a run once makes the rest of it unprovable, and is not reported again.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from slicebase.core.hashing import raw_digest
+from slicebase.errors import SlicebaseError
+from slicebase.runs.checks import Inputs, check
+from slicebase.runs.event import TERMINAL, ChainLink, Event, LogHead, check_chain
+from slicebase.runs.evidence import Evidence, Lookup, resolve
+from slicebase.runs.gate import state_of
+from slicebase.runs.snapshot import build, snapshot_digest
+from slicebase.runs.state import Json
+from slicebase.runs.status import tally_of
+from slicebase.truth.ledger import read_record, record_id
+from slicebase.truth.run_log import TALLY, owner, read_link, tally_row
+from slicebase.truth.snapshots import SnapshotRecord, read_snapshot_record
+from slicebase.truth.texts import hash_bytes
+from slicebase.truth.truth import Truth
+
+Status = Literal["BROKEN", "UNVERIFIABLE", "PURGED", "DRIFTED"]
+
+
+class Problem(NamedTuple):
+    """What does not follow from the stored bytes."""
+
+    status: Status
+    check: str
+    place: str
+    expected: str = ""
+    found: str = ""
+
+
+class RunProof:
+    """`reported` answers whether a text, by owner and digest, is reported already, and takes the place of its use."""
+
+    def __init__(self, truth: Truth, reported: Callable[[str, str, str], bool], count: Callable[[str], None]) -> None:
+        self._truth = truth
+        self._connection = truth.database.connection
+        self._reported = reported
+        self._count = count
+        self._blind: set[str] = set()  # runs with a broken text
+
+    def runs(self) -> Iterator[Problem]:
+        tables = "SELECT run FROM events UNION SELECT run FROM snapshots UNION SELECT run FROM runs"
+        for (run_id,) in self._rows(f"{tables} ORDER BY run"):
+            self._count("runs")
+            problems = self._log(run_id)
+            yield from problems
+            if not problems and run_id not in self._blind:
+                yield from self._standing(run_id)
+                yield from self._snapshots(run_id)
+
+    def _rows(self, query: str, *values: str) -> list[Any]:
+        return self._connection.execute(query, values).fetchall()
+
+    # The log
+
+    def _log(self, run_id: str) -> list[Problem]:
+        """The records one by one, and their chain as they come by."""
+        problems: list[Problem] = []
+        for broken in check_chain(LogHead(run_id), self._links(run_id, problems)):
+            place = f"run:{run_id} event {broken.seq}"
+            problems.append(Problem("BROKEN", "chain", place, broken.expected, broken.found))
+        return problems
+
+    def _links(self, run_id: str, problems: list[Problem]) -> Iterator[ChainLink]:
+        """What the chain covers, up to the first record that cannot be read."""
+        expected: str | None = "RUN_STARTED"
+        query = "SELECT seq, payload, record, hash FROM events WHERE run = ? ORDER BY seq"
+        for seq, payload, record, stored_hash in self._connection.execute(query, (run_id,)):
+            self._count("events")
+            place = f"run:{run_id} event {seq}"
+            if raw_digest(record) != stored_hash:
+                problems.append(Problem("BROKEN", "event-hash", place, stored_hash.hex(), raw_digest(record).hex()))
+                return
+            try:
+                link = read_link(record, stored_hash)
+            except (msgspec.DecodeError, msgspec.ValidationError) as error:
+                problems.append(Problem("BROKEN", "event-form", place, "an event of this version", str(error)))
+                return
+            if (link.run_id, link.seq, hash_bytes(link.payload_hash)) != (run_id, seq, payload):
+                key = str((link.run_id, link.seq, link.payload_hash))
+                problems.append(Problem("BROKEN", "event-key", place, key, str((run_id, seq, payload.hex()))))
+            if expected and seq == 1 and link.type != expected:
+                problems.append(Problem("BROKEN", "run-start", place, expected, link.type))
+            expected = None
+            problems.extend(self._payload(link, place))
+            yield link
+        if expected:
+            problems.append(Problem("BROKEN", "run-start", f"run:{run_id}", expected, "no event"))
+
+    def _payload(self, link: ChainLink, place: str) -> Iterator[Problem]:
+        key = (owner(link.run_id), link.payload_hash)
+        if self._reported(*key, place):
+            self._blind.add(link.run_id)
+        elif self._truth.texts.get(*key) is None:
+            yield Problem("BROKEN", "payload-missing", place, link.payload_hash, "no text")
+
+    def _standing(self, run_id: str) -> Iterator[Problem]:
+        """What is kept beside the log says the same as the log."""
+        steps: dict[int | None, int] = {}
+        try:
+            expected = tally_row(tally_of(run_id, _noting_steps(self._truth.runs.events(run_id), steps)))
+        except SlicebaseError as error:
+            if error.code == "no-run":
+                yield Problem("BROKEN", "derived", f"run:{run_id} standing", "a row", "none")
+            return  # purged texts are reported as texts
+        found = self._connection.execute(f"SELECT {TALLY} FROM runs WHERE run = ?", (run_id,)).fetchone()
+        if found != expected:
+            yield Problem("BROKEN", "derived", f"run:{run_id} standing", _shown(expected), _shown(found))
+            return
+        rows = dict(self._connection.execute("SELECT step, last FROM steps WHERE run = ?", (run_id,)))
+        if rows != steps:
+            yield Problem("BROKEN", "derived", f"run:{run_id} steps", str(len(steps)), str(len(rows)))
+
+    # Snapshots
+
+    def _snapshots(self, run_id: str) -> Iterator[Problem]:
+        previous: dict[str, Json] | None = None
+        head, number = LogHead(run_id), 0
+        events = _Window(self._truth, run_id)
+        query = "SELECT seq, snapshot, record, hash FROM snapshots WHERE run = ? ORDER BY seq"
+        for seq, name, data, stored_hash in self._rows(query, run_id):
+            self._count("snapshots")
+            place, number = f"run:{run_id} snapshot {seq}", number + 1
+            if raw_digest(data) != stored_hash:
+                yield Problem("BROKEN", "record-hash", place, stored_hash.hex(), raw_digest(data).hex())
+                return
+            record = read_snapshot_record(data)
+            if (record.run_id, record.sequence, "sn_" + record.digest[7:39]) != (run_id, number, name):
+                yield Problem("BROKEN", "record-key", place, f"{record.run_id} {record.sequence}", f"{run_id} {seq}")
+                return
+            if self._reported(owner(run_id), record.body, place):
+                return
+            try:
+                snapshot = self._truth.runs.snapshots.read(record, previous or {})
+                since = events.until(record.event)
+            except SlicebaseError as error:
+                if error.code != "purged":
+                    yield Problem("BROKEN", "snapshot-text", place, record.body, error.message)
+                return
+            found = list(self._one(snapshot, record, previous, head, since, place))
+            yield from found
+            if found:
+                return
+            if record.status == "PASS":
+                recorded = since[-1]
+                previous, head = snapshot, LogHead(run_id, recorded.seq, recorded.hash)
+        yield from self._recorded(run_id, number, events)
+
+    def _one(
+        self,
+        snapshot: dict[str, Json],
+        record: SnapshotRecord,
+        previous: dict[str, Json] | None,
+        head: LogHead,
+        since: list[Event],
+        place: str,
+    ) -> Iterator[Problem]:
+        """A snapshot against its record, its event, and the log that it was folded from."""
+        if (derived := snapshot_digest(snapshot)) != record.digest:
+            yield Problem("BROKEN", "snapshot-id", place, record.digest, derived)
+            return
+        logged = {"snapshot_id": snapshot["snapshot_id"], "sequence": record.sequence, "status": record.status}
+        recorded = since[-1] if since else None
+        if recorded is None or recorded.payload != {**logged, "digest": record.digest}:
+            yield Problem("BROKEN", "snapshot-event", place, record.digest, str(recorded and recorded.payload))
+            return
+        started = self._truth.runs.log.started(record.run_id)
+        inputs = Inputs(started, previous, head, tuple(since[:-1]), self._truth.ledger.records)
+        folded = build(state_of(inputs), snapshot["created_at"])
+        if snapshot_digest(folded) != record.digest:
+            yield Problem("BROKEN", "snapshot-fold", place, snapshot_digest(folded), record.digest)
+        if record.status == "PASS":  # what did not pass then may pass with evidence that came later
+            failed = [result.name for result in check(snapshot, inputs) if result.status == "FAIL"]
+            if failed or snapshot["validation"]["status"] != "PASS":
+                yield Problem("BROKEN", "snapshot-checks", place, "PASS", ", ".join(failed))
+
+    def _recorded(self, run_id: str, number: int, events: "_Window") -> Iterator[Problem]:
+        missing = sum(event.type == "SNAPSHOT" for event in events.rest())
+        if missing:
+            yield Problem("BROKEN", "snapshot-missing", f"run:{run_id}", f"{number + missing} snapshots", str(number))
+
+    # Evidence
+
+    def evidence(self, look_up: Callable[[Evidence], Lookup | None]) -> Iterator[Problem]:
+        query = "SELECT evidence, chunk, record FROM evidence ORDER BY evidence"
+        for name, chunk, data in self._rows(query):
+            self._count("evidence")
+            if record_id(data) != name:
+                yield Problem("BROKEN", "evidence-id", name, name, record_id(data))
+                continue
+            record = read_record(name, data)
+            if record.chunk_id != chunk:
+                yield Problem("BROKEN", "evidence-key", name, record.chunk_id, chunk)
+            elif not self._reported(record.corpus_id, record.quote_hash, name):
+                yield from self._quote(record, look_up)
+
+    def _quote(self, record: Evidence, look_up: Callable[[Evidence], Lookup | None]) -> Iterator[Problem]:
+        stored = self._truth.texts.get(record.corpus_id, record.quote_hash)
+        if stored is None:
+            yield Problem("BROKEN", "quote-missing", record.evidence_id, record.quote_hash, "no text")
+            return
+        now = look_up(record) if stored.data is not None else None  # a purged quote is reported as a text
+        if now is None:
+            return
+        resolution = resolve(self._truth.ledger[record.evidence_id], now)
+        if resolution.status in ("changed", "gone"):
+            # A turn never changes, so that a quote which does not stand in it never did.
+            broken = record.chunk_id.startswith("turn:") and resolution.status == "changed"
+            status: Status = "BROKEN" if broken else "DRIFTED"
+            yield Problem(
+                status, "quote", f"{record.evidence_id} {record.chunk_id}", record.quote_hash, resolution.status
+            )
+
+
+class _Window:
+    """A run's events, read once from beginning to end."""
+
+    def __init__(self, truth: Truth, run_id: str) -> None:
+        self._events = (stored.event for stored in truth.runs.log.events(run_id))
+
+    def until(self, seq: int) -> list[Event]:
+        """The next events up to this number."""
+        taken: list[Event] = []
+        for event in self._events:
+            taken.append(event)
+            if event.seq >= seq:
+                break
+        return taken
+
+    def rest(self) -> Iterator[Event]:
+        try:
+            yield from self._events
+        except SlicebaseError:  # purged: reported as a text
+            return
+
+
+def _noting_steps(events: Iterable[Event], steps: dict[int | None, int]) -> Iterator[Event]:
+    """The events as they are, with the last of each step written down."""
+    for event in events:
+        if event.type in TERMINAL:
+            steps[event.step] = event.seq
+        yield event
+
+
+def _shown(row: Any) -> str:
+    return ", ".join(value.hex() if isinstance(value, bytes) else str(value) for value in row or ())

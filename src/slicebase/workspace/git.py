@@ -1,0 +1,131 @@
+"""The git repository around a workspace: our merge driver in its attributes and its configuration."""
+
+import subprocess
+from pathlib import Path
+from typing import Final
+
+from slicebase.errors import SlicebaseError, Where
+from slicebase.workspace.workspace import LIBRARY, repository_of
+
+ATTRIBUTES: Final = ".gitattributes"
+_DRIVER: Final = "slicebase"
+_MARK: Final = "# slicebase: slice files are merged by their keys, links and rows"
+_LINE: Final = f"{LIBRARY}/*.slice merge={_DRIVER}"
+
+
+def is_repository(root: Path) -> bool:
+    return repository_of(root) is not None
+
+
+def branch_of(root: Path) -> str | None:
+    """The branch that is checked out; None where there is none, or no git."""
+    try:
+        return _git(root, "symbolic-ref", "--quiet", "--short", "HEAD").strip() or None
+    except SlicebaseError:
+        return None
+
+
+def is_tracked(root: Path, path: str) -> bool:
+    """Whether git has something of this path in its index."""
+    try:
+        return bool(_git(root, "ls-files", "--", path))
+    except SlicebaseError:
+        return False
+
+
+# ---- the line in .gitattributes, which belongs to everybody
+
+
+def has_attributes(root: Path) -> bool:
+    return _LINE in _attributes(root).splitlines()
+
+
+def add_attributes(root: Path) -> bool:
+    """Says that slice files have a merge driver; answers whether that was new."""
+    text = _attributes(root)
+    if _LINE in text.splitlines():
+        return False
+    before = text if not text or text.endswith("\n") else text + "\n"
+    _write(root / ATTRIBUTES, f"{before}{_MARK}\n{_LINE}\n")
+    return True
+
+
+def remove_attributes(root: Path) -> bool:
+    text = _attributes(root)
+    kept = "".join(line for line in text.splitlines(keepends=True) if line.strip() not in (_MARK, _LINE))
+    if kept == text:
+        return False
+    if kept.strip():
+        _write(root / ATTRIBUTES, kept)
+    else:
+        (root / ATTRIBUTES).unlink()
+    return True
+
+
+def _attributes(root: Path) -> str:
+    try:
+        return (root / ATTRIBUTES).read_text(errors="surrogateescape")
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise _refusal(root / ATTRIBUTES, error) from None
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, errors="surrogateescape")
+    except OSError as error:
+        raise _refusal(path, error) from None
+
+
+def _refusal(path: Path, error: OSError) -> SlicebaseError:
+    return SlicebaseError("cannot-write", f"{path.name}: {error.strerror}", where=Where(str(path)))
+
+
+# ---- the command in the repository's configuration, which belongs to this machine
+
+
+def driver_of(root: Path) -> str | None:
+    """The command that git calls to merge slice files; None where there is none."""
+    try:
+        return _git(root, "config", "--local", "--get", f"merge.{_DRIVER}.driver").strip()
+    except SlicebaseError:
+        return None
+
+
+def add_driver(root: Path, command: str) -> bool:
+    """Says how slice files are merged; answers whether that was new. `command` takes %O %A %B %P."""
+    if driver_of(root) == command:
+        return False
+    _git(root, "config", "--local", f"merge.{_DRIVER}.name", "merge slice files by their keys, links and rows")
+    _git(root, "config", "--local", f"merge.{_DRIVER}.driver", command)
+    return True
+
+
+def remove_driver(root: Path) -> bool:
+    """Takes the command out again, unless another workspace of the repository needs it."""
+    if driver_of(root) is None or _is_needed_elsewhere(root):
+        return False
+    _git(root, "config", "--local", "--remove-section", f"merge.{_DRIVER}")
+    return True
+
+
+def _is_needed_elsewhere(root: Path) -> bool:
+    repository = repository_of(root)
+    pattern = (f"merge={_DRIVER}", "--", f":(glob)**/{ATTRIBUTES}")
+    try:
+        found = _git(repository.top if repository else root, "grep", "--untracked", "-l", "-F", *pattern)
+    except SlicebaseError:
+        return False
+    return bool(found.strip())
+
+
+def _git(root: Path, *arguments: str) -> str:
+    try:
+        done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, check=False)
+    except OSError as error:
+        raise SlicebaseError("no-git", f"git cannot be called: {error.strerror}", hint="install git") from None
+    if done.returncode:
+        words = done.stderr.decode(errors="replace").strip()
+        raise SlicebaseError("no-git", f"git {arguments[0]} failed: {words}", where=Where(str(root)))
+    return done.stdout.decode(errors="surrogateescape")

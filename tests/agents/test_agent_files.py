@@ -1,0 +1,58 @@
+"""The block in AGENTS.md: put there once, kept up to date, and taken away again."""
+
+from pathlib import Path
+
+import pytest
+
+from slicebase.agents.agent_files import BEGIN, BLOCK, END
+from slicebase.base import Slicebase
+from tests.codes import code_of
+
+TEXTS = ["", "# Rules\n", "# Rules", "# Rules\r\n\r\nBe kind.\r\n", "# Rules\n\n\n"]
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Slicebase:
+    return Slicebase.init(tmp_path)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_the_block_is_added_once_and_removed_without_a_trace(text: str, base: Slicebase) -> None:
+    path = base.workspace.root / "AGENTS.md"
+    if text:
+        path.write_bytes(text.encode())
+    assert base.agents_md().changed
+    told = path.read_bytes().decode()
+    assert told.startswith(text)
+    assert BLOCK in told.replace("\r\n", "\n")
+    assert not base.agents_md().changed
+    assert base.agents_md(take_away=True).changed
+    left = path.read_bytes().decode() if path.exists() else ""
+    assert left == (text if not text or text.endswith("\n") else text + "\n")
+    assert not base.agents_md(take_away=True).changed
+
+
+def test_an_old_block_is_brought_up_to_date_where_it_stands(base: Slicebase) -> None:
+    path = base.workspace.root / "AGENTS.md"
+    path.write_text(f"before\n\n<!-- slicebase:begin (older words) -->\nold\n{END}\nafter\n")
+    base.agents_md()
+    assert path.read_text() == f"before\n\n{BLOCK}after\n"
+    base.agents_md(take_away=True)
+    assert path.read_text() == "before\n\nafter\n"
+
+
+def test_a_dry_run_writes_nothing(base: Slicebase) -> None:
+    assert base.agents_md(dry_run=True).text == BLOCK
+    assert not (base.workspace.root / "AGENTS.md").exists()
+
+
+@pytest.mark.parametrize("text", [BEGIN, END, f"{END}\n{BEGIN}", f"{BLOCK}{BLOCK}"])
+def test_marks_that_are_no_pair_are_refused(text: str, base: Slicebase) -> None:
+    (base.workspace.root / "AGENTS.md").write_text(text)
+    assert code_of(base.agents_md) == "bad-marks"
+
+
+def test_a_symbolic_link_is_not_followed(base: Slicebase, tmp_path: Path) -> None:
+    (tmp_path / "CLAUDE.md").write_text("x")
+    (tmp_path / "AGENTS.md").symlink_to("CLAUDE.md")
+    assert code_of(base.agents_md) == "not-a-file"

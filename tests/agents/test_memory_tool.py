@@ -1,0 +1,207 @@
+"""Every command of the memory tool as it is documented, and every way out of its folder."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slicebase.agents.memory_tool import COMMANDS
+from slicebase.base import Slicebase
+from slicebase.files.body.entries import Stamp
+from tests.codes import code_of
+
+NOTES = "/memories/notes.txt"
+
+
+class Tool:
+    """Calls the tool as a client does, each call with a stamp of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.base = Slicebase.init(folder)
+        self.calls = 0
+
+    def __call__(self, command: str, **arguments: Any) -> str:
+        return self.base.memory.execute({"command": command, **arguments}, self.stamp())
+
+    def code(self, command: str, **arguments: Any) -> str:
+        return code_of(self.base.memory.execute, {"command": command, **arguments}, self.stamp())
+
+    def stamp(self) -> Stamp:
+        self.calls += 1
+        return Stamp(1_780_000_000_000 + self.calls, bytes([self.calls % 256] * 10))
+
+
+@pytest.fixture
+def tool(tmp_path: Path) -> Tool:
+    made = Tool(tmp_path)
+    made("create", path=NOTES, file_text="one\ntwo\nthree\n")
+    return made
+
+
+def test_a_file_is_created_and_viewed_with_numbered_lines(tool: Tool) -> None:
+    assert tool("view", path=NOTES) == (
+        f"Here's the content of {NOTES} with line numbers:\n     1\tone\n     2\ttwo\n     3\tthree\n     4\t"
+    )
+    assert tool("view", path=NOTES, view_range=[2, 3]).endswith(":\n     2\ttwo\n     3\tthree")
+    assert tool("view", path=NOTES, view_range=[3, -1]).endswith(":\n     3\tthree\n     4\t")
+
+
+def test_what_is_created_is_a_slice_file_like_any_other(tool: Tool) -> None:
+    (entry,) = tool.base.library.list_files()
+    assert entry.title == "notes.txt"
+    assert not tool.base.validate().findings
+    assert tool.base.search("three").files.hits[0].entry.id == entry.id
+
+
+def test_a_folder_is_viewed_two_levels_deep_without_hidden_items(tool: Tool) -> None:
+    for name in ("a/b.md", "a/b/c/d.md", ".hidden", "node_modules/x"):
+        tool("create", path=f"/memories/{name}", file_text="x" * 2048)
+    heading, *lines = tool("view", path="/memories").split("\n")
+    assert "2 levels deep in /memories," in heading
+    assert [line.split("\t") for line in lines] == [
+        ["8.0K", "/memories"],
+        ["4.0K", "/memories/a"],
+        ["2.0K", "/memories/a/b.md"],
+        ["2.0K", "/memories/a/b"],
+        ["14", "/memories/notes.txt"],
+    ]
+
+
+def test_an_empty_memory_can_be_viewed(tmp_path: Path) -> None:
+    assert Tool(tmp_path)("view", path="/memories").endswith("\n0\t/memories")
+
+
+def test_a_text_is_replaced_where_it_stands_once(tool: Tool) -> None:
+    assert tool("str_replace", path=NOTES, old_str="two", new_str="2\n2½").startswith(
+        "The memory file has been edited."
+    )
+    assert "     2\t2\n     3\t2½\n     4\tthree" in tool("view", path=NOTES)
+    assert tool.code("str_replace", path=NOTES, old_str="e", new_str="E") == "edit-refused"
+    assert tool.code("str_replace", path=NOTES, old_str="four", new_str="") == "edit-refused"
+    assert tool.code("str_replace", path=NOTES, old_str="", new_str="x") == "edit-refused"
+
+
+@pytest.mark.parametrize(
+    ("line", "lines"), [(0, "new|one|two|three|"), (1, "one|new|two|three|"), (3, "one|two|three|new")]
+)
+def test_a_text_is_inserted_after_a_line(tool: Tool, line: int, lines: str) -> None:
+    assert tool("insert", path=NOTES, insert_line=line, insert_text="new") == f"The file {NOTES} has been edited."
+    shown = tool("view", path=NOTES).split("\n")[1:]
+    assert "|".join(each.split("\t")[1] for each in shown) == lines
+    assert tool.code("insert", path=NOTES, insert_line=9, insert_text="x") == "edit-refused"
+    assert tool.code("insert", path=NOTES, insert_line=-1, insert_text="x") == "edit-refused"
+
+
+def test_a_deleted_file_is_out_of_sight_and_can_be_restored(tool: Tool) -> None:
+    (entry,) = tool.base.library.list_files()
+    assert tool("delete", path=NOTES) == f"Successfully deleted {NOTES}"
+    assert tool.code("view", path=NOTES) == "no-file"
+    assert tool.base.library.list_files() == []
+    tool.base.library.restore(entry.id, tool.stamp())
+    assert "three" in tool("view", path=NOTES)
+
+
+def test_a_folder_is_deleted_with_what_is_in_it_and_the_root_stays(tool: Tool) -> None:
+    tool("create", path="/memories/a/b", file_text="")
+    tool("create", path="/memories/ab", file_text="")
+    tool("delete", path="/memories/a")
+    assert tool.code("view", path="/memories/a/b") == "no-file"
+    assert "ab" in tool("view", path="/memories")
+    assert tool.code("delete", path="/memories") == "edit-refused"
+
+
+def test_files_and_folders_are_renamed(tool: Tool) -> None:
+    tool("rename", old_path=NOTES, new_path="/memories/a/n.txt")
+    tool("rename", old_path="/memories/a", new_path="/memories/b")
+    assert "three" in tool("view", path="/memories/b/n.txt")
+    tool("create", path="/memories/c", file_text="")
+    assert tool.code("rename", old_path="/memories/c", new_path="/memories/b") == "file-exists"
+    assert tool.code("rename", old_path="/memories/b", new_path="/memories/b/c") == "edit-refused"
+    assert tool.code("rename", old_path="/memories", new_path="/memories/d") == "no-file"
+
+
+def test_a_path_that_is_taken_is_not_created(tool: Tool) -> None:
+    assert tool.code("create", path=NOTES, file_text="") == "file-exists"
+    assert tool.code("create", path=f"{NOTES}/below", file_text="") == "file-exists"
+    assert tool.code("create", path="/memories", file_text="") == "file-exists"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"command": "list"},
+        {},
+        {"command": "view"},
+        {"command": "view", "path": 7},
+        {"command": "view", "path": NOTES, "more": 1},
+        {"command": "view", "path": NOTES, "view_range": [1]},
+        {"command": "view", "path": NOTES, "view_range": [True, 2]},
+        {"command": "view", "path": "/memories", "view_range": [1, 2]},
+        {"command": "insert", "path": NOTES, "insert_line": True, "insert_text": ""},
+    ],
+)
+def test_a_call_of_another_form_is_refused(given: dict[str, Any], tool: Tool) -> None:
+    assert code_of(tool.base.memory.execute, given, tool.stamp()) == "bad-command"
+
+
+ESCAPES = [
+    "/memories/../../etc/passwd",
+    "/memories/..",
+    "/memories/./x",
+    "/memories//x",
+    "../x",
+    "x",
+    "",
+    "/",
+    "/etc/passwd",
+    "/memoriesx/y",
+    "/memories/..\\..\\x",
+    "/memories/%2e%2e/%2e%2e/x",
+    "/memories/%2E%2e%2fx",
+    "/memories/%252e%252e/x",
+    "/memories/a\0b",
+    "/memories/a\nb",
+    "/memories/ ",
+    "//memories/x",
+    "file:///memories/x",
+]
+
+
+@pytest.mark.parametrize("path", ESCAPES)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_path_leads_out(command: str, path: str, tool: Tool) -> None:
+    texts = {"file_text": "x", "old_str": "x", "new_str": "y", "insert_text": "x", "insert_line": 0}
+    takes = COMMANDS[command].takes
+    arguments = {name: path if name.endswith("path") else texts[name] for name in takes}
+    assert tool.code(command, **arguments) == "outside-workspace"
+    if command == "rename":
+        assert tool.code(command, old_path=NOTES, new_path=path) == "outside-workspace"
+
+
+def test_symbolic_links_are_not_followed(tool: Tool, tmp_path: Path) -> None:
+    (file,) = tool.base.workspace.library.iterdir()
+    outside = tmp_path.parent / f"{tmp_path.name}-outside.slice"
+    outside.write_bytes(file.read_bytes())
+    file.unlink()
+    file.symlink_to(outside)
+    assert tool.code("view", path=NOTES) == "no-file"
+    assert tool.code("str_replace", path=NOTES, old_str="two", new_str="2") == "no-file"
+
+
+def test_slice_files_that_are_no_memory_files_are_not_seen(tool: Tool) -> None:
+    tool.base.library.create("Other", "With a memory_path in its text.", tool.stamp(), body="memory_path: /memories/x")
+    assert tool.code("view", path="/memories/x") == "no-file"
+    assert tool("view", path="/memories").count("\n") == 2
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\r"), max_size=60))
+def test_any_text_comes_back_as_it_was(text: str) -> None:
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory() as name:
+        tool = Tool(Path(name))
+        tool("create", path=NOTES, file_text=text)
+        shown = tool("view", path=NOTES).split("\n", 1)[1]
+        assert [line.split("\t", 1)[1] for line in shown.split("\n")] == text.split("\n")

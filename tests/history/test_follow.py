@@ -1,0 +1,220 @@
+"""A transcript that grows is read from where it was left; the store ends as if it had been read at once."""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slicebase.history.annotate import Annotator
+from slicebase.history.follow import FOLDER, follow
+from slicebase.history.imports import import_inputs
+from slicebase.history.inputs import inputs
+from slicebase.importers.values import Options
+from slicebase.truth.truth import Truth
+from tests.codes import code_of
+from tests.paths import SHARED
+
+REAL = sorted((SHARED / "data" / "claude-code").rglob("*.jsonl"))
+
+
+@contextmanager
+def fresh() -> Iterator[tuple[Truth, Path]]:
+    with TemporaryDirectory() as name:
+        truth = Truth(Path(name) / "slicebase.db", create=True)
+        try:
+            yield truth, Path(name)
+        finally:
+            truth.close()
+
+
+def stored(truth: Truth) -> dict[str, Any]:
+    """Turns, edges and annotations, each session's in its order."""
+    found: dict[str, Any] = {}
+    for session, _ in truth.turns.sessions():
+        records = [each.record for each in truth.turns.of_session(session.id)]
+        found[session.id] = (
+            records,
+            sorted((link.child, link.parent, link.type) for link in truth.turns.links_of(session.id)),
+            [truth.turns.annotation_of(record.id) for record in records],
+        )
+    return found
+
+
+def at_once(path: Path) -> dict[str, Any]:
+    with fresh() as (truth, _):
+        import_inputs(truth, inputs([path]), Options(), format_name="claude-code", annotate=Annotator(truth))
+        return stored(truth)
+
+
+def in_pieces(data: bytes, cuts: list[int], name: str) -> dict[str, Any]:
+    with fresh() as (truth, folder):
+        path = folder / name
+        path.write_bytes(b"")
+        for start, end in zip([0, *cuts], [*cuts, len(data)], strict=True):
+            with path.open("ab") as stream:
+                stream.write(data[start:end])
+            follow(truth, folder / "cache", path)
+        return stored(truth)
+
+
+def uuid(number: int) -> str:
+    return f"{number:08}-0000-4000-8000-000000000000"
+
+
+@st.composite
+def transcripts(draw: st.DrawFn) -> bytes:
+    """Records of the kinds that lean on what came before: branches, asides, calls, late parents, sidechains."""
+    lines = []
+    for number in range(draw(st.integers(1, 12))):
+        kind = draw(st.sampled_from(["user", "call", "result", "progress", "side", "title", "broken"]))
+        parent = draw(st.one_of(st.none(), st.integers(0, 14).map(uuid)))
+        record: dict[str, Any] = {
+            "uuid": uuid(number),
+            "parentUuid": parent,
+            "sessionId": draw(st.sampled_from(["s1", "s1", "s2"])),
+            "timestamp": f"2026-01-01T00:00:{number:02}Z",
+            "type": "user",
+            "message": {"role": "user", "content": f"because of {number} we decide"},
+        }
+        if kind == "call":
+            block = {"type": "tool_use", "id": f"c{number % 3}", "name": "Task", "input": {"prompt": "because of 1"}}
+            record |= {"type": "assistant", "message": {"role": "assistant", "content": [block]}}
+        elif kind == "result":
+            block = {"type": "tool_result", "tool_use_id": f"c{number % 3}", "content": "Error: no"}
+            record |= {"message": {"role": "user", "content": [block]}, "toolUseResult": {"agentId": "a1"}}
+        elif kind == "progress":
+            record |= {"type": "progress", "data": {}}
+        elif kind == "side":
+            record |= {"isSidechain": True, "agentId": "a1"}
+        elif kind == "title":
+            record = {"type": "custom-title", "customTitle": f"title {number}", "sessionId": "s1"}
+        lines.append(b'{"type": "user", "uu\n' if kind == "broken" else json.dumps(record).encode() + b"\n")
+    return b"".join(lines)
+
+
+@given(transcripts(), st.data())
+@settings(max_examples=60)
+def test_any_split_into_appended_pieces_gives_the_same_store(data: bytes, more: st.DataObject) -> None:
+    cuts = sorted(more.draw(st.lists(st.integers(0, len(data)), max_size=4)))
+    with TemporaryDirectory() as name:
+        whole = Path(name) / "t.jsonl"
+        whole.write_bytes(data)
+        assert in_pieces(data, cuts, "t.jsonl") == at_once(whole)
+
+
+@pytest.mark.parametrize("path", REAL, ids=lambda path: path.stem[:8])
+def test_real_transcripts_in_pieces_give_the_same_store(path: Path) -> None:
+    data = path.read_bytes()
+    cuts = [len(data) * part // 7 for part in range(1, 7)]
+    assert in_pieces(data, cuts, path.name) == at_once(path)
+
+
+def records(count: int, first: int = 0) -> bytes:
+    lines = []
+    for number in range(first, first + count):
+        message = {"role": "user", "content": f"word {number}"}
+        lines.append(
+            {
+                "uuid": uuid(number),
+                "parentUuid": uuid(number - 1) if number else None,
+                "sessionId": "s1",
+                "timestamp": "2026-01-01T00:00:00Z",
+                "type": "user",
+                "message": message,
+            }
+        )
+    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+
+
+def test_only_what_is_new_is_read(truth: Truth, tmp_path: Path) -> None:
+    path = tmp_path / "with space.jsonl"
+    path.write_bytes(records(5))
+    first = follow(truth, tmp_path / "cache", path)
+    with path.open("ab") as stream:
+        stream.write(records(2, first=5))
+    second = follow(truth, tmp_path / "cache", path)
+    assert (first.start, first.end, first.account.new) == (0, len(records(5)), 5)
+    assert (second.start, second.account.new, second.account.report.records) == (first.end, 2, 2)
+    assert follow(truth, tmp_path / "cache", path).account.report.records == 0
+
+
+def test_a_line_that_is_still_being_written_waits_and_a_whole_one_without_its_end_counts(
+    truth: Truth, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.jsonl"
+    data = records(2)
+    path.write_bytes(data[:-40])
+    assert follow(truth, tmp_path / "cache", path).account.new == 1
+    path.write_bytes(data[:-1])
+    assert follow(truth, tmp_path / "cache", path).account.new == 1
+    path.write_bytes(data)
+    assert follow(truth, tmp_path / "cache", path).account.known == 1
+
+
+def rewritten(path: Path, truth: Truth, cache: Path) -> None:
+    path.write_bytes(path.read_bytes().replace(b"word", b"Word"))
+
+
+def replaced(path: Path, truth: Truth, cache: Path) -> None:
+    other = path.with_suffix(".new")
+    other.write_bytes(path.read_bytes())
+    os.replace(other, path)
+
+
+def shortened(path: Path, truth: Truth, cache: Path) -> None:
+    path.write_bytes(records(2))
+
+
+def without_cache(path: Path, truth: Truth, cache: Path) -> None:
+    for state in (cache / FOLDER).iterdir():
+        state.unlink()
+
+
+def damaged_cache(path: Path, truth: Truth, cache: Path) -> None:
+    for state in (cache / FOLDER).iterdir():
+        state.write_bytes(state.read_bytes()[:-9])
+
+
+@pytest.mark.parametrize("change", [rewritten, replaced, shortened, without_cache, damaged_cache])
+def test_everything_is_read_again_where_the_file_or_the_cache_is_not_what_it_was(
+    change: Callable[[Path, Truth, Path], None], truth: Truth, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(records(4))
+    follow(truth, tmp_path / "cache", path)
+    change(path, truth, tmp_path / "cache")
+    assert follow(truth, tmp_path / "cache", path).start == 0
+
+
+def test_everything_is_read_again_where_the_database_is_another(truth: Truth, tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(records(4))
+    follow(truth, tmp_path / "cache", path)
+    other = Truth(tmp_path / "other.db", create=True)
+    assert follow(other, tmp_path / "cache", path).account.new == 4
+    other.close()
+
+
+def test_a_cache_that_cannot_be_written_costs_time_alone(truth: Truth, tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(records(4))
+    (tmp_path / "cache").write_text("a file stands in the way")
+    assert follow(truth, tmp_path / "cache", path).account.new == 4
+    assert follow(truth, tmp_path / "cache", path).account.known == 4
+
+
+def test_secrets_are_redacted(truth: Truth, tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(records(1).replace(b"word 0", b"the key is sk-ant-api03-" + b"Zx9" * 30))
+    assert follow(truth, tmp_path / "cache", path).account.report.redacted.total() == 1
+
+
+def test_a_transcript_that_is_not_there_is_an_error(truth: Truth, tmp_path: Path) -> None:
+    assert code_of(follow, truth, tmp_path / "cache", tmp_path / "no.jsonl") == "no-input"

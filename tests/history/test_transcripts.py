@@ -1,0 +1,81 @@
+"""`tt doctor` speaks up before the client deletes what is not imported."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from slicebase.base import Slicebase
+from slicebase.history.transcripts import AgentHome, endangered
+
+DAY = 86_400_000
+NOW = 1_790_000_000_000
+SESSION = "11111111-1111-4111-8111-111111111111"
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Slicebase:
+    folder = tmp_path / "my project.v2"
+    folder.mkdir()
+    return Slicebase.init(folder)
+
+
+def transcript(base: Slicebase, home: Path, age_days: float) -> Path:
+    folder = home / "projects" / str(base.workspace.root).translate({ord(c): "-" for c in "/ ._"})
+    folder.mkdir(parents=True)
+    path = folder / f"{SESSION}.jsonl"
+    record = {
+        "type": "user",
+        "uuid": "00000000-0000-4000-8000-000000000001",
+        "parentUuid": None,
+        "sessionId": SESSION,
+        "timestamp": "2026-01-01T00:00:00Z",
+        "message": {"role": "user", "content": "hello"},
+    }
+    path.write_text(json.dumps(record) + "\n" + json.dumps({"type": "summary", "summary": "x"}) + "\n")
+    os.utime(path, ns=(0, int(NOW - age_days * DAY) * 1_000_000))
+    return path
+
+
+def found(base: Slicebase, home: Path) -> list[tuple[Path, int]]:
+    return list(endangered(base.workspace.root, base.workspace.database, AgentHome(home, NOW)))
+
+
+@pytest.mark.parametrize(("age", "days"), [(22, None), (23.5, 6), (29.5, 0), (90, 0)])
+def test_a_transcript_is_told_of_in_its_last_week(
+    age: float, days: int | None, base: Slicebase, tmp_path: Path
+) -> None:
+    path = transcript(base, tmp_path / "home", age)
+    assert found(base, tmp_path / "home") == ([] if days is None else [(path, days)])
+
+
+def test_one_that_is_imported_is_not(base: Slicebase, tmp_path: Path) -> None:
+    path = transcript(base, tmp_path / "home", 29)
+    base.follow(path)
+    assert found(base, tmp_path / "home") == []
+
+
+@pytest.mark.parametrize(
+    ("place", "told", "is_told"),
+    [
+        ("home/settings.json", '{"cleanupPeriodDays": 90}', False),
+        ("my project.v2/.claude/settings.json", '{"cleanupPeriodDays": 90}', False),
+        ("my project.v2/.claude/settings.local.json", '{"cleanupPeriodDays": 10}', True),
+        ("home/settings.json", '{"cleanupPeriodDays": "x"}', True),
+        ("home/settings.json", "[]", True),
+        ("home/settings.json", "{", True),
+    ],
+)
+def test_the_clients_own_settings_count(place: str, told: str, is_told: bool, base: Slicebase, tmp_path: Path) -> None:
+    transcript(base, tmp_path / "home", 29)
+    (tmp_path / place).parent.mkdir(exist_ok=True)
+    (tmp_path / place).write_text(told)
+    assert bool(found(base, tmp_path / "home")) == is_told
+
+
+def test_the_doctor_complains_and_a_home_without_transcripts_is_well(base: Slicebase, tmp_path: Path) -> None:
+    transcript(base, tmp_path / "home", 29)
+    left, _ = base.doctor("driver", home=AgentHome(tmp_path / "home", NOW))
+    assert [each.check for each in left] == ["transcripts"]
+    assert base.doctor("driver", home=AgentHome(tmp_path / "none", NOW))[0] == []

@@ -1,0 +1,71 @@
+"""Staleness: by age and by hash, why and since when (§ Staleness)."""
+
+from slicebase.core.times import to_text
+from slicebase.index.entries import Filters
+from slicebase.library.finder import Finder
+from slicebase.workspace.workspace import Workspace
+from tests.library.samples import DAY, NOW, put, rows
+
+
+def changed(days: float) -> str:
+    return to_text(NOW - round(days * DAY))
+
+
+def reasons(workspace: Workspace, half_life: float = 90) -> dict[str, list[tuple[str, int | None]]]:
+    found = Finder(workspace).stale(NOW, half_life)
+    return {each.entry.id: [(why.kind, why.since) for why in each.reasons] for each in found}
+
+
+def test_a_file_is_stale_from_its_half_life_on(workspace: Workspace) -> None:
+    """Ruling 26: 0.5 is STALE."""
+    put(workspace, "young", updated_at=changed(89.9))
+    put(workspace, "due", updated_at=changed(90))
+    put(workspace, "old", updated_at=changed(400))
+    assert reasons(workspace) == {"old": [("age", NOW - 310 * DAY)], "due": [("age", NOW)]}
+    assert set(reasons(workspace, half_life=30)) == {"young", "due", "old"}
+
+
+def test_the_newest_row_counts(workspace: Workspace) -> None:
+    put(workspace, "a", rows({"id": "r", "text": "x", "at": changed(1)}), type="jsonl", updated_at=changed(400))
+    assert reasons(workspace) == {}
+
+
+def test_a_derived_file_is_stale_when_its_source_has_another_hash(workspace: Workspace) -> None:
+    put(workspace, "source", "one", updated_at=changed(5))
+    current = Finder(workspace).info("source").entry.hash
+    put(workspace, "summary", derived_from={"id": "source", "hash": current}, updated_at=changed(3))
+    assert reasons(workspace) == {}
+    put(workspace, "source", "two", updated_at=changed(2))
+    assert reasons(workspace) == {"summary": [("source-changed", NOW - 2 * DAY)]}
+
+
+def test_a_pointer_is_compared_by_the_hash_of_its_payload(workspace: Workspace) -> None:
+    """Ruling 24."""
+    payload = {"uri": "./x", "size": 1, "hash": "sha256:" + "1" * 64}
+    put(workspace, "source", kind="pointer", type="none", payload=payload, updated_at=changed(1))
+    put(workspace, "same", derived_from={"id": "source", "hash": payload["hash"]}, updated_at=changed(1))
+    put(workspace, "other", derived_from={"id": "source", "hash": "sha256:" + "2" * 64}, updated_at=changed(1))
+    assert list(reasons(workspace)) == ["other"]
+
+
+def test_a_source_that_is_gone_is_told(workspace: Workspace) -> None:
+    put(workspace, "a", derived_from={"id": "gone", "hash": "sha256:" + "1" * 64}, updated_at=changed(1))
+    assert reasons(workspace) == {"a": [("source-missing", None)]}
+
+
+def test_a_narrative_is_its_runs_to_judge(workspace: Workspace) -> None:
+    """Ruling 41."""
+    put(workspace, "a", derived_from={"id": "sn_" + "0" * 32, "hash": "sha256:" + "1" * 64}, updated_at=changed(1))
+    assert reasons(workspace) == {}
+
+
+def test_what_is_due_to_be_summarized_is_told(workspace: Workspace) -> None:
+    """Ruling 32."""
+    put(workspace, "a", due="summarize", updated_at=changed(1))
+    assert reasons(workspace) == {"a": [("due", None)]}
+
+
+def test_what_was_forgotten_is_not_stale_unless_asked_for(workspace: Workspace) -> None:
+    put(workspace, "a", updated_at=changed(400), archived={"at": changed(1)})
+    assert reasons(workspace) == {}
+    assert [each.entry.id for each in Finder(workspace).stale(NOW, 90, Filters(archived=True))] == ["a"]

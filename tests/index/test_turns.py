@@ -1,0 +1,342 @@
+"""The turn index and the ranker on it: the same answers whatever was added first, whatever a question holds."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from random import Random
+
+import apsw
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slicebase.context.question import analyse
+from slicebase.context.ranking import Ranked, rank
+from slicebase.errors import SlicebaseError
+from slicebase.index import figures
+from slicebase.index.turns import IndexedTurn, TurnIndex, discard
+
+DAY = 86_400_000
+
+
+@pytest.fixture
+def index() -> Iterator[TurnIndex]:
+    with TurnIndex() as opened:
+        yield opened
+
+
+def turn(name: str, text: str, *parents: str, session: str = "s", time: int = 0) -> IndexedTurn:
+    return IndexedTurn(name, session, time, parents, text)
+
+
+def ask(index: TurnIndex, text: str, limit: int = 20) -> list[Ranked]:
+    question = analyse(text, index.words(text))
+    return rank(question, index.figures(question), limit)
+
+
+def found(index: TurnIndex, text: str) -> list[str]:
+    return [ranked.turn for ranked in ask(index, text)]
+
+
+TALK = (
+    turn("a", "Ada: where did the heron nest?"),
+    turn("b", "Bo: on the old mill, by the weir", "a"),
+    turn("c", "Ada: thank you", "b"),
+    turn("d", "Bo: my brother paints boats", session="t", time=DAY),
+    turn("e", "Ada: which colours does he use?", "d", session="t", time=DAY + 1),
+)
+
+
+def test_turns_are_found_by_their_words_and_by_their_neighbours(index: TurnIndex) -> None:
+    index.add(TALK)
+    assert found(index, "heron") == ["a", "b", "c"]
+    assert found(index, "painting")[0] == "d"
+    assert "d" not in found(index, "heron")
+
+
+def test_the_same_turns_again_change_nothing(index: TurnIndex) -> None:
+    index.add(TALK)
+    before = ask(index, "heron boats")
+    index.add([*TALK, turn("a", "another text under a known id")])
+    assert (len(index), ask(index, "heron boats")) == (len(TALK), before)
+
+
+def test_of_two_turns_with_one_id_the_first_stays(index: TurnIndex) -> None:
+    index.add([turn("a", "heron"), turn("a", "stork")])
+    assert (found(index, "heron"), found(index, "stork"), len(index)) == (["a"], [], 1)
+
+
+def test_without_parents_turns_follow_one_another_in_time(index: TurnIndex) -> None:
+    index.add([turn("late", "yes", time=3), turn("first", "a heron", time=1)])
+    index.add([turn("between", "really", time=2), turn("other", "no", session="t", time=2)])
+    assert found(index, "heron") == ["first", "between", "late"]
+
+
+def test_where_parents_are_given_time_makes_no_neighbours(index: TurnIndex) -> None:
+    index.add([turn("root", "hello"), turn("one", "a heron", time=1)])
+    index.add([turn("two", "no", "root", time=2), turn("three", "yes", "one", time=3)])
+    assert found(index, "heron") == ["one", "three"]
+
+
+def test_a_parent_may_come_after_its_reply(index: TurnIndex) -> None:
+    index.add([turn("reply", "yes", "asked")])
+    assert found(index, "heron") == []
+    index.add([turn("asked", "a heron?")])
+    assert found(index, "heron") == ["asked", "reply"]
+
+
+def test_a_turn_that_names_itself_as_its_parent_does_no_harm(index: TurnIndex) -> None:
+    index.add([turn("a", "a heron", "a", "b"), turn("b", "yes", "a")])
+    assert found(index, "heron") == ["a", "b"]
+
+
+def test_the_words_of_a_removed_turn_are_gone_from_answers_and_from_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "turns.db"
+    with TurnIndex(path) as index:
+        index.add([*TALK, turn("x", "the secret is xyzzyplugh", "c")])
+        assert found(index, "xyzzyplugh")[0] == "x"
+        assert any(b"xyzzyplugh" in part.read_bytes() for part in tmp_path.iterdir())
+        index.remove(["x", "unknown"])
+        assert (found(index, "xyzzyplugh"), len(index)) == ([], len(TALK))
+        assert not any(b"xyzzyplugh" in part.read_bytes() for part in tmp_path.iterdir())
+
+
+def test_removing_nothing_changes_nothing(index: TurnIndex) -> None:
+    index.add(TALK)
+    index.remove([])
+    assert len(index) == len(TALK)
+
+
+def test_an_index_on_disk_is_there_again_with_its_mark(tmp_path: Path) -> None:
+    path = tmp_path / "cache" / "turns.db"
+    with TurnIndex(path) as index:
+        assert index.mark == ""
+        index.add(TALK, mark="five")
+    with TurnIndex(path) as index:
+        assert (index.mark, found(index, "heron")) == ("five", ["a", "b", "c"])
+
+
+def test_what_fails_halfway_leaves_nothing(index: TurnIndex) -> None:
+    def breaking() -> Iterator[IndexedTurn]:
+        yield turn("a", "heron")
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        index.add(breaking(), mark="one")
+    assert (len(index), index.mark, found(index, "heron")) == (0, "", [])
+
+
+@pytest.mark.parametrize("damage", ["version", "foreign", "garbage"])
+def test_whatever_is_no_index_of_this_version_is_replaced_by_an_empty_one(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "turns.db"
+    with TurnIndex(path) as index:
+        index.add(TALK, mark="five")
+    if damage == "garbage":
+        discard(path)
+        path.write_bytes(b"no database " * 1000)
+    else:
+        connection = apsw.Connection(str(path))
+        connection.pragma("user_version" if damage == "version" else "application_id", 99)
+        connection.close()
+    with TurnIndex(path) as index:
+        assert (len(index), index.mark, found(index, "heron")) == (0, "", [])
+        index.add(TALK)
+        assert found(index, "heron") == ["a", "b", "c"]
+
+
+def test_damage_that_shows_only_in_use_is_an_error_of_ours(tmp_path: Path) -> None:
+    path = tmp_path / "turns.db"
+    with TurnIndex(path) as index:
+        index.add(TALK)
+    connection = apsw.Connection(str(path))
+    page = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'state'").get
+    connection.close()
+    with path.open("r+b") as file:
+        file.seek((page - 1) * 4096)
+        file.write(b"\xff" * 4096)
+    with TurnIndex(path) as index, pytest.raises(SlicebaseError) as caught:
+        ask(index, "heron")
+    assert caught.value.code == "index-damaged"
+
+
+def test_where_nothing_can_be_written_the_index_is_made_in_memory(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with TurnIndex(tmp_path / "file" / "turns.db") as index:
+        index.add(TALK)
+        assert found(index, "heron") == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("question", ["", "   ", "what is it?", "?!*", "\x00", "\ud800"])
+def test_a_question_without_words_finds_nothing(index: TurnIndex, question: str) -> None:
+    index.add(TALK)
+    assert ask(index, question) == []
+
+
+def test_an_empty_index_answers_nothing(index: TurnIndex) -> None:
+    assert ask(index, "heron on 5 May 2024") == []
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        '"heron"',
+        "heron AND NOT nest",
+        "NEAR(heron weir, 2)",
+        "heron*",
+        "-heron",
+        "text:heron",
+        "heron OR",
+        "^heron'",
+        "((",
+    ],
+)
+def test_what_means_something_to_the_search_engine_is_data(index: TurnIndex, question: str) -> None:
+    index.add(TALK)
+    assert ("a" in found(index, question)) == ("heron" in question)
+
+
+def test_texts_with_control_characters_are_indexed_whole(index: TurnIndex) -> None:
+    index.add([turn("a", "before\x00after \x1b[31mred")])
+    assert found(index, "after") == found(index, "before") == found(index, "31mred") == ["a"]
+
+
+def test_scripts_without_spaces_are_found_by_parts_of_their_sentences(index: TurnIndex) -> None:
+    index.add(
+        [
+            turn("a", "東京の天気はどうですか", session="1"),
+            turn("b", "猫が好きです", session="2"),
+            turn("c", "ภาษาไทยยากไหม", session="3"),
+        ]
+    )
+    assert found(index, "天気")[0] == "a"
+    assert found(index, "猫")[0] == "b"
+    assert found(index, "ไทย")[0] == "c"
+
+
+def test_accents_and_marks_do_not_split_words(index: TurnIndex) -> None:
+    index.add([turn("a", "El Niño y el café", session="1"), turn("b", "हिन्दी भाषा", session="2")])
+    assert found(index, "CAFE nino") == ["a"]
+    assert found(index, "हिन्दी") == ["b"]
+    assert found(index, "ह") == []
+
+
+def test_a_word_that_no_turn_has_stands_for_the_nearest_one(index: TurnIndex) -> None:
+    index.add([turn("a", "we entered the tournament", session="1"), turn("b", "a tour of the town", session="2")])
+    assert found(index, "tournamant") == ["a"]
+    assert found(index, "tok") == []
+
+
+def test_the_speaker_whom_a_question_names_comes_first(index: TurnIndex) -> None:
+    talk = [("Ada", "I met Bo, and we saw a heron"), ("Bo", "the heron was grey"), ("Ada", "and Bo was late")] * 5
+    index.add(turn(f"{n:02}", f"{who}: {what}", time=n) for n, (who, what) in enumerate(talk))
+    best = ask(index, "what did Bo say of the heron?", limit=5)
+    assert {ranked.turn for ranked in best} == {"01", "04", "07", "10", "13"}
+    assert all(ranked.parts["label"] for ranked in best)
+
+
+def test_a_date_is_found_in_every_year_or_in_its_own(index: TurnIndex) -> None:
+    index.add(
+        turn(f"{year}", "the usual", session=f"{year}", time=(year - 1970) * 365 * DAY + 200 * DAY)
+        for year in (2021, 2022, 2023)
+    )
+    assert sorted(found(index, "what happened in July?")) == ["2021", "2022", "2023"]
+    assert found(index, "what happened in July 2022?") == ["2022"]
+    assert found(index, "what happened in March?") == []
+
+
+def test_a_huge_question_is_answered_by_its_beginning(index: TurnIndex) -> None:
+    index.add(TALK)
+    assert found(index, "heron " + "word " * 1_000_000 + "boats") == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("looked_up", [100, 5])
+def test_where_a_word_is_everywhere_the_newest_turns_that_have_it_are_followed(
+    index: TurnIndex, monkeypatch: pytest.MonkeyPatch, looked_up: int
+) -> None:
+    monkeypatch.setattr(figures, "_MOST_LOOKED_UP", looked_up)
+    monkeypatch.setattr(figures, "_MOST_FOLLOWED", 3)
+    index.add(turn(f"{n}", "a heron", session=f"{n}", time=n) for n in range(9))
+    assert found(index, "heron") == ["6", "7", "8"]
+
+
+def test_the_turns_that_have_most_of_the_words_are_followed(index: TurnIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(figures, "_MOST_FOLLOWED", 1)
+    texts = ("a grey heron", "a grey owl", "a heron", "a heron")
+    index.add(turn(f"{n}", text, session=f"{n}", time=n) for n, text in enumerate(texts))
+    assert found(index, "grey heron") == ["0"]
+
+
+def test_a_common_word_counts_where_rarer_ones_lead(index: TurnIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(figures, "_MOST_LOOKED_UP", 3)
+    index.add(turn(f"{n}", "grey heron" if n % 2 else "a heron", session=f"{n // 2}", time=n) for n in range(4))
+    index.add(turn(f"{n}", "a heron", session=f"{n}", time=n) for n in range(4, 9))
+    ranked = {each.turn: each.parts for each in ask(index, "grey heron")}
+    assert set(ranked) == {"0", "1", "2", "3"}
+    assert ranked["1"]["words"] > ranked["0"]["words"] > 0
+
+
+def test_a_crowd_of_replies_is_not_walked(index: TurnIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(figures, "_MOST_REACHED", 5)
+    index.add([turn("a", "a heron", "before"), turn("before", "hello")])
+    index.add(turn(f"{n}", "yes", "a") for n in range(9))
+    assert found(index, "heron") == ["a", "before"]
+
+
+WORDS = ("heron", "weir", "mill", "boat", "Ada:", "Bo:", "paint", "painted", "the")
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[IndexedTurn]:
+    """Two sessions that branch, join, continue one another, lack parents or have none."""
+    count = draw(st.integers(1, 12))
+    turns = []
+    for number in range(count):
+        parents = draw(st.sets(st.integers(0, count), max_size=2)) if number % 2 else set[int]()
+        turns.append(
+            IndexedTurn(
+                id=f"turn-{(number * 7) % 13}",
+                session=draw(st.sampled_from("pqr")),
+                time=draw(st.integers(0, 3)) * DAY,
+                parents=tuple(f"turn-{(parent * 7) % 13}" for parent in parents if parent < number or parent == count),
+                text=" ".join(draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6))),
+            )
+        )
+    return turns
+
+
+QUESTIONS = ("heron", "Ada paints boats by the weir", "what did Bo paint on 2 January 1970?", "the painter")
+
+
+def answers(index: TurnIndex) -> list[list[Ranked]]:
+    return [ask(index, question) for question in QUESTIONS]
+
+
+def filled(turns: Sequence[IndexedTurn], *, at_once: bool) -> TurnIndex:
+    index = TurnIndex()
+    for batch in [turns] if at_once else [[turn] for turn in turns]:
+        index.add(batch)
+    return index
+
+
+@settings(max_examples=40, deadline=None)
+@given(histories(), st.randoms(use_true_random=False), st.booleans(), st.integers(1, 4))
+def test_an_index_filled_in_any_order_gives_the_same_answers(
+    turns: list[IndexedTurn], random: Random, at_once: bool, most: int
+) -> None:
+    """Ruling 43. `most` makes the bounds bite."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(figures, "_MOST_LOOKED_UP", most * 3)
+        patch.setattr(figures, "_MOST_FOLLOWED", most)
+        patch.setattr(figures, "_MOST_REACHED", most * 4)
+        with filled(turns, at_once=True) as one, filled(random.sample(turns, len(turns)), at_once=at_once) as other:
+            assert answers(one) == answers(other)
+
+
+@settings(max_examples=40, deadline=None)
+@given(histories(), st.data())
+def test_an_index_from_which_turns_were_removed_is_as_one_that_never_had_them(
+    turns: list[IndexedTurn], data: st.DataObject
+) -> None:
+    gone = data.draw(st.sets(st.sampled_from([turn.id for turn in turns])))
+    with filled(turns, at_once=True) as one, filled([t for t in turns if t.id not in gone], at_once=True) as other:
+        one.remove(gone)
+        assert answers(one) == answers(other)

@@ -1,0 +1,80 @@
+"""Run as a program: writers in processes of their own, on one library. Forks and kills without a test runner's threads.
+
+    python -m tests.library.hammer together ROOT FILE PROCESSES WRITES     all write, none dies
+    python -m tests.library.hammer killed ROOT FILE KILLS SEED             each dies at a random moment
+
+Prints as JSON what the writers were told had been written.
+"""
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+from slicebase.files.body.entries import Stamp
+from slicebase.library.library import Library
+from slicebase.truth.truth import Truth
+from slicebase.workspace.settings import load_settings
+from slicebase.workspace.workspace import open_workspace
+
+
+def library(root: str) -> Library:
+    workspace = open_workspace(Path(root), Path(root))
+    return Library(workspace, load_settings(workspace.root), lambda: Truth(workspace.database))
+
+
+def stamp() -> Stamp:
+    return Stamp(time.time_ns() // 1_000_000, os.urandom(10))
+
+
+def together(root: str, file_id: str, processes: str, writes: str) -> list[str]:
+    """Every process writes its share; answers the texts."""
+    children = []
+    for number in range(int(processes)):
+        child = os.fork()
+        if child == 0:
+            base = library(root)
+            for write in range(int(writes)):
+                base.remember(file_id, f"{number}/{write}", stamp())
+            os._exit(0)
+        children.append(child)
+    assert all(os.waitpid(child, 0)[1] == 0 for child in children)
+    return [f"{number}/{write}" for number in range(int(processes)) for write in range(int(writes))]
+
+
+def killed(root: str, file_id: str, kills: str, seed: str) -> list[str]:
+    """Two writers at a time, killed soon after a write of theirs has returned; answers the texts of all such writes."""
+    chance = random.Random(int(seed))
+    library(root).remember(file_id, "warm", stamp())  # so that no writer spends its life importing modules
+    acknowledged = ["warm"]
+    for number in range(int(kills)):
+        reading, writing = os.pipe()
+        began = time.monotonic()
+        writers = [_writer(root, file_id, f"{number}{name}", writing) for name in "ab"]
+        os.close(writing)
+        with os.fdopen(reading) as pipe:
+            acknowledged.append(pipe.readline().strip())
+            time.sleep(chance.uniform(0, time.monotonic() - began))  # about as long as a write takes
+            for writer in writers:
+                os.kill(writer, signal.SIGKILL)
+                os.waitpid(writer, 0)
+            acknowledged += pipe.read().split()
+    return acknowledged
+
+
+def _writer(root: str, file_id: str, name: str, pipe: int) -> int:
+    """A process that writes until it dies, and says so after each write that returned."""
+    child = os.fork()
+    if child == 0:
+        base = library(root)
+        for write in range(1000):
+            base.remember(file_id, f"{name}-{write}", stamp())
+            os.write(pipe, f"{name}-{write}\n".encode())
+    return child
+
+
+if __name__ == "__main__":
+    print(json.dumps({"together": together, "killed": killed}[sys.argv[1]](*sys.argv[2:])))

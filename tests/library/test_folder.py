@@ -1,0 +1,154 @@
+"""Slice files by id: whole, by their beginning, renamed, broken, hostile."""
+
+from pathlib import Path
+
+import pytest
+
+from slicebase.errors import SlicebaseError
+from slicebase.files.yaml.edit import set_key
+from slicebase.library.folder import SliceFolder
+from tests.codes import code_of
+from tests.library.scratch import ScratchLibrary
+
+HOSTILE = [
+    "", ".", "..", "../up", "/etc/passwd", "a/b", "a\\b", ".hidden", "-option", "two words", "tab\there", "nul\0byte",
+    "line\nbreak", "at@sign", "co:lon", "ha#sh", "x" * 201, "é" * 101, "zero\u200bwidth", "half\ud800",
+]  # fmt: skip
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> ScratchLibrary:
+    return ScratchLibrary(tmp_path)
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_an_id_that_is_no_safe_file_name_is_refused_before_it_becomes_a_path(
+    scratch: ScratchLibrary, hostile: str
+) -> None:
+    assert code_of(lambda: scratch.shelf.find(hostile)) == "bad-id"
+    assert code_of(lambda: scratch.create("T", "S.", scratch.stamp, file_id=hostile or "/")) == "bad-id"
+    assert list(scratch.shelf.folder.iterdir()) == []
+
+
+def test_a_file_is_found_by_its_whole_id_and_by_a_beginning_that_only_it_has(scratch: ScratchLibrary) -> None:
+    """Ruling 21."""
+    one, two = scratch.new(), scratch.new()
+    common = next(one[:end] for end in range(26, 0, -1) if one[:end] == two[:end])
+    assert scratch.shelf.find(one).id == scratch.shelf.find(f"file:{one}").id == one
+    assert scratch.shelf.find(two[: len(common) + 1]).id == two
+    assert code_of(lambda: scratch.shelf.find(common)) == "ambiguous-id"
+    assert code_of(lambda: scratch.shelf.find("0000")) == "no-file"
+
+
+def test_an_id_that_is_the_beginning_of_another_is_found_by_itself(scratch: ScratchLibrary) -> None:
+    for name in ("note", "note-2"):
+        scratch.create("T", "S.", scratch.stamp, file_id=name)
+    assert scratch.shelf.find("note").id == "note"
+    assert scratch.shelf.find("note-").id == "note-2"
+
+
+def test_a_renamed_file_keeps_its_id(scratch: ScratchLibrary) -> None:
+    """§ Required Fields: the id does not depend on the path."""
+    log = scratch.new("jsonl")
+    scratch.path(log).rename(scratch.shelf.folder / "decisions.slice")
+    assert scratch.shelf.find(log).name == ".slices/decisions.slice"
+    scratch.remember(log[:20], "still here", scratch.stamp)
+    assert "still here" in (scratch.shelf.folder / "decisions.slice").read_text()
+    assert not scratch.path(log).exists()
+
+
+def test_a_name_that_says_another_id_is_refused(scratch: ScratchLibrary) -> None:
+    one, two = scratch.new(), scratch.new()
+    scratch.path(one).replace(scratch.path(two))
+    assert code_of(lambda: scratch.shelf.find(two)) == "id-mismatch"
+
+
+def test_a_broken_file_is_reported_and_never_rewritten_and_the_rest_works(scratch: ScratchLibrary) -> None:
+    good, bad = scratch.new("jsonl"), scratch.new("jsonl")
+    scratch.path(bad).write_bytes(b"<<<<<<< ours\nnot a slice file\n")
+    scratch.remember(good, "a row", scratch.stamp)
+    for attempt in (
+        lambda: scratch.remember(bad, "a row", scratch.stamp),
+        lambda: scratch.define(bad, ["title=New"], scratch.stamp),
+        lambda: scratch.forget(bad, scratch.stamp),
+        lambda: scratch.recall([bad], now=0),
+    ):
+        assert code_of(attempt) == "no-frontmatter"
+    assert scratch.path(bad).read_bytes() == b"<<<<<<< ours\nnot a slice file\n"
+    assert [each.code for each in scratch.shelf.all() if isinstance(each, SlicebaseError)] == ["no-frontmatter"]
+
+
+@pytest.mark.parametrize("body_type", ["jsonl", "conversation", "routine"])
+def test_a_body_with_a_line_that_nobody_can_read_is_not_added_to(scratch: ScratchLibrary, body_type: str) -> None:
+    log = scratch.new(body_type)
+    broken = scratch.path(log).read_bytes() + b'{"half of a li'
+    scratch.path(log).write_bytes(broken)
+    assert code_of(lambda: scratch.remember(log, '{"role": "user", "content": "x"}', scratch.stamp)) == "broken-file"
+    assert scratch.path(log).read_bytes() == broken
+
+
+def test_a_file_that_is_a_link_is_refused(scratch: ScratchLibrary, tmp_path: Path) -> None:
+    log = scratch.new("jsonl")
+    outside = tmp_path.parent / f"{tmp_path.name}-outside.slice"
+    scratch.path(log).rename(outside)
+    scratch.path(log).symlink_to(outside)
+    before = outside.read_bytes()
+    assert code_of(lambda: scratch.remember(log, "a row", scratch.stamp)) == "not-a-file"
+    assert code_of(lambda: scratch.recall([log], now=0)) == "not-a-file"
+    assert outside.read_bytes() == before
+
+
+def test_a_library_that_is_a_link_is_refused(scratch: ScratchLibrary, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    scratch.shelf.folder.rmdir()
+    scratch.shelf.folder.symlink_to(elsewhere)
+    assert code_of(scratch.new) == "not-a-file"
+    assert code_of(scratch.shelf.names) == "not-a-file"
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_a_write_based_on_an_old_version_is_a_conflict(scratch: ScratchLibrary) -> None:
+    """Ruling 24: the version of a file is the digest of all of it."""
+    note = scratch.new("markdown", "one")
+    seen = scratch.file(note).version
+    scratch.remember(note, "two", scratch.stamp, if_version=seen)
+    for attempt in (
+        lambda: scratch.remember(note, "three", scratch.stamp, if_version=seen),
+        lambda: scratch.define(note, ["title=New"], scratch.stamp, if_version=seen),
+    ):
+        assert code_of(attempt) == "conflict"
+    assert "three" not in scratch.body(note)
+
+
+def test_what_an_editor_wrote_meanwhile_is_not_overwritten(scratch: ScratchLibrary) -> None:
+    note = scratch.new("markdown", "one")
+    with scratch.shelf.writing() as pen:
+        old = pen.find(note)
+        scratch.path(note).write_bytes(old.to_bytes() + b"by hand\n")
+        assert code_of(lambda: pen.replace(old, set_key(old, "slice.title", "New"))) == "conflict"
+        scratch.path(note).unlink()
+        assert code_of(lambda: pen.replace(old, set_key(old, "slice.title", "New"))) == "conflict"
+    assert not scratch.path(note).exists()
+
+
+def test_a_new_file_never_takes_the_place_of_another(scratch: ScratchLibrary) -> None:
+    note = scratch.new()
+    before = scratch.path(note).read_bytes()
+    assert code_of(lambda: scratch.create("T", "S.", scratch.stamp, file_id=note)) == "file-exists"
+    assert scratch.path(note).read_bytes() == before
+
+
+def test_a_clone_without_its_local_folder_can_be_written(scratch: ScratchLibrary, tmp_path: Path) -> None:
+    for path in sorted((tmp_path / ".slicebase").rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    (tmp_path / ".slicebase").rmdir()
+    scratch.remember(scratch.new("jsonl"), "a row", scratch.stamp)
+    assert (tmp_path / ".slicebase" / ".gitignore").read_text() == "*\n"
+
+
+def test_a_library_without_a_folder_is_empty(tmp_path: Path) -> None:
+    scratch = ScratchLibrary(tmp_path)
+    scratch.shelf.folder.rmdir()
+    assert SliceFolder(scratch.workspace).names() == []
+    assert code_of(lambda: scratch.shelf.find("01J")) == "no-file"

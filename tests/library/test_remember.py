@@ -1,0 +1,282 @@
+"""Writing to bodies, by write mode and body type (rulings 25 and 26)."""
+
+from pathlib import Path
+
+import pytest
+
+from slicebase.files.body.entries import Stamp
+from slicebase.files.body.rows import Provenance
+from slicebase.files.body.supersession import active
+from tests.codes import code_of
+from tests.library.scratch import NOON, ScratchLibrary
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> ScratchLibrary:
+    return ScratchLibrary(tmp_path)
+
+
+# ---- append
+
+
+def test_a_text_becomes_a_row_of_a_log(scratch: ScratchLibrary) -> None:
+    log = scratch.new("jsonl")
+    change = scratch.remember(log, "Use PostgreSQL.\n", scratch.stamp)
+    (row,) = scratch.rows(log)
+    assert row.line.value == {
+        "_meta": {"id": row.id, "created_at": "2026-01-01T12:00:01.000Z"},
+        "text": "Use PostgreSQL.",
+    }
+    assert change.refs == (f"row:{log}/{row.id}",)
+
+
+def test_an_object_becomes_the_row_with_its_fields_in_their_order(scratch: ScratchLibrary) -> None:
+    log = scratch.new("jsonl")
+    scratch.remember(log, '{\n "why": "team", "text": "Use PostgreSQL.", "n": 1.5\n}', scratch.stamp)
+    assert list(scratch.rows(log)[0].line.value) == ["_meta", "why", "text", "n"]
+
+
+def test_several_lines_of_objects_become_several_rows_in_one_write(scratch: ScratchLibrary) -> None:
+    log = scratch.new("jsonl")
+    change = scratch.remember(log, '{"text": "one"}\n\n{"text": "two"}\n', scratch.stamp)
+    assert [row.text for row in scratch.rows(log)] == ["one", "two"]
+    assert [row.id for row in scratch.rows(log)] == sorted(row.id for row in scratch.rows(log))
+    assert len(change.refs) == 2
+
+
+def test_what_an_object_says_of_itself_stays_and_what_it_may_not_say_is_refused(scratch: ScratchLibrary) -> None:
+    """Ruling 27: links and confidence are written in `_meta`."""
+    log = scratch.new("jsonl")
+    scratch.remember(
+        log,
+        '{"_meta": {"confidence": 0.9, "status": "draft"}, "text": "x", "links": [{"rel": "see_also", "to": "01B"}]}',
+        scratch.stamp,
+    )
+    row = scratch.rows(log)[0]
+    assert row.line.value["_meta"]["links"] == [{"rel": "see_also", "to": "01B"}]
+    assert (row.confidence, row.status, "links" in row.line.value) == (0.9, "draft", False)
+    for meta in (
+        '{"supersedes": ["x"]}',
+        '{"id": "mine"}',
+        '{"created_at": "2026-01-01T00:00:00Z"}',
+        '{"mood": 1}',
+        '{"confidence": 2}',
+        "[]",
+    ):
+        assert code_of(scratch.remember, log, f'{{"_meta": {meta}}}', scratch.stamp) == "bad-row"
+    assert len(scratch.rows(log)) == 1
+
+
+def test_appending_a_row_leaves_every_other_byte_as_it_was(scratch: ScratchLibrary) -> None:
+    """Ruling 26: not even the time of the last change moves, so that two branches merge."""
+    log = scratch.new("jsonl", '{"text": "first"}')
+    before = scratch.path(log).read_bytes()
+    scratch.remember(log, "second", Stamp(NOON, b"0123456789", Provenance(agent="me")))
+    after = scratch.path(log).read_bytes()
+    assert after.startswith(before)
+    assert after[len(before) :].count(b"\n") == 1
+
+
+def test_a_row_begins_on_a_line_of_its_own(scratch: ScratchLibrary) -> None:
+    log = scratch.new("jsonl", '{"text": "first"}')
+    scratch.path(log).write_bytes(scratch.path(log).read_bytes().rstrip(b"\n"))
+    scratch.remember(log, "second", scratch.stamp)
+    assert [row.text for row in scratch.rows(log)] == ["first", "second"]
+
+
+def test_rows_of_one_moment_keep_the_order_in_which_they_were_written(scratch: ScratchLibrary) -> None:
+    log = scratch.new("jsonl")
+    for number in range(20):
+        scratch.remember(log, str(number), Stamp(NOON, bytes([255 - number] * 10)))
+    assert [row.text for row in active(scratch.rows(log))] == [str(number) for number in range(20)]
+
+
+def test_a_paragraph_follows_one_blank_line_and_moves_the_time_of_the_last_change(scratch: ScratchLibrary) -> None:
+    for body, expected in (("One.", "One.\n\nTwo.\n"), ("One.\n\n", "One.\n\nTwo.\n"), ("", "Two.\n")):
+        note = scratch.new("text", body)
+        stamp = scratch.stamp
+        scratch.remember(note, "Two.\n", stamp)
+        assert scratch.body(note) == expected
+        assert scratch.file(note).updated_at == stamp.time
+
+
+def test_line_ends_of_a_body_are_kept_up(scratch: ScratchLibrary) -> None:
+    """Ruling 20."""
+    note = scratch.new("markdown", "# A\r\n\r\none\r\n\r\n# B\r\n\r\ntwo\r\n")
+    scratch.remember(note, "three\nfour", scratch.stamp, section="A")
+    assert scratch.body(note) == "# A\r\n\r\none\r\n\r\nthree\r\nfour\r\n\r\n# B\r\n\r\ntwo\r\n"
+
+
+def test_a_paragraph_goes_to_the_end_of_its_section(scratch: ScratchLibrary) -> None:
+    note = scratch.new("markdown", "# Notes\n\n## Open\n\nFirst.\n## Done\n\nNothing.\n")
+    scratch.remember(note, "Second.", scratch.stamp, section="Open")
+    scratch.remember(note, "Third.", scratch.stamp, section="notes/done")
+    assert scratch.body(note) == "# Notes\n\n## Open\n\nFirst.\n\nSecond.\n\n## Done\n\nNothing.\n\nThird.\n"
+
+
+def test_a_section_that_is_not_there_or_not_the_only_one_is_refused(scratch: ScratchLibrary) -> None:
+    note = scratch.new("markdown", "# A\n\n## X\n\n# B\n\n## X\n")
+    assert code_of(lambda: scratch.remember(note, "x", scratch.stamp, section="Y")) == "no-section"
+    assert code_of(lambda: scratch.remember(note, "x", scratch.stamp, section="X")) == "ambiguous-section"
+    scratch.remember(note, "here", scratch.stamp, section="b/x")
+    assert scratch.body(note).endswith("## X\n\nhere\n")
+    assert (
+        code_of(lambda: scratch.remember(scratch.new("text", "# A"), "x", scratch.stamp, section="A")) == "write-mode"
+    )
+
+
+def test_a_line_of_a_conversation_says_who_speaks_and_gets_its_time(scratch: ScratchLibrary) -> None:
+    talk = scratch.new("conversation")
+    head = scratch.file(talk).head
+    scratch.remember(talk, '{"role": "tool_call", "name": "ls", "call_id": "c1"}', scratch.stamp)
+    scratch.remember(talk, '{"role": "tool_result", "call_id": "c1", "content": "a b"}', scratch.stamp)
+    assert scratch.body(talk).count('"ts":"2026-01-01T12:00:0') == 2
+    assert scratch.file(talk).head == head
+    assert code_of(lambda: scratch.remember(talk, "hello", scratch.stamp)) == "bad-row"
+    assert code_of(lambda: scratch.remember(talk, '{"role": "user"}', scratch.stamp)) == "bad-row"
+    again = '{"role": "tool_result", "call_id": "c1", "content": "c d"}'
+    assert code_of(scratch.remember, talk, again, scratch.stamp) == "breaks-rule"
+
+
+def test_a_text_becomes_an_instruction_of_a_routine(scratch: ScratchLibrary) -> None:
+    routine = scratch.new("routine")
+    scratch.remember(routine, "Run the tests.", scratch.stamp)
+    scratch.remember(routine, '{"run": "make test", "note": "twice"}', scratch.stamp)
+    assert scratch.body(routine) == '{"instruction":"Run the tests."}\n{"run":"make test","note":"twice"}\n'
+    assert code_of(lambda: scratch.remember(routine, '{"run": "a", "read": "b"}', scratch.stamp)) == "bad-row"
+
+
+# ---- supersede, replace, error
+
+
+def test_a_new_row_may_supersede_old_ones_of_its_log(scratch: ScratchLibrary) -> None:
+    log = scratch.new("jsonl", '{"text": "REST"}')
+    old = scratch.rows(log)[0].id
+    scratch.remember(log, "GraphQL", scratch.stamp, supersedes=[old])
+    assert [row.text for row in active(scratch.rows(log))] == ["GraphQL"]
+    assert code_of(lambda: scratch.remember(log, "x", scratch.stamp, supersedes=["01NOWHERE"])) == "no-row"
+
+
+def test_a_row_that_was_superseded_meanwhile_is_a_conflict(scratch: ScratchLibrary) -> None:
+    """Two agents that replace the same row would leave two heads."""
+    log = scratch.new("jsonl", '{"text": "REST"}')
+    old = scratch.rows(log)[0].id
+    scratch.remember(log, "GraphQL", scratch.stamp, supersedes=[old])
+    assert code_of(lambda: scratch.remember(log, "gRPC", scratch.stamp, supersedes=[old])) == "conflict"
+
+
+def test_a_log_that_is_superseded_wants_to_know_which_rows(scratch: ScratchLibrary) -> None:
+    log = scratch.new("jsonl", "", "write=supersede")
+    scratch.remember(log, "the first", scratch.stamp)
+    assert code_of(lambda: scratch.remember(log, "another", scratch.stamp)) == "write-mode"
+    scratch.remember(log, "the second", scratch.stamp, supersedes=[scratch.rows(log)[0].id])
+    assert [row.text for row in active(scratch.rows(log))] == ["the second"]
+
+
+def test_files_joined_by_part_of_are_one_log(scratch: ScratchLibrary) -> None:
+    """Ruling 32."""
+    one = scratch.new("jsonl", '{"text": "REST"}')
+    two = scratch.new("jsonl", links=(("part_of", one),))
+    old = scratch.rows(one)[0].id
+    scratch.remember(two, "GraphQL", scratch.stamp, supersedes=[old])
+    assert code_of(lambda: scratch.remember(one, "gRPC", scratch.stamp, supersedes=[old])) == "conflict"
+
+
+def test_a_body_is_replaced_as_a_whole(scratch: ScratchLibrary) -> None:
+    for body_type, new in (("markdown", "# New\n"), ("yaml", "a: 1\n"), ("code", "print()\n"), ("text", "new\n")):
+        note = scratch.new(body_type, "old: 1\n", "write=replace")
+        scratch.remember(note, new, scratch.stamp)
+        assert scratch.body(note) == new
+        assert scratch.file(note).updated_at
+
+
+def test_a_section_is_replaced_alone(scratch: ScratchLibrary) -> None:
+    note = scratch.new("markdown", "Top\n===\n\nold\n\n## Next\n\nstays\n", "write=replace")
+    scratch.remember(note, "new", scratch.stamp, section="Top")
+    assert scratch.body(note) == "Top\n===\n\nnew\n\n## Next\n\nstays\n"
+
+
+def test_rows_that_are_put_back_keep_their_envelope_and_new_ones_get_theirs(scratch: ScratchLibrary) -> None:
+    log = scratch.new("jsonl", '{"text": "one"}\n{"text": "two"}', "write=replace")
+    second = scratch.body(log).splitlines()[1]
+    scratch.remember(log, second, scratch.stamp)
+    assert scratch.body(log) == second + "\n"
+    scratch.remember(log, "three", scratch.stamp)
+    assert [row.text for row in scratch.rows(log)] == ["three"]
+
+
+def test_a_replacement_that_breaks_a_rule_is_refused(scratch: ScratchLibrary) -> None:
+    note = scratch.new("yaml", "a: 1\n")
+    assert code_of(lambda: scratch.remember(note, "a: [1", scratch.stamp)) == "breaks-rule"
+    assert scratch.body(note) == "a: 1\n"
+
+
+def test_modes_that_a_body_cannot_have_and_read_only_files_are_refused(scratch: ScratchLibrary) -> None:
+    for body_type, mode in (("markdown", "supersede"), ("yaml", "append"), ("markdown", "error"), ("jsonl", "error")):
+        note = scratch.new(body_type, "", f"write={mode}")
+        before = scratch.path(note).read_bytes()
+        assert code_of(scratch.remember, note, "x", scratch.stamp) == "write-mode"
+        assert scratch.path(note).read_bytes() == before
+
+
+def test_only_what_fits_the_body_can_be_asked_for(scratch: ScratchLibrary) -> None:
+    note = scratch.new("markdown", "# A")
+    assert code_of(lambda: scratch.remember(note, "x", scratch.stamp, supersedes=["r"])) == "write-mode"
+    assert code_of(lambda: scratch.remember(note, " \n", scratch.stamp)) == "nothing-given"
+    log = scratch.new("jsonl")
+    assert code_of(lambda: scratch.remember(log, "x", scratch.stamp, section="A")) == "write-mode"
+    scratch.remember(log, "x", scratch.stamp)
+    first = scratch.rows(log)[0].id
+    assert code_of(lambda: scratch.remember(log, '{"a": 1}\n{"a": 2}', scratch.stamp, supersedes=[first])) == "bad-row"
+
+
+@pytest.mark.parametrize("text", ["half \ud800", '{"n": 9007199254740993}', '{"n": 1e999}'])
+def test_what_would_be_lost_on_the_way_is_refused_or_kept_as_text(scratch: ScratchLibrary, text: str) -> None:
+    log = scratch.new("jsonl")
+    try:
+        scratch.remember(log, text, scratch.stamp)
+    except Exception as error:
+        assert getattr(error, "code", None) in ("lone-surrogate", "integer-range"), error
+        assert scratch.rows(log) == ()
+    else:
+        assert scratch.rows(log)[0].text == text
+
+
+# ---- provenance
+
+
+def test_provenance_is_captured_by_every_write(scratch: ScratchLibrary) -> None:
+    """§ Provenance: rows carry it in `_meta`, other writes in the frontmatter."""
+
+    def stamp() -> Stamp:
+        return scratch.stamp._replace(provenance=Provenance(agent="cursor", session="s1"))
+
+    log = scratch.create("T", "S.", stamp(), body_type="jsonl").id
+    scratch.remember(log, '{"_meta": {"provenance": {"source": "inference"}}, "text": "x"}', stamp())
+    assert scratch.rows(log)[0].provenance == Provenance("cursor", "s1", "inference")
+    other = scratch.new()
+    for change in (
+        scratch.create("T", "S.", stamp()),
+        scratch.remember(scratch.new(), "x", stamp()),
+        scratch.define(scratch.new(), ["title=New"], stamp()),
+        scratch.connect(scratch.new(), "see_also", other, stamp()),
+        scratch.forget(scratch.new(), stamp()),
+        scratch.purge(scratch.new(), stamp()),
+    ):
+        assert scratch.file(change.id).frontmatter["slice"]["updated_by"] == {"agent": "cursor", "session": "s1"}
+    steps = scratch.new("routine")
+    scratch.remember(steps, "Do it.", stamp())
+    assert '"provenance":{"agent":"cursor","session":"s1"}' in scratch.body(steps)
+
+
+def test_without_provenance_nothing_says_who_wrote(scratch: ScratchLibrary) -> None:
+    note = scratch.new()
+    scratch.remember(note, "x", scratch.stamp)
+    assert "updated_by" not in scratch.file(note).frontmatter["slice"]
+
+
+def test_a_row_with_a_link_that_breaks_a_rule_is_refused(scratch: ScratchLibrary) -> None:
+    log = scratch.new("jsonl", '{"text": "x"}')
+    row = '{"text": "y", "_meta": {"links": [{"rel": "loves", "to": "01B"}]}}'
+    assert code_of(scratch.remember, log, row, scratch.stamp) == "breaks-rule"
+    assert len(scratch.rows(log)) == 1

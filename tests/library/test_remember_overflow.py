@@ -1,0 +1,265 @@
+"""Files that grow too large (§ Overflow, ruling 32)."""
+
+from pathlib import Path
+
+import pytest
+
+from slicebase.files.body.supersession import active
+from slicebase.files.slice_file import SliceFile
+from slicebase.library.check import validate
+from slicebase.library.folder import finish_all, unfinished
+from slicebase.library.library import Change
+from slicebase.workspace.settings import Settings
+from tests.codes import code_of
+from tests.library.scratch import ScratchLibrary
+
+LIMIT = 1500
+LONG = "words and words and words and more words"
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> ScratchLibrary:
+    return ScratchLibrary(tmp_path, Settings(overflow_bytes=LIMIT))
+
+
+def fill(scratch: ScratchLibrary, file_id: str, count: int, **how: str) -> list[Change]:
+    return [
+        scratch.remember(file_id, f"{number} {LONG}", scratch.stamp, section=how.get("section"))
+        for number in range(count)
+    ]
+
+
+def parts(scratch: ScratchLibrary, file_id: str) -> list[SliceFile]:
+    return [scratch.file(link.to or "") for link in scratch.file(file_id).links if link.rel == "has_part"]
+
+
+def is_well_formed(scratch: ScratchLibrary) -> bool:
+    return not validate([scratch.shelf.folder], scratch.workspace.root).counts["error"]
+
+
+@pytest.mark.parametrize("body_type", ["jsonl", "text"])
+def test_overflow_acts_only_where_the_contract_names_it(scratch: ScratchLibrary, body_type: str) -> None:
+    log = scratch.new(body_type)
+    fill(scratch, log, 40)
+    assert scratch.path(log).stat().st_size > LIMIT
+    assert len(list(scratch.shelf.folder.iterdir())) == 1
+
+
+def test_error_refuses_and_leaves_the_file(scratch: ScratchLibrary) -> None:
+    log = scratch.new("jsonl", "", "overflow=error")
+    with pytest.raises(Exception) as caught:
+        fill(scratch, log, 40)
+    assert getattr(caught.value, "code", None) == "overflow"
+    assert scratch.path(log).stat().st_size <= LIMIT
+
+
+def test_summarize_writes_and_marks_the_file_as_due_until_it_is_small_again(scratch: ScratchLibrary) -> None:
+    note = scratch.new("text", "", "overflow=summarize")
+    changes = fill(scratch, note, 40)
+    assert "39 words" in scratch.body(note)
+    assert scratch.file(note).frontmatter["slice"]["due"] == "summarize"
+    assert [change.overflow for change in changes].count("summarize") > 1
+    scratch.define(note, ["contract.write=replace"], scratch.stamp)
+    scratch.remember(note, "A summary.", scratch.stamp)
+    assert "due" not in scratch.file(note).frontmatter["slice"]
+    assert is_well_formed(scratch)
+
+
+def test_a_log_that_is_due_is_marked_once_and_then_its_head_stays(scratch: ScratchLibrary) -> None:
+    log = scratch.new("jsonl", "", "overflow=summarize")
+    fill(scratch, log, 20)
+    head = scratch.file(log).head
+    fill(scratch, log, 5)
+    assert scratch.file(log).head == head
+
+
+@pytest.mark.parametrize("body_type", ["jsonl", "text", "markdown"])
+def test_split_goes_on_in_linked_parts_and_loses_nothing(scratch: ScratchLibrary, body_type: str) -> None:
+    log = scratch.new(body_type, "", "overflow=split", "purpose=Everything.")
+    changes = fill(scratch, log, 60)
+    made = parts(scratch, log)
+    assert [change.overflow for change in changes].count("split") == len(made) > 1
+    assert all((part.links[0].rel, part.links[0].to) == ("part_of", log) for part in made)
+    assert all(len(part.to_bytes()) <= LIMIT for part in made)
+    text = "".join(file.body.decode() for file in (scratch.file(log), *made))
+    assert all(f"{number} {LONG}" in text for number in range(60))
+    assert made[0].contract.purpose == "Everything."
+    assert is_well_formed(scratch)
+
+
+def test_a_part_that_is_named_outright_is_written_itself(scratch: ScratchLibrary) -> None:
+    log = scratch.new("jsonl", "", "overflow=split")
+    fill(scratch, log, 25)
+    first, *_, last = parts(scratch, log)
+    assert first.id != last.id
+    change = scratch.remember(last.id or "", "here", scratch.stamp)
+    assert change.id == last.id
+
+
+def test_a_part_that_is_full_is_followed_by_another_part_of_the_same_file(scratch: ScratchLibrary) -> None:
+    log = scratch.new("jsonl", "", "overflow=split")
+    fill(scratch, log, 12)
+    count = len(parts(scratch, log))
+    change = scratch.remember(parts(scratch, log)[0].id or "", "y" * LIMIT, scratch.stamp)
+    assert change.overflow == "split"
+    assert len(parts(scratch, log)) == count + 1
+    assert change.file.links[0].to == log
+
+
+def test_a_row_in_a_part_may_supersede_one_in_the_file(scratch: ScratchLibrary) -> None:
+    log = scratch.new("jsonl", "", "overflow=split")
+    fill(scratch, log, 25)
+    first = scratch.rows(log)[0].id
+    change = scratch.remember(log, "newer", scratch.stamp, supersedes=[first])
+    assert change.id != log
+    rows = [row for file_id in (log, *(part.id or "" for part in parts(scratch, log))) for row in scratch.rows(file_id)]
+    assert first not in {row.id for row in active(rows)}
+    assert first not in scratch.recall([log], now=0).text
+
+
+def test_a_section_goes_on_under_its_heading_in_the_part(scratch: ScratchLibrary) -> None:
+    note = scratch.new("markdown", "# Notes\n\n## Open\n\n## Done\n", "overflow=split")
+    fill(scratch, note, 30, section="Open")
+    bodies = [part.body.decode() for part in parts(scratch, note)]
+    assert all(body.startswith("## Open\n\n") and body.count("## Open") == 1 for body in bodies)
+
+
+def test_parts_that_people_made_are_left_alone(scratch: ScratchLibrary) -> None:
+    chapter = scratch.new("markdown", "A chapter.")
+    book = scratch.new("markdown", "A book.", "overflow=split", links=(("has_part", chapter),))
+    scratch.remember(book, "More.", scratch.stamp)
+    assert scratch.body(chapter) == "A chapter.\n"
+    assert scratch.body(book) == "A book.\n\nMore.\n"
+
+
+def test_archive_moves_the_oldest_rows_with_their_bytes(scratch: ScratchLibrary) -> None:
+    log = scratch.new("jsonl", "", "overflow=archive")
+    lines = []
+    for number in range(40):
+        change = scratch.remember(log, f"{number} {LONG}", scratch.stamp)
+        lines.append(scratch.file(change.id).body.splitlines()[-1])
+    made = parts(scratch, log)
+    assert scratch.path(log).stat().st_size <= LIMIT
+    kept = [line for file in (*made, scratch.file(log)) for line in file.body.splitlines()]
+    assert kept == lines
+    assert all(part.write_mode == "error" and not part.archived for part in made)
+    assert is_well_formed(scratch)
+
+
+def test_the_oldest_rows_are_the_oldest_by_their_time_wherever_they_stand(scratch: ScratchLibrary) -> None:
+    """Ruling 27: newest is never a matter of position."""
+    log = scratch.new("jsonl", "", "overflow=archive")
+    fill(scratch, log, 6)
+    head, lines = scratch.file(log).head, scratch.file(log).body.splitlines(keepends=True)
+    scratch.path(log).write_bytes(head + b"".join(reversed(lines)))
+    while not (made := parts(scratch, log)):
+        scratch.remember(log, "later", scratch.stamp)
+    moved, stayed = scratch.rows(made[0].id or ""), scratch.rows(log)
+    assert max(row.age_key for row in moved) < min(row.age_key for row in stayed)
+
+
+def test_archive_moves_the_first_sections_of_a_text(scratch: ScratchLibrary) -> None:
+    note = scratch.new("markdown", "# Diary\n\nWhat happened.\n", "overflow=archive")
+    for number in range(30):
+        scratch.remember(note, f"## Day {number}\n\n{LONG}\n\n### More\n\n{LONG}", scratch.stamp)
+    body = scratch.body(note)
+    assert body.startswith("# Diary\n\nWhat happened.\n\n## Day ")
+    assert body.endswith(f"## Day 29\n\n{LONG}\n\n### More\n\n{LONG}\n")
+    text = "".join(file.body.decode() for file in (*parts(scratch, note), scratch.file(note)))
+    assert all(text.count(f"## Day {number}\n\n{LONG}\n\n### More") == 1 for number in range(30))
+    assert is_well_formed(scratch)
+
+
+@pytest.mark.parametrize("body_type", ["text", "conversation"])
+def test_what_has_neither_rows_nor_sections_cannot_be_archived(scratch: ScratchLibrary, body_type: str) -> None:
+    line = '{"role": "user", "content": "%s"}' % (LONG * 60)
+    assert (
+        code_of(lambda: scratch.remember(scratch.new(body_type, "", "overflow=archive"), line, scratch.stamp))
+        == "overflow"
+    )
+
+
+@pytest.mark.parametrize("overflow", ["split", "archive"])
+def test_what_is_replaced_as_a_whole_is_not_cut(scratch: ScratchLibrary, overflow: str) -> None:
+    note = scratch.new("markdown", "# A\n\n# B\n", "write=replace", f"overflow={overflow}")
+    assert code_of(lambda: scratch.remember(note, "# A\n\n# B\n" + LONG * 60, scratch.stamp)) == "overflow"
+    assert len(list(scratch.shelf.folder.iterdir())) == 1
+
+
+def test_one_entry_above_the_size_is_written_all_the_same(scratch: ScratchLibrary) -> None:
+    for overflow in ("split", "archive"):
+        log = scratch.new("jsonl", '{"text": "first"}', f"overflow={overflow}")
+        scratch.remember(log, LONG * 60, scratch.stamp)
+        assert LONG * 60 in scratch.recall([log], now=0).text
+
+
+def test_a_row_that_was_caught_while_it_moved_counts_once(scratch: ScratchLibrary) -> None:
+    """The archive is written first: a crash before the second write leaves the rows in both files."""
+    log = scratch.new("jsonl", '{"text": "first"}\n{"text": "second"}')
+    twin = scratch.new("jsonl", links=(("part_of", log),))
+    scratch.path(twin).write_bytes(scratch.file(twin).head + scratch.file(log).body.splitlines(keepends=True)[0])
+    text = scratch.recall([log], now=0, rows="all").text
+    assert text.count("first") == 1
+    assert text.count("second") == 1
+
+
+def interrupted(scratch: ScratchLibrary, file_id: str) -> tuple[bytes, SliceFile]:
+    """Fills a file until it overflows, and puts it back to what it was: its part is there, and it does not know."""
+    before = b""
+    while not parts(scratch, file_id):
+        before = scratch.path(file_id).read_bytes()
+        scratch.remember(
+            file_id, f"## Day\n\n{LONG}" if scratch.file(file_id).body_type == "markdown" else LONG, scratch.stamp
+        )
+    (part,) = parts(scratch, file_id)
+    scratch.path(file_id).write_bytes(before)
+    return before, part
+
+
+@pytest.mark.parametrize("body_type", ["jsonl", "markdown"])
+@pytest.mark.parametrize("overflow", ["split", "archive"])
+def test_what_a_killed_writer_left_unfinished_is_finished(
+    scratch: ScratchLibrary, body_type: str, overflow: str
+) -> None:
+    file_id = scratch.new(body_type, "", f"overflow={overflow}")
+    before, part = interrupted(scratch, file_id)
+    assert unfinished(scratch.shelf) == [file_id]
+    assert finish_all(scratch.shelf) == [file_id]
+    assert unfinished(scratch.shelf) == finish_all(scratch.shelf) == []
+    assert [each.id for each in parts(scratch, file_id)] == [part.id]
+    assert scratch.file(part.id or "").body == part.body
+    body = SliceFile.parse(before).body
+    if overflow == "archive":
+        assert len(scratch.file(file_id).body) + len(part.body) == len(body)
+    else:
+        assert scratch.file(file_id).body == body
+    assert is_well_formed(scratch)
+
+
+def test_the_next_overflow_finishes_what_the_last_one_left(scratch: ScratchLibrary) -> None:
+    log = scratch.new("jsonl", "", "overflow=archive")
+    before, _ = interrupted(scratch, log)
+    scratch.remember(log, "y" * 200, scratch.stamp)
+    lines = [line for file in (scratch.file(log), *parts(scratch, log)) for line in file.body.splitlines()]
+    assert len(lines) == len(set(lines)) == before.count(b'"text"') + 1
+
+
+def test_a_part_of_a_file_that_cannot_be_read_waits_for_it(scratch: ScratchLibrary) -> None:
+    log = scratch.new("jsonl", "", "overflow=split")
+    interrupted(scratch, log)
+    scratch.path(log).write_bytes(b"broken")
+    assert unfinished(scratch.shelf) == []
+
+
+def test_a_file_that_is_made_anew_is_held_to_its_size_too(scratch: ScratchLibrary) -> None:
+    source = scratch.new("markdown", "Source.")
+    for overflow, code in (("error", "overflow"), ("split", "overflow"), ("summarize", None)):
+        digest = scratch.new("markdown", "Short.", f"overflow={overflow}", links=(("derived_from", source),))
+        if code:
+            assert code_of(scratch.refresh, digest, LONG * 60, scratch.stamp) == code
+            assert scratch.body(digest) == "Short.\n"
+        else:
+            scratch.refresh(digest, LONG * 60, scratch.stamp)
+            assert scratch.file(digest).due == "summarize"
+            scratch.refresh(digest, "Short again.", scratch.stamp)
+            assert scratch.file(digest).due is None

@@ -1,0 +1,97 @@
+"""Never lose a byte: real processes that write together, die at random moments, and run out of disk."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from slicebase.errors import SlicebaseError
+from slicebase.files.body.rows import read_rows
+from slicebase.files.slice_file import SliceFile
+from slicebase.library.check import validate
+from slicebase.library.folder import finish_all
+from slicebase.workspace.atomic import TEMPORARY
+from tests.library.scratch import ScratchLibrary
+from tests.paths import PROJECT
+
+
+def hammer(*arguments: str) -> list[str]:
+    environment = {**os.environ, "PYTHONPATH": f"{PROJECT / 'src'}:{PROJECT}"}
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.library.hammer", *arguments],
+        env=environment, cwd=PROJECT, capture_output=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr.decode()
+    texts: list[str] = json.loads(done.stdout)
+    return texts
+
+
+@pytest.fixture
+def quick_folder(tmp_path: Path) -> Iterator[Path]:
+    """In memory where there is such a place: what 1,600 flushes cost says nothing about the processes."""
+    memory = Path("/dev/shm")
+    if not os.access(memory, os.W_OK):
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(dir=memory) as folder:
+        yield Path(folder)
+
+
+def test_eight_processes_with_200_writes_each_leave_1600_intact_rows(quick_folder: Path) -> None:
+    scratch = ScratchLibrary(quick_folder)
+    log = scratch.new("jsonl")
+    texts = hammer("together", str(quick_folder), log, "8", "200")
+    rows = scratch.rows(log)
+    assert sorted(row.text for row in rows) == sorted(texts)
+    assert len({row.id for row in rows}) == 1600
+
+
+@pytest.mark.parametrize("overflow", ["summarize", "split", "archive"])
+def test_killed_writers_leave_files_that_parse_and_every_acknowledged_write(tmp_path: Path, overflow: str) -> None:
+    """80 kills for each way to overflow, which writes two files at a time."""
+    (tmp_path / "slicebase.toml").write_text("overflow.bytes = 3000\n")
+    scratch = ScratchLibrary(tmp_path)
+    log = scratch.new("jsonl", "", f"overflow={overflow}")
+    acknowledged = hammer("killed", str(tmp_path), log, "40", "7")
+    assert len(acknowledged) > 40
+    files = list(scratch.shelf.all())
+    rows = [row for file in files if isinstance(file, SliceFile) for row in read_rows(file.body).rows]
+    assert not any(isinstance(file, SlicebaseError) for file in files)
+    assert set(acknowledged) <= {row.text for row in rows}
+    # A row that was caught while it moved stands in two files, with the same bytes.
+    assert len({row.line.raw for row in rows}) == len({row.text for row in rows})
+    finish_all(scratch.shelf)
+    assert not validate([scratch.shelf.folder], tmp_path).counts["error"]
+    scratch.remember(log, "and the library goes on", scratch.stamp)
+    assert {path.suffix for path in scratch.shelf.folder.iterdir()} == {".slice"}
+
+
+def test_killed_writers_of_a_text_leave_every_acknowledged_paragraph(tmp_path: Path) -> None:
+    scratch = ScratchLibrary(tmp_path)
+    note = scratch.new("text")
+    acknowledged = hammer("killed", str(tmp_path), note, "40", "8")
+    assert len(acknowledged) > 40
+    assert set(acknowledged) <= set(scratch.body(note).split())
+
+
+def test_what_killed_writers_leave_is_one_temporary_file_that_cleaning_removes(tmp_path: Path) -> None:
+    scratch = ScratchLibrary(tmp_path)
+    log = scratch.new("jsonl")
+    (scratch.shelf.folder / TEMPORARY).write_text("half of somethi")
+    assert scratch.shelf.clean() == [scratch.shelf.folder / TEMPORARY]
+    assert [path.name for path in scratch.shelf.folder.iterdir()] == [f"{log}.slice"]
+    assert scratch.shelf.clean() == []
+
+
+def test_git_sees_nothing_of_the_lock(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    scratch = ScratchLibrary(tmp_path)
+    log = scratch.new("jsonl")
+    scratch.remember(log, "a row", scratch.stamp)
+    status = subprocess.run(["git", "status", "--porcelain", "-uall"], cwd=tmp_path, capture_output=True, check=True)
+    assert status.stdout.decode() == f"?? .slices/{log}.slice\n"

@@ -1,0 +1,148 @@
+"""Opening the truth: versions, migrations, damage, locks."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import apsw
+import pytest
+
+from slicebase.errors import SlicebaseError
+from slicebase.truth import database
+from slicebase.truth.truth import Truth
+from slicebase.verbs.verify import verify
+from tests.conversations import chain, store
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(SlicebaseError) as caught:
+        Truth(path)
+    return caught.value.code
+
+
+def test_a_database_that_is_not_there_is_not_made_by_reading(tmp_path: Path) -> None:
+    assert refusal(tmp_path / "none.db") == "no-database"
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_a_newer_database_is_refused_and_left_alone(truth: Truth) -> None:
+    truth.database.connection.pragma("user_version", 99)
+    before = truth.database.path.read_bytes()
+    assert refusal(truth.database.path) == "database-newer"
+    assert truth.database.path.read_bytes() == before
+
+
+@pytest.mark.parametrize("content", [b"no database at all, just some text\n" * 100, b"\0" * 4096])
+def test_a_file_that_is_no_database_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "x.db"
+    path.write_bytes(content)
+    assert refusal(path) == "database-damaged"
+    assert path.read_bytes() == content
+
+
+def test_a_database_of_another_program_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+    other = apsw.Connection(str(path))
+    other.execute("CREATE TABLE mine (x)")
+    other.close()
+    assert refusal(path) == "not-our-database"
+
+
+def test_an_older_database_is_migrated_after_a_backup(truth: Truth) -> None:
+    store(truth, chain(3))
+    truth.database.connection.execute("PRAGMA user_version = 0")
+    truth.close()
+    seen = []
+
+    def migrate(connection: apsw.Connection) -> None:
+        seen.append(next(connection.execute("SELECT count(*) FROM turns"))[0])
+        connection.execute("CREATE TABLE added (x)")
+
+    opened = database.open_database(truth.database.path, migrations={0: migrate})
+    assert seen == [3]
+    assert next(opened.connection.execute("PRAGMA user_version"))[0] == 1
+    opened.close()
+    backup = apsw.Connection(str(truth.database.path.with_suffix(".v0.backup")))
+    assert next(backup.execute("SELECT count(*) FROM turns"))[0] == 3
+    assert backup.execute("SELECT 1 FROM sqlite_schema WHERE name = 'added'").fetchone() is None
+    backup.close()
+
+
+def test_a_migration_that_fails_leaves_the_database_as_it_was(truth: Truth) -> None:
+    truth.database.connection.execute("PRAGMA user_version = 0")
+    truth.close()
+
+    def migrate(connection: apsw.Connection) -> None:
+        connection.execute("CREATE TABLE added (x)")
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        database.open_database(truth.database.path, migrations={0: migrate})
+    left = apsw.Connection(str(truth.database.path))
+    assert left.execute("SELECT 1 FROM sqlite_schema WHERE name = 'added'").fetchone() is None
+    left.close()
+
+
+def test_a_database_that_another_process_writes_to_is_locked(truth: Truth, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "_BUSY_MILLISECONDS", 50)
+    other = apsw.Connection(str(truth.database.path))
+    other.execute("BEGIN IMMEDIATE")
+    again = Truth(truth.database.path)
+    with pytest.raises(SlicebaseError) as caught:
+        store(again, chain(1))
+    assert caught.value.code == "locked"
+    other.close()
+    again.close()
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from slicebase.truth.truth import Truth
+from tests.conversations import chain, store
+truth = Truth(Path(sys.argv[1]))
+for at, turn in enumerate(chain(50)):
+    store(truth, [turn])
+    print(at, flush=True)
+    if at == 20:
+        truth.database.connection.execute("BEGIN IMMEDIATE")
+        truth.database.connection.execute("INSERT INTO shapes VALUES ('half', 1, 1)")
+        os.kill(os.getpid(), 9)
+"""
+
+
+def test_a_killed_process_loses_nothing_that_was_stored(truth: Truth) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(truth.database.path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == -9
+    assert len(list(truth.turns.of_session("s"))) == len(done.stdout.split()) == 21
+    assert verify(truth).status == "VERIFIED"
+
+
+def test_a_database_in_a_folder_that_cannot_be_written_is_read(truth: Truth, monkeypatch: pytest.MonkeyPatch) -> None:
+    store(truth, chain(3))
+    path = truth.database.path
+    truth.close()
+    monkeypatch.setattr("os.access", lambda folder, mode: False)
+    frozen = Truth(path)
+    assert [count for _, count in frozen.turns.sessions()] == [3]
+    assert not path.with_name(f"{path.name}-wal").exists()
+    with pytest.raises(SlicebaseError) as caught:
+        store(frozen, chain(4))
+    frozen.close()
+    assert caught.value.code == "cannot-write"
+
+
+def test_a_disk_that_is_full_when_the_database_is_made_is_an_error_of_ours(tmp_path: Path) -> None:
+    program = (
+        "import resource, sys; from pathlib import Path; from slicebase.errors import SlicebaseError\n"
+        "from slicebase.truth.truth import Truth\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
+        "try: Truth(Path(sys.argv[1]), create=True)\n"
+        "except SlicebaseError as error: print(error.code)"
+    )
+    path = tmp_path / "x.db"
+    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() in ("cannot-write", "disk-full")
+    Truth(path, create=True).close()

@@ -1,0 +1,372 @@
+"""Runs in the truth: what is acknowledged is stored, the chain never breaks, the gate stops what it must."""
+
+import contextlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from slicebase.core.hashing import digest
+from slicebase.core.times import from_text
+from slicebase.errors import SlicebaseError
+from slicebase.runs.event import EventDraft, LogHead, check_chain
+from slicebase.runs.gate import Thresholds
+from slicebase.runs.records import RunStarted
+from slicebase.runs.snapshot import snapshot_id
+from slicebase.runs.state import RunState, fold
+from slicebase.runs.status import tally_of
+from slicebase.truth.truth import Truth
+from tests.runs.made import (
+    FULL,
+    LEDGER,
+    PASSING,
+    RUN,
+    STALE,
+    STARTED,
+    claim,
+    conflict,
+    cycle,
+    failure,
+    question,
+)
+
+NOW = from_text("2026-01-01T00:00:00.000Z")
+
+
+@pytest.fixture
+def truth(tmp_path: Path) -> Iterator[Truth]:
+    made = Truth(tmp_path / "slicebase.db", create=True)
+    for record in LEDGER.values():
+        made.ledger.keep(record)
+    made.runs.start(RUN, STARTED, NOW)
+    yield made
+    made.close()
+
+
+def types(truth: Truth, run_id: str = RUN) -> list[str]:
+    return [event.type for event in truth.runs.events(run_id)]
+
+
+def code_of(error: pytest.ExceptionInfo[SlicebaseError]) -> str:
+    return error.value.code
+
+
+# The log
+
+
+def test_events_come_back_as_they_went_in(truth: Truth) -> None:
+    logged = truth.runs.append(RUN, FULL, NOW)
+    assert (logged.first, logged.last) == (2, len(FULL) + 1)
+    events = list(truth.runs.events(RUN))
+    assert [event.type for event in events[1:]] == [draft.type for draft in FULL]
+    assert [event.payload for event in events[1:]] == [draft.payload for draft in FULL]
+    assert list(check_chain(LogHead(RUN), [event.link for event in events])) == []
+
+
+def test_a_database_opened_again_goes_on_where_it_was(truth: Truth) -> None:
+    truth.runs.append(RUN, FULL, NOW)
+    again = Truth(truth.database.path)
+    again.runs.append(RUN, cycle(9), NOW)
+    assert truth.runs.log.tally(RUN) == tally_of(RUN, truth.runs.events(RUN))
+    again.close()
+
+
+def test_where_a_run_stands_is_what_its_log_says(truth: Truth) -> None:
+    truth.runs.append(RUN, FULL, NOW)
+    truth.runs.compact(RUN, NOW)
+    truth.runs.append(RUN, [*cycle(2), EventDraft(type="X", payload={"cost": 0.5})], NOW)
+    assert truth.runs.log.tally(RUN) == tally_of(RUN, truth.runs.events(RUN))
+    assert truth.runs.state(RUN) == fold(RunState(RUN), truth.runs.events(RUN))
+
+
+def test_a_batch_with_a_bad_event_leaves_nothing_behind(truth: Truth) -> None:
+    with pytest.raises(SlicebaseError):
+        truth.runs.append(RUN, [*cycle(1), EventDraft(type="PLAN_DONE")], NOW)
+    assert types(truth) == ["RUN_STARTED"]
+
+
+def test_a_run_starts_once_and_is_asked_for_by_its_name(truth: Truth) -> None:
+    with pytest.raises(SlicebaseError) as caught:
+        truth.runs.start(RUN, STARTED, NOW)
+    assert code_of(caught) == "run-exists"
+    for ask in (truth.runs.state, truth.runs.latest, lambda run: truth.runs.append(run, [], NOW)):
+        with pytest.raises(SlicebaseError) as caught:
+            ask("nothing")
+        assert code_of(caught) == "no-run"
+
+
+def test_a_large_text_is_kept_as_a_blob(truth: Truth) -> None:
+    text = "x" * 100_000
+    truth.runs.append(RUN, [EventDraft(type="OBSERVE_DONE", step=1, payload={"out": text})], NOW)
+    *_, last = truth.runs.events(RUN)
+    assert last.payload["out"]["blob"] == digest(text.encode())
+    stored = truth.texts.get(f"run:{RUN}", digest(text.encode()))
+    assert stored is not None
+    assert stored.data == text.encode()
+
+
+def test_a_try_to_change_the_terms_is_on_record(truth: Truth) -> None:
+    truth.runs.append(RUN, [EventDraft(type="RUN_STARTED", payload={"objective": "Another."})], NOW)
+    assert types(truth) == ["RUN_STARTED", "REFUSED"]
+    assert truth.runs.state(RUN).objective == STARTED.objective
+
+
+# The door and the gate
+
+
+@pytest.mark.parametrize("draft", [claim(refs=[]), conflict(side_a=[]), question("x" * 2001)])
+def test_a_verb_refuses_at_the_door_and_writes_nothing(truth: Truth, draft: EventDraft) -> None:
+    with pytest.raises(SlicebaseError) as caught:
+        truth.runs.say(RUN, draft, NOW)
+    assert code_of(caught) == "gate-would-refuse"
+    assert types(truth) == ["RUN_STARTED"]
+
+
+def test_a_verb_logs_what_may_pass(truth: Truth) -> None:
+    for draft in (claim(), conflict(), failure(), question()):
+        truth.runs.say(RUN, draft, NOW)
+    assert truth.runs.compact(RUN, NOW).snapshots
+
+
+def test_a_snapshot_is_stored_with_its_event(truth: Truth) -> None:
+    truth.runs.append(RUN, FULL, NOW)
+    (name,) = truth.runs.compact(RUN, NOW).snapshots
+    stored = truth.runs.snapshots.find(name)
+    assert snapshot_id(stored.snapshot) == name
+    assert stored.record.event == len(FULL) + 2
+    assert types(truth)[-1] == "SNAPSHOT"
+
+
+def test_compaction_happens_by_itself_when_it_is_due(truth: Truth) -> None:
+    steps = [draft for step in range(13) for draft in cycle(step)]
+    logged = truth.runs.append(RUN, steps, NOW, Thresholds())
+    assert len(logged.snapshots) == 2
+    assert [seq for seq, name in enumerate(types(truth), 1) if name == "SNAPSHOT"] == [20, 39]
+    assert logged.tally.counted == 3
+
+
+def test_a_refused_snapshot_its_event_and_the_stop_are_stored_together(truth: Truth) -> None:
+    """Ruling 40."""
+    truth.runs.append(RUN, cycle(1), NOW)
+    truth.runs.compact(RUN, NOW)
+    truth.runs.append(RUN, [claim(refs=[])], NOW)
+    with pytest.raises(SlicebaseError) as caught:
+        truth.runs.compact(RUN, NOW)
+    assert code_of(caught) == "gate-refused"
+    assert types(truth)[-3:] == ["CLAIM", "SNAPSHOT", "RUN_STOPPED"]
+    failed = truth.runs.snapshots.get(RUN, 2).snapshot
+    assert failed["validation"]["status"] == "FAIL"
+    assert failed["validation"]["failure_action_taken"] == "SYSTEM_ERROR"
+    latest = truth.runs.latest(RUN)
+    assert latest is not None
+    assert latest.record.sequence == 1
+    with pytest.raises(SlicebaseError) as caught:
+        truth.runs.append(RUN, cycle(2), NOW)
+    assert code_of(caught) == "run-closed"
+    with pytest.raises(SlicebaseError) as caught:
+        truth.runs.compact(RUN, NOW)
+    assert code_of(caught) == "run-closed"
+
+
+def test_a_gate_that_refuses_in_the_middle_of_a_batch_keeps_what_came_before(truth: Truth) -> None:
+    steps = [claim(refs=[]), *(draft for step in range(9) for draft in cycle(step))]
+    with pytest.raises(SlicebaseError) as caught:
+        truth.runs.append(RUN, steps, NOW, Thresholds())
+    assert code_of(caught) == "gate-refused"
+    assert len(types(truth)) == 1 + 1 + 18 + 2
+
+
+def test_a_fork_goes_on_from_the_last_snapshot_that_passed(truth: Truth) -> None:
+    truth.runs.append(RUN, FULL, NOW)
+    truth.runs.compact(RUN, NOW)
+    truth.runs.append(RUN, [claim("bad", refs=[])], NOW)
+    with pytest.raises(SlicebaseError):
+        truth.runs.compact(RUN, NOW)
+    truth.runs.fork(RUN, "run-2", NOW)
+    assert list(truth.runs.state("run-2").claims) == ["c1", "c2"]
+    assert truth.runs.compact("run-2", NOW).snapshots
+
+
+def test_a_run_without_a_snapshot_that_passed_cannot_be_forked(truth: Truth) -> None:
+    with pytest.raises(SlicebaseError) as caught:
+        truth.runs.fork(RUN, "run-2", NOW)
+    assert code_of(caught) == "no-snapshot"
+
+
+def test_a_stopped_run_ends_with_a_snapshot_of_all_it_knew(truth: Truth) -> None:
+    truth.runs.append(RUN, FULL, NOW)
+    truth.runs.stop(RUN, "OBJECTIVE_ACHIEVED", "", NOW)
+    assert types(truth)[-2:] == ["SNAPSHOT", "RUN_STOPPED"]
+    with pytest.raises(SlicebaseError) as caught:
+        truth.runs.stop(RUN, "OBJECTIVE_ACHIEVED", "", NOW)
+    assert code_of(caught) == "run-closed"
+
+
+def test_a_run_that_cannot_be_proven_ends_with_a_system_error_whatever_was_asked_for(truth: Truth) -> None:
+    truth.runs.append(RUN, [claim(refs=[])], NOW)
+    with pytest.raises(SlicebaseError) as caught:
+        truth.runs.stop(RUN, "OBJECTIVE_ACHIEVED", "", NOW)
+    assert code_of(caught) == "gate-refused"
+    assert truth.runs.log.tally(RUN).stopped == "SYSTEM_ERROR"
+
+
+def test_the_event_that_exceeds_a_budget_is_kept_and_the_run_stops(truth: Truth) -> None:
+    terms = RunStarted(objective="x", done_definition={"text": "y", "budgets": {"max_steps": 2}})
+    truth.runs.start("short", terms, NOW)
+    truth.runs.append("short", [*cycle(1), *cycle(2)], NOW)
+    with pytest.raises(SlicebaseError) as caught:
+        truth.runs.append("short", cycle(3), NOW)
+    assert code_of(caught) == "budget-exceeded"
+    assert types(truth, "short")[-3:] == ["PLAN_DONE", "SNAPSHOT", "RUN_STOPPED"]
+    assert truth.runs.log.tally("short").stopped == "BUDGET_EXCEEDED"
+
+
+@pytest.mark.parametrize(
+    ("budgets", "draft"),
+    [
+        ({"max_seconds": 60}, EventDraft(type="X", time="2026-01-01T00:01:00.001Z")),
+        ({"max_cost": 1.5}, EventDraft(type="X", payload={"cost": 1.6})),
+    ],
+)
+def test_time_and_cost_are_budgets_too(truth: Truth, budgets: dict[str, float], draft: EventDraft) -> None:
+    truth.runs.start("short", RunStarted(objective="x", done_definition={"budgets": budgets}), NOW)
+    with pytest.raises(SlicebaseError) as caught:
+        truth.runs.append("short", [draft], NOW)
+    assert code_of(caught) == "budget-exceeded"
+
+
+# Snapshots
+
+
+def test_snapshots_come_back_whole_however_they_are_kept(truth: Truth) -> None:
+    for number in range(40):
+        truth.runs.append(RUN, [claim(f"c{number}"), *cycle(number)], NOW)
+        truth.runs.compact(RUN, NOW)
+    fresh = Truth(truth.database.path)
+    records = list(fresh.runs.snapshots.records(RUN))
+    assert [record.sequence for record in records] == list(range(1, 41))
+    assert 1 < sum(record.weight == 0 for record in records) < 20
+    for record in records:
+        stored = fresh.runs.snapshots.get(RUN, record.sequence)
+        assert "sn_" + record.digest[7:39] == snapshot_id(stored.snapshot) == stored.snapshot["snapshot_id"]
+        assert len(stored.snapshot["state"]["claims"]) == record.sequence
+    fresh.close()
+
+
+def test_unknown_snapshots_are_said_to_be_unknown(truth: Truth) -> None:
+    with pytest.raises(SlicebaseError) as caught:
+        truth.runs.snapshots.get(RUN, 1)
+    assert code_of(caught) == "no-snapshot"
+    with pytest.raises(SlicebaseError) as caught:
+        truth.runs.snapshots.find("sn_" + "0" * 32)
+    assert code_of(caught) == "no-snapshot"
+
+
+# The ledger
+
+
+def test_evidence_comes_back_by_its_id_and_its_chunk(truth: Truth) -> None:
+    assert truth.ledger[STALE.evidence_id] == STALE
+    assert truth.ledger.of_chunk(STALE.chunk_id) == sorted([STALE, PASSING], key=lambda record: record.evidence_id)
+    truth.ledger.keep(STALE)
+    assert sorted(truth.ledger) == sorted(LEDGER)
+    assert len(truth.ledger) == 2
+    assert "ev_" + "0" * 32 not in truth.ledger
+
+
+def test_a_quote_goes_when_its_corpus_is_purged(truth: Truth) -> None:
+    """Ruling 19."""
+    assert truth.texts.purge(STALE.corpus_id, [STALE.quote_hash], "2026-01-02T00:00:00.000Z") == 1
+    assert truth.ledger[STALE.evidence_id].quote is None
+    truth.ledger.keep(STALE)
+    assert truth.ledger[STALE.evidence_id].quote is None
+
+
+def test_a_run_whose_payload_was_purged_says_so(truth: Truth) -> None:
+    truth.runs.append(RUN, [claim()], NOW)
+    *_, last = truth.runs.events(RUN)
+    truth.texts.purge(f"run:{RUN}", [last.link.payload_hash], "2026-01-02T00:00:00.000Z")
+    with pytest.raises(SlicebaseError) as caught:
+        truth.runs.state(RUN)
+    assert code_of(caught) == "purged"
+    links = [stored.link for stored in truth.runs.log.events(RUN)]
+    assert list(check_chain(LogHead(RUN), links)) == []
+
+
+# Append-only, whoever writes
+
+
+@pytest.mark.parametrize("table", ["events", "snapshots", "evidence"])
+def test_nothing_is_changed_or_removed_through_sql(truth: Truth, table: str) -> None:
+    """Another program's connection, with SQLite's own defaults."""
+    truth.runs.append(RUN, FULL, NOW)
+    truth.runs.compact(RUN, NOW)
+    foreign = apsw.Connection(str(truth.database.path))
+    columns = [row[1] for row in foreign.execute(f"PRAGMA table_info({table})")]
+    for statement in (
+        f"DELETE FROM {table}",
+        f"UPDATE {table} SET record = x'00'",
+        *(f"UPDATE {table} SET {column} = {column}" for column in columns),
+    ):
+        with pytest.raises(apsw.ConstraintError):
+            foreign.execute(statement)
+    before = foreign.execute(f"SELECT * FROM {table}").fetchall()
+    others = ", ".join("x'00'" if column == "record" else column for column in columns)
+    for kind in ("INSERT OR REPLACE", "REPLACE", "INSERT OR IGNORE", "INSERT OR FAIL"):
+        with contextlib.suppress(apsw.ConstraintError):
+            foreign.execute(f"{kind} INTO {table} SELECT {others} FROM {table}")
+    assert foreign.execute(f"SELECT * FROM {table}").fetchall() == before
+    foreign.close()
+
+
+# Several processes
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from slicebase.runs.event import EventDraft
+from slicebase.truth.truth import Truth
+
+truth = Truth(Path(sys.argv[1]))
+for number in range(int(sys.argv[3])):
+    draft = EventDraft(type="ACT_DONE", step=number, payload={"who": sys.argv[2], "number": number})
+    logged = truth.runs.append("run-1", [draft], 0)
+    print(logged.last, flush=True)
+"""
+
+
+def writer(path: Path, name: str, count: int) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-c", WRITER, str(path), name, str(count)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def test_writers_of_one_run_take_turns_and_the_chain_holds(truth: Truth) -> None:
+    writers = [writer(truth.database.path, f"w{number}", 25) for number in range(4)]
+    acknowledged = [int(line) for process in writers for line in process.communicate(timeout=60)[0].split()]
+    events = list(truth.runs.events(RUN))
+    assert sorted(acknowledged) == list(range(2, 102))
+    assert list(check_chain(LogHead(RUN), [event.link for event in events])) == []
+    assert truth.runs.log.tally(RUN) == tally_of(RUN, events)
+    for number in range(4):
+        mine = [event.payload["number"] for event in events if event.payload.get("who") == f"w{number}"]
+        assert mine == list(range(25))
+
+
+@pytest.mark.parametrize("moment", [1, 3, 7, 12])
+def test_a_writer_killed_at_any_moment_loses_nothing_that_it_was_told_is_stored(truth: Truth, moment: int) -> None:
+    process = writer(truth.database.path, "w", 100_000)
+    assert process.stdout is not None
+    acknowledged = [int(process.stdout.readline()) for _ in range(moment)]
+    process.kill()
+    acknowledged += [int(line) for line in process.stdout.read().split()]
+    process.wait()
+    process.stdout.close()
+    events = list(truth.runs.events(RUN))
+    assert acknowledged[-1] <= events[-1].seq <= acknowledged[-1] + 1
+    assert list(check_chain(LogHead(RUN), [event.link for event in events])) == []
+    truth.runs.append(RUN, cycle(1), NOW)
+    truth.runs.compact(RUN, NOW)

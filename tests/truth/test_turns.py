@@ -1,0 +1,104 @@
+"""Turns in the truth: idempotent, append-only, and the same whatever came first."""
+
+import contextlib
+
+import apsw
+import pytest
+
+from slicebase.graph.turn import Edge, Session
+from slicebase.truth.places import SMALL, place_of
+from slicebase.truth.truth import Truth
+from tests.conversations import SESSION, turn
+
+
+def place(truth: Truth, turn_id: str) -> tuple[str, int] | None:
+    return place_of(truth.database.connection, "s", truth.turns.get(turn_id).seq)
+
+
+def test_the_same_turns_again_add_nothing(truth: Truth) -> None:
+    turns = [turn("a"), turn("b", "a")]
+    assert len(truth.turns.add(SESSION, turns).turns) == 2
+    again = truth.turns.add(SESSION, turns)
+    assert (again.turns, again.known) == ((), 2)
+
+
+def test_another_source_record_under_a_known_id_is_reported_and_the_first_stays(truth: Truth) -> None:
+    """Ruling 15."""
+    truth.turns.add(SESSION, [turn("a")])
+    added = truth.turns.add(SESSION, [turn("a", text="changed")])
+    assert added.conflicts == (turn("a").id,)
+    assert truth.turns.get(turn("a").id).record.source_hash == turn("a").source_hash
+
+
+def test_edges_continues_and_waiting_parents_are_told_apart(truth: Truth) -> None:
+    """Ruling 13."""
+    truth.turns.add(SESSION, [turn("a")])
+    other = [turn("b", "a", session="t"), turn("c", "b", session="t"), turn("d", "z", session="t")]
+    added = truth.turns.add(Session("t", "test"), other)
+    assert (added.edges, added.continues, added.waiting) == (1, 1, 1)
+
+
+def test_an_orphan_is_joined_when_its_parent_arrives(truth: Truth) -> None:
+    truth.turns.add(SESSION, [turn("child", "parent")])
+    assert truth.turns.add(SESSION, [turn("parent")]).joined == (turn("child").id,)
+    assert truth.turns.add(SESSION, [turn("x", "parent")]).joined == ()
+
+
+def test_an_edge_that_closes_a_cycle_over_two_imports_is_left_out(truth: Truth) -> None:
+    """Ruling 14."""
+    truth.turns.add(SESSION, [turn("a", "b")])
+    added = truth.turns.add(SESSION, [turn("b", "a")])
+    assert added.cycles == ((turn("b").id, turn("a").id),)
+    assert truth.turns.get(turn("b").id).record.parents == ()
+
+
+def test_links_are_appended_once_and_never_close_a_cycle(truth: Truth) -> None:
+    truth.turns.add(SESSION, [turn("a"), turn("b", "a"), turn("c")])
+    link = Edge(turn("b").id, turn("c").id, "reference")
+    assert truth.turns.link([link]).edges == 1
+    assert truth.turns.link([link]).edges == 0
+    backwards = Edge(turn("c").id, turn("a").id, "reference")
+    assert truth.turns.link([backwards]).cycles == ((turn("a").id, turn("c").id),)
+    stranger = Edge(turn("a").id, turn("nobody").id, "reply")
+    assert truth.turns.link([stranger]).unknown == (stranger,)
+
+
+def test_places_of_a_large_session_follow_edges_that_arrive_in_any_order(truth: Truth) -> None:
+    chain = [turn(0)] + [turn(n, n - 1) for n in range(1, SMALL + 100)]
+    late, early = chain[:50], chain[50:]
+    truth.turns.add(SESSION, early[:SMALL])
+    truth.turns.add(SESSION, early[SMALL:])
+    truth.turns.add(SESSION, late)
+    truth.turns.add(SESSION, [turn("leaf", SMALL + 99)])
+    for depth in (0, 49, 50, SMALL + 99):
+        assert place(truth, chain[depth].id) == (chain[0].id, depth)
+    assert place(truth, turn("leaf").id) == (chain[0].id, SMALL + 100)
+
+
+def test_a_session_with_a_join_has_no_places(truth: Truth) -> None:
+    chain = [turn(0)] + [turn(n, n - 1) for n in range(1, SMALL + 10)]
+    truth.turns.add(SESSION, chain)
+    truth.turns.add(SESSION, [turn("join", 3, 5)])
+    assert place(truth, chain[3].id) is None
+
+
+@pytest.mark.parametrize("statement", [
+    "UPDATE turns SET record = x'00'",
+    "DELETE FROM turns",
+    "INSERT OR REPLACE INTO turns SELECT session, seq, turn, x'00', hash FROM turns LIMIT 1",
+    "UPDATE texts SET bytes = x'00'",
+    "DELETE FROM texts",
+    "INSERT OR REPLACE INTO texts SELECT owner, hash, x'00', NULL FROM texts LIMIT 1",
+    "UPDATE sessions SET record = x'00'",
+    "DELETE FROM sessions",
+])  # fmt: skip
+def test_sql_changes_and_removes_nothing(truth: Truth, statement: str) -> None:
+    """From a foreign connection too, whose recursive triggers are off."""
+    truth.turns.add(SESSION, [turn("a"), turn("b", "a")])
+    foreign = apsw.Connection(str(truth.database.path))
+    tables = ("turns", "texts", "sessions")
+    before = [foreign.execute(f"SELECT * FROM {table}").fetchall() for table in tables]
+    with contextlib.suppress(apsw.ConstraintError):  # or it is passed over
+        foreign.execute(statement)
+    assert [foreign.execute(f"SELECT * FROM {table}").fetchall() for table in tables] == before
+    foreign.close()

@@ -1,0 +1,470 @@
+"""The verbs of runs, on a workspace: sessions and trajectories as runs, narratives, contexts, steps, seals, why."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+import pytest
+
+from slicebase.base import Slicebase
+from slicebase.core.ids import turn_id
+from slicebase.errors import SlicebaseError
+from slicebase.files.body.entries import Stamp
+from slicebase.files.body.rows import row_line
+from slicebase.graph.turn import Parent, Session
+from slicebase.history.annotate import Annotator
+from slicebase.runs.event import EventDraft
+from slicebase.runs.gate import DEFAULT_THRESHOLDS, Thresholds
+from slicebase.runs.records import Span
+from tests.importers.test_swe_agent import HISTORY
+from tests.runs.made import cycle
+from tests.runs.test_projection import TRANSCRIPT
+
+NOW = 1_767_225_600_000
+RUN = "r1"
+STAMP = Stamp(NOW, b"0123456789")
+
+
+def stamp(number: int) -> Stamp:
+    return Stamp(NOW + number * 1000, bytes([number] * 10))
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Iterator[Slicebase]:
+    made = Slicebase.init(tmp_path)
+    made.truth.turns.add(Session("s1", "test"), TRANSCRIPT, Annotator(made.truth))
+    made.runs.start(RUN, "Find the cause.", "Report written.", now=NOW)
+    yield made
+    made.close()
+
+
+def code_of(call: Callable[[], Any]) -> str:
+    with pytest.raises(SlicebaseError) as caught:
+        call()
+    return caught.value.code
+
+
+def types(base: Slicebase, run: str = RUN) -> list[str]:
+    return [event.type for event in base.truth.runs.events(run)]
+
+
+# Evidence
+
+
+def test_a_turn_a_row_a_section_and_a_document_are_cited_in_the_same_way(base: Slicebase, tmp_path: Path) -> None:
+    rows = base.library.create("Log", "Rows.", stamp(1), body_type="jsonl")
+    row = base.library.remember(rows.id, "The lock file is stale.", stamp(2)).refs[0]
+    page = base.library.create(
+        "Page", "Sections.", stamp(3), body="# Locks\n\nThe lock file is stale.\n\n# Tests\n\nPass.\n"
+    )
+    (tmp_path / "notes.txt").write_text("The lock file is stale.\n")
+    document = base.add(tmp_path / "notes.txt", stamp(4))
+    turn = f"turn:{TRANSCRIPT[6].id}"
+    for reference, quote in (
+        (turn, "lock file was stale"),
+        (row, "lock file is stale"),
+        (f"file:{page.id}", "lock file is stale"),
+        (document.chunks[0].chunk_id, "lock file is stale"),
+        (f"file:{document.file.id}", "lock file is stale"),
+        ("session:s1", "lock file was stale"),
+    ):
+        evidence = base.cite(reference, quote=quote)
+        assert evidence.quote == quote
+        assert base.why(evidence.evidence_id).note.startswith("found")
+        assert base.truth.ledger[evidence.evidence_id] == evidence
+
+
+def test_the_document_is_taken_once_and_its_chunks_are_its_own(base: Slicebase, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("word " * 5000)
+    first, second = base.add(tmp_path / "notes.txt", stamp(1)), base.add(tmp_path / "notes.txt", stamp(2))
+    assert (first.is_new, second.is_new) == (True, False)
+    assert first.file.id == second.file.id
+    assert len(first.chunks) > 5
+    (tmp_path / "picture").write_bytes(b"\xff\xd8")
+    assert code_of(lambda: base.add(tmp_path / "picture", stamp(3))) == "not-text"
+    assert code_of(lambda: base.add(tmp_path / "nothing", stamp(3))) == "no-input"
+    assert code_of(lambda: base.add(tmp_path, stamp(3))) == "no-input"
+
+
+def test_what_is_not_there_cannot_be_cited(base: Slicebase) -> None:
+    for reference in (
+        "turn:00000000-0000-0000-0000-00000000dead",
+        "row:f/r",
+        "sec:f@0123456789ab#x",
+        f"doc:{'0' * 16}:0-9",
+    ):
+        assert code_of(lambda ref=reference: base.cite(ref, span=(0, 1))) == "no-chunk"  # type: ignore[misc]
+    assert code_of(lambda: base.cite("session:s1", quote="nobody said that")) == "quote-not-found"
+    assert code_of(lambda: base.cite("session:s1", quote="e")) == "quote-ambiguous"
+    assert code_of(lambda: base.cite("run:r1", quote="x")) == "not-a-chunk"
+    assert code_of(lambda: base.cite(f"file:{'0' * 26}", quote="x")) == "no-file"
+
+
+def test_edited_removed_and_purged_texts_are_told_apart(base: Slicebase, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("The lock file is stale.\n")
+    base.add(tmp_path / "notes.txt", stamp(1))
+    page = base.library.create("Page", "S.", stamp(3), body="The lock file is stale.\n", contract=["write=replace"])
+    in_document = base.cite("file:" + next(iter(base.library.shelf.mentioning(b"notes.txt"))).id, quote="stale")  # type: ignore[operator]
+    in_page = base.cite(f"file:{page.id}", quote="stale")
+    in_turn = base.cite(f"turn:{TRANSCRIPT[6].id}", quote="stale")
+    (tmp_path / "notes.txt").write_text("Well: the lock file is stale.\n")
+    base.library.remember(page.id, "All is well.", stamp(5))
+    assert base.why(in_document.evidence_id).note.startswith("changed, characters 17–22, now at 23–28")
+    assert base.why(in_page.evidence_id).note.startswith("changed")
+    assert base.why(in_page.evidence_id).text == "stale"
+    (tmp_path / "notes.txt").unlink()
+    assert base.why(in_document.evidence_id).note.startswith("gone")
+    base.purge(f"turn:{TRANSCRIPT[6].id}", now=NOW)
+    gone = base.why(in_turn.evidence_id)
+    assert gone.note.startswith("purged")
+    assert gone.text == ""
+    base.library.purge(page.id, stamp(6))
+    assert base.why(in_page.evidence_id).text == ""
+    verdict = base.verify()
+    assert verdict.status == "VERIFIED"
+    assert {finding.status for finding in verdict.findings} == {"PURGED", "DRIFTED"}
+
+
+def test_a_payload_outside_the_workspace_is_not_read(base: Slicebase, tmp_path: Path) -> None:
+    outside = tmp_path.parent / f"{tmp_path.name}-outside.txt"
+    outside.write_text("The lock file is stale.\n")
+    added = base.add(outside, stamp(1), copy=True)
+    file = base.library.shelf.find(added.file.id or "")
+    path = tmp_path / file.name
+    path.write_text(path.read_text().replace(file.payload.uri or "", str(outside)))  # type: ignore[union-attr]
+    assert code_of(lambda: base.cite(added.chunks[0].chunk_id, quote="stale")) == "no-chunk"
+    outside.unlink()
+
+
+# Claims and the rest
+
+
+def evidence(base: Slicebase, quote: str = "lock file was stale") -> str:
+    return base.cite("session:s1", quote=quote).evidence_id
+
+
+def test_claims_are_made_and_change_their_status(base: Slicebase) -> None:
+    base.runs.claim(RUN, "It was stale.", now=NOW, status="verified", evidence=[evidence(base)])
+    base.runs.claim(RUN, "It was always stale.", now=NOW)
+    base.runs.claim(RUN, now=NOW, claim_id="c1", status="retracted")
+    base.runs.claim(RUN, now=NOW, claim_id="c2", status="verified", evidence=[evidence(base)])
+    claims = base.truth.runs.state(RUN).claims
+    assert [(claim["claim_id"], claim["status"]) for claim in claims.values()] == [
+        ("c1", "retracted"),
+        ("c2", "verified"),
+    ]
+    assert claims["c1"]["statement"] == "It was stale."
+    assert code_of(lambda: base.runs.claim(RUN, "No.", now=NOW, status="verified")) == "gate-would-refuse"
+    assert code_of(lambda: base.runs.claim(RUN, "No.", now=NOW, evidence=["ev_" + "0" * 32])) == "no-evidence"
+    assert code_of(lambda: base.runs.claim(RUN, now=NOW, claim_id="c9", status="retracted")) == "no-item"
+
+
+def test_conflicts_failures_and_questions_are_opened_and_closed(base: Slicebase) -> None:
+    one, two = evidence(base), evidence(base, "stale lock file")
+    base.runs.conflict(RUN, "Was it?", now=NOW, side_a=[one], side_b=[two])
+    base.runs.failure(RUN, now=NOW, category="tool_error", where="make", why="exit 2")
+    base.runs.question(RUN, "Who?", now=NOW)
+    status = base.runs.status(RUN)
+    assert (len(status.open_conflicts), len(status.open_failures), status.open_questions) == (1, 1, ("Who?",))
+    base.runs.conflict(RUN, now=NOW, conflict_id="x1")
+    base.runs.failure(RUN, now=NOW, failure_id="f1", resolve=True)
+    base.runs.question(RUN, "Who?", now=NOW, close=True)
+    status = base.runs.status(RUN)
+    assert (status.open_conflicts, status.open_failures, status.open_questions) == ((), (), ())
+    assert code_of(lambda: base.runs.question(RUN, "Who?", now=NOW, close=True)) == "no-item"
+    assert code_of(lambda: base.runs.conflict(RUN, "One-sided", now=NOW, side_a=[one])) == "gate-would-refuse"
+    assert code_of(lambda: base.runs.conflict(RUN, now=NOW, conflict_id="x9")) == "no-item"
+
+
+# Conversations as runs
+
+
+def test_a_session_becomes_a_run_and_goes_on_when_it_has_grown(base: Slicebase) -> None:
+    base.truth.turns.add(Session("s2", "test"), _other(TRANSCRIPT[:7]), Annotator(base.truth))
+    first = base.runs.from_session("s2", "talk", now=NOW)
+    again = base.runs.from_session("s2", "talk", now=NOW)
+    assert (first.first, again.last) == (2, first.last)
+    base.runs.compact("talk", now=NOW)
+    base.truth.turns.add(Session("s2", "test"), _other(TRANSCRIPT), Annotator(base.truth))
+    base.runs.from_session("s2", "talk", now=NOW)
+    said = [name for name in types(base, "talk") if name != "SNAPSHOT"]
+    base.runs.from_session("s2", "whole", now=NOW)
+    assert said == types(base, "whole")
+    assert code_of(lambda: base.runs.from_session("s2", RUN, now=NOW)) == "run-differs"
+    assert code_of(lambda: base.runs.from_session("nothing", "x", now=NOW)) == "no-session"
+
+
+def _other(turns: list[Any]) -> list[Any]:
+    """The same conversation in another session."""
+    made: list[Any] = []
+    for number, turn in enumerate(turns):
+        parents = (Parent(made[-1].id),) if made else ()
+        made.append(msgspec.structs.replace(turn, id=turn_id("other", "s2", number), session="s2", parents=parents))
+    return made
+
+
+def test_a_projected_run_is_compacted_along_the_way(base: Slicebase) -> None:
+    logged = base.runs.from_session("s1", "talk", now=NOW, thresholds=Thresholds(counted_events=4))
+    assert len(logged.snapshots) == 1
+    assert base.runs.status("talk").claims["candidate"] == 2
+
+
+def test_a_trajectory_becomes_a_session_and_a_run(base: Slicebase, tmp_path: Path) -> None:
+    path = tmp_path / "bug-12.traj"
+    path.write_text(json.dumps({"history": HISTORY}))
+    session = base.runs.take_trajectory(path)
+    assert base.runs.take_trajectory(path) == session == "bug-12"
+    base.runs.from_session(session, "bug", now=NOW, step_at="call")
+    assert base.runs.status("bug").metrics.steps == 2
+    assert code_of(lambda: base.runs.take_trajectory(tmp_path / "nothing")) == "no-input"
+
+
+# Narratives
+
+
+def test_a_narrative_is_a_slice_file_that_supersedes_the_one_before_and_grows_stale(base: Slicebase) -> None:
+    """Ruling 41."""
+    base.runs.claim(RUN, "It was stale.", now=NOW, status="verified", evidence=[evidence(base)])
+    base.runs.compact(RUN, now=NOW)
+    first, is_new = base.runs.narrative(RUN)
+    assert is_new
+    assert base.runs.narrative(RUN) == (first, False)
+    file = base.library.shelf.find(first.file_id)
+    assert file.derived_from is not None
+    assert (file.derived_from.id, file.derived_from.hash) == (first.derived_from, first.derived_hash)
+    assert base.library.stale(NOW, 90) == []
+    base.runs.compact(RUN, now=NOW + 1)
+    (stale,) = base.library.stale(NOW, 90)
+    assert (stale.entry.id, stale.reasons[0].kind) == (first.file_id, "source-changed")
+    assert "later snapshot" in base.library.look(NOW).pieces([f"file:{first.file_id}"])[0].label
+    second, _ = base.runs.narrative(RUN)
+    assert second.supersedes == first.file_id
+    assert [link.to for link in base.library.shelf.find(second.file_id).links] == [first.file_id]
+    assert base.validate().findings == ()
+
+
+def test_a_purged_run_is_forgotten_in_memory_too(base: Slicebase) -> None:
+    base.runs.compact(RUN, now=NOW)
+    base.purge(f"run:{RUN}", now=NOW)
+    assert code_of(lambda: base.runs.snapshot(RUN)) == "purged"
+    assert code_of(lambda: base.runs.narrative(RUN)) == "purged"
+
+
+def test_a_run_without_a_snapshot_has_no_narrative(base: Slicebase) -> None:
+    assert code_of(lambda: base.runs.narrative(RUN)) == "no-snapshot"
+
+
+# Contexts
+
+
+def test_a_context_for_a_run_begins_with_its_last_snapshot_and_is_bound_to_a_step(base: Slicebase) -> None:
+    base.runs.log(RUN, cycle(3), now=NOW)
+    base.runs.claim(RUN, "It was stale.", now=NOW, status="verified", evidence=[evidence(base)])
+    base.runs.compact(RUN, now=NOW)
+    built = base.context("why does the build fail", tokens=4000, now=NOW, run=RUN).context
+    first = built.manifest.pieces[0]
+    assert first.ref == base.runs.snapshot(RUN)["snapshot_id"]
+    assert "It was stale." in built.text
+    *_, bound = base.truth.runs.events(RUN)
+    assert (bound.type, bound.step) == ("MANIFEST", 4)
+    assert bound.payload["manifest_id"] == built.manifest.manifest_id
+    assert bound.payload["selected"] == len(built.manifest.pieces)
+    base.runs.compact(RUN, now=NOW)
+    snapshot = base.runs.snapshot(RUN)
+    assert snapshot["latest_context_manifest_ids"] == [built.manifest.manifest_id]
+    assert snapshot["policy_snapshot_ref"].startswith("slice_policy_v1:")
+    assert snapshot["retrieval_diagnostics"]["selected"] == len(built.manifest.pieces)
+    assert set(snapshot["state"]["source_coverage"]["chunk_ids_seen"]) >= {
+        piece.ref for piece in built.manifest.pieces if piece.ref.startswith("turn:")
+    }
+    replayed = base.replay(built.manifest.manifest_id)
+    assert replayed.identical
+    assert replayed.text == built.text
+    assert base.verify().findings == ()
+
+
+def test_a_context_that_is_not_recorded_is_not_bound(base: Slicebase) -> None:
+    base.context("why does the build fail", tokens=4000, now=NOW, run=RUN, record=False)
+    assert types(base) == ["RUN_STARTED"]
+
+
+# Why
+
+
+def test_why_leads_from_a_narrative_to_the_text_and_forward_again(base: Slicebase) -> None:
+    one = evidence(base)
+    base.runs.claim(RUN, "It was stale.", now=NOW, status="verified", evidence=[one])
+    base.runs.compact(RUN, now=NOW)
+    narrative, _ = base.runs.narrative(RUN)
+    base.runs.fork(RUN, "r2", now=NOW)
+
+    def path(reason: Any) -> list[str]:
+        return [reason.ref, *(path(reason.children[0]) if reason.children else [])]
+
+    turn = f"turn:{TRANSCRIPT[6].id}"
+    snapshot = base.runs.snapshot(RUN)["snapshot_id"]
+    assert path(base.why(f"file:{narrative.file_id}")) == [
+        f"file:{narrative.file_id}", snapshot, f"claim:{RUN}/c1", one, turn,
+    ]  # fmt: skip
+    assert path(base.why(f"claim:{RUN}/c1")) == [f"claim:{RUN}/c1", one, turn]
+    assert base.why(f"run:{RUN}").children[0].ref == f"claim:{RUN}/c1"
+    assert base.why(one).text == "lock file was stale"
+    forward = base.why(turn, forward=True)
+    assert path(forward) == [turn, one, f"claim:{RUN}/c1", f"file:{narrative.file_id}"]
+    (cited,) = forward.children
+    mine, forked = cited.children
+    assert mine.note == "verified, its only evidence"
+    assert forked.ref == "claim:r2/c1"
+    assert "run:r2" in {child.ref for child in mine.children}
+    assert [child.ref for child in base.why("session:s1", forward=True).children] == [one]
+    assert {child.ref for child in base.why(snapshot, forward=True).children} == {f"file:{narrative.file_id}", "run:r2"}
+    assert json.loads(json.dumps(forward.as_json()))["children"][0]["ref"] == one
+
+
+def test_why_a_context_piece_is_there_and_what_it_went_into(base: Slicebase) -> None:
+    built = base.context("why does the build fail", tokens=4000, now=NOW, run=RUN).context
+    name = built.manifest.manifest_id
+    assert [child.ref for child in base.why(name).children] == [piece.ref for piece in built.manifest.pieces]
+    turn = built.manifest.pieces[0].ref
+    assert name in {child.ref for child in base.why(turn, forward=True).children}
+    assert [child.ref for child in base.why(name, forward=True).children] == [f"run:{RUN}"]
+    base.runs.compact(RUN, now=NOW)
+    (child,) = base.why(name, forward=True).children
+    assert child.ref == base.runs.snapshot(RUN)["snapshot_id"]
+
+
+def test_why_of_what_is_unknown_says_so(base: Slicebase) -> None:
+    assert code_of(lambda: base.why(f"claim:{RUN}/c9")) == "no-item"
+    assert code_of(lambda: base.why("claim:nothing/c9")) == "no-run"
+    assert code_of(lambda: base.why("ev_" + "0" * 32)) == "no-evidence"
+    assert code_of(lambda: base.why("session:s1")) == "bad-reference"
+
+
+def test_why_copes_with_claims_that_the_gate_would_refuse(base: Slicebase) -> None:
+    odd = {"claim_id": "odd", "evidence_refs": [{"evidence_id": 5}, "x", {"evidence_id": "ev_" + "0" * 32}]}
+    base.runs.log(RUN, [EventDraft(type="CLAIM", payload=odd)], now=NOW)
+    assert [child.note for child in base.why(f"claim:{RUN}/odd").children] == ["not in the ledger"]
+    assert base.why(evidence(base), forward=True).children == ()
+
+
+# Seals
+
+
+def test_a_seal_holds_while_everything_only_grows(base: Slicebase) -> None:
+    base.library.create("Page", "S.", stamp(1), body="Text.\n")
+    sealed = base.seal(stamp(2))
+    assert (sealed.runs, sealed.sessions, sealed.files) == (1, 1, 1)
+    base.runs.log(RUN, cycle(1), now=NOW)
+    base.truth.turns.add(Session("s1", "test"), TRANSCRIPT, Annotator(base.truth))
+    assert base.verify(seal="latest").findings == ()
+    assert base.seal(stamp(3)).files == 1  # a seal is no file that is sealed
+    assert base.validate().findings == ()
+
+
+def tamper(base: Slicebase, *statements: str) -> None:
+    connection = apsw.Connection(str(base.workspace.database))
+    for (trigger,) in connection.execute("SELECT name FROM sqlite_schema WHERE name LIKE '%_keep'").fetchall():
+        connection.execute(f"DROP TRIGGER {trigger}")
+    for statement in statements:
+        connection.execute(statement)
+    connection.close()
+
+
+def test_a_log_that_was_written_anew_is_found_by_its_seal(base: Slicebase) -> None:
+    base.runs.log(RUN, cycle(1), now=NOW)
+    base.seal(stamp(2))
+    tamper(base, *(f"DELETE FROM {table} WHERE run = '{RUN}'" for table in ("events", "runs", "steps")))
+    base.runs.start(RUN, "Something else.", "Whatever.", now=NOW)
+    base.runs.log(RUN, cycle(2), now=NOW)
+    assert base.verify().status == "VERIFIED"
+    verdict = base.verify(seal="latest")
+    assert verdict.status == "BROKEN"
+    assert [(finding.check, finding.place) for finding in verdict.findings] == [("seal", f"run:{RUN} event 4")]
+
+
+def test_a_session_that_was_cut_is_found_by_its_seal(base: Slicebase) -> None:
+    base.seal(stamp(2))
+    tamper(base, "DELETE FROM links", "DELETE FROM turns WHERE seq > 5")
+    verdict = base.verify(seal="latest")
+    assert ("seal", "session:s1") in [(finding.check, finding.place) for finding in verdict.findings]
+
+
+def test_a_file_that_changed_since_its_seal_has_drifted(base: Slicebase) -> None:
+    page = base.library.create("Page", "S.", stamp(1), body="Text.\n")
+    sealed = base.seal(stamp(2))
+    base.library.remember(page.id, "More.", stamp(3))
+    verdict = base.verify(seal=sealed.file.id)
+    assert [(finding.status, finding.place) for finding in verdict.findings] == [("DRIFTED", f"file:{page.id}")]
+    assert verdict.status == "VERIFIED"
+
+
+def test_a_seal_that_cannot_be_read_is_unverifiable(base: Slicebase, tmp_path: Path) -> None:
+    sealed = base.seal(stamp(2))
+    path = tmp_path / sealed.file.name
+    path.write_bytes(path.read_bytes() + b'["run"]\nnonsense\n["planet", 1]\n')
+    assert [finding.check for finding in base.verify(seal="latest").findings] == ["seal-line"] * 3
+    path.unlink()
+    assert code_of(lambda: base.verify(seal="latest")) == "no-file"
+
+
+# Steps
+
+
+def test_a_step_has_its_three_events_and_compacts_when_due(base: Slicebase) -> None:
+    for number in range(6):
+        with base.runs.step(RUN, lambda: NOW) as step:
+            step.plan(text="look")
+            step.act(tool="bash")
+            if number % 2:
+                step.observe(text="ok", cost=0.5)
+            step.log("TOKENS", count=5)
+        assert step.number == number + 1
+        assert bool(step.snapshots) == (number == 5)
+    assert [name for name in types(base) if name.endswith("_DONE")].count("OBSERVE_DONE") == 6
+    assert base.runs.status(RUN).snapshots == 1
+
+
+def fail_in_a_step(base: Slicebase) -> None:
+    with base.runs.step(RUN, lambda: NOW) as step:
+        step.plan(text="divide")
+        raise ZeroDivisionError("by nothing")
+
+
+def test_an_error_in_a_step_is_a_failure_and_goes_on(base: Slicebase) -> None:
+    with pytest.raises(ZeroDivisionError):
+        fail_in_a_step(base)
+    assert types(base)[1:] == ["PLAN_DONE", "FAILURE", "ACT_DONE", "OBSERVE_DONE"]
+    assert base.runs.status(RUN).open_failures[0]["category"] == "ZeroDivisionError"
+
+
+def test_a_closed_run_has_no_more_steps(base: Slicebase) -> None:
+    base.runs.stop(RUN, "HUMAN_REQUESTED", now=NOW)
+    with pytest.raises(SlicebaseError) as caught, base.runs.step(RUN, lambda: NOW):
+        pytest.fail("the step was entered")
+    assert caught.value.code == "run-closed"
+
+
+def test_a_step_that_the_gate_refuses_says_so(base: Slicebase) -> None:
+    bad = EventDraft(type="CLAIM", payload={"claim_id": "c", "statement": "x", "status": "verified"})
+    with (
+        pytest.raises(SlicebaseError) as caught,
+        base.runs.step(RUN, lambda: NOW, thresholds=Thresholds(steps=1)) as step,
+    ):
+        step.log("CLAIM", **bad.payload)
+    assert caught.value.code == "gate-refused"
+
+
+def test_thresholds_have_the_specifications_defaults() -> None:
+    assert (DEFAULT_THRESHOLDS.counted_events, DEFAULT_THRESHOLDS.steps) == (18, 8)
+
+
+def test_rows_are_cited_by_the_text_that_ruling_36_defines(base: Slicebase, tmp_path: Path) -> None:
+    made = base.library.create("Log", "Rows.", stamp(1), body_type="jsonl")
+    path = tmp_path / made.file.name
+    line = row_line({"rationale": "It fails.", "text": "Lock it.", "n": 1}, "r1", NOW)
+    path.write_bytes(path.read_bytes() + line)
+    evidence = base.cite(f"row:{made.id}/r1", quote="Lock it.\n\nIt fails.")
+    assert evidence.span == Span(start=0, end=19)

@@ -1,0 +1,202 @@
+"""Verify: one stored value of every kind is changed, and exactly the fitting finding comes out."""
+
+import apsw
+import pytest
+
+from slicebase.context.assemble import Candidate, assemble
+from slicebase.context.manifest import Budget, Manifest, PinnedSlice
+from slicebase.core.hashing import digest_of, raw_digest
+from slicebase.graph.policy import DEFAULT, SlicePolicyV1
+from slicebase.graph.turn import Edge, content, turn_text
+from slicebase.truth.places import SMALL
+from slicebase.truth.truth import Truth
+from slicebase.verbs.verify import verify
+from tests.conversations import SESSION, annotate, chain, name, store, turn
+
+POLICY = SlicePolicyV1(max_nodes=7)
+
+
+def manifest_of(truth: Truth, *names: str) -> Manifest:
+    candidates = []
+    for each in map(turn, names):
+        text_hash = digest_of(content(each.role, each.parts))
+        candidates.append(
+            Candidate(
+                f"turn:{each.id}", "session:s", text_hash, turn_text(each.parts), "user", "s", (0, each.id), 1, {}
+            )
+        )
+    found = truth.sessions.slice_around(name(names[0]), POLICY)
+    pinned = PinnedSlice(
+        "s", name(names[0]), found.slice_id, found.policy_params_hash, found.export_hash, found.annotators
+    )
+    budget = Budget(1000)
+    return assemble(
+        "why?", "2026-01-01T00:00:00.000Z", budget, candidates, terms=(), ranker="test/1", filters={}, slices=[pinned]
+    ).manifest
+
+
+@pytest.fixture
+def filled(truth: Truth) -> Truth:
+    store(truth, [turn("a"), turn("b", "a"), turn("c"), turn("d", "b")])
+    truth.turns.link([Edge(name("c"), name("d"), "reference")])
+    truth.turns.add(SESSION, [turn("orphan", "nobody")], annotate)
+    truth.policies.keep(POLICY)
+    truth.manifests.record(manifest_of(truth, "a", "b"), "2026-01-01T00:00:00.000Z", {})
+    return truth
+
+
+def tamper(truth: Truth, statement: str) -> None:
+    """As someone would who opens the file and does not care for triggers."""
+    connection = apsw.Connection(str(truth.database.path))
+    triggers = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+    for (trigger,) in triggers:
+        connection.execute(f"DROP TRIGGER {trigger}")
+    before = connection.total_changes()
+    connection.execute(statement)
+    assert connection.total_changes() > before, "the statement changed nothing"
+    connection.close()
+
+
+def test_an_untouched_store_is_verified(filled: Truth) -> None:
+    verdict = verify(filled)
+    assert verdict.findings == ()
+    assert (verdict.status, verdict.exit) == ("VERIFIED", 0)
+    assert verdict.checked == {"sessions": 1, "turns": 5, "links": 1, "annotations": 5, "texts": 5, "policies": 1,
+                               "manifests": 1}  # fmt: skip
+
+
+FLIP = "CAST(substr(CAST({0} AS TEXT), 1, 40) || char(64) || substr(CAST({0} AS TEXT), 42) AS BLOB)"
+ROW = "WHERE session = 's' AND seq = 1"
+
+
+@pytest.mark.parametrize(
+    ("statement", "check"),
+    [
+        (f"UPDATE sessions SET record = {FLIP.format('record')}", "record-hash"),
+        ("UPDATE sessions SET hash = zeroblob(32)", "record-hash"),
+        ("UPDATE sessions SET session = 't'", "record-key"),
+        (f"UPDATE turns SET record = {FLIP.format('record')} {ROW}", "record-hash"),
+        (f"UPDATE turns SET hash = zeroblob(32) {ROW}", "record-hash"),
+        (f"UPDATE turns SET turn = zeroblob(16) {ROW}", "record-key"),
+        ("UPDATE turns SET seq = 9 WHERE seq = 5", "numbering"),
+        ("DELETE FROM turns WHERE seq = 2", "numbering"),
+        (f"UPDATE links SET record = {FLIP.format('record')}", "record-hash"),
+        ("UPDATE links SET hash = zeroblob(32)", "record-hash"),
+        ("UPDATE links SET child = zeroblob(16)", "record-key"),
+        (f"UPDATE annotations SET record = {FLIP.format('record')} {ROW}", "record-hash"),
+        (f"UPDATE annotations SET hash = zeroblob(32) {ROW}", "record-hash"),
+        (f"UPDATE annotations SET first = 3, last = 3 {ROW}", "annotation-range"),
+        ("DELETE FROM annotations WHERE seq = 5", "annotation-missing"),
+        ("UPDATE texts SET bytes = CAST('{}' AS BLOB) WHERE rowid = 1", "text-hash"),
+        ("UPDATE texts SET hash = zeroblob(32) WHERE rowid = 1", "text-hash"),
+        ("DELETE FROM texts WHERE rowid = 5", "text-missing"),
+        ("UPDATE policies SET record = replace(CAST(record AS TEXT), '7', '8')", "policy-hash"),
+        (f"UPDATE manifests SET record = {FLIP.format('record')}", "manifest-id"),
+        ("UPDATE manifests SET recorded = '2027-01-01T00:00:00.000Z'", "manifest-time"),
+        ("UPDATE manifests SET hash = zeroblob(32)", "manifest-time"),
+        ("UPDATE shapes SET turns = 1", "derived"),
+        ("DELETE FROM shapes", "derived"),
+        ("UPDATE shapes SET joins = 0", "derived"),
+        ("DELETE FROM waiting", "derived"),
+        ("UPDATE waiting SET parent = child", "derived"),
+    ],
+)
+def test_one_changed_value_is_one_finding(filled: Truth, statement: str, check: str) -> None:
+    tamper(filled, statement)
+    verdict = verify(filled)
+    assert [(finding.status, finding.check) for finding in verdict.findings] == [("BROKEN", check)]
+    assert (verdict.status, verdict.exit) == ("BROKEN", 1)
+
+
+def test_places_of_a_large_session_are_compared_too(truth: Truth) -> None:
+    truth.turns.add(SESSION, chain(SMALL + 5), annotate)
+    assert verify(truth).status == "VERIFIED"
+    tamper(truth, "UPDATE places SET depth = 77 WHERE depth = 7")
+    assert [finding.check for finding in verify(truth).findings] == ["derived"]
+
+
+def test_a_purged_text_is_listed_and_no_damage(filled: Truth) -> None:
+    """Ruling 19."""
+    stored = filled.turns.get(name("a")).record
+    assert filled.texts.purge("session:s", [stored.content_hash], "2026-02-01T00:00:00.000Z") == 1
+    verdict = verify(filled)
+    assert [(finding.status, finding.check) for finding in verdict.findings] == [
+        ("PURGED", "text"),
+        ("PURGED", "piece"),
+    ]
+    assert (verdict.status, verdict.exit) == ("VERIFIED", 0)
+
+
+def test_a_graph_that_grew_is_drift_and_no_damage(filled: Truth) -> None:
+    """Ruling 44."""
+    store(filled, [turn("e", "a")])
+    verdict = verify(filled)
+    assert [(finding.status, finding.check) for finding in verdict.findings] == [("DRIFTED", "slice")]
+    assert verdict.exit == 0
+
+
+def test_a_manifest_whose_policy_is_gone_is_unverifiable(filled: Truth) -> None:
+    tamper(filled, "DELETE FROM policies")
+    verdict = verify(filled)
+    assert [(finding.status, finding.check) for finding in verdict.findings] == [("UNVERIFIABLE", "slice")]
+    assert verdict.exit == 6
+
+
+def test_the_default_policy_needs_no_record(filled: Truth) -> None:
+    filled.policies.keep(DEFAULT)
+    assert verify(filled).checked["policies"] == 1
+
+
+@pytest.mark.parametrize("value", ["'text'", "x'ff00'", "77", "-1.5", "x''", "'[]'"])
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [
+        ("sessions", "session"), ("sessions", "seq"), ("sessions", "record"), ("sessions", "hash"),
+        ("turns", "session"), ("turns", "seq"), ("turns", "turn"), ("turns", "record"), ("turns", "hash"),
+        ("links", "record"), ("annotations", "first"), ("annotations", "record"), ("texts", "owner"),
+        ("texts", "hash"), ("texts", "bytes"), ("policies", "record"), ("manifests", "recorded"),
+        ("manifests", "record"), ("manifests", "hash"), ("shapes", "turns"),
+    ],
+)  # fmt: skip
+def test_a_value_of_any_type_in_any_column_is_a_finding_and_no_crash(
+    filled: Truth, table: str, column: str, value: str
+) -> None:
+    rows = "" if table == "shapes" else f"WHERE rowid = (SELECT max(rowid) FROM {table})"
+    tamper(filled, f"UPDATE {table} SET {column} = {value} {rows}")
+    assert verify(filled).status != "VERIFIED"
+
+
+@pytest.mark.parametrize(
+    ("table", "old", "new"),
+    [
+        ("turns", '"content_hash":"sha256:', '"content_hash":"sha256:no'),
+        ("turns", '"id":"', '"id":"no'),
+        ("annotations", '"turns":[', '"turns":["no",'),
+        ("annotations", '"salience":["', '"salience":["no'),
+        ("sessions", '"facts":{', '"facts":{"deep":' + "[" * 20_000 + "]" * 20_000 + ","),
+    ],
+)
+def test_a_record_that_fits_its_hash_and_makes_no_sense_is_a_finding(
+    filled: Truth, table: str, old: str, new: str
+) -> None:
+    query = f"SELECT rowid, CAST(record AS TEXT) FROM {table} ORDER BY rowid DESC LIMIT 1"
+    rowid, record = next(filled.database.connection.execute(query))
+    changed = record.replace(old, new).replace(",}", "}").encode()
+    assert changed != record.encode()
+    values = f"record = x'{changed.hex()}', hash = x'{raw_digest(changed).hex()}'"
+    tamper(filled, f"UPDATE {table} SET {values} WHERE rowid = {rowid}")
+    assert verify(filled).status == "BROKEN"
+
+
+def test_a_page_that_cannot_be_read_is_a_finding(filled: Truth) -> None:
+    root = next(filled.database.connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'manifests'"))[0]
+    path = filled.database.path
+    size = filled.database.connection.pragma("page_size")
+    filled.database.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    filled.close()
+    with path.open("r+b") as file:
+        file.seek((root - 1) * size)
+        file.write(b"\xff" * size)
+    damaged = Truth(path)
+    assert ("BROKEN", "database") in [(each.status, each.check) for each in verify(damaged).findings]
+    damaged.close()

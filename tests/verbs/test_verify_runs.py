@@ -1,0 +1,145 @@
+"""Verify of runs: one stored value of every kind is changed, and exactly the fitting finding comes out."""
+
+import apsw
+import msgspec
+import pytest
+
+from slicebase.core.hashing import canonical, digest, raw_digest
+from slicebase.errors import SlicebaseError
+from slicebase.runs.evidence import Chunk, Lookup, cite
+from slicebase.runs.records import RunStarted
+from slicebase.runs.snapshot import snapshot_digest, to_bytes
+from slicebase.truth.run_log import owner
+from slicebase.truth.truth import Truth
+from slicebase.verbs.verify import Verdict, verify
+from tests.conversations import SESSION, annotate, name, turn
+from tests.runs.made import FULL, LEDGER, NOW, RUN, STARTED, claim, cycle
+from tests.runs.made import TEXT as MADE
+from tests.verbs.test_verify import FLIP, tamper
+
+MOMENT = 1_767_225_600_000
+
+
+@pytest.fixture
+def filled(truth: Truth) -> Truth:
+    truth.turns.add(SESSION, [turn("a", text="the lock file is stale")], annotate)
+    for record in LEDGER.values():
+        truth.ledger.keep(record)
+    truth.runs.start(RUN, STARTED, MOMENT)
+    truth.runs.append(RUN, FULL, MOMENT)
+    truth.runs.compact(RUN, MOMENT)
+    truth.runs.append(RUN, [claim("c3"), *cycle(3)], MOMENT)
+    truth.runs.compact(RUN, MOMENT)
+    truth.runs.append(RUN, cycle(4), MOMENT)
+    return truth
+
+
+def checks(verdict: Verdict) -> list[str]:
+    return [finding.check for finding in verdict.findings]
+
+
+def test_untouched_runs_are_verified(filled: Truth) -> None:
+    verdict = verify(filled)
+    assert verdict.findings == ()
+    counted = {name: verdict.checked[name] for name in ("runs", "events", "snapshots", "evidence")}
+    assert counted == {"runs": 1, "events": len(FULL) + 10, "snapshots": 2, "evidence": 2}
+
+
+def test_a_run_that_was_stopped_by_the_gate_is_verified(filled: Truth) -> None:
+    filled.runs.start("bad", RunStarted(objective="x", done_definition="y"), MOMENT)
+    filled.runs.append("bad", [claim(refs=[])], MOMENT)
+    with pytest.raises(SlicebaseError):
+        filled.runs.compact("bad", MOMENT)
+    assert verify(filled).findings == ()
+
+
+ROW = f"WHERE run = '{RUN}' AND seq = 3"
+FIRST = f"WHERE run = '{RUN}' AND seq = 1"
+
+
+@pytest.mark.parametrize(
+    ("statement", "check", "place"),
+    [
+        (f"UPDATE events SET record = {FLIP.format('record')} {ROW}", "event-hash", "event 3"),
+        (f"UPDATE events SET hash = zeroblob(32) {ROW}", "event-hash", "event 3"),
+        (f"UPDATE events SET payload = (SELECT payload FROM events {FIRST}) {ROW}", "event-key", "event 3"),
+        (f"DELETE FROM events {ROW}", "chain", "event 3"),
+        (f"DELETE FROM events WHERE run = '{RUN}' AND seq > {len(FULL) + 8}", "derived", "standing"),
+        (f"UPDATE texts SET bytes = {FLIP.format('bytes')} WHERE hash = (SELECT payload FROM events {FIRST})",
+         "text-hash", "event 1"),
+        (f"DELETE FROM texts WHERE hash = (SELECT payload FROM events {FIRST})", "payload-missing", "event 1"),
+        (f"UPDATE snapshots SET record = {FLIP.format('record')} {FIRST}", "record-hash", "snapshot 1"),
+        (f"UPDATE snapshots SET hash = zeroblob(32) {FIRST}", "record-hash", "snapshot 1"),
+        (f"UPDATE snapshots SET snapshot = 'sn_0' {FIRST}", "record-key", "snapshot 1"),
+        (f"DELETE FROM snapshots WHERE run = '{RUN}' AND seq = 2", "snapshot-missing", RUN),
+        (f"DELETE FROM snapshots {FIRST}", "record-key", "snapshot 2"),
+        ("UPDATE evidence SET evidence = 'ev_0' WHERE rowid = 1", "evidence-id", "ev_0"),
+        (f"UPDATE evidence SET record = {FLIP.format('record')} WHERE rowid = 1", "evidence-id", "ev_"),
+        ("UPDATE evidence SET chunk = 'row:f/r' WHERE rowid = 1", "evidence-key", "ev_"),
+        ("DELETE FROM texts WHERE owner = 'session:s1' AND rowid = (SELECT min(rowid) FROM texts WHERE "
+         "owner = 'session:s1')", "quote-missing", "ev_"),
+        ("UPDATE texts SET bytes = x'6f74686572' WHERE owner = 'session:s1' AND rowid = (SELECT min(rowid) FROM texts "
+         "WHERE owner = 'session:s1')", "text-hash", "ev_"),
+        ("UPDATE runs SET counted = counted + 1", "derived", "standing"),
+        ("UPDATE runs SET stopped = 'NO_EVIDENCE'", "derived", "standing"),
+        ("DELETE FROM runs", "derived", "standing"),
+        ("DELETE FROM steps WHERE step = 1", "derived", "steps"),
+    ],
+)  # fmt: skip
+def test_a_changed_value_is_one_finding_at_its_place(filled: Truth, statement: str, check: str, place: str) -> None:
+    tamper(filled, statement)
+    verdict = verify(filled)
+    assert checks(verdict) == [check]
+    assert place in verdict.findings[0].place
+    assert verdict.status == "BROKEN"
+
+
+def test_a_snapshots_changed_text_is_found_in_the_snapshot(filled: Truth) -> None:
+    record = next(filled.runs.snapshots.records(RUN))
+    changed = "CAST(replace(CAST(bytes AS TEXT), 'It is stale', 'It is fresh') AS BLOB)"
+    tamper(filled, f"UPDATE texts SET bytes = {changed} WHERE hash = x'{record.body[7:]}'")
+    verdict = verify(filled)
+    assert checks(verdict) == ["text-hash"]
+    assert "snapshot 1" in verdict.findings[0].place
+
+
+def test_a_snapshot_rewritten_with_all_its_hashes_does_not_follow_from_the_log(filled: Truth) -> None:
+    """Someone who can compute hashes, and forgets that the log says otherwise."""
+    stored = filled.runs.snapshots.get(RUN, 1)
+    forged = stored.snapshot
+    forged["state"]["claims"][0]["statement"] = "It is fresh."
+    forged["snapshot_id"] = "sn_" + snapshot_digest(forged)[7:39]
+    body = to_bytes(forged)
+    record = msgspec.structs.replace(stored.record, body=digest(body), digest=snapshot_digest(forged))
+    data = canonical(msgspec.to_builtins(record))
+    connection = apsw.Connection(str(filled.database.path))
+    for trigger in ("snapshots_fixed", "texts_once"):
+        connection.execute(f"DROP TRIGGER {trigger}")
+    connection.execute("INSERT INTO texts VALUES (?, ?, ?, NULL)", (owner(RUN), raw_digest(body), body))
+    connection.execute(
+        "UPDATE snapshots SET snapshot = ?, record = ?, hash = ? WHERE run = ? AND seq = 1",
+        (forged["snapshot_id"], data, raw_digest(data), RUN),
+    )
+    connection.close()
+    assert checks(verify(filled)) == ["snapshot-event"]
+
+
+def test_purged_payloads_and_quotes_are_listed_and_no_damage(filled: Truth) -> None:
+    *_, last = filled.runs.events(RUN)
+    filled.texts.purge(owner(RUN), [last.link.payload_hash], NOW)
+    record = next(iter(LEDGER.values()))
+    filled.texts.purge(record.corpus_id, [record.quote_hash], NOW)
+    verdict = verify(filled)
+    assert {finding.status for finding in verdict.findings} == {"PURGED"}
+    assert verdict.status == "VERIFIED"
+
+
+def test_a_quote_that_does_not_stand_in_its_turn_is_found(filled: Truth) -> None:
+    true = cite(Chunk("session:s", f"turn:{name('a')}", "the lock file is stale"), "lock file")
+    filled.ledger.keep(true)
+    texts = {true.chunk_id: "the lock file is stale", **{record.chunk_id: MADE for record in LEDGER.values()}}
+    assert verify(filled, look_up=lambda evidence: Lookup("same", texts[evidence.chunk_id])).findings == ()
+    texts[true.chunk_id] = "something else"
+    verdict = verify(filled, look_up=lambda evidence: Lookup("same", texts[evidence.chunk_id]))
+    assert checks(verdict) == ["quote"]
+    assert verdict.status == "BROKEN"

@@ -1,0 +1,140 @@
+"""Settings: every key has a default, says where it comes from, and can be set without touching the rest of its file."""
+
+import tomllib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slicebase.workspace.settings import (
+    KEYS,
+    Settings,
+    load_settings,
+    set_setting,
+    told_settings,
+    with_value,
+    without_value,
+)
+from slicebase.workspace.workspace import Workspace
+from tests.codes import code_of
+
+
+def write(workspace: Workspace, text: str) -> None:
+    (workspace.root / "slicebase.toml").write_text(text)
+
+
+def read(workspace: Workspace) -> str:
+    return (workspace.root / "slicebase.toml").read_text()
+
+
+def test_every_setting_has_a_default(workspace: Workspace) -> None:
+    assert load_settings(workspace.root) == Settings()
+    assert {setting.source for setting in told_settings(workspace.root, {})} == {"default"}
+    assert {key.field for key in KEYS.values()} == set(Settings._fields)
+
+
+def test_the_file_sets_what_it_names(workspace: Workspace) -> None:
+    write(
+        workspace,
+        "overflow.bytes = 1000\n[provenance]\nenabled = true\nagent = 'me'\n[freshness]\nhalf_life_days = 30\n",
+    )
+    assert load_settings(workspace.root) == Settings(1000, True, "me", 30)
+
+
+def test_a_setting_says_where_it_comes_from(workspace: Workspace) -> None:
+    write(workspace, "# ours\n[freshness]\nhalf_life_days = 30\n[provenance]\nagent = 'one'\n")
+    told = {setting.name: (setting.value, setting.source) for setting in told_settings(workspace.root, {})}
+    assert told["freshness.half_life_days"] == (30, "slicebase.toml:3")
+    assert told["provenance.agent"] == ("one", "slicebase.toml:5")
+    told = {each.name: (each.value, each.source) for each in told_settings(workspace.root, {"SLICEBASE_AGENT": "two"})}
+    assert told["provenance.agent"] == ("two", "SLICEBASE_AGENT")
+
+
+TEXT = """# how this project keeps its memory
+[freshness] # in days
+half_life_days = 30   # a month
+
+[provenance]
+enabled = false
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "before", "after"),
+    [
+        ("freshness.half_life_days", "45.5", TEXT, TEXT.replace("30 ", "45.5 ")),
+        ("provenance.enabled", "true", TEXT, TEXT.replace("false", "true")),
+        ("provenance.agent", 'say "x"', TEXT, TEXT + 'agent = "say \\"x\\""\n'),
+        ("overflow.bytes", "1000", TEXT, TEXT + "\n[overflow]\nbytes = 1000\n"),
+        ("overflow.bytes", "1000", "", "[overflow]\nbytes = 1000\n"),
+        ("overflow.bytes", "7", "overflow.bytes = 5 # small", "overflow.bytes = 7 # small"),
+        ("provenance.enabled", None, TEXT, TEXT.replace("enabled = false\n", "")),
+        ("overflow.bytes", None, TEXT, TEXT),
+    ],
+)
+def test_setting_one_leaves_the_rest_as_it_is(
+    workspace: Workspace, name: str, value: str | None, before: str, after: str
+) -> None:
+    write(workspace, before)
+    set_setting(workspace, name, value)
+    assert read(workspace) == after
+    load_settings(workspace.root)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("nonsense", "1"), ("overflow.bytes", "many"), ("overflow.bytes", "-1"), ("provenance.enabled", "1")],
+)
+def test_what_is_no_setting_is_refused_and_nothing_written(workspace: Workspace, name: str, value: str) -> None:
+    write(workspace, TEXT)
+    assert code_of(set_setting, workspace, name, value) == "bad-setting"
+    assert read(workspace) == TEXT
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["overflow.bytes = 0", "overflow.bytes = true", "overflow.bytes = 'x'", "overflow = 3", "nonsense = 1",
+     "provenance.enabled = 1", "freshness.half_life_days = -1", "freshness.half_life_days = nan", "[", "a = 'é",
+     "[other]\nkey = 1\n", "\x00"],
+)  # fmt: skip
+def test_what_is_no_setting_in_the_file_is_refused_and_left_as_it_is(workspace: Workspace, text: str) -> None:
+    write(workspace, text)
+    assert code_of(load_settings, workspace.root) == "bad-setting"
+    assert code_of(set_setting, workspace, "overflow.bytes", "5") == "bad-setting"
+    assert read(workspace) == text
+
+
+def test_a_file_that_is_no_text_is_refused(workspace: Workspace) -> None:
+    (workspace.root / "slicebase.toml").write_bytes(b"\xff")
+    assert code_of(load_settings, workspace.root) == "bad-setting"
+
+
+def test_a_form_that_is_not_understood_is_left_alone(workspace: Workspace) -> None:
+    """An inline table is TOML as well; whoever writes one edits it by hand."""
+    text = "overflow = {bytes = 5}\n"
+    write(workspace, text)
+    assert load_settings(workspace.root).overflow_bytes == 5
+    assert code_of(set_setting, workspace, "overflow.bytes", "7") == "bad-setting"
+    assert read(workspace) == text
+
+
+_lines = st.lists(
+    st.sampled_from(["", "# note", "[a]", "[b] # table", "x = 1", "y = 'two' # y", 'z = "t # h"', "  w = true"]),
+    max_size=8,
+)
+
+
+@given(lines=_lines, name=st.sampled_from(["a.x", "a.y", "b.z", "c.x"]))
+def test_an_edited_text_says_what_was_wanted_and_the_same_otherwise(lines: list[str], name: str) -> None:
+    text = "\n".join(lines) + "\n"
+    try:
+        before = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return
+    table, key = name.split(".")
+    if isinstance(before.get(table, {}), dict):
+        after = tomllib.loads(with_value(text, name, "7"))
+        assert after == {**before, table: {**before.get(table, {}), key: 7}}
+        assert with_value(with_value(text, name, "8"), name, "7") == with_value(text, name, "7")
+        gone = tomllib.loads(without_value(with_value(text, name, "7"), name))
+        assert gone.get(table, {}).get(key) is None
