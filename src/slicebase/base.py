@@ -43,11 +43,12 @@ if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is ca
     from slicebase.runs.evidence import Evidence
     from slicebase.runs.narrative import Narrative
     from slicebase.truth.truth import Truth
-    from slicebase.verbs.doctor import Complaint, Overview
+    from slicebase.verbs.doctor import Complaint
     from slicebase.verbs.evidence import AddedDocument, ChunkTexts
     from slicebase.verbs.purge import PurgedTurns
     from slicebase.verbs.runs import Running
     from slicebase.verbs.seal import Seal
+    from slicebase.verbs.status import Overview
     from slicebase.verbs.verify import Verdict
     from slicebase.verbs.why import Reason
     from slicebase.workspace.settings import Setting, Settings
@@ -184,7 +185,7 @@ class Slicebase:
 
     def status(self, now: int) -> "Overview":
         """What is here, in numbers."""
-        from slicebase.verbs.doctor import overview
+        from slicebase.verbs.status import overview
 
         return overview(self.workspace, now, self.settings.freshness_half_life_days)
 

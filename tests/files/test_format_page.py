@@ -3,8 +3,8 @@
 import re
 
 from slicebase.files.check.header import WRITABLE
-from slicebase.files.facts import label, staleness
 from slicebase.files.findings import RULES
+from slicebase.files.freshness import label, staleness
 from slicebase.files.links import RELATIONSHIPS
 from slicebase.files.model import BODY_TYPES, WRITE_MODES
 from tests.paths import PROJECT

@@ -9,7 +9,7 @@ import click
 from slicebase.cli.output import printable
 from slicebase.core.times import EARLIEST, LATEST, to_text
 from slicebase.errors import SlicebaseError
-from slicebase.files.facts import Label, annotation, label, oldest, staleness
+from slicebase.files.freshness import Label, annotation, label, oldest, staleness
 from slicebase.index.entries import FileEntry, Filters
 from slicebase.workspace.workspace import LIBRARY
 

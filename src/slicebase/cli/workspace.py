@@ -12,7 +12,7 @@ from slicebase.cli.output import counted, json_option, note, print_json
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
-    from slicebase.verbs.doctor import Overview
+    from slicebase.verbs.status import Overview
 
 _LARGE = 500  # files that take a while to read
 

@@ -33,7 +33,7 @@ class FileEntry(NamedTuple):
     @property
     def derivation(self) -> Literal["fresh", "stale", "unknown"] | None:
         """A derived file against its source (§ Hash-Based Staleness); None for one that is not derived."""
-        from slicebase.files.facts import derivation
+        from slicebase.files.freshness import derivation
 
         return derivation(self.source_hash or "", self.source_now) if self.source else None
 

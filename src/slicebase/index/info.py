@@ -12,8 +12,8 @@ from slicebase.errors import SlicebaseError, Where
 from slicebase.files.check.between import Seat
 from slicebase.files.check.file import check_file
 from slicebase.files.explore import Stated
-from slicebase.files.facts import staleness
 from slicebase.files.findings import Finding
+from slicebase.files.freshness import staleness
 from slicebase.files.links import target_kind
 from slicebase.files.slice_file import SliceFile
 from slicebase.index.entries import FileEntry, Filters, find_file, get_file, list_files

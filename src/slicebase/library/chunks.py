@@ -15,7 +15,7 @@ from slicebase.core.hashing import digest, xxh64
 from slicebase.core.refs import parse
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.sections import section_ref, sections
-from slicebase.files.facts import Label, label_at
+from slicebase.files.freshness import Label, label_at
 from slicebase.index.entries import FileEntry
 from slicebase.index.turns import IndexedTurn, TurnIndex
 from slicebase.library.library import Library

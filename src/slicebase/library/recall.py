@@ -14,7 +14,8 @@ from slicebase.files.body.overflow import parts_of, whole_of
 from slicebase.files.body.rows import Row, read_rows
 from slicebase.files.body.sections import section_ref, sections
 from slicebase.files.body.supersession import active
-from slicebase.files.facts import derivation, label_at, read_facts
+from slicebase.files.facts import read_facts
+from slicebase.files.freshness import derivation, label_at
 from slicebase.files.slice_file import SliceFile
 from slicebase.library.folder import Logs, SliceFolder
 

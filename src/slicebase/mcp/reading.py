@@ -6,7 +6,7 @@ from msgspec import Meta
 
 from slicebase.core.times import EARLIEST, LATEST, from_text, to_text
 from slicebase.errors import SlicebaseError
-from slicebase.files.facts import label_at
+from slicebase.files.freshness import label_at
 from slicebase.files.links import RELATIONSHIPS
 from slicebase.index.entries import Filters
 from slicebase.mcp.answers import Answer, Arguments, Call, Limit, PageNumber, Result, excerpt, going_on, page_of, quoted

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
-from slicebase.files.facts import HALF_LIFE_DAYS
+from slicebase.files.freshness import HALF_LIFE_DAYS
 from slicebase.workspace.workspace import SETTINGS, Workspace, make_local_folder
 
 _TABLE: Final = re.compile(r"\s*\[\s*([^\[\]]+?)\s*\]\s*(?:#.*)?$")

@@ -12,8 +12,8 @@ from slicebase.core.hashing import is_digest
 from slicebase.core.ids import is_ulid
 from slicebase.core.refs import parse
 from slicebase.files.body.lines import JsonLine
-from slicebase.files.facts import derivation
 from slicebase.files.findings import Finding, HeaderProblem, shown
+from slicebase.files.freshness import derivation
 from slicebase.files.links import meant_id, reach, resolve, target_kind
 from slicebase.files.model import DerivationSource, Link, Payload
 from slicebase.files.slice_file import SliceFile

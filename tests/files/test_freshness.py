@@ -5,7 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slicebase.core.ids import ulid
-from slicebase.files.facts import Label, age_in_words, annotation, changed_at, derivation, label, label_at, staleness
+from slicebase.files.freshness import (
+    Label,
+    age_in_words,
+    annotation,
+    changed_at,
+    derivation,
+    label,
+    label_at,
+    staleness,
+)
 
 DAY = 86_400_000
 NOW = 1_772_352_000_000

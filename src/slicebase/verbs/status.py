@@ -1,0 +1,72 @@
+"""What is in a workspace, in numbers."""
+
+from typing import Any, NamedTuple
+
+import apsw
+
+from slicebase.library.finder import Finder
+from slicebase.workspace import git
+from slicebase.workspace.workspace import Workspace
+
+
+class Overview(NamedTuple):
+    root: str
+    branch: str | None
+    repository: bool
+    merge_driver: bool
+    files: dict[str, int]  # readable and not archived, by the type of their bodies
+    archived: int
+    rows: int
+    links: int
+    broken: tuple[str, ...]  # what keeps files from being read
+    stale: int
+    sessions: int | None  # None where there is no database yet
+    turns: int | None
+    database: str
+    index_bytes: int
+
+    def as_json(self) -> dict[str, Any]:
+        return self._asdict()
+
+
+def overview(workspace: Workspace, now: int, half_life: float) -> Overview:
+    finder = Finder(workspace)
+    counts = finder.index.ask(_counts)
+    sessions, turns = _history(workspace)
+    repository = git.is_repository(workspace.root)
+    return Overview(
+        root=str(workspace.root),
+        branch=git.branch_of(workspace.root) if repository else None,
+        repository=repository,
+        merge_driver=repository and git.has_attributes(workspace.root) and git.driver_of(workspace.root) is not None,
+        **counts,
+        broken=tuple(str(error) for error in finder.broken()),
+        stale=len(finder.stale(now, half_life)),
+        sessions=sessions,
+        turns=turns,
+        database=str(workspace.database),
+        index_bytes=finder.index.database.path.stat().st_size if finder.index.database.path.exists() else 0,
+    )
+
+
+def _counts(connection: apsw.Connection) -> dict[str, Any]:
+    by_type = "SELECT type, count(*) FROM files WHERE problem IS NULL AND NOT archived GROUP BY type ORDER BY 2 DESC, 1"
+    return {
+        "files": dict(connection.execute(by_type)),
+        "archived": connection.execute("SELECT count(*) FROM files WHERE archived").get,
+        "rows": connection.execute("SELECT coalesce(sum(rows), 0) FROM files WHERE NOT archived").get,
+        "links": connection.execute("SELECT count(*) FROM links").get,
+    }
+
+
+def _history(workspace: Workspace) -> tuple[int | None, int | None]:
+    if not workspace.database.exists():
+        return None, None
+    from slicebase.truth.truth import Truth
+
+    truth = Truth(workspace.database)
+    try:
+        sessions = list(truth.turns.sessions())
+        return len(sessions), sum(count for _, count in sessions)
+    finally:
+        truth.close()
