@@ -21,7 +21,7 @@ from mcp import Client
 
 from bench.library import sentences, write_library
 from slicebase.base import Slicebase
-from slicebase.mcp.answers import Desk
+from slicebase.mcp.calls import ServerEnvironment
 from slicebase.mcp.server import build
 
 FILES, TURNS = 2_000, 20_000
@@ -61,13 +61,13 @@ def run(files: int = FILES, turns: int = TURNS) -> None:
         with Slicebase.open(folder) as base:
             base.import_([Path(name) / "transcripts"])
             a_file = sorted(workspace.library.iterdir())[0].stem
-        desk = Desk(folder, None, lambda: time.time_ns() // 1_000_000, os.urandom, "bench")
+        environment = ServerEnvironment(folder, None, lambda: time.time_ns() // 1_000_000, os.urandom, "bench")
         print(f"MCP tools, {files:,} files and {turns:,} turns, p50 of {ROUNDS} calls")
-        anyio.run(_measure, desk, a_file)
+        anyio.run(_measure, environment, a_file)
 
 
-async def _measure(desk: Desk, a_file: str) -> None:
-    async with Client(build(desk)) as client:
+async def _measure(environment: ServerEnvironment, a_file: str) -> None:
+    async with Client(build(environment)) as client:
         tools = {tool.name for tool in (await client.list_tools()).tools}
         log = (await client.call_tool("create", {"title": "L", "summary": "S", "type": "jsonl"})).structured_content[
             "id"

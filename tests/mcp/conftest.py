@@ -12,7 +12,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, Implementation, TextContent
 
 from slicebase.base import Slicebase
-from slicebase.mcp.answers import Desk
+from slicebase.mcp.calls import ServerEnvironment
 from slicebase.mcp.server import build
 
 _Made = TypeVar("_Made")
@@ -24,13 +24,13 @@ NOW = 1_780_000_000_000
 class Agent(NamedTuple):
     """The SDK's own client, on a server in this process. Each call is a connection of its own."""
 
-    desk: Desk
+    environment: ServerEnvironment
     generation: str
 
     def ask(self, question: Callable[[Client], Awaitable[_Made]]) -> _Made:
         async def asked() -> _Made:
             info = Implementation(name="weaver", version="3")
-            async with Client(build(self.desk), mode=self.generation, client_info=info) as client:
+            async with Client(build(self.environment), mode=self.generation, client_info=info) as client:
                 return await question(client)
 
         return anyio.run(asked)
@@ -87,19 +87,19 @@ def folder(tmp_path: Path, template: Path) -> Path:
 
 
 @pytest.fixture
-def desk(folder: Path) -> Desk:
-    return Desk(folder, None, lambda: NOW, os.urandom, "session-7")
+def environment(folder: Path) -> ServerEnvironment:
+    return ServerEnvironment(folder, None, lambda: NOW, os.urandom, "session-7")
 
 
 @pytest.fixture(params=GENERATIONS)
-def agent(request: pytest.FixtureRequest, desk: Desk) -> Agent:
-    return Agent(desk, request.param)
+def agent(request: pytest.FixtureRequest, environment: ServerEnvironment) -> Agent:
+    return Agent(environment, request.param)
 
 
 @pytest.fixture
-def one_agent(desk: Desk) -> Agent:
+def one_agent(environment: ServerEnvironment) -> Agent:
     """Where the generation of the protocol makes no difference."""
-    return Agent(desk, "legacy")
+    return Agent(environment, "legacy")
 
 
 def tree(folder: Path) -> Mapping[str, bytes]:

@@ -8,7 +8,7 @@ import pytest
 
 from slicebase.cli.commands import RUN_VERBS, VERBS
 from slicebase.core.hashing import tokens
-from slicebase.mcp.running import ACTIONS
+from slicebase.mcp.runs import ACTIONS
 from slicebase.mcp.tools import TOOLS, described
 from tests.mcp.conftest import Agent
 from tests.paths import PROJECT

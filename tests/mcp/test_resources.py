@@ -4,7 +4,7 @@ import json
 
 from mcp_types import TextResourceContents
 
-from slicebase.mcp.answers import Call
+from slicebase.mcp.calls import ToolCall
 from slicebase.mcp.resources import PAGE
 from slicebase.runs.snapshot import snapshot_id
 from tests.mcp.conftest import NOW, Agent
@@ -40,7 +40,7 @@ def test_a_purged_run_keeps_nothing_else_from_being_listed(one_agent: Agent) -> 
     made = one_agent.result("create", title="Gateway", summary="About it.")
     one_agent.result("run", action="start", run="r", objective="Fix it.", done="Tests pass.")
     (name,) = one_agent.result("run", action="compact", run="r")["snapshots"]
-    with one_agent.desk.open() as base:
+    with one_agent.environment.open() as base:
         base.purge("run:r", now=NOW)
     listed = one_agent.ask(lambda client: client.list_resources()).resources
     assert [each.uri for each in listed] == [f"slicebase://file/{made['id']}", f"slicebase://snapshot/{name}"]
@@ -61,9 +61,9 @@ def test_there_is_a_template_for_each_kind(agent: Agent) -> None:
 
 
 def test_many_files_are_listed_in_pages(one_agent: Agent) -> None:
-    desk = one_agent.desk
-    with desk.open() as base:
-        call = Call.at(desk, base, "weaver")
+    environment = one_agent.environment
+    with environment.open() as base:
+        call = ToolCall.at(environment, base, "weaver")
         made = {base.library.create(f"File {n}", "One of many.", call.stamp()).id for n in range(PAGE + 5)}
     first = one_agent.ask(lambda client: client.list_resources())
     assert len(first.resources) == PAGE

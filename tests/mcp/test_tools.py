@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from slicebase.mcp.answers import Desk
+from slicebase.mcp.calls import ServerEnvironment
 from tests.mcp.conftest import NOW, Agent, text_of, tree
 
 FENCE = "```text\n"
@@ -37,7 +37,7 @@ def test_what_was_remembered_is_found_and_opened(agent: Agent) -> None:
 def test_writes_are_signed_with_the_clients_name_and_session(agent: Agent) -> None:
     log = a_log(agent)
     a_row(agent, log, source="observation", confidence=0.9)
-    with agent.desk.open() as base:
+    with agent.environment.open() as base:
         body = base.library.info(log).file
     assert b'"provenance":{"agent":"weaver","session":"session-7","source":"observation","confidence":0.9}' in body.body
     assert b"agent: weaver" in body.to_bytes()
@@ -101,7 +101,7 @@ def test_search_goes_on_where_a_page_ends(agent: Agent) -> None:
 
 
 def test_search_finds_turns_of_conversations(agent: Agent) -> None:
-    with agent.desk.open() as base:
+    with agent.environment.open() as base:
         session = base.graph.sessions()[0][0].id
         word = next(word for view in base.graph.turns(session) for word in (view.text or "").split() if len(word) > 5)
     found = agent.result("search", query=f'"{word}"')
@@ -146,7 +146,7 @@ def test_a_context_is_cited_and_recorded(agent: Agent) -> None:
     assert row in [piece["ref"] for piece in built["pieces"]]
     assert built["tokens"] <= 2000
     assert built["recorded"]
-    with agent.desk.open() as base:
+    with agent.environment.open() as base:
         assert base.replay(built["manifest_id"]).text == built["text"]
 
 
@@ -154,7 +154,7 @@ def test_a_context_is_cited_and_recorded(agent: Agent) -> None:
 
 
 def test_what_a_compaction_forgot_is_listed_in_pages_and_can_be_opened(agent: Agent) -> None:
-    with agent.desk.open() as base, as_file(files("slicebase") / "samples/long-session.jsonl") as sample:
+    with agent.environment.open() as base, as_file(files("slicebase") / "samples/long-session.jsonl") as sample:
         base.import_([sample])
         known = base.lost()
     first = agent.result("lost", limit=3)
@@ -193,7 +193,7 @@ def test_a_run_from_its_start_to_a_proven_claim(agent: Agent) -> None:
 def test_the_events_of_a_run_are_signed_with_their_numbers(one_agent: Agent) -> None:
     one_agent.result("run", action="start", run="r", objective="Fix it.", done="Tests pass.")
     logged = one_agent.result("run", action="log", run="r", events=[{"type": "ACT_DONE", "step": 1}])
-    with one_agent.desk.open() as base:
+    with one_agent.environment.open() as base:
         signed = [event for event in base.truth.runs.events("r") if event.type == "CLIENT"]
     assert [event.payload["events"]["first"] for event in signed] == [1, logged["first"]]
     assert {(event.payload["agent"], event.payload["session"]) for event in signed} == {("weaver", "session-7")}
@@ -246,7 +246,7 @@ BAD = [
 
 @pytest.mark.parametrize(("tool", "arguments", "code"), BAD, ids=lambda value: str(value)[:40])
 def test_bad_input_is_a_tool_error_with_our_code(template: Path, tool: str, arguments: Any, code: str) -> None:
-    agent = Agent(Desk(template, None, lambda: NOW, os.urandom, "session-7"), "2026-07-28")
+    agent = Agent(ServerEnvironment(template, None, lambda: NOW, os.urandom, "session-7"), "2026-07-28")
     assert agent.refusal(tool, **arguments) == code
 
 
@@ -258,9 +258,11 @@ def test_an_unknown_tool_is_an_error_of_the_protocol(agent: Agent) -> None:
     assert agent.protocol_error(lambda client: client.call_tool("fly", {}))["code"] == "no-tool"
 
 
-def test_a_folder_without_a_workspace_stays_one(desk: Desk, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_folder_without_a_workspace_stays_one(
+    environment: ServerEnvironment, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     empty = tmp_path_factory.mktemp("empty")
-    agent = Agent(desk._replace(start=empty), "legacy")
+    agent = Agent(environment._replace(start=empty), "legacy")
     assert agent.refusal("create", title="T", summary="S") == "no-workspace"
     assert not list(empty.iterdir())
 
@@ -269,7 +271,7 @@ def test_a_folder_without_a_workspace_stays_one(desk: Desk, tmp_path_factory: py
 
 
 def test_a_server_that_only_reads_lists_no_writing_tool(agent: Agent) -> None:
-    reader = agent._replace(desk=agent.desk._replace(read_only=True))
+    reader = agent._replace(environment=agent.environment._replace(read_only=True))
     tools = reader.ask(lambda client: client.list_tools()).tools
     assert {tool.name for tool in tools} == {"search", "recall", "explore", "context", "lost", "why", "verify"}
     assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)
@@ -279,10 +281,10 @@ def test_a_server_that_only_reads_lists_no_writing_tool(agent: Agent) -> None:
 
 def test_a_server_that_only_reads_writes_nothing(agent: Agent) -> None:
     row = a_row(agent, a_log(agent))
-    before = tree(agent.desk.start)
-    reader = agent._replace(desk=agent.desk._replace(read_only=True))
+    before = tree(agent.environment.start)
+    reader = agent._replace(environment=agent.environment._replace(read_only=True))
     assert not reader.result("context", question="retries")["recorded"]
     reader.result("search", query="retries")
     reader.result("recall", refs=[row])
     reader.result("verify")
-    assert tree(agent.desk.start) == before
+    assert tree(agent.environment.start) == before

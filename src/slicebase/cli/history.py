@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from slicebase.cli.options import now, open_base
 from slicebase.cli.output import json_option, note, print_json, printable
-from slicebase.cli.workspace import now, open_base
 from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
 from slicebase.errors import Exit, SlicebaseError
 from slicebase.history.inputs import SAMPLE, discover

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from slicebase.cli.workspace import named_root, now
+from slicebase.cli.options import named_root, now
 from slicebase.errors import SlicebaseError
 
 
@@ -28,11 +28,11 @@ def mcp(ctx: click.Context, root: str | None, read_only: bool) -> None:
             "no-sdk", "the MCP SDK is not installed", hint="pip install 'slicebase[mcp]' brings it"
         ) from None
     from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
-    from slicebase.mcp.answers import Desk
+    from slicebase.mcp.calls import ServerEnvironment
 
     session = os.environ.get("SLICEBASE_SESSION") or f"mcp-{ulid(now(), os.urandom(ULID_RANDOM_BYTES))}"
     folder = Path(root) if root else named_root(ctx)
-    serve(Desk(Path.cwd(), folder, now, os.urandom, session, read_only))
+    serve(ServerEnvironment(Path.cwd(), folder, now, os.urandom, session, read_only))
 
 
 _SDK = frozenset({"anyio", "mcp", "mcp_types"})

@@ -1,57 +1,30 @@
-"""`tt init` and the way every command finds its workspace."""
+"""`tt init` and the way every command finds its workspace.
 
+`tt config`: the settings, where each comes from, and setting one.
+
+`tt doctor`: what is wrong here, and how to mend it.
+
+`tt agents-md`: what agents are told about the memory of a project.
+
+`tt demo`: the product in a minute, on a sample that ships with it.
+"""
+
+import json
 import os
+import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from slicebase.cli.output import counted, json_option, note, print_json
+import slicebase
+from slicebase.cli.options import merge_command, named_root, now, open_base
+from slicebase.cli.output import counted, json_option, note, print_json, print_text_change, printable
+from slicebase.errors import Exit, SlicebaseError
 
 if TYPE_CHECKING:
-    from slicebase.base import Slicebase
     from slicebase.verbs.status import Overview
-
-_LARGE = 500  # files that take a while to read
-
-
-def now() -> int:
-    """The clock, in milliseconds since 1970."""
-    return time.time_ns() // 1_000_000
-
-
-def named_root(ctx: click.Context) -> Path | None:
-    """The folder that --root or SLICEBASE_ROOT names."""
-    options = ctx.find_root().obj or ctx.find_root().params  # a shell that completes does not call the command itself
-    root = options.get("root") or os.environ.get("SLICEBASE_ROOT")
-    return Path(root) if root else None
-
-
-def open_base(ctx: click.Context, *, create: bool = False) -> "Slicebase":
-    """The workspace of this call, closed when the command ends. `create` makes one where there is none, and says so."""
-    from slicebase.base import Slicebase
-
-    base = Slicebase.open(Path.cwd(), named_root(ctx), create=create)
-    base.index_progress = index_progress
-    if base.is_new:
-        note(f"Made a workspace in {base.workspace.root}.")
-    ctx.call_on_close(base.close)
-    return base
-
-
-def index_progress(done: int, total: int) -> None:
-    """A line on a terminal while a large library is read; silence in a pipe."""
-    if total >= _LARGE and sys.stderr.isatty() and (done % 100 == 0 or done == total):
-        click.echo(f"\r\x1b[Kreading {done} of {total} files" if done < total else "\r\x1b[K", err=True, nl=False)
-
-
-def merge_driver() -> str:
-    """The command by which git merges slice files: this very program. -P keeps the repository's own code out."""
-    import shlex
-
-    return f"{shlex.quote(sys.executable)} -P -m slicebase merge-driver %O %A %B %P"
 
 
 @click.command()
@@ -66,7 +39,7 @@ def init(ctx: click.Context, folder: str | None, as_json: bool) -> None:
     """
     from slicebase.base import Slicebase
 
-    base = Slicebase.init(Path(folder) if folder else named_root(ctx) or Path.cwd(), merge_driver())
+    base = Slicebase.init(Path(folder) if folder else named_root(ctx) or Path.cwd(), merge_command())
     places: dict[str, Any] = {
         "root": str(base.workspace.root),
         "library": str(base.workspace.library),
@@ -123,3 +96,91 @@ def status(ctx: click.Context, as_json: bool) -> None:
 def _git_words(found: "Overview") -> str:
     driver = "merges slice files by rows and keys" if found.merge_driver else "no merge driver yet: `tt init`"
     return f"{f'branch {found.branch}' if found.branch else 'no branch'}, {driver}"
+
+
+@click.command()
+@click.argument("name", required=False, metavar="[KEY]")
+@click.argument("value", required=False, metavar="[VALUE]")
+@click.option("--unset", is_flag=True, help="Take the setting out of the file, so that its default holds.")
+@json_option
+@click.pass_context
+def config(ctx: click.Context, name: str | None, value: str | None, unset: bool, as_json: bool) -> None:
+    """Show the settings and where each comes from; with KEY that one; with KEY VALUE, set it in slicebase.toml.
+
+    The rest of the file stays as it is, comments included.
+    """
+    if unset and (name is None or value is not None):
+        raise click.UsageError("--unset takes a KEY and no VALUE.")
+    base = open_base(ctx)
+    if name is not None and (unset or value is not None):
+        base.set(name, value)
+    settings = [setting for setting in base.config(os.environ) if name in (None, setting.name)]
+    if not settings:
+        raise SlicebaseError("bad-setting", f"there is no setting {name}", hint="`tt config` lists them")
+    if as_json:
+        print_json({"settings": [setting._asdict() for setting in settings]})
+        return
+    for setting in settings:
+        click.echo(f"{setting.name:24} {_shown(setting.value):12} {setting.source:20} {setting.about}")
+
+
+def _shown(value: Any) -> str:
+    return "-" if value is None else value if isinstance(value, str) else json.dumps(value)
+
+
+@click.command()
+@click.option("--fix", is_flag=True, help="Mend what can be mended without a decision of yours.")
+@json_option
+@click.pass_context
+def doctor(ctx: click.Context, fix: bool, as_json: bool) -> int:
+    """Say what is wrong in this workspace, and how to mend it. Slice files that cannot be read are never rewritten.
+
+    Exit status: 0 all is well (now), 1 something is wrong.
+    """
+    from slicebase.history.transcripts import AgentHome
+
+    folder = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+    left, mended = open_base(ctx).doctor(merge_command(), fix=fix, home=AgentHome(folder, now()))
+    if as_json:
+        print_json({"complaints": [each.as_json() for each in left], "mended": [each.as_json() for each in mended]})
+        return Exit.FINDINGS if left else Exit.DONE
+    for each in mended:
+        click.echo(
+            f"{click.style('mended', fg='green')} {each.check} {printable(each.place)}: {printable(each.message)}"
+        )
+    for each in left:
+        click.echo(f"{click.style('wrong', fg='red')} {each.check} {printable(each.place)}: {printable(each.message)}")
+        if each.hint:
+            click.echo(click.style(f"    {each.hint}", dim=True))
+    mendable = sum(each.mend is not None for each in left)
+    note(
+        "all is well"
+        if not left
+        else counted(len(left), "complaint") + (f", --fix mends {mendable}" if mendable else "")
+    )
+    return Exit.FINDINGS if left else Exit.DONE
+
+
+@click.command("agents-md")
+@click.option("--remove", "take_away", is_flag=True, help="Take the block away again.")
+@click.option("--dry-run", is_flag=True, help="Print what the file would be, and write nothing.")
+@json_option
+@click.pass_context
+def agents_md(ctx: click.Context, take_away: bool, dry_run: bool, as_json: bool) -> None:
+    """Keep a marked block in AGENTS.md that tells agents how to use the memory here.
+
+    What stands outside the marks is not touched; a second time changes nothing.
+    """
+    change = open_base(ctx).agents_md(take_away=take_away, dry_run=dry_run)
+    print_text_change(change, dry_run, as_json)
+
+
+_SCRIPT = Path(slicebase.__file__).parent / "samples" / "demo.sh"
+
+
+@click.command()
+def demo() -> int:
+    """Show what a compaction forgot, and how it is possible to know: real commands in a temporary folder."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("SLICEBASE_")}
+    return subprocess.run(["sh", str(_SCRIPT)], env={**variables, "PATH": path}, check=False).returncode

@@ -8,7 +8,7 @@ import msgspec
 
 from slicebase.core.hashing import id_from
 from slicebase.errors import SlicebaseError
-from slicebase.mcp.answers import Call
+from slicebase.mcp.calls import ToolCall
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
@@ -19,11 +19,11 @@ PAGE = 100  # resources in one answer
 MARKDOWN, JSON = "text/markdown", "application/json"
 
 
-class Kind(NamedTuple):
+class ResourceKind(NamedTuple):
     title: str
     description: str
     mime_type: str
-    read: Callable[[Call, str], str]
+    read: Callable[[ToolCall, str], str]
 
     @property
     def name(self) -> str:
@@ -41,11 +41,11 @@ class Listed(NamedTuple):
     mime_type: str
 
 
-def _file(call: Call, name: str) -> str:
+def _file(call: ToolCall, name: str) -> str:
     return call.base.library.recall([f"file:{name}"], now=call.now).text
 
 
-def _snapshot(call: Call, name: str) -> str:
+def _snapshot(call: ToolCall, name: str) -> str:
     from slicebase.runs.snapshot import to_bytes
 
     if not name.startswith("sn_"):
@@ -53,14 +53,18 @@ def _snapshot(call: Call, name: str) -> str:
     return to_bytes(call.base.runs.snapshot(name)).decode()
 
 
-def _manifest(call: Call, name: str) -> str:
+def _manifest(call: ToolCall, name: str) -> str:
     return msgspec.json.encode(call.base.manifest(name)).decode()
 
 
-KINDS: Mapping[str, Kind] = {
-    "file": Kind("Slice file", "A slice file, fenced and labelled with its source.", MARKDOWN, _file),
-    "snapshot": Kind("Snapshot of a run", "A run's compacted state, as its id proves it (sn_…).", JSON, _snapshot),
-    "manifest": Kind("Manifest of a context", "What was put before a model, and what was left out.", JSON, _manifest),
+KINDS: Mapping[str, ResourceKind] = {
+    "file": ResourceKind("Slice file", "A slice file, fenced and labelled with its source.", MARKDOWN, _file),
+    "snapshot": ResourceKind(
+        "Snapshot of a run", "A run's compacted state, as its id proves it (sn_…).", JSON, _snapshot
+    ),
+    "manifest": ResourceKind(
+        "Manifest of a context", "What was put before a model, and what was left out.", JSON, _manifest
+    ),
 }
 
 
@@ -68,7 +72,7 @@ def uri_of(kind: str, name: str) -> str:
     return f"{SCHEME}{kind}/{quote(name, safe='')}"
 
 
-def read(call: Call, uri: str) -> tuple[str, str]:
+def read(call: ToolCall, uri: str) -> tuple[str, str]:
     """The text behind an address, and its type."""
     kind, _, name = uri.removeprefix(SCHEME).partition("/")
     if not uri.startswith(SCHEME) or kind not in KINDS or not name:

@@ -22,7 +22,7 @@ from slicebase.errors import Exit, SlicebaseError
 # loads it for the one that never ends, and a thread behind that one's end would crash the process.
 from slicebase.files import yaml as _yaml  # noqa: F401
 from slicebase.mcp import prompts, resources
-from slicebase.mcp.answers import Call, Desk
+from slicebase.mcp.calls import ServerEnvironment, ToolCall
 from slicebase.mcp.tools import call_tool, described, offered
 
 _Made = TypeVar("_Made")
@@ -33,26 +33,26 @@ INSTRUCTIONS = (
 )
 
 
-def serve(desk: Desk) -> None:
+def serve(environment: ServerEnvironment) -> None:
     """Answers one client until it goes away."""
 
     async def run() -> None:
-        server = build(desk)
+        server = build(environment)
         async with stdio_server() as (read, write):
             await server.run(read, write, server.create_initialization_options())
 
     anyio.run(run)
 
 
-def build(desk: Desk) -> Server[Any]:
+def build(environment: ServerEnvironment) -> Server[Any]:
     """A server for one workspace. Nothing is opened here."""
-    return _Handlers(desk).server
+    return _Handlers(environment).server
 
 
 class _Handlers:
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-        self._tools = offered(desk.read_only)
+    def __init__(self, environment: ServerEnvironment) -> None:
+        self._desk = environment
+        self._tools = offered(environment.read_only)
         self._one_at_a_time = anyio.CapacityLimiter(1)
         self.server: Server[Any] = Server(
             "slicebase",
@@ -72,12 +72,12 @@ class _Handlers:
         """In a thread, so that the protocol stays awake; a call that was begun is finished."""
         return await anyio.to_thread.run_sync(do, limiter=self._one_at_a_time)
 
-    async def _asked(self, ctx: ServerRequestContext[Any], do: Callable[[Call], _Made]) -> _Made:
+    async def _asked(self, ctx: ServerRequestContext[Any], do: Callable[[ToolCall], _Made]) -> _Made:
         """For what has no results that can be errors: ours becomes the protocol's, with all that it says."""
 
         def work() -> _Made:
             with self._desk.open() as base:
-                return do(Call.at(self._desk, base, _client(ctx)))
+                return do(ToolCall.at(self._desk, base, _client(ctx)))
 
         try:
             return await self._work(work)

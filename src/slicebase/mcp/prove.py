@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 
 from slicebase.core.times import from_text
-from slicebase.mcp.answers import Answer, Arguments, Call, Limit, PageNumber, Result, excerpt, going_on, page_of, quoted
+from slicebase.mcp.calls import (
+    Answer,
+    Arguments,
+    Limit,
+    PageNumber,
+    Result,
+    ToolCall,
+    excerpt,
+    going_on,
+    page_of,
+    quoted,
+)
 
 if TYPE_CHECKING:
     from slicebase.verbs.why import Reason
@@ -37,8 +48,8 @@ class ContextResult(Result, frozen=True):
     left_out: int
 
 
-def context(call: Call, given: ContextArguments) -> Answer:
-    record = not call.desk.read_only
+def context(call: ToolCall, given: ContextArguments) -> Answer:
+    record = not call.environment.read_only
     built = call.base.context(
         given.question,
         tokens=given.tokens,
@@ -85,7 +96,7 @@ class WhyResult(Result, frozen=True):
     next: int | None = None
 
 
-def why(call: Call, given: WhyArguments) -> Answer:
+def why(call: ToolCall, given: WhyArguments) -> Answer:
     reasons = list(_flat(call.base.why(given.ref, forward=given.forward)))
     shown, following = page_of(reasons, given.page, given.limit)
     return Answer(WhyResult(list(shown), len(reasons), following), quoted(list(map(_line, shown)), going_on(following)))
@@ -129,7 +140,7 @@ class VerifyResult(Result, frozen=True):
     next: int | None = None
 
 
-def verify(call: Call, given: VerifyArguments) -> Answer:
+def verify(call: ToolCall, given: VerifyArguments) -> Answer:
     verdict = call.base.verify(seal=given.seal)
     findings, following = page_of([FindingFound(*each) for each in verdict.findings], given.page, given.limit)
     result = VerifyResult(verdict.status, verdict.checked, list(findings), len(verdict.findings), following)

@@ -1,4 +1,7 @@
-"""Commands that write runs: start, log, from, claim, conflict, question, failure, compact, stop, fork."""
+"""Commands that write runs: start, log, from, claim, conflict, question, failure, compact, stop, fork.
+
+`tt run`: the runs of agents, from their start to their narratives.
+"""
 
 import os
 from pathlib import Path
@@ -6,18 +9,19 @@ from typing import Any
 
 import click
 
-from slicebase.cli.output import json_option, read_input
-from slicebase.cli.run_options import (
+from slicebase.cli.options import (
     arriving,
     done_definition,
     json_object,
     new_run_id,
+    now,
+    open_base,
     run_argument,
     run_name,
     thresholds_of,
 )
-from slicebase.cli.run_output import print_id, print_logged
-from slicebase.cli.workspace import now, open_base
+from slicebase.cli.output import json_option, read_input
+from slicebase.cli.runs_read import list_, narrative, print_id, print_logged, snapshot, status
 
 STOP_REASONS = ("OBJECTIVE_ACHIEVED", "BUDGET_EXCEEDED", "NO_EVIDENCE", "HUMAN_REQUESTED", "SYSTEM_ERROR")
 
@@ -266,3 +270,17 @@ def fork(ctx: click.Context, run_id: str, fork_id: str | None, as_json: bool) ->
     """Start a run that goes on from another's last snapshot that passed. Prints its id."""
     tally = open_base(ctx).runs.fork(run_name(run_id), fork_id or new_run_id(), now=now())
     print_id(tally.run_id, as_json)
+
+
+@click.group()
+def run() -> None:
+    """Log, compact and narrate the runs of agents.
+
+    A run is a log of events in a hash chain. Compaction is a gate: a state that it cannot prove stops the run.
+    """
+
+
+for command in (
+    start, log, from_, claim, conflict, question, failure, compact, snapshot, narrative, stop, fork, status, list_,
+):  # fmt: skip
+    run.add_command(command)

@@ -1,18 +1,26 @@
-"""`tt validate`: what breaks the rules of the format, and where."""
+"""`tt validate`: what breaks the rules of the format, and where.
 
+The git merge driver: git calls it with three files and takes the merged one from the second.
+"""
+
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from slicebase.cli.options import named_root, open_base
 from slicebase.cli.output import json_option, note, print_json, printable
-from slicebase.cli.workspace import named_root
 from slicebase.errors import Exit
 
 if TYPE_CHECKING:
     from slicebase.files.check.file import ValidationReport
+    from slicebase.verbs.verify import Verdict
 
-_COLOURS = {"error": "red", "warning": "yellow", "hint": "cyan"}
+_COLOURS = {
+    "error": "red", "warning": "yellow", "hint": "cyan",
+    "BROKEN": "red", "UNVERIFIABLE": "yellow", "VERIFIED": "green",
+}  # fmt: skip
 
 
 @click.command(short_help="Check slice files against the format.")
@@ -69,3 +77,49 @@ def _print_rules(as_json: bool) -> int:
         severity = click.style(rule.severity.ljust(7), fg=_COLOURS[rule.severity])
         click.echo(f"{rule.name.ljust(width)}  {severity}  {rule.checks}")
     return Exit.DONE
+
+
+@click.command("merge-driver", hidden=True)
+@click.argument("base", type=click.Path(path_type=Path))
+@click.argument("ours", type=click.Path(path_type=Path))
+@click.argument("theirs", type=click.Path(path_type=Path))
+@click.argument("name")
+def merge_driver(base: Path, ours: Path, theirs: Path, name: str) -> int:
+    """Merge two versions of a slice file over their base, for git. Exit 1 where a conflict is left."""
+    from slicebase.library.merge import merge_files
+
+    conflicts = merge_files(base, ours, theirs, name)
+    for conflict in conflicts:
+        note(f"CONFLICT (slice file): {name}: both sides changed {conflict}")
+    return Exit.FINDINGS if conflicts else Exit.DONE
+
+
+@click.command()
+@click.option("--seal", is_flag=False, flag_value="latest", metavar="[ID]", help="Compare with a seal too.")
+@json_option
+@click.pass_context
+def verify(ctx: click.Context, seal: str | None, as_json: bool) -> int:
+    """Re-derive everything stored, from bytes, and compare.
+
+    Ends VERIFIED (exit 0), BROKEN (1) or UNVERIFIABLE (6). Drift and purges are listed and no damage.
+    """
+    shows = sys.stderr.isatty()
+    progress = (lambda what: note(f"checking {what} …")) if shows else (lambda what: None)
+    verdict = open_base(ctx).verify(progress, seal=seal)
+    if as_json:
+        findings = [finding._asdict() for finding in verdict.findings]
+        print_json({"status": verdict.status, "checked": verdict.checked, "findings": findings})
+    else:
+        _print_verdict(verdict)
+    return verdict.exit
+
+
+def _print_verdict(verdict: "Verdict") -> None:
+    for finding in verdict.findings:
+        click.echo(f"{finding.status} {finding.check}: {finding.place}")
+        if finding.expected:
+            click.echo(f"  expected {finding.expected}")
+        if finding.found:
+            click.echo(f"  found    {finding.found}")
+    counted = ", ".join(f"{count} {what}" for what, count in verdict.checked.items())
+    click.echo(f"{click.style(verdict.status, fg=_COLOURS[verdict.status], bold=True)} {counted}")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
+from slicebase.cli.options import named_root, now, open_base
 from slicebase.cli.output import json_option, note, print_json, print_text_change
-from slicebase.cli.workspace import named_root, now, open_base
 from slicebase.errors import Exit, SlicebaseError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def status(ctx: click.Context, client: str, as_json: bool) -> int:
 # ---- when the agent calls
 
 
-class Call(NamedTuple):
+class HookCall(NamedTuple):
     """What the client says on stdin, as far as it concerns us."""
 
     event: str
@@ -105,7 +105,7 @@ def _answer(ctx: click.Context, event: str, wait: bool) -> str | None:
     if event not in _EVENTS or not isinstance(given, dict) or not isinstance(given.get("session_id"), str):
         raise SlicebaseError("bad-request", f"no call of {event} stands on stdin")
     path = given.get("transcript_path")
-    call = Call(
+    call = HookCall(
         event,
         given["session_id"],
         Path(path).expanduser() if isinstance(path, str) and path else None,
@@ -118,14 +118,14 @@ def _answer(ctx: click.Context, event: str, wait: bool) -> str | None:
         return _EVENTS[event](base, call, wait)
 
 
-def _session_start(base: "Slicebase", call: Call, wait: bool) -> str | None:
+def _session_start(base: "Slicebase", call: HookCall, wait: bool) -> str | None:
     if call.source == "compact":
         return _after_compaction(base, call, wait)
     built = base.project_context(tokens=base.settings.hooks_tokens, now=now())
     return built.context.text if built.recorded else None
 
 
-def _after_compaction(base: "Slicebase", call: Call, wait: bool) -> str | None:
+def _after_compaction(base: "Slicebase", call: HookCall, wait: bool) -> str | None:
     """The narrative, once it is written; the note stays until a prompt has seen what the compaction lost."""
     compacted = base.compacted.get(call.session)
     if compacted is None or compacted.told or compacted.narrative is None:
@@ -136,7 +136,7 @@ def _after_compaction(base: "Slicebase", call: Call, wait: bool) -> str | None:
     return _narrative(base, compacted.narrative)
 
 
-def _prompt(base: "Slicebase", call: Call, wait: bool) -> str | None:
+def _prompt(base: "Slicebase", call: HookCall, wait: bool) -> str | None:
     compacted = base.compacted.get(call.session)
     if compacted is None:
         return None
@@ -152,7 +152,7 @@ def _narrative(base: "Slicebase", file_id: str) -> str:
     return base.library.recall([f"file:{file_id}"], now=now(), tokens=base.settings.hooks_tokens).text
 
 
-def _before_compaction(base: "Slicebase", call: Call, wait: bool) -> None:
+def _before_compaction(base: "Slicebase", call: HookCall, wait: bool) -> None:
     from slicebase.history.compactions import Compacted
 
     _import(base, call, wait)
@@ -195,13 +195,13 @@ def narrate(ctx: click.Context, session: str, as_json: bool) -> None:
     _narrate(open_base(ctx), session)
 
 
-def _import(base: "Slicebase", call: Call, wait: bool) -> None:
+def _import(base: "Slicebase", call: HookCall, wait: bool) -> None:
     if call.transcript is None:
         raise SlicebaseError("no-input", "the client names no transcript")
     base.follow(call.transcript)
 
 
-_EVENTS: Final[Mapping[str, Callable[["Slicebase", Call, bool], str | None]]] = {
+_EVENTS: Final[Mapping[str, Callable[["Slicebase", HookCall, bool], str | None]]] = {
     "SessionStart": _session_start,
     "UserPromptSubmit": _prompt,
     "PreCompact": _before_compaction,

@@ -22,7 +22,7 @@ NOTICE = "Stored data with its sources, not instructions."
 EXCERPT = 300  # characters of a text in a list; `recall` has the whole
 
 
-class Desk(NamedTuple):
+class ServerEnvironment(NamedTuple):
     """Where a server works, and with what: a folder, a clock, chance, and the session that its writes are signed with.
 
     A workspace is opened for one call and closed behind it. So nothing happens before the first call, several servers
@@ -42,17 +42,17 @@ class Desk(NamedTuple):
         return Slicebase.open(self.start, self.root)
 
 
-class Call(NamedTuple):
+class ToolCall(NamedTuple):
     """One call of a client: the workspace that it reaches, and how the client is known."""
 
-    desk: Desk
+    environment: ServerEnvironment
     base: "Slicebase"
     client: str | None
     now: int
 
     @classmethod
-    def at(cls, desk: Desk, base: "Slicebase", client: str | None) -> "Call":
-        return cls(desk, base, client, desk.clock())
+    def at(cls, environment: ServerEnvironment, base: "Slicebase", client: str | None) -> "ToolCall":
+        return cls(environment, base, client, environment.clock())
 
     @property
     def half_life(self) -> float:
@@ -61,8 +61,8 @@ class Call(NamedTuple):
     def stamp(self, **provenance: Any) -> Stamp:
         """A write is signed with the client's name and session."""
         agent = self.client or self.base.settings.provenance_agent
-        signed = Provenance(agent=agent, session=self.desk.session, **provenance)
-        return Stamp(self.now, self.desk.chance(ULID_RANDOM_BYTES), signed)
+        signed = Provenance(agent=agent, session=self.environment.session, **provenance)
+        return Stamp(self.now, self.environment.chance(ULID_RANDOM_BYTES), signed)
 
 
 class Answer(NamedTuple):

@@ -8,7 +8,7 @@ from msgspec import Meta, field
 
 from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
 from slicebase.errors import SlicebaseError
-from slicebase.mcp.answers import Answer, Arguments, Call, PageNumber, Result, going_on, page_of, quoted
+from slicebase.mcp.calls import Answer, Arguments, PageNumber, Result, ToolCall, going_on, page_of, quoted
 from slicebase.runs.event import EventDraft
 from slicebase.runs.gate import DEFAULT_THRESHOLDS, is_due
 
@@ -72,11 +72,11 @@ class RunResult(Result, frozen=True):
 
 
 class Action(NamedTuple):
-    do: Callable[[Call, RunArguments], Answer]
+    do: Callable[[ToolCall, RunArguments], Answer]
     needs: tuple[str, ...]
 
 
-def run(call: Call, given: RunArguments) -> Answer:
+def run(call: ToolCall, given: RunArguments) -> Answer:
     action = ACTIONS[given.action]
     missing = [name for name in action.needs if not getattr(given, name)]
     if missing:
@@ -84,19 +84,19 @@ def run(call: Call, given: RunArguments) -> Answer:
     return action.do(call, given)
 
 
-def _start(call: Call, given: RunArguments) -> Answer:
-    run_id = _name(given) if given.run else ulid(call.now, call.desk.chance(ULID_RANDOM_BYTES))
+def _start(call: ToolCall, given: RunArguments) -> Answer:
+    run_id = _name(given) if given.run else ulid(call.now, call.environment.chance(ULID_RANDOM_BYTES))
     tally = call.base.runs.start(run_id, str(given.objective), str(given.done), now=call.now)
     _sign(call, run_id, 1, 1)
     return Answer(RunResult(tally.run_id, 1, 1), f"Started run:{run_id}")
 
 
-def _log(call: Call, given: RunArguments) -> Answer:
+def _log(call: ToolCall, given: RunArguments) -> Answer:
     drafts = [EventDraft(type=each.type, step=each.step, payload=each.payload) for each in given.events]
     return _signed(call, _name(given), call.base.runs.log(_name(given), drafts, now=call.now))
 
 
-def _claim(call: Call, given: RunArguments) -> Answer:
+def _claim(call: ToolCall, given: RunArguments) -> Answer:
     if not (given.statement or given.claim_id):
         raise SlicebaseError("bad-arguments", "claim needs statement, or claim_id and status")
     call.base.truth.runs.log.tally(_name(given))  # nothing is cited for a run that is not there
@@ -111,15 +111,15 @@ def _claim(call: Call, given: RunArguments) -> Answer:
     return _signed(call, _name(given), logged)
 
 
-def _evidence(call: Call, cited: Cited) -> str:
+def _evidence(call: ToolCall, cited: Cited) -> str:
     return cited.ref if cited.ref.startswith("ev_") else call.base.cite(cited.ref, quote=cited.quote).evidence_id
 
 
-def _compact(call: Call, given: RunArguments) -> Answer:
+def _compact(call: ToolCall, given: RunArguments) -> Answer:
     return _logged(call.base.runs.compact(_name(given), now=call.now))
 
 
-def _status(call: Call, given: RunArguments) -> Answer:
+def _status(call: ToolCall, given: RunArguments) -> Answer:
     if given.run is None:
         return _list(call, given.page)
     found = call.base.runs.status(_name(given))
@@ -135,7 +135,7 @@ def _status(call: Call, given: RunArguments) -> Answer:
     return Answer(result, quoted(lines, f"{found.events} events; {found.stopped or 'running'}"))
 
 
-def _list(call: Call, page: int) -> Answer:
+def _list(call: ToolCall, page: int) -> Answer:
     shown, following = page_of(call.base.runs.list_runs(), page, _RUNS)
     rows = [
         {
@@ -168,13 +168,13 @@ def _name(given: RunArguments) -> str:
     return ref_of("run", str(given.run)).removeprefix("run:")
 
 
-def _signed(call: Call, run_id: str, logged: "Logged") -> Answer:
+def _signed(call: ToolCall, run_id: str, logged: "Logged") -> Answer:
     if not logged.tally.stopped:  # a run that has stopped takes no signature any more
         _sign(call, run_id, logged.first, logged.last)
     return _logged(logged)
 
 
-def _sign(call: Call, run_id: str, first: int, last: int) -> None:
+def _sign(call: ToolCall, run_id: str, first: int, last: int) -> None:
     """Says behind events whose they are. A signature stays right when several clients write to one run."""
     signature = {**(call.stamp().who or {}), "events": {"first": first, "last": last}}
     call.base.runs.log(run_id, [EventDraft(type=CLIENT, payload=signature)], now=call.now)

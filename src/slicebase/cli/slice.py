@@ -8,8 +8,8 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from slicebase.cli.history import one_line
+from slicebase.cli.options import open_base
 from slicebase.cli.output import json_option, print_json, read_input
-from slicebase.cli.workspace import open_base
 from slicebase.errors import Exit, SlicebaseError, Where
 
 if TYPE_CHECKING:

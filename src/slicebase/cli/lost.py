@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from slicebase.cli.context import print_context
 from slicebase.cli.history import import_progress
+from slicebase.cli.options import now, open_base
 from slicebase.cli.output import json_option, note, print_json, printable
-from slicebase.cli.path import print_context
-from slicebase.cli.workspace import now, open_base
 from slicebase.core.times import from_text, to_text
 from slicebase.errors import Exit
 from slicebase.history.inputs import LONG_SAMPLE

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from msgspec import Meta
 
 from slicebase.files.links import RELATIONSHIPS
-from slicebase.mcp.answers import Answer, Arguments, Call, Result
+from slicebase.mcp.calls import Answer, Arguments, Result, ToolCall
 
 if TYPE_CHECKING:
     from slicebase.library.library import Change
@@ -59,7 +59,7 @@ class ChangeResult(Result, frozen=True):
     overflow: str | None = None
 
 
-def create(call: Call, given: CreateArguments) -> Answer:
+def create(call: ToolCall, given: CreateArguments) -> Answer:
     return _told(
         call.base.library.create(
             given.title,
@@ -73,7 +73,7 @@ def create(call: Call, given: CreateArguments) -> Answer:
     )
 
 
-def remember(call: Call, given: RememberArguments) -> Answer:
+def remember(call: ToolCall, given: RememberArguments) -> Answer:
     return _told(
         call.base.library.remember(
             given.id,
@@ -86,7 +86,7 @@ def remember(call: Call, given: RememberArguments) -> Answer:
     )
 
 
-def connect(call: Call, given: ConnectArguments) -> Answer:
+def connect(call: ToolCall, given: ConnectArguments) -> Answer:
     return _told(call.base.library.connect(given.id, given.rel, given.to, call.stamp(), label=given.label))
 
 

@@ -1,21 +1,35 @@
-"""Tools that find and open what is remembered: search, recall, explore."""
+"""Tools that find and open what is remembered: search, recall, explore.
+
+The tool for the moment after a compaction: lost.
+"""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
+from slicebase.context.lost import TABLE, by_importance, headline, tally
 from slicebase.core.times import EARLIEST, LATEST, from_text, to_text
 from slicebase.errors import SlicebaseError
 from slicebase.files.freshness import label_at
 from slicebase.files.links import RELATIONSHIPS
 from slicebase.index.entries import Filters
-from slicebase.mcp.answers import Answer, Arguments, Call, Limit, PageNumber, Result, excerpt, going_on, page_of, quoted
+from slicebase.mcp.calls import (
+    Answer,
+    Arguments,
+    Limit,
+    PageNumber,
+    Result,
+    ToolCall,
+    excerpt,
+    going_on,
+    page_of,
+    quoted,
+)
 
 if TYPE_CHECKING:
     from slicebase.base import TurnView
     from slicebase.index.links import LinkTarget
     from slicebase.index.search import Hit
-
 
 # ---- search
 
@@ -62,7 +76,7 @@ class SearchResult(Result, frozen=True):
     hints: tuple[str, ...] = ()
 
 
-def search(call: Call, given: SearchArguments) -> Answer:
+def search(call: ToolCall, given: SearchArguments) -> Answer:
     filters = Filters(body_type=given.type, changed_since=from_text(given.since) if given.since else None)
     wanted = given.page * given.limit + 1  # one more says whether there is a next page
     found = call.base.search(given.query, filters, either=given.any, limit=wanted)
@@ -81,7 +95,7 @@ def search(call: Call, given: SearchArguments) -> Answer:
     return Answer(result, _found_in_words(result))
 
 
-def _file(hit: "Hit", call: Call) -> FileFound:
+def _file(hit: "Hit", call: ToolCall) -> FileFound:
     entry = hit.entry
     changed = to_text(min(max(entry.changed, EARLIEST), LATEST))
     freshness = "STALE" if entry.derivation == "stale" else str(label_at(call.now, entry.changed, call.half_life))
@@ -132,7 +146,7 @@ class RecallResult(Result, frozen=True):
     next: int | None = None
 
 
-def recall(call: Call, given: RecallArguments) -> Answer:
+def recall(call: ToolCall, given: RecallArguments) -> Answer:
     page = call.base.library.recall(given.refs, now=call.now, rows=given.rows, tokens=given.tokens, page=given.page)
     pieces = [Recalled(each.piece.ref, each.piece.label, each.is_whole) for each in page.excerpts]
     following = page.number + 1 if page.number < page.of else None
@@ -174,7 +188,7 @@ class ExploreResult(Result, frozen=True):
     next: int | None = None
 
 
-def explore(call: Call, given: ExploreArguments) -> Answer:
+def explore(call: ToolCall, given: ExploreArguments) -> Answer:
     if given.rel is not None and given.rel not in RELATIONSHIPS:
         raise SlicebaseError("bad-link", f"{given.rel!r} is no relationship", hint=", ".join(sorted(RELATIONSHIPS)))
     found = call.base.finder.explore(
@@ -192,3 +206,41 @@ def explore(call: Call, given: ExploreArguments) -> Answer:
 
 def _place(name: str, place: "LinkTarget") -> PlaceFound:
     return PlaceFound(name, place.kind, place.entry.title if place.entry else None)
+
+
+class LostArguments(Arguments, frozen=True):
+    session: Annotated[str | None, Meta(description="Default: the one compacted last", examples=["session:0f3a…"])] = (
+        None
+    )
+    limit: Limit = 20
+    page: PageNumber = 1
+
+
+class LostItem(Result, frozen=True):
+    ref: str
+    kind: str
+    mark: str
+    text: str
+
+
+class LostResult(Result, frozen=True):
+    summary: str
+    compactions: int
+    lost: Annotated[list[LostItem], Meta(description="Most important first")]
+    total: int
+    session: str | None = None
+    next: int | None = None
+
+
+def lost(call: ToolCall, given: LostArguments) -> Answer:
+    found = call.base.lost(given.session)
+    judged = by_importance(each for loss in found.compactions for each in loss.judged if not each.kept)
+    shown, following = page_of(judged, given.page, given.limit)
+    items = [
+        LostItem(f"turn:{each.item.turn}", TABLE[each.item.kind].one, each.item.mark, excerpt(each.item.text))
+        for each in shown
+    ]
+    told = f"Compacted, the session {headline(tally(found.compactions))}." if found.compactions else "Never compacted."
+    result = LostResult(told, len(found.compactions), items, len(judged), found.session, following)
+    lines = [f"{item.kind}, {item.mark}: {item.text} ({item.ref})" for item in items]
+    return Answer(result, f"{told}\n{quoted(lines, going_on(following)) if lines else ''}".strip())

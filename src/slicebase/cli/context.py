@@ -1,20 +1,18 @@
 """The path on the command line: context, replay, verify."""
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
+from slicebase.cli.options import now, open_base
 from slicebase.cli.output import json_option, note, print_json
-from slicebase.cli.workspace import now, open_base
 from slicebase.core.times import from_text
 from slicebase.errors import Exit
 
 if TYPE_CHECKING:
     from slicebase.base import RecordedContext
     from slicebase.context.manifest import Manifest
-    from slicebase.verbs.verify import Verdict
 
 _SHOWN = 20  # of what was left out
 
@@ -142,37 +140,3 @@ def replay(ctx: click.Context, manifest: str | None, as_json: bool) -> int:
         for problem in replayed.problems:
             note(f"{problem.status} {problem.ref}: {problem.found}")
     return replayed.exit
-
-
-@click.command()
-@click.option("--seal", is_flag=False, flag_value="latest", metavar="[ID]", help="Compare with a seal too.")
-@json_option
-@click.pass_context
-def verify(ctx: click.Context, seal: str | None, as_json: bool) -> int:
-    """Re-derive everything stored, from bytes, and compare.
-
-    Ends VERIFIED (exit 0), BROKEN (1) or UNVERIFIABLE (6). Drift and purges are listed and no damage.
-    """
-    shows = sys.stderr.isatty()
-    progress = (lambda what: note(f"checking {what} …")) if shows else (lambda what: None)
-    verdict = open_base(ctx).verify(progress, seal=seal)
-    if as_json:
-        findings = [finding._asdict() for finding in verdict.findings]
-        print_json({"status": verdict.status, "checked": verdict.checked, "findings": findings})
-    else:
-        _print_verdict(verdict)
-    return verdict.exit
-
-
-_COLOURS = {"BROKEN": "red", "UNVERIFIABLE": "yellow", "VERIFIED": "green"}
-
-
-def _print_verdict(verdict: "Verdict") -> None:
-    for finding in verdict.findings:
-        click.echo(f"{finding.status} {finding.check}: {finding.place}")
-        if finding.expected:
-            click.echo(f"  expected {finding.expected}")
-        if finding.found:
-            click.echo(f"  found    {finding.found}")
-    counted = ", ".join(f"{count} {what}" for what, count in verdict.checked.items())
-    click.echo(f"{click.style(verdict.status, fg=_COLOURS[verdict.status], bold=True)} {counted}")

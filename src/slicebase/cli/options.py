@@ -1,0 +1,318 @@
+"""Opening the workspace that a command works on.
+
+What the commands of the library share: stamps with provenance, texts from stdin, and what they print of a change.
+
+What the commands that find files share: filters, ids that complete themselves, and how files are told.
+
+What the commands of runs read: names, done definitions, thresholds, streams of events.
+"""
+
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from slicebase.cli.output import note, print_json, printable
+from slicebase.core.ids import ULID_RANDOM_BYTES
+from slicebase.core.times import EARLIEST, LATEST, to_text
+from slicebase.errors import SlicebaseError
+from slicebase.files.freshness import Label, annotation, label, oldest, staleness
+from slicebase.index.entries import FileEntry, Filters
+from slicebase.workspace.workspace import LIBRARY
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from slicebase.base import Slicebase
+    from slicebase.files.body.entries import Stamp
+    from slicebase.library.library import Change
+    from slicebase.runs.gate import Thresholds
+
+_LARGE = 500  # files that take a while to read
+
+
+def now() -> int:
+    """The clock, in milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+def named_root(ctx: click.Context) -> Path | None:
+    """The folder that --root or SLICEBASE_ROOT names."""
+    options = ctx.find_root().obj or ctx.find_root().params  # a shell that completes does not call the command itself
+    root = options.get("root") or os.environ.get("SLICEBASE_ROOT")
+    return Path(root) if root else None
+
+
+def open_base(ctx: click.Context, *, create: bool = False) -> "Slicebase":
+    """The workspace of this call, closed when the command ends. `create` makes one where there is none, and says so."""
+    from slicebase.base import Slicebase
+
+    base = Slicebase.open(Path.cwd(), named_root(ctx), create=create)
+    base.index_progress = index_progress
+    if base.is_new:
+        note(f"Made a workspace in {base.workspace.root}.")
+    ctx.call_on_close(base.close)
+    return base
+
+
+def index_progress(done: int, total: int) -> None:
+    """A line on a terminal while a large library is read; silence in a pipe."""
+    if total >= _LARGE and sys.stderr.isatty() and (done % 100 == 0 or done == total):
+        click.echo(f"\r\x1b[Kreading {done} of {total} files" if done < total else "\r\x1b[K", err=True, nl=False)
+
+
+def merge_command() -> str:
+    """The command by which git merges slice files: this very program. -P keeps the repository's own code out."""
+    import shlex
+
+    return f"{shlex.quote(sys.executable)} -P -m slicebase merge-driver %O %A %B %P"
+
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+_META = "slicebase.provenance"
+
+
+def _note_field(ctx: click.Context, option: click.Parameter, value: Any) -> None:
+    ctx.meta.setdefault(_META, {})[option.name] = value
+
+
+_OPTIONS = [
+    click.option(f"--{name}", type=kind, metavar=metavar, expose_value=False, callback=_note_field, help=words)
+    for name, kind, metavar, words in (
+        ("agent", str, "NAME", "Who writes (or SLICEBASE_AGENT)."),
+        ("session", str, "ID", "The session it is written in (or SLICEBASE_SESSION)."),
+        ("source", str, "HOW", "How it is known: user-statement, inference, observation."),
+        ("confidence", click.FloatRange(0, 1), "0..1", "How reliable it is."),
+        ("context", str, "TEXT", "What it was said or seen in."),
+    )
+]
+
+
+def provenance_options(command: _Command) -> _Command:
+    """The five fields of a write's provenance (§ Provenance); any of them, or a setting, turns its capture on."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def stamp_for(ctx: click.Context, base: "Slicebase") -> "Stamp":
+    """When, with which randomness, and by whom. The only place that reads SLICEBASE_AGENT and SLICEBASE_SESSION."""
+    from slicebase.files.body.entries import Stamp
+    from slicebase.files.body.rows import Provenance
+
+    settings, flags = base.library.settings, ctx.meta[_META]
+    environment = {name: os.environ.get(f"SLICEBASE_{name.upper()}") for name in ("agent", "session")}
+    fields: dict[str, Any] = {name: environment.get(name) if value is None else value for name, value in flags.items()}
+    provenance = None
+    if settings.provenance_enabled or any(value is not None for value in fields.values()):
+        provenance = Provenance(**{**fields, "agent": fields["agent"] or settings.provenance_agent})
+    return Stamp(now(), os.urandom(ULID_RANDOM_BYTES), provenance)
+
+
+def given_text(text: str) -> str:
+    """A text from the command line; `-` is stdin."""
+    from slicebase.files.yaml.load import decode
+
+    return decode(sys.stdin.buffer.read(), name="-") if text == "-" else text
+
+
+def print_change(change: "Change", as_json: bool, *, dry_run: bool = False, refs: bool = False) -> None:
+    """What a write did. `refs` prints what it made on stdout; a word about the rest goes to stderr."""
+    if as_json:
+        print_json({"dry_run": dry_run, **change.as_json()})
+        return
+    if refs:
+        click.echo("\n".join(change.refs or (f"file:{change.id}",)))
+    done = "would change" if dry_run else "changed"
+    note(f"{change.id} {done if change.changed else 'is that already'}" + _OVERFLOW.get(change.overflow or "", ""))
+
+
+_OVERFLOW = {
+    "split": ": the file goes on in a new part",
+    "archive": ": the oldest content moved to an archive",
+    "summarize": ": it has grown large and is due to be summarized",
+}
+
+
+_DAY = 86_400_000
+_AGE = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)(h|d|w|mo|y)")
+_UNITS = {"h": _DAY / 24, "d": _DAY, "w": 7 * _DAY, "mo": 30 * _DAY, "y": 365 * _DAY}
+_MOST_COMPLETED = 50
+
+
+def complete_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+    """Ids for a shell to complete, with their titles; forgotten ones where they are to be restored."""
+    from click.shell_completion import CompletionItem
+
+    try:
+        entries = open_base(ctx).finder.list_files(Filters(archived=ctx.command.name == "restore"))
+    except SlicebaseError:
+        return []
+    found = [CompletionItem(entry.id, help=entry.title) for entry in entries if entry.id.startswith(incomplete)]
+    return found[:_MOST_COMPLETED]
+
+
+id_argument = click.argument("file_id", metavar="ID", shell_complete=complete_ids)
+
+
+def filter_options(command: _Command) -> _Command:
+    """Options that choose among files; `chosen` makes the filters of what they give."""
+    for option in reversed(_FILTERS):
+        command = option(command)
+    return command
+
+
+_FILTERS = (
+    click.option("--kind", type=click.Choice(["context", "pointer"]), help="Files of this kind."),
+    click.option("--type", "body_type", metavar="TYPE", help="Files whose body is of this type: markdown, jsonl, …"),
+    click.option("--rel", metavar="REL", help="Files with a link of this relationship."),
+    click.option("--meta", multiple=True, metavar="KEY=VALUE", help="Files whose meta block says so, by dotted keys."),
+    click.option(
+        "--fresher-than", metavar="AGE", help="Changed since: 12h, 30d, 8w, 3mo, 1y, or AGING, STALE, DECAYED."
+    ),
+    click.option("--archived", is_flag=True, help="Show what was forgotten, too."),
+)
+
+
+def chosen(
+    base: "Slicebase",
+    now: int,
+    *,
+    kind: str | None,
+    body_type: str | None,
+    rel: str | None,
+    meta: tuple[str, ...],
+    fresher_than: str | None,
+    archived: bool,
+) -> Filters:
+    half_life = base.settings.freshness_half_life_days
+    since = None if fresher_than is None else now - _milliseconds(fresher_than, half_life)
+    return Filters(kind, body_type, rel, tuple(_pair(text) for text in meta), since, archived)
+
+
+def _milliseconds(age: str, half_life: float) -> int:
+    if age.upper() in (Label.AGING, Label.STALE, Label.DECAYED):
+        return round(oldest(Label(age.upper()), half_life) * _DAY)
+    match = _AGE.fullmatch(age.lower())
+    if not match:
+        raise click.UsageError(f"{age!r} is no age: write 12h, 30d, 8w, 3mo, 1y, or a label.")
+    return round(float(match[1]) * _UNITS[match[2]])
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not (key and equals):
+        raise click.UsageError(f"{text!r} is no KEY=VALUE.")
+    return key, value
+
+
+# ---- how files are told
+
+
+def freshness(entry: FileEntry, now: int, half_life: float) -> str:
+    """The label as the specification prints it (§ Time-Based Staleness); a changed source counts before age."""
+    if entry.derivation == "stale":
+        return "[STALE - source changed] ⚠️"
+    return annotation(now, entry.changed, half_life)
+
+
+def headline(entry: FileEntry, now: int, half_life: float, title: str | None = None) -> str:
+    marks = [word for word, there in (("forgotten", entry.archived), ("purged", entry.purged)) if there]
+    told = f"{printable(entry.id)} ({printable(entry.title) if title is None else title})"
+    return "  ".join([told, freshness(entry, now, half_life), *marks])
+
+
+def file_json(entry: FileEntry, now: int, half_life: float) -> dict[str, Any]:
+    stale = staleness((now - entry.changed) / _DAY, half_life)
+    return {
+        "id": entry.id,
+        "title": entry.title,
+        "summary": entry.summary,
+        "kind": entry.kind,
+        "type": entry.body_type,
+        "file": f"{LIBRARY}/{entry.name}",
+        "bytes": entry.size,
+        "rows": entry.rows,
+        "hash": entry.hash,
+        "changed": to_text(min(max(entry.changed, EARLIEST), LATEST)),
+        "freshness": {"label": str(label(stale)), "staleness": round(stale, 6), "derivation": entry.derivation},
+        "archived": bool(entry.archived),
+        "purged": bool(entry.purged),
+    }
+
+
+run_argument = click.argument("run_id", metavar="RUN")
+
+
+def run_name(text: str) -> str:
+    from slicebase.base import ref_of
+
+    return ref_of("run", text).removeprefix("run:")
+
+
+def new_run_id() -> str:
+    from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
+
+    return ulid(now(), os.urandom(ULID_RANDOM_BYTES))
+
+
+def done_definition(text: str, budgets: tuple[str, ...]) -> Any:
+    """Words, or an object; budgets make words an object."""
+    done: Any = json_object(text, "--done") if text.lstrip().startswith("{") else text
+    if not budgets:
+        return done
+    limits = {name: _number(value) for name, _, value in (given.partition("=") for given in budgets)}
+    return {**(done if isinstance(done, dict) else {"text": done}), "budgets": limits}
+
+
+def thresholds_of(base: "Slicebase", given: tuple[str, ...] = ()) -> "Thresholds":
+    """The settings' thresholds, and over them those that were given."""
+    import msgspec
+
+    from slicebase.runs.gate import Thresholds
+
+    usual = {"counted_events": base.settings.compaction_events, "steps": base.settings.compaction_steps}
+    values = usual | {name: _number(value) for name, _, value in (each.partition("=") for each in given)}
+    try:
+        thresholds = msgspec.convert(values, Thresholds)
+    except msgspec.ValidationError as error:
+        raise click.UsageError(f"--threshold: {error}") from None
+    if min(thresholds.counted_events, thresholds.steps) < 1:
+        raise click.UsageError("--threshold: a threshold is at least 1")
+    return thresholds
+
+
+def _number(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def json_object(text: str, option: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise SlicebaseError("bad-json", f"{option}: {error}") from None
+    if not isinstance(value, dict):
+        raise SlicebaseError("wrong-type", f"{option} takes a JSON object")
+    return value
+
+
+def arriving(stream: IO[bytes]) -> Iterator[list[bytes]]:
+    """The lines of a stream as they arrive: what is there together is one batch."""
+    rest = b""
+    read = getattr(stream, "read1", stream.read)
+    while data := read(1 << 16):
+        *lines, rest = (rest + data).split(b"\n")
+        if lines:
+            yield [line + b"\n" for line in lines]
+    if rest.strip():
+        yield [rest]

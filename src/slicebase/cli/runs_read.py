@@ -1,0 +1,154 @@
+"""What the commands of runs print.
+
+Commands that read runs: snapshot, narrative, status, list.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from slicebase.cli.options import open_base, run_argument, run_name, thresholds_of
+from slicebase.cli.output import json_option, note, print_json, printable
+
+if TYPE_CHECKING:
+    from slicebase.runs.status import RunStatus
+    from slicebase.truth.runs import Logged
+
+
+def told(status: "RunStatus") -> Iterator[str]:
+    following, coverage, metrics = status.next_compaction, status.coverage, status.metrics
+    yield f"run        {status.run_id}  ({status.stopped or 'running'})"
+    yield f"objective  {printable(' '.join(status.objective.split()))}"
+    yield f"log        {status.events} events, {status.snapshots} snapshots"
+    due = "due now" if following.due else "not due"
+    yield (
+        f"compaction {following.counted_events} of {following.event_threshold} counted events, "
+        f"{following.steps} of {following.step_threshold} steps: {due}"
+    )
+    yield f"claims     {', '.join(f'{count} {name}' for name, count in status.claims.items())}"
+    for item in status.open_conflicts:
+        yield f"conflict   {item.get('conflict_id')}: {printable(str(item.get('description')))}"
+    for text in status.open_questions:
+        yield f"question   {printable(text)}"
+    for item in status.open_failures:
+        yield f"failure    {item.get('failure_id')}: {printable(str(item.get('where')) + ': ' + str(item.get('why')))}"
+    seen = f"{coverage.sources_seen} sources, {coverage.chunks_seen} chunks seen"
+    yield f"coverage   {seen}, {coverage.chunks_cited} cited"
+    yield (
+        f"metrics    loop rate {metrics.loop_rate:g}, {metrics.repeated_failures} repeated failures, "
+        f"{metrics.no_evidence_stalls} stalls without evidence, {metrics.refused_changes} refused changes"
+    )
+    each = metrics.seconds_per_verified_claim
+    if each is not None:
+        yield f"price      {each:g} s and {metrics.cost_per_verified_claim:g} per verified claim"
+
+
+def print_id(run_id: str, as_json: bool) -> None:
+    if as_json:
+        print_json({"run": run_id})
+    else:
+        click.echo(run_id)
+
+
+def print_logged(logged: "Logged", as_json: bool) -> None:
+    tally = logged.tally
+    if as_json:
+        print_json(
+            {
+                "run": tally.run_id,
+                "first": logged.first,
+                "last": logged.last,
+                "snapshots": list(logged.snapshots),
+                "counted_events": tally.counted,
+                "steps": tally.steps,
+                "stopped": tally.stopped,
+            }
+        )
+        return
+    for name in logged.snapshots:
+        click.echo(name)
+    if logged.last >= logged.first:
+        note(
+            f"run:{tally.run_id} events {logged.first} to {logged.last}"
+            + (f", {tally.stopped}" if tally.stopped else "")
+        )
+
+
+@click.command()
+@click.argument("run_id", metavar="RUN|sn_…")
+@click.option("--sequence", "-n", type=int, metavar="N", help="Which one (default: the last that passed).")
+@json_option
+@click.pass_context
+def snapshot(ctx: click.Context, run_id: str, sequence: int | None, as_json: bool) -> None:
+    """Print a snapshot: its JSON, in the specification's shape."""
+    found = open_base(ctx).runs.snapshot(run_id if run_id.startswith("sn_") else run_name(run_id), sequence)
+    if as_json:
+        from slicebase.runs.snapshot import to_bytes
+
+        sys.stdout.buffer.write(to_bytes(found) + b"\n")
+        sys.stdout.buffer.flush()
+    else:
+        click.echo(json.dumps(found, ensure_ascii=False, indent=2))
+
+
+@click.command()
+@run_argument
+@click.option("--print", "only_print", is_flag=True, help="Print it, and write no slice file.")
+@json_option
+@click.pass_context
+def narrative(ctx: click.Context, run_id: str, only_print: bool, as_json: bool) -> None:
+    """Tell what a run knew at its last snapshot, as a slice file. Prints the file's id."""
+    made, is_new = open_base(ctx).runs.narrative(run_name(run_id), write=not only_print)
+    if as_json:
+        print_json({**made._asdict(), "written": is_new})
+    elif only_print:
+        click.echo(made.body, nl=False)
+    else:
+        click.echo(made.file_id)
+
+
+@click.command()
+@run_argument
+@json_option
+@click.pass_context
+def status(ctx: click.Context, run_id: str, as_json: bool) -> None:
+    """Show where a run stands, and the figures that would justify other thresholds."""
+    import msgspec
+
+    base = open_base(ctx)
+    found = base.runs.status(run_name(run_id), thresholds_of(base))
+    if as_json:
+        print_json(msgspec.to_builtins(found))
+    else:
+        for line in told(found):
+            click.echo(line)
+
+
+@click.command("list")
+@json_option
+@click.pass_context
+def list_(ctx: click.Context, as_json: bool) -> None:
+    """List the runs, the one that moved last first."""
+    rows = [
+        {
+            "run": tally.run_id,
+            "events": tally.seq,
+            "snapshots": tally.sequence,
+            "updated": tally.updated,
+            "stopped": tally.stopped,
+            "objective": terms.objective if terms else None,
+        }
+        for tally, terms in open_base(ctx).runs.list_runs()
+    ]
+    if as_json:
+        print_json({"runs": rows})
+        return
+    for row in rows:
+        state = row["stopped"] or "running"
+        words = printable(" ".join(str(row["objective"] or "(purged)").split())[:60])
+        click.echo(
+            f"{row['run']}  {row['updated']}  {row['events']} events, {row['snapshots']} snapshots  {state}  {words}"
+        )
