@@ -138,7 +138,7 @@ class Slicebase:
     def runs(self) -> "Running":
         from slicebase.verbs.runs import Running
 
-        return Running(self.truth, self.library.shelf)
+        return Running(self.truth, self.library.folder)
 
     @cached_property
     def hooks(self) -> "ClientHooks":
@@ -152,7 +152,7 @@ class Slicebase:
         """The commands of Anthropic's memory tool, over the library."""
         from slicebase.agents.memory_tool import MemoryTool
 
-        return MemoryTool(self.library.shelf)
+        return MemoryTool(self.library.folder)
 
     @cached_property
     def compacted(self) -> "CompactedNotes":
@@ -166,7 +166,7 @@ class Slicebase:
         """What stands behind references that can be cited."""
         from slicebase.verbs.evidence import ChunkTexts
 
-        return ChunkTexts(self.truth, self.library.shelf)
+        return ChunkTexts(self.truth, self.library.folder)
 
     def close(self) -> None:
         for part in ("library_chunks", "turn_index", "truth"):
@@ -463,23 +463,23 @@ class Slicebase:
         """What a reference rests on, down to the text; forward, what rests on it."""
         from slicebase.verbs.why import Why
 
-        why = Why(self.truth, self.library.shelf, self.chunks)
+        why = Why(self.truth, self.library.folder, self.chunks)
         return why.forth(reference) if forward else why.back(reference)
 
     def seal(self, stamp: "Stamp") -> "Seal":
         """The heads of all that is stored, in a slice file that git can commit."""
         from slicebase.verbs.seal import seal
 
-        return seal(self.truth, self.library.shelf, stamp.file_id, stamp.time)
+        return seal(self.truth, self.library.folder, stamp.file_id, stamp.time)
 
     def verify(self, progress: Callable[[str], None] = lambda what: None, *, seal: str | None = None) -> "Verdict":
         """Re-derives everything stored; with a seal (`latest`, or its id), also compares it with that."""
         from slicebase.verbs.seal import broken_seals, find_seal
         from slicebase.verbs.verify import Finding, verify
 
-        sealed = find_seal(self.library.shelf, seal) if seal else None
+        sealed = find_seal(self.library.folder, seal) if seal else None
         verdict = verify(self.truth, self._text_now, progress, self.chunks.look_up)
-        against = broken_seals(self.truth, self.library.shelf, sealed) if sealed else ()
+        against = broken_seals(self.truth, self.library.folder, sealed) if sealed else ()
         return verdict._replace(findings=(*verdict.findings, *(Finding(*problem) for problem in against)))
 
     def _text_now(self, reference: str) -> str | None:

@@ -43,7 +43,7 @@ class ScratchLibrary(Library):
         return made.id
 
     def path(self, file_id: str) -> Path:
-        return self.shelf.folder / f"{file_id}.slice"
+        return self.folder.path / f"{file_id}.slice"
 
     def file(self, file_id: str) -> SliceFile:
         return SliceFile.parse(self.path(file_id).read_bytes(), file_id)

@@ -25,42 +25,42 @@ def scratch(tmp_path: Path) -> ScratchLibrary:
 def test_an_id_that_is_no_safe_file_name_is_refused_before_it_becomes_a_path(
     scratch: ScratchLibrary, hostile: str
 ) -> None:
-    assert code_of(lambda: scratch.shelf.find(hostile)) == "bad-id"
+    assert code_of(lambda: scratch.folder.find(hostile)) == "bad-id"
     assert code_of(lambda: scratch.create("T", "S.", scratch.stamp, file_id=hostile or "/")) == "bad-id"
-    assert list(scratch.shelf.folder.iterdir()) == []
+    assert list(scratch.folder.path.iterdir()) == []
 
 
 def test_a_file_is_found_by_its_whole_id_and_by_a_beginning_that_only_it_has(scratch: ScratchLibrary) -> None:
     """Ruling 21."""
     one, two = scratch.new(), scratch.new()
     common = next(one[:end] for end in range(26, 0, -1) if one[:end] == two[:end])
-    assert scratch.shelf.find(one).id == scratch.shelf.find(f"file:{one}").id == one
-    assert scratch.shelf.find(two[: len(common) + 1]).id == two
-    assert code_of(lambda: scratch.shelf.find(common)) == "ambiguous-id"
-    assert code_of(lambda: scratch.shelf.find("0000")) == "no-file"
+    assert scratch.folder.find(one).id == scratch.folder.find(f"file:{one}").id == one
+    assert scratch.folder.find(two[: len(common) + 1]).id == two
+    assert code_of(lambda: scratch.folder.find(common)) == "ambiguous-id"
+    assert code_of(lambda: scratch.folder.find("0000")) == "no-file"
 
 
 def test_an_id_that_is_the_beginning_of_another_is_found_by_itself(scratch: ScratchLibrary) -> None:
     for name in ("note", "note-2"):
         scratch.create("T", "S.", scratch.stamp, file_id=name)
-    assert scratch.shelf.find("note").id == "note"
-    assert scratch.shelf.find("note-").id == "note-2"
+    assert scratch.folder.find("note").id == "note"
+    assert scratch.folder.find("note-").id == "note-2"
 
 
 def test_a_renamed_file_keeps_its_id(scratch: ScratchLibrary) -> None:
     """§ Required Fields: the id does not depend on the path."""
     log = scratch.new("jsonl")
-    scratch.path(log).rename(scratch.shelf.folder / "decisions.slice")
-    assert scratch.shelf.find(log).name == ".slices/decisions.slice"
+    scratch.path(log).rename(scratch.folder.path / "decisions.slice")
+    assert scratch.folder.find(log).name == ".slices/decisions.slice"
     scratch.remember(log[:20], "still here", scratch.stamp)
-    assert "still here" in (scratch.shelf.folder / "decisions.slice").read_text()
+    assert "still here" in (scratch.folder.path / "decisions.slice").read_text()
     assert not scratch.path(log).exists()
 
 
 def test_a_name_that_says_another_id_is_refused(scratch: ScratchLibrary) -> None:
     one, two = scratch.new(), scratch.new()
     scratch.path(one).replace(scratch.path(two))
-    assert code_of(lambda: scratch.shelf.find(two)) == "id-mismatch"
+    assert code_of(lambda: scratch.folder.find(two)) == "id-mismatch"
 
 
 def test_a_broken_file_is_reported_and_never_rewritten_and_the_rest_works(scratch: ScratchLibrary) -> None:
@@ -75,7 +75,7 @@ def test_a_broken_file_is_reported_and_never_rewritten_and_the_rest_works(scratc
     ):
         assert code_of(attempt) == "no-frontmatter"
     assert scratch.path(bad).read_bytes() == b"<<<<<<< ours\nnot a slice file\n"
-    assert [each.code for each in scratch.shelf.all() if isinstance(each, SlicebaseError)] == ["no-frontmatter"]
+    assert [each.code for each in scratch.folder.all() if isinstance(each, SlicebaseError)] == ["no-frontmatter"]
 
 
 @pytest.mark.parametrize("body_type", ["jsonl", "conversation", "routine"])
@@ -101,10 +101,10 @@ def test_a_file_that_is_a_link_is_refused(scratch: ScratchLibrary, tmp_path: Pat
 def test_a_library_that_is_a_link_is_refused(scratch: ScratchLibrary, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    scratch.shelf.folder.rmdir()
-    scratch.shelf.folder.symlink_to(elsewhere)
+    scratch.folder.path.rmdir()
+    scratch.folder.path.symlink_to(elsewhere)
     assert code_of(scratch.new) == "not-a-file"
-    assert code_of(scratch.shelf.names) == "not-a-file"
+    assert code_of(scratch.folder.names) == "not-a-file"
     assert list(elsewhere.iterdir()) == []
 
 
@@ -123,12 +123,12 @@ def test_a_write_based_on_an_old_version_is_a_conflict(scratch: ScratchLibrary) 
 
 def test_what_an_editor_wrote_meanwhile_is_not_overwritten(scratch: ScratchLibrary) -> None:
     note = scratch.new("markdown", "one")
-    with scratch.shelf.writing() as pen:
-        old = pen.find(note)
+    with scratch.folder.writing() as writer:
+        old = writer.find(note)
         scratch.path(note).write_bytes(old.to_bytes() + b"by hand\n")
-        assert code_of(lambda: pen.replace(old, set_key(old, "slice.title", "New"))) == "conflict"
+        assert code_of(lambda: writer.replace(old, set_key(old, "slice.title", "New"))) == "conflict"
         scratch.path(note).unlink()
-        assert code_of(lambda: pen.replace(old, set_key(old, "slice.title", "New"))) == "conflict"
+        assert code_of(lambda: writer.replace(old, set_key(old, "slice.title", "New"))) == "conflict"
     assert not scratch.path(note).exists()
 
 
@@ -149,6 +149,6 @@ def test_a_clone_without_its_local_folder_can_be_written(scratch: ScratchLibrary
 
 def test_a_library_without_a_folder_is_empty(tmp_path: Path) -> None:
     scratch = ScratchLibrary(tmp_path)
-    scratch.shelf.folder.rmdir()
+    scratch.folder.path.rmdir()
     assert SliceFolder(scratch.workspace).names() == []
-    assert code_of(lambda: scratch.shelf.find("01J")) == "no-file"
+    assert code_of(lambda: scratch.folder.find("01J")) == "no-file"

@@ -7,7 +7,7 @@ from tests.library.scratch import ScratchLibrary
 
 
 def ids(logs: Logs, scratch: ScratchLibrary, file_id: str) -> list[str | None]:
-    return [part.id for part in logs.of(scratch.shelf.find(file_id))]
+    return [part.id for part in logs.of(scratch.folder.find(file_id))]
 
 
 def test_files_that_part_of_or_has_part_joins_are_one_log_from_wherever_it_is_asked(tmp_path: Path) -> None:
@@ -18,7 +18,7 @@ def test_files_that_part_of_or_has_part_joins_are_one_log_from_wherever_it_is_as
     scratch.connect(two, "has_part", three, scratch.stamp)
     scratch.connect(note, "part_of", one, scratch.stamp)
     scratch.connect(other, "see_also", one, scratch.stamp)
-    plain, quick = Logs(scratch.shelf), Logs(scratch.shelf, scratch.part_links)
+    plain, quick = Logs(scratch.folder), Logs(scratch.folder, scratch.part_links)
     for file_id in (one, two, three, other, note):
         assert ids(plain, scratch, file_id) == ids(quick, scratch, file_id)
         assert set(ids(plain, scratch, file_id)) == ({one, two, three} if file_id in (one, two, three) else {file_id})
@@ -29,7 +29,7 @@ def test_a_path_to_a_file_of_the_library_counts_as_its_id(tmp_path: Path) -> Non
     scratch = ScratchLibrary(tmp_path)
     one, two = scratch.new("jsonl"), scratch.new("jsonl")
     scratch.define(two, [f"links=[{{rel: part_of, to: ./{one}.slice}}]"], scratch.stamp)
-    for logs in (Logs(scratch.shelf), Logs(scratch.shelf, scratch.part_links)):
+    for logs in (Logs(scratch.folder), Logs(scratch.folder, scratch.part_links)):
         assert ids(logs, scratch, one) == [one, two]
 
 
@@ -38,5 +38,5 @@ def test_a_part_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
     one, two = scratch.new("jsonl", '{"text": "x"}'), scratch.new("jsonl")
     scratch.connect(one, "has_part", two, scratch.stamp)
     scratch.path(two).write_bytes(b"broken")
-    for logs in (Logs(scratch.shelf), Logs(scratch.shelf, scratch.part_links)):
+    for logs in (Logs(scratch.folder), Logs(scratch.folder, scratch.part_links)):
         assert ids(logs, scratch, one) == [one]

@@ -24,7 +24,7 @@ def scratch(tmp_path: Path) -> ScratchLibrary:
 
 
 def is_well_formed(scratch: ScratchLibrary) -> bool:
-    return not validate([scratch.shelf.folder], scratch.workspace.root).counts["error"]
+    return not validate([scratch.folder.path], scratch.workspace.root).counts["error"]
 
 
 # ---- create
@@ -44,7 +44,7 @@ def test_a_new_file_of_every_type_is_well_formed_and_named_by_its_id(scratch: Sc
 
 def test_the_body_contract_and_links_of_a_new_file_are_as_they_were_given(scratch: ScratchLibrary) -> None:
     other = scratch.new()
-    (scratch.shelf.root / "docs").mkdir()
+    (scratch.folder.root / "docs").mkdir()
     contract = ["write=replace", "exclude=a, b", "exclude=c", "purpose=P: q"]
     links = [("depends_on", other[:20]), ("routes_to", "../docs/")]
     change = scratch.create("T", "S.", scratch.stamp, body="# Hi", contract=contract, links=links)
@@ -82,7 +82,7 @@ def test_a_new_file_that_would_break_a_rule_is_not_made(
 ) -> None:
     given = {"title": "T", "summary": "S.", "stamp": scratch.stamp, **arguments}
     assert code_of(scratch.create, **given) == code
-    assert list(scratch.shelf.folder.iterdir()) == []
+    assert list(scratch.folder.path.iterdir()) == []
 
 
 def test_a_file_that_is_made_from_another_records_its_hash(scratch: ScratchLibrary) -> None:
@@ -120,7 +120,7 @@ def test_a_file_outside_the_workspace_is_refused_unless_it_is_copied(scratch: Sc
     payload = scratch.file(change.id).payload
     assert payload
     assert payload.uri == f"./payloads/{change.id}.tar.gz"
-    assert (scratch.shelf.folder / "payloads" / f"{change.id}.tar.gz").read_bytes() == b"payload"
+    assert (scratch.folder.path / "payloads" / f"{change.id}.tar.gz").read_bytes() == b"payload"
     assert is_well_formed(scratch)
 
 
@@ -136,7 +136,7 @@ def test_what_is_no_file_makes_no_pointer_and_a_refused_pointer_leaves_no_copy(
         code_of(lambda: scratch.create("", "S.", scratch.stamp, from_file=tmp_path / "data", copy=True))
         == "breaks-rule"
     )
-    assert list((scratch.shelf.folder / "payloads").iterdir()) == []
+    assert list((scratch.folder.path / "payloads").iterdir()) == []
 
 
 def test_a_pointer_has_no_body_to_write(scratch: ScratchLibrary, tmp_path: Path) -> None:
@@ -361,7 +361,7 @@ def test_a_purged_pointer_loses_its_copy_and_never_a_file_of_somebody_elses(
         payload = scratch.file(pointer).payload
         assert payload
         assert (payload.uri, payload.hash, payload.size) == (None, digest(b"mine"), 4)
-    assert list((scratch.shelf.folder / "payloads").iterdir()) == []
+    assert list((scratch.folder.path / "payloads").iterdir()) == []
     assert (tmp_path / "data.bin").read_bytes() == b"mine"
 
 
@@ -449,15 +449,15 @@ def test_a_path_that_led_outside_before_does_not_stop_other_writes(scratch: Scra
 
 
 def test_a_copy_that_no_file_names_is_told_apart(scratch: ScratchLibrary, tmp_path: Path) -> None:
-    assert unclaimed_copies(scratch.shelf) == []
+    assert unclaimed_copies(scratch.folder) == []
     (tmp_path / "data.bin").write_bytes(b"mine")
     one, _ = (scratch.create("T", "S.", scratch.stamp, from_file=tmp_path / "data.bin", copy=True).id for _ in "ab")
-    (scratch.shelf.payloads / "by-hand.csv").write_bytes(b"x")
-    assert unclaimed_copies(scratch.shelf) == []
+    (scratch.folder.payloads / "by-hand.csv").write_bytes(b"x")
+    assert unclaimed_copies(scratch.folder) == []
     scratch.path(one).unlink()
-    assert unclaimed_copies(scratch.shelf) == [scratch.shelf.payloads / f"{one}.bin"]
+    assert unclaimed_copies(scratch.folder) == [scratch.folder.payloads / f"{one}.bin"]
 
 
 def test_a_long_copy_keeps_only_other_copies_waiting(scratch: ScratchLibrary) -> None:
-    with locked(scratch.shelf.payloads_lock):
+    with locked(scratch.folder.payloads_lock):
         scratch.new()

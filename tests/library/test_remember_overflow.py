@@ -34,7 +34,7 @@ def parts(scratch: ScratchLibrary, file_id: str) -> list[SliceFile]:
 
 
 def is_well_formed(scratch: ScratchLibrary) -> bool:
-    return not validate([scratch.shelf.folder], scratch.workspace.root).counts["error"]
+    return not validate([scratch.folder.path], scratch.workspace.root).counts["error"]
 
 
 @pytest.mark.parametrize("body_type", ["jsonl", "text"])
@@ -42,7 +42,7 @@ def test_overflow_acts_only_where_the_contract_names_it(scratch: ScratchLibrary,
     log = scratch.new(body_type)
     fill(scratch, log, 40)
     assert scratch.path(log).stat().st_size > LIMIT
-    assert len(list(scratch.shelf.folder.iterdir())) == 1
+    assert len(list(scratch.folder.path.iterdir())) == 1
 
 
 def test_error_refuses_and_leaves_the_file(scratch: ScratchLibrary) -> None:
@@ -183,7 +183,7 @@ def test_what_has_neither_rows_nor_sections_cannot_be_archived(scratch: ScratchL
 def test_what_is_replaced_as_a_whole_is_not_cut(scratch: ScratchLibrary, overflow: str) -> None:
     note = scratch.new("markdown", "# A\n\n# B\n", "write=replace", f"overflow={overflow}")
     assert code_of(lambda: scratch.remember(note, "# A\n\n# B\n" + LONG * 60, scratch.stamp)) == "overflow"
-    assert len(list(scratch.shelf.folder.iterdir())) == 1
+    assert len(list(scratch.folder.path.iterdir())) == 1
 
 
 def test_one_entry_above_the_size_is_written_all_the_same(scratch: ScratchLibrary) -> None:
@@ -223,9 +223,9 @@ def test_what_a_killed_writer_left_unfinished_is_finished(
 ) -> None:
     file_id = scratch.new(body_type, "", f"overflow={overflow}")
     before, part = interrupted(scratch, file_id)
-    assert unfinished(scratch.shelf) == [file_id]
-    assert finish_all(scratch.shelf) == [file_id]
-    assert unfinished(scratch.shelf) == finish_all(scratch.shelf) == []
+    assert unfinished(scratch.folder) == [file_id]
+    assert finish_all(scratch.folder) == [file_id]
+    assert unfinished(scratch.folder) == finish_all(scratch.folder) == []
     assert [each.id for each in parts(scratch, file_id)] == [part.id]
     assert scratch.file(part.id or "").body == part.body
     body = SliceFile.parse(before).body
@@ -248,7 +248,7 @@ def test_a_part_of_a_file_that_cannot_be_read_waits_for_it(scratch: ScratchLibra
     log = scratch.new("jsonl", "", "overflow=split")
     interrupted(scratch, log)
     scratch.path(log).write_bytes(b"broken")
-    assert unfinished(scratch.shelf) == []
+    assert unfinished(scratch.folder) == []
 
 
 def test_a_file_that_is_made_anew_is_held_to_its_size_too(scratch: ScratchLibrary) -> None:

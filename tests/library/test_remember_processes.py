@@ -59,16 +59,16 @@ def test_killed_writers_leave_files_that_parse_and_every_acknowledged_write(tmp_
     log = scratch.new("jsonl", "", f"overflow={overflow}")
     acknowledged = hammer("killed", str(tmp_path), log, "40", "7")
     assert len(acknowledged) > 40
-    files = list(scratch.shelf.all())
+    files = list(scratch.folder.all())
     rows = [row for file in files if isinstance(file, SliceFile) for row in read_rows(file.body).rows]
     assert not any(isinstance(file, SlicebaseError) for file in files)
     assert set(acknowledged) <= {row.text for row in rows}
     # A row that was caught while it moved stands in two files, with the same bytes.
     assert len({row.line.raw for row in rows}) == len({row.text for row in rows})
-    finish_all(scratch.shelf)
-    assert not validate([scratch.shelf.folder], tmp_path).counts["error"]
+    finish_all(scratch.folder)
+    assert not validate([scratch.folder.path], tmp_path).counts["error"]
     scratch.remember(log, "and the library goes on", scratch.stamp)
-    assert {path.suffix for path in scratch.shelf.folder.iterdir()} == {".slice"}
+    assert {path.suffix for path in scratch.folder.path.iterdir()} == {".slice"}
 
 
 def test_killed_writers_of_a_text_leave_every_acknowledged_paragraph(tmp_path: Path) -> None:
@@ -82,10 +82,10 @@ def test_killed_writers_of_a_text_leave_every_acknowledged_paragraph(tmp_path: P
 def test_what_killed_writers_leave_is_one_temporary_file_that_cleaning_removes(tmp_path: Path) -> None:
     scratch = ScratchLibrary(tmp_path)
     log = scratch.new("jsonl")
-    (scratch.shelf.folder / TEMPORARY).write_text("half of somethi")
-    assert scratch.shelf.clean() == [scratch.shelf.folder / TEMPORARY]
-    assert [path.name for path in scratch.shelf.folder.iterdir()] == [f"{log}.slice"]
-    assert scratch.shelf.clean() == []
+    (scratch.folder.path / TEMPORARY).write_text("half of somethi")
+    assert scratch.folder.clean() == [scratch.folder.path / TEMPORARY]
+    assert [path.name for path in scratch.folder.path.iterdir()] == [f"{log}.slice"]
+    assert scratch.folder.clean() == []
 
 
 def test_git_sees_nothing_of_the_lock(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def test_edited_removed_and_purged_texts_are_told_apart(base: Slicebase, tmp_pat
     (tmp_path / "notes.txt").write_text("The lock file is stale.\n")
     base.add(tmp_path / "notes.txt", stamp(1))
     page = base.library.create("Page", "S.", stamp(3), body="The lock file is stale.\n", contract=["write=replace"])
-    in_document = base.cite("file:" + next(iter(base.library.shelf.mentioning(b"notes.txt"))).id, quote="stale")  # type: ignore[operator]
+    in_document = base.cite("file:" + next(iter(base.library.folder.mentioning(b"notes.txt"))).id, quote="stale")  # type: ignore[operator]
     in_page = base.cite(f"file:{page.id}", quote="stale")
     in_turn = base.cite(f"turn:{TRANSCRIPT[6].id}", quote="stale")
     (tmp_path / "notes.txt").write_text("Well: the lock file is stale.\n")
@@ -132,7 +132,7 @@ def test_a_payload_outside_the_workspace_is_not_read(base: Slicebase, tmp_path: 
     outside = tmp_path.parent / f"{tmp_path.name}-outside.txt"
     outside.write_text("The lock file is stale.\n")
     added = base.add(outside, stamp(1), copy=True)
-    file = base.library.shelf.find(added.file.id or "")
+    file = base.library.folder.find(added.file.id or "")
     path = tmp_path / file.name
     path.write_text(path.read_text().replace(file.payload.uri or "", str(outside)))  # type: ignore[union-attr]
     assert code_of(lambda: base.cite(added.chunks[0].chunk_id, quote="stale")) == "no-chunk"
@@ -232,7 +232,7 @@ def test_a_narrative_is_a_slice_file_that_supersedes_the_one_before_and_grows_st
     first, is_new = base.runs.narrative(RUN)
     assert is_new
     assert base.runs.narrative(RUN) == (first, False)
-    file = base.library.shelf.find(first.file_id)
+    file = base.library.folder.find(first.file_id)
     assert file.derived_from is not None
     assert (file.derived_from.id, file.derived_from.hash) == (first.derived_from, first.derived_hash)
     assert base.library.stale(NOW, 90) == []
@@ -242,7 +242,7 @@ def test_a_narrative_is_a_slice_file_that_supersedes_the_one_before_and_grows_st
     assert "later snapshot" in base.library.look(NOW).pieces([f"file:{first.file_id}"])[0].label
     second, _ = base.runs.narrative(RUN)
     assert second.supersedes == first.file_id
-    assert [link.to for link in base.library.shelf.find(second.file_id).links] == [first.file_id]
+    assert [link.to for link in base.library.folder.find(second.file_id).links] == [first.file_id]
     assert base.validate().findings == ()
 
 

@@ -225,7 +225,7 @@ def test_a_really_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
         except SlicebaseError as error:
             assert error.code == "disk-full", error.code
             assert scratch.path(log).read_bytes() == before
-            assert [each.name for each in scratch.shelf.folder.iterdir()] == [f"{log}.slice"]
+            assert [each.name for each in scratch.folder.path.iterdir()] == [f"{log}.slice"]
             scratch.remember(log, "a short text", scratch.stamp)
             print("held")
         """

@@ -38,8 +38,8 @@ class Command(NamedTuple):
 
 
 class MemoryTool:
-    def __init__(self, shelf: SliceFolder) -> None:
-        self._shelf = shelf
+    def __init__(self, folder: SliceFolder) -> None:
+        self._folder = folder
 
     def execute(self, given: Arguments, stamp: Stamp) -> str:
         """Does what a tool call's input asks for; an error's message is the tool's result, too."""
@@ -61,7 +61,7 @@ class MemoryTool:
 
     def _files(self) -> dict[str, SliceFile]:
         """Every memory file by its path; of several with one path, as a merge may leave them, the last."""
-        found = self._shelf.mentioning(KEY.encode())
+        found = self._folder.mentioning(KEY.encode())
         return {path: file for file in found if (path := _path_of(file)) and not file.archived and not file.purged}
 
     def view(self, given: Arguments, stamp: Stamp) -> str:
@@ -82,7 +82,7 @@ class MemoryTool:
 
     def create(self, given: Arguments, stamp: Stamp) -> str:
         path = given["path"]
-        with self._shelf.writing() as pen:
+        with self._folder.writing() as writer:
             self._refuse_taken(path, f"Error: File {path} already exists")
             file = new_file(
                 id=stamp.file_id,
@@ -97,12 +97,12 @@ class MemoryTool:
                 name=f"{LIBRARY}/{file_name(stamp.file_id)}",
             )
             refuse_new_errors(None, file)
-            pen.add(file)
+            writer.add(file)
         return f"File created successfully at: {path}"
 
     def str_replace(self, given: Arguments, stamp: Stamp) -> str:
         path, old = given["path"], given["old_str"]
-        with self._shelf.writing() as pen:
+        with self._folder.writing() as writer:
             file = self._file(path)
             text = file.text_for_model()
             places = [match.start() for match in re.finditer(re.escape(old), text)] if old else []
@@ -118,13 +118,13 @@ class MemoryTool:
                     "Please ensure it is unique",
                 )
             new = text[: places[0]] + given["new_str"] + text[places[0] + len(old) :]
-            self._write(pen, file, new, stamp)
+            self._write(writer, file, new, stamp)
         first = new.count("\n", 0, places[0])
         return "The memory file has been edited.\n" + _snippet(new, first, given["new_str"].count("\n"))
 
     def insert(self, given: Arguments, stamp: Stamp) -> str:
         path, line = given["path"], given["insert_line"]
-        with self._shelf.writing() as pen:
+        with self._folder.writing() as writer:
             file = self._file(path)
             lines = file.text_for_model().splitlines(keepends=True)
             if not 0 <= line <= len(lines):
@@ -137,24 +137,24 @@ class MemoryTool:
             before += "\n" if before and not before.endswith("\n") else ""
             text = given["insert_text"]
             text += "\n" if lines[line:] and not text.endswith("\n") else ""
-            self._write(pen, file, before + text + "".join(lines[line:]), stamp)
+            self._write(writer, file, before + text + "".join(lines[line:]), stamp)
         return f"The file {path} has been edited."
 
     def delete(self, given: Arguments, stamp: Stamp) -> str:
         path = given["path"]
-        with self._shelf.writing() as pen:
+        with self._folder.writing() as writer:
             files = self._files()
             gone = [name for name in files if name == path or name.startswith(path + "/")]
             if path == ROOT or not gone:
                 message = f"Error: The path {path} does not exist" if path != ROOT else f"Error: {ROOT} stays"
                 raise SlicebaseError("no-file" if path != ROOT else "edit-refused", message)
             for name in gone:
-                self._replace(pen, files[name], archived(files[name], stamp.time, "deleted by a memory tool"), stamp)
+                self._replace(writer, files[name], archived(files[name], stamp.time, "deleted by a memory tool"), stamp)
         return f"Successfully deleted {path}"
 
     def rename(self, given: Arguments, stamp: Stamp) -> str:
         old, new = given["old_path"], given["new_path"]
-        with self._shelf.writing() as pen:
+        with self._folder.writing() as writer:
             files = self._files()
             moved = [name for name in files if name == old or name.startswith(old + "/")]
             if old == ROOT or not moved:
@@ -164,7 +164,7 @@ class MemoryTool:
                 raise SlicebaseError("edit-refused", f"Error: {new} lies in {old}")
             for name in moved:
                 file = set_key(files[name], f"slice.meta.{KEY}", new + name.removeprefix(old))
-                self._replace(pen, files[name], file, stamp)
+                self._replace(writer, files[name], file, stamp)
         return f"Successfully renamed {old} to {new}"
 
     def _file(self, path: str) -> SliceFile:
@@ -180,13 +180,13 @@ class MemoryTool:
         if path == ROOT or path in files or _below(path, files) or any(name in files for name in above):
             raise SlicebaseError("file-exists", message)
 
-    def _write(self, pen: FolderWriter, file: SliceFile, text: str, stamp: Stamp) -> None:
-        self._replace(pen, file, with_body(file, _encoded(text), stamp), stamp)
+    def _write(self, writer: FolderWriter, file: SliceFile, text: str, stamp: Stamp) -> None:
+        self._replace(writer, file, with_body(file, _encoded(text), stamp), stamp)
 
-    def _replace(self, pen: FolderWriter, old: SliceFile, new: SliceFile, stamp: Stamp) -> None:
+    def _replace(self, writer: FolderWriter, old: SliceFile, new: SliceFile, stamp: Stamp) -> None:
         new = signed(new, stamp)
         refuse_new_errors(old, new)
-        pen.replace(old, new)
+        writer.replace(old, new)
 
 
 COMMANDS: Final[Mapping[str, Command]] = {

@@ -85,7 +85,7 @@ class LibraryChunks:
     def _texts(self, entry: FileEntry, now: int) -> Iterator[tuple[str, str]]:
         try:
             if entry.body_type == "markdown":
-                file = self._library.shelf.find(entry.id)
+                file = self._library.folder.find(entry.id)
                 text, body_digest = file.text_for_model(), digest(file.body)
                 for section in sections(text):
                     yield str(section_ref(entry.id, body_digest, section)), text[section.start : section.end]

@@ -32,7 +32,7 @@ _SHOWN: Final = 5
 class SliceFolder:
     def __init__(self, workspace: Workspace) -> None:
         self.root = workspace.root
-        self.folder = workspace.library
+        self.path = workspace.library
         self.payloads = workspace.library / PAYLOADS
         self.payloads_lock = workspace.payloads_lock
         self._lock = workspace.lock
@@ -43,8 +43,8 @@ class SliceFolder:
         """The names of all slice files, readable or not."""
         self._refuse_linked_folder()
         try:
-            with translated(self.folder, "cannot-read"):
-                names = os.listdir(self.folder)
+            with translated(self.path, "cannot-read"):
+                names = os.listdir(self.path)
         except FileNotFoundError:
             return []
         return sorted(name for name in names if name.endswith(SUFFIX))
@@ -52,7 +52,7 @@ class SliceFolder:
     def read(self, name: str) -> SliceFile:
         """The file of this name, which messages call as it is called from the workspace's folder."""
         self._refuse_linked_folder()
-        return SliceFile.parse(read_bytes(self.folder / name), f"{LIBRARY}/{name}")
+        return SliceFile.parse(read_bytes(self.path / name), f"{LIBRARY}/{name}")
 
     def all(self) -> Iterator[SliceFile | SlicebaseError]:
         """Every file, or what is wrong with it."""
@@ -68,7 +68,7 @@ class SliceFolder:
         """The readable files in which one of these words stands somewhere; the others are not even parsed."""
         for name in self.names():
             try:
-                data = read_bytes(self.folder / name)
+                data = read_bytes(self.path / name)
                 if any(word in data for word in words):
                     yield SliceFile.parse(data, f"{LIBRARY}/{name}")
             except (SlicebaseError, FileNotFoundError):
@@ -131,8 +131,8 @@ class SliceFolder:
         return found
 
     def _refuse_linked_folder(self) -> None:
-        if self.folder.is_symlink():
-            raise no_file(self.folder)
+        if self.path.is_symlink():
+            raise no_file(self.path)
 
     def path_of(self, file: SliceFile) -> Path:
         return self.root / file.name
@@ -158,25 +158,25 @@ class SliceFolder:
         make_local_folder(self.root)
         with locked(self._lock):
             self._refuse_linked_folder()
-            with translated(self.folder):
-                self.folder.mkdir(exist_ok=True)
+            with translated(self.path):
+                self.path.mkdir(exist_ok=True)
             yield FolderWriter(self)
 
     def clean(self) -> list[Path]:
         """Removes what killed writers left behind; answers what that was."""
         make_local_folder(self.root)
-        return [*clean(self.folder, self._lock), *clean(self.payloads, self.payloads_lock)]
+        return [*clean(self.path, self._lock), *clean(self.payloads, self.payloads_lock)]
 
 
 class FolderWriter:
     """The right to write, held by one process at a time."""
 
-    def __init__(self, shelf: SliceFolder) -> None:
-        self.shelf = shelf
+    def __init__(self, folder: SliceFolder) -> None:
+        self.folder = folder
 
     def find(self, given: str, if_version: str | None = None) -> SliceFile:
         """The file to change; a conflict where it is no longer the version that the change is based on."""
-        file = self.shelf.find(given)
+        file = self.folder.find(given)
         if if_version is not None and file.version != if_version:
             raise _conflict(file)
         return file
@@ -184,13 +184,13 @@ class FolderWriter:
     def add(self, file: SliceFile, moved_from: SliceFile | None = None) -> None:
         """Makes a file; `moved_from` is the one whose content it takes over."""
         self._refuse_outside(moved_from, file)
-        if os.path.lexists(self.shelf.path_of(file)):
+        if os.path.lexists(self.folder.path_of(file)):
             raise SlicebaseError("file-exists", f"there is a file {file.name} already", where=Where(file.name))
-        write_bytes(self.shelf.path_of(file), [file.head, file.body])
+        write_bytes(self.folder.path_of(file), [file.head, file.body])
 
     def replace(self, old: SliceFile, new: SliceFile) -> None:
         """Editors and git take no lock: what they wrote since the old version was read is not overwritten."""
-        path = self.shelf.path_of(old)
+        path = self.folder.path_of(old)
         try:
             unchanged = read_bytes(path) == old.to_bytes()
         except FileNotFoundError:
@@ -204,7 +204,7 @@ class FolderWriter:
     def _refuse_outside(self, old: SliceFile | None, new: SliceFile) -> None:
         """Nothing new leads out of the workspace; what did so before is for `tt validate` to tell."""
         for to in sorted(new_paths(old, new)):
-            if self.shelf.inside(to) is None:
+            if self.folder.inside(to) is None:
                 raise outside(to)
 
 
@@ -227,8 +227,8 @@ Pairs = Callable[[], Iterable[tuple[str, str]]]  # which files of a library are 
 class Logs:
     """Finds the files of a log. Who is joined with whom is read from all files, unless somebody knows it already."""
 
-    def __init__(self, shelf: SliceFolder, pairs: Pairs | None = None) -> None:
-        self._shelf = shelf
+    def __init__(self, folder: SliceFolder, pairs: Pairs | None = None) -> None:
+        self._folder = folder
         self._pairs = pairs or self._stated
 
     def of(self, file: SliceFile) -> list[SliceFile]:
@@ -247,30 +247,30 @@ class Logs:
         return [row for row in rows if row.line.raw not in own]
 
     def _stated(self) -> Iterator[tuple[str, str]]:
-        for file in self._shelf.mentioning(b"part_of", b"has_part"):
+        for file in self._folder.mentioning(b"part_of", b"has_part"):
             yield from part_links(file)
 
     def _readable(self, ids: Iterable[str], body_type: str | None) -> Iterator[SliceFile]:
-        found = map(self._shelf.readable, ids)
+        found = map(self._folder.readable, ids)
         return (part for part in found if part and part.body_type == body_type)
 
 
-def unfinished(shelf: SliceFolder) -> list[str]:
+def unfinished(folder: SliceFolder) -> list[str]:
     """The ids of files that do not name a part which overflow made of them."""
-    parts = [(whole, part.id) for part in shelf.mentioning(b"part_of") if (whole := whole_of(part))]
-    files = {whole: shelf.readable(whole) for whole, _ in parts}
+    parts = [(whole, part.id) for part in folder.mentioning(b"part_of") if (whole := whole_of(part))]
+    files = {whole: folder.readable(whole) for whole, _ in parts}
     return sorted({whole for whole, part in parts if (file := files[whole]) and part not in parts_of(file)})
 
 
-def finish_overflow(pen: FolderWriter, logs: Logs, file: SliceFile) -> bool:
+def finish_overflow(writer: FolderWriter, logs: Logs, file: SliceFile) -> bool:
     """Joins such parts to their file; answers whether there were any."""
     new = settled(file, logs.of(file)[1:])
-    pen.replace(file, new)
+    writer.replace(file, new)
     return new is not file
 
 
-def finish_all(shelf: SliceFolder) -> list[str]:
+def finish_all(folder: SliceFolder) -> list[str]:
     """The same for every file; answers which they were."""
-    logs = Logs(shelf)
-    with shelf.writing() as pen:
-        return [name for name in unfinished(shelf) if finish_overflow(pen, logs, pen.find(name))]
+    logs = Logs(folder)
+    with folder.writing() as writer:
+        return [name for name in unfinished(folder) if finish_overflow(writer, logs, writer.find(name))]

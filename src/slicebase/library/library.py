@@ -62,10 +62,10 @@ class Library(Finder):
     ) -> None:
         super().__init__(workspace, progress)
         self.settings = settings
-        self.shelf = SliceFolder(workspace)
-        self._logs = Logs(self.shelf, self.part_links)
+        self.folder = SliceFolder(workspace)
+        self._logs = Logs(self.folder, self.part_links)
         self._truth = truth
-        self._linker = Linker(self.shelf, lambda turn: turn in truth().turns.find([turn]))
+        self._linker = Linker(self.folder, lambda turn: turn in truth().turns.find([turn]))
 
     # ---- new files
 
@@ -90,7 +90,7 @@ class Library(Finder):
         kind = kind or ("pointer" if from_file or payload else "context")
         body_type = body_type or ("none" if kind == "pointer" else "markdown")
         stated = [self._linker.link(file_id, rel, to) for rel, to in links]
-        with taken_payload(self.shelf, from_file, file_id, copy=copy) as taken, self.shelf.writing() as pen:
+        with taken_payload(self.folder, from_file, file_id, copy=copy) as taken, self.folder.writing() as writer:
             file = new_file(
                 id=file_id,
                 title=title,
@@ -106,7 +106,7 @@ class Library(Finder):
                 name=f"{LIBRARY}/{file_name(file_id)}",
             )
             refuse_new_errors(None, file)
-            pen.add(file)
+            writer.add(file)
         return Change(file)
 
     # ---- metadata and links
@@ -138,14 +138,14 @@ class Library(Finder):
         if_version: str | None = None,
     ) -> Change:
         """Writes a text to the body, as the contract's write mode says."""
-        with self.shelf.writing() as pen:
+        with self.folder.writing() as writer:
             given = WriteRequest(text, stamp, tuple(supersedes), section)
-            done = remember(pen, self._logs, pen.find(file_id, if_version), given, self.settings.overflow_bytes)
+            done = remember(writer, self._logs, writer.find(file_id, if_version), given, self.settings.overflow_bytes)
         return Change(done.file, True, tuple(f"row:{done.file.id}/{row}" for row in done.rows), done.overflow)
 
     def contract(self, file_id: str) -> dict[str, Any]:
         """What belongs in a file, what does not, and where that goes."""
-        return told_contract(self.shelf.find(file_id), self._linker.title_of)
+        return told_contract(self.folder.find(file_id), self._linker.title_of)
 
     def refresh(
         self,
@@ -160,7 +160,7 @@ class Library(Finder):
         """Replaces a derived file's body and the recorded hash of its source, in one step."""
         return self._edit(
             file_id,
-            lambda file: fitting(refreshed(self.shelf, file, text, stamp, source_hash), self.settings.overflow_bytes),
+            lambda file: fitting(refreshed(self.folder, file, text, stamp, source_hash), self.settings.overflow_bytes),
             stamp,
             if_version,
             dry_run=dry_run,
@@ -183,13 +183,13 @@ class Library(Finder):
         """What references lead to, piece by piece, as of a time."""
         from slicebase.library.recall import Recall
 
-        return Recall(self.shelf, self._logs, self._truth, now, self.settings.freshness_half_life_days, rows)
+        return Recall(self.folder, self._logs, self._truth, now, self.settings.freshness_half_life_days, rows)
 
     def routine(self, file_id: str) -> str:
         """A routine as Markdown to follow. Nothing is executed (ruling 30)."""
         from slicebase.files.body.routine import compile_routine, read_routine
 
-        file = self.shelf.find(file_id)
+        file = self.folder.find(file_id)
         if file.body_type != "routine":
             raise SlicebaseError("write-mode", f"a {file.body_type} body is no routine", where=Where(file.name))
         steps, findings = read_routine(file.body, file.body_line, file.name)
@@ -210,13 +210,13 @@ class Library(Finder):
         """Takes the content away for good: here, in caches, in what manifests kept. A tombstone has hash and size."""
         from slicebase.library.purge import purge_caches, purge_kept_texts, purge_payload
 
-        with self.shelf.writing() as pen:
-            old = pen.find(file_id)
+        with self.folder.writing() as writer:
+            old = writer.find(file_id)
             new = old if old.purged else signed(tombstone(old, stamp.time, reason), stamp)
             if dry_run:
                 return Change(new, not old.purged)
-            pen.replace(old, new)
-            purge_payload(self.shelf, old)
+            writer.replace(old, new)
+            purge_payload(self.folder, old)
         if self.workspace.database.exists():
             purge_kept_texts(self._truth(), old, stamp.time)
         purge_caches(self.workspace, self.index.database, old.id or "")
@@ -234,13 +234,13 @@ class Library(Finder):
         dry_run: bool = False,
     ) -> Change:
         """Changes one file under the lock. Nothing is written where the change changes nothing or breaks a rule."""
-        with self.shelf.writing() as pen:
-            old = pen.find(file_id, if_version)
+        with self.folder.writing() as writer:
+            old = writer.find(file_id, if_version)
             new = change(old)
             if new.to_bytes() == old.to_bytes():
                 return Change(old, changed=False)
             new = signed(new, stamp)
             refuse_new_errors(old, new)
             if not dry_run:
-                pen.replace(old, new)
+                writer.replace(old, new)
         return Change(new)

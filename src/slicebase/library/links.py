@@ -19,8 +19,8 @@ _OWNED: Final = ("file", "row", "sec")  # references into slice files
 class Linker:
     """Makes and takes away links. `knows_turn` asks the truth, and only where a link names a turn."""
 
-    def __init__(self, shelf: SliceFolder, knows_turn: Callable[[str], bool]) -> None:
-        self._shelf = shelf
+    def __init__(self, folder: SliceFolder, knows_turn: Callable[[str], bool]) -> None:
+        self._folder = folder
         self._knows_turn = knows_turn
 
     def connected(self, file: SliceFile, rel: str, to: str, label: str | None) -> SliceFile:
@@ -61,12 +61,12 @@ class Linker:
         if len(sources) > 1:
             hint = "name the others with another relationship"
             raise SlicebaseError("bad-link", "a file is derived from one other", hint=hint)
-        original = self._shelf.find(sources[0] or "") if sources else None
+        original = self._folder.find(sources[0] or "") if sources else None
         return DerivationSource(original.id, original.hash) if original else None
 
     def title_of(self, target: str) -> str | None:
         """The title of the file that a link or a step of a routine leads to."""
-        file = self._shelf.readable(meant_id(LIBRARY, target))
+        file = self._folder.readable(meant_id(LIBRARY, target))
         return file.title if file else None
 
     # ---- targets
@@ -79,12 +79,12 @@ class Linker:
             return self._path(rel, to)
         if kind == "uri":
             raise SlicebaseError("bad-link", f"{to} is neither an id nor a path", hint="make a pointer for it")
-        return self._shelf.find(to).id or to
+        return self._folder.find(to).id or to
 
     def _reference(self, ref: Ref) -> str:
         """A file counts as its id; of the others, what is stored here is looked up."""
         if ref.kind in _OWNED:
-            file = self._shelf.find(ref.owner)
+            file = self._folder.find(ref.owner)
             if ref.kind == "file":
                 return file.id or ref.owner
             if ref.kind == "row" and all(row.id != ref.local for row in read_rows(file.body).rows):
@@ -94,13 +94,13 @@ class Linker:
         return str(ref)
 
     def _path(self, rel: str, to: str) -> str:
-        real = self._shelf.inside(to)
+        real = self._folder.inside(to)
         if real is None:
             raise outside(to)
         if not real.exists():
             raise SlicebaseError("no-file", f"there is no {to}", hint="a path begins at the folder of the slice file")
-        if real.parent == self._shelf.folder and real.name.endswith(SUFFIX):
-            return self._shelf.read(real.name).id or to
+        if real.parent == self._folder.path and real.name.endswith(SUFFIX):
+            return self._folder.read(real.name).id or to
         if real.is_dir() and rel != "routes_to":
             raise SlicebaseError("bad-link", f"{to} is a folder", hint="only routes_to may lead to a folder")
         return to
@@ -108,5 +108,5 @@ class Linker:
     def _id_of(self, to: str) -> str:
         """A target's whole id where it is a file that is there, else the target itself."""
         name = meant_id(LIBRARY, to)
-        file = self._shelf.readable(name)
+        file = self._folder.readable(name)
         return (file.id if file else None) or name

@@ -39,28 +39,28 @@ class _Measured:
 
 
 @contextmanager
-def taken_payload(shelf: SliceFolder, path: Path | None, file_id: str, *, copy: bool) -> Iterator[Payload | None]:
+def taken_payload(folder: SliceFolder, path: Path | None, file_id: str, *, copy: bool) -> Iterator[Payload | None]:
     """The payload of a new pointer. A copy goes again where no pointer comes of it.
 
     A payload may be large: nobody else waits for it but those who copy another.
     """
     if path is None or not copy:
-        yield _in_place(shelf, path) if path else None
+        yield _in_place(folder, path) if path else None
         return
-    make_local_folder(shelf.root)
-    with locked(shelf.payloads_lock):
-        payload = _copied(shelf, path, file_id)
+    make_local_folder(folder.root)
+    with locked(folder.payloads_lock):
+        payload = _copied(folder, path, file_id)
         try:
             yield payload
         except BaseException:
-            remove_copy(shelf, payload.uri)
+            remove_copy(folder, payload.uri)
             raise
 
 
-def _in_place(shelf: SliceFolder, path: Path) -> Payload:
+def _in_place(folder: SliceFolder, path: Path) -> Payload:
     """A file of the workspace, where it is."""
     real = _real(path)
-    if not real.is_relative_to(shelf.root):
+    if not real.is_relative_to(folder.root):
         raise SlicebaseError(
             "outside-workspace",
             f"{path} lies outside the workspace, where nobody else has it",
@@ -70,36 +70,36 @@ def _in_place(shelf: SliceFolder, path: Path) -> Payload:
     measured = _Measured(read_chunks(real))
     for _ in measured:
         pass
-    uri = posixpath.relpath(real.relative_to(shelf.root).as_posix(), LIBRARY)
+    uri = posixpath.relpath(real.relative_to(folder.root).as_posix(), LIBRARY)
     return measured.payload(uri if uri.startswith(".") else f"./{uri}")
 
 
-def _copied(shelf: SliceFolder, path: Path, file_id: str) -> Payload:
+def _copied(folder: SliceFolder, path: Path, file_id: str) -> Payload:
     """A copy in the library, named by the pointer's id."""
     ending = _ENDING.search(path.name)
     name = file_id + (ending[0] if ending else "")
-    with translated(shelf.payloads):
-        shelf.payloads.mkdir(parents=True, exist_ok=True)
+    with translated(folder.payloads):
+        folder.payloads.mkdir(parents=True, exist_ok=True)
     measured = _Measured(read_chunks(_real(path)))
-    write_bytes(shelf.payloads / name, measured)
+    write_bytes(folder.payloads / name, measured)
     return measured.payload(f"./{PAYLOADS}/{name}")
 
 
-def remove_copy(shelf: SliceFolder, uri: str | None) -> bool:
+def remove_copy(folder: SliceFolder, uri: str | None) -> bool:
     """Deletes a payload that was copied into the library; what lies elsewhere is not ours."""
     place = resolve(LIBRARY, uri) if uri else None
-    folder, _, name = (place or "").rpartition("/")
-    return folder == f"{LIBRARY}/{PAYLOADS}" and remove(shelf.payloads / name)
+    parent, _, name = (place or "").rpartition("/")
+    return parent == f"{LIBRARY}/{PAYLOADS}" and remove(folder.payloads / name)
 
 
-def unclaimed_copies(shelf: SliceFolder) -> list[Path]:
+def unclaimed_copies(folder: SliceFolder) -> list[Path]:
     """Copies that no file names: their writer died, or their pointer is gone or on another branch."""
-    if not shelf.payloads.is_dir():
+    if not folder.payloads.is_dir():
         return []
-    make_local_folder(shelf.root)
-    with locked(shelf.payloads_lock):
-        copies = sorted(path for path in shelf.payloads.iterdir() if is_ulid(path.name.partition(".")[0]))
-        pointers = (file.payload for file in shelf.mentioning(PAYLOADS.encode()))
+    make_local_folder(folder.root)
+    with locked(folder.payloads_lock):
+        copies = sorted(path for path in folder.payloads.iterdir() if is_ulid(path.name.partition(".")[0]))
+        pointers = (file.payload for file in folder.mentioning(PAYLOADS.encode()))
         claimed = {payload.uri.rpartition("/")[2] for payload in pointers if payload and payload.uri}
         return [path for path in copies if path.name not in claimed]
 

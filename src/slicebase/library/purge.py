@@ -10,8 +10,8 @@ from slicebase.truth.truth import Truth
 from slicebase.workspace.workspace import Workspace
 
 
-def purge_payload(shelf: SliceFolder, file: SliceFile) -> bool:
-    return remove_copy(shelf, file.payload.uri if file.payload else None)
+def purge_payload(folder: SliceFolder, file: SliceFile) -> bool:
+    return remove_copy(folder, file.payload.uri if file.payload else None)
 
 
 def purge_kept_texts(truth: Truth, file: SliceFile, now: str) -> int:

@@ -29,7 +29,7 @@ _LONGEST_TITLE: Final = 100
 class Recall(NamedTuple):
     """One look into the memory: when it happens, and which rows count."""
 
-    shelf: SliceFolder
+    folder: SliceFolder
     logs: Logs
     truth: "Callable[[], Truth]"
     now: int
@@ -55,7 +55,7 @@ class Recall(NamedTuple):
             return
         yield RecalledPiece(f"file:{file.id}", self._label(file), _content(file))
         for part_id in parts_of(file):
-            part = self.shelf.get(part_id)
+            part = self.folder.get(part_id)
             if part and not part.purged:
                 yield RecalledPiece(f"file:{part_id}", self._label(part), _content(part))
             else:
@@ -64,7 +64,7 @@ class Recall(NamedTuple):
                 )
 
     def _find(self, file_id: str) -> SliceFile:
-        file = self.shelf.find(file_id)
+        file = self.folder.find(file_id)
         if file.purged:
             reason = f": {file.purged.reason}" if file.purged.reason else ""
             raise SlicebaseError("purged", f"the content was purged{reason}", where=Where(file.name))
@@ -72,7 +72,7 @@ class Recall(NamedTuple):
 
     def _label(self, file: SliceFile) -> str:
         stated = read_facts(file).changed
-        changed = self.shelf.time_of(file) if stated is None else stated
+        changed = self.folder.time_of(file) if stated is None else stated
         told = [_title(file), "pointer" if file.kind == "pointer" else file.body_type]
         if changed is not None:
             told += [f"changed {_day(changed)}", label_at(self.now, changed, self.half_life)]
@@ -87,7 +87,7 @@ class Recall(NamedTuple):
             return ""
         if source.id.startswith("sn_"):
             return self._narrated(source.id)
-        original = self.shelf.get(source.id)
+        original = self.folder.get(source.id)
         return {
             "fresh": f"derived from {source.id}",
             "stale": f"derived from {source.id}, which has changed since",

@@ -37,19 +37,19 @@ class Remembered(NamedTuple):
     overflow: str | None = None
 
 
-def remember(pen: FolderWriter, logs: Logs, file: SliceFile, given: WriteRequest, limit: int) -> Remembered:
+def remember(writer: FolderWriter, logs: Logs, file: SliceFile, given: WriteRequest, limit: int) -> Remembered:
     """Writes a text to a file. Above `limit` bytes the contract's overflow acts, where it names one."""
     refuse_closed(file)
-    whole = _whole(pen, file)
-    place = _open_part(pen, whole) if whole.id == file.id and whole.write_mode != "replace" else file
+    whole = _whole(writer, file)
+    place = _open_part(writer, whole) if whole.id == file.id and whole.write_mode != "replace" else file
     elsewhere = _rows_elsewhere(logs, place, given)
     draft = write(place, _for_part(place, whole, given), elsewhere)
     act = _MOVES.get(place.contract.overflow or "") if place.write_mode != "replace" else None
     if act is None or _size(draft.file) <= limit:
-        return _stored(pen, place, draft, limit)
-    if finish_overflow(pen, logs, whole):
-        return remember(pen, logs, pen.find(file.id or ""), given, limit)
-    return act(_Overflow(pen, whole, place, draft, given, elsewhere, limit))
+        return _stored(writer, place, draft, limit)
+    if finish_overflow(writer, logs, whole):
+        return remember(writer, logs, writer.find(file.id or ""), given, limit)
+    return act(_Overflow(writer, whole, place, draft, given, elsewhere, limit))
 
 
 def fitting(file: SliceFile, limit: int) -> SliceFile:
@@ -67,7 +67,7 @@ def fitting(file: SliceFile, limit: int) -> SliceFile:
 
 
 class _Overflow(NamedTuple):
-    pen: FolderWriter
+    writer: FolderWriter
     whole: SliceFile
     place: SliceFile
     draft: NextVersion
@@ -86,8 +86,8 @@ def _split(case: _Overflow) -> Remembered:
     part = new_part(case.whole, case.given.stamp.file_id, CONTINUED)
     draft = write(part, _for_part(part, case.whole, case.given), case.log)
     refuse_new_errors(None, draft.file)
-    case.pen.add(draft.file)
-    case.pen.replace(case.whole, joined(case.whole, part.id or "", CONTINUED))
+    case.writer.add(draft.file)
+    case.writer.replace(case.whole, joined(case.whole, part.id or "", CONTINUED))
     return Remembered(draft.file, draft.rows, "split")
 
 
@@ -102,8 +102,8 @@ def _archive(case: _Overflow) -> Remembered:
     draft = write(smaller, case.given, case.log)
     refuse_new_errors(case.place, part)
     refuse_new_errors(case.place, draft.file)
-    case.pen.add(part, moved_from=case.place)
-    case.pen.replace(case.place, draft.file)
+    case.writer.add(part, moved_from=case.place)
+    case.writer.replace(case.place, draft.file)
     return Remembered(draft.file, draft.rows, "archive")
 
 
@@ -111,10 +111,10 @@ def _archive(case: _Overflow) -> Remembered:
 _MOVES: Final[Mapping[str, Callable[[_Overflow], Remembered]]] = {"split": _split, "archive": _archive}
 
 
-def _stored(pen: FolderWriter, old: SliceFile, draft: NextVersion, limit: int) -> Remembered:
+def _stored(writer: FolderWriter, old: SliceFile, draft: NextVersion, limit: int) -> Remembered:
     new = fitting(draft.file, limit)
     refuse_new_errors(old, new)
-    pen.replace(old, new)
+    writer.replace(old, new)
     return Remembered(new, draft.rows, new.due)
 
 
@@ -129,16 +129,16 @@ def _rows_elsewhere(logs: Logs, place: SliceFile, given: WriteRequest) -> list[R
     return logs.rows_elsewhere(place) if needed and place.body_type == "jsonl" else []
 
 
-def _whole(pen: FolderWriter, file: SliceFile) -> SliceFile:
+def _whole(writer: FolderWriter, file: SliceFile) -> SliceFile:
     """The file that a part continues; a file by itself is its own."""
     whole_id = whole_of(file)
-    return (pen.shelf.get(whole_id) if whole_id else None) or file
+    return (writer.folder.get(whole_id) if whole_id else None) or file
 
 
-def _open_part(pen: FolderWriter, whole: SliceFile) -> SliceFile:
+def _open_part(writer: FolderWriter, whole: SliceFile) -> SliceFile:
     """Where a file goes on: its last part."""
     for part_id in reversed(parts_of(whole, CONTINUED)):
-        part = pen.shelf.get(part_id)
+        part = writer.folder.get(part_id)
         if part and not part.archived and not part.purged:
             return part
     return whole
@@ -162,7 +162,7 @@ def _size(file: SliceFile) -> int:
     return len(file.head) + len(file.body)
 
 
-def refreshed(shelf: SliceFolder, file: SliceFile, text: str, stamp: Stamp, source_hash: str | None) -> SliceFile:
+def refreshed(folder: SliceFolder, file: SliceFile, text: str, stamp: Stamp, source_hash: str | None) -> SliceFile:
     """The file made anew from its source as that is today.
 
     `source_hash` says which version of the source the text was made from: where that is not today's, it is a conflict.
@@ -171,7 +171,7 @@ def refreshed(shelf: SliceFolder, file: SliceFile, text: str, stamp: Stamp, sour
     if not text.strip():
         raise SlicebaseError("nothing-given", "there is no new body")
     _refuse_kept(file)
-    source = _source_of(shelf, file)
+    source = _source_of(folder, file)
     if source_hash is not None and source.hash != source_hash:
         raise SlicebaseError(
             "conflict",
@@ -183,11 +183,11 @@ def refreshed(shelf: SliceFolder, file: SliceFile, text: str, stamp: Stamp, sour
     return with_body(set_key(file, "slice.derived_from.hash", source.hash), body, stamp)
 
 
-def _source_of(shelf: SliceFolder, file: SliceFile) -> SliceFile:
+def _source_of(folder: SliceFolder, file: SliceFile) -> SliceFile:
     source = file.derived_from
     if source is None or not source.id:
         raise SlicebaseError("not-derived", "the file does not say what it is derived from", where=Where(file.name))
-    return shelf.find(source.id)
+    return folder.find(source.id)
 
 
 def _refuse_kept(file: SliceFile) -> None:

@@ -77,18 +77,18 @@ def _settings(patient: Examined) -> Iterator[Complaint]:
 
 
 def _litter(patient: Examined) -> Iterator[Complaint]:
-    shelf = SliceFolder(patient.workspace)
-    for folder in (shelf.folder, shelf.folder / PAYLOADS):
-        if os.path.lexists(folder / TEMPORARY):
+    folder = SliceFolder(patient.workspace)
+    for place in (folder.path, folder.path / PAYLOADS):
+        if os.path.lexists(place / TEMPORARY):
             message = "a process that was killed while it wrote left a temporary file"
-            yield Complaint("litter", str(folder / TEMPORARY), message, "remove it", shelf.clean)
+            yield Complaint("litter", str(place / TEMPORARY), message, "remove it", folder.clean)
 
 
 def _overflow(patient: Examined) -> Iterator[Complaint]:
-    shelf = SliceFolder(patient.workspace)
-    for file_id in unfinished(shelf):
+    folder = SliceFolder(patient.workspace)
+    for file_id in unfinished(folder):
         message = "a process that was killed while content moved to a part left the move unfinished"
-        yield Complaint("overflow", f"{LIBRARY}/{file_id}{SUFFIX}", message, "finish it", partial(finish_all, shelf))
+        yield Complaint("overflow", f"{LIBRARY}/{file_id}{SUFFIX}", message, "finish it", partial(finish_all, folder))
 
 
 def _payloads(patient: Examined) -> Iterator[Complaint]:

@@ -34,9 +34,9 @@ class Placed(NamedTuple):
 
 
 class ChunkTexts:
-    def __init__(self, truth: Truth, shelf: SliceFolder) -> None:
+    def __init__(self, truth: Truth, folder: SliceFolder) -> None:
         self._truth = truth
-        self._shelf = shelf
+        self._folder = folder
         self._find: Mapping[str, Callable[[Ref], Placed]] = {
             "turn": self._turn,
             "row": self._row,
@@ -75,7 +75,7 @@ class ChunkTexts:
         if ref.kind == "session":
             names: Iterator[str] = (f"turn:{stored.record.id}" for stored in self._truth.turns.of_session(ref.name))
         elif ref.kind == "file":
-            names = self._references(self._shelf.find(ref.name))
+            names = self._references(self._folder.find(ref.name))
         else:
             raise SlicebaseError("not-a-chunk", f"{ref} has no chunks", hint="a session or a file has")
         for name in names:
@@ -132,7 +132,7 @@ class ChunkTexts:
         return self._in_file(ref.owner, section_of)
 
     def _in_file(self, file_id: str, look: Callable[[SliceFile], Lookup]) -> Placed:
-        file = self._shelf.get(file_id)
+        file = self._folder.get(file_id)
         if file is None or file.id != file_id:
             return Placed(f"file:{file_id}", GONE)
         return Placed(f"file:{file_id}", PURGED if file.purged else look(file))
@@ -141,7 +141,7 @@ class ChunkTexts:
         """A document is known by its pointers, of which the first that still has it answers."""
         answers = [
             Placed(f"doc:{file.payload.hash}", self._span(file, ref.local))
-            for file in self._shelf.mentioning(f"sha256:{ref.owner}".encode())
+            for file in self._folder.mentioning(f"sha256:{ref.owner}".encode())
             if file.payload and (file.payload.hash or "").startswith(f"sha256:{ref.owner}")
         ]
         order = ["same", "purged", "other", "gone"]
@@ -166,8 +166,8 @@ class ChunkTexts:
         inside = resolve(LIBRARY, uri) if uri and "://" not in uri else None
         if inside is None:
             return None
-        path = (self._shelf.root / inside).resolve()
-        if not path.is_relative_to(self._shelf.root.resolve()):
+        path = (self._folder.root / inside).resolve()
+        if not path.is_relative_to(self._folder.root.resolve()):
             return None
         try:
             return read_bytes(path)
@@ -213,7 +213,7 @@ def add_document(
         ) from None
     payload_hash = digest(data)
     found = chunks(text, payload_hash)
-    for file in library.shelf.mentioning(payload_hash.encode()):
+    for file in library.folder.mentioning(payload_hash.encode()):
         if file.payload and file.payload.hash == payload_hash and not file.purged:
             return AddedDocument(file, found, False)
     summary = f"A text of {len(text)} characters in {len(found)} chunks that can be cited."

@@ -48,24 +48,24 @@ def narrative_file(narrative: Narrative) -> SliceFile:
     )
 
 
-def keep_narrative(shelf: SliceFolder, narrative: Narrative) -> bool:
+def keep_narrative(folder: SliceFolder, narrative: Narrative) -> bool:
     """Writes a narrative's slice file; answers whether it is new."""
     file = narrative_file(narrative)
-    with shelf.writing() as pen:
-        if shelf.get(file.id or "") is not None:
+    with folder.writing() as writer:
+        if folder.get(file.id or "") is not None:
             return False
-        pen.add(file)
+        writer.add(file)
     return True
 
 
-def narrated_before(runs: Runs, shelf: SliceFolder, snapshot: dict[str, Json]) -> dict[str, Json] | None:
+def narrated_before(runs: Runs, folder: SliceFolder, snapshot: dict[str, Json]) -> dict[str, Json] | None:
     """The last snapshot of the run before this one that has a narrative in the library."""
     earlier = {
         "sn_" + record.digest[7:39]: record.sequence
         for record in runs.snapshots.records(snapshot["run_id"])
         if record.sequence < snapshot["sequence"]
     }
-    files = shelf.mentioning(*(name.encode() for name in earlier)) if earlier else ()
+    files = folder.mentioning(*(name.encode() for name in earlier)) if earlier else ()
     sources = (file.derived_from.id for file in files if file.derived_from)
     narrated = [earlier[source] for source in sources if source in earlier]
     return runs.snapshots.get(snapshot["run_id"], max(narrated)).snapshot if narrated else None

@@ -122,10 +122,10 @@ class RunStep:
 class Running:
     """Runs of a workspace. Every write takes the time; with `thresholds` a run is compacted whenever that is due."""
 
-    def __init__(self, truth: Truth, shelf: SliceFolder) -> None:
+    def __init__(self, truth: Truth, folder: SliceFolder) -> None:
         self._truth = truth
         self._runs = truth.runs
-        self._shelf = shelf
+        self._folder = folder
 
     # ---- beginning
 
@@ -331,8 +331,8 @@ class Running:
     def narrative(self, run_id: str, *, write: bool = True) -> tuple[Narrative, bool]:
         """The narrative of a run's last snapshot that passed, and whether its slice file is new."""
         snapshot = self.snapshot(run_id)
-        made = narrate(snapshot, narrated_before(self._runs, self._shelf, snapshot))
-        return made, keep_narrative(self._shelf, made) if write else False
+        made = narrate(snapshot, narrated_before(self._runs, self._folder, snapshot))
+        return made, keep_narrative(self._folder, made) if write else False
 
     def next_step(self, run_id: str) -> int:
         """The number of the step that would come next."""

@@ -32,9 +32,9 @@ class Seal(NamedTuple):
     files: int
 
 
-def seal(truth: Truth, shelf: SliceFolder, file_id: str, time: str) -> Seal:
+def seal(truth: Truth, folder: SliceFolder, file_id: str, time: str) -> Seal:
     """Writes a new seal; earlier ones stay, and none seals another."""
-    runs, sessions, files = list(_runs(truth)), list(_sessions(truth)), list(_files(shelf))
+    runs, sessions, files = list(_runs(truth)), list(_sessions(truth)), list(_files(folder))
     body = b"".join(msgspec.json.encode(line) + b"\n" for line in (*runs, *sessions, *files))
     file = new_file(
         id=file_id,
@@ -47,50 +47,50 @@ def seal(truth: Truth, shelf: SliceFolder, file_id: str, time: str) -> Seal:
         updated_at=time,
         name=f"{LIBRARY}/{file_name(file_id)}",
     )
-    with shelf.writing() as pen:
-        pen.add(file)
+    with folder.writing() as writer:
+        writer.add(file)
     return Seal(file, len(runs), len(sessions), len(files))
 
 
-def find_seal(shelf: SliceFolder, name: str) -> SliceFile:
+def find_seal(folder: SliceFolder, name: str) -> SliceFile:
     """The seal of this id; `latest` is the one that was written last."""
     if name != "latest":
-        return shelf.find(name)
-    seals = [file for file in shelf.mentioning(b"slicebase") if _is_seal(file)]
+        return folder.find(name)
+    seals = [file for file in folder.mentioning(b"slicebase") if _is_seal(file)]
     if not seals:
         raise SlicebaseError("no-file", "there is no seal", hint="`tt seal` makes one")
     return max(seals, key=lambda file: (file.updated_at or "", file.id or ""))
 
 
-def broken_seals(truth: Truth, shelf: SliceFolder, file: SliceFile) -> Iterator[Problem]:
+def broken_seals(truth: Truth, folder: SliceFolder, file: SliceFile) -> Iterator[Problem]:
     """What the seal says and the store does not: logs that were cut or written anew; files that have changed."""
     for number, line in enumerate(file.body.splitlines(), 1):
         place = f"{file.name}:{file.body_line + number - 1}"
         try:
             kind, *values = msgspec.json.decode(line, type=list[Any])
-            problems = list(_CHECKS[kind](truth, shelf, values))
+            problems = list(_CHECKS[kind](truth, folder, values))
         except (msgspec.MsgspecError, LookupError, TypeError, ValueError):
             problems = [Problem("UNVERIFIABLE", "seal-line", place, "a line of a seal", line.decode(errors="replace"))]
         yield from problems
 
 
-def _run_holds(truth: Truth, shelf: SliceFolder, values: list[Any]) -> Iterator[Problem]:
+def _run_holds(truth: Truth, folder: SliceFolder, values: list[Any]) -> Iterator[Problem]:
     run_id, seq, sealed = values
     found = truth.runs.log.head_at(run_id, seq).hash
     if found != sealed:
         yield Problem("BROKEN", "seal", f"run:{run_id} event {seq}", sealed, found or "no such event")
 
 
-def _session_holds(truth: Truth, shelf: SliceFolder, values: list[Any]) -> Iterator[Problem]:
+def _session_holds(truth: Truth, folder: SliceFolder, values: list[Any]) -> Iterator[Problem]:
     session, counts, sealed = values
     found = _session_hash(truth, session, counts)
     if found != sealed:
         yield Problem("BROKEN", "seal", f"session:{session}", sealed, found)
 
 
-def _file_holds(truth: Truth, shelf: SliceFolder, values: list[Any]) -> Iterator[Problem]:
+def _file_holds(truth: Truth, folder: SliceFolder, values: list[Any]) -> Iterator[Problem]:
     file_id, version = values
-    file = shelf.get(file_id)
+    file = folder.get(file_id)
     if file is None or file.version != version:
         yield Problem("DRIFTED", "seal", f"file:{file_id}", version, file.version if file else "no such file")
 
@@ -124,8 +124,8 @@ def _session_hash(truth: Truth, session: str, counts: list[int]) -> str:
     return digest(bytes(hashes))
 
 
-def _files(shelf: SliceFolder) -> Iterator[list[Any]]:
-    for file in shelf.all():
+def _files(folder: SliceFolder) -> Iterator[list[Any]]:
+    for file in folder.all():
         if isinstance(file, SliceFile) and file.id and not _is_seal(file):
             yield ["file", file.id, file.version]
 

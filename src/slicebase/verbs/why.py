@@ -29,9 +29,9 @@ class Reason(NamedTuple):
 
 
 class Why:
-    def __init__(self, truth: Truth, shelf: SliceFolder, chunks: ChunkTexts) -> None:
+    def __init__(self, truth: Truth, folder: SliceFolder, chunks: ChunkTexts) -> None:
         self._truth = truth
-        self._shelf = shelf
+        self._folder = folder
         self._chunks = chunks
         self._back: Mapping[str, Callable[[Ref], Reason]] = {
             "claim": self._claim,
@@ -116,7 +116,7 @@ class Why:
         return Reason(str(ref), "run", str(state.objective), state.stopped or "running", tuple(claims))
 
     def _file(self, ref: Ref) -> Reason:
-        file = self._shelf.find(ref.name)
+        file = self._folder.find(ref.name)
         source = file.derived_from.id if file.derived_from else None
         children = () if not source else (self._source(source),)
         return Reason(f"file:{file.id}", "file", file.title or "", file.summary or "", children)
@@ -149,7 +149,7 @@ class Why:
                 yield self._with_dependants(record.evidence_id)
 
     def _on_file(self, ref: Ref) -> Iterator[Reason]:
-        file = self._shelf.find(ref.name)
+        file = self._folder.find(ref.name)
         yield from self._on_corpus(Ref("file", file.id or ""))
         if file.payload and file.payload.hash:
             yield from self._on_corpus(Ref("doc", file.payload.hash))
@@ -222,7 +222,7 @@ class Why:
                 yield snapshots.get(run_id, record.sequence).snapshot
 
     def _derived_from(self, sources: set[str]) -> Iterator[Reason]:
-        files = self._shelf.mentioning(*(source.encode() for source in sources)) if sources else ()
+        files = self._folder.mentioning(*(source.encode() for source in sources)) if sources else ()
         for file in files:
             if file.derived_from and file.derived_from.id in sources:
                 yield Reason(f"file:{file.id}", "file", file.title or "", f"derived from {file.derived_from.id}")
