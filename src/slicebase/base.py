@@ -7,27 +7,21 @@ verify everything. Each reads from the store, calls pure functions, and writes t
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
+from slicebase.core.refs import name_of, ref_of
 from slicebase.core.refs import parse as parse_ref
-from slicebase.core.times import from_text, to_text
-from slicebase.errors import SlicebaseError, Where
+from slicebase.errors import SlicebaseError
 from slicebase.workspace.workspace import Workspace, make_workspace, open_workspace
 
 if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is called
     from slicebase.agents.agent_files import TextChange
     from slicebase.agents.hooks import ClientHooks
     from slicebase.agents.memory_tool import MemoryTool
-    from slicebase.context.assemble import Context
-    from slicebase.context.lost import Loss
+    from slicebase.context.assemble import RecordedContext
     from slicebase.context.manifest import Manifest, Replayed
     from slicebase.files.body.entries import Stamp
     from slicebase.files.check.file import ValidationReport
-    from slicebase.graph.export import ContextSlice, Difference
-    from slicebase.graph.policy import SlicePolicyV1
-    from slicebase.graph.record import TurnRecord
-    from slicebase.graph.select import Explanation
-    from slicebase.graph.turn import Session
     from slicebase.history.account import Account
     from slicebase.history.compactions import CompactedNotes
     from slicebase.history.follow import Followed
@@ -35,19 +29,22 @@ if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is ca
     from slicebase.history.transcripts import AgentHome
     from slicebase.index.entries import Filters
     from slicebase.index.files import Progress as IndexProgress
-    from slicebase.index.search import Results
     from slicebase.index.turns import TurnIndex
     from slicebase.library.chunks import LibraryChunks
     from slicebase.library.finder import Finder
+    from slicebase.library.folder import SliceFolder
     from slicebase.library.library import Library
     from slicebase.runs.evidence import Evidence
     from slicebase.runs.narrative import Narrative
     from slicebase.truth.truth import Truth
     from slicebase.verbs.doctor import Complaint
     from slicebase.verbs.evidence import AddedDocument, ChunkTexts
+    from slicebase.verbs.graph import Graph
+    from slicebase.verbs.lost import Losses
     from slicebase.verbs.purge import PurgedTurns
-    from slicebase.verbs.runs import Running
+    from slicebase.verbs.runs import RunVerbs
     from slicebase.verbs.seal import Seal
+    from slicebase.verbs.search import SearchResults
     from slicebase.verbs.status import Overview
     from slicebase.verbs.verify import Verdict
     from slicebase.verbs.why import Reason
@@ -125,6 +122,13 @@ class Slicebase:
         return Finder(self.workspace, self.index_progress)
 
     @cached_property
+    def folder(self) -> "SliceFolder":
+        """The slice files on disk, without index or settings."""
+        from slicebase.library.folder import SliceFolder
+
+        return SliceFolder(self.workspace)
+
+    @cached_property
     def library(self) -> "Library":
         from slicebase.library.library import Library
 
@@ -132,13 +136,17 @@ class Slicebase:
 
     @cached_property
     def graph(self) -> "Graph":
+        """The conversation graph: what is stored, and context slices of it."""
+        from slicebase.verbs.graph import Graph
+
         return Graph(self)
 
     @cached_property
-    def runs(self) -> "Running":
-        from slicebase.verbs.runs import Running
+    def runs(self) -> "RunVerbs":
+        """The verbs of runs."""
+        from slicebase.verbs.runs import RunVerbs
 
-        return Running(self.truth, self.library.folder)
+        return RunVerbs(self.truth, self.folder)
 
     @cached_property
     def hooks(self) -> "ClientHooks":
@@ -152,7 +160,7 @@ class Slicebase:
         """The commands of Anthropic's memory tool, over the library."""
         from slicebase.agents.memory_tool import MemoryTool
 
-        return MemoryTool(self.library.folder)
+        return MemoryTool(self.folder)
 
     @cached_property
     def compacted(self) -> "CompactedNotes":
@@ -166,7 +174,7 @@ class Slicebase:
         """What stands behind references that can be cited."""
         from slicebase.verbs.evidence import ChunkTexts
 
-        return ChunkTexts(self.truth, self.library.folder)
+        return ChunkTexts(self.truth, self.folder)
 
     def close(self) -> None:
         for part in ("library_chunks", "turn_index", "truth"):
@@ -228,17 +236,10 @@ class Slicebase:
         either: bool = False,
         limit: int = 10,
     ) -> "SearchResults":
-        """Slice files by their words, best first; and turns, unless filters ask for what only files have."""
-        from slicebase.index.entries import EVERY_FILE
+        """Finds slice files by their words, best first; and turns, unless filters ask for what only files have."""
+        from slicebase.verbs.search import search
 
-        chosen = filters or EVERY_FILE
-        files = self.finder.search(query, chosen, former_rows=former_rows, either=either, limit=limit)
-        asks_for_files = chosen._replace(archived=False, changed_since=None) != EVERY_FILE
-        if asks_for_files or not self.workspace.database.exists():
-            return SearchResults(files, [])
-        turns = self.graph.search(query, limit)
-        since = chosen.changed_since
-        return SearchResults(files, [turn for turn in turns if since is None or from_text(turn.record.time) > since])
+        return search(self, query, filters, former_rows=former_rows, either=either, limit=limit)
 
     def validate(self, paths: Sequence[Path] = ()) -> "ValidationReport":
         """What breaks the rules of the format, in these files and folders or in the whole library."""
@@ -258,27 +259,18 @@ class Slicebase:
         dry_run: bool = False,
         progress: "Progress" = lambda name, count: None,
     ) -> "Account":
-        """Conversations from files, folders and zips, with an account of what became of every record."""
-        from slicebase.history.annotate import Annotator
-        from slicebase.history.imports import import_inputs
-        from slicebase.history.inputs import inputs
-        from slicebase.importers.values import Options
-        from slicebase.index.turns import bring_up_to_date
+        """Imports conversations from files, folders and zips, and accounts for every record."""
+        from slicebase.verbs.imports import import_conversations
 
-        found = list(inputs(paths))
-        database = self.truth.database
-        with database.trying() if dry_run else database.bulk():
-            account = import_inputs(
-                self.truth,
-                found,
-                Options(session, redact),
-                format_name=format_name,
-                annotate=Annotator(self.truth),
-                progress=progress,
-            )
-        if not dry_run:
-            bring_up_to_date(self.turn_index, self.truth)
-        return account
+        return import_conversations(
+            self,
+            paths,
+            format_name=format_name,
+            session=session,
+            redact=redact,
+            dry_run=dry_run,
+            progress=progress,
+        )
 
     def follow(self, transcript: Path) -> "Followed":
         """Imports what a coding agent's transcript has gained since the last time; the index takes it in later."""
@@ -287,23 +279,17 @@ class Slicebase:
         return follow(self.truth, self.workspace.cache, transcript)
 
     def narrate_session(self, session: str, *, now: int) -> "Narrative":
-        """A stored session as a run, with a snapshot of where it stands and the narrative of that."""
+        """Projects a stored session as a run, takes a snapshot of where it stands, and narrates it."""
         from slicebase.verbs.runs import narrate_session
 
-        name = ref_of("session", session).removeprefix("session:")
+        name = name_of("session", session)
         return narrate_session(self.runs, name, self.truth.turns.session(name).facts.get("shown_last"), now)
 
     def export(self, session: str, to: Path, *, file_id: str) -> Path:
-        """A session as a conversation slice file, which imports to the same ids and branches."""
-        from slicebase.history.show import export_session
-        from slicebase.workspace.atomic import write_bytes
+        """Writes a session as a conversation slice file, which imports to the same ids and branches."""
+        from slicebase.verbs.imports import export
 
-        name = ref_of("session", session).removeprefix("session:")
-        file = export_session(self.truth, name, file_id)
-        if to.exists():
-            raise SlicebaseError("conflict", f"{to} is there already", hint="choose another name", where=Where(str(to)))
-        write_bytes(to, [file.to_bytes()])
-        return to
+        return export(self, session, to, file_id=file_id)
 
     def context(
         self,
@@ -325,87 +311,66 @@ class Slicebase:
         its id. With `run` the context begins with the run's last snapshot, and the manifest is bound to a step of it,
         by default the next.
         """
-        from slicebase.truth.manifests import texts_to_keep
-        from slicebase.verbs.contexts import Request, build_context
+        from slicebase.verbs.contexts import context
 
-        chosen = self.graph.policy(policy or "focused")
-        request = Request(question, tokens, turns, now if as_of is None else as_of, chosen)
-        first = self.runs.remembered(run) if run else ()
-        built = build_context(self.truth, self.turn_index, self.library_chunks, request, first)
-        recorded = record and not self.truth.database.read_only
-        if recorded:
-            self.truth.policies.keep(chosen)
-            self.truth.manifests.record(built.manifest, to_text(now), texts_to_keep(built))
-            if run:
-                self.runs.bind(run, built.manifest, now=now, step=step)
-        return RecordedContext(built, recorded)
+        return context(
+            self,
+            question,
+            tokens=tokens,
+            now=now,
+            turns=turns,
+            policy=policy,
+            as_of=as_of,
+            record=record,
+            run=run,
+            step=step,
+        )
 
     def context_again(self, manifest: str, *, now: int, record: bool = True) -> "RecordedContext":
-        """Asks a manifest's question anew, with its budget and policy, of what is stored now."""
+        """Asks a manifest's question again, with its budget and policy, of what is stored now."""
         from slicebase.context.lost import RULES as LOST
-        from slicebase.verbs.contexts import NEWEST
+        from slicebase.verbs.newest import NEWEST
 
         before = self.manifest(manifest)
         if before.ranker == NEWEST:
             return self.project_context(tokens=before.budget.tokens, now=now)
         if before.ranker == LOST:
             return self.lost_context(before.filters["session"], tokens=before.budget.tokens, now=now)
-        policies = [pinned.policy_params_hash for pinned in before.slices]
-        return self.context(
-            before.question,
-            tokens=before.budget.tokens,
-            turns=before.budget.turns,
-            policy=policies[0] if policies else None,
-            now=now,
-            record=record,
-        )
+        from slicebase.verbs.contexts import context_again
+
+        return context_again(self, before, now=now, record=record)
 
     def project_context(self, *, tokens: int, now: int) -> "RecordedContext":
-        """What the library holds, the last changed first, as a context for the start of a session."""
-        from slicebase.truth.manifests import texts_to_keep
-        from slicebase.verbs.contexts import newest_context
+        """Builds a context of what the library holds, the last changed first, for the start of a session."""
+        from slicebase.verbs.newest import project_context
 
-        built = newest_context(self.library, tokens, now)
-        if built.manifest.pieces:
-            self.truth.manifests.record(built.manifest, to_text(now), texts_to_keep(built))
-        return RecordedContext(built, bool(built.manifest.pieces))
+        return project_context(self, tokens=tokens, now=now)
 
     def lost(self, session: str | None = None) -> "Losses":
-        """What each compaction of a session kept and lost; without one, of the session that was compacted last."""
-        from slicebase.context.lost import judge
-        from slicebase.history.compactions import compacted_sessions, compactions
+        """Judges what each compaction of a session kept and lost; without one, of the session compacted last."""
+        from slicebase.verbs.lost import lost
 
-        name = ref_of("session", session).removeprefix("session:") if session else None
-        name = name or next(iter(compacted_sessions(self.truth)), None)
-        return Losses(name, [judge(each) for each in compactions(self.truth, name)] if name else [])
+        return lost(self, session)
 
     def lost_everywhere(self) -> "list[Losses]":
-        """The same of every session that was compacted, the newest first."""
-        from slicebase.history.compactions import compacted_sessions
+        """Judges every session that was compacted, the newest first."""
+        from slicebase.verbs.lost import lost_everywhere
 
-        return [self.lost(session) for session in compacted_sessions(self.truth)]
+        return lost_everywhere(self)
 
     def lost_in(self, paths: Iterable[Path], progress: "Progress" = lambda name, count: None) -> "Losses":
-        """The same of transcripts, which are imported first: of the session that was compacted last among theirs."""
-        from slicebase.history.compactions import compacted_sessions
+        """Imports transcripts, then judges the session that was compacted last among theirs."""
+        from slicebase.verbs.lost import lost_in
 
-        read = self.import_(paths, progress=progress).report.sessions
-        newest = next((session for session in compacted_sessions(self.truth) if session in read), None)
-        return self.lost(newest or min(read)) if read else Losses(None, [])
+        return lost_in(self, paths, progress)
 
     def lost_context(
         self, session: str, *, tokens: int, now: int, as_of: int | None = None, record: bool = True
     ) -> "RecordedContext":
-        """What a session's compactions lost as a context for the next prompt, with a manifest like any other."""
-        from slicebase.verbs.contexts import lost_context
+        """Builds a context of what a session's compactions lost, for the next prompt, and records its manifest."""
+        from slicebase.verbs.lost import lost_context
 
-        found = self.lost(session)
-        moment = now if as_of is None else as_of
-        built = lost_context(self.truth, str(found.session), found.compactions, tokens, moment)
-        recorded = record and bool(built.manifest.pieces)
-        if recorded:
-            self.truth.manifests.record(built.manifest, to_text(now), {})
-        return RecordedContext(built, recorded)
+        return lost_context(self, session, tokens=tokens, now=now, as_of=as_of, record=record)
 
     def manifest(self, manifest: str) -> "Manifest":
         return self.truth.manifests.get(ref_of("mf", manifest)).manifest
@@ -431,15 +396,9 @@ class Slicebase:
 
     def purge(self, reference: str, *, now: int, reason: str = "", dry_run: bool = False) -> "PurgedTurns":
         """Takes the text of a turn, a session or a run away for good; `library.purge` does it for slice files."""
-        from slicebase.verbs.purge import PurgedTurns, purge_run, purge_turns
+        from slicebase.verbs.purge import purge
 
-        ref = parse_ref(reference)
-        if ref.kind not in ("turn", "session", "run"):
-            raise SlicebaseError("bad-reference", f"{reference!r} names no turn, session or run")
-        mark = f"{to_text(now)} {reason}".strip()
-        if ref.kind == "run":
-            return PurgedTurns(purge_run(self.truth, ref.name, mark, dry_run=dry_run), ())
-        return purge_turns(self.truth, self.turn_index, ref, mark, dry_run=dry_run)
+        return purge(self, reference, now=now, reason=reason, dry_run=dry_run)
 
     # Evidence: what was cited, and what rests on it
 
@@ -450,149 +409,26 @@ class Slicebase:
         return add_document(self.library, path, stamp, title=title, copy=copy)
 
     def cite(self, reference: str, *, quote: str | None = None, span: tuple[int, int] | None = None) -> "Evidence":
-        """Evidence for what stands behind a reference, by quote or span; it goes into the ledger."""
-        from slicebase.runs.evidence import cite
-        from slicebase.runs.records import Span
+        """Puts evidence for what stands behind a reference into the ledger, by quote or span."""
+        from slicebase.verbs.evidence import cite_chunk
 
-        chunk = self.chunks.holding(reference, quote) if quote else self.chunks.chunk(reference)
-        evidence = cite(chunk, quote, Span(start=span[0], end=span[1]) if span else None)
-        self.truth.ledger.keep(evidence)
-        return evidence
+        return cite_chunk(self, reference, quote=quote, span=span)
 
     def why(self, reference: str, *, forward: bool = False) -> "Reason":
         """What a reference rests on, down to the text; forward, what rests on it."""
         from slicebase.verbs.why import Why
 
-        why = Why(self.truth, self.library.folder, self.chunks)
+        why = Why(self.truth, self.folder, self.chunks)
         return why.forth(reference) if forward else why.back(reference)
 
     def seal(self, stamp: "Stamp") -> "Seal":
         """The heads of all that is stored, in a slice file that git can commit."""
         from slicebase.verbs.seal import seal
 
-        return seal(self.truth, self.library.folder, stamp.file_id, stamp.time)
+        return seal(self.truth, self.folder, stamp.file_id, stamp.time)
 
     def verify(self, progress: Callable[[str], None] = lambda what: None, *, seal: str | None = None) -> "Verdict":
-        """Re-derives everything stored; with a seal (`latest`, or its id), also compares it with that."""
-        from slicebase.verbs.seal import broken_seals, find_seal
-        from slicebase.verbs.verify import Finding, verify
+        """Derives everything stored again; with a seal (`latest`, or its id), also compares it with that."""
+        from slicebase.verbs.verify import verify_workspace
 
-        sealed = find_seal(self.library.folder, seal) if seal else None
-        verdict = verify(self.truth, self._text_now, progress, self.chunks.look_up)
-        against = broken_seals(self.truth, self.library.folder, sealed) if sealed else ()
-        return verdict._replace(findings=(*verdict.findings, *(Finding(*problem) for problem in against)))
-
-    def _text_now(self, reference: str) -> str | None:
-        """The text of a slice file's part as it is now; None where it is gone or has changed."""
-        try:
-            return self.library.look(0).pieces([reference])[0].text
-        except SlicebaseError:
-            return None
-
-
-class SearchResults(NamedTuple):
-    files: "Results"
-    turns: "list[TurnView]"
-
-
-class Losses(NamedTuple):
-    """A session's compactions, judged, oldest first; no session where none was compacted."""
-
-    session: str | None
-    compactions: "list[Loss]"
-
-
-class RecordedContext(NamedTuple):
-    """A context, and whether its manifest was recorded."""
-
-    context: "Context"
-    recorded: bool
-
-
-class TurnView(NamedTuple):
-    """A stored turn as people look at it."""
-
-    record: "TurnRecord"
-    text: str | None  # None where it was purged
-
-
-class Graph:
-    """The conversation graph: what is stored, and slices of it."""
-
-    def __init__(self, base: Slicebase) -> None:
-        self._base = base
-        self._truth = base.truth
-
-    def sessions(self) -> "list[tuple[Session, int]]":
-        """Every session with the number of its turns."""
-        return list(self._truth.turns.sessions())
-
-    def turns(self, session: str) -> list[TurnView]:
-        name = ref_of("session", session).removeprefix("session:")
-        self._truth.turns.session(name)  # an unknown session is an error, not an empty one
-        return [self._view(stored.record) for stored in self._truth.turns.of_session(name)]
-
-    def turn(self, turn: str) -> TurnView:
-        return self._view(self._truth.turns.get(turn_name(turn)).record)
-
-    def search(self, words: str, limit: int) -> list[TurnView]:
-        """Turns that hold the words, best first."""
-        from slicebase.verbs.contexts import ranked_turns
-
-        if not words.strip():
-            raise SlicebaseError("no-words", "there is no word to look for")
-        found = ranked_turns(self._truth, self._base.turn_index, words, limit)
-        return [self.turn(each.turn) for each in found]
-
-    def _view(self, record: "TurnRecord") -> TurnView:
-        from slicebase.graph.record import read_parts
-        from slicebase.graph.turn import turn_text
-
-        stored = self._truth.texts.get(f"session:{record.session}", record.content_hash)
-        text = turn_text(read_parts(stored.data)) if stored and stored.data is not None else None
-        return TurnView(record, text)
-
-    def policy(self, name: str | None = None, assignments: Iterable[str] = ()) -> "SlicePolicyV1":
-        """A policy by its name, its hash or the file that holds it, after assignments such as max_nodes=64."""
-        from slicebase.graph.policy import DEFAULT, policy_with
-
-        return policy_with(DEFAULT if name is None else self._truth.policies.named(name), assignments)
-
-    def requested_policy(self, value: Any) -> "SlicePolicyV1":
-        """What a request means: a name, a hash, an object (whole, or partial over the default), or nothing."""
-        from slicebase.graph.policy import PRESETS
-
-        return self._truth.policies.find(value) if isinstance(value, str) else PRESETS.resolve(value)
-
-    def select(self, turn: str, policy: "SlicePolicyV1") -> "ContextSlice":
-        """The context slice around a turn: the same graph and policy give the same bytes."""
-        self._truth.policies.keep(policy)
-        return self._truth.sessions.slice_around(turn_name(turn), policy)
-
-    def explain(self, turn: str, policy: "SlicePolicyV1") -> "Explanation":
-        """Why each turn of the slice is in it, and why the best of the others are not."""
-        from slicebase.graph.select import explain
-
-        name = turn_name(turn)
-        return explain(self._truth.sessions.around(name, policy.max_radius + 1), name, policy)
-
-    def check(self, export: bytes) -> "tuple[Difference, ...]":
-        """Derives a stored SliceExport again: what differs, nothing where it is identical."""
-        from slicebase.graph.export import compare, read_export
-
-        stored = read_export(export)
-        policy = self._truth.policies.find(stored.policy_params_hash)
-        return compare(stored, self._truth.sessions.slice_around(stored.anchor_turn_id, policy).contents)
-
-
-def ref_of(kind: str, text: str) -> str:
-    """The whole reference of this kind that a text names, with its prefix or without."""
-    ref = parse_ref(text, bare=kind)
-    if ref.kind != kind:
-        raise SlicebaseError("bad-reference", f"{text!r} is no reference of the kind {kind}")
-    return str(ref)
-
-
-def turn_name(text: str) -> str:
-    """A turn's id from a reference or a bare id."""
-    return ref_of("turn", text).removeprefix("turn:")
+        return verify_workspace(self, progress, seal)

@@ -3,13 +3,14 @@
 import click
 import pytest
 
-from slicebase.base import Graph, Slicebase
+from slicebase.base import Slicebase
 from slicebase.cli.commands import FACES, RUN_VERBS, VERBS
 from slicebase.cli.main import tt
 from slicebase.library.library import Library
-from slicebase.verbs.runs import Running
+from slicebase.verbs.graph import Graph
+from slicebase.verbs.runs import RunVerbs
 
-PARTS = {"graph": Graph, "library": Library, "runs": Running}
+PARTS = {"graph": Graph, "library": Library, "runs": RunVerbs}
 GROUPS = {"run", "hook"}
 
 

@@ -11,7 +11,7 @@ from slicebase.core.times import from_text
 from slicebase.errors import Exit
 
 if TYPE_CHECKING:
-    from slicebase.base import RecordedContext
+    from slicebase.context.assemble import RecordedContext
     from slicebase.context.manifest import Manifest
 
 _SHOWN = 20  # of what was left out

@@ -16,12 +16,13 @@ from slicebase.files.explore import tree
 from slicebase.files.links import RELATIONSHIPS
 
 if TYPE_CHECKING:
-    from slicebase.base import SearchResults, Slicebase
+    from slicebase.base import Slicebase
     from slicebase.context.snippets import Snippet
     from slicebase.files.explore import Stated
     from slicebase.index.info import Info
     from slicebase.index.links import Exploration
     from slicebase.index.search import Hit
+    from slicebase.verbs.search import SearchResults
 
 
 @click.command()

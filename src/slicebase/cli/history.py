@@ -19,10 +19,11 @@ from slicebase.history.inputs import SAMPLE, discover
 from slicebase.importers.values import REASONS
 
 if TYPE_CHECKING:
-    from slicebase.base import Slicebase, TurnView
+    from slicebase.base import Slicebase
     from slicebase.graph.turn import Session
     from slicebase.history.account import Account, SourceConflict
     from slicebase.history.imports import Progress
+    from slicebase.verbs.graph import TurnView
 
 _SHOWN_NOTES = 20
 

@@ -14,8 +14,9 @@ from slicebase.errors import Exit
 from slicebase.history.inputs import LONG_SAMPLE
 
 if TYPE_CHECKING:
-    from slicebase.base import Losses, Slicebase
+    from slicebase.base import Slicebase
     from slicebase.context.lost import Judged, Loss
+    from slicebase.verbs.lost import Losses
 
 _WIDTH = 96
 

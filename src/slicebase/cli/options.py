@@ -252,7 +252,7 @@ run_argument = click.argument("run_id", metavar="RUN")
 
 
 def run_name(text: str) -> str:
-    from slicebase.base import ref_of
+    from slicebase.core.refs import ref_of
 
     return ref_of("run", text).removeprefix("run:")
 

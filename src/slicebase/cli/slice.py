@@ -13,10 +13,10 @@ from slicebase.cli.output import json_option, print_json, read_input
 from slicebase.errors import Exit, SlicebaseError, Where
 
 if TYPE_CHECKING:
-    from slicebase.base import Graph
     from slicebase.graph.export import ContextSlice
     from slicebase.graph.policy import SlicePolicyV1
     from slicebase.graph.select import Explanation
+    from slicebase.verbs.graph import Graph
 
 
 @click.command("slice")

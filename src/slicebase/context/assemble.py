@@ -211,3 +211,10 @@ def _in_reading_order(taken: Sequence[tuple[Candidate, Piece]]) -> list[Piece]:
     for place, (candidate, _) in enumerate(taken):
         rank.setdefault(candidate.group, place)
     return [piece for _, piece in sorted(taken, key=lambda each: (rank[each[0].group], each[0].order))]
+
+
+class RecordedContext(NamedTuple):
+    """A context, and whether its manifest was recorded."""
+
+    context: Context
+    recorded: bool

@@ -81,3 +81,16 @@ def _prefixed(text: str) -> Ref | None:
         return None
     kind, name = (match[1], match[2]) if match[1] else (match[3], match[4])
     return Ref(kind, name) if kind in _SHAPES else None
+
+
+def ref_of(kind: str, text: str) -> str:
+    """Returns the whole reference of this kind that a text names, with its prefix or without."""
+    ref = parse(text, bare=kind)
+    if ref.kind != kind:
+        raise SlicebaseError("bad-reference", f"{text!r} is no reference of the kind {kind}")
+    return str(ref)
+
+
+def name_of(kind: str, text: str) -> str:
+    """Returns the id in such a reference: a session's name, a turn's UUID."""
+    return ref_of(kind, text).removeprefix(f"{kind}:")

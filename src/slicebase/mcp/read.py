@@ -27,9 +27,9 @@ from slicebase.mcp.calls import (
 )
 
 if TYPE_CHECKING:
-    from slicebase.base import TurnView
     from slicebase.index.links import LinkTarget
     from slicebase.index.search import Hit
+    from slicebase.verbs.graph import TurnView
 
 # ---- search
 

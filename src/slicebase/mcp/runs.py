@@ -163,7 +163,7 @@ ACTIONS: Mapping[str, Action] = {
 
 
 def _name(given: RunArguments) -> str:
-    from slicebase.base import ref_of
+    from slicebase.core.refs import ref_of
 
     return ref_of("run", str(given.run)).removeprefix("run:")
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slicebase.context.manifest import Manifest, Piece, ReplayProblem, manifest_bytes, manifest_id, read_manifest
 from slicebase.core.hashing import canonical, digest, raw_digest
+from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.graph.record import read_parts
 from slicebase.graph.turn import turn_text
@@ -34,6 +35,10 @@ class Manifests:
             connection.execute("INSERT INTO manifests VALUES (?, ?, ?, ?)", row)
             keep_texts(connection, f"manifest:{name}", texts)
         return name
+
+    def keep(self, built: "Context", now: int) -> None:
+        """Records the manifest of a context, with the texts of pieces that are no turns."""
+        self.record(built.manifest, to_text(now), texts_to_keep(built))
 
     def get(self, name: str) -> StoredManifest:
         query = "SELECT record, recorded FROM manifests WHERE manifest = ?"

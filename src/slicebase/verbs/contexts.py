@@ -1,18 +1,12 @@
-"""A context without a question: what of the library was changed last. It starts quickly, since hooks wait for it.
+"""Contexts for a question: finds turns, slices around the best, fetches their texts, and lets `context` decide."""
 
-Contexts from the store: find turns, slice around the best, fetch their texts, and let `context` decide.
-"""
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from slicebase.context.assemble import ANCHORS, CHUNKS, CONSIDERED, Candidate, Context, assemble, merge
-from slicebase.context.lost import RULES as LOST
-from slicebase.context.lost import TABLE, Judged, Loss, by_importance
-from slicebase.context.manifest import Budget, PinnedSlice
-from slicebase.context.question import analyse
-from slicebase.context.ranking import RANKER, Ranked, brought_to_scale, rank
-from slicebase.core.hashing import LARGEST_INTEGER, digest, lone_surrogate
+from slicebase.context.assemble import ANCHORS, CHUNKS, CONSIDERED, Candidate, Context, RecordedContext, assemble, merge
+from slicebase.context.manifest import Budget, Manifest, PinnedSlice
+from slicebase.context.ranking import RANKER, Ranked, brought_to_scale
+from slicebase.core.hashing import LARGEST_INTEGER, lone_surrogate
 from slicebase.core.times import from_text, to_text
 from slicebase.errors import SlicebaseError
 from slicebase.graph.best_first import context_slice, select
@@ -20,49 +14,11 @@ from slicebase.graph.policy import SlicePolicyV1
 from slicebase.graph.record import TurnRecord, read_parts
 from slicebase.graph.select import FrontierTurn as Selected
 from slicebase.graph.turn import Session, turn_text
-from slicebase.index.turns import TurnIndex, bring_up_to_date
+from slicebase.index.turns import TurnIndex
 from slicebase.library.chunks import LibraryChunks
-from slicebase.library.library import Library
-from slicebase.runs.records import Span
 from slicebase.truth.truth import Truth
-
-NEWEST = "newest/1"  # in place of a ranker: files in the order in which they were changed
-_NEWEST_FILES = 30
-
-
-def newest_context(library: Library, tokens: int, as_of: int) -> Context:
-    """The files of a library that were changed last, each with what it begins with, under the budget."""
-    look = library.look(as_of)
-    candidates = []
-    for entry in library.list_files()[:_NEWEST_FILES]:
-        try:
-            piece = look.pieces([f"file:{entry.id}"])[0]
-        except SlicebaseError:
-            continue  # it cannot be read now: `tt validate` says why
-        candidates.append(
-            Candidate(
-                ref=f"file:{entry.id}",
-                corpus=f"file:{entry.id}",
-                content_hash=digest(piece.text.encode()),
-                text=piece.text,
-                label=piece.label,
-                group=f"{entry.title} · file:{entry.id}",
-                order=(entry.changed, entry.id),
-                score=entry.changed,
-                parts={"changed": entry.changed},
-            )
-        )
-    return assemble(
-        "what is known of this project",
-        to_text(as_of),
-        Budget(tokens, None),
-        candidates,
-        terms=(),
-        ranker=NEWEST,
-        filters={"archived": False},
-        slices=(),
-    )
-
+from slicebase.verbs.graph import ranked_turns
+from slicebase.verbs.parts import Parts
 
 _LEAST_TOKENS = 64
 
@@ -75,6 +31,47 @@ class Request(NamedTuple):
     turns: int | None
     as_of: int
     policy: SlicePolicyV1
+
+
+def context(
+    parts: Parts,
+    question: str,
+    *,
+    tokens: int,
+    now: int,
+    turns: int | None = None,
+    policy: str | None = None,
+    as_of: int | None = None,
+    record: bool = True,
+    run: str | None = None,
+    step: int | None = None,
+) -> RecordedContext:
+    """Builds a context for a question and records its manifest; `Slicebase.context` says what the options mean."""
+    chosen = parts.graph.policy(policy or "focused")
+    request = Request(question, tokens, turns, now if as_of is None else as_of, chosen)
+    first = parts.runs.remembered(run) if run else ()
+    built = build_context(parts.truth, parts.turn_index, parts.library_chunks, request, first)
+    recorded = record and not parts.truth.database.read_only
+    if recorded:
+        parts.truth.policies.keep(chosen)
+        parts.truth.manifests.keep(built, now)
+        if run:
+            parts.runs.bind(run, built.manifest, now=now, step=step)
+    return RecordedContext(built, recorded)
+
+
+def context_again(parts: Parts, before: Manifest, *, now: int, record: bool = True) -> RecordedContext:
+    """Asks a manifest's question again, with its budget and policy, of what is stored now."""
+    policies = [pinned.policy_params_hash for pinned in before.slices]
+    return context(
+        parts,
+        before.question,
+        tokens=before.budget.tokens,
+        turns=before.budget.turns,
+        policy=policies[0] if policies else None,
+        now=now,
+        record=record,
+    )
 
 
 def build_context(
@@ -106,13 +103,6 @@ def _chunk_candidates(chunks: LibraryChunks, request: Request, turns: int) -> li
     return [candidate for each in scaled if (candidate := chunks.candidate(each, request.as_of))]
 
 
-def ranked_turns(truth: Truth, index: TurnIndex, question: str, limit: int) -> list[Ranked]:
-    """The best turns for a question, with the index brought up to date before."""
-    bring_up_to_date(index, truth)
-    asked = analyse(question, index.words(question))
-    return rank(asked, index.figures(asked), limit)
-
-
 def _check(request: Request) -> None:
     if not request.question.strip():
         raise SlicebaseError("bad-question", "the question is empty")
@@ -120,9 +110,13 @@ def _check(request: Request) -> None:
         request.question.encode()
     except UnicodeEncodeError as error:
         raise lone_surrogate(error) from None
-    _check_budget("tokens", request.tokens, _LEAST_TOKENS)
+    check_tokens(request.tokens)
     if request.turns is not None:
         _check_budget("turns", request.turns, 1)
+
+
+def check_tokens(tokens: int) -> None:
+    _check_budget("tokens", tokens, _LEAST_TOKENS)
 
 
 def _check_budget(what: str, number: int, least: int) -> None:
@@ -145,38 +139,6 @@ def _slices(
     return pinned, selections
 
 
-def lost_context(truth: Truth, session: str, losses: Sequence[Loss], tokens: int, as_of: int) -> Context:
-    """What compactions of a session lost, the most important first, one piece for each turn that holds some of it."""
-    _check_budget("tokens", tokens, _LEAST_TOKENS)
-    lost: dict[str, list[Judged]] = {}
-    for each in by_importance(judged for loss in losses for judged in loss.judged if not judged.kept):
-        lost.setdefault(each.item.turn, []).append(each)
-    records = truth.turns.find(lost)
-    sessions = {name: truth.turns.session(name) for name in {each.record.session for each in records.values()}}
-    return assemble(
-        f"what was lost when session:{session} was compacted",
-        to_text(as_of),
-        Budget(tokens),
-        [_lost_candidate(truth, records[turn].record, sessions, found) for turn, found in lost.items()],
-        terms=(),
-        ranker=LOST,
-        filters={"session": session, "compactions": [loss.summary.id for loss in losses]},
-        slices=(),
-    )
-
-
-def _lost_candidate(
-    truth: Truth, record: TurnRecord, sessions: Mapping[str, Session], found: Sequence[Judged]
-) -> Candidate:
-    stored = truth.texts.get(f"session:{record.session}", record.content_hash)
-    text = turn_text(read_parts(stored.data)) if stored and stored.data is not None else ""
-    best = found[0].weight * 1_000_000
-    told = dict.fromkeys(f"{TABLE[each.item.kind].one} {each.item.mark}" for each in found)
-    plain = _candidate(record, sessions[record.session], text, Ranked(record.id, best, {"importance": best}))
-    passage = Span(start=min(each.item.start for each in found), end=max(each.item.end for each in found))
-    return plain._replace(label=f"lost: {', '.join(told)} · {plain.label}", passage=passage)
-
-
 def _turn_candidates(truth: Truth, merged: Sequence[Ranked]) -> list[Candidate]:
     records = truth.turns.find(found.turn for found in merged)
     sessions = {session: truth.turns.session(session) for session in {each.record.session for each in records.values()}}
@@ -186,11 +148,11 @@ def _turn_candidates(truth: Truth, merged: Sequence[Ranked]) -> list[Candidate]:
         stored = truth.texts.get(f"session:{record.session}", record.content_hash)
         if stored is not None and stored.data is not None:
             text = turn_text(read_parts(stored.data))
-            candidates.append(_candidate(record, sessions[record.session], text, found))
+            candidates.append(turn_candidate(record, sessions[record.session], text, found))
     return candidates
 
 
-def _candidate(record: TurnRecord, session: Session, text: str, found: Ranked) -> Candidate:
+def turn_candidate(record: TurnRecord, session: Session, text: str, found: Ranked) -> Candidate:
     title = f"{session.title} · " if session.title else ""
     when = from_text(record.time)  # 0 where the source knows none
     return Candidate(

@@ -20,8 +20,10 @@ from slicebase.graph.turn import turn_text
 from slicebase.library.folder import SliceFolder
 from slicebase.library.library import Library
 from slicebase.runs.chunks import DocumentChunk, chunks
-from slicebase.runs.evidence import GONE, PURGED, Chunk, Evidence, Lookup, places
+from slicebase.runs.evidence import GONE, PURGED, Chunk, Evidence, Lookup, cite, places
+from slicebase.runs.records import Span
 from slicebase.truth.truth import Truth
+from slicebase.verbs.parts import Parts
 from slicebase.workspace.atomic import read_bytes, read_chunks
 from slicebase.workspace.workspace import LIBRARY
 
@@ -219,3 +221,13 @@ def add_document(
     summary = f"A text of {len(text)} characters in {len(found)} chunks that can be cited."
     change = library.create(title or path.name, summary, stamp, from_file=path, copy=copy)
     return AddedDocument(change.file, found, True)
+
+
+def cite_chunk(
+    parts: Parts, reference: str, *, quote: str | None = None, span: tuple[int, int] | None = None
+) -> Evidence:
+    """Puts evidence for what stands behind a reference into the ledger, by quote or span."""
+    chunk = parts.chunks.holding(reference, quote) if quote else parts.chunks.chunk(reference)
+    evidence = cite(chunk, quote, Span(start=span[0], end=span[1]) if span else None)
+    parts.truth.ledger.keep(evidence)
+    return evidence

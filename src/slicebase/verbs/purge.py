@@ -2,9 +2,23 @@
 
 from typing import NamedTuple
 
-from slicebase.core.refs import Ref
+from slicebase.core.refs import Ref, parse
+from slicebase.core.times import to_text
+from slicebase.errors import SlicebaseError
 from slicebase.index.turns import TurnIndex
 from slicebase.truth.truth import Truth
+from slicebase.verbs.parts import Parts
+
+
+def purge(parts: Parts, reference: str, *, now: int, reason: str = "", dry_run: bool = False) -> "PurgedTurns":
+    """Takes the text of a turn, a session or a run away for good."""
+    ref = parse(reference)
+    if ref.kind not in ("turn", "session", "run"):
+        raise SlicebaseError("bad-reference", f"{reference!r} names no turn, session or run")
+    mark = f"{to_text(now)} {reason}".strip()
+    if ref.kind == "run":
+        return PurgedTurns(purge_run(parts.truth, ref.name, mark, dry_run=dry_run), ())
+    return purge_turns(parts.truth, parts.turn_index, ref, mark, dry_run=dry_run)
 
 
 def purge_run(truth: Truth, run_id: str, mark: str, *, dry_run: bool = False) -> int:

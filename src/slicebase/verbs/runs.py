@@ -119,7 +119,7 @@ class RunStep:
         return EventDraft.of("FAILURE", failure, step=self.number)
 
 
-class Running:
+class RunVerbs:
     """Runs of a workspace. Every write takes the time; with `thresholds` a run is compacted whenever that is due."""
 
     def __init__(self, truth: Truth, folder: SliceFolder) -> None:
@@ -354,7 +354,7 @@ def run_of(session: str) -> str:
     return "from-" + "-".join(session.replace("/", "-").split())
 
 
-def narrate_session(runs: Running, session: str, leaf: str | None, now: int) -> Narrative:
+def narrate_session(runs: RunVerbs, session: str, leaf: str | None, now: int) -> Narrative:
     """A session as a run, compacted and told. Where its run cannot go on, another begins, named by the leaf too."""
     name = run_of(session)
     try:
@@ -365,7 +365,7 @@ def narrate_session(runs: Running, session: str, leaf: str | None, now: int) -> 
         return _narrated(runs, session, f"{name}-{leaf[:8]}", now)
 
 
-def _narrated(runs: Running, session: str, run_id: str, now: int) -> Narrative:
+def _narrated(runs: RunVerbs, session: str, run_id: str, now: int) -> Narrative:
     logged = runs.from_session(session, run_id, now=now, open_end=True)
     if logged.last >= logged.first or not runs.remembered(run_id):
         runs.compact(run_id, now=now)

@@ -18,7 +18,7 @@ from slicebase.files.model import Contract
 from slicebase.files.slice_file import SliceFile
 from slicebase.library.folder import SliceFolder
 from slicebase.truth.truth import Truth
-from slicebase.verbs.verify_runs import Problem
+from slicebase.verbs.verify_runs import VerifyFinding
 from slicebase.workspace.workspace import LIBRARY
 
 _KIND = "seal"  # the file's `meta.slicebase`
@@ -62,7 +62,7 @@ def find_seal(folder: SliceFolder, name: str) -> SliceFile:
     return max(seals, key=lambda file: (file.updated_at or "", file.id or ""))
 
 
-def broken_seals(truth: Truth, folder: SliceFolder, file: SliceFile) -> Iterator[Problem]:
+def broken_seals(truth: Truth, folder: SliceFolder, file: SliceFile) -> Iterator[VerifyFinding]:
     """What the seal says and the store does not: logs that were cut or written anew; files that have changed."""
     for number, line in enumerate(file.body.splitlines(), 1):
         place = f"{file.name}:{file.body_line + number - 1}"
@@ -70,29 +70,31 @@ def broken_seals(truth: Truth, folder: SliceFolder, file: SliceFile) -> Iterator
             kind, *values = msgspec.json.decode(line, type=list[Any])
             problems = list(_CHECKS[kind](truth, folder, values))
         except (msgspec.MsgspecError, LookupError, TypeError, ValueError):
-            problems = [Problem("UNVERIFIABLE", "seal-line", place, "a line of a seal", line.decode(errors="replace"))]
+            problems = [
+                VerifyFinding("UNVERIFIABLE", "seal-line", place, "a line of a seal", line.decode(errors="replace"))
+            ]
         yield from problems
 
 
-def _run_holds(truth: Truth, folder: SliceFolder, values: list[Any]) -> Iterator[Problem]:
+def _run_holds(truth: Truth, folder: SliceFolder, values: list[Any]) -> Iterator[VerifyFinding]:
     run_id, seq, sealed = values
     found = truth.runs.log.head_at(run_id, seq).hash
     if found != sealed:
-        yield Problem("BROKEN", "seal", f"run:{run_id} event {seq}", sealed, found or "no such event")
+        yield VerifyFinding("BROKEN", "seal", f"run:{run_id} event {seq}", sealed, found or "no such event")
 
 
-def _session_holds(truth: Truth, folder: SliceFolder, values: list[Any]) -> Iterator[Problem]:
+def _session_holds(truth: Truth, folder: SliceFolder, values: list[Any]) -> Iterator[VerifyFinding]:
     session, counts, sealed = values
     found = _session_hash(truth, session, counts)
     if found != sealed:
-        yield Problem("BROKEN", "seal", f"session:{session}", sealed, found)
+        yield VerifyFinding("BROKEN", "seal", f"session:{session}", sealed, found)
 
 
-def _file_holds(truth: Truth, folder: SliceFolder, values: list[Any]) -> Iterator[Problem]:
+def _file_holds(truth: Truth, folder: SliceFolder, values: list[Any]) -> Iterator[VerifyFinding]:
     file_id, version = values
     file = folder.get(file_id)
     if file is None or file.version != version:
-        yield Problem("DRIFTED", "seal", f"file:{file_id}", version, file.version if file else "no such file")
+        yield VerifyFinding("DRIFTED", "seal", f"file:{file_id}", version, file.version if file else "no such file")
 
 
 _CHECKS = {"run": _run_holds, "session": _session_holds, "file": _file_holds}

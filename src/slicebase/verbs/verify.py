@@ -6,7 +6,7 @@ over: a flipped byte is one finding, not a landslide.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -20,26 +20,16 @@ from slicebase.runs.evidence import Evidence, Lookup
 from slicebase.truth.manifests import recording_hash
 from slicebase.truth.places import derived_differences
 from slicebase.truth.truth import Truth
-from slicebase.verbs.verify_runs import RunProof
-
-Status = Literal["BROKEN", "UNVERIFIABLE", "PURGED", "DRIFTED"]
-
-
-class Finding(NamedTuple):
-    """What does not follow from the stored bytes: where, what was expected, what was found."""
-
-    status: Status
-    check: str
-    place: str
-    expected: str
-    found: str
+from slicebase.verbs.parts import Parts
+from slicebase.verbs.seal import broken_seals, find_seal
+from slicebase.verbs.verify_runs import RunProof, VerifyFinding, VerifyStatus
 
 
 class Verdict(NamedTuple):
     """The end of a verification (ruling 44): drift and purges are listed, and no damage."""
 
     checked: dict[str, int]
-    findings: tuple[Finding, ...]
+    findings: tuple[VerifyFinding, ...]
 
     @property
     def status(self) -> str:
@@ -53,6 +43,21 @@ class Verdict(NamedTuple):
 
 TextNow = Callable[[str], str | None]
 LookUp = Callable[[Evidence], Lookup]
+
+
+def verify_workspace(parts: Parts, progress: Callable[[str], None], seal: str | None = None) -> Verdict:
+    """Derives everything stored again; with a seal (`latest`, or its id), also compares it with that."""
+
+    def text_now(reference: str) -> str | None:
+        try:
+            return parts.library.look(0).pieces([reference])[0].text
+        except SlicebaseError:
+            return None  # it is gone, or has changed
+
+    sealed = find_seal(parts.folder, seal) if seal else None
+    verdict = verify(parts.truth, text_now, progress, parts.chunks.look_up)
+    against = broken_seals(parts.truth, parts.folder, sealed) if sealed else ()
+    return verdict._replace(findings=(*verdict.findings, *against))
 
 
 def verify(
@@ -78,7 +83,7 @@ class _Verification:
         self._look_up = look_up
         self._connection = truth.database.connection
         self._progress = progress
-        self._findings: list[Finding] = []
+        self._findings: list[VerifyFinding] = []
         self._checked: dict[str, int] = {}
         self._broken_sessions: set[str] = set()
         self._broken_policies: set[str] = set()
@@ -103,8 +108,8 @@ class _Verification:
         except (apsw.Error, SlicebaseError, ValueError) as error:
             self._report("BROKEN", "database", what, "rows that can be read", str(error))
 
-    def _report(self, status: Status, check: str, place: str, expected: str = "", found: str = "") -> None:
-        self._findings.append(Finding(status, check, place, expected, found))
+    def _report(self, status: VerifyStatus, check: str, place: str, expected: str = "", found: str = "") -> None:
+        self._findings.append(VerifyFinding(status, check, place, expected, found))
 
     def _name_place(self, finding: int, place: str) -> None:
         """A text's turn says more to a person than its owner and hash."""
@@ -269,7 +274,7 @@ class _Verification:
     def _runs(self) -> None:
         proof = RunProof(self._truth, self._reported, self._count)
         for problem in (*proof.evidence(self._looked_up), *proof.runs()):
-            self._findings.append(Finding(*problem))
+            self._findings.append(problem)
 
     def _looked_up(self, evidence: Evidence) -> Lookup | None:
         """What stands behind evidence now; None where that is not known, or reported already."""

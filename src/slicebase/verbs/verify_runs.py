@@ -24,13 +24,13 @@ from slicebase.truth.snapshots import SnapshotRecord, read_snapshot_record
 from slicebase.truth.texts import hash_bytes
 from slicebase.truth.truth import Truth
 
-Status = Literal["BROKEN", "UNVERIFIABLE", "PURGED", "DRIFTED"]
+VerifyStatus = Literal["BROKEN", "UNVERIFIABLE", "PURGED", "DRIFTED"]
 
 
-class Problem(NamedTuple):
-    """What does not follow from the stored bytes."""
+class VerifyFinding(NamedTuple):
+    """What does not follow from the stored bytes: where, what was expected, what was found."""
 
-    status: Status
+    status: VerifyStatus
     check: str
     place: str
     expected: str = ""
@@ -47,7 +47,7 @@ class RunProof:
         self._count = count
         self._blind: set[str] = set()  # runs with a broken text
 
-    def runs(self) -> Iterator[Problem]:
+    def runs(self) -> Iterator[VerifyFinding]:
         tables = "SELECT run FROM events UNION SELECT run FROM snapshots UNION SELECT run FROM runs"
         for (run_id,) in self._rows(f"{tables} ORDER BY run"):
             self._count("runs")
@@ -62,15 +62,15 @@ class RunProof:
 
     # The log
 
-    def _log(self, run_id: str) -> list[Problem]:
+    def _log(self, run_id: str) -> list[VerifyFinding]:
         """The records one by one, and their chain as they come by."""
-        problems: list[Problem] = []
+        problems: list[VerifyFinding] = []
         for broken in check_chain(LogHead(run_id), self._links(run_id, problems)):
             place = f"run:{run_id} event {broken.seq}"
-            problems.append(Problem("BROKEN", "chain", place, broken.expected, broken.found))
+            problems.append(VerifyFinding("BROKEN", "chain", place, broken.expected, broken.found))
         return problems
 
-    def _links(self, run_id: str, problems: list[Problem]) -> Iterator[ChainLink]:
+    def _links(self, run_id: str, problems: list[VerifyFinding]) -> Iterator[ChainLink]:
         """What the chain covers, up to the first record that cannot be read."""
         expected: str | None = "RUN_STARTED"
         query = "SELECT seq, payload, record, hash FROM events WHERE run = ? ORDER BY seq"
@@ -78,51 +78,53 @@ class RunProof:
             self._count("events")
             place = f"run:{run_id} event {seq}"
             if raw_digest(record) != stored_hash:
-                problems.append(Problem("BROKEN", "event-hash", place, stored_hash.hex(), raw_digest(record).hex()))
+                problems.append(
+                    VerifyFinding("BROKEN", "event-hash", place, stored_hash.hex(), raw_digest(record).hex())
+                )
                 return
             try:
                 link = read_link(record, stored_hash)
             except (msgspec.DecodeError, msgspec.ValidationError) as error:
-                problems.append(Problem("BROKEN", "event-form", place, "an event of this version", str(error)))
+                problems.append(VerifyFinding("BROKEN", "event-form", place, "an event of this version", str(error)))
                 return
             if (link.run_id, link.seq, hash_bytes(link.payload_hash)) != (run_id, seq, payload):
                 key = str((link.run_id, link.seq, link.payload_hash))
-                problems.append(Problem("BROKEN", "event-key", place, key, str((run_id, seq, payload.hex()))))
+                problems.append(VerifyFinding("BROKEN", "event-key", place, key, str((run_id, seq, payload.hex()))))
             if expected and seq == 1 and link.type != expected:
-                problems.append(Problem("BROKEN", "run-start", place, expected, link.type))
+                problems.append(VerifyFinding("BROKEN", "run-start", place, expected, link.type))
             expected = None
             problems.extend(self._payload(link, place))
             yield link
         if expected:
-            problems.append(Problem("BROKEN", "run-start", f"run:{run_id}", expected, "no event"))
+            problems.append(VerifyFinding("BROKEN", "run-start", f"run:{run_id}", expected, "no event"))
 
-    def _payload(self, link: ChainLink, place: str) -> Iterator[Problem]:
+    def _payload(self, link: ChainLink, place: str) -> Iterator[VerifyFinding]:
         key = (owner(link.run_id), link.payload_hash)
         if self._reported(*key, place):
             self._blind.add(link.run_id)
         elif self._truth.texts.get(*key) is None:
-            yield Problem("BROKEN", "payload-missing", place, link.payload_hash, "no text")
+            yield VerifyFinding("BROKEN", "payload-missing", place, link.payload_hash, "no text")
 
-    def _standing(self, run_id: str) -> Iterator[Problem]:
+    def _standing(self, run_id: str) -> Iterator[VerifyFinding]:
         """What is kept beside the log says the same as the log."""
         steps: dict[int | None, int] = {}
         try:
             expected = tally_row(tally_of(run_id, _noting_steps(self._truth.runs.events(run_id), steps)))
         except SlicebaseError as error:
             if error.code == "no-run":
-                yield Problem("BROKEN", "derived", f"run:{run_id} standing", "a row", "none")
+                yield VerifyFinding("BROKEN", "derived", f"run:{run_id} standing", "a row", "none")
             return  # purged texts are reported as texts
         found = self._connection.execute(f"SELECT {TALLY} FROM runs WHERE run = ?", (run_id,)).fetchone()
         if found != expected:
-            yield Problem("BROKEN", "derived", f"run:{run_id} standing", _shown(expected), _shown(found))
+            yield VerifyFinding("BROKEN", "derived", f"run:{run_id} standing", _shown(expected), _shown(found))
             return
         rows = dict(self._connection.execute("SELECT step, last FROM steps WHERE run = ?", (run_id,)))
         if rows != steps:
-            yield Problem("BROKEN", "derived", f"run:{run_id} steps", str(len(steps)), str(len(rows)))
+            yield VerifyFinding("BROKEN", "derived", f"run:{run_id} steps", str(len(steps)), str(len(rows)))
 
     # Snapshots
 
-    def _snapshots(self, run_id: str) -> Iterator[Problem]:
+    def _snapshots(self, run_id: str) -> Iterator[VerifyFinding]:
         previous: dict[str, Json] | None = None
         head, number = LogHead(run_id), 0
         events = _Window(self._truth, run_id)
@@ -131,11 +133,13 @@ class RunProof:
             self._count("snapshots")
             place, number = f"run:{run_id} snapshot {seq}", number + 1
             if raw_digest(data) != stored_hash:
-                yield Problem("BROKEN", "record-hash", place, stored_hash.hex(), raw_digest(data).hex())
+                yield VerifyFinding("BROKEN", "record-hash", place, stored_hash.hex(), raw_digest(data).hex())
                 return
             record = read_snapshot_record(data)
             if (record.run_id, record.sequence, "sn_" + record.digest[7:39]) != (run_id, number, name):
-                yield Problem("BROKEN", "record-key", place, f"{record.run_id} {record.sequence}", f"{run_id} {seq}")
+                yield VerifyFinding(
+                    "BROKEN", "record-key", place, f"{record.run_id} {record.sequence}", f"{run_id} {seq}"
+                )
                 return
             if self._reported(owner(run_id), record.body, place):
                 return
@@ -144,7 +148,7 @@ class RunProof:
                 since = events.until(record.event)
             except SlicebaseError as error:
                 if error.code != "purged":
-                    yield Problem("BROKEN", "snapshot-text", place, record.body, error.message)
+                    yield VerifyFinding("BROKEN", "snapshot-text", place, record.body, error.message)
                 return
             found = list(self._one(snapshot, record, previous, head, since, place))
             yield from found
@@ -163,50 +167,52 @@ class RunProof:
         head: LogHead,
         since: list[Event],
         place: str,
-    ) -> Iterator[Problem]:
+    ) -> Iterator[VerifyFinding]:
         """A snapshot against its record, its event, and the log that it was folded from."""
         if (derived := snapshot_digest(snapshot)) != record.digest:
-            yield Problem("BROKEN", "snapshot-id", place, record.digest, derived)
+            yield VerifyFinding("BROKEN", "snapshot-id", place, record.digest, derived)
             return
         logged = {"snapshot_id": snapshot["snapshot_id"], "sequence": record.sequence, "status": record.status}
         recorded = since[-1] if since else None
         if recorded is None or recorded.payload != {**logged, "digest": record.digest}:
-            yield Problem("BROKEN", "snapshot-event", place, record.digest, str(recorded and recorded.payload))
+            yield VerifyFinding("BROKEN", "snapshot-event", place, record.digest, str(recorded and recorded.payload))
             return
         started = self._truth.runs.log.started(record.run_id)
         inputs = Inputs(started, previous, head, tuple(since[:-1]), self._truth.ledger.records)
         folded = build(state_of(inputs), snapshot["created_at"])
         if snapshot_digest(folded) != record.digest:
-            yield Problem("BROKEN", "snapshot-fold", place, snapshot_digest(folded), record.digest)
+            yield VerifyFinding("BROKEN", "snapshot-fold", place, snapshot_digest(folded), record.digest)
         if record.status == "PASS":  # what did not pass then may pass with evidence that came later
             failed = [result.name for result in check(snapshot, inputs) if result.status == "FAIL"]
             if failed or snapshot["validation"]["status"] != "PASS":
-                yield Problem("BROKEN", "snapshot-checks", place, "PASS", ", ".join(failed))
+                yield VerifyFinding("BROKEN", "snapshot-checks", place, "PASS", ", ".join(failed))
 
-    def _recorded(self, run_id: str, number: int, events: "_Window") -> Iterator[Problem]:
+    def _recorded(self, run_id: str, number: int, events: "_Window") -> Iterator[VerifyFinding]:
         missing = sum(event.type == "SNAPSHOT" for event in events.rest())
         if missing:
-            yield Problem("BROKEN", "snapshot-missing", f"run:{run_id}", f"{number + missing} snapshots", str(number))
+            yield VerifyFinding(
+                "BROKEN", "snapshot-missing", f"run:{run_id}", f"{number + missing} snapshots", str(number)
+            )
 
     # Evidence
 
-    def evidence(self, look_up: Callable[[Evidence], Lookup | None]) -> Iterator[Problem]:
+    def evidence(self, look_up: Callable[[Evidence], Lookup | None]) -> Iterator[VerifyFinding]:
         query = "SELECT evidence, chunk, record FROM evidence ORDER BY evidence"
         for name, chunk, data in self._rows(query):
             self._count("evidence")
             if record_id(data) != name:
-                yield Problem("BROKEN", "evidence-id", name, name, record_id(data))
+                yield VerifyFinding("BROKEN", "evidence-id", name, name, record_id(data))
                 continue
             record = read_record(name, data)
             if record.chunk_id != chunk:
-                yield Problem("BROKEN", "evidence-key", name, record.chunk_id, chunk)
+                yield VerifyFinding("BROKEN", "evidence-key", name, record.chunk_id, chunk)
             elif not self._reported(record.corpus_id, record.quote_hash, name):
                 yield from self._quote(record, look_up)
 
-    def _quote(self, record: Evidence, look_up: Callable[[Evidence], Lookup | None]) -> Iterator[Problem]:
+    def _quote(self, record: Evidence, look_up: Callable[[Evidence], Lookup | None]) -> Iterator[VerifyFinding]:
         stored = self._truth.texts.get(record.corpus_id, record.quote_hash)
         if stored is None:
-            yield Problem("BROKEN", "quote-missing", record.evidence_id, record.quote_hash, "no text")
+            yield VerifyFinding("BROKEN", "quote-missing", record.evidence_id, record.quote_hash, "no text")
             return
         now = look_up(record) if stored.data is not None else None  # a purged quote is reported as a text
         if now is None:
@@ -215,8 +221,8 @@ class RunProof:
         if resolution.status in ("changed", "gone"):
             # A turn never changes, so that a quote which does not stand in it never did.
             broken = record.chunk_id.startswith("turn:") and resolution.status == "changed"
-            status: Status = "BROKEN" if broken else "DRIFTED"
-            yield Problem(
+            status: VerifyStatus = "BROKEN" if broken else "DRIFTED"
+            yield VerifyFinding(
                 status, "quote", f"{record.evidence_id} {record.chunk_id}", record.quote_hash, resolution.status
             )
 

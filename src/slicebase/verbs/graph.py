@@ -1,0 +1,87 @@
+"""The conversation graph: its turns, and context slices around them."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from slicebase.context.question import analyse
+from slicebase.context.ranking import Ranked, rank
+from slicebase.core.refs import name_of
+from slicebase.errors import SlicebaseError
+from slicebase.graph.export import ContextSlice, Difference, compare, read_export
+from slicebase.graph.policy import DEFAULT, PRESETS, SlicePolicyV1, policy_with
+from slicebase.graph.record import TurnRecord, read_parts
+from slicebase.graph.select import Explanation, explain
+from slicebase.graph.turn import Session, turn_text
+from slicebase.index.turns import TurnIndex, bring_up_to_date
+from slicebase.truth.truth import Truth
+from slicebase.verbs.parts import Parts
+
+
+class TurnView(NamedTuple):
+    """A stored turn as people look at it."""
+
+    record: TurnRecord
+    text: str | None  # None where it was purged
+
+
+def ranked_turns(truth: Truth, index: TurnIndex, question: str, limit: int) -> list[Ranked]:
+    """The best turns for a question, with the index brought up to date before."""
+    bring_up_to_date(index, truth)
+    asked = analyse(question, index.words(question))
+    return rank(asked, index.figures(asked), limit)
+
+
+class Graph:
+    """The conversation graph: what is stored, and slices of it."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._truth = parts.truth
+
+    def sessions(self) -> list[tuple[Session, int]]:
+        """Every session with the number of its turns."""
+        return list(self._truth.turns.sessions())
+
+    def turns(self, session: str) -> list[TurnView]:
+        name = name_of("session", session)
+        self._truth.turns.session(name)  # an unknown session is an error, not an empty one
+        return [self._view(stored.record) for stored in self._truth.turns.of_session(name)]
+
+    def turn(self, turn: str) -> TurnView:
+        return self._view(self._truth.turns.get(name_of("turn", turn)).record)
+
+    def search(self, words: str, limit: int) -> list[TurnView]:
+        """Turns that hold the words, best first."""
+        if not words.strip():
+            raise SlicebaseError("no-words", "there is no word to look for")
+        found = ranked_turns(self._truth, self._parts.turn_index, words, limit)
+        return [self.turn(each.turn) for each in found]
+
+    def _view(self, record: TurnRecord) -> TurnView:
+        stored = self._truth.texts.get(f"session:{record.session}", record.content_hash)
+        text = turn_text(read_parts(stored.data)) if stored and stored.data is not None else None
+        return TurnView(record, text)
+
+    def policy(self, name: str | None = None, assignments: Iterable[str] = ()) -> SlicePolicyV1:
+        """A policy by its name, its hash or the file that holds it, after assignments such as max_nodes=64."""
+        return policy_with(DEFAULT if name is None else self._truth.policies.named(name), assignments)
+
+    def requested_policy(self, value: Any) -> SlicePolicyV1:
+        """What a request means: a name, a hash, an object (whole, or partial over the default), or nothing."""
+        return self._truth.policies.find(value) if isinstance(value, str) else PRESETS.resolve(value)
+
+    def select(self, turn: str, policy: SlicePolicyV1) -> ContextSlice:
+        """The context slice around a turn: the same graph and policy give the same bytes."""
+        self._truth.policies.keep(policy)
+        return self._truth.sessions.slice_around(name_of("turn", turn), policy)
+
+    def explain(self, turn: str, policy: SlicePolicyV1) -> Explanation:
+        """Why each turn of the slice is in it, and why the best of the others are not."""
+        name = name_of("turn", turn)
+        return explain(self._truth.sessions.around(name, policy.max_radius + 1), name, policy)
+
+    def check(self, export: bytes) -> tuple[Difference, ...]:
+        """Derives a stored SliceExport again: what differs, nothing where it is identical."""
+        stored = read_export(export)
+        policy = self._truth.policies.find(stored.policy_params_hash)
+        return compare(stored, self._truth.sessions.slice_around(stored.anchor_turn_id, policy).contents)

@@ -1,0 +1,52 @@
+"""Conversations in and out: importing files into the truth and its index, exporting a session as a slice file."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from slicebase.core.refs import name_of
+from slicebase.errors import SlicebaseError, Where
+from slicebase.history.account import Account
+from slicebase.history.annotate import Annotator
+from slicebase.history.imports import Progress, import_inputs
+from slicebase.history.inputs import inputs
+from slicebase.history.show import export_session
+from slicebase.importers.values import Options
+from slicebase.index.turns import bring_up_to_date
+from slicebase.verbs.parts import Parts
+from slicebase.workspace.atomic import write_bytes
+
+
+def import_conversations(
+    parts: Parts,
+    paths: Iterable[Path],
+    *,
+    format_name: str | None = None,
+    session: str | None = None,
+    redact: bool = True,
+    dry_run: bool = False,
+    progress: Progress = lambda name, count: None,
+) -> Account:
+    """Imports files, folders and zips, and accounts for every record; `dry_run` stores nothing."""
+    found = list(inputs(paths))
+    database = parts.truth.database
+    with database.trying() if dry_run else database.bulk():
+        account = import_inputs(
+            parts.truth,
+            found,
+            Options(session, redact),
+            format_name=format_name,
+            annotate=Annotator(parts.truth),
+            progress=progress,
+        )
+    if not dry_run:
+        bring_up_to_date(parts.turn_index, parts.truth)
+    return account
+
+
+def export(parts: Parts, session: str, to: Path, *, file_id: str) -> Path:
+    """Writes a session as a conversation slice file, which imports to the same ids and branches."""
+    file = export_session(parts.truth, name_of("session", session), file_id)
+    if to.exists():
+        raise SlicebaseError("conflict", f"{to} is there already", hint="choose another name", where=Where(str(to)))
+    write_bytes(to, [file.to_bytes()])
+    return to

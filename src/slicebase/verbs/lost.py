@@ -1,0 +1,90 @@
+"""What compactions of stored sessions kept and lost, and the lost as a context for the next prompt."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from slicebase.context.assemble import Candidate, Context, RecordedContext, assemble
+from slicebase.context.lost import RULES, TABLE, Judged, Loss, by_importance, judge
+from slicebase.context.manifest import Budget
+from slicebase.context.ranking import Ranked
+from slicebase.core.refs import name_of
+from slicebase.core.times import to_text
+from slicebase.graph.record import TurnRecord, read_parts
+from slicebase.graph.turn import Session, turn_text
+from slicebase.history.compactions import compacted_sessions, compactions
+from slicebase.history.imports import Progress
+from slicebase.runs.records import Span
+from slicebase.truth.truth import Truth
+from slicebase.verbs.contexts import check_tokens, turn_candidate
+from slicebase.verbs.imports import import_conversations
+from slicebase.verbs.parts import Parts
+
+
+class Losses(NamedTuple):
+    """A session's compactions, judged, oldest first; no session where none was compacted."""
+
+    session: str | None
+    compactions: list[Loss]
+
+
+def lost(parts: Parts, session: str | None = None) -> Losses:
+    """Judges each compaction of a session; without one, of the session that was compacted last."""
+    name = name_of("session", session) if session else next(iter(compacted_sessions(parts.truth)), None)
+    return Losses(name, [judge(each) for each in compactions(parts.truth, name)] if name else [])
+
+
+def lost_everywhere(parts: Parts) -> list[Losses]:
+    """Judges every session that was compacted, the newest first."""
+    return [lost(parts, session) for session in compacted_sessions(parts.truth)]
+
+
+def lost_in(parts: Parts, paths: Iterable[Path], progress: Progress) -> Losses:
+    """Imports transcripts, then judges the session that was compacted last among theirs."""
+    read = import_conversations(parts, paths, progress=progress).report.sessions
+    newest = next((session for session in compacted_sessions(parts.truth) if session in read), None)
+    return lost(parts, newest or min(read)) if read else Losses(None, [])
+
+
+def lost_context(
+    parts: Parts, session: str, *, tokens: int, now: int, as_of: int | None = None, record: bool = True
+) -> RecordedContext:
+    """Builds a context of what a session's compactions lost, and records its manifest."""
+    found = lost(parts, session)
+    built = _lost_context(parts.truth, str(found.session), found.compactions, tokens, now if as_of is None else as_of)
+    recorded = record and bool(built.manifest.pieces)
+    if recorded:
+        parts.truth.manifests.keep(built, now)
+    return RecordedContext(built, recorded)
+
+
+def _lost_context(truth: Truth, session: str, losses: Sequence[Loss], tokens: int, as_of: int) -> Context:
+    """What compactions of a session lost, the most important first, one piece for each turn that holds some of it."""
+    check_tokens(tokens)
+    lost: dict[str, list[Judged]] = {}
+    for each in by_importance(judged for loss in losses for judged in loss.judged if not judged.kept):
+        lost.setdefault(each.item.turn, []).append(each)
+    records = truth.turns.find(lost)
+    sessions = {name: truth.turns.session(name) for name in {each.record.session for each in records.values()}}
+    return assemble(
+        f"what was lost when session:{session} was compacted",
+        to_text(as_of),
+        Budget(tokens),
+        [_lost_candidate(truth, records[turn].record, sessions, found) for turn, found in lost.items()],
+        terms=(),
+        ranker=RULES,
+        filters={"session": session, "compactions": [loss.summary.id for loss in losses]},
+        slices=(),
+    )
+
+
+def _lost_candidate(
+    truth: Truth, record: TurnRecord, sessions: Mapping[str, Session], found: Sequence[Judged]
+) -> Candidate:
+    stored = truth.texts.get(f"session:{record.session}", record.content_hash)
+    text = turn_text(read_parts(stored.data)) if stored and stored.data is not None else ""
+    best = found[0].weight * 1_000_000
+    told = dict.fromkeys(f"{TABLE[each.item.kind].one} {each.item.mark}" for each in found)
+    plain = turn_candidate(record, sessions[record.session], text, Ranked(record.id, best, {"importance": best}))
+    passage = Span(start=min(each.item.start for each in found), end=max(each.item.end for each in found))
+    return plain._replace(label=f"lost: {', '.join(told)} · {plain.label}", passage=passage)

@@ -1,0 +1,54 @@
+"""A context without a question: what of the library was changed last. It starts quickly, since hooks wait for it."""
+
+from slicebase.context.assemble import Candidate, Context, RecordedContext, assemble
+from slicebase.context.manifest import Budget
+from slicebase.core.hashing import digest
+from slicebase.core.times import to_text
+from slicebase.errors import SlicebaseError
+from slicebase.library.library import Library
+from slicebase.verbs.parts import Parts
+
+NEWEST = "newest/1"  # in place of a ranker: files in the order in which they were changed
+_NEWEST_FILES = 30
+
+
+def project_context(parts: Parts, *, tokens: int, now: int) -> RecordedContext:
+    """Builds and records a context of what the library holds, the last changed first."""
+    built = newest_context(parts.library, tokens, now)
+    if built.manifest.pieces:
+        parts.truth.manifests.keep(built, now)
+    return RecordedContext(built, bool(built.manifest.pieces))
+
+
+def newest_context(library: Library, tokens: int, as_of: int) -> Context:
+    """The files of a library that were changed last, each with what it begins with, under the budget."""
+    look = library.look(as_of)
+    candidates = []
+    for entry in library.list_files()[:_NEWEST_FILES]:
+        try:
+            piece = look.pieces([f"file:{entry.id}"])[0]
+        except SlicebaseError:
+            continue  # it cannot be read now: `tt validate` says why
+        candidates.append(
+            Candidate(
+                ref=f"file:{entry.id}",
+                corpus=f"file:{entry.id}",
+                content_hash=digest(piece.text.encode()),
+                text=piece.text,
+                label=piece.label,
+                group=f"{entry.title} · file:{entry.id}",
+                order=(entry.changed, entry.id),
+                score=entry.changed,
+                parts={"changed": entry.changed},
+            )
+        )
+    return assemble(
+        "what is known of this project",
+        to_text(as_of),
+        Budget(tokens, None),
+        candidates,
+        terms=(),
+        ranker=NEWEST,
+        filters={"archived": False},
+        slices=(),
+    )
