@@ -1,8 +1,10 @@
 """The architecture is a test: floors and rooms, what may import what, and where tests stand (docs/architecture.md)."""
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -30,7 +32,7 @@ IMPURE = {
     "apsw", "asyncio", "fcntl", "glob", "httpx", "io", "os", "pathlib", "random", "requests", "secrets", "select",
     "shutil", "signal", "socket", "sqlite3", "subprocess", "sys", "tempfile", "threading", "time", "urllib",
 }  # fmt: skip
-
+LARGEST = 400  # lines of a module
 # Tests of a room as a whole, or of a promise that several of its modules keep.
 WHOLE = {
     "test_bad_input", "test_damage", "test_descriptions", "test_format_page", "test_golden", "test_read_only",
@@ -106,6 +108,20 @@ def test_pure_rooms_import_nothing_that_reaches_outside(path: Path) -> None:
         assert "open(" not in path.read_text().replace("_open(", ""), f"{path.name} opens a file"
 
 
+def test_no_module_imports_itself_by_a_detour_not_even_lazily() -> None:
+    known = {f"slicebase.{name_of(path)}": path for path in modules() if room_of(path) not in OUTSIDE}
+    graph = {name: {each for each in imports(path, typing=False) if each in known} for name, path in known.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" → ".join(error.args[1]))
+
+
+@each_module
+def test_a_module_fits_in_the_head(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= LARGEST
+
+
 @pytest.mark.parametrize("path", sorted({path.parent for path in modules()} - {SOURCE}), ids=name_of)
 def test_a_room_says_in_one_sentence_what_it_is_about(path: Path) -> None:
     said = ast.get_docstring(tree(path / "__init__.py")) or ""
@@ -113,3 +129,24 @@ def test_a_room_says_in_one_sentence_what_it_is_about(path: Path) -> None:
     assert "\n" not in said
     assert len(said) > 20
     assert len(tree(path / "__init__.py").body) == 1, "what a room offers stands in its modules"
+
+
+def test_one_name_means_one_thing() -> None:
+    classes = defaultdict(list)
+    for path in modules():
+        for node in tree(path).body:
+            if isinstance(node, ast.ClassDef):
+                classes[node.name].append(name_of(path))
+    assert not {name: places for name, places in classes.items() if len(places) > 1}
+
+
+@pytest.mark.parametrize(
+    "path", sorted(TESTS.rglob("test_*.py")), ids=lambda path: ".".join(path.relative_to(TESTS).parts)
+)
+def test_tests_mirror_the_tree(path: Path) -> None:
+    """tests/ROOM/test_MODULE.py is about that module, test_MODULE_ASPECT.py about one side of it."""
+    room = SOURCE / path.parent.relative_to(TESTS)
+    if room == SOURCE or path.stem in WHOLE:
+        return
+    subjects = {module.stem for module in room.glob("*.py")}
+    assert any(f"{path.stem}_".startswith(f"test_{subject}_") for subject in subjects), f"{path.stem} is about nothing"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is ca
     from slicebase.history.imports import Progress
     from slicebase.history.transcripts import AgentHome
     from slicebase.index.entries import Filters
-    from slicebase.index.files import Progress as IndexProgress
+    from slicebase.index.schema import ReadProgress
     from slicebase.index.turns import TurnIndex
     from slicebase.library.chunks import LibraryChunks
     from slicebase.library.finder import Finder
@@ -55,7 +55,7 @@ class Slicebase:
     def __init__(self, workspace: Workspace, *, is_new: bool = False) -> None:
         self.workspace = workspace
         self.is_new = is_new
-        self.index_progress: IndexProgress = lambda done, total: None
+        self.index_progress: ReadProgress = lambda done, total: None
 
     @classmethod
     def init(cls, folder: Path, driver: str | None = None) -> Self:

@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicebase.context.question import Question, When, Word, analyse, dates
+from slicebase.context.question import Question, When, analyse, dates
+from slicebase.context.words import Word
 from slicebase.core.times import from_text
 
 

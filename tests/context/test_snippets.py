@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicebase.context.question import for_index
 from slicebase.context.snippets import Marker, Snippet, expression, read_query, snippet
+from slicebase.context.words import for_index
 from slicebase.index.schema import TOKENIZER, Reader
 
 CONNECTION = apsw.Connection(":memory:")

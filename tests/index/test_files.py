@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from slicebase.index import file_reader
 from slicebase.index import files as files_index
-from slicebase.index.listing import joined, listing, look_ahead, seen_ahead
+from slicebase.index.files import listing
 from slicebase.index.schema import LAYOUT
 from slicebase.library.finder import Finder
 from slicebase.workspace.workspace import Workspace
@@ -82,31 +82,6 @@ def test_on_a_disk_with_a_coarse_clock_an_edit_in_the_tick_of_the_last_look_is_n
     assert ids(finder, "heron") == ["a"]
     path.write_text(path.read_text().replace("heron", "stork"))
     assert ids(finder, "stork") == (["a"] if tick == "the same" else [])
-
-
-def test_a_look_that_was_taken_ahead_sees_the_same_and_is_used_once(
-    workspace: Workspace, finder: Finder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number in range(2000):  # more than a pipe holds
-        (workspace.library / f"{'x' * 40}{number}.slice").write_text("")
-    inside = workspace.root / "deep" / "inside"
-    inside.mkdir(parents=True)
-    look_ahead(str(inside))
-    assert seen_ahead(workspace.root) is None
-    assert seen_ahead(workspace.library) == joined(listing(workspace.library))
-    assert seen_ahead(workspace.library) is None
-
-
-def test_a_change_after_a_look_that_was_taken_ahead_is_seen_by_the_next_question(
-    workspace: Workspace, finder: Finder
-) -> None:
-    put(workspace, "a", "heron")
-    finder.list_files()
-    finder.list_files()
-    look_ahead(str(workspace.root))
-    assert ids(finder, "heron") == ["a"]
-    put(workspace, "b", "heron")
-    assert ids(finder, "heron") == ["a", "b"]
 
 
 def test_nothing_is_written_when_nothing_changed(workspace: Workspace, finder: Finder) -> None:
@@ -277,7 +252,6 @@ _ASK = """
 import sys
 from pathlib import Path
 from slicebase.library.finder import Finder
-from slicebase.index.listing import joined, listing, look_ahead, seen_ahead
 from slicebase.workspace.workspace import open_workspace
 finder = Finder(open_workspace(Path(sys.argv[1])))
 for _ in range(int(sys.argv[2])):

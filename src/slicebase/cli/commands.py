@@ -21,7 +21,7 @@ VERBS: Mapping[str, Verb] = {
     "config": Verb("config", "slicebase.cli.workspace:config", "Show the settings and their sources, or set one."),
     "doctor": Verb("doctor", "slicebase.cli.workspace:doctor", "Say what is wrong here and how to mend it."),
     "search": Verb("search", "slicebase.cli.find:search", "Find slice files, rows and turns by their words."),
-    "explore": Verb("library.explore", "slicebase.cli.find:explore", "Follow the links around a file."),
+    "explore": Verb("library.explore", "slicebase.cli.explore:explore", "Follow the links around a file."),
     "stale": Verb("library.stale", "slicebase.cli.find:stale", "List the files that should be looked at again."),
     "list": Verb("library.list_files", "slicebase.cli.find:list_files", "List slice files."),
     "info": Verb("library.info", "slicebase.cli.find:info", "Show everything that is known of a file."),

@@ -4,17 +4,16 @@ What the commands of the library share: stamps with provenance, texts from stdin
 
 What the commands that find files share: filters, ids that complete themselves, and how files are told.
 
-What the commands of runs read: names, done definitions, thresholds, streams of events.
+
 """
 
-import json
 import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from slicebase.base import Slicebase
     from slicebase.files.body.entries import Stamp
     from slicebase.library.library import Change
-    from slicebase.runs.gate import Thresholds
 
 _LARGE = 500  # files that take a while to read
 
@@ -246,73 +244,3 @@ def file_json(entry: FileEntry, now: int, half_life: float) -> dict[str, Any]:
         "archived": bool(entry.archived),
         "purged": bool(entry.purged),
     }
-
-
-run_argument = click.argument("run_id", metavar="RUN")
-
-
-def run_name(text: str) -> str:
-    from slicebase.core.refs import ref_of
-
-    return ref_of("run", text).removeprefix("run:")
-
-
-def new_run_id() -> str:
-    from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
-
-    return ulid(now(), os.urandom(ULID_RANDOM_BYTES))
-
-
-def done_definition(text: str, budgets: tuple[str, ...]) -> Any:
-    """Words, or an object; budgets make words an object."""
-    done: Any = json_object(text, "--done") if text.lstrip().startswith("{") else text
-    if not budgets:
-        return done
-    limits = {name: _number(value) for name, _, value in (given.partition("=") for given in budgets)}
-    return {**(done if isinstance(done, dict) else {"text": done}), "budgets": limits}
-
-
-def thresholds_of(base: "Slicebase", given: tuple[str, ...] = ()) -> "Thresholds":
-    """The settings' thresholds, and over them those that were given."""
-    import msgspec
-
-    from slicebase.runs.gate import Thresholds
-
-    usual = {"counted_events": base.settings.compaction_events, "steps": base.settings.compaction_steps}
-    values = usual | {name: _number(value) for name, _, value in (each.partition("=") for each in given)}
-    try:
-        thresholds = msgspec.convert(values, Thresholds)
-    except msgspec.ValidationError as error:
-        raise click.UsageError(f"--threshold: {error}") from None
-    if min(thresholds.counted_events, thresholds.steps) < 1:
-        raise click.UsageError("--threshold: a threshold is at least 1")
-    return thresholds
-
-
-def _number(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
-def json_object(text: str, option: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text)
-    except ValueError as error:
-        raise SlicebaseError("bad-json", f"{option}: {error}") from None
-    if not isinstance(value, dict):
-        raise SlicebaseError("wrong-type", f"{option} takes a JSON object")
-    return value
-
-
-def arriving(stream: IO[bytes]) -> Iterator[list[bytes]]:
-    """The lines of a stream as they arrive: what is there together is one batch."""
-    rest = b""
-    read = getattr(stream, "read1", stream.read)
-    while data := read(1 << 16):
-        *lines, rest = (rest + data).split(b"\n")
-        if lines:
-            yield [line + b"\n" for line in lines]
-    if rest.strip():
-        yield [rest]

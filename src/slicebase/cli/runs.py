@@ -9,18 +9,17 @@ from typing import Any
 
 import click
 
-from slicebase.cli.options import (
+from slicebase.cli.options import now, open_base
+from slicebase.cli.output import json_option, read_input
+from slicebase.cli.run_options import (
     arriving,
     done_definition,
     json_object,
     new_run_id,
-    now,
-    open_base,
     run_argument,
     run_name,
     thresholds_of,
 )
-from slicebase.cli.output import json_option, read_input
 from slicebase.cli.runs_read import list_, narrative, print_id, print_logged, snapshot, status
 
 STOP_REASONS = ("OBJECTIVE_ACHIEVED", "BUDGET_EXCEEDED", "NO_EVIDENCE", "HUMAN_REQUESTED", "SYSTEM_ERROR")

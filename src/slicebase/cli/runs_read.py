@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from slicebase.cli.options import open_base, run_argument, run_name, thresholds_of
+from slicebase.cli.options import open_base
 from slicebase.cli.output import json_option, note, print_json, printable
+from slicebase.cli.run_options import run_argument, run_name, thresholds_of
 
 if TYPE_CHECKING:
     from slicebase.runs.status import RunStatus

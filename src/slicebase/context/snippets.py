@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from slicebase.context.question import for_question, runs
+from slicebase.context.words import for_question, runs
 
 _LONGEST = 20_000  # characters: a pasted page is no query
 _TYPED = re.compile(r'"([^"]*)("?)(\*?)|([^\s"]+)')

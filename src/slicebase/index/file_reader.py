@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import apsw
 from msgspec.structs import replace
 
-from slicebase.context.question import for_index
+from slicebase.context.words import for_index
 from slicebase.core.hashing import raw_digest
 from slicebase.core.refs import parse
 from slicebase.errors import SlicebaseError, Where
@@ -20,9 +20,8 @@ from slicebase.files.facts import BodyPassage, Facts, StatedLink, own_rows, read
 from slicebase.files.links import SUFFIX, reach, resolve, target_kind
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.load import MAX_HEADER
-from slicebase.index.files import PASSAGE_BREAK, Progress
 from slicebase.index.links import part_links
-from slicebase.index.listing import joined
+from slicebase.index.schema import PASSAGE_BREAK, ReadProgress
 from slicebase.workspace.workspace import LIBRARY
 
 LARGEST: Final = 64 * 1024 * 1024  # of a larger file only the head is read
@@ -46,7 +45,7 @@ class _Member(NamedTuple):
 class Update:
     """One pass over the folder, in one transaction."""
 
-    def __init__(self, connection: apsw.Connection, library: Path, progress: Progress) -> None:
+    def __init__(self, connection: apsw.Connection, library: Path, progress: ReadProgress) -> None:
         self._connection = connection
         self._library = library
         self._progress = progress
@@ -65,7 +64,7 @@ class Update:
         self._progress(len(due), len(due))
         self._settle_logs()
         certain = all(_is_certain(stamp, tick) for stamp in stamps.values())
-        self._connection.execute("UPDATE state SET listing = ?", (joined(listing) if certain else "",))
+        self._connection.execute("UPDATE state SET listing = ?", ("\0".join(listing) if certain else "",))
 
     # ---- one file
 

@@ -5,26 +5,24 @@ were is possible only within one tick of the disk's clock: a file that was chang
 looked at, or later, is noted as uncertain and read again at the next question.
 """
 
+import os
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final, TypeVar
+from stat import S_ISREG
+from typing import TypeVar
 
 import apsw
 
 from slicebase.errors import SlicebaseError
 from slicebase.index.disposable import Disposable, reading, writing
-from slicebase.index.listing import joined, listing, seen_ahead
-from slicebase.index.schema import LAYOUT
+from slicebase.index.schema import LAYOUT, ReadProgress
 from slicebase.workspace.workspace import Workspace, make_local_folder
 
-PASSAGE_BREAK: Final = "\x1e"
-
 Answer = TypeVar("Answer")
-Progress = Callable[[int, int], None]  # how many files were read, of how many
 
 
 class FileIndex:
-    def __init__(self, workspace: Workspace, progress: Progress = lambda done, total: None) -> None:
+    def __init__(self, workspace: Workspace, progress: ReadProgress = lambda done, total: None) -> None:
         self._root = workspace.root
         self._library = workspace.library
         self._progress = progress
@@ -47,10 +45,34 @@ class FileIndex:
 
     def _bring_up_to_date(self, connection: apsw.Connection) -> None:
         known = connection.execute("SELECT listing FROM state").get
-        if known and known == (seen_ahead(self._library) or joined(listing(self._library))):
+        if known and known == "\0".join(listing(self._library)):
             return
         from slicebase.index.file_reader import Update
 
         with writing(connection):
             tick = self.database.tick()
             Update(connection, self._library, self._progress).run(listing(self._library), tick)
+
+
+def listing(folder: "str | os.PathLike[str]") -> list[str]:
+    """The folder's slice files, each as its name, a zero and its stamp: size, times and inode.
+
+    Symbolic links are not followed: they may lead anywhere. A name that is no UTF-8 is no id.
+    """
+    found = []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                name = entry.name
+                if name.endswith(".slice") and name[0] != "." and (name.isascii() or name.isprintable()):
+                    try:
+                        status = entry.stat(follow_symlinks=False)
+                    except FileNotFoundError:
+                        continue  # it went away just now
+                    if S_ISREG(status.st_mode):
+                        found.append(
+                            f"{name}\0{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
+                        )
+    except FileNotFoundError:
+        return []
+    return found

@@ -3,6 +3,7 @@
 The tables of the index over slice files. They hold nothing that the files do not say.
 """
 
+from collections.abc import Callable
 from typing import Final, cast
 
 import apsw
@@ -41,6 +42,9 @@ def _in_characters(data: bytes, tokens: list[Token]) -> list[Token]:
         place, at = place + length, end
     return counted
 
+
+PASSAGE_BREAK: Final = "\x1e"  # between the passages of a body
+ReadProgress = Callable[[int, int], None]  # how many files were read, of how many
 
 _SCHEMA: Final = f"""
 -- what the folder looked like when it was read last; empty where that is not certain

@@ -14,8 +14,7 @@ from slicebase.context.snippets import Marker, Snippet, Term, TermMark, expressi
 from slicebase.core.refs import Ref
 from slicebase.errors import SlicebaseError
 from slicebase.index.entries import COLUMNS, EVERY_FILE, FileEntry, Filters, conditions
-from slicebase.index.files import PASSAGE_BREAK
-from slicebase.index.schema import Reader
+from slicebase.index.schema import PASSAGE_BREAK, Reader
 
 _WEIGHTS: Final = "10.0, 4.0, 1.0, 1.0"  # of title, summary, passages, former rows
 _MOST_PASSAGES: Final = 3

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple, Self, cast
 
 import apsw
 
-from slicebase.context.question import MOST_CHARACTERS, Question, Word, for_index, for_question, label
+from slicebase.context.question import MOST_CHARACTERS, Question
 from slicebase.context.ranking import Figures
+from slicebase.context.words import Word, for_index, for_question, label
 from slicebase.core.hashing import tokens
 from slicebase.core.ids import uuid_of
 from slicebase.core.times import from_text

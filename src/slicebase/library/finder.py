@@ -3,19 +3,21 @@
 from typing import TYPE_CHECKING
 
 from slicebase.index.entries import EVERY_FILE, FileEntry, Filters, broken_files, list_files
-from slicebase.index.files import FileIndex, Progress
+from slicebase.index.files import FileIndex
+from slicebase.index.schema import ReadProgress
 from slicebase.workspace.workspace import Workspace
 
 if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is called
     from slicebase.errors import SlicebaseError
     from slicebase.files.explore import Direction
-    from slicebase.index.info import Info, StaleFile
+    from slicebase.index.info import Info
     from slicebase.index.links import Exploration
     from slicebase.index.search import Results
+    from slicebase.index.staleness import StaleFile
 
 
 class Finder:
-    def __init__(self, workspace: Workspace, progress: Progress = lambda done, total: None) -> None:
+    def __init__(self, workspace: Workspace, progress: ReadProgress = lambda done, total: None) -> None:
         self.workspace = workspace
         self.index = FileIndex(workspace, progress)
 
@@ -55,7 +57,7 @@ class Finder:
 
     def stale(self, now: int, half_life: float, filters: Filters = EVERY_FILE) -> "list[StaleFile]":
         """The files that should be looked at again, and why: their age, or a source that changed."""
-        from slicebase.index.info import stale_files
+        from slicebase.index.staleness import stale_files
 
         return self.index.ask(lambda connection: stale_files(connection, filters, now, half_life, self.later_snapshot))
 

@@ -12,7 +12,7 @@ from slicebase.files.create import archived, contract_from, define, new_file, re
 from slicebase.files.links import file_name
 from slicebase.files.model import Payload
 from slicebase.files.slice_file import SliceFile
-from slicebase.index.files import Progress
+from slicebase.index.schema import ReadProgress
 from slicebase.library.finder import Finder
 from slicebase.library.folder import Logs, SliceFolder
 from slicebase.library.links import Linker
@@ -58,7 +58,7 @@ class Library(Finder):
         workspace: Workspace,
         settings: Settings,
         truth: "Callable[[], Truth]",
-        progress: Progress = lambda done, total: None,
+        progress: ReadProgress = lambda done, total: None,
     ) -> None:
         super().__init__(workspace, progress)
         self.settings = settings

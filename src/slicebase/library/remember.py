@@ -10,7 +10,7 @@ from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.entries import Stamp
 from slicebase.files.body.overflow import ARCHIVED, CONTINUED, joined, move_oldest, new_part, parts_of, whole_of
 from slicebase.files.body.rows import Row, read_rows
-from slicebase.files.body.sections import find_section
+from slicebase.files.body.text import find_section
 from slicebase.files.body.write import (
     NextVersion,
     WriteRequest,

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from slicebase.files.body.rows import read_rows
-from slicebase.files.body.sections import Section, append_lines, encoded, sections
+from slicebase.files.body.sections import Section, sections
+from slicebase.files.body.text import append_lines, encoded
 from slicebase.files.create import new_file
 from slicebase.files.model import Contract, Link
 from slicebase.files.slice_file import SliceFile

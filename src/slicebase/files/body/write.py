@@ -7,7 +7,7 @@ from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.entries import Stamp, new_lines, new_rows, objects_in
 from slicebase.files.body.lines import read_lines
 from slicebase.files.body.rows import Row, read_rows
-from slicebase.files.body.sections import append_in_section, append_lines, append_paragraph, encoded, replace_section
+from slicebase.files.body.text import append_in_section, append_lines, append_paragraph, encoded, replace_section
 from slicebase.files.check.between import Seat
 from slicebase.files.check.body import check_body
 from slicebase.files.check.file import check_file

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicebase.context.question import for_index, for_question, label
+from slicebase.context.words import for_index, for_question, label
 
 
 @pytest.mark.parametrize(

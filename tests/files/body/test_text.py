@@ -3,14 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slicebase.files.body.sections import (
-    append_in_section,
-    append_lines,
-    append_paragraph,
-    find_section,
-    replace_section,
-    sections,
-)
+from slicebase.files.body.sections import sections
+from slicebase.files.body.text import append_in_section, append_lines, append_paragraph, find_section, replace_section
 
 _line = st.sampled_from(
     ["# A", "## B", "### C", "text", "", "- item", "```", "~~~~", "Under\n---", "more words", "    code"]

@@ -1,0 +1,64 @@
+"""Start-up: short commands as processes, beside a bare interpreter, and beside another version's source where given.
+
+`python -m bench.start ../other/src` measures both in one run, in turns, so that a busy machine slows both.
+"""
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter
+
+from bench.library import write_library
+
+SOURCE = Path(__file__).resolve().parent.parent / "src"
+ROUNDS = 21
+FILES = 200
+SCRIPT = "from slicebase.cli.entry import main; main()"  # what the installed `tt` does
+PROMPT = b'{"hook_event_name": "UserPromptSubmit", "session_id": "none", "prompt": "go on"}'
+COMMANDS: dict[str, tuple[tuple[str, ...], bytes]] = {
+    "tt --version": (("--version",), b""),
+    "tt validate": (("validate",), b""),
+    "tt search": (("search", "folder"), b""),
+    "tt status": (("status",), b""),
+    "tt hook prompt": (("hook", "prompt"), PROMPT),
+}
+
+
+def once(folder: Path, source: Path | None, arguments: Sequence[str], data: bytes) -> float:
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    if source is not None:
+        environment["PYTHONPATH"] = str(source)
+    code = SCRIPT if source is not None else "pass"
+    start = perf_counter()
+    subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        cwd=folder,
+        env=environment,
+        input=data,
+        capture_output=True,
+        check=False,
+    )
+    return perf_counter() - start
+
+
+def run(others: Sequence[Path] = ()) -> None:
+    sources = [SOURCE, *others]
+    with tempfile.TemporaryDirectory() as name:
+        workspace = write_library(Path(name), FILES)
+        print(f"start-up in a library of {FILES} files: milliseconds, and times a bare interpreter")
+        for what, (arguments, data) in COMMANDS.items():
+            for source in sources:
+                once(workspace.root, source, arguments, data)  # writes byte code, as an installation has it
+            rounds = [
+                [once(workspace.root, source, arguments, data) for source in (None, *sources)] for _ in range(ROUNDS)
+            ]
+            bare, *times = (statistics.median(column) for column in zip(*rounds, strict=True))
+            print(f"  {what:16}" + "".join(f" {time * 1000:8.1f} ms {time / bare:5.2f}×" for time in times))
+
+
+if __name__ == "__main__":
+    run([Path(argument).resolve() for argument in sys.argv[1:]])

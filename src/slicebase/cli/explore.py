@@ -1,0 +1,74 @@
+"""`tt explore`: the links around a file, as a tree, a drawing or JSON."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from slicebase.cli.options import id_argument, open_base
+from slicebase.cli.output import json_option, print_json, printable
+from slicebase.files.explore import mermaid as drawn
+from slicebase.files.explore import tree
+from slicebase.files.links import RELATIONSHIPS
+
+if TYPE_CHECKING:
+    from slicebase.index.links import Exploration
+
+
+@click.command()
+@id_argument
+@click.option("--direction", type=click.Choice(["out", "in", "both"]), default="both", show_default=True,
+              help="Links that the file states, links to it, or both.")  # fmt: skip
+@click.option("--rel", type=click.Choice(sorted(RELATIONSHIPS)), metavar="REL", help="Links of one relationship.")
+@click.option("--depth", type=click.IntRange(1, 100), default=1, show_default=True, metavar="N", help="How far to go.")
+@click.option("--infer", is_flag=True, help="Add what follows from the links, each with the links it follows from.")
+@click.option("--mermaid", is_flag=True, help="Print a Mermaid graph.")
+@json_option
+@click.pass_context
+def explore(
+    ctx: click.Context,
+    file_id: str,
+    direction: Any,
+    rel: str | None,
+    depth: int,
+    infer: bool,
+    mermaid: bool,
+    as_json: bool,
+) -> None:
+    """Follow the links around a file."""
+    found = open_base(ctx).finder.explore(file_id, direction=direction, rel=rel, depth=depth, infer=infer)
+    if as_json:
+        print_json(_as_json(found))
+    elif mermaid:
+        click.echo(drawn(found.walk, lambda place: _title(found, place)), nl=False)
+    else:
+        click.echo("\n".join(tree(found.walk, lambda place: _name(found, place))))
+
+
+def _title(found: "Exploration", place: str) -> str:
+    entry = found.places[place].entry
+    return printable(entry.title if entry else place)
+
+
+def _name(found: "Exploration", place: str) -> str:
+    kind, entry = found.places[place]
+    if entry:
+        return f"{printable(place)} ({printable(entry.title)})" + ("  forgotten" if entry.archived else "")
+    return printable(place) + ("  missing" if kind == "missing" else "")
+
+
+def _as_json(found: "Exploration") -> dict[str, Any]:
+    places = [
+        {"id": name, "kind": place.kind, "title": place.entry.title if place.entry else None}
+        for name, place in found.places.items()
+    ]
+    edges = [
+        {
+            **step.edge._asdict(),
+            "label": step.label,
+            "row": step.row or None,
+            "inferred": bool(step.path),
+            "path": [edge._asdict() for edge in step.path],
+        }
+        for step in found.walk.all()
+    ]
+    return {"start": found.walk.start, "places": places, "edges": edges}

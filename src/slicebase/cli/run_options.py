@@ -1,0 +1,85 @@
+"""What the commands of runs read: names, done definitions, thresholds, streams of events."""
+
+import json
+import os
+from collections.abc import Iterator
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from slicebase.cli.options import now
+from slicebase.core.ids import ULID_RANDOM_BYTES
+from slicebase.errors import SlicebaseError
+
+if TYPE_CHECKING:
+    from slicebase.base import Slicebase
+    from slicebase.runs.gate import Thresholds
+
+run_argument = click.argument("run_id", metavar="RUN")
+
+
+def run_name(text: str) -> str:
+    from slicebase.core.refs import ref_of
+
+    return ref_of("run", text).removeprefix("run:")
+
+
+def new_run_id() -> str:
+    from slicebase.core.ids import ulid
+
+    return ulid(now(), os.urandom(ULID_RANDOM_BYTES))
+
+
+def done_definition(text: str, budgets: tuple[str, ...]) -> Any:
+    """Words, or an object; budgets make words an object."""
+    done: Any = json_object(text, "--done") if text.lstrip().startswith("{") else text
+    if not budgets:
+        return done
+    limits = {name: _number(value) for name, _, value in (given.partition("=") for given in budgets)}
+    return {**(done if isinstance(done, dict) else {"text": done}), "budgets": limits}
+
+
+def thresholds_of(base: "Slicebase", given: tuple[str, ...] = ()) -> "Thresholds":
+    """The settings' thresholds, and over them those that were given."""
+    import msgspec
+
+    from slicebase.runs.gate import Thresholds
+
+    usual = {"counted_events": base.settings.compaction_events, "steps": base.settings.compaction_steps}
+    values = usual | {name: _number(value) for name, _, value in (each.partition("=") for each in given)}
+    try:
+        thresholds = msgspec.convert(values, Thresholds)
+    except msgspec.ValidationError as error:
+        raise click.UsageError(f"--threshold: {error}") from None
+    if min(thresholds.counted_events, thresholds.steps) < 1:
+        raise click.UsageError("--threshold: a threshold is at least 1")
+    return thresholds
+
+
+def _number(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def json_object(text: str, option: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise SlicebaseError("bad-json", f"{option}: {error}") from None
+    if not isinstance(value, dict):
+        raise SlicebaseError("wrong-type", f"{option} takes a JSON object")
+    return value
+
+
+def arriving(stream: IO[bytes]) -> Iterator[list[bytes]]:
+    """The lines of a stream as they arrive: what is there together is one batch."""
+    rest = b""
+    read = getattr(stream, "read1", stream.read)
+    while data := read(1 << 16):
+        *lines, rest = (rest + data).split(b"\n")
+        if lines:
+            yield [line + b"\n" for line in lines]
+    if rest.strip():
+        yield [rest]

@@ -1,0 +1,66 @@
+"""Which slice files are stale, why, and since when (§ Staleness, ruling 26)."""
+
+from collections.abc import Callable, Iterator
+from typing import Final, Literal, NamedTuple
+
+import apsw
+
+from slicebase.files.freshness import staleness
+from slicebase.files.links import target_kind
+from slicebase.index.entries import FileEntry, Filters, get_file, list_files
+
+_DAY: Final = 86_400_000
+
+
+_STALE: Final = 0.5  # where a file is labelled STALE
+
+
+class StaleReason(NamedTuple):
+    kind: Literal["age", "source-changed", "source-missing", "due"]
+    since: int | None  # milliseconds since 1970; None where nothing tells
+    detail: str
+
+
+class StaleFile(NamedTuple):
+    entry: FileEntry
+    staleness: float  # by age alone
+    reasons: tuple[StaleReason, ...]
+
+
+def stale_files(
+    connection: apsw.Connection,
+    filters: Filters,
+    now: int,
+    half_life: float,
+    later_snapshot: Callable[[str], str | None] = lambda snapshot_id: None,
+) -> list[StaleFile]:
+    """The files that should be looked at again, the stalest first."""
+    found = []
+    for entry in list_files(connection, filters):
+        reasons = (*_narrative_reasons(entry, later_snapshot), *_reasons(connection, entry, now, half_life))
+        if reasons:
+            found.append(StaleFile(entry, staleness((now - entry.changed) / _DAY, half_life), reasons))
+    return sorted(found, key=lambda each: (-round(each.staleness, 6), each.entry.id, each.entry.name))
+
+
+def _narrative_reasons(entry: FileEntry, later_snapshot: Callable[[str], str | None]) -> Iterator[StaleReason]:
+    """A narrative is stale once its run has a later snapshot that passed (ruling 41)."""
+    if entry.source and entry.source.startswith("sn_") and (later := later_snapshot(entry.source)):
+        yield StaleReason("source-changed", None, f"its run has a later snapshot, {later}")
+
+
+def _reasons(connection: apsw.Connection, entry: FileEntry, now: int, half_life: float) -> Iterator[StaleReason]:
+    if entry.source and target_kind(entry.source) != "reference":  # a snapshot's narrative is its run's to judge
+        source = get_file(connection, entry.source)
+        if source is None:
+            yield StaleReason("source-missing", None, f"its source {entry.source} is not here")
+        elif entry.derivation == "stale":
+            yield StaleReason("source-changed", source.changed, f"its source {source.id} ({source.title}) has changed")
+    if entry.due:
+        yield StaleReason("due", None, f"it is due to be {_DUE.get(entry.due, entry.due)}")
+    if staleness((now - entry.changed) / _DAY, half_life) >= _STALE:
+        days = (now - entry.changed) // _DAY
+        yield StaleReason("age", entry.changed + round(half_life * _DAY), f"nothing has changed for {days} days")
+
+
+_DUE: Final = {"summarize": "summarized"}
