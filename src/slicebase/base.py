@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from slicebase.core.refs import name_of, ref_of
 from slicebase.core.refs import parse as parse_ref
 from slicebase.errors import SlicebaseError
+from slicebase.verbs.parts import Parts
 from slicebase.workspace.workspace import Workspace, make_workspace, open_workspace
 
 if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is called
@@ -28,15 +29,8 @@ if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is ca
     from slicebase.history.imports import Progress
     from slicebase.history.transcripts import AgentHome
     from slicebase.index.entries import Filters
-    from slicebase.index.schema import ReadProgress
-    from slicebase.index.turns import TurnIndex
-    from slicebase.library.chunks import LibraryChunks
-    from slicebase.library.finder import Finder
-    from slicebase.library.folder import SliceFolder
-    from slicebase.library.library import Library
     from slicebase.runs.evidence import Evidence
     from slicebase.runs.narrative import Narrative
-    from slicebase.truth.truth import Truth
     from slicebase.verbs.doctor import Complaint
     from slicebase.verbs.evidence import AddedDocument, ChunkTexts
     from slicebase.verbs.graph import Graph
@@ -48,14 +42,13 @@ if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is ca
     from slicebase.verbs.status import Overview
     from slicebase.verbs.verify import Verdict
     from slicebase.verbs.why import Reason
-    from slicebase.workspace.settings import Setting, Settings
+    from slicebase.workspace.settings import Setting
 
 
-class Slicebase:
+class Slicebase(Parts):
     def __init__(self, workspace: Workspace, *, is_new: bool = False) -> None:
-        self.workspace = workspace
+        super().__init__(workspace)
         self.is_new = is_new
-        self.index_progress: ReadProgress = lambda done, total: None
 
     @classmethod
     def init(cls, folder: Path, driver: str | None = None) -> Self:
@@ -86,53 +79,6 @@ class Slicebase:
             if error.code != "no-workspace" or not create:
                 raise
             return cls(make_workspace(root or start), is_new=True)
-
-    @cached_property
-    def truth(self) -> "Truth":
-        from slicebase.truth.truth import Truth
-
-        return Truth(self.workspace.database, create=True)
-
-    @cached_property
-    def turn_index(self) -> "TurnIndex":
-        """The full-text index of turns, as it was at its last filling."""
-        from slicebase.index.turns import TurnIndex
-
-        return TurnIndex(self.workspace.cache / "turns.db")
-
-    @cached_property
-    def library_chunks(self) -> "LibraryChunks":
-        """Rows and sections of slice files, as a question finds them."""
-        from slicebase.index.turns import TurnIndex
-        from slicebase.library.chunks import LibraryChunks
-
-        return LibraryChunks(self.library, TurnIndex(self.workspace.chunks))
-
-    @cached_property
-    def settings(self) -> "Settings":
-        from slicebase.workspace.settings import load_settings
-
-        return load_settings(self.workspace.root)
-
-    @cached_property
-    def finder(self) -> "Finder":
-        """The library's verbs that only look: they start quicker than those that write."""
-        from slicebase.library.finder import Finder
-
-        return Finder(self.workspace, self.index_progress)
-
-    @cached_property
-    def folder(self) -> "SliceFolder":
-        """The slice files on disk, without index or settings."""
-        from slicebase.library.folder import SliceFolder
-
-        return SliceFolder(self.workspace)
-
-    @cached_property
-    def library(self) -> "Library":
-        from slicebase.library.library import Library
-
-        return Library(self.workspace, self.settings, lambda: self.truth, self.index_progress)
 
     @cached_property
     def graph(self) -> "Graph":
@@ -177,17 +123,9 @@ class Slicebase:
         return ChunkTexts(self.truth, self.folder)
 
     def close(self) -> None:
-        for part in ("library_chunks", "turn_index", "truth"):
-            if part in self.__dict__:
-                self.__dict__.pop(part).close()
+        super().close()
         for part in ("graph", "runs", "chunks"):  # they hold what was closed
             self.__dict__.pop(part, None)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # The workspace
 

@@ -1,7 +1,7 @@
 """Contexts for a question: finds turns, slices around the best, fetches their texts, and lets `context` decide."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from slicebase.context.assemble import ANCHORS, CHUNKS, CONSIDERED, Candidate, Context, RecordedContext, assemble, merge
 from slicebase.context.manifest import Budget, Manifest, PinnedSlice
@@ -17,8 +17,11 @@ from slicebase.graph.turn import Session, turn_text
 from slicebase.index.turns import TurnIndex
 from slicebase.library.chunks import LibraryChunks
 from slicebase.truth.truth import Truth
-from slicebase.verbs.graph import ranked_turns
+from slicebase.verbs.graph import Graph, ranked_turns
 from slicebase.verbs.parts import Parts
+
+if TYPE_CHECKING:
+    from slicebase.verbs.runs import RunVerbs
 
 _LEAST_TOKENS = 64
 
@@ -47,17 +50,24 @@ def context(
     step: int | None = None,
 ) -> RecordedContext:
     """Builds a context for a question and records its manifest; `Slicebase.context` says what the options mean."""
-    chosen = parts.graph.policy(policy or "focused")
+    chosen = Graph(parts).policy(policy or "focused")
     request = Request(question, tokens, turns, now if as_of is None else as_of, chosen)
-    first = parts.runs.remembered(run) if run else ()
+    runs = _runs(parts) if run else None
+    first = runs.remembered(run) if runs and run else ()
     built = build_context(parts.truth, parts.turn_index, parts.library_chunks, request, first)
     recorded = record and not parts.truth.database.read_only
     if recorded:
         parts.truth.policies.keep(chosen)
         parts.truth.manifests.keep(built, now)
-        if run:
-            parts.runs.bind(run, built.manifest, now=now, step=step)
+        if runs and run:
+            runs.bind(run, built.manifest, now=now, step=step)
     return RecordedContext(built, recorded)
+
+
+def _runs(parts: Parts) -> "RunVerbs":
+    from slicebase.verbs.runs import RunVerbs  # start-up counts: most contexts belong to no run
+
+    return RunVerbs(parts.truth, parts.folder)
 
 
 def context_again(parts: Parts, before: Manifest, *, now: int, record: bool = True) -> RecordedContext:

@@ -227,7 +227,8 @@ def cite_chunk(
     parts: Parts, reference: str, *, quote: str | None = None, span: tuple[int, int] | None = None
 ) -> Evidence:
     """Puts evidence for what stands behind a reference into the ledger, by quote or span."""
-    chunk = parts.chunks.holding(reference, quote) if quote else parts.chunks.chunk(reference)
+    chunks = ChunkTexts(parts.truth, parts.folder)
+    chunk = chunks.holding(reference, quote) if quote else chunks.chunk(reference)
     evidence = cite(chunk, quote, Span(start=span[0], end=span[1]) if span else None)
     parts.truth.ledger.keep(evidence)
     return evidence

@@ -31,6 +31,8 @@ def search(
     asks_for_files = chosen._replace(archived=False, changed_since=None) != EVERY_FILE
     if asks_for_files or not parts.workspace.database.exists():
         return SearchResults(files, [])
-    turns = parts.graph.search(query, limit)
+    from slicebase.verbs.graph import Graph
+
+    turns = Graph(parts).search(query, limit)
     since = chosen.changed_since
     return SearchResults(files, [turn for turn in turns if since is None or from_text(turn.record.time) > since])

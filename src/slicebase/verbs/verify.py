@@ -20,6 +20,7 @@ from slicebase.runs.evidence import Evidence, Lookup
 from slicebase.truth.manifests import recording_hash
 from slicebase.truth.places import derived_differences
 from slicebase.truth.truth import Truth
+from slicebase.verbs.evidence import ChunkTexts
 from slicebase.verbs.parts import Parts
 from slicebase.verbs.seal import broken_seals, find_seal
 from slicebase.verbs.verify_runs import RunProof, VerifyFinding, VerifyStatus
@@ -55,7 +56,7 @@ def verify_workspace(parts: Parts, progress: Callable[[str], None], seal: str | 
             return None  # it is gone, or has changed
 
     sealed = find_seal(parts.folder, seal) if seal else None
-    verdict = verify(parts.truth, text_now, progress, parts.chunks.look_up)
+    verdict = verify(parts.truth, text_now, progress, ChunkTexts(parts.truth, parts.folder).look_up)
     against = broken_seals(parts.truth, parts.folder, sealed) if sealed else ()
     return verdict._replace(findings=(*verdict.findings, *against))
 
