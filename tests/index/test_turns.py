@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from slicebase.context.question import analyse
 from slicebase.context.ranking import Ranked, rank
 from slicebase.errors import SlicebaseError
-from slicebase.index import figures
-from slicebase.index.turns import IndexedTurn, TurnIndex, discard
+from slicebase.index import disposable, figures
+from slicebase.index.disposable import Disposable
+from slicebase.index.turns import LAYOUT, IndexedTurn, TurnIndex
 
 DAY = 86_400_000
 
@@ -131,7 +132,7 @@ def test_whatever_is_no_index_of_this_version_is_replaced_by_an_empty_one(tmp_pa
     with TurnIndex(path) as index:
         index.add(TALK, mark="five")
     if damage == "garbage":
-        discard(path)
+        assert Disposable(path, LAYOUT).discard()
         path.write_bytes(b"no database " * 1000)
     else:
         connection = apsw.Connection(str(path))
@@ -141,6 +142,23 @@ def test_whatever_is_no_index_of_this_version_is_replaced_by_an_empty_one(tmp_pa
         assert (len(index), index.mark, found(index, "heron")) == (0, "", [])
         index.add(TALK)
         assert found(index, "heron") == ["a", "b", "c"]
+
+
+def test_an_index_that_somebody_uses_is_not_thrown_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another version finds a layout that is not its own, and works in memory until the first has closed it."""
+    monkeypatch.setattr(disposable, "_PATIENCE", 2)
+    path = tmp_path / "turns.db"
+    other = Disposable(path, LAYOUT._replace(version=99))
+    with TurnIndex(path) as index:
+        index.add(TALK, mark="five")
+        held = other.hold()
+        assert held.connection.execute("SELECT turns FROM state").get == 0
+        assert held.connection.filename == ""
+        held.close()
+        assert (index.mark, found(index, "heron")) == ("five", ["a", "b", "c"])
+    held = other.hold()
+    assert held.connection.filename == str(path)
+    held.close()
 
 
 def test_damage_that_shows_only_in_use_is_an_error_of_ours(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import fcntl
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
@@ -21,6 +21,12 @@ _PATIENCE: Final = 100  # tries, a twentieth of a second apart
 _FILES: Final = ("", "-wal", "-shm")
 
 Answer = TypeVar("Answer")
+
+
+# The place cannot be used: the database is made in memory instead.
+_UNUSABLE: Final = (
+    OSError, apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.FullError, apsw.PermissionsError,
+)  # fmt: skip
 
 
 class DatabaseLayout(NamedTuple):
@@ -38,30 +44,41 @@ class Disposable:
         self._layout = layout
 
     def ask(self, question: Callable[[apsw.Connection], Answer]) -> Answer:
-        """The answer to a question that may also write; it is asked again where the database had to be made anew."""
+        """Returns the answer to a question that may also write; it is asked again where the database was rebuilt."""
+
+        def in_file() -> Answer:
+            with self._opened() as connection:
+                return question(connection)
+
+        def in_memory() -> Answer:
+            with self._in_memory() as connection:
+                return question(connection)
+
+        return self._tried(in_file, in_memory)
+
+    def hold(self) -> "Held":
+        """Opens the database until it is closed. Nobody can throw it away meanwhile."""
+        return self._tried(lambda: Held.of(self._opened()), self.hold_in_memory)
+
+    def hold_in_memory(self) -> "Held":
+        """Opens a new database in memory."""
+        return Held.of(self._in_memory())
+
+    def _tried(self, in_file: Callable[[], Answer], in_memory: Callable[[], Answer]) -> Answer:
+        """Uses the file, after rebuilding it where it is damaged or of another layout; else memory."""
         for _ in range(2):
             try:
-                with self._opened() as connection:
-                    return question(connection)
+                return in_file()
             except apsw.BusyError:
                 raise SlicebaseError(
                     "locked", "another process fills the index", hint="try again later", where=Where(str(self.path))
                 ) from None
-            except (
-                OSError,
-                apsw.ReadOnlyError,
-                apsw.CantOpenError,
-                apsw.IOError,
-                apsw.FullError,
-                apsw.PermissionsError,
-            ):
+            except _UNUSABLE:
                 break
             except (apsw.Error, _OtherLayoutError):
                 if not self.discard():
                     break
-        with _connected(":memory:") as connection:
-            self._ensure_layout(connection)
-            return question(connection)
+        return in_memory()
 
     def discard(self) -> bool:
         """Deletes the database; answers whether that was possible."""
@@ -101,6 +118,12 @@ class Disposable:
             yield connection
 
     @contextmanager
+    def _in_memory(self) -> Iterator[apsw.Connection]:
+        with _connected(":memory:") as connection:
+            self._ensure_layout(connection)
+            yield connection
+
+    @contextmanager
     def _locked(self, mode: int) -> Iterator[None]:
         lock = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
         try:
@@ -121,6 +144,18 @@ class Disposable:
                 connection.pragma("user_version", version)
             elif _layout_of(connection) != (application, version):
                 raise _OtherLayoutError
+
+
+class Held(NamedTuple):
+    """An open database, and how to close it."""
+
+    connection: apsw.Connection
+    close: Callable[[], None]
+
+    @classmethod
+    def of(cls, opening: AbstractContextManager[apsw.Connection]) -> "Held":
+        stack = ExitStack()
+        return cls(stack.enter_context(opening), stack.close)
 
 
 class _OtherLayoutError(Exception):

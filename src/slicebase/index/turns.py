@@ -26,19 +26,15 @@ from slicebase.core.times import from_text
 from slicebase.errors import SlicebaseError
 from slicebase.graph.record import TurnRecord, read_parts, read_turn
 from slicebase.graph.turn import turn_text
+from slicebase.index.disposable import DatabaseLayout, Disposable
 from slicebase.index.figures import read_figures
 from slicebase.index.schema import TOKENIZER, UNICODE61
 from slicebase.truth.database import Database, translated
 from slicebase.truth.truth import Truth
 
-_VERSION = 1
-_APPLICATION_ID = 0x534C4349  # "SLCI"
-_BUSY_MILLISECONDS = 10_000
 _BATCH = 10_000
 
 _SCHEMA = f"""
-PRAGMA application_id = {_APPLICATION_ID};
-PRAGMA user_version = {_VERSION};
 CREATE TABLE state (turns INTEGER NOT NULL, size INTEGER NOT NULL, mark TEXT NOT NULL);
 INSERT INTO state VALUES (0, 0, '');
 -- threaded: parents of its turns are given; else its turns follow one another in time
@@ -61,6 +57,7 @@ CREATE VIRTUAL TABLE words USING fts5 (
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
 CREATE VIRTUAL TABLE occurrence USING fts5vocab (words, instance);
 """
+LAYOUT = DatabaseLayout(application=0x534C4349, version=1, schema=_SCHEMA)  # "SLCI"
 
 _CHOSEN = "(SELECT value FROM json_each(?))"
 _REMOVE = (
@@ -104,15 +101,17 @@ class TurnIndex:
     def __init__(self, path: Path | None = None) -> None:
         """Opens the index at this path, or a new one in memory."""
         self.path = path or Path(":memory:")
+        disposable = Disposable(self.path, LAYOUT)
         with self._errors():
-            self._connection = _opened(self.path) if path else _made(self.path)
+            self._held = disposable.hold() if path else disposable.hold_in_memory()
+        self._connection = self._held.connection
         self._database = Database(self.path, self._connection)
         self._texts = self._connection.fts5_tokenizer("unicode61", [*UNICODE61])
         self._stems = self._connection.fts5_tokenizer("porter", ["unicode61", *UNICODE61])
         self._label_stems: dict[str, str] = {}
 
     def close(self) -> None:
-        self._connection.close()
+        self._held.close()
 
     def __enter__(self) -> Self:
         return self
@@ -271,47 +270,6 @@ class TurnIndex:
                 raise
             hint = "delete it: it is filled again from the truth"
             raise SlicebaseError("index-damaged", error.message, hint=hint, where=error.where) from None
-
-
-def discard(path: Path) -> None:
-    """Deletes an index; the next one to open it fills a new one."""
-    for suffix in ("", "-wal", "-shm"):
-        Path(f"{path}{suffix}").unlink(missing_ok=True)
-
-
-class _OtherVersionError(Exception):
-    pass
-
-
-def _opened(path: Path) -> apsw.Connection:
-    """Where nothing can be written, the index is made in memory for one question."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return _made(path)
-    except (OSError, apsw.CantOpenError, apsw.ReadOnlyError):
-        return _made(Path(":memory:"))
-    except (_OtherVersionError, apsw.NotADBError, apsw.CorruptError):
-        discard(path)
-        return _made(path)
-
-
-def _made(path: Path) -> apsw.Connection:
-    connection = apsw.Connection(str(path))
-    try:
-        connection.set_busy_timeout(_BUSY_MILLISECONDS)
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA cache_size = -65536")
-        if not connection.pragma("schema_version"):
-            with Database(path, connection).writing():
-                if not connection.pragma("schema_version"):  # else another process was quicker
-                    connection.execute(_SCHEMA)
-        if connection.pragma("user_version") != _VERSION or connection.pragma("application_id") != _APPLICATION_ID:
-            raise _OtherVersionError
-    except BaseException:
-        connection.close()
-        raise
-    return connection
 
 
 _EMPTY = "0 0 0"
