@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from slicebase.core.ids import turn_id
-from slicebase.graph.annotate import RULES, Rules, Trace, annotate, tree_parent
+from slicebase.graph.annotate import RULES, Rules, Trace, annotate
 from slicebase.graph.policy import DEFAULT
 from slicebase.graph.turn import PHASES, Annotation, Parent, Part, Turn, turn_text
 from slicebase.importers.formats import Import, recognise
@@ -42,7 +42,7 @@ def annotated(turns: list[Turn], rules: Rules = RULES) -> dict[str, Annotation]:
     children: Counter[str | None] = Counter()
     found = {}
     for turn in turns:
-        parent = tree_parent(turn)
+        parent = turn.tree_parent
         found[turn.id], traces[turn.id] = annotate(turn, traces.get(parent or ""), children[parent], rules)
         children[parent] += 1
     return found

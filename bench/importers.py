@@ -17,7 +17,7 @@ from functools import partial
 from time import process_time
 from typing import Any
 
-from slicebase.graph.annotate import Trace, annotate, tree_parent
+from slicebase.graph.annotate import Trace, annotate
 from slicebase.graph.turn import Turn
 from slicebase.importers.claude_code import FORMAT
 from slicebase.importers.formats import Import, recognise
@@ -236,4 +236,4 @@ def redact_all(redact: Callable[[str, Counter[str]], str], texts: list[str]) -> 
 def annotate_all(turns: list[Turn]) -> None:
     traces: dict[str, Trace] = {}
     for turn in turns:
-        _, traces[turn.id] = annotate(turn, traces.get(tree_parent(turn) or ""), 0)
+        _, traces[turn.id] = annotate(turn, traces.get(turn.tree_parent or ""), 0)

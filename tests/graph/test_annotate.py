@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import convert, to_builtins
 
-from slicebase.graph.annotate import ANCESTORS, RULES, Rules, Trace, annotate, trace_of, tree_parent
+from slicebase.graph.annotate import ANCESTORS, RULES, Rules, Trace, annotate, trace_of
 from slicebase.graph.turn import PHASES, Annotation, Parent, Part, Role, Turn
 
 HOUR = 3_600_000
@@ -141,7 +141,7 @@ def annotated(turns: list[Turn]) -> dict[str, tuple[Annotation, Trace]]:
     known: dict[str, tuple[Annotation, Trace]] = {}
     children: Counter[str | None] = Counter()
     for each in turns:
-        parent = tree_parent(each)
+        parent = each.tree_parent
         above = known[parent][1] if parent in known else None
         known[each.id] = annotate(each, above, children[parent])
         children[parent] += 1
@@ -177,7 +177,7 @@ def test_a_trace_can_be_made_anew_from_stored_turns(given: list[Any]) -> None:
     by_id = {each.id: each for each in turns}
     for turn_id, (annotation, trace) in annotated(turns).items():
         chain = [by_id[turn_id]]
-        while (parent := tree_parent(chain[-1])) is not None:
+        while (parent := chain[-1].tree_parent) is not None:
             chain.append(by_id[parent])
         assert trace_of(chain, annotation) == trace
 
@@ -193,8 +193,8 @@ def test_what_is_farther_back_than_the_window_is_new_again() -> None:
 
 def test_a_reference_is_no_parent_in_the_tree() -> None:
     parents = (Parent("a", "reference"), Parent("b", "branch"))
-    assert tree_parent(turn(1, "x", parents=parents)) == "b"
-    assert tree_parent(turn(1, "x", parents=parents[:1])) is None
+    assert turn(1, "x", parents=parents).tree_parent == "b"
+    assert turn(1, "x", parents=parents[:1]).tree_parent is None
 
 
 def test_rules_are_plain_data_that_a_project_can_replace() -> None:

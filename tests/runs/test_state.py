@@ -1,5 +1,6 @@
 """The state of a run as a fold over its log (rulings 34, 35, 37, 38)."""
 
+import copy
 from collections.abc import Iterable
 from typing import Any
 
@@ -230,3 +231,12 @@ def test_state_from_any_snapshot_and_the_rest_is_state_from_the_whole_log(
         resumed = fold(from_snapshot(snapshot), events[length:])
         assert resumed == whole
         assert to_bytes(build(resumed, NOW)) == to_bytes(build(whole, NOW))
+
+
+@given(st.lists(good_drafts, max_size=8), st.lists(good_drafts, max_size=8))
+def test_a_fold_does_not_change_the_state_that_it_starts_from(drafts: list[EventDraft], more: list[EventDraft]) -> None:
+    events = log(*drafts)
+    before = fold(RunState(RUN), events)
+    kept = copy.deepcopy(before)
+    fold(before, append_all(LogHead(RUN, events[-1].seq, events[-1].hash), more, NOW)[0])
+    assert before == kept

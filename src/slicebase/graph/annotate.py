@@ -191,11 +191,6 @@ def annotate(turn: Turn, above: Trace | None, order: int, rules: Rules = RULES) 
     return annotation, Trace(annotation.depth, annotation.phase, turn.time, (sketch, *known))
 
 
-def tree_parent(turn: Turn) -> str | None:
-    """The parent that a turn hangs on in the tree: the first that is more than a reference."""
-    return next((parent.id for parent in turn.parents if parent.type != "reference"), None)
-
-
 def trace_of(chain: Sequence[Turn], annotation: Annotation) -> Trace:
     """The trace of a stored turn: of itself and its nearest ancestors (up to `ANCESTORS`), nearest first."""
     sketches = (_sketch(frozenset(words_in(_excerpt(_texts(turn.parts))))) for turn in chain[:ANCESTORS])

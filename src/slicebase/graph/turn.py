@@ -48,6 +48,18 @@ class Parent(Struct, frozen=True, gc=False, order=True):
     type: EdgeType = "reply"
 
 
+def tree_parent(parents: Iterable[tuple[str, str]]) -> str | None:
+    """Returns the parent that a turn hangs on in the tree, given all of them with their edge types.
+
+    A reference is no place in the tree. Of several parents the one with the lowest id counts.
+    """
+    return min((parent for parent, kind in parents if is_tree_edge(kind)), default=None)
+
+
+def is_tree_edge(edge_type: str) -> bool:
+    return edge_type != "reference"
+
+
 class Turn(Struct, frozen=True, gc=False):
     """A turn's record. It never changes once it is stored (ruling 15)."""
 
@@ -58,6 +70,10 @@ class Turn(Struct, frozen=True, gc=False):
     time: int  # milliseconds since 1970
     parents: tuple[Parent, ...]
     source_hash: str
+
+    @property
+    def tree_parent(self) -> str | None:
+        return tree_parent((parent.id, parent.type) for parent in self.parents)
 
     @property
     def content_hash(self) -> str:

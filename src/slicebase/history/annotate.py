@@ -5,12 +5,11 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 
 from slicebase.graph.annotate import ANCESTORS, RULES, Rules, Trace, annotate, trace_of
 from slicebase.graph.record import AnnotationRecord, annotation_records
-from slicebase.graph.turn import Annotation, Turn
+from slicebase.graph.turn import Annotation, Turn, tree_parent
 from slicebase.truth.truth import Truth
 from slicebase.truth.turns import Added
 
 _TRACES = 20_000  # kept, of the turns annotated last
-_TREE = ("reply", "branch")  # a reference is no place in the tree
 
 
 class Annotator:
@@ -36,17 +35,17 @@ class Annotator:
 
     def _count_children(self, added: Added, fresh: Set[str]) -> None:
         """How many stored turns hang on the parents of new ones. Only an awaited turn can have children before it."""
-        parents = {parent for turn in added.turns if (parent := _parent_of(turn)) is not None}
+        parents = {parent for turn in added.turns if (parent := turn.tree_parent) is not None}
         unknown = parents - self._counted
         if not added.joined:
             unknown -= fresh
         records = self._truth.turns.mentioning(added.turns[0].session, unknown)
-        above = (_tree_parent(record.parents) for record in records if record.id not in fresh)
+        above = (tree_parent(record.parents) for record in records if record.id not in fresh)
         self._children.update(parent for parent in above if parent in unknown)
         self._counted |= unknown | fresh
 
     def _annotate_new(self, turn: Turn) -> Annotation:
-        parent = _parent_of(turn)
+        parent = turn.tree_parent
         order = self._children[parent] if parent else 0
         if parent:
             self._children[parent] += 1
@@ -80,7 +79,7 @@ class Annotator:
             if turn is None or turn.session != session:
                 break
             chain.append(turn)
-            turn_id = _parent_of(turn)
+            turn_id = turn.tree_parent
         return chain
 
     def _annotate_again(self, session: str, joined: Sequence[str], new: Iterable[str]) -> Iterator[Annotation]:
@@ -91,24 +90,16 @@ class Annotator:
         records = {each.record.id: each.record for each in self._truth.turns.of_session(session)}
         children: dict[str, list[str]] = {}
         for record in records.values():
-            parent = _tree_parent(record.parents)
+            parent = tree_parent(record.parents)
             if parent is not None:
                 children.setdefault(parent, []).append(record.id)
         ways = [turn_id for turn_id in joined if turn_id in records and turn_id not in fresh]
         while ways:
             turn = self._truth.turn(ways.pop(0))
             if turn is not None:
-                parent = _parent_of(turn)
+                parent = turn.tree_parent
                 yield self._annotate(turn, parent, children[parent].index(turn.id) if parent else 0)
                 ways += children.get(turn.id, [])
-
-
-def _parent_of(turn: Turn) -> str | None:
-    return _tree_parent((parent.id, parent.type) for parent in sorted(turn.parents))
-
-
-def _tree_parent(parents: Iterable[tuple[str, str]]) -> str | None:
-    return next((parent for parent, kind in parents if kind in _TREE), None)
 
 
 def parents_first(turns: Sequence[Turn]) -> Iterator[Turn]:

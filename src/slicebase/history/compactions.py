@@ -15,8 +15,7 @@ from typing import Final
 import msgspec
 
 from slicebase.context.lost import CompactedTurns
-from slicebase.graph.annotate import tree_parent
-from slicebase.graph.turn import Turn
+from slicebase.graph.turn import Turn, is_tree_edge
 from slicebase.truth.truth import Truth
 
 
@@ -56,7 +55,7 @@ class _Way:
             self._sessions[session] = [turn for turn in stored if turn is not None]
             self._turns |= {turn.id: turn for turn in self._sessions[session]}
             links = self._truth.turns.links_of(session)
-            self._links |= {link.child: link.parent for link in links if link.type != "reference"}
+            self._links |= {link.child: link.parent for link in links if is_tree_edge(link.type)}
             for turn in self._sessions[session]:
                 if turn.role == "tool" and (above := self.parent(turn)):
                     self._results[above].append(turn)
@@ -67,7 +66,7 @@ class _Way:
         return turns[-1] if turns else None
 
     def parent(self, turn: Turn) -> str | None:
-        return tree_parent(turn) or self._links.get(turn.id)
+        return turn.tree_parent or self._links.get(turn.id)
 
     def up(self, turn: Turn | None) -> Iterator[Turn]:
         while turn is not None:

@@ -263,9 +263,11 @@ def _items(snapshot: Mapping[str, Json], kind: str) -> list[dict[str, Json]]:
 
 
 def _new_items(snapshot: Mapping[str, Json], inputs: Inputs, kind: str) -> list[dict[str, Json]]:
-    """The items that are not the very values of the snapshot before."""
-    before = {id(item) for item in _items(inputs.previous or {}, kind)}
-    return [item for item in _items(snapshot, kind) if id(item) not in before]
+    """Returns the items that differ from the snapshot before: the others passed these checks with it."""
+    name = ITEMS[kind].id
+    before = {item[name]: item for item in _items(inputs.previous or {}, kind) if isinstance(item.get(name), str)}
+    items = _items(snapshot, kind)
+    return [item for item in items if not isinstance(item.get(name), str) or before.get(item[name]) != item]
 
 
 def _verified(snapshot: Mapping[str, Json], inputs: Inputs) -> list[dict[str, Json]]:

@@ -43,7 +43,7 @@ def path_of(turns: Sequence[Turn], leaf: str | None = None) -> list[Turn]:
     following: str | None = leaf
     while following in by_id and following not in path:
         turn = path[following] = by_id[following]
-        following = next((parent.id for parent in turn.parents if parent.type != "reference"), None)
+        following = turn.tree_parent
     return list(reversed(path.values()))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
 from slicebase.core.hashing import canonical
 from slicebase.runs.event import TERMINAL, Event
@@ -18,7 +18,7 @@ POLICY = "slice_policy_v1"
 
 Json = Any
 Key = str | int | bytes  # an id; what has none that could serve goes by its event's number or its canonical bytes
-Values = dict[Key, Json]
+Values = Mapping[Key, Json]
 
 
 class Retrieval(Struct, frozen=True):
@@ -33,7 +33,7 @@ class Retrieval(Struct, frozen=True):
 
 
 class RunState(Struct, frozen=True):
-    """Values stand in order of first appearance, as JSON. Only `fold` makes new states."""
+    """Values stand in order of first appearance, as JSON. A state never changes: `fold` makes the next one."""
 
     run_id: str
     objective: Json = None
@@ -48,7 +48,7 @@ class RunState(Struct, frozen=True):
     chunks_seen: Values = {}
     chunks_cited: Values = {}
     counted: int = 0
-    steps: dict[int | None, None] = {}
+    steps: Mapping[int | None, None] = {}
     policy_ref: str | None = None
     manifests_before: tuple[Json, ...] = ()  # the last snapshot's latest manifests
     retrieval: Retrieval = Retrieval()
@@ -57,17 +57,56 @@ class RunState(Struct, frozen=True):
     @property
     def latest_manifests(self) -> tuple[Json, ...]:
         """The manifests since the last snapshot; where there are none, those that it named."""
-        return tuple(self.retrieval.manifest_ids.values()) or self.manifests_before
+        return latest_manifests(self.retrieval, self.manifests_before)
+
+
+def latest_manifests(retrieval: Retrieval, before: tuple[Json, ...]) -> tuple[Json, ...]:
+    return tuple(retrieval.manifest_ids.values()) or before
+
+
+class _Fold(Struct):
+    """A state that events are being added to. Its collections are its own until it is done."""
+
+    run_id: str
+    objective: Json
+    done_definition: Json
+    provenance_mode: Json
+    sequence: int
+    claims: dict[Key, Json]
+    conflicts: dict[Key, Json]
+    failures: dict[Key, Json]
+    open_questions: dict[Key, Json]
+    sources_seen: dict[Key, Json]
+    chunks_seen: dict[Key, Json]
+    chunks_cited: dict[Key, Json]
+    counted: int
+    steps: dict[int | None, None]
+    policy_ref: str | None
+    manifests_before: tuple[Json, ...]
+    retrieval: Retrieval
+    stopped: Json
+
+    @classmethod
+    def of(cls, state: RunState) -> "_Fold":
+        values: dict[str, Any] = asdict(state)
+        return cls(**{name: dict(value) if name in _COLLECTIONS else value for name, value in values.items()})
+
+    def done(self) -> RunState:
+        return RunState(**asdict(self))
+
+
+_COLLECTIONS = frozenset(
+    {"claims", "conflicts", "failures", "open_questions", "sources_seen", "chunks_seen", "chunks_cited", "steps"}
+)
 
 
 def fold(state: RunState, events: Iterable[Event]) -> RunState:
-    """The state after these events. The work is proportional to the state, once, and to the events."""
-    own = {name: dict(value) for name, value in asdict(state).items() if isinstance(value, dict)}
-    state = replace(state, **own)
+    """Returns the state after these events. The work grows with the state, once, and with the events."""
+    folding = _Fold.of(state)
     for event in events:
         if apply := _APPLY.get(event.type):
-            state = apply(state, event)
-    return state
+            apply(folding, event)
+    return folding.done()
 
 
 def from_snapshot(snapshot: Mapping[str, Json]) -> RunState:
@@ -131,23 +170,23 @@ ITEMS: Mapping[str, ItemKind] = {
 }
 
 
-# Each of these answers the state after an event. The collections that it adds to are the fold's own.
+# Each of these adds an event to a fold.
 
 
-def _started(state: RunState, event: Event) -> RunState:
-    terms = ("objective", "done_definition", "provenance_mode")
-    return replace(state, **{name: event.payload.get(name) for name in terms})
+def _started(state: _Fold, event: Event) -> None:
+    for name in ("objective", "done_definition", "provenance_mode"):
+        setattr(state, name, event.payload.get(name))
 
 
-def _terminal(state: RunState, event: Event) -> RunState:
+def _terminal(state: _Fold, event: Event) -> None:
     state.steps[event.step] = None
-    return replace(state, counted=state.counted + 1)
+    state.counted += 1
 
 
-def _item(state: RunState, event: Event) -> RunState:
+def _item(state: _Fold, event: Event) -> None:
     """The latest of an id wins. An event that holds nothing but id and status changes the status alone."""
     kind, given = ITEMS[event.type], event.payload
-    items: Values = getattr(state, kind.collection)
+    items: dict[Key, Json] = getattr(state, kind.collection)
     key = given[kind.id] if isinstance(given.get(kind.id), str) else event.seq
     before = items.get(key, {})
     status_only = before and given.keys() <= {kind.id, "status"}
@@ -159,7 +198,6 @@ def _item(state: RunState, event: Event) -> RunState:
         upcoming = state.sequence + 1
         items[key] = {**item, "since": before.get("since", upcoming), "changed": upcoming}
         _carry(state.chunks_cited, chunks_cited_by(event))
-    return state
 
 
 _POINTER_ORDER = ("evidence_id", "chunk_id", "span", "start", "end")
@@ -192,25 +230,25 @@ def _named(item: Mapping[str, Json], kind: ItemKind, field: str) -> list[str]:
     return [name for name in named if isinstance(name, str)]
 
 
-def _question(state: RunState, event: Event) -> RunState:
+def _question(state: _Fold, event: Event) -> None:
     question = event.payload.get("question")
     if event.payload.get("status") == "closed":
         state.open_questions.pop(_key(question), None)
     else:
         state.open_questions.setdefault(_key(question), question)
-    return state
 
 
-def _source(state: RunState, event: Event) -> RunState:
+def _source(state: _Fold, event: Event) -> None:
     _carry(state.sources_seen, event.payload.get("source_ids", []))
     _carry(state.chunks_seen, event.payload.get("chunk_ids", []))
-    return state
 
 
-def _manifest(state: RunState, event: Event) -> RunState:
+def _manifest(state: _Fold, event: Event) -> None:
+    _source(state, event)
     given, before = event.payload, state.retrieval
     policy = given.get("policy_params_hash")
-    retrieval = Retrieval(
+    state.policy_ref = None if policy is None else f"{POLICY}:{policy}"
+    state.retrieval = Retrieval(
         manifests=before.manifests + 1,
         candidates=_sum(before.candidates, given.get("candidates", 0)),
         selected=_sum(before.selected, given.get("selected", 0)),
@@ -218,28 +256,23 @@ def _manifest(state: RunState, event: Event) -> RunState:
         filters={**before.filters, **_carried(given.get("filters", []))},
         manifest_ids={**before.manifest_ids, **_carried([given.get("manifest_id")])},
     )
-    policy_ref = None if policy is None else f"{POLICY}:{policy}"
-    return replace(_source(state, event), policy_ref=policy_ref, retrieval=retrieval)
 
 
-def _snapshot(state: RunState, event: Event) -> RunState:
+def _snapshot(state: _Fold, event: Event) -> None:
     if event.payload.get("status") != "PASS":  # never the latest state (ruling 40)
-        return state
-    return replace(
-        state,
-        sequence=state.sequence + 1,
-        counted=0,
-        steps={},
-        manifests_before=state.latest_manifests,
-        retrieval=Retrieval(),
-    )
+        return
+    state.sequence += 1
+    state.counted = 0
+    state.steps = {}
+    state.manifests_before = latest_manifests(state.retrieval, state.manifests_before)
+    state.retrieval = Retrieval()
 
 
-def _stopped(state: RunState, event: Event) -> RunState:
-    return replace(state, stopped=event.payload.get("reason"))
+def _stopped(state: _Fold, event: Event) -> None:
+    state.stopped = event.payload.get("reason")
 
 
-_APPLY: Mapping[str, Callable[[RunState, Event], RunState]] = {
+_APPLY: Mapping[str, Callable[[_Fold, Event], None]] = {
     "RUN_STARTED": _started,
     **dict.fromkeys(TERMINAL, _terminal),
     **dict.fromkeys(ITEMS, _item),
@@ -255,13 +288,13 @@ def _key(value: Json) -> Key:
     return value if isinstance(value, str) else canonical(value)
 
 
-def _carry(values: Values, more: Json) -> None:
+def _carry(values: dict[Key, Json], more: Json) -> None:
     for value in more if isinstance(more, list) else [more]:
         values.setdefault(_key(value), value)
 
 
 def _carried(values: Json) -> Values:
-    carried: Values = {}
+    carried: dict[Key, Json] = {}
     _carry(carried, values)
     return carried
 
