@@ -50,13 +50,10 @@ CODES: Mapping[str, ErrorKind] = {
     "yaml-documents": ErrorKind(Exit.REFUSED, "YAML holds several documents"),
     "yaml-nesting": ErrorKind(Exit.REFUSED, "YAML is nested deeper than 64 levels"),
     # slice files: editing and creating
-    "bad-new-file": ErrorKind(Exit.REFUSED, "a new slice file would break a rule of the format"),
     "edit-path": ErrorKind(Exit.REFUSED, "a key path does not fit the frontmatter"),
     "edit-refused": ErrorKind(Exit.REFUSED, "an edit cannot be made without touching something else"),
     # slice files: rows
     "bad-row": ErrorKind(Exit.REFUSED, "a new row would break a rule of its own envelope"),
-    # slice files: validating
-    "no-path": ErrorKind(Exit.NOT_FOUND, "a path to check does not exist"),
     # policies
     "bad-policy": ErrorKind(Exit.REFUSED, "a policy is no JSON object of the known keys"),
     "policy-type": ErrorKind(Exit.REFUSED, "a policy's value has the wrong type"),
@@ -92,10 +89,8 @@ CODES: Mapping[str, ErrorKind] = {
     "run-differs": ErrorKind(Exit.CONFLICT, "a run does not begin like the conversation that it is to go on with"),
     "no-item": ErrorKind(Exit.NOT_FOUND, "a run has no such claim, conflict, failure or open question"),
     "no-evidence": ErrorKind(Exit.NOT_FOUND, "no evidence with this id is in the ledger"),
-    "record-broken": ErrorKind(Exit.REFUSED, "a stored record cannot be read; `tt verify` says more"),
     "bad-snapshot": ErrorKind(Exit.REFUSED, "a record is no snapshot"),
     "bad-transcript": ErrorKind(Exit.REFUSED, "a conversation or trajectory cannot be read as a run"),
-    "not-text": ErrorKind(Exit.REFUSED, "a document is no UTF-8 text"),
     "no-chunk": ErrorKind(Exit.NOT_FOUND, "a chunk is not there, or what it was part of has changed"),
     "not-a-chunk": ErrorKind(Exit.REFUSED, "a reference names nothing that can be cited"),
     "quote-not-found": ErrorKind(Exit.REFUSED, "a quote does not stand in its chunk"),
@@ -133,7 +128,7 @@ CODES: Mapping[str, ErrorKind] = {
     # the library: writing and reading
     "conflict": ErrorKind(Exit.CONFLICT, "something has changed since the version that a write is based on"),
     "broken-file": ErrorKind(Exit.REFUSED, "a file has lines that cannot be read; it is left as it is"),
-    "breaks-rule": ErrorKind(Exit.REFUSED, "a write would break a rule of the format"),
+    "breaks-rule": ErrorKind(Exit.REFUSED, "a write, or a new file, would break a rule of the format"),
     "write-mode": ErrorKind(Exit.REFUSED, "the file's contract or kind does not allow this write"),
     "overflow": ErrorKind(Exit.REFUSED, "the file would grow above its size, and its contract does not allow that"),
     "nothing-given": ErrorKind(Exit.USAGE, "there is no text to write"),
@@ -153,7 +148,7 @@ CODES: Mapping[str, ErrorKind] = {
     "no-words": ErrorKind(Exit.USAGE, "a search has no word to look for"),
     "no-git": ErrorKind(Exit.REFUSED, "git cannot be called, or refuses"),
     # imports
-    "no-input": ErrorKind(Exit.NOT_FOUND, "an input of an import does not exist or cannot be read"),
+    "no-input": ErrorKind(Exit.NOT_FOUND, "a file or folder to read does not exist, or cannot be read"),
     "bad-zip": ErrorKind(Exit.REFUSED, "a zip or a member of it cannot be read, or is not what it claims"),
     "unknown-format": ErrorKind(Exit.REFUSED, "no importer recognises an input"),
     "nothing-found": ErrorKind(Exit.NOT_FOUND, "no agent's sessions were found on this machine"),

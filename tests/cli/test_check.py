@@ -65,7 +65,7 @@ def test_json_is_one_object_of_the_promised_shape(workspace: Path, capsys: pytes
 def test_a_path_that_does_not_exist_exits_with_4(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["validate", "gone"]) == 4
     assert run(["validate", "--json", "gone"]) == 4
-    assert json.loads(capsys.readouterr().err.splitlines()[-1])["code"] == "no-path"
+    assert json.loads(capsys.readouterr().err.splitlines()[-1])["code"] == "no-input"
 
 
 def test_without_a_workspace_and_without_paths_there_is_nothing_to_check(

@@ -58,7 +58,7 @@ def test_an_exported_session_imports_to_the_same_ids_branches_and_slices(tt: Tt,
 def test_an_export_overwrites_nothing_and_names_what_is_missing(tt: Tt, tmp_path: Path) -> None:
     tt("import", SAMPLE)
     (tmp_path / "there.slice").write_text("mine")
-    assert tt("export", SESSION, "--to", "there.slice", "--json").error["code"] == "conflict"
+    assert tt("export", SESSION, "--to", "there.slice", "--json").error["code"] == "file-exists"
     assert (tmp_path / "there.slice").read_text() == "mine"
     assert tt("export", "nobody", "--to", "x.slice", "--json").error["code"] == "no-session"
     tt("purge", f"session:{SESSION}")

@@ -86,4 +86,4 @@ def test_what_breaks_a_rule_of_the_format_is_not_written(changes: dict[str, Any]
     """§ File Kinds (a pointer never holds its payload), § Write, § Overflow, § Body Types."""
     with pytest.raises(SlicebaseError) as caught:
         new(**changes)
-    assert caught.value.code == "bad-new-file"
+    assert caught.value.code == "breaks-rule"

@@ -61,7 +61,7 @@ def test_a_file_that_is_named_twice_is_checked_once(tmp_path: Path) -> None:
 def test_a_path_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SlicebaseError) as caught:
         validate([tmp_path, tmp_path / "gone"])
-    assert (caught.value.code, caught.value.exit) == ("no-path", 4)
+    assert (caught.value.code, caught.value.exit) == ("no-input", 4)
 
 
 def test_the_library_is_found_from_a_folder_below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -218,7 +218,7 @@ BAD = [
     ("recall", {"refs": ["turn:5c1e0000-0000-4000-8000-000000000000"]}, "no-turn"),
     ("create", {"title": "No summary"}, "bad-arguments"),
     ("create", {"title": "T", "summary": "S", "colour": "red"}, "bad-arguments"),
-    ("create", {"title": "T", "summary": "S", "type": "hologram"}, "bad-new-file"),
+    ("create", {"title": "T", "summary": "S", "type": "hologram"}, "breaks-rule"),
     ("remember", {"id": "nowhere", "text": "x"}, "no-file"),
     ("remember", {"id": "x", "text": "x", "confidence": 2}, "bad-arguments"),
     ("connect", {"id": "nowhere", "rel": "see_also", "to": "x"}, "no-file"),

@@ -84,7 +84,7 @@ def test_the_document_is_taken_once_and_its_chunks_are_its_own(base: Slicebase, 
     assert first.file.id == second.file.id
     assert len(first.chunks) > 5
     (tmp_path / "picture").write_bytes(b"\xff\xd8")
-    assert code_of(lambda: base.add(tmp_path / "picture", stamp(3))) == "not-text"
+    assert code_of(lambda: base.add(tmp_path / "picture", stamp(3))) == "not-utf8"
     assert code_of(lambda: base.add(tmp_path / "nothing", stamp(3))) == "no-input"
     assert code_of(lambda: base.add(tmp_path, stamp(3))) == "no-input"
 

@@ -63,7 +63,7 @@ def new_file(
         _check("overflow", contract.overflow or "split", OVERFLOWS)
     if body and (kind == "pointer" or body_type == "none"):
         # § Pointer, § None
-        raise SlicebaseError("bad-new-file", "a pointer has no body", hint="put the content into the payload")
+        raise SlicebaseError("breaks-rule", "a pointer has no body", hint="put the content into the payload")
     given: dict[str, Any] = {
         "v": VERSION,
         "id": id,
@@ -90,7 +90,7 @@ def new_file(
 
 def _check(what: str, value: str, known: Sequence[str]) -> None:
     if value not in known:
-        raise SlicebaseError("bad-new-file", f"{value!r} is no {what}", hint=f"choose one of {', '.join(known)}")
+        raise SlicebaseError("breaks-rule", f"{value!r} is no {what}", hint=f"choose one of {', '.join(known)}")
 
 
 # Keys that only their own verbs change, and which those are.

@@ -26,7 +26,7 @@ def validate(paths: Sequence[Path], root: Path | None = None) -> ValidationRepor
     """Checks files and folders. Each belongs to the workspace at `root` if it is in there, else to the nearest one."""
     for path in paths:
         if not os.path.lexists(path):
-            raise SlicebaseError("no-path", "there is no such file or folder", where=Where(str(path)))
+            raise SlicebaseError("no-input", "there is no such file or folder", where=Where(str(path)))
     findings: list[Finding] = []
     workspaces: dict[Path, Surroundings] = {}
     names = {os.path.abspath(name): name for path in reversed(paths) for name in _slice_files(path, findings)}

@@ -89,7 +89,7 @@ class _Fold(Struct):
     @classmethod
     def of(cls, state: RunState) -> "_Fold":
         values: dict[str, Any] = asdict(state)
-        return cls(**{name: dict(value) if name in _COLLECTIONS else value for name, value in values.items()})
+        return cls(**(values | {name: dict(values[name]) for name in _COLLECTIONS}))
 
     def done(self) -> RunState:
         return RunState(**asdict(self))

@@ -40,7 +40,7 @@ class StoredEvent(NamedTuple):
         try:
             payload = _PAYLOAD.decode(self.payload or b"")
         except (msgspec.MsgspecError, UnicodeDecodeError):
-            raise SlicebaseError("record-broken", f"{place} cannot be read", hint="`tt verify` says more") from None
+            raise SlicebaseError("broken-record", f"{place} cannot be read", hint="`tt verify` says more") from None
         return Event(link.run_id, link.seq, link.type, link.step, link.time, payload, link.prev, link.hash)
 
 

@@ -112,7 +112,7 @@ class Snapshots:
         stored = self._texts.get(owner(record.run_id), record.body)
         place = f"snapshot {record.sequence} of run:{record.run_id}"
         if stored is None:
-            raise SlicebaseError("record-broken", f"{place} has lost its text", hint="`tt verify` says more")
+            raise SlicebaseError("broken-record", f"{place} has lost its text", hint="`tt verify` says more")
         if stored.data is None:
             raise SlicebaseError("purged", f"{place} was purged {stored.purged}")
         return from_bytes(stored.data)

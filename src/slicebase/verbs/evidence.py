@@ -208,7 +208,7 @@ def add_document(
         text = data.decode()
     except UnicodeDecodeError as error:
         raise SlicebaseError(
-            "not-text",
+            "not-utf8",
             f"{path} is no UTF-8 text: byte {error.start} begins no character",
             hint=f"`tt create --from {path}` makes a pointer to a file of any kind",
             where=Where(str(path)),

@@ -47,6 +47,6 @@ def export(parts: Parts, session: str, to: Path, *, file_id: str) -> Path:
     """Writes a session as a conversation slice file, which imports to the same ids and branches."""
     file = export_session(parts.truth, name_of("session", session), file_id)
     if to.exists():
-        raise SlicebaseError("conflict", f"{to} is there already", hint="choose another name", where=Where(str(to)))
+        raise SlicebaseError("file-exists", f"{to} is there already", hint="choose another name", where=Where(str(to)))
     write_bytes(to, [file.to_bytes()])
     return to
