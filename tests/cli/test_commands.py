@@ -4,21 +4,24 @@ import click
 import pytest
 
 from slicebase.base import Slicebase
-from slicebase.cli.commands import FACES, RUN_VERBS, VERBS
-from slicebase.cli.main import tt
+from slicebase.cli.commands import GROUPS, LISTED, RUN_VERBS
+from slicebase.cli.main import run, tt
+from slicebase.errors import Exit
 from slicebase.library.library import Library
 from slicebase.verbs.graph import Graph
 from slicebase.verbs.runs import RunVerbs
 
 PARTS = {"graph": Graph, "library": Library, "runs": RunVerbs}
-GROUPS = {"run", "hook"}
+FAMILIES = {"run", "hook"}  # commands with commands of their own
+VERBS = {name: command.python for name, command in LISTED.items() if command.python}
+FACES = [name for name, command in LISTED.items() if command.python is None]
 
 
 @pytest.mark.parametrize("name", VERBS)
 def test_a_verb_is_there_in_python(name: str) -> None:
-    part, _, method = VERBS[name].python.rpartition(".")
+    part, _, method = VERBS[name].rpartition(".")
     found = getattr(PARTS[part] if part else Slicebase, method)
-    assert callable(found) or name in GROUPS
+    assert callable(found) or name in FAMILIES
 
 
 @pytest.mark.parametrize("name", VERBS)
@@ -27,7 +30,7 @@ def test_a_verb_is_a_command_of_the_same_name_with_a_help_text_and_json(name: st
     assert command is not None
     assert command.name == name
     assert command.help
-    assert name in GROUPS or "--json" in options_of(command)
+    assert name in FAMILIES or "--json" in options_of(command)
 
 
 def options_of(command: click.Command) -> set[str]:
@@ -52,3 +55,28 @@ def test_a_face_is_a_listed_command_with_a_help_text_and_no_verb() -> None:
         assert command
         assert command.help
         assert name in tt.list_commands(click.Context(tt))
+
+
+def test_a_command_is_in_one_group_and_in_the_help_below_its_title() -> None:
+    assert len(LISTED) == sum(len(group) for group in GROUPS.values())
+    text = tt.get_help(click.Context(tt))
+    places = [text.index(f"\n{title}:\n") for title in GROUPS]
+    assert places == sorted(places)
+    for title, place, after in zip(GROUPS, places, [*places[1:], len(text)], strict=True):
+        named = [line.split()[0] for line in text[place:after].splitlines()[2:] if line.startswith("  ")]
+        assert set(GROUPS[title]) <= set(named), title
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"), [(["serach"], "search"), (["run", "stauts"], "status"), (["hook", "instal"], "install")]
+)
+def test_a_mistyped_command_gets_a_suggestion(
+    arguments: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == Exit.USAGE
+    assert f"{meant}`" in capsys.readouterr().err
+
+
+def test_a_word_that_is_like_no_command_gets_none(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["xyzzy"]) == Exit.USAGE
+    assert "mean" not in capsys.readouterr().err

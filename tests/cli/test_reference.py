@@ -2,7 +2,7 @@
 
 import re
 
-from slicebase.cli.commands import VERBS
+from slicebase.cli.commands import LISTED
 from slicebase.cli.reference import reference
 from tests.paths import PROJECT
 
@@ -14,7 +14,7 @@ def test_the_reference_is_up_to_date() -> None:
 
 def test_every_command_is_shown_somewhere_a_person_reads() -> None:
     told = "\n".join(path.read_text() for path in [PROJECT / "README.md", *PROJECT.glob("docs/*.md")])
-    for name in VERBS:
+    for name in LISTED:
         assert re.search(rf"\btt {name}\b", told), f"`tt {name}` is not documented"
 
 

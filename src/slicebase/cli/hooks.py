@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import click
 
 from slicebase.cli.options import named_root, now, open_base
-from slicebase.cli.output import json_option, note, print_json, print_text_change
+from slicebase.cli.output import Group, json_option, note, print_json, print_text_change
 from slicebase.errors import Exit, SlicebaseError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _client = click.argument("client", metavar="CLIENT")
 _dry_run = click.option("--dry-run", is_flag=True, help="Show what the settings would be, and write nothing.")
 
 
-@click.group()
+@click.group(cls=Group)
 def hook() -> None:
     """Let a coding agent call Slicebase when a session starts, before a compaction, after it, and at the end.
 

@@ -3,36 +3,32 @@
 import importlib
 import os
 import sys
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.exceptions import NoArgsIsHelpError
 
 from slicebase import __version__
-from slicebase.cli.commands import FACES, PLUMBING, VERBS, Face, Verb
-from slicebase.cli.output import colour, print_error
+from slicebase.cli.commands import GROUPS, LISTED, PLUMBING
+from slicebase.cli.output import Group, colour, print_error
 from slicebase.errors import Exit, SlicebaseError
 
 if TYPE_CHECKING:  # start-up counts
     from click.shell_completion import CompletionItem
 
 
-LISTED: Mapping[str, Verb | Face] = {**VERBS, **FACES}
-
-
-class LazyGroup(click.Group):
+class LazyGroup(Group):
     """A group that knows its commands' names and summaries, and imports one only to run it."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(LISTED)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        place = LISTED[cmd_name].command if cmd_name in LISTED else PLUMBING.get(cmd_name)
-        if place is None:
+        known = LISTED.get(cmd_name) or PLUMBING.get(cmd_name)
+        if known is None:
             return None
-        module, _, function = place.partition(":")
-        command: click.Command = getattr(importlib.import_module(module), function)
+        module, _, function = known.place.partition(":")
+        command: click.Command = getattr(importlib.import_module(f"slicebase.cli.{module}"), function)
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -55,8 +51,10 @@ class LazyGroup(click.Group):
         return [CompletionItem(name, help=LISTED[name].summary) for name in names] + options
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, verb.summary) for name, verb in LISTED.items()])
+        width = max(map(len, LISTED))
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), command.summary) for name, command in commands.items()])
 
 
 @click.group(

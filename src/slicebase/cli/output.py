@@ -18,6 +18,23 @@ SCHEMA_VERSION = "1"
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
+class Group(click.Group):
+    """A group of commands that suggests the nearest one where a name is mistyped."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError:
+            from difflib import get_close_matches  # start-up counts
+
+            nearest = get_close_matches(args[0], self.list_commands(ctx), n=3)
+            names = " or ".join(f"`{ctx.command_path} {name}`" for name in nearest)
+            suggestion = f" Did you mean {names}?" if nearest else ""
+            raise click.UsageError(f"No such command {args[0]!r}.{suggestion}", ctx) from None
+
+
 def json_option(command: _Command) -> _Command:
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")(command)
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from slicebase.cli.options import now, open_base
-from slicebase.cli.output import json_option, read_input
+from slicebase.cli.output import Group, json_option, read_input
 from slicebase.cli.run_options import (
     arriving,
     done_definition,
@@ -271,7 +271,7 @@ def fork(ctx: click.Context, run_id: str, fork_id: str | None, as_json: bool) ->
     print_id(tally.run_id, as_json)
 
 
-@click.group()
+@click.group(cls=Group)
 def run() -> None:
     """Log, compact and narrate the runs of agents.
 
