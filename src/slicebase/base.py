@@ -137,9 +137,9 @@ class Slicebase(Parts):
 
     def config(self, environment: Mapping[str, str]) -> "list[Setting]":
         """Every setting, with where its value comes from."""
-        from slicebase.workspace.settings import told_settings
+        from slicebase.workspace.settings import settings_with_sources
 
-        return told_settings(self.workspace.root, environment)
+        return settings_with_sources(self.workspace.root, environment)
 
     def set(self, name: str, value: str | None) -> None:
         """Sets one setting; None takes it out, so that its default holds."""
@@ -149,21 +149,21 @@ class Slicebase(Parts):
         for part in ("settings", "library"):
             self.__dict__.pop(part, None)
 
-    def agents_md(self, *, take_away: bool = False, dry_run: bool = False) -> "TextChange":
+    def agents_md(self, *, remove: bool = False, dry_run: bool = False) -> "TextChange":
         """Keeps a marked block in AGENTS.md that tells agents how to use the memory here, or takes it away."""
         from slicebase.agents.agent_files import keep_block
 
-        return keep_block(self.workspace, take_away=take_away, dry_run=dry_run)
+        return keep_block(self.workspace, remove=remove, dry_run=dry_run)
 
     def doctor(
         self, driver: str, *, fix: bool = False, home: "AgentHome | None" = None
     ) -> "tuple[list[Complaint], list[Complaint]]":
-        """What is wrong, and what of it was mended; with `home`, also what a coding agent will soon delete."""
-        from slicebase.verbs.doctor import examine, mend
+        """What is wrong, and what of it was fixed; with `home`, also what a coding agent will soon delete."""
+        from slicebase.verbs.doctor import examine, fix_all
 
         found = examine(self.workspace, driver, home)
-        mended = mend(found) if fix else []
-        return (examine(self.workspace, driver, home) if mended else found), mended
+        fixed = fix_all(found) if fix else []
+        return (examine(self.workspace, driver, home) if fixed else found), fixed
 
     def search(
         self,
@@ -357,7 +357,7 @@ class Slicebase(Parts):
         from slicebase.verbs.why import Why
 
         why = Why(self.truth, self.folder, self.chunks)
-        return why.forth(reference) if forward else why.back(reference)
+        return why.forward(reference) if forward else why.backward(reference)
 
     def seal(self, stamp: "Stamp") -> "Seal":
         """The heads of all that is stored, in a slice file that git can commit."""

@@ -26,10 +26,10 @@ def test_the_block_is_added_once_and_removed_without_a_trace(text: str, base: Sl
     assert told.startswith(text)
     assert BLOCK in told.replace("\r\n", "\n")
     assert not base.agents_md().changed
-    assert base.agents_md(take_away=True).changed
+    assert base.agents_md(remove=True).changed
     left = path.read_bytes().decode() if path.exists() else ""
     assert left == (text if not text or text.endswith("\n") else text + "\n")
-    assert not base.agents_md(take_away=True).changed
+    assert not base.agents_md(remove=True).changed
 
 
 def test_an_old_block_is_brought_up_to_date_where_it_stands(base: Slicebase) -> None:
@@ -37,7 +37,7 @@ def test_an_old_block_is_brought_up_to_date_where_it_stands(base: Slicebase) -> 
     path.write_text(f"before\n\n<!-- slicebase:begin (older words) -->\nold\n{END}\nafter\n")
     base.agents_md()
     assert path.read_text() == f"before\n\n{BLOCK}after\n"
-    base.agents_md(take_away=True)
+    base.agents_md(remove=True)
     assert path.read_text() == "before\n\nafter\n"
 
 

@@ -11,7 +11,7 @@ from slicebase.workspace.settings import (
     Settings,
     load_settings,
     set_setting,
-    told_settings,
+    settings_with_sources,
     with_value,
     without_value,
 )
@@ -29,7 +29,7 @@ def read(workspace: Workspace) -> str:
 
 def test_every_setting_has_a_default(workspace: Workspace) -> None:
     assert load_settings(workspace.root) == Settings()
-    assert {setting.source for setting in told_settings(workspace.root, {})} == {"default"}
+    assert {setting.source for setting in settings_with_sources(workspace.root, {})} == {"default"}
     assert {key.field for key in KEYS.values()} == set(Settings._fields)
 
 
@@ -43,10 +43,13 @@ def test_the_file_sets_what_it_names(workspace: Workspace) -> None:
 
 def test_a_setting_says_where_it_comes_from(workspace: Workspace) -> None:
     write(workspace, "# ours\n[freshness]\nhalf_life_days = 30\n[provenance]\nagent = 'one'\n")
-    told = {setting.name: (setting.value, setting.source) for setting in told_settings(workspace.root, {})}
+    told = {setting.name: (setting.value, setting.source) for setting in settings_with_sources(workspace.root, {})}
     assert told["freshness.half_life_days"] == (30, "slicebase.toml:3")
     assert told["provenance.agent"] == ("one", "slicebase.toml:5")
-    told = {each.name: (each.value, each.source) for each in told_settings(workspace.root, {"SLICEBASE_AGENT": "two"})}
+    told = {
+        each.name: (each.value, each.source)
+        for each in settings_with_sources(workspace.root, {"SLICEBASE_AGENT": "two"})
+    }
     assert told["provenance.agent"] == ("two", "SLICEBASE_AGENT")
 
 

@@ -128,11 +128,11 @@ def _session_start(base: "Slicebase", call: HookCall, wait: bool) -> str | None:
 def _after_compaction(base: "Slicebase", call: HookCall, wait: bool) -> str | None:
     """The narrative, once it is written; the note stays until a prompt has seen what the compaction lost."""
     compacted = base.compacted.get(call.session)
-    if compacted is None or compacted.told or compacted.narrative is None:
+    if compacted is None or compacted.reported or compacted.narrative is None:
         return None
     from slicebase.history.compactions import Compacted
 
-    base.compacted.put(call.session, Compacted(compacted.narrative, told=True))
+    base.compacted.put(call.session, Compacted(compacted.narrative, reported=True))
     return _narrative(base, compacted.narrative)
 
 
@@ -140,7 +140,7 @@ def _prompt(base: "Slicebase", call: HookCall, wait: bool) -> str | None:
     compacted = base.compacted.get(call.session)
     if compacted is None:
         return None
-    told = [] if compacted.told or compacted.narrative is None else [_narrative(base, compacted.narrative)]
+    told = [] if compacted.reported or compacted.narrative is None else [_narrative(base, compacted.narrative)]
     _import(base, call, wait)
     lost = base.lost_context(call.session, tokens=base.settings.hooks_tokens, now=now())
     told += [lost.context.text] if lost.context.manifest.pieces else []

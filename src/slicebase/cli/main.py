@@ -107,14 +107,14 @@ def run(argv: list[str]) -> int:
         click.echo("Stopped.", err=True)
         return 130
     except Exception as error:
-        told = _told(error)
+        told = _as_our_error(error)
         if told is None:
             raise
         print_error(told, as_json)
         return told.exit
 
 
-def _told(error: Exception) -> SlicebaseError | None:
+def _as_our_error(error: Exception) -> SlicebaseError | None:
     """What a library says of bad input or a damaged database, in our words; None for a fault of the program."""
     if isinstance(error, UnicodeEncodeError):  # an argument whose bytes are no UTF-8 holds surrogates
         from slicebase.core.hashing import lone_surrogate
@@ -122,9 +122,9 @@ def _told(error: Exception) -> SlicebaseError | None:
         return lone_surrogate(error)
     if type(error).__module__ != "apsw":
         return None
-    from slicebase.truth.database import in_our_words  # start-up counts: apsw is there already, by now
+    from slicebase.truth.database import as_our_error  # start-up counts: apsw is there already, by now
 
-    return in_our_words(error)
+    return as_our_error(error)
 
 
 def _help_hint(error: click.UsageError) -> str:

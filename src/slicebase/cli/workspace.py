@@ -129,7 +129,7 @@ def _shown(value: Any) -> str:
 
 
 @click.command()
-@click.option("--fix", is_flag=True, help="Mend what can be mended without a decision of yours.")
+@click.option("--fix", is_flag=True, help="Mend what can be fixed without a decision of yours.")
 @json_option
 @click.pass_context
 def doctor(ctx: click.Context, fix: bool, as_json: bool) -> int:
@@ -140,38 +140,36 @@ def doctor(ctx: click.Context, fix: bool, as_json: bool) -> int:
     from slicebase.history.transcripts import AgentHome
 
     folder = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
-    left, mended = open_base(ctx).doctor(merge_command(), fix=fix, home=AgentHome(folder, now()))
+    left, fixed = open_base(ctx).doctor(merge_command(), fix=fix, home=AgentHome(folder, now()))
     if as_json:
-        print_json({"complaints": [each.as_json() for each in left], "mended": [each.as_json() for each in mended]})
+        print_json({"complaints": [each.as_json() for each in left], "fixed": [each.as_json() for each in fixed]})
         return Exit.FINDINGS if left else Exit.DONE
-    for each in mended:
+    for each in fixed:
         click.echo(
-            f"{click.style('mended', fg='green')} {each.check} {printable(each.place)}: {printable(each.message)}"
+            f"{click.style('fixed', fg='green')} {each.check} {printable(each.place)}: {printable(each.message)}"
         )
     for each in left:
         click.echo(f"{click.style('wrong', fg='red')} {each.check} {printable(each.place)}: {printable(each.message)}")
         if each.hint:
             click.echo(click.style(f"    {each.hint}", dim=True))
-    mendable = sum(each.mend is not None for each in left)
+    fixable = sum(each.fix is not None for each in left)
     note(
-        "all is well"
-        if not left
-        else counted(len(left), "complaint") + (f", --fix mends {mendable}" if mendable else "")
+        "all is well" if not left else counted(len(left), "complaint") + (f", --fix mends {fixable}" if fixable else "")
     )
     return Exit.FINDINGS if left else Exit.DONE
 
 
 @click.command("agents-md")
-@click.option("--remove", "take_away", is_flag=True, help="Take the block away again.")
+@click.option("--remove", "remove", is_flag=True, help="Take the block away again.")
 @click.option("--dry-run", is_flag=True, help="Print what the file would be, and write nothing.")
 @json_option
 @click.pass_context
-def agents_md(ctx: click.Context, take_away: bool, dry_run: bool, as_json: bool) -> None:
+def agents_md(ctx: click.Context, remove: bool, dry_run: bool, as_json: bool) -> None:
     """Keep a marked block in AGENTS.md that tells agents how to use the memory here.
 
     What stands outside the marks is not touched; a second time changes nothing.
     """
-    change = open_base(ctx).agents_md(take_away=take_away, dry_run=dry_run)
+    change = open_base(ctx).agents_md(remove=remove, dry_run=dry_run)
     print_text_change(change, dry_run, as_json)
 
 

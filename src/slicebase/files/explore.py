@@ -24,11 +24,11 @@ class LinkEdge(NamedTuple):
     target: str
 
 
-class Way(NamedTuple):
+class LinkPath(NamedTuple):
     """The last stated edge of a way, and the way up to it."""
 
     step: LinkEdge
-    before: "Way | None"
+    before: "LinkPath | None"
 
 
 class InferredEdge(Struct, frozen=True, eq=False):
@@ -37,13 +37,13 @@ class InferredEdge(Struct, frozen=True, eq=False):
     source: str
     rel: str
     target: str
-    way: Way
+    way: LinkPath
 
     @property
     def path(self) -> tuple[LinkEdge, ...]:
         """The stated edges that it follows from, in order from source to target; some may be the other way round."""
         steps = []
-        way: Way | None = self.way
+        way: LinkPath | None = self.way
         while way:
             steps.append(way.step)
             way = way.before
@@ -81,13 +81,13 @@ class Inference:
         neighbours: Mapping[str, Mapping[str, LinkEdge]] = self._ways.get(rel, {})
         transitive = rel in RELATIONSHIPS and RELATIONSHIPS[rel].transitive
         seen = {source}
-        reached: list[tuple[str, Way | None]] = [(source, None)]
+        reached: list[tuple[str, LinkPath | None]] = [(source, None)]
         for place, before in reached:  # grows while it is walked
             for target in sorted(neighbours.get(place, ())):
                 if target in seen:
                     continue
                 seen.add(target)
-                way = Way(neighbours[place][target], before)
+                way = LinkPath(neighbours[place][target], before)
                 if transitive:
                     reached.append((target, way))
                 if LinkEdge(source, rel, target) not in self._stated:

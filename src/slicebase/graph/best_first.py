@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from slicebase.graph.compact import KINDS, TYPES_BY_BITS, CompactSession
 from slicebase.graph.export import Basis, ContextSlice, edge_json, export_bytes, slice_id
 from slicebase.graph.policy import SlicePolicyV1
-from slicebase.graph.select import FrontierTurn, Way
+from slicebase.graph.select import FrontierTurn, ReachedAs
 from slicebase.graph.turn import PHASES
 
 WIDE: Final = 48  # more children than this are fed one by one
@@ -108,7 +108,7 @@ def select(
     selected = expand(session, session.number_of(anchor_id), policy, wide)
     distances = {turn: distance for _, distance, _, turn, _, _ in selected}
 
-    def way(turn: int, source: int) -> Way:
+    def way(turn: int, source: int) -> ReachedAs:
         if source == NOWHERE:
             return "anchor"
         if distances[turn] == distances[source]:

@@ -17,7 +17,7 @@ from slicebase.graph.export import ContextSlice, ExportedTurn
 from slicebase.graph.policy import SlicePolicyV1
 from slicebase.graph.turn import GIVEN, Edge, Phase
 
-Way = Literal["anchor", "parent", "child", "sibling"]
+ReachedAs = Literal["anchor", "parent", "child", "sibling"]
 
 
 class Scored(Protocol):
@@ -56,7 +56,7 @@ class FrontierTurn(NamedTuple):
     distance: int
     turn_id: str
     reached_from: str | None
-    way: Way
+    way: ReachedAs
 
     @property
     def priority(self) -> float:
@@ -78,7 +78,7 @@ def expand(graph: TurnGraph, anchor_id: str, policy: SlicePolicyV1) -> Expansion
     visited: set[str] = set()
     frontier: list[FrontierTurn] = []
 
-    def push(turn_ids: Iterable[str], distance: int, reached_from: str | None, way: Way) -> None:
+    def push(turn_ids: Iterable[str], distance: int, reached_from: str | None, way: ReachedAs) -> None:
         for turn_id in turn_ids:
             if turn_id not in visited:
                 visited.add(turn_id)  # when pushed, so that the first discovery sets the distance (ruling 11)
@@ -149,7 +149,7 @@ def _beyond(
     """What the expansion of a selected turn passed over (§5.2)."""
     at_radius = here.turn_id not in expanded
 
-    def left_out(turn_ids: Iterable[str], distance: int, way: Way, reason: Reason) -> Iterator[Unselected]:
+    def left_out(turn_ids: Iterable[str], distance: int, way: ReachedAs, reason: Reason) -> Iterator[Unselected]:
         for turn_id in turn_ids:
             if turn_id not in visited:
                 priority = priority_of(graph, turn_id, distance, policy)

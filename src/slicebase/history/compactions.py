@@ -31,7 +31,7 @@ def compacted_sessions(truth: Truth) -> list[str]:
 def compactions(truth: Truth, session: str) -> list[CompactedTurns]:
     """A session's compactions, oldest first; where it has none, those of the sessions that it goes on from."""
     truth.turns.session(session)
-    way = _Way(truth)
+    way = _Paths(truth)
     own = [turn for turn in way.turns(session) if _is_summary(turn)]
     inherited = [] if own else [turn for turn in way.up(way.last(session)) if _is_summary(turn)][::-1]
     summaries = own or inherited
@@ -39,7 +39,7 @@ def compactions(truth: Truth, session: str) -> list[CompactedTurns]:
     return [way.compaction(turn) for turn in summaries if turn.id not in followed]
 
 
-class _Way:
+class _Paths:
     """Ways up the tree, with the sessions read so far."""
 
     def __init__(self, truth: Truth) -> None:
@@ -110,7 +110,7 @@ class Compacted(msgspec.Struct):
     """A session that was compacted: its narrative's file once it is written, and whether it was told."""
 
     narrative: str | None = None
-    told: bool = False
+    reported: bool = False
 
 
 class CompactedNotes:

@@ -48,7 +48,7 @@ def pieces(data: bytes, is_record: IsRecord, joint: re.Pattern[str] = LINE_JOINT
     try:
         value = _decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, RecursionError):
-        return list(_mended_pieces(data, is_record, joint))
+        return list(_repaired_pieces(data, is_record, joint))
     if _may_be_deep(data) and too_deep(value):
         return [DecodedValue(problem="too-deep")]
     return [DecodedValue(value)]
@@ -75,8 +75,8 @@ def too_deep(value: Any) -> bool:
 # --- the slow way
 
 
-def _mended_pieces(data: bytes, is_record: IsRecord, joint: re.Pattern[str]) -> Iterator[DecodedValue]:
-    text, repairs = _mended_text(data)
+def _repaired_pieces(data: bytes, is_record: IsRecord, joint: re.Pattern[str]) -> Iterator[DecodedValue]:
+    text, repairs = _repaired_text(data)
     if not text:
         yield DecodedValue(problem="only-nul")
         return
@@ -92,7 +92,7 @@ def _mended_pieces(data: bytes, is_record: IsRecord, joint: re.Pattern[str]) -> 
             position = _next_record(text, position, is_record, joint)
             continue
         glued = ("glued",) if position or text[end:].strip() else ()
-        yield _mended_piece(value, (*repairs, *bare, *glued))
+        yield _repaired_piece(value, (*repairs, *bare, *glued))
         position = _after(text, end)
 
 
@@ -104,7 +104,7 @@ def _decoded_at(text: str, position: int) -> tuple[Any, int, tuple[str, ...]]:
         return *_lax_decoder.raw_decode(text, position), ("control-characters",)
 
 
-def _mended_text(data: bytes) -> tuple[str, tuple[str, ...]]:
+def _repaired_text(data: bytes) -> tuple[str, tuple[str, ...]]:
     repairs = []
     try:
         text = data.decode()
@@ -139,7 +139,7 @@ def _after(text: str, position: int) -> int:
     return between.end() if between else position
 
 
-def _mended_piece(value: Any, repairs: tuple[str, ...]) -> DecodedValue:
+def _repaired_piece(value: Any, repairs: tuple[str, ...]) -> DecodedValue:
     if too_deep(value):
         return DecodedValue(problem="too-deep")
     value, more = mended(value)
@@ -163,10 +163,10 @@ _lax_decoder = json.JSONDecoder(parse_int=_integer, strict=False)
 def mended(value: Any) -> tuple[Any, tuple[str, ...]]:
     """The value as canonical JSON can carry it, and what had to be changed for it (ruling 1)."""
     reasons: dict[str, None] = {}
-    return _mend(value, reasons), tuple(reasons)
+    return _repair(value, reasons), tuple(reasons)
 
 
-def _mend(value: Any, reasons: dict[str, None]) -> Any:
+def _repair(value: Any, reasons: dict[str, None]) -> Any:
     if isinstance(value, _Digits):
         reasons["integer-range"] = None
         return str(value)
@@ -184,9 +184,9 @@ def _mend(value: Any, reasons: dict[str, None]) -> Any:
         reasons["not-finite"] = None
         return str(value)
     if isinstance(value, list):
-        return [_mend(inner, reasons) for inner in value]
+        return [_repair(inner, reasons) for inner in value]
     if isinstance(value, dict):
-        return {_mend(key, reasons): _mend(inner, reasons) for key, inner in value.items()}
+        return {_repair(key, reasons): _repair(inner, reasons) for key, inner in value.items()}
     return value
 
 

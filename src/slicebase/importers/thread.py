@@ -24,7 +24,7 @@ class BuilderState(Struct):
 
     titles: dict[str, str]
     facts: dict[str, dict[str, Any]]
-    told: dict[str, Session]
+    sent: dict[str, Session]
     session: str | None
 
 
@@ -36,7 +36,7 @@ class BatchBuilder:
         self._session: str | None = None
         self._titles: dict[str, str] = {}
         self._facts: dict[str, dict[str, Any]] = {}
-        self._told: dict[str, Session] = {}  # what was handed on of each session
+        self._sent: dict[str, Session] = {}  # what was handed on of each session
         self._clear()
 
     def _clear(self) -> None:
@@ -49,10 +49,10 @@ class BatchBuilder:
 
     @property
     def state(self) -> BuilderState:
-        return BuilderState(self._titles, self._facts, self._told, self._session)
+        return BuilderState(self._titles, self._facts, self._sent, self._session)
 
     def go_on(self, state: BuilderState) -> None:
-        self._titles, self._facts, self._told, self._session = state.titles, state.facts, state.told, state.session
+        self._titles, self._facts, self._sent, self._session = state.titles, state.facts, state.sent, state.session
 
     def record(self, size: int = 0) -> None:
         """A record was read. It must end as one turn, one `other`, or one note that says skipped."""
@@ -100,11 +100,11 @@ class BatchBuilder:
     def close(self, *sessions: str) -> Iterator[Batch]:
         """Everything that is left, and what was learnt of sessions (all, unless named) after their last batch."""
         yield from self.flush()
-        for session in sessions or tuple(self._told):
-            told = self._told.pop(session, None)
+        for session in sessions or tuple(self._sent):
+            told = self._sent.pop(session, None)
             if told is not None and told != (known := self._described(session)):
                 yield Batch(known)
-            self._told.pop(session, None)
+            self._sent.pop(session, None)
             self._titles.pop(session, None)
             self._facts.pop(session, None)
         self._session = None
@@ -128,7 +128,7 @@ class BatchBuilder:
 
     def _described(self, session: str) -> Session:
         known = Session(session, self.format, self._titles.get(session), dict(self._facts.get(session, {})))
-        self._told[session] = known
+        self._sent[session] = known
         return known
 
 

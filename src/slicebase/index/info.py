@@ -6,7 +6,7 @@ from typing import NamedTuple
 import apsw
 
 from slicebase.errors import SlicebaseError, Where
-from slicebase.files.check.between import Seat
+from slicebase.files.check.between import FileLocation
 from slicebase.files.check.file import check_file
 from slicebase.files.explore import Stated
 from slicebase.files.findings import Finding
@@ -32,7 +32,7 @@ def file_info(connection: apsw.Connection, workspace: Workspace, given: str) -> 
         data = read_bytes(workspace.library / entry.name)
     except FileNotFoundError:  # gone since the index looked
         raise SlicebaseError("no-file", f"there is no file with the id {entry.id}", where=Where(name)) from None
-    checked = check_file(data, Seat(name, name))
+    checked = check_file(data, FileLocation(name, name))
     return Info(
         entry,
         SliceFile.parse(data, name),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from slicebase.errors import SlicebaseError, Where
-from slicebase.files.check.between import LIBRARY, Checked, Seat, Target, part_links
+from slicebase.files.check.between import LIBRARY, Checked, FileLocation, Target, part_links
 from slicebase.files.check.file import ValidationReport, check_file, check_workspace, report
 from slicebase.files.findings import Finding
 from slicebase.files.links import SUFFIX
@@ -106,7 +106,7 @@ class Surroundings:
             data, size = _read(name, LARGEST_READ)
         except OSError as error:
             return _unreadable(error, name)
-        result = check_file(data, Seat(shown, path), size)
+        result = check_file(data, FileLocation(shown, path), size)
         if isinstance(result, Finding):
             return result
         self.files.append(result)
@@ -142,7 +142,7 @@ class Surroundings:
     @cached_property
     def _others(self) -> dict[str, tuple[str, SliceFile]]:
         """The library's files that are not checked themselves: their names and heads."""
-        taken = {os.path.realpath(os.path.join(self._root, checked.seat.path)) for checked in self.files}
+        taken = {os.path.realpath(os.path.join(self._root, checked.location.path)) for checked in self.files}
         names = _slice_files(self.root / LIBRARY, []) if (self.root / LIBRARY).is_dir() else ()
         heads = ((name, _parsed(name, _HEAD)) for name in names if os.path.realpath(name) not in taken)
         return {head.id: (name, head) for name, head in heads if head and head.id}

@@ -16,7 +16,7 @@ from typing import Final
 
 from slicebase.core.ids import is_ulid
 from slicebase.errors import SlicebaseError, Where
-from slicebase.files.body.overflow import parts_of, settled, whole_of
+from slicebase.files.body.overflow import parts_of, whole_of, with_parts
 from slicebase.files.body.rows import Row, read_rows
 from slicebase.files.check.between import part_links
 from slicebase.files.check.file import new_paths
@@ -264,7 +264,7 @@ def unfinished(folder: SliceFolder) -> list[str]:
 
 def finish_overflow(writer: FolderWriter, logs: Logs, file: SliceFile) -> bool:
     """Joins such parts to their file; answers whether there were any."""
-    new = settled(file, logs.of(file)[1:])
+    new = with_parts(file, logs.of(file)[1:])
     writer.replace(file, new)
     return new is not file
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.entries import Stamp
-from slicebase.files.body.routine import told_contract
+from slicebase.files.body.routine import contract_as_json
 from slicebase.files.body.write import WriteRequest, refuse_broken, refuse_new_errors, signed, whole_body
 from slicebase.files.create import archived, contract_from, define, new_file, restored, tombstone
 from slicebase.files.links import file_name
@@ -145,7 +145,7 @@ class Library(Finder):
 
     def contract(self, file_id: str) -> dict[str, Any]:
         """What belongs in a file, what does not, and where that goes."""
-        return told_contract(self.folder.find(file_id), self._linker.title_of)
+        return contract_as_json(self.folder.find(file_id), self._linker.title_of)
 
     def refresh(
         self,

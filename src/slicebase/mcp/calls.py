@@ -65,7 +65,7 @@ class ToolCall(NamedTuple):
         return Stamp(self.now, self.environment.chance(ULID_RANDOM_BYTES), signed)
 
 
-class Answer(NamedTuple):
+class ToolOutput(NamedTuple):
     """A tool's result: as values, and in words for clients that show only those."""
 
     value: Struct
@@ -104,7 +104,7 @@ def quoted(lines: Sequence[str], more: str = "") -> str:
     return f"{NOTICE}\n\n{fence}text\n{text}\n{fence}\n" + (f"\n{more}\n" if more else "")
 
 
-def going_on(next_page: int | None) -> str:
+def more_pages(next_page: int | None) -> str:
     return f"More stands on page {next_page}." if next_page else ""
 
 

@@ -7,14 +7,14 @@ from msgspec import Meta
 
 from slicebase.core.times import from_text
 from slicebase.mcp.calls import (
-    Answer,
     Arguments,
     Limit,
     PageNumber,
     Result,
     ToolCall,
+    ToolOutput,
     excerpt,
-    going_on,
+    more_pages,
     page_of,
     quoted,
 )
@@ -48,7 +48,7 @@ class ContextResult(Result, frozen=True):
     left_out: int
 
 
-def context(call: ToolCall, given: ContextArguments) -> Answer:
+def context(call: ToolCall, given: ContextArguments) -> ToolOutput:
     record = not call.environment.read_only
     built = call.base.context(
         given.question,
@@ -64,7 +64,7 @@ def context(call: ToolCall, given: ContextArguments) -> Answer:
         text, manifest.manifest_id, built.recorded, manifest.tokens_used, pieces, len(manifest.left_out)
     )
     kept = "recorded" if built.recorded else "not recorded"
-    return Answer(
+    return ToolOutput(
         result, f"{text}\n{len(pieces)} pieces, {len(manifest.left_out)} left out; {kept}: {result.manifest_id}"
     )
 
@@ -96,10 +96,12 @@ class WhyResult(Result, frozen=True):
     next: int | None = None
 
 
-def why(call: ToolCall, given: WhyArguments) -> Answer:
+def why(call: ToolCall, given: WhyArguments) -> ToolOutput:
     reasons = list(_flat(call.base.why(given.ref, forward=given.forward)))
     shown, following = page_of(reasons, given.page, given.limit)
-    return Answer(WhyResult(list(shown), len(reasons), following), quoted(list(map(_line, shown)), going_on(following)))
+    return ToolOutput(
+        WhyResult(list(shown), len(reasons), following), quoted(list(map(_line, shown)), more_pages(following))
+    )
 
 
 def _flat(reason: "Reason", depth: int = 0) -> Iterator[ReasonFound]:
@@ -140,12 +142,12 @@ class VerifyResult(Result, frozen=True):
     next: int | None = None
 
 
-def verify(call: ToolCall, given: VerifyArguments) -> Answer:
+def verify(call: ToolCall, given: VerifyArguments) -> ToolOutput:
     verdict = call.base.verify(seal=given.seal)
     findings, following = page_of([FindingFound(*each) for each in verdict.findings], given.page, given.limit)
     result = VerifyResult(verdict.status, verdict.checked, list(findings), len(verdict.findings), following)
     counted = ", ".join(f"{count} {what}" for what, count in verdict.checked.items())
     lines = [f"{each.status} {each.check}: {each.place}" for each in findings]
-    return Answer(
-        result, "\n".join([f"{verdict.status}: {counted or 'nothing stored'}", *lines, going_on(following)]).strip()
+    return ToolOutput(
+        result, "\n".join([f"{verdict.status}: {counted or 'nothing stored'}", *lines, more_pages(following)]).strip()
     )

@@ -14,14 +14,14 @@ from slicebase.files.freshness import label_at
 from slicebase.files.links import RELATIONSHIPS
 from slicebase.index.entries import Filters
 from slicebase.mcp.calls import (
-    Answer,
     Arguments,
     Limit,
     PageNumber,
     Result,
     ToolCall,
+    ToolOutput,
     excerpt,
-    going_on,
+    more_pages,
     page_of,
     quoted,
 )
@@ -76,7 +76,7 @@ class SearchResult(Result, frozen=True):
     hints: tuple[str, ...] = ()
 
 
-def search(call: ToolCall, given: SearchArguments) -> Answer:
+def search(call: ToolCall, given: SearchArguments) -> ToolOutput:
     filters = Filters(body_type=given.type, changed_since=from_text(given.since) if given.since else None)
     wanted = given.page * given.limit + 1  # one more says whether there is a next page
     found = call.base.search(given.query, filters, either=given.any, limit=wanted)
@@ -92,7 +92,7 @@ def search(call: ToolCall, given: SearchArguments) -> Answer:
         given.page + 1 if more else None,
         () if turns else found.files.hints,
     )
-    return Answer(result, _found_in_words(result))
+    return ToolOutput(result, _found_in_words(result))
 
 
 def _file(hit: "Hit", call: ToolCall) -> FileFound:
@@ -116,7 +116,7 @@ def _found_in_words(result: SearchResult) -> str:
     lines += [f"{turn.ref} {turn.role} {turn.time}: {turn.text or 'purged'}" for turn in result.turns]
     if not lines:
         return " ".join(["Nothing found.", *result.hints])
-    return quoted(lines, going_on(result.next))
+    return quoted(lines, more_pages(result.next))
 
 
 # ---- recall
@@ -146,11 +146,11 @@ class RecallResult(Result, frozen=True):
     next: int | None = None
 
 
-def recall(call: ToolCall, given: RecallArguments) -> Answer:
+def recall(call: ToolCall, given: RecallArguments) -> ToolOutput:
     page = call.base.library.recall(given.refs, now=call.now, rows=given.rows, tokens=given.tokens, page=given.page)
     pieces = [Recalled(each.piece.ref, each.piece.label, each.is_whole) for each in page.excerpts]
     following = page.number + 1 if page.number < page.of else None
-    return Answer(RecallResult(page.text, pieces, page.number, page.of, following), page.text)
+    return ToolOutput(RecallResult(page.text, pieces, page.number, page.of, following), page.text)
 
 
 # ---- explore
@@ -188,7 +188,7 @@ class ExploreResult(Result, frozen=True):
     next: int | None = None
 
 
-def explore(call: ToolCall, given: ExploreArguments) -> Answer:
+def explore(call: ToolCall, given: ExploreArguments) -> ToolOutput:
     if given.rel is not None and given.rel not in RELATIONSHIPS:
         raise SlicebaseError("bad-link", f"{given.rel!r} is no relationship", hint=", ".join(sorted(RELATIONSHIPS)))
     found = call.base.finder.explore(
@@ -201,7 +201,7 @@ def explore(call: ToolCall, given: ExploreArguments) -> Answer:
     result = ExploreResult(found.walk.start, edges, places, sum(1 for _ in found.walk.all()), following)
     titles = {place.id: f"{place.id} ({place.title or place.kind})" for place in places}
     lines = [f"{titles[edge.source]} {edge.rel} {titles[edge.target]}" for edge in edges]
-    return Answer(result, quoted(lines, going_on(following)) if lines else f"{result.start} has no such links.")
+    return ToolOutput(result, quoted(lines, more_pages(following)) if lines else f"{result.start} has no such links.")
 
 
 def _place(name: str, place: "LinkTarget") -> PlaceFound:
@@ -232,7 +232,7 @@ class LostResult(Result, frozen=True):
     next: int | None = None
 
 
-def lost(call: ToolCall, given: LostArguments) -> Answer:
+def lost(call: ToolCall, given: LostArguments) -> ToolOutput:
     found = call.base.lost(given.session)
     judged = by_importance(each for loss in found.compactions for each in loss.judged if not each.kept)
     shown, following = page_of(judged, given.page, given.limit)
@@ -243,4 +243,4 @@ def lost(call: ToolCall, given: LostArguments) -> Answer:
     told = f"Compacted, the session {headline(tally(found.compactions))}." if found.compactions else "Never compacted."
     result = LostResult(told, len(found.compactions), items, len(judged), found.session, following)
     lines = [f"{item.kind}, {item.mark}: {item.text} ({item.ref})" for item in items]
-    return Answer(result, f"{told}\n{quoted(lines, going_on(following)) if lines else ''}".strip())
+    return ToolOutput(result, f"{told}\n{quoted(lines, more_pages(following)) if lines else ''}".strip())

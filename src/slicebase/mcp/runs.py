@@ -8,7 +8,7 @@ from msgspec import Meta, field
 
 from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
 from slicebase.errors import SlicebaseError
-from slicebase.mcp.calls import Answer, Arguments, PageNumber, Result, ToolCall, going_on, page_of, quoted
+from slicebase.mcp.calls import Arguments, PageNumber, Result, ToolCall, ToolOutput, more_pages, page_of, quoted
 from slicebase.runs.event import EventDraft
 from slicebase.runs.gate import DEFAULT_THRESHOLDS, is_due
 
@@ -72,11 +72,11 @@ class RunResult(Result, frozen=True):
 
 
 class Action(NamedTuple):
-    do: Callable[[ToolCall, RunArguments], Answer]
+    do: Callable[[ToolCall, RunArguments], ToolOutput]
     needs: tuple[str, ...]
 
 
-def run(call: ToolCall, given: RunArguments) -> Answer:
+def run(call: ToolCall, given: RunArguments) -> ToolOutput:
     action = ACTIONS[given.action]
     missing = [name for name in action.needs if not getattr(given, name)]
     if missing:
@@ -84,19 +84,19 @@ def run(call: ToolCall, given: RunArguments) -> Answer:
     return action.do(call, given)
 
 
-def _start(call: ToolCall, given: RunArguments) -> Answer:
+def _start(call: ToolCall, given: RunArguments) -> ToolOutput:
     run_id = _name(given) if given.run else ulid(call.now, call.environment.chance(ULID_RANDOM_BYTES))
     tally = call.base.runs.start(run_id, str(given.objective), str(given.done), now=call.now)
     _sign(call, run_id, 1, 1)
-    return Answer(RunResult(tally.run_id, 1, 1), f"Started run:{run_id}")
+    return ToolOutput(RunResult(tally.run_id, 1, 1), f"Started run:{run_id}")
 
 
-def _log(call: ToolCall, given: RunArguments) -> Answer:
+def _log(call: ToolCall, given: RunArguments) -> ToolOutput:
     drafts = [EventDraft(type=each.type, step=each.step, payload=each.payload) for each in given.events]
     return _signed(call, _name(given), call.base.runs.log(_name(given), drafts, now=call.now))
 
 
-def _claim(call: ToolCall, given: RunArguments) -> Answer:
+def _claim(call: ToolCall, given: RunArguments) -> ToolOutput:
     if not (given.statement or given.claim_id):
         raise SlicebaseError("bad-arguments", "claim needs statement, or claim_id and status")
     call.base.truth.runs.log.tally(_name(given))  # nothing is cited for a run that is not there
@@ -115,11 +115,11 @@ def _evidence(call: ToolCall, cited: Cited) -> str:
     return cited.ref if cited.ref.startswith("ev_") else call.base.cite(cited.ref, quote=cited.quote).evidence_id
 
 
-def _compact(call: ToolCall, given: RunArguments) -> Answer:
+def _compact(call: ToolCall, given: RunArguments) -> ToolOutput:
     return _logged(call.base.runs.compact(_name(given), now=call.now))
 
 
-def _status(call: ToolCall, given: RunArguments) -> Answer:
+def _status(call: ToolCall, given: RunArguments) -> ToolOutput:
     if given.run is None:
         return _list(call, given.page)
     found = call.base.runs.status(_name(given))
@@ -132,10 +132,10 @@ def _status(call: ToolCall, given: RunArguments) -> Answer:
     lines += [f"open question: {question}" for question in found.open_questions]
     lines += [f"open failure: {each.get('failure_id')} {each.get('why')}" for each in found.open_failures]
     lines += [f"open conflict: {each.get('conflict_id')} {each.get('description')}" for each in found.open_conflicts]
-    return Answer(result, quoted(lines, f"{found.events} events; {found.stopped or 'running'}"))
+    return ToolOutput(result, quoted(lines, f"{found.events} events; {found.stopped or 'running'}"))
 
 
-def _list(call: ToolCall, page: int) -> Answer:
+def _list(call: ToolCall, page: int) -> ToolOutput:
     shown, following = page_of(call.base.runs.list_runs(), page, _RUNS)
     rows = [
         {
@@ -147,9 +147,9 @@ def _list(call: ToolCall, page: int) -> Answer:
         for tally, terms in shown
     ]
     lines = [f"run:{row['run']} {row['stopped'] or 'running'}: {row['objective']}" for row in rows]
-    return Answer(
+    return ToolOutput(
         RunResult(runs=tuple(rows), next=following),
-        quoted(lines, going_on(following)) if lines else "There are no runs.",
+        quoted(lines, more_pages(following)) if lines else "There are no runs.",
     )
 
 
@@ -168,7 +168,7 @@ def _name(given: RunArguments) -> str:
     return ref_of("run", str(given.run)).removeprefix("run:")
 
 
-def _signed(call: ToolCall, run_id: str, logged: "Logged") -> Answer:
+def _signed(call: ToolCall, run_id: str, logged: "Logged") -> ToolOutput:
     if not logged.tally.stopped:  # a run that has stopped takes no signature any more
         _sign(call, run_id, logged.first, logged.last)
     return _logged(logged)
@@ -180,9 +180,9 @@ def _sign(call: ToolCall, run_id: str, first: int, last: int) -> None:
     call.base.runs.log(run_id, [EventDraft(type=CLIENT, payload=signature)], now=call.now)
 
 
-def _logged(logged: "Logged") -> Answer:
+def _logged(logged: "Logged") -> ToolOutput:
     tally = logged.tally
     due = is_due(tally.counted, tally.steps, DEFAULT_THRESHOLDS)
     result = RunResult(tally.run_id, logged.first, logged.last, logged.snapshots, due, tally.stopped)
     told = [f"run:{tally.run_id} events {logged.first} to {logged.last}", *logged.snapshots]
-    return Answer(result, ", ".join(told) + ("; compaction is due" if due else ""))
+    return ToolOutput(result, ", ".join(told) + ("; compaction is due" if due else ""))

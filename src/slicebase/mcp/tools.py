@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from slicebase.errors import SlicebaseError
 from slicebase.mcp import prove, read, runs, write
-from slicebase.mcp.calls import Answer, ServerEnvironment, ToolCall
+from slicebase.mcp.calls import ServerEnvironment, ToolCall, ToolOutput
 
 _LEFT_OUT: Final = frozenset({"title"})
 _NO_DEFAULTS: Final[tuple[Any, ...]] = (None, "", [], {}, False)
@@ -62,7 +62,7 @@ class Tool(NamedTuple):
     description: str
     takes: type[Struct]
     gives: type[Struct]
-    do: Callable[[ToolCall, Any], Answer]
+    do: Callable[[ToolCall, Any], ToolOutput]
     writes: bool = False
     records: bool = False  # reads, and keeps a record of it unless the server only reads
     destructive: bool = False
@@ -191,7 +191,9 @@ def described(name: str, tool: Tool, read_only: bool = False) -> dict[str, Any]:
     }
 
 
-def call_tool(environment: ServerEnvironment, client: str | None, tool: Tool, arguments: Mapping[str, Any]) -> Answer:
+def call_tool(
+    environment: ServerEnvironment, client: str | None, tool: Tool, arguments: Mapping[str, Any]
+) -> ToolOutput:
     """Reads the arguments, then opens the workspace for this one call."""
     try:
         given = msgspec.convert(dict(arguments), tool.takes)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from msgspec import Meta
 
 from slicebase.files.links import RELATIONSHIPS
-from slicebase.mcp.calls import Answer, Arguments, Result, ToolCall
+from slicebase.mcp.calls import Arguments, Result, ToolCall, ToolOutput
 
 if TYPE_CHECKING:
     from slicebase.library.library import Change
@@ -59,8 +59,8 @@ class ChangeResult(Result, frozen=True):
     overflow: str | None = None
 
 
-def create(call: ToolCall, given: CreateArguments) -> Answer:
-    return _told(
+def create(call: ToolCall, given: CreateArguments) -> ToolOutput:
+    return _change_output(
         call.base.library.create(
             given.title,
             given.summary,
@@ -73,8 +73,8 @@ def create(call: ToolCall, given: CreateArguments) -> Answer:
     )
 
 
-def remember(call: ToolCall, given: RememberArguments) -> Answer:
-    return _told(
+def remember(call: ToolCall, given: RememberArguments) -> ToolOutput:
+    return _change_output(
         call.base.library.remember(
             given.id,
             given.text,
@@ -86,11 +86,11 @@ def remember(call: ToolCall, given: RememberArguments) -> Answer:
     )
 
 
-def connect(call: ToolCall, given: ConnectArguments) -> Answer:
-    return _told(call.base.library.connect(given.id, given.rel, given.to, call.stamp(), label=given.label))
+def connect(call: ToolCall, given: ConnectArguments) -> ToolOutput:
+    return _change_output(call.base.library.connect(given.id, given.rel, given.to, call.stamp(), label=given.label))
 
 
-def _told(change: "Change") -> Answer:
+def _change_output(change: "Change") -> ToolOutput:
     refs = list(change.refs or (f"file:{change.id}",))
     result = ChangeResult(change.id, change.file.version, change.changed, refs, change.overflow)
-    return Answer(result, f"{'Wrote' if change.changed else 'Unchanged:'} {', '.join(refs)}")
+    return ToolOutput(result, f"{'Wrote' if change.changed else 'Unchanged:'} {', '.join(refs)}")

@@ -132,7 +132,7 @@ def _conflicts(snapshot: Snapshot) -> Lines:
 
 def _failures(snapshot: Snapshot) -> Lines:
     for failure in snapshot.state.failures:
-        yield f"- **{_inline(failure.failure_id)}** ({failure.status}) {_told(failure)}"
+        yield f"- **{_inline(failure.failure_id)}** ({failure.status}) {_failure_text(failure)}"
 
 
 def _unknowns(snapshot: Snapshot) -> Lines:
@@ -156,7 +156,7 @@ def _actions(snapshot: Snapshot) -> Lines:
     for question in state.open_questions:
         yield f"Answer: {_inline(question)}"
     for failure in _with_status(state.failures, "open"):
-        yield f"Mend the failure {_inline(failure.failure_id)}: {_told(failure)}"
+        yield f"Mend the failure {_inline(failure.failure_id)}: {_failure_text(failure)}"
 
 
 def _manifests(snapshot: Snapshot) -> Lines:
@@ -190,7 +190,7 @@ def _pointers(pointers: Iterable[Pointer], label: str) -> Lines:
         yield f"  - {label}: {_code(pointer.evidence_id)} {_code(pointer.chunk_id)} {span.start}–{span.end}"
 
 
-def _told(failure: Failure) -> str:
+def _failure_text(failure: Failure) -> str:
     return f"{_inline(failure.category)} at {_inline(failure.where)}: {_inline(failure.why)}"
 
 

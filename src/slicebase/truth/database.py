@@ -217,7 +217,7 @@ def open_database(path: Path, *, create: bool = False, migrations: Mapping[int, 
         is_frozen = _is_frozen(path)
         connection = _connected_to_frozen(path) if is_frozen else _connected(path, create=create)
         try:
-            _settle(connection, is_frozen=is_frozen)
+            _configure(connection, is_frozen=is_frozen)
             _ensure_schema(connection, path, migrations)
         except BaseException:
             connection.close()
@@ -241,7 +241,7 @@ def _connected(path: Path, *, create: bool) -> apsw.Connection:
     return apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0))
 
 
-def _settle(connection: apsw.Connection, *, is_frozen: bool) -> None:
+def _configure(connection: apsw.Connection, *, is_frozen: bool) -> None:
     connection.set_busy_timeout(_BUSY_MILLISECONDS)
     if not is_frozen:
         connection.execute("PRAGMA journal_mode = WAL")
@@ -306,13 +306,13 @@ def translated(path: Path) -> Iterator[None]:
     try:
         yield
     except (apsw.Error, OSError) as error:
-        told = in_our_words(error)
+        told = as_our_error(error)
         if told is None:
             raise
         raise told.at(Where(str(path))) from None
 
 
-def in_our_words(error: Exception) -> SlicebaseError | None:
+def as_our_error(error: Exception) -> SlicebaseError | None:
     """What SQLite or the system says of a database; None for what only a fault of the program can cause."""
     if isinstance(error, apsw.BusyError):
         return SlicebaseError("locked", "another process is writing", hint="try again when it is done")

@@ -225,7 +225,7 @@ class _Arrival:
         """Appends what the source says of the session where that is new or has changed."""
         query = "SELECT seq, record FROM sessions WHERE session = ? ORDER BY seq DESC LIMIT 1"
         seq, newest = self._connection.execute(query, (self._session.id,)).fetchone() or (0, None)
-        record = session_bytes(_told_before(newest, self._session) if newest else self._session)
+        record = session_bytes(_known_before(newest, self._session) if newest else self._session)
         if newest != record:
             row = (self._session.id, seq + 1, record, raw_digest(record))
             self._connection.execute("INSERT INTO sessions VALUES (?, ?, ?, ?)", row)
@@ -289,7 +289,7 @@ def _sort_out(offered: list[Turn], stored: Mapping[str, Stored]) -> tuple[dict[s
     return new, known, tuple(conflicts)
 
 
-def _told_before(newest: bytes, session: Session) -> Session:
+def _known_before(newest: bytes, session: Session) -> Session:
     before = read_session(newest)
     return replace(before, title=session.title or before.title, facts={**before.facts, **session.facts})
 

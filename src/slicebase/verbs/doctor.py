@@ -34,7 +34,7 @@ class Complaint(NamedTuple):
     place: str
     message: str
     hint: str
-    mend: Callable[[], object] | None = None  # None where only a person can
+    fix: Callable[[], object] | None = None  # None where only a person can
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -42,7 +42,7 @@ class Complaint(NamedTuple):
             "place": self.place,
             "message": self.message,
             "hint": self.hint,
-            "mendable": self.mend is not None,
+            "fixable": self.fix is not None,
         }
 
 
@@ -56,54 +56,54 @@ class Examined(NamedTuple):
 
 def examine(workspace: Workspace, driver: str, home: AgentHome | None = None) -> list[Complaint]:
     """Everything that is wrong, in the order of the checks."""
-    patient = Examined(workspace, driver, home)
-    return [complaint for check in CHECKS.values() for complaint in check(patient)]
+    examined = Examined(workspace, driver, home)
+    return [complaint for check in CHECKS.values() for complaint in check(examined)]
 
 
-def mend(complaints: Sequence[Complaint]) -> list[Complaint]:
+def fix_all(complaints: Sequence[Complaint]) -> list[Complaint]:
     """Mends what can be; answers what that was."""
-    mended = [complaint for complaint in complaints if complaint.mend]
-    for complaint in mended:
-        assert complaint.mend is not None
-        complaint.mend()
-    return mended
+    fixed = [complaint for complaint in complaints if complaint.fix]
+    for complaint in fixed:
+        assert complaint.fix is not None
+        complaint.fix()
+    return fixed
 
 
-def _settings(patient: Examined) -> Iterator[Complaint]:
+def _settings(examined: Examined) -> Iterator[Complaint]:
     try:
-        load_settings(patient.workspace.root)
+        load_settings(examined.workspace.root)
     except SlicebaseError as error:
         yield Complaint("settings", str(error.where), error.message, error.hint or "`tt config` shows the settings")
 
 
-def _litter(patient: Examined) -> Iterator[Complaint]:
-    folder = SliceFolder(patient.workspace)
+def _litter(examined: Examined) -> Iterator[Complaint]:
+    folder = SliceFolder(examined.workspace)
     for place in (folder.path, folder.path / PAYLOADS):
         if os.path.lexists(place / TEMPORARY):
             message = "a process that was killed while it wrote left a temporary file"
             yield Complaint("litter", str(place / TEMPORARY), message, "remove it", folder.clean)
 
 
-def _overflow(patient: Examined) -> Iterator[Complaint]:
-    folder = SliceFolder(patient.workspace)
+def _overflow(examined: Examined) -> Iterator[Complaint]:
+    folder = SliceFolder(examined.workspace)
     for file_id in unfinished(folder):
         message = "a process that was killed while content moved to a part left the move unfinished"
         yield Complaint("overflow", f"{LIBRARY}/{file_id}{SUFFIX}", message, "finish it", partial(finish_all, folder))
 
 
-def _payloads(patient: Examined) -> Iterator[Complaint]:
+def _payloads(examined: Examined) -> Iterator[Complaint]:
     """Told, never removed: the pointer may be on another branch."""
-    for path in unclaimed_copies(SliceFolder(patient.workspace)):
+    for path in unclaimed_copies(SliceFolder(examined.workspace)):
         message = "no file names this copy of a payload"
-        yield Complaint("payload", os.path.relpath(path, patient.workspace.root), message, "delete it, or point at it")
+        yield Complaint("payload", os.path.relpath(path, examined.workspace.root), message, "delete it, or point at it")
 
 
-def _format(patient: Examined) -> Iterator[Complaint]:
+def _format(examined: Examined) -> Iterator[Complaint]:
     """Errors and unfinished merges; `tt validate` tells the other warnings. Of an unfinished merge, one complaint."""
-    root = patient.workspace.root
+    root = examined.workspace.root
     grave = [
         finding
-        for finding in validate([patient.workspace.library], root).findings
+        for finding in validate([examined.workspace.library], root).findings
         if RULES[finding.rule].severity == "error" or finding.rule == "merge-marks"
     ]
     for name, findings in groupby(grave, key=attrgetter("file")):
@@ -123,10 +123,10 @@ def _has_conflict_markers(path: Path) -> bool:
         return False
 
 
-def _names(patient: Examined) -> Iterator[Complaint]:
+def _names(examined: Examined) -> Iterator[Complaint]:
     """§ Storage: a file is named by its id."""
-    library = patient.workspace.library
-    for entry in Finder(patient.workspace).list_files(Filters(archived=True)):
+    library = examined.workspace.library
+    for entry in Finder(examined.workspace).list_files(Filters(archived=True)):
         target = library / f"{entry.id}{SUFFIX}"
         if entry.name == target.name:
             continue
@@ -142,33 +142,33 @@ def _names(patient: Examined) -> Iterator[Complaint]:
         )
 
 
-def _repository(patient: Examined) -> Iterator[Complaint]:
-    root = patient.workspace.root
+def _repository(examined: Examined) -> Iterator[Complaint]:
+    root = examined.workspace.root
     if not git.is_repository(root):
         return
     if not git.has_attributes(root) or git.driver_of(root) is None:
         message = "git does not merge slice files by their keys, links and rows here"
-        yield Complaint("merge-driver", str(root), message, "`tt init` sets it up", partial(install, *patient[:2]))
+        yield Complaint("merge-driver", str(root), message, "`tt init` sets it up", partial(install, *examined[:2]))
     if git.is_tracked(root, LOCAL):
         message = "what belongs to this machine alone is in git"
         yield Complaint("tracked", LOCAL, message, f"git rm -r --cached {LOCAL}")
 
 
-def _local(patient: Examined) -> Iterator[Complaint]:
-    local = patient.workspace.root / LOCAL
+def _local(examined: Examined) -> Iterator[Complaint]:
+    local = examined.workspace.root / LOCAL
     if not (local / ".gitignore").exists():
         message = f"{LOCAL}/ has no ignore rule"
-        yield Complaint("ignore", str(local), message, "make it", partial(make_local_folder, patient.workspace.root))
+        yield Complaint("ignore", str(local), message, "make it", partial(make_local_folder, examined.workspace.root))
 
 
-def _index(patient: Examined) -> Iterator[Complaint]:
-    database = Finder(patient.workspace).index.database
+def _index(examined: Examined) -> Iterator[Complaint]:
+    database = Finder(examined.workspace).index.database
     if not database.is_sound():
         yield Complaint("index", str(database.path), "the index is damaged", "delete it", database.discard)
 
 
-def _database(patient: Examined) -> Iterator[Complaint]:
-    path = patient.workspace.database
+def _database(examined: Examined) -> Iterator[Complaint]:
+    path = examined.workspace.database
     try:
         if path.exists():
             open_database(path).close()
@@ -176,11 +176,11 @@ def _database(patient: Examined) -> Iterator[Complaint]:
         yield Complaint("database", str(path), error.message, error.hint)
 
 
-def _transcripts(patient: Examined) -> Iterator[Complaint]:
+def _transcripts(examined: Examined) -> Iterator[Complaint]:
     """A coding agent deletes what is old, whether anybody has kept it or not."""
-    if patient.home is None:
+    if examined.home is None:
         return
-    for path, days in endangered(patient.workspace.root, patient.workspace.database, patient.home):
+    for path, days in endangered(examined.workspace.root, examined.workspace.database, examined.home):
         message = f"Claude Code deletes this transcript in {days} days, and it is not imported"
         yield Complaint(
             "transcripts", str(path), message, "`tt import` brings it in; `tt hook install` does so from now on"

@@ -33,7 +33,7 @@ class Why:
         self._truth = truth
         self._folder = folder
         self._chunks = chunks
-        self._back: Mapping[str, Callable[[Ref], Reason]] = {
+        self._backward: Mapping[str, Callable[[Ref], Reason]] = {
             "claim": self._claim,
             "ev": self._evidence,
             "sn": self._snapshot,
@@ -42,7 +42,7 @@ class Why:
             "mf": self._manifest,
             **dict.fromkeys(("turn", "row", "sec", "doc"), self._chunk),
         }
-        self._forth: Mapping[str, Callable[[Ref], Iterator[Reason]]] = {
+        self._forward: Mapping[str, Callable[[Ref], Iterator[Reason]]] = {
             "claim": self._on_claim,
             "ev": self._on_evidence,
             "sn": self._on_snapshot,
@@ -53,20 +53,20 @@ class Why:
             **dict.fromkeys(("turn", "row", "sec", "doc"), self._on_chunk),
         }
 
-    def back(self, reference: str) -> Reason:
+    def backward(self, reference: str) -> Reason:
         """What a reference rests on, down to the text."""
         ref = parse(reference)
-        reason: Reason = _known(self._back, ref)(ref)
+        reason: Reason = _known(self._backward, ref)(ref)
         return reason
 
-    def forth(self, reference: str) -> Reason:
+    def forward(self, reference: str) -> Reason:
         """What rests on a reference, up to the narratives and contexts that hold it."""
         ref = parse(reference)
-        children = tuple(_known(self._forth, ref)(ref))
-        here = self._back[ref.kind](ref) if ref.kind in self._back else Reason(str(ref), ref.kind, "")
+        children = tuple(_known(self._forward, ref)(ref))
+        here = self._backward[ref.kind](ref) if ref.kind in self._backward else Reason(str(ref), ref.kind, "")
         return here._replace(children=children)
 
-    # ---- back
+    # ---- backward
 
     def _claim(self, ref: Ref) -> Reason:
         claim = self._truth.runs.state(ref.owner).claims.get(ref.local)
@@ -123,7 +123,7 @@ class Why:
 
     def _source(self, source: str) -> Reason:
         try:
-            return self.back(str(parse(source, bare="file")))
+            return self.backward(str(parse(source, bare="file")))
         except SlicebaseError as error:
             return Reason(source, "file", "", error.message)
 
@@ -132,11 +132,11 @@ class Why:
         pieces = []
         for piece in manifest.pieces:
             found = parse(piece.ref)
-            made = self._back[found.kind](found) if found.kind in self._back else Reason(piece.ref, "piece", "")
+            made = self._backward[found.kind](found) if found.kind in self._backward else Reason(piece.ref, "piece", "")
             pieces.append(made._replace(note=piece.label, children=made.children if found.kind == "sn" else ()))
         return Reason(str(ref), "context", manifest.question, f"as of {manifest.as_of}", tuple(pieces))
 
-    # ---- forth
+    # ---- forward
 
     def _on_chunk(self, ref: Ref) -> Iterator[Reason]:
         for record in self._truth.ledger.of_chunk(str(ref)):

@@ -123,7 +123,7 @@ def load_settings(root: Path) -> Settings:
     return Settings(**{KEYS[name].field: value for name, value in values.items()})
 
 
-def told_settings(root: Path, environment: Mapping[str, str]) -> list[Setting]:
+def settings_with_sources(root: Path, environment: Mapping[str, str]) -> list[Setting]:
     """Every setting with its value and source."""
 
     values, text = _read(root)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from slicebase.files.body.conversation import header_problems, read_conversation
 from slicebase.files.body.rows import read_rows
-from slicebase.files.check.between import Checked, Seat
+from slicebase.files.check.between import Checked, FileLocation
 from slicebase.files.check.file import check_file, report
 from slicebase.files.findings import RULES, Finding
 from slicebase.files.model import KEYS
@@ -23,7 +23,7 @@ from tests.paths import PROJECT, SHARED
 
 EXAMPLES = PROJECT / "tests" / "files" / "examples"
 SPECIFICATION = SHARED / "spec" / "slices-v1-format.md"
-SEAT = Seat("x.slice", ".slices/x.slice")
+SEAT = FileLocation("x.slice", ".slices/x.slice")
 
 needs_specification = pytest.mark.skipif(
     not SPECIFICATION.exists(), reason="the specification is not beside the project"

@@ -69,7 +69,7 @@ def joined(file: SliceFile, part_id: str, label: str) -> SliceFile:
     return append_item(file, "slice.links", Link("has_part", part_id, label))
 
 
-def settled(file: SliceFile, parts: Iterable[SliceFile]) -> SliceFile:
+def with_parts(file: SliceFile, parts: Iterable[SliceFile]) -> SliceFile:
     """A file with the parts joined whose writer died before it came to that: a part is there before its file names it.
 
     What an archive has already leaves the file, as it was going to.

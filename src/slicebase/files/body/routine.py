@@ -182,7 +182,7 @@ def _indented(marker: str, text: str) -> str:
     return "\n".join([marker + first, *(margin + line if line.strip() else "" for line in others)])
 
 
-def told_contract(file: SliceFile, title_of: Callable[[str], str | None]) -> dict[str, Any]:
+def contract_as_json(file: SliceFile, title_of: Callable[[str], str | None]) -> dict[str, Any]:
     """The contract with a place for each excluded topic, None where no link says one."""
     stated = file.contract
     routes = {plain(link.label): link.to for link in file.links if link.rel == "routes_to" and link.label}

@@ -8,7 +8,7 @@ from slicebase.files.body.entries import Stamp, new_lines, new_rows, objects_in
 from slicebase.files.body.lines import read_lines
 from slicebase.files.body.rows import Row, read_rows
 from slicebase.files.body.text import append_in_section, append_lines, append_paragraph, encoded, replace_section
-from slicebase.files.check.between import Seat
+from slicebase.files.check.between import FileLocation
 from slicebase.files.check.body import check_body
 from slicebase.files.check.file import check_file
 from slicebase.files.findings import Finding, errors
@@ -44,7 +44,7 @@ def write(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row] = ()) -
     if not given.text.strip():
         raise SlicebaseError("nothing-given", "there is nothing to remember")
     mode, body_type = file.write_mode, file.body_type or ""
-    way = _WAYS.get((mode, body_type))
+    way = _WRITES.get((mode, body_type))
     if way is None:
         raise _against_contract(file, f"a {body_type} body cannot be written by {mode}")
     _refuse_misfits(file, given)
@@ -105,7 +105,7 @@ def refuse_broken(file: SliceFile, findings: Iterable[Finding]) -> None:
 
 
 def _errors_in(file: SliceFile) -> list[Finding]:
-    checked = check_file(file.to_bytes(), Seat(file.name, file.name))
+    checked = check_file(file.to_bytes(), FileLocation(file.name, file.name))
     findings = (checked,) if isinstance(checked, Finding) else (*checked.findings, *checked.log_findings)
     return errors(findings)
 
@@ -161,8 +161,8 @@ def _replace_lines(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row
     return NextVersion(with_body(file, body, given.stamp), rows)
 
 
-Way = Callable[[SliceFile, WriteRequest, Sequence[Row]], NextVersion]
-_WAYS: Final[Mapping[tuple[str, str], Way]] = {
+BodyWrite = Callable[[SliceFile, WriteRequest, Sequence[Row]], NextVersion]
+_WRITES: Final[Mapping[tuple[str, str], BodyWrite]] = {
     ("append", "jsonl"): _append_rows,
     ("append", "conversation"): _append_line,
     ("append", "routine"): _append_line,

@@ -55,7 +55,7 @@ _OWNED: Final = ("file", "row", "sec")  # references into slice files
 Target = Literal["file", "folder", "missing", "outside"]
 
 
-class Seat(NamedTuple):
+class FileLocation(NamedTuple):
     """Where a file is: its name in findings, and its path from the workspace, with `/` between the parts."""
 
     name: str
@@ -73,7 +73,7 @@ class Seat(NamedTuple):
 class Checked(NamedTuple):
     """What is known about a file that was read. Its body is not kept, its head only to find places in it."""
 
-    seat: Seat
+    location: FileLocation
     file: SliceFile
     id: str | None
     source: DerivationSource | None
@@ -123,20 +123,20 @@ def part_links(file: SliceFile) -> Iterator[tuple[str, str]]:
 
 def _duplicate_ids(files: Iterable[Checked]) -> Iterator[Finding]:
     first: dict[str, Checked] = {}
-    for checked in sorted(files, key=lambda checked: checked.seat):
+    for checked in sorted(files, key=lambda checked: checked.location):
         file_id = checked.id
         if file_id and first.setdefault(file_id, checked) is not checked:
-            message = f"{first[file_id].seat.name} has the id {file_id} too"
+            message = f"{first[file_id].location.name} has the id {file_id} too"
             yield checked.finding("id-duplicate", ("id",), message, "give one of them a new id")
 
 
 # ---- links and steps
 
 
-def _target(to: str, seat: Seat, world: World) -> Target:
+def _target(to: str, location: FileLocation, world: World) -> Target:
     kind = target_kind(to)
     if kind == "path":
-        path = resolve(seat.folder, to)
+        path = resolve(location.folder, to)
         return "outside" if path is None else world.look(path)
     if kind == "reference":
         reference = parse(to)
@@ -145,18 +145,18 @@ def _target(to: str, seat: Seat, world: World) -> Target:
 
 
 def _link(checked: Checked, out: Outgoing, world: World) -> Iterator[Finding]:
-    file, seat = checked.file, checked.seat
-    if out.line is None and (out.to == checked.id or resolve(seat.folder, out.to) == seat.path):
+    file, location = checked.file, checked.location
+    if out.line is None and (out.to == checked.id or resolve(location.folder, out.to) == location.path):
         yield out.finding(file, "link-self", "the file links to itself")
         return
-    target = _target(out.to, seat, world)
+    target = _target(out.to, location, world)
     if target == "folder" and out.rel != "routes_to" and not out.to.endswith("/"):
         yield out.finding(file, "link-form", f"{shown(out.to)} is a folder", "only routes_to may lead to a folder")
     yield from _nowhere(checked, out, target, "link-target")
 
 
 def _read(checked: Checked, out: Outgoing, world: World) -> Iterator[Finding]:
-    target = _target(out.to, checked.seat, world)
+    target = _target(out.to, checked.location, world)
     yield from _nowhere(checked, out, "missing" if target == "folder" else target, "routine-target")
 
 
@@ -164,7 +164,7 @@ def _run(checked: Checked, out: Outgoing, world: World) -> Iterator[Finding]:
     """A step may run a file, but a command or a sub-agent as well: only what is surely a file is looked for."""
     kind = target_kind(out.to)
     if len(out.to.split()) == 1 and (kind in ("path", "reference") or is_ulid(out.to)):
-        yield from _nowhere(checked, out, _target(out.to, checked.seat, world), "routine-target")
+        yield from _nowhere(checked, out, _target(out.to, checked.location, world), "routine-target")
 
 
 _FOLLOW: Final = {"link": _link, "read": _read, "run": _run}
@@ -198,7 +198,7 @@ def _payload(checked: Checked, world: World) -> Iterator[Finding]:
     payload = checked.payload
     if not payload or not payload.uri or target_kind(payload.uri) == "uri":
         return
-    path = resolve(checked.seat.folder, payload.uri)
+    path = resolve(checked.location.folder, payload.uri)
     target = "outside" if path is None else world.look(path)
     if path is None or target == "outside":
         message = f"{shown(payload.uri)} leads out of the workspace"
@@ -222,7 +222,7 @@ def _payload(checked: Checked, world: World) -> Iterator[Finding]:
 
 def _logs(files: Sequence[Checked], world: World) -> Iterator[Finding]:
     """Findings about supersession, where files are joined over all of them (ruling 32)."""
-    names = {checked.seat.name for checked in files}
+    names = {checked.location.name for checked in files}
     joined = _joined(files, world)
     done: set[str] = set()
     for checked in files:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from slicebase.errors import SlicebaseError
-from slicebase.files.check.between import Checked, Seat, World, between_findings, outgoing_links, placed
+from slicebase.files.check.between import Checked, FileLocation, World, between_findings, outgoing_links, placed
 from slicebase.files.check.body import BodyCheck, check_body
 from slicebase.files.check.header import header_problems
 from slicebase.files.findings import RULES, SEVERITIES, Finding, HeaderProblem, Severity, refusal
@@ -40,26 +40,26 @@ def report(files: int, findings: Iterable[Finding]) -> ValidationReport:
     return ValidationReport(files, tuple(sorted(findings, key=_order)))
 
 
-def check_file(data: bytes, seat: Seat, size: int | None = None) -> Checked | Finding:
+def check_file(data: bytes, location: FileLocation, size: int | None = None) -> Checked | Finding:
     """What is wrong with one file by itself, and what it points at; a single finding for one that cannot be read.
 
     `size` is the file's, where the data is only its beginning: then its body is not judged.
     """
     try:
-        file = SliceFile.parse(data, seat.name)
+        file = SliceFile.parse(data, location.name)
     except SlicebaseError as error:
-        return refusal(error, seat.name)
+        return refusal(error, location.name)
     whole = size is None and not (file.body_type == "yaml" and len(data) > LARGEST_YAML)
     body = check_body(file) if whole else BodyCheck()
     links = file.links
-    problems = (*header_problems(file, links), *_name_problems(file, seat))
+    problems = (*header_problems(file, links), *_name_problems(file, location))
     findings = (
         *(placed(file, problem) for problem in problems),
-        *_size_findings(seat, size or len(data), whole=whole),
+        *_size_findings(location, size or len(data), whole=whole),
         *body.findings,
     )
     return Checked(
-        seat=seat,
+        location=location,
         file=file.with_body(b""),
         id=file.id,
         source=file.derived_from,
@@ -77,23 +77,23 @@ def check_workspace(files: Sequence[Checked], world: World) -> Iterator[Finding]
     yield from between_findings(files, world)
 
 
-def _name_problems(file: SliceFile, seat: Seat) -> Iterator[HeaderProblem]:
+def _name_problems(file: SliceFile, location: FileLocation) -> Iterator[HeaderProblem]:
     """§ Storage: flat, and named by id. Elsewhere a name is free, since ids do not depend on paths."""
-    name = seat.name.rpartition("/")[2].removesuffix(".slice")
+    name = location.name.rpartition("/")[2].removesuffix(".slice")
     if file.id and name != file.id:
-        rule = "id-name" if seat.in_library else "file-name"
+        rule = "id-name" if location.in_library else "file-name"
         message = f"the file is named {name}, and its id is {file.id}"
         yield HeaderProblem(rule, ("slice", "id"), message, f"name it {file.id}.slice")
-    if seat.in_library and seat.path.count("/") > 1:
+    if location.in_library and location.path.count("/") > 1:
         yield HeaderProblem(
             "nested-folder", (), "the file stands in a folder of .slices/", "move it up: .slices/ is flat"
         )
 
 
-def _size_findings(seat: Seat, size: int, *, whole: bool) -> Iterator[Finding]:
+def _size_findings(location: FileLocation, size: int, *, whole: bool) -> Iterator[Finding]:
     if size > LARGE:
         message = f"the file has {size / LARGE:.0f} MiB" + ("" if whole else ", and its body was not looked at")
-        yield Finding("file-size", 1, 1, message, "split it, or keep the content in a pointer's payload", seat.name)
+        yield Finding("file-size", 1, 1, message, "split it, or keep the content in a pointer's payload", location.name)
 
 
 def _order(finding: Finding) -> tuple[str, int, int, str, str]:
