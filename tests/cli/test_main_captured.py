@@ -1,0 +1,271 @@
+"""Every command as other programs run it: a process of its own whose output is read through pipes until they end.
+
+A process that a command leaves behind holds these pipes open, and whoever reads them waits for ever. So each command is
+called in a library large enough to fill a pipe with the names of its files; its pipes must end, and so must every
+process of its group.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+import pytest
+
+from slicebase.base import Slicebase
+from slicebase.cli.commands import FACES, PLUMBING, RUN_VERBS, VERBS
+from slicebase.cli.main import tt
+from slicebase.files.body.entries import Stamp
+from slicebase.history.inputs import LONG_SAMPLE, SAMPLE
+from tests.library.samples import NOW, library, put, rows, text_of
+from tests.paths import PROJECT
+
+FILES = 3_000
+SECONDS = 60  # the most that a command may take
+MOMENT = 2  # seconds that the pipes of a process may stay open behind its end
+SESSION = "c41f0a52-6b7d-4c1e-9f58-7d0e2a93b610"  # of the long sample, which was compacted
+TURN = "turn:0961d9aa-a012-46c7-b376-16f70598151d"
+LOG = "01J00000000000000000000001"
+QUOTE = "compared without regard to case"
+QUESTION = "how are discount codes compared?"
+
+
+class Filled(NamedTuple):
+    """A workspace with something for every command, and the names of what got its name only there."""
+
+    folder: Path
+    home: Path
+    cache: Path
+    names: Mapping[str, str]
+
+
+class Call(NamedTuple):
+    """A command line; `{name}` in an argument stands for one of the workspace's names."""
+
+    command: str
+    arguments: tuple[str, ...]
+    status: int
+    stdin: bytes | None
+    cold: bool  # the index has to be made anew
+
+
+def call(command: str, *arguments: str, status: int = 0, stdin: str | None = None, cold: bool = False) -> Call:
+    return Call(command, arguments, status, stdin.encode() if stdin else None, cold)
+
+
+def event(source: str = "auto") -> str:
+    """What a coding agent says to a hook."""
+    return json.dumps({"session_id": SESSION, "transcript_path": str(LONG_SAMPLE), "source": source})
+
+
+# A command that changes something changes a file or a run of its own, so that each call can be made alone.
+CALLS = (
+    call("init"),
+    call("uninit", "--dry-run"),
+    call("status"),
+    call("status", cold=True),
+    call("config"),
+    call("doctor"),
+    call("search", "heron"),
+    call("search", "heron", cold=True),
+    call("search", "discount", "codes", "--json", cold=True),
+    call("search", "nobodysaidthis", status=1),
+    call("explore", "linked", "--depth", "2", "--infer"),
+    call("explore", "linked", cold=True),
+    call("stale", status=1),
+    call("stale", status=1, cold=True),
+    call("list"),
+    call("list", cold=True),
+    call("info", LOG),
+    call("info", LOG, cold=True),
+    call("validate"),
+    call("create", "--title", "Herons", "--summary", "Where they stand.", "--body", "-", stdin="At the lake."),
+    call("define", "defined", "meta.author=alice"),
+    call("remember", LOG, "-", stdin='{"text": "one"}\n{"text": "two"}\n'),
+    call("recall", LOG, TURN),
+    call("connect", "connected", "see_also", LOG),
+    call("disconnect", "disconnected", "see_also", LOG),
+    call("refresh", "refreshed", "The source in short."),
+    call("routine", "routine"),
+    call("forget", "forgotten", "--reason", "old"),
+    call("restore", "restored"),
+    call("purge", "purged", "--reason", "secret"),
+    call("purge", f"session:{SESSION}", "--dry-run"),
+    call("import", str(SAMPLE)),
+    call("export", SESSION, "--to", "exported.slice"),
+    call("turns"),
+    call("turns", "--search", "discount"),
+    call("show", TURN),
+    call("slice", TURN, "--policy", "focused"),
+    call("context", QUESTION),
+    call("context", QUESTION, cold=True),
+    call("lost", SESSION),
+    call("replay", "{manifest}"),
+    call("add", "document.md"),
+    call("cite", TURN, "--quote", "We will keep codes"),
+    call("run", status=2),
+    call("run start", "--objective", "Find the cause.", "--done", "It is cited.", "--id", "started"),
+    call("run log", "written", "--file", "-", "--auto-compact", stdin='{"type": "ACT_DONE", "step": 1}\n'),
+    call("run from", SESSION, "--id", "projected", "--auto-compact"),
+    call("run claim", "written", "Codes have a case.", "--status", "verified", "-e", "{evidence}"),
+    call("run claim", "written", "Nobody said so.", "--status", "verified", status=3),
+    call("run conflict", "written", "Two say two things.", "-a", "{evidence}", "-b", "{other}"),
+    call("run question", "written", "Who decided that?"),
+    call("run failure", "written", "--category", "tool", "--where", "make", "--why", "exit 2"),
+    call("run compact", "written"),
+    call("run snapshot", "{snapshot}"),
+    call("run narrative", "known"),
+    call("run stop", "stopped", "--reason", "OBJECTIVE_ACHIEVED"),
+    call("run fork", "known", "--id", "forked"),
+    call("run status", "known"),
+    call("run list"),
+    call("hook", status=2),
+    call("hook install", "claude-code", "--dry-run"),
+    call("hook uninstall", "claude-code", "--dry-run"),
+    call("hook status", "claude-code", status=1),
+    call("hook run", "SessionStart", stdin=event("startup")),
+    call("hook run", "PreCompact", "--wait", stdin=event()),
+    call("hook run", "UserPromptSubmit", stdin=event()),
+    call("hook run", "SessionEnd", stdin=event()),
+    call("hook narrate", SESSION),
+    call("agents-md", "--dry-run"),
+    call("why", "claim:known/c1"),
+    call("seal"),
+    call("verify"),
+    call("demo"),
+    call("mcp"),
+    call("merge-driver", "base.slice", "ours.slice", "theirs.slice", ".slices/merged.slice"),
+)
+
+
+def commands() -> Iterator[str]:
+    """The name of every command: those of the tables, and those of their groups."""
+    for name in (*VERBS, *FACES, *PLUMBING):
+        yield name
+        command = tt.get_command(click.Context(tt), name)
+        if isinstance(command, click.Group):
+            yield from (f"{name} {below}" for below in command.commands)
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Filled:
+    folder, home = tmp_path_factory.mktemp("workspace"), tmp_path_factory.mktemp("home")
+    workspace = library(folder)
+    link = {"rel": "see_also", "to": LOG}
+    before = {"id": "source", "hash": f"sha256:{'0' * 64}"}  # the source has changed since
+    put(workspace, LOG, rows({"id": "r1", "text": "The heron stands at the lake."}), type="jsonl")
+    put(workspace, "routine", '{"instruction": "Run the tests."}\n', type="routine")
+    put(workspace, "source", "A long text.\n")
+    for name in ("derived", "refreshed"):
+        put(workspace, name, "A text.\n", derived_from=before)
+    for name in ("linked", "disconnected"):
+        put(workspace, name, "A text.\n", links=[link])
+    for name in ("defined", "connected", "forgotten", "restored", "purged"):
+        put(workspace, name, "A text.\n")
+    for number in range(FILES - len(list(workspace.library.iterdir()))):
+        put(workspace, f"note-{number:04}", f"# Note {number}\n\nThe heron stands at post {number}.\n")
+    (folder / "document.md").write_text("# Build\n\nThe lock file is stale.\n")
+    for name in ("base", "ours", "theirs"):
+        (folder / f"{name}.slice").write_text(text_of("merged", "A text.\n", meta={} if name == "base" else {name: 1}))
+    with Slicebase.open(folder) as base:
+        base.library.forget("restored", Stamp(NOW, bytes(10)))
+        base.import_([LONG_SAMPLE])
+        evidence, other = (base.cite(TURN, quote=quote).evidence_id for quote in (QUOTE, "stored in upper case"))
+        for name in ("known", "written", "stopped"):
+            base.runs.start(name, QUESTION, "The answer is cited.", now=NOW)
+            base.runs.claim(name, f"Codes are {QUOTE}.", now=NOW, status="verified", evidence=[evidence])
+        (snapshot,) = base.runs.compact("known", now=NOW).snapshots
+        manifest = base.context(QUESTION, tokens=500, now=NOW).context.manifest.manifest_id
+        assert base.search("heron").files.total > FILES / 2  # the index is warm from here on
+    names = {"evidence": evidence, "other": other, "snapshot": snapshot, "manifest": manifest}
+    return Filled(folder, home, workspace.cache, names)
+
+
+def run_captured(filled: Filled, arguments: list[str], status: int, stdin: bytes | None = None) -> str:
+    """Runs `tt` with pipes as a program would, expects its end and its status, and answers what it printed."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "slicebase", *arguments],
+        stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=filled.folder,
+        env={
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(PROJECT / "src"),
+            "HOME": str(filled.home),
+            "TMPDIR": str(filled.home),
+        },
+        start_new_session=True,
+    ) as process:
+        printed = until_the_end(process, stdin)
+        left = is_alive(process.pid)
+        if left:
+            os.killpg(process.pid, signal.SIGKILL)
+    assert printed, "its pipes stay open"
+    out, err = (data.decode() for data in printed)
+    assert process.returncode == status, err
+    assert "Traceback" not in err
+    assert "slicebase: " not in err, err  # a hook that fails says so, and its status is 0 all the same
+    assert not left, "it left a process behind"
+    return out
+
+
+def until_the_end(process: "subprocess.Popen[bytes]", stdin: bytes | None) -> tuple[bytes, bytes] | None:
+    """Everything that a process prints, or None where that has no end.
+
+    Pipes that outlive their process by a moment will not end: there is no need to wait for the rest of the minute.
+    """
+    for _ in range(0, SECONDS, MOMENT):
+        has_ended = process.poll() is not None
+        try:
+            return process.communicate(stdin, timeout=MOMENT)
+        except subprocess.TimeoutExpired:
+            stdin = None  # it is being written already
+            if has_ended:
+                break
+    return None
+
+
+def is_alive(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_every_command_that_exists_is_called() -> None:
+    existing = set(commands())
+    assert {f"run {name}" for name in RUN_VERBS} < existing
+    assert {call.command for call in CALLS} == existing
+
+
+@pytest.mark.parametrize("command", ["", *commands()])
+def test_the_help_of_a_command_ends_and_leaves_no_process_behind(filled: Filled, command: str) -> None:
+    told = run_captured(filled, [*command.split(), "--help"], 0)
+    assert told.startswith(f"Usage: tt {command}".rstrip())
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.command + " cold" * call.cold)
+def test_a_command_ends_with_its_status_and_leaves_no_process_behind(filled: Filled, call: Call) -> None:
+    if call.cold:
+        shutil.rmtree(filled.cache)
+    arguments = [argument.format_map(filled.names) for argument in call.arguments]
+    run_captured(filled, [*call.command.split(), *arguments], call.status, call.stdin)
+
+
+def test_a_hook_ends_while_its_work_goes_on_in_the_background(filled: Filled) -> None:
+    """The one command that leaves a process behind on purpose: that holds none of the pipes, and does its work."""
+    assert run_captured(filled, ["hook", "run", "PreCompact"], 0, event().encode()) == ""
+    end = time.monotonic() + SECONDS
+    with Slicebase.open(filled.folder) as base:
+        while (noted := base.compacted.get(SESSION)) is None or noted.narrative is None:
+            assert time.monotonic() < end, "the session was never narrated"
+            time.sleep(0.05)
