@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test lint bench docs house clean
 
 demo: $(READY)
 	@$(BIN)/tt demo
@@ -21,6 +21,9 @@ bench: $(READY)
 
 docs: $(READY)
 	$(BIN)/python -m slicebase.cli.reference > docs/reference.md
+
+house: $(READY)
+	$(BIN)/python -m tools.house
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

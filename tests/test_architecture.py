@@ -2,31 +2,17 @@
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
-from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 from tests.paths import PROJECT
+from tools.imports import FLOORS, OUTSIDE, SOURCE, STRANGERS, imports, modules, name_of, room_of, tree
 
-SOURCE = PROJECT / "src" / "slicebase"
 TESTS = PROJECT / "tests"
 
-# From the ground up. A room may import every floor below its own, and the rooms before it on its own floor.
-FLOORS = {
-    "ground": ("errors", "core"),
-    "pure": ("files", "graph", "importers", "runs", "context"),
-    "state": ("workspace", "truth", "index", "library", "history"),
-    "verbs": ("agents", "verbs"),
-    "object": ("base",),
-    "faces": ("mcp", "cli"),  # `tt mcp` starts the other face
-}
-# Rooms of one floor that know nothing of each other.
-STRANGERS = ({"files", "graph"}, {"importers", "runs"}, {"library", "history"})
 PURE = {*FLOORS["ground"], *FLOORS["pure"]}
-OUTSIDE = {"__init__", "__main__"}  # the package itself
 # Modules by which code reaches disk, network, processes, the clock or chance.
 IMPURE = {
     "apsw", "asyncio", "fcntl", "glob", "httpx", "io", "os", "pathlib", "random", "requests", "secrets", "select",
@@ -40,18 +26,6 @@ WHOLE = {
 }  # fmt: skip
 
 
-def modules() -> list[Path]:
-    return sorted(SOURCE.rglob("*.py"))
-
-
-def name_of(path: Path) -> str:
-    return ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
-
-
-def room_of(path: Path) -> str:
-    return path.relative_to(SOURCE).with_suffix("").parts[0]
-
-
 def allowed(room: str) -> set[str]:
     """The rooms that a room may import."""
     below: set[str] = set()
@@ -61,28 +35,6 @@ def allowed(room: str) -> set[str]:
             return below | (set(rooms[: rooms.index(room)]) - strangers) | {room}
         below |= set(rooms)
     raise AssertionError(f"{room} stands on no floor")
-
-
-@cache
-def tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
-
-
-def imports(path: Path, *, typing: bool = True) -> Iterator[str]:
-    """The modules that a module imports anywhere; those for type checkers only where `typing`."""
-    waiting: list[ast.AST] = [tree(path)]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" and not typing:
-            waiting += node.orelse
-            continue
-        waiting += ast.iter_child_nodes(node)
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative imports hide their direction"
-            yield node.module or ""
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def each_module(test: object) -> object:

@@ -1,0 +1,1 @@
+"""Programs for people who work on Slicebase; none of them ships with the package."""
