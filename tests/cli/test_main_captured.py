@@ -20,7 +20,7 @@ import click
 import pytest
 
 from slicebase.base import Slicebase
-from slicebase.cli.commands import FACES, PLUMBING, RUN_VERBS, VERBS
+from slicebase.cli.commands import LISTED, PLUMBING, RUN_VERBS
 from slicebase.cli.main import tt
 from slicebase.files.body.entries import Stamp
 from slicebase.history.inputs import LONG_SAMPLE, SAMPLE
@@ -147,7 +147,7 @@ CALLS = (
 
 def commands() -> Iterator[str]:
     """The name of every command: those of the tables, and those of their groups."""
-    for name in (*VERBS, *FACES, *PLUMBING):
+    for name in (*LISTED, *PLUMBING):
         yield name
         command = tt.get_command(click.Context(tt), name)
         if isinstance(command, click.Group):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from slicebase.library.finder import Finder
-from slicebase.verbs.doctor import examine, fix
+from slicebase.verbs.doctor import examine, fix_all
 from slicebase.verbs.install import install
 from slicebase.workspace.atomic import TEMPORARY
 from slicebase.workspace.workspace import Workspace
@@ -37,7 +37,7 @@ def test_a_sound_workspace_has_no_complaints(workspace: Workspace) -> None:
 def test_what_a_killed_writer_left_is_removed(workspace: Workspace) -> None:
     (workspace.library / TEMPORARY).write_text("half a fi")
     assert wrong(workspace) == ["litter"]
-    fix(examine(workspace, DRIVER))
+    fix_all(examine(workspace, DRIVER))
     assert wrong(workspace) == []
     assert not (workspace.library / TEMPORARY).exists()
 
@@ -47,14 +47,14 @@ def test_a_damaged_index_is_thrown_away(workspace: Workspace) -> None:
     finder.list_files()
     finder.index.database.path.write_bytes(b"no database" * 500)
     assert wrong(workspace) == ["index"]
-    fix(examine(workspace, DRIVER))
+    fix_all(examine(workspace, DRIVER))
     assert wrong(workspace) == []
 
 
 def test_a_file_is_named_by_its_id_again(workspace: Workspace) -> None:
     (workspace.library / f"{GOOD}.slice").rename(workspace.library / "renamed.slice")
     assert wrong(workspace) == ["name"]
-    fix(examine(workspace, DRIVER))
+    fix_all(examine(workspace, DRIVER))
     assert wrong(workspace) == []
     assert (workspace.library / f"{GOOD}.slice").exists()
 
@@ -64,7 +64,7 @@ def test_two_files_with_one_id_are_a_persons_to_decide(workspace: Workspace) -> 
     before = sorted(path.read_bytes() for path in workspace.library.iterdir())
     complaints = examine(workspace, DRIVER)
     assert {complaint.check for complaint in complaints} == {"name", "format"}
-    assert fix(complaints) == []
+    assert fix_all(complaints) == []
     assert sorted(path.read_bytes() for path in workspace.library.iterdir()) == before
 
 
@@ -73,7 +73,7 @@ def test_a_broken_file_is_told_with_its_place_and_left_as_it_is(workspace: Works
     path.write_text("---\nslice: [\n---\n")
     (complaint,) = examine(workspace, DRIVER)
     assert (complaint.check, complaint.place, complaint.fix) == ("format", ".slices/broken.slice:2", None)
-    fix(examine(workspace, DRIVER))
+    fix_all(examine(workspace, DRIVER))
     assert path.read_text() == "---\nslice: [\n---\n"
 
 
@@ -94,14 +94,14 @@ def test_conflict_markers_in_a_text_are_told_although_the_file_can_be_read(works
 def test_a_missing_merge_driver_is_set_up(workspace: Workspace) -> None:
     (workspace.root / ".gitattributes").unlink()
     assert wrong(workspace) == ["merge-driver"]
-    fix(examine(workspace, DRIVER))
+    fix_all(examine(workspace, DRIVER))
     assert wrong(workspace) == []
 
 
 def test_a_missing_ignore_rule_is_made(workspace: Workspace) -> None:
     (workspace.root / ".slicebase" / ".gitignore").unlink()
     assert wrong(workspace) == ["ignore"]
-    fix(examine(workspace, DRIVER))
+    fix_all(examine(workspace, DRIVER))
     assert wrong(workspace) == []
 
 

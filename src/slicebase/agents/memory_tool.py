@@ -29,7 +29,7 @@ _ENCODED: Final = re.compile(r"%[0-9A-Fa-f]{2}")
 Arguments = Mapping[str, Any]
 
 
-class Command(NamedTuple):
+class MemoryCommand(NamedTuple):
     """What a command takes, by name and type, and what it does."""
 
     takes: Mapping[str, type]
@@ -189,13 +189,13 @@ class MemoryTool:
         writer.replace(old, new)
 
 
-COMMANDS: Final[Mapping[str, Command]] = {
-    "view": Command({"path": str}, {"view_range": list}, MemoryTool.view),
-    "create": Command({"path": str, "file_text": str}, {}, MemoryTool.create),
-    "str_replace": Command({"path": str, "old_str": str, "new_str": str}, {}, MemoryTool.str_replace),
-    "insert": Command({"path": str, "insert_line": int, "insert_text": str}, {}, MemoryTool.insert),
-    "delete": Command({"path": str}, {}, MemoryTool.delete),
-    "rename": Command({"old_path": str, "new_path": str}, {}, MemoryTool.rename),
+COMMANDS: Final[Mapping[str, MemoryCommand]] = {
+    "view": MemoryCommand({"path": str}, {"view_range": list}, MemoryTool.view),
+    "create": MemoryCommand({"path": str, "file_text": str}, {}, MemoryTool.create),
+    "str_replace": MemoryCommand({"path": str, "old_str": str, "new_str": str}, {}, MemoryTool.str_replace),
+    "insert": MemoryCommand({"path": str, "insert_line": int, "insert_text": str}, {}, MemoryTool.insert),
+    "delete": MemoryCommand({"path": str}, {}, MemoryTool.delete),
+    "rename": MemoryCommand({"old_path": str, "new_path": str}, {}, MemoryTool.rename),
 }
 
 
