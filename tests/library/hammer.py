@@ -1,9 +1,9 @@
-"""Run as a program: writers in processes of their own, on one library. Forks and kills without a test runner's threads.
+"""Writers in processes of their own, on one library. It runs as a program, to fork without a test runner's threads.
 
     python -m tests.library.hammer together ROOT FILE PROCESSES WRITES     all write, none dies
     python -m tests.library.hammer killed ROOT FILE KILLS SEED             each dies at a random moment
 
-Prints as JSON what the writers were told had been written.
+Prints as JSON the texts whose writes returned.
 """
 
 import json
@@ -31,7 +31,7 @@ def stamp() -> Stamp:
 
 
 def together(root: str, file_id: str, processes: str, writes: str) -> list[str]:
-    """Every process writes its share; answers the texts."""
+    """Lets every process write its share. Returns the texts."""
     children = []
     for number in range(int(processes)):
         child = os.fork()
@@ -46,9 +46,9 @@ def together(root: str, file_id: str, processes: str, writes: str) -> list[str]:
 
 
 def killed(root: str, file_id: str, kills: str, seed: str) -> list[str]:
-    """Two writers at a time, killed soon after a write of theirs has returned; answers the texts of all such writes."""
+    """Kills two writers at a time soon after a write has returned. Returns the texts of all writes that returned."""
     chance = random.Random(int(seed))
-    library(root).remember(file_id, "warm", stamp())  # so that no writer spends its life importing modules
+    library(root).remember(file_id, "warm", stamp())  # so that no writer is killed while it imports modules
     acknowledged = ["warm"]
     for number in range(int(kills)):
         reading, writing = os.pipe()
@@ -66,7 +66,7 @@ def killed(root: str, file_id: str, kills: str, seed: str) -> list[str]:
 
 
 def _writer(root: str, file_id: str, name: str, pipe: int) -> int:
-    """A process that writes until it dies, and says so after each write that returned."""
+    """Starts a process that writes until it is killed, and sends each text down the pipe when its write returned."""
     child = os.fork()
     if child == 0:
         base = library(root)

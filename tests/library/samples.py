@@ -18,7 +18,7 @@ def library(folder: Path) -> Workspace:
 
 
 def text_of(file_id: str, body: str = "", *, type: str = "markdown", **fields: Any) -> str:
-    """A slice file with this body; what is not given gets something harmless. Values are JSON, which is YAML, too."""
+    """Returns a slice file with this body and defaults for the rest. Values are JSON, which is also YAML."""
     given = {"v": "1", "id": file_id, "title": f"Title of {file_id}", "summary": "No more than this.", **fields}
     given["body"] = {"type": type}
     lines = [f"  {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in given.items() if value is not None]
@@ -32,7 +32,7 @@ def put(workspace: Workspace, file_id: str, body: str = "", *, name: str | None 
 
 
 def rows(*given: Mapping[str, Any]) -> str:
-    """Lines of a log; `id`, `supersedes`, `status` and `links` go into `_meta`."""
+    """Returns the lines of a log; `id`, `supersedes`, `status` and `links` go into `_meta`."""
     lines = []
     for number, row in enumerate(given):
         meta = {key: row[key] for key in ("id", "supersedes", "status", "links") if key in row}
@@ -47,7 +47,7 @@ def ids(finder: Finder, query: str, **options: Any) -> list[str]:
 
 
 def everything(finder: Finder, queries: Sequence[str]) -> Any:
-    """Every answer that a library gives, without what only an index knows."""
+    """Returns every result that a library gives, without the numbers that only an index knows."""
     listed = [entry._replace(number=0) for entry in finder.list_files()]
     found = [
         (results.total, results.hints, [hit._replace(entry=hit.entry._replace(number=0)) for hit in results.hits])

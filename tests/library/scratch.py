@@ -1,4 +1,4 @@
-"""Libraries for tests: a workspace in a folder, a clock that a test turns, chance that repeats."""
+"""Libraries for tests: a workspace in a folder, with a clock and random bytes that repeat."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -17,13 +17,13 @@ NOON = 1_767_268_800_000  # 2026-01-01T12:00:00Z
 
 
 def stamps(provenance: Provenance | None = None) -> Iterator[Stamp]:
-    """A stamp a second."""
+    """Yields stamps one second apart."""
     for number in count():
         yield Stamp(NOON + 1000 * number, raw_digest(b"%d" % number)[:10], provenance)
 
 
 class ScratchLibrary(Library):
-    """A library with its own stamps, and a look at what is on the disk."""
+    """A library with its own stamps, and methods that read what is on the disk."""
 
     def __init__(self, root: Path, settings: Settings | None = None) -> None:
         workspace = make_workspace(root)
@@ -37,10 +37,10 @@ class ScratchLibrary(Library):
     def new(
         self, body_type: str = "markdown", body: str = "", *contract: str, links: tuple[tuple[str, str], ...] = ()
     ) -> str:
-        made = self.create(
+        change = self.create(
             "Title", "Summary.", self.stamp, body=body, body_type=body_type, contract=contract, links=links
         )
-        return made.id
+        return change.id
 
     def path(self, file_id: str) -> Path:
         return self.folder.path / f"{file_id}.slice"

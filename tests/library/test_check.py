@@ -1,4 +1,4 @@
-"""`tt validate` on the disk: finding files, reading them, and what stands around them (rulings 29, 31, 32, 41)."""
+"""`tt validate` on the disk: finds files, reads them, and checks what is around them (rulings 29, 31, 32, 41)."""
 
 import os
 import time
@@ -77,7 +77,7 @@ def test_the_library_is_found_from_a_folder_below(tmp_path: Path, monkeypatch: p
 # ---- what cannot be read
 
 
-def test_what_is_no_regular_file_is_reported_and_not_waited_for(tmp_path: Path) -> None:
+def test_what_is_not_a_regular_file_is_reported_and_not_waited_for(tmp_path: Path) -> None:
     write(tmp_path, {})
     os.mkfifo(tmp_path / NAME)
     assert places(tmp_path, {}) == [Place("unreadable", NAME, None, None)]
@@ -94,7 +94,7 @@ def test_a_file_name_that_is_not_utf_8_can_be_shown(tmp_path: Path) -> None:
     try:
         Path(os.fsdecode(os.fsencode(tmp_path) + b"/.slices/\xff.slice")).write_text(text())
     except OSError:
-        pytest.skip("this file system takes UTF-8 names only")
+        pytest.skip("this file system allows UTF-8 names only")
     (finding,) = validate([tmp_path]).findings
     assert finding.rule == "id-name"
     assert finding.file.encode()
@@ -103,18 +103,18 @@ def test_a_file_name_that_is_not_utf_8_can_be_shown(tmp_path: Path) -> None:
 
 def test_fifty_megabytes_are_a_hint_and_quick(tmp_path: Path) -> None:
     write(tmp_path, {NAME: text().encode() + b"words and more words\n" * 2_500_000})
-    begun = time.perf_counter()
+    start = time.perf_counter()
     assert places(tmp_path, {}) == [Place("file-size", NAME, 1, 1)]
-    assert time.perf_counter() - begun < 5
+    assert time.perf_counter() - start < 5
 
 
-def test_the_body_of_a_giant_is_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_body_of_a_giant_file_is_not_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check, "LARGEST_READ", LARGE)
     write(tmp_path, {NAME: text("jsonl", "no JSON\n" * 200_000)})
     assert places(tmp_path, {}) == [Place("file-size", NAME, 1, 1)]
 
 
-def test_a_large_yaml_body_is_not_looked_at(tmp_path: Path) -> None:
+def test_a_large_yaml_body_is_not_checked(tmp_path: Path) -> None:
     write(tmp_path, {NAME: text("yaml", "a: [\n" + "# " + "x" * 5_000_000)})
     assert places(tmp_path, {}) == [Place("file-size", NAME, 1, 1)]
 
@@ -126,7 +126,7 @@ def test_a_giant_source_is_neither_missing_nor_stale(tmp_path: Path, monkeypatch
     assert places(tmp_path, files) == [Place("file-size", NEIGHBOUR, 1, 1)]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to root")
+@pytest.mark.skipif(os.geteuid() == 0, reason="root can read everything")
 def test_a_folder_that_is_closed_is_reported(tmp_path: Path) -> None:
     closed = tmp_path / "closed"
     closed.mkdir(mode=0)
@@ -190,13 +190,17 @@ def test_a_symbolic_link_does_not_lead_out_of_the_workspace(tmp_path: Path) -> N
     write(
         root,
         {
-            NAME: text(more=LINK.replace(OTHER, "../way/outside.txt")),
+            NAME: text(more=LINK.replace(OTHER, "../link/outside.txt")),
             NEIGHBOUR: text(
-                "none", "", f"  payload: {{uri: ../way/outside.txt, hash: '{DIGEST}', size: 1}}\n", OTHER, "pointer"
+                "none",
+                "",
+                f"  payload: {{uri: ../link/outside.txt, hash: '{DIGEST}', size: 1}}\n",
+                OTHER,
+                "pointer",
             ),
         },
     )
-    (root / "way").symlink_to(tmp_path)
+    (root / "link").symlink_to(tmp_path)
     (root / f".slices/{THIRD}.slice").symlink_to(outside)
     assert places(root, {}) == [
         Place("path-outside", NAME, 12, 7),
@@ -216,7 +220,7 @@ def test_a_library_that_is_itself_a_link_is_inside(tmp_path: Path) -> None:
     assert validate([root / ".slices"]).findings == ()
 
 
-def test_a_derived_file_is_stale_by_its_sources_hash(tmp_path: Path) -> None:
+def test_a_derived_file_is_stale_when_its_sources_hash_differs(tmp_path: Path) -> None:
     """§ Hash-Based Staleness, ruling 24: a context's hash is its body's, a pointer's is its payload's."""
 
     def derived(digest: str) -> str:
@@ -270,7 +274,7 @@ def test_files_that_part_of_joins_are_one_log(tmp_path: Path) -> None:
     assert [place.rule for place in places(tmp_path, alone)] == ["supersedes-unknown"]
 
 
-def test_a_fork_in_one_file_may_be_settled_in_another(tmp_path: Path) -> None:
+def test_a_fork_in_one_file_may_be_resolved_in_another(tmp_path: Path) -> None:
     """Ruling 32."""
     forked = text("jsonl", row("R1") + row("R2", "R1") + row("R3", "R1"), PART_OF, OTHER)
     assert [place.rule for place in places(tmp_path, {NAME: text("jsonl", ""), NEIGHBOUR: forked})] == [
@@ -279,8 +283,8 @@ def test_a_fork_in_one_file_may_be_settled_in_another(tmp_path: Path) -> None:
     assert places(tmp_path, {NAME: text("jsonl", row("R4", "R2", "R3"))}) == []
 
 
-def test_a_row_that_stands_in_two_files_of_a_log_is_reported_where_it_comes_second(tmp_path: Path) -> None:
-    """Ruling 32: the new file is written first, so a crash in between leaves a row twice."""
+def test_a_row_that_is_in_two_files_of_a_log_is_reported_where_it_comes_second(tmp_path: Path) -> None:
+    """Ruling 32: the new file is written first, so a crash in between leaves the row in both."""
     files: Files = {
         NAME: text("jsonl", row("R1")),
         NEIGHBOUR: text("jsonl", row("R1"), PART_OF, OTHER),

@@ -1,4 +1,4 @@
-"""Slice files by id: whole, by their beginning, renamed, broken, hostile."""
+"""Slice files by complete id and by prefix: plain, renamed, broken and hostile ones."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def scratch(tmp_path: Path) -> ScratchLibrary:
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
-def test_an_id_that_is_no_safe_file_name_is_refused_before_it_becomes_a_path(
+def test_an_id_that_is_not_a_safe_file_name_is_refused_before_it_becomes_a_path(
     scratch: ScratchLibrary, hostile: str
 ) -> None:
     assert code_of(lambda: scratch.folder.find(hostile)) == "bad-id"
@@ -30,7 +30,7 @@ def test_an_id_that_is_no_safe_file_name_is_refused_before_it_becomes_a_path(
     assert list(scratch.folder.path.iterdir()) == []
 
 
-def test_a_file_is_found_by_its_whole_id_and_by_a_beginning_that_only_it_has(scratch: ScratchLibrary) -> None:
+def test_a_file_is_found_by_its_complete_id_and_by_a_prefix_that_only_it_has(scratch: ScratchLibrary) -> None:
     """Ruling 21."""
     one, two = scratch.new(), scratch.new()
     common = next(one[:end] for end in range(26, 0, -1) if one[:end] == two[:end])
@@ -40,7 +40,7 @@ def test_a_file_is_found_by_its_whole_id_and_by_a_beginning_that_only_it_has(scr
     assert code_of(lambda: scratch.folder.find("0000")) == "no-file"
 
 
-def test_an_id_that_is_the_beginning_of_another_is_found_by_itself(scratch: ScratchLibrary) -> None:
+def test_an_id_that_is_a_prefix_of_another_is_found_by_itself(scratch: ScratchLibrary) -> None:
     for name in ("note", "note-2"):
         scratch.create("T", "S.", scratch.stamp, file_id=name)
     assert scratch.folder.find("note").id == "note"
@@ -57,7 +57,7 @@ def test_a_renamed_file_keeps_its_id(scratch: ScratchLibrary) -> None:
     assert not scratch.path(log).exists()
 
 
-def test_a_name_that_says_another_id_is_refused(scratch: ScratchLibrary) -> None:
+def test_a_file_name_with_another_id_is_refused(scratch: ScratchLibrary) -> None:
     one, two = scratch.new(), scratch.new()
     scratch.path(one).replace(scratch.path(two))
     assert code_of(lambda: scratch.folder.find(two)) == "id-mismatch"
@@ -79,7 +79,7 @@ def test_a_broken_file_is_reported_and_never_rewritten_and_the_rest_works(scratc
 
 
 @pytest.mark.parametrize("body_type", ["jsonl", "conversation", "routine"])
-def test_a_body_with_a_line_that_nobody_can_read_is_not_added_to(scratch: ScratchLibrary, body_type: str) -> None:
+def test_nothing_is_added_to_a_body_with_an_unreadable_line(scratch: ScratchLibrary, body_type: str) -> None:
     log = scratch.new(body_type)
     broken = scratch.path(log).read_bytes() + b'{"half of a li'
     scratch.path(log).write_bytes(broken)
@@ -109,7 +109,7 @@ def test_a_library_that_is_a_link_is_refused(scratch: ScratchLibrary, tmp_path: 
 
 
 def test_a_write_based_on_an_old_version_is_a_conflict(scratch: ScratchLibrary) -> None:
-    """Ruling 24: the version of a file is the digest of all of it."""
+    """Ruling 24: the version of a file is the digest of all its bytes."""
     note = scratch.new("markdown", "one")
     seen = scratch.file(note).version
     scratch.remember(note, "two", scratch.stamp, if_version=seen)
@@ -132,7 +132,7 @@ def test_what_an_editor_wrote_meanwhile_is_not_overwritten(scratch: ScratchLibra
     assert not scratch.path(note).exists()
 
 
-def test_a_new_file_never_takes_the_place_of_another(scratch: ScratchLibrary) -> None:
+def test_a_new_file_never_replaces_another(scratch: ScratchLibrary) -> None:
     note = scratch.new()
     before = scratch.path(note).read_bytes()
     assert code_of(lambda: scratch.create("T", "S.", scratch.stamp, file_id=note)) == "file-exists"

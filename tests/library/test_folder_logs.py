@@ -1,4 +1,4 @@
-"""Logs of several files, found by reading all of them and by asking the index (ruling 32)."""
+"""Logs of several files, found by reading all files and by asking the index (ruling 32)."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ def ids(logs: Logs, scratch: ScratchLibrary, file_id: str) -> list[str | None]:
     return [part.id for part in logs.of(scratch.folder.find(file_id))]
 
 
-def test_files_that_part_of_or_has_part_joins_are_one_log_from_wherever_it_is_asked(tmp_path: Path) -> None:
+def test_files_that_part_of_or_has_part_joins_are_one_log_whichever_file_is_asked_for(tmp_path: Path) -> None:
     scratch = ScratchLibrary(tmp_path)
     one, two, three, other = (scratch.new("jsonl") for _ in range(4))
     note = scratch.new("markdown")

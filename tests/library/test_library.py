@@ -77,7 +77,7 @@ def test_the_body_contract_and_links_of_a_new_file_are_as_they_were_given(scratc
         ({"links": [("see_also", "/etc/passwd")]}, "outside-workspace"),
     ],
 )
-def test_a_new_file_that_would_break_a_rule_is_not_made(
+def test_a_new_file_that_would_break_a_rule_is_not_created(
     scratch: ScratchLibrary, arguments: dict[str, object], code: str
 ) -> None:
     given = {"title": "T", "summary": "S.", "stamp": scratch.stamp, **arguments}
@@ -85,7 +85,7 @@ def test_a_new_file_that_would_break_a_rule_is_not_made(
     assert list(scratch.folder.path.iterdir()) == []
 
 
-def test_a_file_that_is_made_from_another_records_its_hash(scratch: ScratchLibrary) -> None:
+def test_a_derived_file_records_its_sources_hash(scratch: ScratchLibrary) -> None:
     """§ Derived Files."""
     source = scratch.new("markdown", "Long text.")
     summary = scratch.new("markdown", "Short.", links=(("derived_from", source),))
@@ -124,7 +124,7 @@ def test_a_file_outside_the_workspace_is_refused_unless_it_is_copied(scratch: Sc
     assert is_well_formed(scratch)
 
 
-def test_what_is_no_file_makes_no_pointer_and_a_refused_pointer_leaves_no_copy(
+def test_a_pointer_needs_a_regular_file_and_a_refused_pointer_leaves_no_copy(
     scratch: ScratchLibrary, tmp_path: Path
 ) -> None:
     os.mkfifo(tmp_path / "pipe")
@@ -172,7 +172,7 @@ def test_a_key_that_takes_text_takes_it_as_it_is_written(scratch: ScratchLibrary
     assert file.meta["v"] == 1.10
 
 
-def test_an_empty_value_takes_a_key_away(scratch: ScratchLibrary) -> None:
+def test_an_empty_value_removes_a_key(scratch: ScratchLibrary) -> None:
     note = scratch.new()
     scratch.define(note, ["meta.a=1", "meta.b=2"], scratch.stamp)
     scratch.define(note, ["meta.a=", "meta.absent="], scratch.stamp)
@@ -208,7 +208,7 @@ def test_what_would_break_a_rule_is_checked_before_it_is_written(
     assert scratch.path(note).read_bytes() == before
 
 
-def test_an_error_that_was_there_before_does_not_stop_others_from_being_mended(scratch: ScratchLibrary) -> None:
+def test_an_error_that_was_there_before_does_not_stop_others_from_being_fixed(scratch: ScratchLibrary) -> None:
     note = scratch.new()
     path = scratch.path(note)
     path.write_bytes(path.read_bytes().replace(b"  summary: Summary.\n", b"").replace(b'v: "1"', b'v: "9"'))
@@ -227,7 +227,7 @@ def test_metadata_does_not_make_a_file_younger(scratch: ScratchLibrary) -> None:
 # ---- connect and disconnect
 
 
-def test_a_link_is_stored_with_the_whole_id_and_only_once(scratch: ScratchLibrary) -> None:
+def test_a_link_is_stored_with_the_complete_id_and_only_once(scratch: ScratchLibrary) -> None:
     one, two = scratch.new(), scratch.new()
     assert scratch.connect(one, "depends_on", two[:-3], scratch.stamp, label="why").changed
     assert not scratch.connect(one, "depends_on", f"./{two}.slice", scratch.stamp).changed
@@ -255,12 +255,12 @@ def test_links_lead_to_rows_and_paths_that_are_there(scratch: ScratchLibrary, tm
         assert code_of(scratch.connect, note, rel, to, scratch.stamp) == code
 
 
-def test_a_path_that_a_link_leads_outside_is_refused(scratch: ScratchLibrary, tmp_path: Path) -> None:
+def test_a_path_that_leads_outside_through_a_symbolic_link_is_refused(scratch: ScratchLibrary, tmp_path: Path) -> None:
     (tmp_path / "out").symlink_to(tmp_path.parent)
     assert code_of(lambda: scratch.connect(scratch.new(), "routes_to", "../out/", scratch.stamp)) == "outside-workspace"
 
 
-def test_a_link_is_taken_away_even_where_its_target_is_gone(scratch: ScratchLibrary) -> None:
+def test_a_link_is_removed_even_if_its_target_is_gone(scratch: ScratchLibrary) -> None:
     one, two, three = scratch.new(), scratch.new(), scratch.new()
     scratch.connect(one, "see_also", two, scratch.stamp)
     scratch.connect(one, "see_also", three, scratch.stamp)
@@ -311,7 +311,7 @@ def test_only_a_derived_file_whose_body_may_be_replaced_is_refreshed(scratch: Sc
 # ---- forget, restore, purge
 
 
-def test_what_is_forgotten_is_archived_in_place_and_comes_back_unchanged(scratch: ScratchLibrary) -> None:
+def test_a_forgotten_file_is_archived_in_place_and_restored_unchanged(scratch: ScratchLibrary) -> None:
     """Ruling 31."""
     note = scratch.new("markdown", "Body.\n")
     before = scratch.path(note).read_bytes()
@@ -350,7 +350,7 @@ def test_a_purge_leaves_a_tombstone_and_nothing_of_the_content(scratch: ScratchL
     assert code_of(lambda: scratch.recall([note], now=NOON)) == "purged"
 
 
-def test_a_purged_pointer_loses_its_copy_and_never_a_file_of_somebody_elses(
+def test_a_purged_pointer_loses_its_copy_and_never_a_file_of_somebody_else(
     scratch: ScratchLibrary, tmp_path: Path
 ) -> None:
     (tmp_path / "data.bin").write_bytes(b"mine")
@@ -372,9 +372,9 @@ def test_a_contract_says_where_excluded_topics_go(scratch: ScratchLibrary) -> No
     meetings = scratch.create("Meetings", "S.", scratch.stamp).id
     note = scratch.new("markdown", "", "purpose=Decisions.", "exclude=Meeting notes", "exclude=gossip")
     scratch.connect(note, "routes_to", meetings, scratch.stamp, label="meeting  notes")
-    told = scratch.contract(note)
-    assert told["purpose"] == "Decisions."
-    assert told["exclude"] == [
+    contract = scratch.contract(note)
+    assert contract["purpose"] == "Decisions."
+    assert contract["exclude"] == [
         {"topic": "Meeting notes", "to": meetings, "title": "Meetings"},
         {"topic": "gossip", "to": None, "title": None},
     ]
@@ -448,7 +448,7 @@ def test_a_path_that_led_outside_before_does_not_stop_other_writes(scratch: Scra
     assert scratch.file(note).title == "New"
 
 
-def test_a_copy_that_no_file_names_is_told_apart(scratch: ScratchLibrary, tmp_path: Path) -> None:
+def test_a_copy_that_no_file_names_is_reported(scratch: ScratchLibrary, tmp_path: Path) -> None:
     assert unclaimed_copies(scratch.folder) == []
     (tmp_path / "data.bin").write_bytes(b"mine")
     one, _ = (scratch.create("T", "S.", scratch.stamp, from_file=tmp_path / "data.bin", copy=True).id for _ in "ab")
@@ -458,6 +458,6 @@ def test_a_copy_that_no_file_names_is_told_apart(scratch: ScratchLibrary, tmp_pa
     assert unclaimed_copies(scratch.folder) == [scratch.folder.payloads / f"{one}.bin"]
 
 
-def test_a_long_copy_keeps_only_other_copies_waiting(scratch: ScratchLibrary) -> None:
+def test_only_other_copies_wait_for_a_long_copy(scratch: ScratchLibrary) -> None:
     with locked(scratch.folder.payloads_lock):
         scratch.new()

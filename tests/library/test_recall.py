@@ -95,7 +95,7 @@ def test_a_pointer_shows_its_summary_and_never_its_payload(scratch: ScratchLibra
     assert "secret payload" not in text
 
 
-def test_age_archive_and_a_source_that_moved_on_stand_in_the_label(scratch: ScratchLibrary) -> None:
+def test_age_archive_and_a_source_that_changed_are_in_the_label(scratch: ScratchLibrary) -> None:
     source = scratch.new("markdown", "One.")
     summary = scratch.new("markdown", "Sum.", links=(("derived_from", source),))
     assert f"derived from {source} ·" in seen(scratch, summary)
@@ -121,10 +121,10 @@ def test_parts_that_name_each_other_are_shown_once(scratch: ScratchLibrary) -> N
     assert seen(scratch, one).count("```text") == 2
 
 
-def test_several_references_stand_in_their_order_on_their_pages(scratch: ScratchLibrary) -> None:
+def test_several_references_keep_their_order_across_pages(scratch: ScratchLibrary) -> None:
     ids = [scratch.new("markdown", f"Note {number}. " + "x" * 200) for number in range(6)]
-    whole = seen(scratch, *reversed(ids))
-    assert whole.index("Note 5") < whole.index("Note 0")
+    text = seen(scratch, *reversed(ids))
+    assert text.index("Note 5") < text.index("Note 0")
     found = [scratch.recall(ids, now=NOON, tokens=250, page=page).text for page in (1, 2, 3)]
     assert "Note 0" in found[0]
     assert "Note 5" in found[2]

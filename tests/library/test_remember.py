@@ -1,4 +1,4 @@
-"""Writing to bodies, by write mode and body type (rulings 25 and 26)."""
+"""Writes to bodies, by write mode and body type (rulings 25 and 26)."""
 
 from pathlib import Path
 
@@ -44,7 +44,7 @@ def test_several_lines_of_objects_become_several_rows_in_one_write(scratch: Scra
     assert len(change.refs) == 2
 
 
-def test_what_an_object_says_of_itself_stays_and_what_it_may_not_say_is_refused(scratch: ScratchLibrary) -> None:
+def test_metadata_that_an_object_gives_stays_and_what_it_may_not_give_is_refused(scratch: ScratchLibrary) -> None:
     """Ruling 27: links and confidence are written in `_meta`."""
     log = scratch.new("jsonl")
     scratch.remember(
@@ -100,7 +100,7 @@ def test_a_paragraph_follows_one_blank_line_and_moves_the_time_of_the_last_chang
         assert scratch.file(note).updated_at == stamp.time
 
 
-def test_line_ends_of_a_body_are_kept_up(scratch: ScratchLibrary) -> None:
+def test_new_lines_get_the_line_ends_of_the_body(scratch: ScratchLibrary) -> None:
     """Ruling 20."""
     note = scratch.new("markdown", "# A\r\n\r\none\r\n\r\n# B\r\n\r\ntwo\r\n")
     scratch.remember(note, "three\nfour", scratch.stamp, section="A")
@@ -114,7 +114,7 @@ def test_a_paragraph_goes_to_the_end_of_its_section(scratch: ScratchLibrary) -> 
     assert scratch.body(note) == "# Notes\n\n## Open\n\nFirst.\n\nSecond.\n\n## Done\n\nNothing.\n\nThird.\n"
 
 
-def test_a_section_that_is_not_there_or_not_the_only_one_is_refused(scratch: ScratchLibrary) -> None:
+def test_a_section_that_is_missing_or_ambiguous_is_refused(scratch: ScratchLibrary) -> None:
     note = scratch.new("markdown", "# A\n\n## X\n\n# B\n\n## X\n")
     assert code_of(lambda: scratch.remember(note, "x", scratch.stamp, section="Y")) == "no-section"
     assert code_of(lambda: scratch.remember(note, "x", scratch.stamp, section="X")) == "ambiguous-section"
@@ -157,7 +157,7 @@ def test_a_new_row_may_supersede_old_ones_of_its_log(scratch: ScratchLibrary) ->
     assert code_of(lambda: scratch.remember(log, "x", scratch.stamp, supersedes=["01NOWHERE"])) == "no-row"
 
 
-def test_a_row_that_was_superseded_meanwhile_is_a_conflict(scratch: ScratchLibrary) -> None:
+def test_a_row_that_was_superseded_in_the_meantime_is_a_conflict(scratch: ScratchLibrary) -> None:
     """Two agents that replace the same row would leave two heads."""
     log = scratch.new("jsonl", '{"text": "REST"}')
     old = scratch.rows(log)[0].id
@@ -165,7 +165,7 @@ def test_a_row_that_was_superseded_meanwhile_is_a_conflict(scratch: ScratchLibra
     assert code_of(lambda: scratch.remember(log, "gRPC", scratch.stamp, supersedes=[old])) == "conflict"
 
 
-def test_a_log_that_is_superseded_wants_to_know_which_rows(scratch: ScratchLibrary) -> None:
+def test_a_write_to_a_log_in_mode_supersede_must_name_rows(scratch: ScratchLibrary) -> None:
     log = scratch.new("jsonl", "", "write=supersede")
     scratch.remember(log, "the first", scratch.stamp)
     assert code_of(lambda: scratch.remember(log, "another", scratch.stamp)) == "write-mode"
@@ -182,7 +182,7 @@ def test_files_joined_by_part_of_are_one_log(scratch: ScratchLibrary) -> None:
     assert code_of(lambda: scratch.remember(one, "gRPC", scratch.stamp, supersedes=[old])) == "conflict"
 
 
-def test_a_body_is_replaced_as_a_whole(scratch: ScratchLibrary) -> None:
+def test_a_body_is_replaced_completely(scratch: ScratchLibrary) -> None:
     for body_type, new in (("markdown", "# New\n"), ("yaml", "a: 1\n"), ("code", "print()\n"), ("text", "new\n")):
         note = scratch.new(body_type, "old: 1\n", "write=replace")
         scratch.remember(note, new, scratch.stamp)
@@ -196,7 +196,7 @@ def test_a_section_is_replaced_alone(scratch: ScratchLibrary) -> None:
     assert scratch.body(note) == "Top\n===\n\nnew\n\n## Next\n\nstays\n"
 
 
-def test_rows_that_are_put_back_keep_their_envelope_and_new_ones_get_theirs(scratch: ScratchLibrary) -> None:
+def test_rows_that_are_written_again_keep_their_envelope_and_new_ones_get_one(scratch: ScratchLibrary) -> None:
     log = scratch.new("jsonl", '{"text": "one"}\n{"text": "two"}', "write=replace")
     second = scratch.body(log).splitlines()[1]
     scratch.remember(log, second, scratch.stamp)
@@ -219,7 +219,7 @@ def test_modes_that_a_body_cannot_have_and_read_only_files_are_refused(scratch: 
         assert scratch.path(note).read_bytes() == before
 
 
-def test_only_what_fits_the_body_can_be_asked_for(scratch: ScratchLibrary) -> None:
+def test_options_that_do_not_fit_the_body_are_refused(scratch: ScratchLibrary) -> None:
     note = scratch.new("markdown", "# A")
     assert code_of(lambda: scratch.remember(note, "x", scratch.stamp, supersedes=["r"])) == "write-mode"
     assert code_of(lambda: scratch.remember(note, " \n", scratch.stamp)) == "nothing-given"
@@ -231,7 +231,7 @@ def test_only_what_fits_the_body_can_be_asked_for(scratch: ScratchLibrary) -> No
 
 
 @pytest.mark.parametrize("text", ["half \ud800", '{"n": 9007199254740993}', '{"n": 1e999}'])
-def test_what_would_be_lost_on_the_way_is_refused_or_kept_as_text(scratch: ScratchLibrary, text: str) -> None:
+def test_values_that_json_would_lose_are_refused_or_kept_as_text(scratch: ScratchLibrary, text: str) -> None:
     log = scratch.new("jsonl")
     try:
         scratch.remember(log, text, scratch.stamp)

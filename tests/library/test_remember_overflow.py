@@ -65,7 +65,7 @@ def test_summarize_writes_and_marks_the_file_as_due_until_it_is_small_again(scra
     assert is_well_formed(scratch)
 
 
-def test_a_log_that_is_due_is_marked_once_and_then_its_head_stays(scratch: ScratchLibrary) -> None:
+def test_a_log_that_is_due_is_marked_once_and_its_head_stays(scratch: ScratchLibrary) -> None:
     log = scratch.new("jsonl", "", "overflow=summarize")
     fill(scratch, log, 20)
     head = scratch.file(log).head
@@ -74,7 +74,7 @@ def test_a_log_that_is_due_is_marked_once_and_then_its_head_stays(scratch: Scrat
 
 
 @pytest.mark.parametrize("body_type", ["jsonl", "text", "markdown"])
-def test_split_goes_on_in_linked_parts_and_loses_nothing(scratch: ScratchLibrary, body_type: str) -> None:
+def test_split_continues_in_linked_parts_and_loses_nothing(scratch: ScratchLibrary, body_type: str) -> None:
     log = scratch.new(body_type, "", "overflow=split", "purpose=Everything.")
     changes = fill(scratch, log, 60)
     made = parts(scratch, log)
@@ -87,7 +87,7 @@ def test_split_goes_on_in_linked_parts_and_loses_nothing(scratch: ScratchLibrary
     assert is_well_formed(scratch)
 
 
-def test_a_part_that_is_named_outright_is_written_itself(scratch: ScratchLibrary) -> None:
+def test_a_part_that_is_named_is_written_itself(scratch: ScratchLibrary) -> None:
     log = scratch.new("jsonl", "", "overflow=split")
     fill(scratch, log, 25)
     first, *_, last = parts(scratch, log)
@@ -117,14 +117,14 @@ def test_a_row_in_a_part_may_supersede_one_in_the_file(scratch: ScratchLibrary) 
     assert first not in scratch.recall([log], now=0).text
 
 
-def test_a_section_goes_on_under_its_heading_in_the_part(scratch: ScratchLibrary) -> None:
+def test_a_section_continues_under_its_heading_in_the_part(scratch: ScratchLibrary) -> None:
     note = scratch.new("markdown", "# Notes\n\n## Open\n\n## Done\n", "overflow=split")
     fill(scratch, note, 30, section="Open")
     bodies = [part.body.decode() for part in parts(scratch, note)]
     assert all(body.startswith("## Open\n\n") and body.count("## Open") == 1 for body in bodies)
 
 
-def test_parts_that_people_made_are_left_alone(scratch: ScratchLibrary) -> None:
+def test_parts_that_people_created_are_left_alone(scratch: ScratchLibrary) -> None:
     chapter = scratch.new("markdown", "A chapter.")
     book = scratch.new("markdown", "A book.", "overflow=split", links=(("has_part", chapter),))
     scratch.remember(book, "More.", scratch.stamp)
@@ -146,7 +146,7 @@ def test_archive_moves_the_oldest_rows_with_their_bytes(scratch: ScratchLibrary)
     assert is_well_formed(scratch)
 
 
-def test_the_oldest_rows_are_the_oldest_by_their_time_wherever_they_stand(scratch: ScratchLibrary) -> None:
+def test_the_oldest_rows_are_the_oldest_by_their_time_wherever_they_are(scratch: ScratchLibrary) -> None:
     """Ruling 27: newest is never a matter of position."""
     log = scratch.new("jsonl", "", "overflow=archive")
     fill(scratch, log, 6)
@@ -180,20 +180,20 @@ def test_what_has_neither_rows_nor_sections_cannot_be_archived(scratch: ScratchL
 
 
 @pytest.mark.parametrize("overflow", ["split", "archive"])
-def test_what_is_replaced_as_a_whole_is_not_cut(scratch: ScratchLibrary, overflow: str) -> None:
+def test_a_body_that_is_replaced_is_not_cut(scratch: ScratchLibrary, overflow: str) -> None:
     note = scratch.new("markdown", "# A\n\n# B\n", "write=replace", f"overflow={overflow}")
     assert code_of(lambda: scratch.remember(note, "# A\n\n# B\n" + LONG * 60, scratch.stamp)) == "overflow"
     assert len(list(scratch.folder.path.iterdir())) == 1
 
 
-def test_one_entry_above_the_size_is_written_all_the_same(scratch: ScratchLibrary) -> None:
+def test_one_entry_above_the_limit_is_still_written(scratch: ScratchLibrary) -> None:
     for overflow in ("split", "archive"):
         log = scratch.new("jsonl", '{"text": "first"}', f"overflow={overflow}")
         scratch.remember(log, LONG * 60, scratch.stamp)
         assert LONG * 60 in scratch.recall([log], now=0).text
 
 
-def test_a_row_that_was_caught_while_it_moved_counts_once(scratch: ScratchLibrary) -> None:
+def test_a_row_that_an_unfinished_move_left_in_two_files_counts_once(scratch: ScratchLibrary) -> None:
     """The archive is written first: a crash before the second write leaves the rows in both files."""
     log = scratch.new("jsonl", '{"text": "first"}\n{"text": "second"}')
     twin = scratch.new("jsonl", links=(("part_of", log),))
@@ -204,7 +204,7 @@ def test_a_row_that_was_caught_while_it_moved_counts_once(scratch: ScratchLibrar
 
 
 def interrupted(scratch: ScratchLibrary, file_id: str) -> tuple[bytes, SliceFile]:
-    """Fills a file until it overflows, and puts it back to what it was: its part is there, and it does not know."""
+    """Fills a file until it overflows, then restores its earlier bytes, which do not name the part."""
     before = b""
     while not parts(scratch, file_id):
         before = scratch.path(file_id).read_bytes()
@@ -251,7 +251,7 @@ def test_a_part_of_a_file_that_cannot_be_read_waits_for_it(scratch: ScratchLibra
     assert unfinished(scratch.folder) == []
 
 
-def test_a_file_that_is_made_anew_is_held_to_its_size_too(scratch: ScratchLibrary) -> None:
+def test_a_file_that_is_refreshed_has_the_same_size_limit(scratch: ScratchLibrary) -> None:
     source = scratch.new("markdown", "Source.")
     for overflow, code in (("error", "overflow"), ("split", "overflow"), ("summarize", None)):
         digest = scratch.new("markdown", "Short.", f"overflow={overflow}", links=(("derived_from", source),))

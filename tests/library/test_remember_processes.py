@@ -1,4 +1,4 @@
-"""Never lose a byte: real processes that write together, die at random moments, and run out of disk."""
+"""No byte is lost: real processes write together, and are killed at random moments."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def hammer(*arguments: str) -> list[str]:
 
 @pytest.fixture
 def quick_folder(tmp_path: Path) -> Iterator[Path]:
-    """In memory where there is such a place: what 1,600 flushes cost says nothing about the processes."""
+    """A folder in memory if there is one: the time of 1,600 flushes says nothing about the processes."""
     memory = Path("/dev/shm")
     if not os.access(memory, os.W_OK):
         yield tmp_path
@@ -53,7 +53,7 @@ def test_eight_processes_with_200_writes_each_leave_1600_intact_rows(quick_folde
 
 @pytest.mark.parametrize("overflow", ["summarize", "split", "archive"])
 def test_killed_writers_leave_files_that_parse_and_every_acknowledged_write(tmp_path: Path, overflow: str) -> None:
-    """80 kills for each way to overflow, which writes two files at a time."""
+    """80 kills for each mode of overflow, which writes two files at a time."""
     (tmp_path / "slicebase.toml").write_text("overflow.bytes = 3000\n")
     scratch = ScratchLibrary(tmp_path)
     log = scratch.new("jsonl", "", f"overflow={overflow}")
@@ -63,7 +63,7 @@ def test_killed_writers_leave_files_that_parse_and_every_acknowledged_write(tmp_
     rows = [row for file in files if isinstance(file, SliceFile) for row in read_rows(file.body).rows]
     assert not any(isinstance(file, SlicebaseError) for file in files)
     assert set(acknowledged) <= {row.text for row in rows}
-    # A row that was caught while it moved stands in two files, with the same bytes.
+    # A row whose move was interrupted is in two files, with the same bytes.
     assert len({row.line.raw for row in rows}) == len({row.text for row in rows})
     finish_all(scratch.folder)
     assert not validate([scratch.folder.path], tmp_path).counts["error"]

@@ -1,1 +1,1 @@
-"""Slice files on disk: found, read, written under a lock, and checked."""
+"""Slice files on disk: finds, reads and checks them, and writes them under a lock."""

@@ -1,4 +1,4 @@
-"""`tt validate` on the disk: finds the files, reads them, and answers what the rules ask about their surroundings."""
+"""Checks slice files on disk (`tt validate`): finds and reads them, and shows the rules the workspace around them."""
 
 import hashlib
 import os
@@ -17,45 +17,45 @@ from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.load import MAX_HEADER
 from slicebase.workspace.workspace import find_root
 
-LARGEST_READ: Final = 64 * 1024 * 1024  # the body of a larger file is not looked at
+LARGEST_READ: Final = 64 * 1024 * 1024  # bytes; the body of a larger file is not checked
 _HEAD: Final = MAX_HEADER + 1024  # markers included
-_PASSED_OVER: Final = frozenset({".git", ".slicebase"})
+_SKIPPED: Final = frozenset({".git", ".slicebase"})
 
 
 def validate(paths: Sequence[Path], root: Path | None = None) -> ValidationReport:
-    """Checks files and folders. Each belongs to the workspace at `root` if it is in there, else to the nearest one."""
+    """Checks files and folders. Each belongs to the workspace at `root` if it is inside, else to the nearest one."""
     for path in paths:
         if not os.path.lexists(path):
             raise SlicebaseError("no-input", "there is no such file or folder", where=Where(str(path)))
     findings: list[Finding] = []
-    workspaces: dict[Path, Surroundings] = {}
+    workspaces: dict[Path, CheckedWorkspace] = {}
     names = {os.path.abspath(name): name for path in reversed(paths) for name in _slice_files(path, findings)}
     for folder, files in _by_folder(names.values()):
-        place = _workspace_of(folder, root.resolve() if root else None)
-        surroundings = workspaces.setdefault(place, Surroundings(place))
-        inside = folder.relative_to(place).as_posix()
-        findings.extend(finding for name in files if (finding := surroundings.take(name, inside)))
-    for surroundings in workspaces.values():
-        findings.extend(check_workspace(surroundings.files, surroundings))
+        top = _workspace_of(folder, root.resolve() if root else None)
+        workspace = workspaces.setdefault(top, CheckedWorkspace(top))
+        relative = folder.relative_to(top).as_posix()
+        findings.extend(finding for name in files if (finding := workspace.add(name, relative)))
+    for workspace in workspaces.values():
+        findings.extend(check_workspace(workspace.files, workspace))
     return report(len(names), findings)
 
 
 def library_of(start: Path, root: Path | None = None) -> Path:
-    """The folder of slice files of the workspace at `root`, else of the nearest one from `start` upwards."""
+    """Returns the folder of slice files of the workspace at `root`, else of the nearest one from `start` upwards."""
     workspace = root or find_root(start)
     library = workspace / LIBRARY if workspace else None
     if library is None or not library.is_dir():
         raise SlicebaseError(
             "no-workspace",
-            f"{root or start} has no {LIBRARY}/" + ("" if root else ", and none of the folders above it has"),
-            hint="make a workspace with `tt init`, or name the files to check",
+            f"{root or start} has no {LIBRARY}/" + ("" if root else ", and no folder above it has one"),
+            hint="create a workspace with `tt init`, or name the files to check",
             where=Where(str(root or start)),
         )
     return Path(os.path.relpath(library, start))
 
 
 def _workspace_of(folder: Path, root: Path | None) -> Path:
-    """Without a workspace, nothing bounds a file's links but the disk."""
+    """Returns the workspace of a folder. Without a workspace, links may lead anywhere on the disk."""
     if root and folder.is_relative_to(root):
         return root
     if folder.name == LIBRARY:
@@ -64,12 +64,12 @@ def _workspace_of(folder: Path, root: Path | None) -> Path:
 
 
 def _slice_files(path: Path, findings: list[Finding]) -> Iterator[str]:
-    """A file as it is named; of a folder, every slice file in it and below, without following links to folders."""
+    """Yields a file's name, or the names of all slice files below a folder. Links to folders are not followed."""
     if not path.is_dir():
         yield str(path)
         return
     for folder, folders, names in os.walk(path, onerror=lambda error: findings.append(_unreadable(error))):
-        folders[:] = sorted(name for name in folders if name not in _PASSED_OVER)
+        folders[:] = sorted(name for name in folders if name not in _SKIPPED)
         yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(SUFFIX))
 
 
@@ -82,31 +82,31 @@ def _by_folder(names: Iterable[str]) -> Iterator[tuple[Path, list[str]]]:
 
 
 def _resolved(folder: Path) -> Path:
-    """A library that is a symbolic link still belongs to the workspace that it stands in."""
+    """Resolves a folder. A library that is a symbolic link still belongs to the workspace that contains the link."""
     return folder.parent.resolve() / LIBRARY if folder.name == LIBRARY else folder.resolve()
 
 
-class Surroundings:
-    """One workspace, as the rules ask about it (`files.checks.between.World`)."""
+class CheckedWorkspace:
+    """A workspace on disk, as the rules see it (`files.check.between.World`)."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self._root = str(root)
-        self._inside = tuple(os.path.join(place, "") for place in (root, os.path.realpath(root / LIBRARY)))
+        self._inside = tuple(os.path.join(folder, "") for folder in (root, os.path.realpath(root / LIBRARY)))
         self.files: list[Checked] = []
-        self._names: dict[str, str] = {}  # the files by id
+        self._names: dict[str, str] = {}  # of the checked files, by id
 
-    def take(self, name: str, folder: str) -> Finding | None:
-        """Reads and checks a file of this folder of the workspace; answers what keeps it from being read."""
+    def add(self, name: str, folder: str) -> Finding | None:
+        """Reads and checks a file in this folder of the workspace. Returns a finding if the file cannot be read."""
         path = os.path.normpath(os.path.join(folder, os.path.basename(name)))
-        shown = _shown(name)
+        printable = _printable(name)
         try:
             if os.path.islink(name) and self.look(path) == "outside":
-                return Finding("path-outside", None, None, "a symbolic link leads out of the workspace", file=shown)
+                return Finding("path-outside", None, None, "a symbolic link leads out of the workspace", file=printable)
             data, size = _read(name, LARGEST_READ)
         except OSError as error:
             return _unreadable(error, name)
-        result = check_file(data, FileLocation(shown, path), size)
+        result = check_file(data, FileLocation(printable, path), size)
         if isinstance(result, Finding):
             return result
         self.files.append(result)
@@ -120,7 +120,7 @@ class Surroundings:
         return self._name_of(file_id) is not None
 
     def load(self, file_id: str) -> SliceFile | None:
-        """A file with its whole body; None for one that is too large or cannot be read."""
+        """Returns a file with its complete body, or None if it is too large or cannot be read."""
         name = self._name_of(file_id)
         if name is None or os.path.getsize(name) > LARGEST_READ:
             return None
@@ -131,7 +131,7 @@ class Surroundings:
             yield from part_links(file)
 
     def _name_of(self, file_id: str) -> str | None:
-        """Ids do not depend on names: where a name does not answer, the heads of the whole library are read."""
+        """Returns the file name for an id. If no file is named by the id, the heads of all other files are read."""
         if file_id in self._names:
             return self._names[file_id]
         named = os.path.join(self._root, LIBRARY, file_id + SUFFIX)
@@ -141,10 +141,10 @@ class Surroundings:
 
     @cached_property
     def _others(self) -> dict[str, tuple[str, SliceFile]]:
-        """The library's files that are not checked themselves: their names and heads."""
-        taken = {os.path.realpath(os.path.join(self._root, checked.location.path)) for checked in self.files}
+        """The names and heads of the library's files that are not checked themselves, by id."""
+        checked_paths = {os.path.realpath(os.path.join(self._root, checked.location.path)) for checked in self.files}
         names = _slice_files(self.root / LIBRARY, []) if (self.root / LIBRARY).is_dir() else ()
-        heads = ((name, _parsed(name, _HEAD)) for name in names if os.path.realpath(name) not in taken)
+        heads = ((name, _parsed(name, _HEAD)) for name in names if os.path.realpath(name) not in checked_paths)
         return {head.id: (name, head) for name, head in heads if head and head.id}
 
     # ---- paths
@@ -173,14 +173,14 @@ class Surroundings:
 
 
 def _unreadable(error: OSError, name: str = "") -> Finding:
-    return Finding("unreadable", None, None, error.strerror or str(error), file=_shown(name or error.filename))
+    return Finding("unreadable", None, None, error.strerror or str(error), file=_printable(name or error.filename))
 
 
 def _read(name: str, largest: int) -> tuple[bytes, int | None]:
-    """A file's bytes. Of a larger one its beginning, with its size."""
+    """Returns a file's bytes. For a file above `largest` bytes, returns its beginning and its size."""
     status = os.stat(name)
     if not stat.S_ISREG(status.st_mode):
-        raise OSError("this is no regular file")  # opening a pipe would wait for ever
+        raise OSError("this is not a regular file")  # opening a pipe would wait forever
     with open(name, "rb") as file:
         if status.st_size > largest:
             return file.read(_HEAD), status.st_size
@@ -189,11 +189,11 @@ def _read(name: str, largest: int) -> tuple[bytes, int | None]:
 
 def _parsed(name: str, largest: int) -> SliceFile | None:
     try:
-        return SliceFile.parse(_read(name, largest)[0], _shown(name))
+        return SliceFile.parse(_read(name, largest)[0], _printable(name))
     except (OSError, SlicebaseError):
         return None
 
 
-def _shown(name: str) -> str:
-    """A name that can be printed: one that is not UTF-8 is shown with replacement characters."""
+def _printable(name: str) -> str:
+    """Returns a name that can be printed: replacement characters stand for bytes that are not UTF-8."""
     return os.fsencode(name).decode(errors="replace")

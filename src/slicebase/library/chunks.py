@@ -1,7 +1,7 @@
 """The library as chunks that a question can find: active rows, sections, and files that have neither.
 
-They stand in an index of the same kind as the turns' (docs/ranking.md), a file in the place of a session, so that
-one ranker weighs both. The index is disposable: it is compared with the files at each question.
+The chunks are in an index of the same kind as the turns' index (docs/ranking.md), with a file in place of a session, so
+that one ranker scores both. The index is disposable: it is compared with the files at each question.
 """
 
 import json
@@ -22,6 +22,8 @@ from slicebase.library.library import Library
 
 
 class LibraryChunks:
+    """Ranks the chunks of a library for a question, with an index that it keeps up to date."""
+
     def __init__(self, library: Library, index: TurnIndex) -> None:
         self._library = library
         self._index = index
@@ -34,15 +36,15 @@ class LibraryChunks:
         self._index.close()
 
     def ranked(self, question: str, limit: int, now: int) -> list[Ranked]:
-        """The best chunks for a question; a chunk's reference stands where a turn's id would."""
-        self._bring_up_to_date(now)
+        """Returns the best chunks for a question; a chunk's reference is where a turn's id would be."""
+        self._update_index(now)
         if not len(self._index):
             return []
         asked = analyse(question, self._index.words(question))
         return rank(asked, self._index.figures(asked), limit)
 
     def candidate(self, found: Ranked, as_of: int) -> Candidate | None:
-        """What a piece of this chunk would say, labelled as of a time; None where the file has just changed."""
+        """Returns a chunk as a candidate piece, labelled as of a time; None if the file has just changed."""
         ref = parse(found.turn)
         try:
             recalled = self._library.look(as_of).pieces([found.turn])[0]
@@ -62,11 +64,11 @@ class LibraryChunks:
         )
 
     def _label(self, recalled: RecalledPiece, entry: FileEntry, as_of: int) -> str:
-        """Text that is no longer fresh says so, whichever part of its file it is."""
+        """Returns a piece's label. It says if the text is no longer fresh, in every part of a file."""
         age = label_at(as_of, entry.changed, self._library.settings.freshness_half_life_days)
         return recalled.label if age == Label.FRESH or age in recalled.label else f"{recalled.label} · {age}"
 
-    def _bring_up_to_date(self, now: int) -> None:
+    def _update_index(self, now: int) -> None:
         self._entries = {entry.id: entry for entry in self._library.list_files() if not entry.purged}
         current = {entry.id: _signature(entry) for entry in self._entries.values()}
         before: dict[str, str] = json.loads(self._index.mark or "{}")
@@ -78,9 +80,9 @@ class LibraryChunks:
         self._index.add(chunks, mark=json.dumps(current))
 
     def _chunks(self, entry: FileEntry, now: int) -> Iterator[IndexedTurn]:
-        for place, (ref, text) in enumerate(self._texts(entry, now)):
-            # The title belongs to every part of a file; the place keeps parts in the file's order.
-            yield IndexedTurn(ref, entry.id, entry.changed + place, (), f"{entry.title}\n\n{text}")
+        for position, (ref, text) in enumerate(self._texts(entry, now)):
+            # Every part has the file's title; the position keeps the parts in the file's order.
+            yield IndexedTurn(ref, entry.id, entry.changed + position, (), f"{entry.title}\n\n{text}")
 
     def _texts(self, entry: FileEntry, now: int) -> Iterator[tuple[str, str]]:
         try:
@@ -94,7 +96,7 @@ class LibraryChunks:
                 if piece.ref.startswith("row:") or entry.body_type != "jsonl":
                     yield piece.ref, piece.text
         except SlicebaseError:
-            return  # it cannot be read now: `tt validate` says why
+            return  # the file cannot be read now: `tt validate` says why
 
 
 def _signature(entry: FileEntry) -> str:

@@ -1,4 +1,4 @@
-"""The verbs that find slice files and look at them. Each asks the index, which looks at the folder first."""
+"""The verbs that find and describe slice files. Each asks the index, which first checks the folder for changes."""
 
 from typing import TYPE_CHECKING
 
@@ -7,7 +7,7 @@ from slicebase.index.files import FileIndex
 from slicebase.index.schema import ReadProgress
 from slicebase.workspace.workspace import Workspace
 
-if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is called
+if TYPE_CHECKING:  # start-up time matters: a verb imports what it needs when it is called
     from slicebase.errors import SlicebaseError
     from slicebase.files.explore import Direction
     from slicebase.index.info import Info
@@ -17,6 +17,8 @@ if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is ca
 
 
 class Finder:
+    """Finds and describes the slice files of a workspace."""
+
     def __init__(self, workspace: Workspace, progress: ReadProgress = lambda done, total: None) -> None:
         self.workspace = workspace
         self.index = FileIndex(workspace, progress)
@@ -30,7 +32,7 @@ class Finder:
         either: bool = False,
         limit: int = 10,
     ) -> "Results":
-        """Files by what they say, best first: all of the words, phrases and beginnings, or with `either` any."""
+        """Returns files that contain all words, phrases and prefixes of a query, or with `either` any, best first."""
         from slicebase.index.search import Search, search
 
         wanted = Search(query, filters, former_rows, either, limit)
@@ -45,7 +47,7 @@ class Finder:
         depth: int = 1,
         infer: bool = False,
     ) -> "Exploration":
-        """The links around a file, as deep as asked; with `infer`, what follows from them as well (ruling 28)."""
+        """Returns the links around a file to a given depth; with `infer`, also what follows from them (ruling 28)."""
         from slicebase.index.links import explore_files
 
         root = self.workspace.root
@@ -56,13 +58,13 @@ class Finder:
         )
 
     def stale(self, now: int, half_life: float, filters: Filters = EVERY_FILE) -> "list[StaleFile]":
-        """The files that should be looked at again, and why: their age, or a source that changed."""
+        """Returns the files that should be reviewed, and why: their age, or a source that changed."""
         from slicebase.index.staleness import stale_files
 
         return self.index.ask(lambda connection: stale_files(connection, filters, now, half_life, self.later_snapshot))
 
     def later_snapshot(self, snapshot_id: str) -> str | None:
-        """The snapshot that passed after this one in its run: a narrative of it is stale then (ruling 41)."""
+        """Returns the snapshot that passed after this one in its run, which makes a narrative stale (ruling 41)."""
         if not self.workspace.database.exists():
             return None
         from slicebase.truth.truth import Truth
@@ -74,21 +76,21 @@ class Finder:
             truth.close()
 
     def list_files(self, filters: Filters = EVERY_FILE) -> list[FileEntry]:
-        """The files, the last changed first."""
+        """Returns the files, the last changed first."""
         return self.index.ask(lambda connection: list_files(connection, filters))
 
     def part_links(self) -> list[tuple[str, str]]:
-        """Which files are joined into one log (ruling 32)."""
+        """Returns the pairs of files that are joined into one log (ruling 32)."""
         from slicebase.index.links import part_links
 
         return self.index.ask(part_links)
 
     def broken(self) -> "list[SlicebaseError]":
-        """What keeps files from being read."""
+        """Returns the errors of the files that cannot be read."""
         return self.index.ask(broken_files)
 
     def info(self, file_id: str) -> "Info":
-        """Everything that is known of one file."""
+        """Returns everything that is known about one file."""
         from slicebase.index.info import file_info
 
         return self.index.ask(lambda connection: file_info(connection, self.workspace, file_id))

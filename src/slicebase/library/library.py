@@ -16,19 +16,19 @@ from slicebase.index.schema import ReadProgress
 from slicebase.library.finder import Finder
 from slicebase.library.folder import Logs, SliceFolder
 from slicebase.library.links import Linker
-from slicebase.library.payloads import taken_payload
-from slicebase.library.remember import fitting, refreshed, remember
+from slicebase.library.payloads import new_payload
+from slicebase.library.remember import limited, refreshed, remember
 from slicebase.workspace.settings import Settings
 from slicebase.workspace.workspace import LIBRARY, Workspace
 
-if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is called
+if TYPE_CHECKING:  # start-up time matters: a verb imports what it needs when it is called
     from slicebase.context.recall import Page
     from slicebase.library.recall import Recall, Which
     from slicebase.truth.truth import Truth
 
 
 class Change(NamedTuple):
-    """What a write did: the file as it is now, whether that is another version, and how to name what is new."""
+    """What a write did: the file as it is now, whether it changed, and the references of what is new."""
 
     file: SliceFile
     changed: bool = True
@@ -51,7 +51,7 @@ class Change(NamedTuple):
 
 
 class Library(Finder):
-    """The slice files of a workspace. Every write takes a stamp: when it happens, who writes, chance for new ids."""
+    """The slice files of a workspace. Every write takes a stamp: the time, the author, random bytes for new ids."""
 
     def __init__(
         self,
@@ -85,12 +85,12 @@ class Library(Finder):
         copy: bool = False,
         file_id: str | None = None,
     ) -> Change:
-        """A new file. `from_file` makes it a pointer to a local file, or to a copy of it in the library."""
+        """Creates a file. `from_file` makes it a pointer to a local file, or with `copy` to a copy in the library."""
         file_id = file_id or stamp.file_id
         kind = kind or ("pointer" if from_file or payload else "context")
         body_type = body_type or ("none" if kind == "pointer" else "markdown")
-        stated = [self._linker.link(file_id, rel, to) for rel, to in links]
-        with taken_payload(self.folder, from_file, file_id, copy=copy) as taken, self.folder.writing() as writer:
+        stored_links = [self._linker.link(file_id, rel, to) for rel, to in links]
+        with new_payload(self.folder, from_file, file_id, copy=copy) as local, self.folder.writing() as writer:
             file = new_file(
                 id=file_id,
                 title=title,
@@ -98,10 +98,10 @@ class Library(Finder):
                 kind=kind,
                 body_type=body_type,
                 body=whole_body(body_type, body, stamp).file_body if body else b"",
-                payload=taken or payload,
+                payload=local or payload,
                 contract=contract_from(contract),
-                derived_from=self._linker.source(stated),
-                links=[link for link in stated if link.rel != "derived_from"],
+                derived_from=self._linker.source(stored_links),
+                links=[link for link in stored_links if link.rel != "derived_from"],
                 updated_by=stamp.who,
                 name=f"{LIBRARY}/{file_name(file_id)}",
             )
@@ -118,11 +118,11 @@ class Library(Finder):
         return self._edit(file_id, lambda file: define(file, assignments), stamp, if_version)
 
     def connect(self, file_id: str, rel: str, to: str, stamp: Stamp, *, label: str | None = None) -> Change:
-        """Adds a link; one that is there already stays as it is."""
+        """Adds a link; a link that exists already stays as it is."""
         return self._edit(file_id, lambda file: self._linker.connected(file, rel, to, label), stamp)
 
     def disconnect(self, file_id: str, rel: str, to: str, stamp: Stamp, *, dry_run: bool = False) -> Change:
-        """Takes a link away."""
+        """Removes a link."""
         return self._edit(file_id, lambda file: self._linker.disconnected(file, rel, to), stamp, dry_run=dry_run)
 
     # ---- bodies
@@ -137,14 +137,14 @@ class Library(Finder):
         section: str | None = None,
         if_version: str | None = None,
     ) -> Change:
-        """Writes a text to the body, as the contract's write mode says."""
+        """Writes a text to the body, in the contract's write mode."""
         with self.folder.writing() as writer:
             given = WriteRequest(text, stamp, tuple(supersedes), section)
             done = remember(writer, self._logs, writer.find(file_id, if_version), given, self.settings.overflow_bytes)
         return Change(done.file, True, tuple(f"row:{done.file.id}/{row}" for row in done.rows), done.overflow)
 
     def contract(self, file_id: str) -> dict[str, Any]:
-        """What belongs in a file, what does not, and where that goes."""
+        """Returns what belongs in a file, what does not, and where the latter goes."""
         return contract_as_json(self.folder.find(file_id), self._linker.title_of)
 
     def refresh(
@@ -160,7 +160,7 @@ class Library(Finder):
         """Replaces a derived file's body and the recorded hash of its source, in one step."""
         return self._edit(
             file_id,
-            lambda file: fitting(refreshed(self.folder, file, text, stamp, source_hash), self.settings.overflow_bytes),
+            lambda file: limited(refreshed(self.folder, file, text, stamp, source_hash), self.settings.overflow_bytes),
             stamp,
             if_version,
             dry_run=dry_run,
@@ -171,7 +171,7 @@ class Library(Finder):
     def recall(
         self, refs: Iterable[str], *, now: int, rows: "Which" = "active", tokens: int | None = None, page: int = 1
     ) -> "Page":
-        """What references lead to, fenced and labelled for a model; with `tokens`, one page of it."""
+        """Returns what references lead to, fenced and labelled for a model; with `tokens`, one page of it."""
         from slicebase.context.recall import pages
 
         found = pages(self.look(now, rows).pieces(refs), tokens)
@@ -180,18 +180,18 @@ class Library(Finder):
         return found[page - 1]
 
     def look(self, now: int, rows: "Which" = "active") -> "Recall":
-        """What references lead to, piece by piece, as of a time."""
+        """Returns a reader that finds what references lead to, piece by piece, as of a time."""
         from slicebase.library.recall import Recall
 
         return Recall(self.folder, self._logs, self._truth, now, self.settings.freshness_half_life_days, rows)
 
     def routine(self, file_id: str) -> str:
-        """A routine as Markdown to follow. Nothing is executed (ruling 30)."""
+        """Returns a routine as Markdown to follow. Nothing is executed (ruling 30)."""
         from slicebase.files.body.routine import compile_routine, read_routine
 
         file = self.folder.find(file_id)
         if file.body_type != "routine":
-            raise SlicebaseError("write-mode", f"a {file.body_type} body is no routine", where=Where(file.name))
+            raise SlicebaseError("write-mode", f"a {file.body_type} body is not a routine", where=Where(file.name))
         steps, findings = read_routine(file.body, file.body_line, file.name)
         refuse_broken(file, findings)
         return compile_routine(file.title or "", file.summary or "", steps, self._linker.title_of)
@@ -199,15 +199,15 @@ class Library(Finder):
     # ---- forgetting
 
     def forget(self, file_id: str, stamp: Stamp, *, reason: str | None = None, dry_run: bool = False) -> Change:
-        """Archives a file in place: it leaves search and listings, and nothing is lost."""
+        """Archives a file in place: search and listings no longer show it, and nothing is lost."""
         return self._edit(file_id, lambda file: archived(file, stamp.time, reason), stamp, dry_run=dry_run)
 
     def restore(self, file_id: str, stamp: Stamp, *, dry_run: bool = False) -> Change:
-        """Brings back what was forgotten."""
+        """Restores a file that was forgotten."""
         return self._edit(file_id, restored, stamp, dry_run=dry_run)
 
     def purge(self, file_id: str, stamp: Stamp, *, reason: str | None = None, dry_run: bool = False) -> Change:
-        """Takes the content away for good: here, in caches, in what manifests kept. A tombstone has hash and size."""
+        """Removes the content here, in caches and in what manifests kept. A tombstone keeps its hash and size."""
         from slicebase.library.purge import purge_caches, purge_kept_texts, purge_payload
 
         with self.folder.writing() as writer:
@@ -222,7 +222,7 @@ class Library(Finder):
         purge_caches(self.workspace, self.index.database, old.id or "")
         return Change(new, not old.purged)
 
-    # ---- the one way to change a file in place
+    # ---- every change of a file in place
 
     def _edit(
         self,
@@ -233,7 +233,7 @@ class Library(Finder):
         *,
         dry_run: bool = False,
     ) -> Change:
-        """Changes one file under the lock. Nothing is written where the change changes nothing or breaks a rule."""
+        """Changes one file under the lock. Nothing is written if the change has no effect or breaks a rule."""
         with self.folder.writing() as writer:
             old = writer.find(file_id, if_version)
             new = change(old)

@@ -1,4 +1,4 @@
-"""Links between files: to what is there, inside the workspace, under its lasting name (§ Addressing, ruling 29)."""
+"""Links between files: to targets that exist in the workspace, under their lasting names (§ Addressing, ruling 29)."""
 
 from collections.abc import Callable, Iterable
 from typing import Final
@@ -17,55 +17,55 @@ _OWNED: Final = ("file", "row", "sec")  # references into slice files
 
 
 class Linker:
-    """Makes and takes away links. `knows_turn` asks the truth, and only where a link names a turn."""
+    """Creates and removes links. `knows_turn` asks the truth; it is called only for a link that names a turn."""
 
     def __init__(self, folder: SliceFolder, knows_turn: Callable[[str], bool]) -> None:
         self._folder = folder
         self._knows_turn = knows_turn
 
     def connected(self, file: SliceFile, rel: str, to: str, label: str | None) -> SliceFile:
-        """The file with one more link; one that is there already stays as it is."""
+        """Returns the file with one more link; a link that exists already stays as it is."""
         link = self.link(file.id or "", rel, to, label)
         known = any((each.rel, each.to) == (link.rel, link.to) for each in file.links)
         return file if known else append_item(file, "slice.links", link)
 
     def disconnected(self, file: SliceFile, rel: str, to: str) -> SliceFile:
-        """The file without a link, whether or not its target still exists."""
+        """Returns the file without a link, whether or not the link's target still exists."""
         wanted = self._id_of(to)
-        places = [
+        positions = [
             at
             for at, link in enumerate(file.links)
             if link.rel == rel and link.to and wanted in (link.to, meant_id(LIBRARY, link.to))
         ]
-        if not places:
+        if not positions:
             known = ", ".join(f"{link.rel}:{link.to}" for link in file.links)
             hint = f"its links are {known}" if known else "it has no links"
             raise SlicebaseError("no-link", f"the file has no link {rel} to {to}", hint=hint, where=Where(file.name))
-        for at in reversed(places):
+        for at in reversed(positions):
             file = remove_item(file, "slice.links", at)
         return file
 
     def link(self, source: str, rel: str, to: str, label: str | None = None) -> Link:
-        """A link as it is stored: with the whole id where a prefix or a path was given."""
+        """Returns a link as it is stored: with the complete id where a prefix or a path was given."""
         if rel not in RELATIONSHIPS:
             hint = f"relationships are {', '.join(RELATIONSHIPS)}"
-            raise SlicebaseError("bad-link", f"{rel!r} is no relationship", hint=hint)
+            raise SlicebaseError("bad-link", f"{rel!r} is not a relationship", hint=hint)
         target = self._target(rel, to)
         if target == source:
-            raise SlicebaseError("bad-link", "a file does not link to itself")
+            raise SlicebaseError("bad-link", "a file cannot link to itself")
         return Link(rel, target, label)
 
     def source(self, links: Iterable[Link]) -> DerivationSource | None:
-        """What a new file is made from, with that one's hash of this moment (§ Derived Files)."""
+        """Returns the source of a new derived file, with the source's current hash (§ Derived Files)."""
         sources = [link.to for link in links if link.rel == "derived_from"]
         if len(sources) > 1:
-            hint = "name the others with another relationship"
-            raise SlicebaseError("bad-link", "a file is derived from one other", hint=hint)
+            hint = "link to the others with another relationship"
+            raise SlicebaseError("bad-link", "a file is derived from one other file only", hint=hint)
         original = self._folder.find(sources[0] or "") if sources else None
         return DerivationSource(original.id, original.hash) if original else None
 
     def title_of(self, target: str) -> str | None:
-        """The title of the file that a link or a step of a routine leads to."""
+        """Returns the title of the file that a link or a step of a routine leads to."""
         file = self._folder.readable(meant_id(LIBRARY, target))
         return file.title if file else None
 
@@ -78,11 +78,11 @@ class Linker:
         if kind == "path":
             return self._path(rel, to)
         if kind == "uri":
-            raise SlicebaseError("bad-link", f"{to} is neither an id nor a path", hint="make a pointer for it")
+            raise SlicebaseError("bad-link", f"{to} is neither an id nor a path", hint="link to a pointer for it")
         return self._folder.find(to).id or to
 
     def _reference(self, ref: Ref) -> str:
-        """A file counts as its id; of the others, what is stored here is looked up."""
+        """Returns a reference as it is stored: to a file as its id. Files, rows and turns that it names must exist."""
         if ref.kind in _OWNED:
             file = self._folder.find(ref.owner)
             if ref.kind == "file":
@@ -98,7 +98,7 @@ class Linker:
         if real is None:
             raise outside(to)
         if not real.exists():
-            raise SlicebaseError("no-file", f"there is no {to}", hint="a path begins at the folder of the slice file")
+            raise SlicebaseError("no-file", f"there is no {to}", hint="a path starts at the folder of the slice file")
         if real.parent == self._folder.path and real.name.endswith(SUFFIX):
             return self._folder.read(real.name).id or to
         if real.is_dir() and rel != "routes_to":
@@ -106,7 +106,7 @@ class Linker:
         return to
 
     def _id_of(self, to: str) -> str:
-        """A target's whole id where it is a file that is there, else the target itself."""
+        """Returns the complete id of a target that is an existing file, else the target itself."""
         name = meant_id(LIBRARY, to)
         file = self._folder.readable(name)
         return (file.id if file else None) or name

@@ -1,4 +1,4 @@
-"""Merging on the disk, as git asks for it."""
+"""Merges slice files on disk, as git asks for it."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from slicebase.files.merge import merge_bytes
 
 
 def merge_files(base: Path, ours: Path, theirs: Path, name: str) -> tuple[str, ...]:
-    """Writes the merged file over ours; answers what both sides changed differently."""
+    """Writes the merged file over ours. Returns the conflicts: what both sides changed differently."""
     try:
         merged = merge_bytes(base.read_bytes(), ours.read_bytes(), theirs.read_bytes(), name)
         ours.write_bytes(merged.data)

@@ -21,7 +21,7 @@ _ENDING: Final = re.compile(r"(?:\.[A-Za-z0-9]{1,10}){1,2}$")
 
 
 class _Measured:
-    """Counts and hashes what flows through it."""
+    """Counts and hashes the bytes that pass through it."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self._chunks = chunks
@@ -39,10 +39,10 @@ class _Measured:
 
 
 @contextmanager
-def taken_payload(folder: SliceFolder, path: Path | None, file_id: str, *, copy: bool) -> Iterator[Payload | None]:
-    """The payload of a new pointer. A copy goes again where no pointer comes of it.
+def new_payload(folder: SliceFolder, path: Path | None, file_id: str, *, copy: bool) -> Iterator[Payload | None]:
+    """Yields the payload of a new pointer. A copy is removed again if the pointer is not created.
 
-    A payload may be large: nobody else waits for it but those who copy another.
+    A payload may be large, so copies have a lock of their own: only another copy waits for it.
     """
     if path is None or not copy:
         yield _in_place(folder, path) if path else None
@@ -58,13 +58,13 @@ def taken_payload(folder: SliceFolder, path: Path | None, file_id: str, *, copy:
 
 
 def _in_place(folder: SliceFolder, path: Path) -> Payload:
-    """A file of the workspace, where it is."""
+    """Returns the payload for a file of the workspace, which stays where it is."""
     real = _real(path)
     if not real.is_relative_to(folder.root):
         raise SlicebaseError(
             "outside-workspace",
-            f"{path} lies outside the workspace, where nobody else has it",
-            hint="--copy takes a copy of it into the library",
+            f"{path} is outside the workspace, where nobody else has it",
+            hint="--copy puts a copy of it into the library",
             where=Where(str(path)),
         )
     measured = _Measured(read_chunks(real))
@@ -75,7 +75,7 @@ def _in_place(folder: SliceFolder, path: Path) -> Payload:
 
 
 def _copied(folder: SliceFolder, path: Path, file_id: str) -> Payload:
-    """A copy in the library, named by the pointer's id."""
+    """Copies a file into the library, named by the pointer's id. Returns its payload."""
     ending = _ENDING.search(path.name)
     name = file_id + (ending[0] if ending else "")
     with translated(folder.payloads):
@@ -86,14 +86,14 @@ def _copied(folder: SliceFolder, path: Path, file_id: str) -> Payload:
 
 
 def remove_copy(folder: SliceFolder, uri: str | None) -> bool:
-    """Deletes a payload that was copied into the library; what lies elsewhere is not ours."""
-    place = resolve(LIBRARY, uri) if uri else None
-    parent, _, name = (place or "").rpartition("/")
+    """Deletes a payload that was copied into the library. Returns whether it did: files elsewhere are not ours."""
+    path = resolve(LIBRARY, uri) if uri else None
+    parent, _, name = (path or "").rpartition("/")
     return parent == f"{LIBRARY}/{PAYLOADS}" and remove(folder.payloads / name)
 
 
 def unclaimed_copies(folder: SliceFolder) -> list[Path]:
-    """Copies that no file names: their writer died, or their pointer is gone or on another branch."""
+    """Returns copies that no file names: their writer died, or their pointer is gone or on another branch."""
     if not folder.payloads.is_dir():
         return []
     make_local_folder(folder.root)
@@ -105,7 +105,7 @@ def unclaimed_copies(folder: SliceFolder) -> list[Path]:
 
 
 def _real(path: Path) -> Path:
-    """Where a path really leads: a link inside the workspace may point out of it."""
+    """Returns the real path: a symbolic link inside the workspace may lead out of it."""
     try:
         return Path(os.path.realpath(path, strict=True))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What else holds the content of a purged slice file: its copied payload, kept texts and caches (ruling 31)."""
+"""Removes the other copies of a purged slice file's content: its payload, kept texts and caches (ruling 31)."""
 
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.slice_file import SliceFile
@@ -11,11 +11,12 @@ from slicebase.workspace.workspace import Workspace
 
 
 def purge_payload(folder: SliceFolder, file: SliceFile) -> bool:
+    """Deletes the file's payload if it was copied into the library. Returns whether it did."""
     return remove_copy(folder, file.payload.uri if file.payload else None)
 
 
 def purge_kept_texts(truth: Truth, file: SliceFile, now: str) -> int:
-    """Replaces what manifests and the ledger kept of the file by tombstones; answers how many texts that were."""
+    """Replaces the texts that manifests and the ledger kept of the file with tombstones. Returns their number."""
     file_id, payload = file.id or "", file.payload
     quoted = [f"file:{file_id}", *([f"doc:{payload.hash}"] if payload and payload.hash else [])]
     with truth.database.erasing():
@@ -25,7 +26,7 @@ def purge_kept_texts(truth: Truth, file: SliceFile, now: str) -> int:
 
 
 def purge_caches(workspace: Workspace, index: Disposable, file_id: str) -> None:
-    """Takes the file's words out of what is derived from it: the index is made anew when it is next asked."""
+    """Removes the file's words from what is derived from it. The index is rebuilt when it is next asked."""
     if workspace.chunks.exists():
         with TurnIndex(workspace.chunks) as chunks:
             chunks.remove_sessions([file_id])

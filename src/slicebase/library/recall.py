@@ -1,4 +1,4 @@
-"""What references lead to, as pieces for a model: text, label and reference (ruling 7)."""
+"""Reads what references lead to, as pieces for a model: text, label and reference (ruling 7)."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
@@ -27,7 +27,7 @@ _LONGEST_TITLE: Final = 100
 
 
 class Recall(NamedTuple):
-    """One look into the memory: when it happens, and which rows count."""
+    """Reads references as of a time; `rows` says which rows of a log are shown."""
 
     folder: SliceFolder
     logs: Logs
@@ -40,9 +40,9 @@ class Recall(NamedTuple):
         return [piece for given in references for piece in self._of(parse(given, bare="file"))]
 
     def _of(self, ref: Ref) -> Iterable[RecalledPiece]:
-        find = _FINDERS.get(ref.kind)
+        find = _READERS.get(ref.kind)
         if find is None:
-            hint = f"what can be recalled is {', '.join(_FINDERS)}"
+            hint = f"recall reads references to a {', '.join(_READERS)}"
             raise SlicebaseError("bad-reference", f"a {ref.kind} has no text of its own", hint=hint)
         return find(self, ref)
 
@@ -73,15 +73,15 @@ class Recall(NamedTuple):
     def _label(self, file: SliceFile) -> str:
         stated = read_facts(file).changed
         changed = self.folder.time_of(file) if stated is None else stated
-        told = [_title(file), "pointer" if file.kind == "pointer" else file.body_type]
+        words = [_title(file), "pointer" if file.kind == "pointer" else file.body_type]
         if changed is not None:
-            told += [f"changed {_day(changed)}", label_at(self.now, changed, self.half_life)]
-        told += ["archived"] if file.archived else []
-        told += [self._derivation(file)]
-        return " · ".join(word for word in told if word)
+            words += [f"changed {_day(changed)}", label_at(self.now, changed, self.half_life)]
+        words += ["archived"] if file.archived else []
+        words += [self._derivation(file)]
+        return " · ".join(word for word in words if word)
 
     def _derivation(self, file: SliceFile) -> str:
-        """A summary that its source has left behind says so."""
+        """Returns what a label says about the source of a derived file, for example that it has changed since."""
         source = file.derived_from
         if not source or not source.id or not source.hash:
             return ""
@@ -101,17 +101,17 @@ class Recall(NamedTuple):
     # ---- rows
 
     def _log(self, file: SliceFile) -> Iterator[RecalledPiece]:
-        """The rows of a log, oldest first, but those of forgotten files; of a part only its own."""
+        """Yields the rows of a log, oldest first, without those of forgotten files; for a part, only its own."""
         log = _rows_of(self.logs.of(file))
         shown = [row for row in log if self.rows == "all" or row.holds]
-        alone = whole_of(file) is not None
-        shown = [row for row in shown if row.file is file or not (alone or row.file.archived)]
+        is_part = whole_of(file) is not None
+        shown = [row for row in shown if row.file is file or not (is_part or row.file.archived)]
         count = f"{len(shown)} row{'' if len(shown) == 1 else 's'}"
         yield RecalledPiece(f"file:{file.id}", f"{self._label(file)} · {count}", file.summary or "")
         yield from map(_piece, shown)
 
     def _row(self, ref: Ref) -> Iterator[RecalledPiece]:
-        """A row that was named is shown whether it holds or not, and says which."""
+        """Yields the row that was named, whether it holds or not; its label says which."""
         file = self._find(ref.owner)
         found = [row for row in _rows_of(self.logs.of(file)) if row.file is file and row.row.id == ref.local]
         if not found:
@@ -127,9 +127,9 @@ class Recall(NamedTuple):
         section = next((each for each in sections(text) if each.slugs == slugs), None)
         current = section_ref(file.id or "", body_digest, section) if section else None
         if not body_digest.removeprefix("sha256:").startswith(version):
-            hint = f"today's is {current}" if current else "it has no such section any more"
+            hint = f"the current one is {current}" if current else "the section no longer exists"
             raise SlicebaseError(
-                "drifted", "the file has changed since this reference", hint=hint, where=Where(file.name)
+                "drifted", "the file has changed since this reference was made", hint=hint, where=Where(file.name)
             )
         if section is None:
             raise SlicebaseError("no-section", f"there is no section {slugs!r}", where=Where(file.name))
@@ -149,7 +149,7 @@ class Recall(NamedTuple):
         yield RecalledPiece(str(ref), label, turn_text(read_parts(text.data)))
 
 
-_FINDERS: Final[Mapping[str, Callable[[Recall, Ref], Iterator[RecalledPiece]]]] = {
+_READERS: Final[Mapping[str, Callable[[Recall, Ref], Iterator[RecalledPiece]]]] = {
     "file": Recall._file,
     "row": Recall._row,
     "sec": Recall._section,
@@ -157,45 +157,47 @@ _FINDERS: Final[Mapping[str, Callable[[Recall, Ref], Iterator[RecalledPiece]]]] 
 }
 
 
-class _Placed(NamedTuple):
+class _LocatedRow(NamedTuple):
+    """A row, the file that it is in, and whether it holds."""
+
     row: Row
     file: SliceFile
     holds: bool
 
 
-def _rows_of(log: Iterable[SliceFile]) -> list[_Placed]:
-    """A log's rows, oldest first. One that was caught while it moved stands in two files, and counts once."""
-    homes: dict[bytes, tuple[Row, SliceFile]] = {}
+def _rows_of(log: Iterable[SliceFile]) -> list[_LocatedRow]:
+    """Returns a log's rows, oldest first. A row that an unfinished move left in two files counts once."""
+    located: dict[bytes, tuple[Row, SliceFile]] = {}
     for file in log:
         for row in read_rows(file.body).rows:
-            homes.setdefault(row.line.raw, (row, file))
-    holding = {row.line.raw for row in active(row for row, _ in homes.values())}
-    oldest_first = sorted(homes.items(), key=lambda home: home[1][0].age_key)
-    return [_Placed(row, file, raw in holding) for raw, (row, file) in oldest_first]
+            located.setdefault(row.line.raw, (row, file))
+    holding = {row.line.raw for row in active(row for row, _ in located.values())}
+    oldest_first = sorted(located.items(), key=lambda each: each[1][0].age_key)
+    return [_LocatedRow(row, file, raw in holding) for raw, (row, file) in oldest_first]
 
 
-def _piece(placed: _Placed) -> RecalledPiece:
-    row, file, holds = placed
-    told = [_title(file), f"row of {_day(row.time)}" if row.time is not None else "row"]
-    told += [] if holds else [row.status if row.status not in (None, "active") else "superseded"]
-    told += [f"confidence {row.confidence:g}"] if row.confidence is not None else []
-    told += [f"by {row.provenance.agent}"] if row.provenance and row.provenance.agent else []
-    return RecalledPiece(f"row:{file.id}/{row.id}", " · ".join(told), _row_content(row))
+def _piece(located: _LocatedRow) -> RecalledPiece:
+    row, file, holds = located
+    words = [_title(file), f"row of {_day(row.time)}" if row.time is not None else "row"]
+    words += [] if holds else [row.status if row.status not in (None, "active") else "superseded"]
+    words += [f"confidence {row.confidence:g}"] if row.confidence is not None else []
+    words += [f"by {row.provenance.agent}"] if row.provenance and row.provenance.agent else []
+    return RecalledPiece(f"row:{file.id}/{row.id}", " · ".join(words), _row_content(row))
 
 
 def _content(file: SliceFile) -> str:
     if file.kind != "pointer":
         return file.text_for_model().strip("\n")
     payload = file.payload
-    told = [file.summary or ""]
+    lines = [file.summary or ""]
     if payload:
-        told += [f"{name}: {value}" for name, value in (("uri", payload.uri), ("hash", payload.hash)) if value]
-        told += [f"size: {payload.size} bytes"] if payload.size is not None else []
-    return "\n".join(told)
+        lines += [f"{name}: {value}" for name, value in (("uri", payload.uri), ("hash", payload.hash)) if value]
+        lines += [f"size: {payload.size} bytes"] if payload.size is not None else []
+    return "\n".join(lines)
 
 
 def _row_content(row: Row) -> str:
-    """The text that evidence quotes (ruling 36), then what else the row holds."""
+    """Returns the text that evidence quotes (ruling 36), then the row's other values."""
     others = {key: value for key, value in row.line.value.items() if key != "_meta" and not isinstance(value, str)}
     return "\n\n".join(part for part in (row.text, msgspec.json.encode(others).decode() if others else "") if part)
 

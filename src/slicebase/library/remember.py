@@ -1,6 +1,6 @@
-"""Writing to bodies: the text goes into the file, or where its overflow leads (rulings 25, 26 and 32).
+"""Writes to bodies: a text goes into the file, or where its overflow says (rulings 25, 26 and 32).
 
-Derived files: a new body and the hash of what it was made from, in one step (§ Derived Files).
+A derived file gets a new body and its source's hash in one step (§ Derived Files).
 """
 
 from collections.abc import Callable, Mapping
@@ -30,7 +30,7 @@ _SUMMARIZE: Final = "summarize"
 
 
 class Remembered(NamedTuple):
-    """The file that was written, the ids of its new rows, and what overflow did on the way."""
+    """The file that was written, the ids of its new rows, and what overflow did."""
 
     file: SliceFile
     rows: tuple[str, ...]
@@ -38,38 +38,38 @@ class Remembered(NamedTuple):
 
 
 def remember(writer: FolderWriter, logs: Logs, file: SliceFile, given: WriteRequest, limit: int) -> Remembered:
-    """Writes a text to a file. Above `limit` bytes the contract's overflow acts, where it names one."""
+    """Writes a text to a file. Above `limit` bytes the contract's overflow acts, if it names one."""
     refuse_closed(file)
     whole = _whole(writer, file)
-    place = _open_part(writer, whole) if whole.id == file.id and whole.write_mode != "replace" else file
-    elsewhere = _rows_elsewhere(logs, place, given)
-    draft = write(place, _for_part(place, whole, given), elsewhere)
-    act = _MOVES.get(place.contract.overflow or "") if place.write_mode != "replace" else None
+    target = _open_part(writer, whole) if whole.id == file.id and whole.write_mode != "replace" else file
+    elsewhere = _rows_elsewhere(logs, target, given)
+    draft = write(target, _for_part(target, whole, given), elsewhere)
+    act = _MOVES.get(target.contract.overflow or "") if target.write_mode != "replace" else None
     if act is None or _size(draft.file) <= limit:
-        return _stored(writer, place, draft, limit)
+        return _stored(writer, target, draft, limit)
     if finish_overflow(writer, logs, whole):
         return remember(writer, logs, writer.find(file.id or ""), given, limit)
-    return act(_Overflow(writer, whole, place, draft, given, elsewhere, limit))
+    return act(_Overflow(writer, whole, target, draft, given, elsewhere, limit))
 
 
-def fitting(file: SliceFile, limit: int) -> SliceFile:
-    """A file held to its size, where no part of it can go elsewhere.
+def limited(file: SliceFile, limit: int) -> SliceFile:
+    """Returns a file within its size limit, where no content can move to another file.
 
-    `summarize` leaves a mark, since a summary needs a mind. It is the same on every branch, so that it merges, and goes
-    when somebody has made the file smaller.
+    `summarize` sets a mark, since a summary needs a person or a model. The mark is the same on every branch, so that it
+    merges. It is removed when somebody has made the file smaller.
     """
     overflow = file.contract.overflow
     if overflow is None or _size(file) <= limit:
         return delete_key(file, DUE) if file.due else file
     if overflow == _SUMMARIZE:
         return set_key(file, DUE, _SUMMARIZE)
-    raise _too_large(file, limit, f"its contract's overflow is {overflow}; move something away first")
+    raise _too_large(file, limit, f"its contract's overflow is {overflow}; remove or move something first")
 
 
 class _Overflow(NamedTuple):
     writer: FolderWriter
     whole: SliceFile
-    place: SliceFile
+    target: SliceFile
     draft: NextVersion
     given: WriteRequest
     elsewhere: list[Row]
@@ -77,12 +77,12 @@ class _Overflow(NamedTuple):
 
     @property
     def log(self) -> list[Row]:
-        """Every row, wherever it will stand afterwards."""
-        return [*read_rows(self.place.body).rows, *self.elsewhere] if self.given.supersedes else self.elsewhere
+        """The rows of the log, whichever file they will be in afterwards."""
+        return [*read_rows(self.target.body).rows, *self.elsewhere] if self.given.supersedes else self.elsewhere
 
 
 def _split(case: _Overflow) -> Remembered:
-    """Makes a part and writes there. It is there before its file names it: no reader finds a link to nothing."""
+    """Creates a part and writes to it. It exists before its file names it: no reader finds a broken link."""
     part = new_part(case.whole, case.given.stamp.file_id, CONTINUED)
     draft = write(part, _for_part(part, case.whole, case.given), case.log)
     refuse_new_errors(None, draft.file)
@@ -92,27 +92,27 @@ def _split(case: _Overflow) -> Remembered:
 
 
 def _archive(case: _Overflow) -> Remembered:
-    """Moves the oldest content away until the file is half empty, then writes."""
-    room = case.limit // 2 - (_size(case.draft.file) - len(case.place.body))
-    moved = move_oldest(case.place, max(0, room))
+    """Moves the oldest content to a new part until the file is half empty, then writes."""
+    room = case.limit // 2 - (_size(case.draft.file) - len(case.target.body))
+    moved = move_oldest(case.target, max(0, room))
     if moved is None:
-        raise _too_large(case.draft.file, case.limit, "there are no older rows or sections that could move")
-    part = new_part(case.place, case.given.stamp.file_id, ARCHIVED, moved.leaves)
-    smaller = joined(case.place.with_body(moved.stays), part.id or "", ARCHIVED)
+        raise _too_large(case.draft.file, case.limit, "there are no older rows or sections to move")
+    part = new_part(case.target, case.given.stamp.file_id, ARCHIVED, moved.leaves)
+    smaller = joined(case.target.with_body(moved.stays), part.id or "", ARCHIVED)
     draft = write(smaller, case.given, case.log)
-    refuse_new_errors(case.place, part)
-    refuse_new_errors(case.place, draft.file)
-    case.writer.add(part, moved_from=case.place)
-    case.writer.replace(case.place, draft.file)
+    refuse_new_errors(case.target, part)
+    refuse_new_errors(case.target, draft.file)
+    case.writer.add(part, moved_from=case.target)
+    case.writer.replace(case.target, draft.file)
     return Remembered(draft.file, draft.rows, "archive")
 
 
-# The ways in which content goes elsewhere; what is replaced as a whole cannot.
+# How content moves to another file. A body that is replaced as a unit cannot move.
 _MOVES: Final[Mapping[str, Callable[[_Overflow], Remembered]]] = {"split": _split, "archive": _archive}
 
 
 def _stored(writer: FolderWriter, old: SliceFile, draft: NextVersion, limit: int) -> Remembered:
-    new = fitting(draft.file, limit)
+    new = limited(draft.file, limit)
     refuse_new_errors(old, new)
     writer.replace(old, new)
     return Remembered(new, draft.rows, new.due)
@@ -123,20 +123,20 @@ def _too_large(file: SliceFile, limit: int, hint: str) -> SlicebaseError:
     return SlicebaseError("overflow", message, hint=hint, where=Where(file.name))
 
 
-def _rows_elsewhere(logs: Logs, place: SliceFile, given: WriteRequest) -> list[Row]:
-    """The rows that a new one may supersede in other files; nothing is read where it supersedes none."""
-    needed = given.supersedes or place.write_mode == "supersede"
-    return logs.rows_elsewhere(place) if needed and place.body_type == "jsonl" else []
+def _rows_elsewhere(logs: Logs, target: SliceFile, given: WriteRequest) -> list[Row]:
+    """Returns the rows in other files that a new row may supersede. Reads nothing if it supersedes none."""
+    needed = given.supersedes or target.write_mode == "supersede"
+    return logs.rows_elsewhere(target) if needed and target.body_type == "jsonl" else []
 
 
 def _whole(writer: FolderWriter, file: SliceFile) -> SliceFile:
-    """The file that a part continues; a file by itself is its own."""
+    """Returns the file that a part belongs to, or the file itself if it is not a part."""
     whole_id = whole_of(file)
     return (writer.folder.get(whole_id) if whole_id else None) or file
 
 
 def _open_part(writer: FolderWriter, whole: SliceFile) -> SliceFile:
-    """Where a file goes on: its last part."""
+    """Returns the file that new content goes to: the last part that is open, else the file itself."""
     for part_id in reversed(parts_of(whole, CONTINUED)):
         part = writer.folder.get(part_id)
         if part and not part.archived and not part.purged:
@@ -145,7 +145,7 @@ def _open_part(writer: FolderWriter, whole: SliceFile) -> SliceFile:
 
 
 def _for_part(part: SliceFile, whole: SliceFile, given: WriteRequest) -> WriteRequest:
-    """A section that a part does not have yet begins there anew, under the heading that it has in the whole."""
+    """Returns the request for a part. A section that the part lacks starts there with its heading from `whole`."""
     if part.id == whole.id or not given.section:
         return given
     try:
@@ -162,21 +162,24 @@ def _size(file: SliceFile) -> int:
     return len(file.head) + len(file.body)
 
 
-def refreshed(folder: SliceFolder, file: SliceFile, text: str, stamp: Stamp, source_hash: str | None) -> SliceFile:
-    """The file made anew from its source as that is today.
+# ---- derived files
 
-    `source_hash` says which version of the source the text was made from: where that is not today's, it is a conflict.
+
+def refreshed(folder: SliceFolder, file: SliceFile, text: str, stamp: Stamp, source_hash: str | None) -> SliceFile:
+    """Returns a derived file with a new body and the current hash of its source.
+
+    `source_hash` says which version of the source the text was made from. Any but the current version is a conflict.
     """
     refuse_closed(file)
     if not text.strip():
-        raise SlicebaseError("nothing-given", "there is no new body")
-    _refuse_kept(file)
+        raise SlicebaseError("nothing-given", "the new body is empty")
+    _refuse_write_mode(file)
     source = _source_of(folder, file)
     if source_hash is not None and source.hash != source_hash:
         raise SlicebaseError(
             "conflict",
             f"{source.id} has changed since it was read: its hash is {source.hash}",
-            hint="read it again and make the text anew",
+            hint="read it again and write the text again",
             where=Where(file.name),
         )
     body = whole_body(file.body_type or "", text, stamp).file_body
@@ -190,12 +193,12 @@ def _source_of(folder: SliceFolder, file: SliceFile) -> SliceFile:
     return folder.find(source.id)
 
 
-def _refuse_kept(file: SliceFile) -> None:
-    """A derived file is there to be made anew, unless its contract says outright that its body is not replaced."""
+def _refuse_write_mode(file: SliceFile) -> None:
+    """Refuses a derived file whose contract states a write mode other than `replace`."""
     if file.source_text("slice.contract.write") not in (None, "replace"):
         raise SlicebaseError(
             "write-mode",
-            f"the file's body is not replaced: its write mode is {file.write_mode}",
+            f"the file's body cannot be replaced: its write mode is {file.write_mode}",
             hint=f"`tt define {file.id} contract.write=replace` allows it",
             where=Where(file.name),
         )
