@@ -1,4 +1,4 @@
-"""Compactions of stored sessions: which turns each took away."""
+"""Compactions of stored sessions: which turns each removed from the context."""
 
 from msgspec.structs import replace
 
@@ -8,13 +8,13 @@ from slicebase.truth.truth import Truth
 from tests.conversations import name, store, turn
 
 
-def made(of: int, above: int | None, role: Role = "user", *parts: Part, session: str = "s") -> Turn:
-    plain = turn(of, *([] if above is None else [above]), session=session, time=of * 1000)
+def node(of: int, parent: int | None, role: Role = "user", *parts: Part, session: str = "s") -> Turn:
+    plain = turn(of, *([] if parent is None else [parent]), session=session, time=of * 1000)
     return replace(plain, role=role, parts=parts or plain.parts)
 
 
-def summary(of: int, above: int, session: str = "s") -> Turn:
-    return made(of, above, "system", Part("text", text=f"summary {of}", summary=True), session=session)
+def summary(of: int, parent: int, session: str = "s") -> Turn:
+    return node(of, parent, "system", Part("text", text=f"summary {of}", summary=True), session=session)
 
 
 def before(truth: Truth, session: str = "s") -> list[list[str]]:
@@ -25,31 +25,31 @@ def ids(*numbers: int) -> list[str]:
     return [name(number) for number in numbers]
 
 
-def test_each_compaction_reaches_back_to_the_one_before(truth: Truth) -> None:
-    store(truth, [made(0, None), made(1, 0), summary(2, 1), made(3, 2), made(4, 3), summary(5, 4), made(6, 5)])
+def test_each_compaction_reaches_back_to_the_previous_one(truth: Truth) -> None:
+    store(truth, [node(0, None), node(1, 0), summary(2, 1), node(3, 2), node(4, 3), summary(5, 4), node(6, 5)])
     assert before(truth) == [ids(0, 1), ids(3, 4)]
     assert compacted_sessions(truth) == ["s"]
 
 
 def test_a_session_without_a_compaction_has_none(truth: Truth) -> None:
-    store(truth, [made(0, None), made(1, 0, "system", Part("text", text="Compacted"))])
+    store(truth, [node(0, None), node(1, 0, "system", Part("text", text="Compacted"))])
     assert before(truth) == []
     assert compacted_sessions(truth) == []
 
 
-def test_an_abandoned_branch_was_not_before_the_model(truth: Truth) -> None:
-    store(truth, [made(0, None), made(1, 0), made(2, 0), summary(3, 2)])
+def test_the_model_did_not_see_an_abandoned_branch(truth: Truth) -> None:
+    store(truth, [node(0, None), node(1, 0), node(2, 0), summary(3, 2)])
     assert before(truth) == [ids(0, 2)]
 
 
-def test_results_of_parallel_calls_stand_beside_the_way_and_count(truth: Truth) -> None:
+def test_results_of_parallel_calls_are_beside_the_path_and_count(truth: Truth) -> None:
     result = Part("tool_result", text="x", call_id="c")
     turns = [
-        made(0, None),
-        made(1, 0, "assistant"),
-        made(2, 1, "assistant"),
-        made(3, 1, "tool", result),
-        made(4, 2, "tool", result),
+        node(0, None),
+        node(1, 0, "assistant"),
+        node(2, 1, "assistant"),
+        node(3, 1, "tool", result),
+        node(4, 2, "tool", result),
         summary(5, 4),
     ]
     store(truth, turns)
@@ -57,36 +57,36 @@ def test_results_of_parallel_calls_stand_beside_the_way_and_count(truth: Truth) 
 
 
 def test_summaries_that_follow_one_another_are_one(truth: Truth) -> None:
-    store(truth, [made(0, None), summary(1, 0), summary(2, 1), made(3, 2)])
+    store(truth, [node(0, None), summary(1, 0), summary(2, 1), node(3, 2)])
     (found,) = compactions(truth, "s")
     assert [each.id for each in found.summary] == ids(1, 2)
     assert [each.id for each in found.before] == ids(0)
 
 
-def test_a_session_that_goes_on_from_another_sees_that_ones_turns(truth: Truth) -> None:
-    store(truth, [made(0, None), made(1, 0, session="t"), summary(2, 1, session="t"), made(3, 2, session="u")])
+def test_a_session_that_continues_another_sees_the_turns_of_that_one(truth: Truth) -> None:
+    store(truth, [node(0, None), node(1, 0, session="t"), summary(2, 1, session="t"), node(3, 2, session="u")])
     assert before(truth, "t") == [ids(0, 1)]
     assert before(truth, "u") == [ids(0, 1)]
 
 
-def test_a_reference_is_no_way_up(truth: Truth) -> None:
-    agent = replace(made(1, None, session="t"), parents=(Parent(name(0), "reference"),))
-    store(truth, [made(0, None), agent, summary(2, 1, session="t")])
+def test_a_reference_is_not_part_of_the_path(truth: Truth) -> None:
+    agent = replace(node(1, None, session="t"), parents=(Parent(name(0), "reference"),))
+    store(truth, [node(0, None), agent, summary(2, 1, session="t")])
     assert before(truth, "t") == [ids(1)]
 
 
 def test_the_session_that_was_compacted_last_comes_first(truth: Truth) -> None:
-    store(truth, [made(0, None), made(1, None, session="t"), summary(2, 1, session="t"), summary(3, 0)])
+    store(truth, [node(0, None), node(1, None, session="t"), summary(2, 1, session="t"), summary(3, 0)])
     assert compacted_sessions(truth) == ["s", "t"]
 
 
-def test_a_purged_turn_holds_nothing(truth: Truth) -> None:
-    store(truth, [made(0, None), made(1, 0), summary(2, 1)])
+def test_a_purged_turn_is_empty(truth: Truth) -> None:
+    store(truth, [node(0, None), node(1, 0), summary(2, 1)])
     truth.texts.purge("session:s", [truth.turns.get(name(1)).record.content_hash], "now")
     (found,) = compactions(truth, "s")
     assert [bool(each.parts) for each in found.before] == [True, False]
 
 
-def test_sessions_are_kept_apart(truth: Truth) -> None:
+def test_an_empty_session_has_no_compaction(truth: Truth) -> None:
     truth.turns.add(Session("empty", "test"), [])
     assert before(truth, "empty") == []

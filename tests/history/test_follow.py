@@ -1,4 +1,4 @@
-"""A transcript that grows is read from where it was left; the store ends as if it had been read at once."""
+"""A transcript that grows is read from the last position; the store is the same as after one import of all of it."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def fresh() -> Iterator[tuple[Truth, Path]]:
 
 
 def stored(truth: Truth) -> dict[str, Any]:
-    """Turns, edges and annotations, each session's in its order."""
+    """Returns turns, edges and annotations by session, each in its order."""
     found: dict[str, Any] = {}
     for session, _ in truth.turns.sessions():
         records = [each.record for each in truth.turns.of_session(session.id)]
@@ -70,7 +70,7 @@ def uuid(number: int) -> str:
 
 @st.composite
 def transcripts(draw: st.DrawFn) -> bytes:
-    """Records of the kinds that lean on what came before: branches, asides, calls, late parents, sidechains."""
+    """Draws records that depend on earlier ones: branches, progress, calls, late parents, sidechains."""
     lines = []
     for number in range(draw(st.integers(1, 12))):
         kind = draw(st.sampled_from(["user", "call", "result", "progress", "side", "title", "broken"]))
@@ -133,7 +133,7 @@ def records(count: int, first: int = 0) -> bytes:
     return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
 
 
-def test_only_what_is_new_is_read(truth: Truth, tmp_path: Path) -> None:
+def test_only_the_new_part_is_read(truth: Truth, tmp_path: Path) -> None:
     path = tmp_path / "with space.jsonl"
     path.write_bytes(records(5))
     first = follow(truth, tmp_path / "cache", path)
@@ -145,7 +145,7 @@ def test_only_what_is_new_is_read(truth: Truth, tmp_path: Path) -> None:
     assert follow(truth, tmp_path / "cache", path).account.report.records == 0
 
 
-def test_a_line_that_is_still_being_written_waits_and_a_whole_one_without_its_end_counts(
+def test_a_line_that_is_still_being_written_waits_and_a_complete_one_without_its_end_counts(
     truth: Truth, tmp_path: Path
 ) -> None:
     path = tmp_path / "t.jsonl"
@@ -183,7 +183,7 @@ def damaged_cache(path: Path, truth: Truth, cache: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [rewritten, replaced, shortened, without_cache, damaged_cache])
-def test_everything_is_read_again_where_the_file_or_the_cache_is_not_what_it_was(
+def test_everything_is_read_again_if_the_file_or_the_cache_was_changed(
     change: Callable[[Path, Truth, Path], None], truth: Truth, tmp_path: Path
 ) -> None:
     path = tmp_path / "t.jsonl"
@@ -193,7 +193,7 @@ def test_everything_is_read_again_where_the_file_or_the_cache_is_not_what_it_was
     assert follow(truth, tmp_path / "cache", path).start == 0
 
 
-def test_everything_is_read_again_where_the_database_is_another(truth: Truth, tmp_path: Path) -> None:
+def test_everything_is_read_again_if_the_database_is_another_one(truth: Truth, tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_bytes(records(4))
     follow(truth, tmp_path / "cache", path)
@@ -202,10 +202,10 @@ def test_everything_is_read_again_where_the_database_is_another(truth: Truth, tm
     other.close()
 
 
-def test_a_cache_that_cannot_be_written_costs_time_alone(truth: Truth, tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written_only_costs_time(truth: Truth, tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_bytes(records(4))
-    (tmp_path / "cache").write_text("a file stands in the way")
+    (tmp_path / "cache").write_text("a file, not a folder")
     assert follow(truth, tmp_path / "cache", path).account.new == 4
     assert follow(truth, tmp_path / "cache", path).account.known == 4
 
@@ -216,5 +216,5 @@ def test_secrets_are_redacted(truth: Truth, tmp_path: Path) -> None:
     assert follow(truth, tmp_path / "cache", path).account.report.redacted.total() == 1
 
 
-def test_a_transcript_that_is_not_there_is_an_error(truth: Truth, tmp_path: Path) -> None:
+def test_a_transcript_that_does_not_exist_is_an_error(truth: Truth, tmp_path: Path) -> None:
     assert code_of(follow, truth, tmp_path / "cache", tmp_path / "no.jsonl") == "no-input"

@@ -21,7 +21,7 @@ def test_a_folder_is_searched_in_a_fixed_order_for_what_may_be_a_conversation(tm
     assert names(tmp_path) == ["a.json", "b.jsonl", "d.slice"]
 
 
-def test_a_file_that_is_named_outright_may_have_any_ending(tmp_path: Path) -> None:
+def test_a_file_that_is_named_may_have_any_ending(tmp_path: Path) -> None:
     (tmp_path / "c.txt").write_text("{}")
     assert [each.named for each in inputs([tmp_path / "c.txt"])] == [True]
 

@@ -1,4 +1,4 @@
-"""`tt doctor` speaks up before the client deletes what is not imported."""
+"""`tt doctor` reports transcripts that are not imported before the client deletes them."""
 
 import json
 import os
@@ -43,21 +43,21 @@ def found(base: Slicebase, home: Path) -> list[tuple[Path, int]]:
 
 
 @pytest.mark.parametrize(("age", "days"), [(22, None), (23.5, 6), (29.5, 0), (90, 0)])
-def test_a_transcript_is_told_of_in_its_last_week(
+def test_a_transcript_is_reported_in_its_last_week(
     age: float, days: int | None, base: Slicebase, tmp_path: Path
 ) -> None:
     path = transcript(base, tmp_path / "home", age)
     assert found(base, tmp_path / "home") == ([] if days is None else [(path, days)])
 
 
-def test_one_that_is_imported_is_not(base: Slicebase, tmp_path: Path) -> None:
+def test_an_imported_transcript_is_not_reported(base: Slicebase, tmp_path: Path) -> None:
     path = transcript(base, tmp_path / "home", 29)
     base.follow(path)
     assert found(base, tmp_path / "home") == []
 
 
 @pytest.mark.parametrize(
-    ("place", "told", "is_told"),
+    ("name", "settings", "is_reported"),
     [
         ("home/settings.json", '{"cleanupPeriodDays": 90}', False),
         ("my project.v2/.claude/settings.json", '{"cleanupPeriodDays": 90}', False),
@@ -67,14 +67,16 @@ def test_one_that_is_imported_is_not(base: Slicebase, tmp_path: Path) -> None:
         ("home/settings.json", "{", True),
     ],
 )
-def test_the_clients_own_settings_count(place: str, told: str, is_told: bool, base: Slicebase, tmp_path: Path) -> None:
+def test_the_clients_own_settings_count(
+    name: str, settings: str, is_reported: bool, base: Slicebase, tmp_path: Path
+) -> None:
     transcript(base, tmp_path / "home", 29)
-    (tmp_path / place).parent.mkdir(exist_ok=True)
-    (tmp_path / place).write_text(told)
-    assert bool(found(base, tmp_path / "home")) == is_told
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text(settings)
+    assert bool(found(base, tmp_path / "home")) == is_reported
 
 
-def test_the_doctor_complains_and_a_home_without_transcripts_is_well(base: Slicebase, tmp_path: Path) -> None:
+def test_the_doctor_complains_unless_there_are_no_transcripts(base: Slicebase, tmp_path: Path) -> None:
     transcript(base, tmp_path / "home", 29)
     left, _ = base.doctor("driver", home=AgentHome(tmp_path / "home", NOW))
     assert [each.check for each in left] == ["transcripts"]

@@ -1,1 +1,1 @@
-"""Conversations that come in: from exports and live transcripts into the truth, with an account of every record."""
+"""Imports conversations from exports and live transcripts into the truth, with an account of every record."""

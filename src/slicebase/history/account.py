@@ -1,6 +1,6 @@
-"""The account of an import: what it took, what it left and why.
+"""The account of an import: what was stored, what was left out and why.
 
-Batches of turns on their way into the truth, and onto the account.
+`store_batches` writes batches of turns to the truth and enters them in the account.
 """
 
 from collections.abc import Iterable
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class SourceConflict(NamedTuple):
-    """A turn that is stored from another record, and the input whose record was left out (ruling 15)."""
+    """A turn that is already stored from another record, and the input whose record was left out (ruling 15)."""
 
     turn: str
     where: str
 
 
 class Account:
-    """Records are counted as the importers read them; turns and edges as the store took them."""
+    """Counts records as the importers read them, and turns and edges as the store added them."""
 
     def __init__(self) -> None:
         self.report = ImportReport()
@@ -54,11 +54,11 @@ class Account:
 
     @property
     def content_left_out(self) -> int:
-        """Content that is not in the store: skipped records, other versions of stored turns, unreadable inputs."""
+        """How much content is not in the store: skipped records, other versions of stored turns, unreadable inputs."""
         return self.report.content_left_out + len(self.conflicts) + len(self.unreadable)
 
 
-def take(
+def store_batches(
     truth: Truth,
     account: Account,
     batches: Iterable[Batch],
@@ -67,7 +67,7 @@ def take(
     name: str,
     annotate: Annotate | None,
 ) -> None:
-    """Stores what was read from an input; `waiting` are the edges whose child has not arrived, before and after."""
+    """Stores batches that were read from an input. `waiting`, the edges whose child has not arrived, is updated."""
     for batch in batches:
         added = truth.turns.add(batch.session, batch.turns, annotate) if batch.session else Added()
         account.add(batch, added, name)
@@ -75,7 +75,7 @@ def take(
 
 
 def _link(truth: Truth, account: Account, links: list[Edge]) -> list[Edge]:
-    """Adds edges that stand outside their child's record; answers those whose child has not arrived."""
+    """Adds edges that are outside their child's record. Returns those whose child has not arrived."""
     if not links:
         return links
     linked = truth.turns.link(links)

@@ -1,4 +1,4 @@
-"""Annotates turns as they are stored, and again where a parent that was missing has arrived (ruling 17)."""
+"""Annotates turns as they are stored, and again when a missing parent has arrived (ruling 17)."""
 
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Sequence, Set
@@ -9,19 +9,19 @@ from slicebase.graph.turn import Annotation, Turn, tree_parent
 from slicebase.truth.truth import Truth
 from slicebase.truth.turns import Added
 
-_TRACES = 20_000  # kept, of the turns annotated last
+_MOST_TRACES = 20_000  # that are kept, of the turns annotated last
 
 
 class Annotator:
-    """Annotates the batches of one import. It keeps the traces of turns, since most hang on one just read."""
+    """Annotates the batches of one import. It keeps the traces of turns: most parents have just been read."""
 
     def __init__(self, truth: Truth, rules: Rules = RULES) -> None:
         self._truth = truth
         self._rules = rules
         self._traces: OrderedDict[tuple[str, str], Trace] = OrderedDict()  # by session and turn
         self._session: str | None = None
-        self._children: Counter[str] = Counter()  # of the session's turns: how many hang on them
-        self._counted: set[str] = set()  # the turns for which that is known
+        self._children: Counter[str] = Counter()  # how many children each turn of the session has
+        self._counted: set[str] = set()  # the turns whose number of children is known
 
     def __call__(self, added: Added) -> Iterable[AnnotationRecord]:
         session = added.turns[0].session
@@ -33,16 +33,16 @@ class Annotator:
         annotations += self._annotate_again(session, added.joined, new.keys())
         return annotation_records(session, annotations)
 
-    def _count_children(self, added: Added, fresh: Set[str]) -> None:
-        """How many stored turns hang on the parents of new ones. Only an awaited turn can have children before it."""
+    def _count_children(self, added: Added, new: Set[str]) -> None:
+        """Counts the stored children of new turns' parents. Only an awaited turn has children before it arrives."""
         parents = {parent for turn in added.turns if (parent := turn.tree_parent) is not None}
         unknown = parents - self._counted
         if not added.joined:
-            unknown -= fresh
+            unknown -= new
         records = self._truth.turns.mentioning(added.turns[0].session, unknown)
-        above = (tree_parent(record.parents) for record in records if record.id not in fresh)
+        above = (tree_parent(record.parents) for record in records if record.id not in new)
         self._children.update(parent for parent in above if parent in unknown)
-        self._counted |= unknown | fresh
+        self._counted |= unknown | new
 
     def _annotate_new(self, turn: Turn) -> Annotation:
         parent = turn.tree_parent
@@ -58,7 +58,7 @@ class Annotator:
         return annotation
 
     def _trace(self, turn_id: str, session: str) -> Trace | None:
-        """The trace of a turn of this session; None where it is another session's, or has not arrived."""
+        """Returns the trace of a turn of this session; None if it belongs to another session or has not arrived."""
         if (session, turn_id) not in self._traces:
             chain = self._chain(turn_id, session)
             if not chain:
@@ -68,11 +68,11 @@ class Annotator:
 
     def _remember(self, session: str, turn_id: str, trace: Trace) -> None:
         self._traces[session, turn_id] = trace
-        if len(self._traces) > _TRACES:
+        if len(self._traces) > _MOST_TRACES:
             self._traces.popitem(last=False)
 
     def _chain(self, turn_id: str | None, session: str) -> list[Turn]:
-        """A stored turn and its nearest ancestors in the session, nearest first."""
+        """Returns a stored turn and its nearest ancestors in the session, nearest first."""
         chain: list[Turn] = []
         while turn_id is not None and len(chain) < ANCESTORS:
             turn = self._truth.turn(turn_id)
@@ -83,27 +83,27 @@ class Annotator:
         return chain
 
     def _annotate_again(self, session: str, joined: Sequence[str], new: Iterable[str]) -> Iterator[Annotation]:
-        """Turns that were annotated as roots and now have a parent, and everything below them."""
+        """Annotates the turns that were annotated as roots and now have a parent, and everything below them."""
         if not joined:
             return
-        fresh = set(new)
+        just_added = set(new)
         records = {each.record.id: each.record for each in self._truth.turns.of_session(session)}
         children: dict[str, list[str]] = {}
         for record in records.values():
             parent = tree_parent(record.parents)
             if parent is not None:
                 children.setdefault(parent, []).append(record.id)
-        ways = [turn_id for turn_id in joined if turn_id in records and turn_id not in fresh]
-        while ways:
-            turn = self._truth.turn(ways.pop(0))
+        queue = [turn_id for turn_id in joined if turn_id in records and turn_id not in just_added]
+        while queue:
+            turn = self._truth.turn(queue.pop(0))
             if turn is not None:
                 parent = turn.tree_parent
                 yield self._annotate(turn, parent, children[parent].index(turn.id) if parent else 0)
-                ways += children.get(turn.id, [])
+                queue += children.get(turn.id, [])
 
 
 def parents_first(turns: Sequence[Turn]) -> Iterator[Turn]:
-    """The turns in their order, but none before a parent that is among them."""
+    """Yields the turns in their order, but none before a parent that is among them."""
     waiting = {turn.id: turn for turn in turns}
     for turn in turns:
         path = [turn]

@@ -1,9 +1,9 @@
-"""Compactions of stored sessions: which turns each took away, and which stand in their place.
+"""Compactions of stored sessions: which turns each removed from the context, and which turns replaced them.
 
-What a model saw is the way from the root to the summary, and the results of calls on that way: parallel calls have
-theirs beside it. The way may begin in another session that this one continues; references are no part of it.
+A model saw the path from the root to the summary, and the results of calls on that path: the results of parallel calls
+are beside it. The path may begin in another session that this one continues; references are not part of it.
 
-Notes in the disposable cache, one for each session that has been compacted and not been told yet.
+The disposable cache has a note on each session that was compacted and is not reported to the agent yet.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from slicebase.truth.truth import Truth
 
 
 def compacted_sessions(truth: Truth) -> list[str]:
-    """Sessions that hold a summary, the one with the newest first."""
+    """Returns the sessions that contain a summary, the one with the newest summary first."""
     newest: dict[str, str] = {}
     for record in truth.turns.of_the_system():
         if record.time >= newest.get(record.session, "") and _is_summary(truth.turn(record.id)):
@@ -29,18 +29,18 @@ def compacted_sessions(truth: Truth) -> list[str]:
 
 
 def compactions(truth: Truth, session: str) -> list[CompactedTurns]:
-    """A session's compactions, oldest first; where it has none, those of the sessions that it goes on from."""
+    """Returns a session's compactions, oldest first; if it has none, those of the sessions that it continues."""
     truth.turns.session(session)
-    way = _Paths(truth)
-    own = [turn for turn in way.turns(session) if _is_summary(turn)]
-    inherited = [] if own else [turn for turn in way.up(way.last(session)) if _is_summary(turn)][::-1]
+    paths = _Paths(truth)
+    own = [turn for turn in paths.turns(session) if _is_summary(turn)]
+    inherited = [] if own else [turn for turn in paths.up(paths.last(session)) if _is_summary(turn)][::-1]
     summaries = own or inherited
-    followed = {way.parent(turn) for turn in summaries}
-    return [way.compaction(turn) for turn in summaries if turn.id not in followed]
+    followed = {paths.parent(turn) for turn in summaries}
+    return [paths.compaction(turn) for turn in summaries if turn.id not in followed]
 
 
 class _Paths:
-    """Ways up the tree, with the sessions read so far."""
+    """Paths from a turn up to the root, with the sessions read so far."""
 
     def __init__(self, truth: Truth) -> None:
         self._truth = truth
@@ -80,7 +80,7 @@ class _Paths:
         return self._turns.get(turn_id)
 
     def compaction(self, last: Turn) -> CompactedTurns:
-        """Summaries that follow one another are one; the turns before reach back to the summary before."""
+        """Returns the compaction that ends here. Summaries in a row are one; `before` starts after the previous one."""
         summary: list[Turn] = []
         before: list[Turn] = []
         for turn in self.up(last):
@@ -92,28 +92,32 @@ class _Paths:
                 before.append(turn)
         return CompactedTurns(tuple(self._with_results(before[::-1])), tuple(summary[::-1]))
 
-    def _with_results(self, way: list[Turn]) -> Iterator[Turn]:
-        on_the_way = {turn.id for turn in way}
-        for turn in way:
+    def _with_results(self, path: list[Turn]) -> Iterator[Turn]:
+        on_path = {turn.id for turn in path}
+        for turn in path:
             yield turn
-            yield from (result for result in self._results[turn.id] if result.id not in on_the_way)
+            yield from (result for result in self._results[turn.id] if result.id not in on_path)
 
 
 def _is_summary(turn: Turn | None) -> bool:
     return turn is not None and any(part.summary for part in turn.parts)
 
 
+# ---- notes on compacted sessions
+
 _FOLDER: Final = "compacted"
 
 
 class Compacted(msgspec.Struct):
-    """A session that was compacted: its narrative's file once it is written, and whether it was told."""
+    """A session that was compacted: the file of its narrative once it is written, and whether that was reported."""
 
     narrative: str | None = None
     reported: bool = False
 
 
 class CompactedNotes:
+    """The notes on compacted sessions, each in a small file of the cache."""
+
     def __init__(self, cache: Path) -> None:
         self._folder = cache / _FOLDER
 

@@ -1,7 +1,7 @@
-"""Follows a transcript that grows: of a file that was read before, only what is new is read.
+"""Follows a transcript that grows: of a file that was read before, only the new part is read.
 
-What the importer knew at the last line's end stands in the disposable cache, with the file's identity and a digest of
-the bytes before that place. Where any of it does not fit, everything is read: that is slower, and changes nothing.
+The importer's state at the end of the last line is kept in the disposable cache, with the file's identity and a digest
+of the bytes before that position. If any of it does not match, everything is read: that is slower, and changes nothing.
 """
 
 import json
@@ -17,7 +17,7 @@ import msgspec
 from slicebase import __version__
 from slicebase.core.hashing import raw_digest
 from slicebase.errors import SlicebaseError, Where
-from slicebase.history.account import Account, take
+from slicebase.history.account import Account, store_batches
 from slicebase.history.annotate import Annotator
 from slicebase.importers.claude_code import NAME, Transcript, TranscriptState
 from slicebase.importers.redaction import redact
@@ -29,41 +29,43 @@ if TYPE_CHECKING:
 
 FOLDER: Final = "transcripts"
 _CHUNK: Final = 1 << 20
-_COMPARED: Final = 64 << 10  # bytes before the place, which must be what they were
+_COMPARED: Final = 64 << 10  # bytes before the position, which must not have changed
 _VERSION: Final = f"1 {__version__}"
 
 
 class FilePosition(msgspec.Struct, frozen=True):
-    """How far a file was read, and by what it is known again."""
+    """How far a file was read, and what identifies the file."""
 
     version: str
     name: str
     device: int
     inode: int
     offset: int
-    before: bytes  # the digest of what stands before the offset
+    before: bytes  # the digest of the bytes before the offset
 
 
-class Kept(msgspec.Struct):
+class KeptState(msgspec.Struct):
+    """What is kept between two calls."""
+
     place: FilePosition
     state: TranscriptState
 
 
 class Followed(NamedTuple):
-    """What became of the new part of a transcript."""
+    """The result of reading the new part of a transcript."""
 
     account: Account
     start: int  # the byte from which it was read
-    end: int  # the end of the last whole line
+    end: int  # the end of the last complete line
 
 
 def follow(truth: Truth, cache: Path, path: Path) -> Followed:
-    """Imports what a transcript has gained since the last time, redacted."""
+    """Imports what was added to a transcript since the last time, redacted."""
     name = os.path.realpath(path)
     store = cache / FOLDER / f"{raw_digest(name.encode(errors='surrogateescape')).hex()[:32]}.state"
     try:
         with open(name, "rb") as stream:
-            kept = _fitting(truth, store, name, stream.fileno())
+            kept = _load(truth, store, name, stream.fileno())
             start = kept.place.offset if kept else 0
             transcript = Transcript(name, Options(), state=kept.state if kept else None)
             stream.seek(start)
@@ -74,12 +76,12 @@ def follow(truth: Truth, cache: Path, path: Path) -> Followed:
             waiting: list[Edge] = []
             with truth.database.bulk():
                 lines_read = _redacted(chain(transcript.read(lines), transcript.flush()))
-                take(truth, account, lines_read, waiting, name=name, annotate=annotate)
+                store_batches(truth, account, lines_read, waiting, name=name, annotate=annotate)
                 end = start + lines.size
                 state = _encoded(transcript, name, stream.fileno(), end) if lines.size else None
-                # A last line without an end counts where it is whole; it is read again when the file has grown.
+                # A last line without a line end counts if it is complete; it is read again when the file has grown.
                 rest = _redacted(_last(transcript, lines.rest))
-                take(truth, account, rest, waiting, name=name, annotate=annotate)
+                store_batches(truth, account, rest, waiting, name=name, annotate=annotate)
             account.waiting += len(waiting)
     except OSError as error:
         raise SlicebaseError("no-input", f"{path}: {error.strerror}", where=Where(str(path))) from None
@@ -89,7 +91,7 @@ def follow(truth: Truth, cache: Path, path: Path) -> Followed:
 
 
 def _last(transcript: Transcript, rest: bytes) -> Iterator[Batch]:
-    if _is_whole(rest):
+    if _is_complete(rest):
         yield from transcript.read([rest])
     yield from transcript.finish()
 
@@ -99,7 +101,7 @@ def _redacted(batches: Iterable[Batch]) -> Iterator[Batch]:
 
 
 class _Lines:
-    """The whole lines of a stream; `rest` is what stands behind the last line's end."""
+    """The complete lines of a stream; `rest` is what follows the last line end."""
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = chunks
@@ -111,16 +113,16 @@ class _Lines:
         for chunk in self._chunks:
             ended, newline, rest = chunk.rpartition(b"\n")
             if newline:
-                whole = b"".join((*held, ended, newline))
-                self.size += len(whole)
+                complete = b"".join((*held, ended, newline))
+                self.size += len(complete)
                 held = []
-                yield whole
+                yield complete
             if rest:
                 held.append(rest)
         self.rest = b"".join(held)
 
 
-def _is_whole(rest: bytes) -> bool:
+def _is_complete(rest: bytes) -> bool:
     try:
         return isinstance(json.loads(rest), dict)
     except (ValueError, RecursionError):
@@ -130,27 +132,27 @@ def _is_whole(rest: bytes) -> bool:
 # ---- what is kept between two calls
 
 
-def _fitting(truth: Truth, store: Path, name: str, descriptor: int) -> Kept | None:
-    """What was kept of this very file, where it still begins with what was read and the truth holds that."""
+def _load(truth: Truth, store: Path, name: str, descriptor: int) -> KeptState | None:
+    """Returns what was kept for a file, if the file still begins with what was read and the truth contains that."""
     try:
         kept = _decoder.decode(store.read_bytes())
     except (OSError, msgspec.MsgspecError):
         return None
-    place, there = kept.place, os.fstat(descriptor)
-    known = (_VERSION, name, there.st_dev, there.st_ino)
-    if (place.version, place.name, place.device, place.inode) != known or there.st_size < place.offset:
+    position, status = kept.place, os.fstat(descriptor)
+    known = (_VERSION, name, status.st_dev, status.st_ino)
+    if (position.version, position.name, position.device, position.inode) != known or status.st_size < position.offset:
         return None
-    if _digest_before(descriptor, place.offset) != place.before:
+    if _digest_before(descriptor, position.offset) != position.before:
         return None
     lasts = {thread.last for thread in kept.state.threads.values() if thread.last}
     return kept if truth.turns.find(lasts).keys() == lasts else None
 
 
 def _encoded(transcript: Transcript, name: str, descriptor: int, offset: int) -> bytes:
-    there = os.fstat(descriptor)
+    status = os.fstat(descriptor)
     before = _digest_before(descriptor, offset)
-    place = FilePosition(_VERSION, name, there.st_dev, there.st_ino, offset, before)
-    return msgspec.msgpack.encode(Kept(place, transcript.state))
+    position = FilePosition(_VERSION, name, status.st_dev, status.st_ino, offset, before)
+    return msgspec.msgpack.encode(KeptState(position, transcript.state))
 
 
 def _digest_before(descriptor: int, offset: int) -> bytes:
@@ -159,15 +161,15 @@ def _digest_before(descriptor: int, offset: int) -> bytes:
 
 
 def _write(store: Path, data: bytes) -> None:
-    """The cache may be read-only, or gone the next moment: then everything is read the next time."""
-    arriving = store.with_suffix(f".{os.getpid()}")
+    """Writes the state to the cache. If the cache cannot be written, everything is read the next time."""
+    temporary = store.with_suffix(f".{os.getpid()}")
     try:
         store.parent.mkdir(parents=True, exist_ok=True)
-        arriving.write_bytes(data)
-        arriving.replace(store)
+        temporary.write_bytes(data)
+        temporary.replace(store)
     except OSError:
         with suppress(OSError):
-            arriving.unlink()
+            temporary.unlink()
 
 
-_decoder = msgspec.msgpack.Decoder(Kept)
+_decoder = msgspec.msgpack.Decoder(KeptState)

@@ -1,6 +1,6 @@
-"""An import: inputs through their importers into the truth, with an account of what became of everything.
+"""Imports inputs into the truth through their importers, with an account of what happened to every record.
 
-Graph files into the truth: all of a file, or nothing of it.
+A graph file is imported completely or not at all.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -11,19 +11,22 @@ from slicebase.errors import SlicebaseError, Where
 from slicebase.graph.graph_file import GraphFile, read_graph
 from slicebase.graph.record import AnnotationRecord, annotation_records
 from slicebase.graph.turn import Annotation, Edge, Session, Turn
-from slicebase.history.account import Account, take
+from slicebase.history.account import Account, store_batches
 from slicebase.history.inputs import Input
 from slicebase.importers.formats import FORMATS, HEAD_BYTES, Import, reading_order, recognise
 from slicebase.importers.values import Batch, Format, ImportSource, Options
 from slicebase.truth.truth import Truth
 from slicebase.truth.turns import Added, Annotate
 
+FORMAT = "graph"
 _INPUT_FAULTS = ("bad-zip", "no-input")
 
 Progress = Callable[[str, int], None]  # an input's name, and how many of its bytes were read since the last call
 
 
 class Recognised(NamedTuple):
+    """An input and its format."""
+
     input: Input
     format: Format
 
@@ -37,6 +40,7 @@ def import_inputs(
     annotate: Annotate | None = None,
     progress: Progress = lambda name, count: None,
 ) -> Account:
+    """Imports inputs, each in the format that is named or recognised. Returns the account."""
     account = Account()
     if format_name == FORMAT:
         for each in found:
@@ -45,16 +49,16 @@ def import_inputs(
     run = Import(options)
     waiting: list[Edge] = []
     for recognised in _recognise_all(found, format_name, account):
-        with _reading(recognised.input, account):
+        with _skip_unreadable(recognised.input, account):
             batches = _batches(run, recognised, progress)
-            take(truth, account, batches, waiting, name=recognised.input.name, annotate=annotate)
+            store_batches(truth, account, batches, waiting, name=recognised.input.name, annotate=annotate)
     account.waiting += len(waiting)
     return account
 
 
 @contextmanager
-def _reading(each: Input, account: Account) -> Iterator[None]:
-    """An input that was named outright has to be readable; one found in a folder or a zip costs itself alone."""
+def _skip_unreadable(each: Input, account: Account) -> Iterator[None]:
+    """Notes an unreadable input in the account if it was found in a folder or a zip. A named input must be readable."""
     try:
         yield
     except SlicebaseError as error:
@@ -64,11 +68,11 @@ def _reading(each: Input, account: Account) -> Iterator[None]:
 
 
 def _recognise_all(found: Iterable[Input], format_name: str | None, account: Account) -> list[Recognised]:
-    """Every input with its format, in reading order. One that was named outright must be recognised."""
+    """Returns every input with its format, in reading order. An input that the user named must be recognised."""
     chosen = None if format_name is None else _format(format_name)
     recognised = []
     for each in found:
-        with _reading(each, account):
+        with _skip_unreadable(each, account):
             known = chosen or recognise(_head(each), each.name)
             if known is not None:
                 recognised.append(Recognised(each, known))
@@ -76,8 +80,8 @@ def _recognise_all(found: Iterable[Input], format_name: str | None, account: Acc
             elif each.named:
                 raise SlicebaseError(
                     "unknown-format",
-                    "no importer recognises this",
-                    hint=f"say what it is with --format: {_names()}",
+                    "no importer recognises this input",
+                    hint=f"name its format with --format: {_names()}",
                     where=Where(each.name),
                 )
             else:
@@ -89,7 +93,7 @@ def _format(name: str) -> Format:
     for known in FORMATS:
         if known.name == name:
             return known
-    raise SlicebaseError("unknown-format", f"there is no format {name!r}", hint=f"one of {_names()}")
+    raise SlicebaseError("unknown-format", f"there is no format {name!r}", hint=f"formats are {_names()}")
 
 
 def _names() -> str:
@@ -116,11 +120,11 @@ def _batches(run: Import, recognised: Recognised, progress: Progress) -> Iterato
     yield from run.read(ImportSource(name, chunks()), recognised.format)
 
 
-FORMAT = "graph"
+# ---- graph files
 
 
 def import_graph(truth: Truth, data: bytes, name: str, account: Account) -> None:
-    """Stores a file's turns with the annotations that it gives; edges between sessions become `continues`."""
+    """Stores a graph file's turns with its annotations. Edges between sessions become `continues`."""
     try:
         file = read_graph(data)
         with truth.database.writing():
@@ -135,16 +139,16 @@ def import_graph(truth: Truth, data: bytes, name: str, account: Account) -> None
 
 
 def _refuse_unknown_ends(truth: Truth, file: GraphFile) -> None:
-    """An edge joins turns of the file or of the store (ruling 14)."""
+    """Refuses an edge to or from a turn that is neither in the file nor in the store (ruling 14)."""
     here = {turn.id for turn in file.turns}
     stored = truth.turns.find({end for _, edge in file.outside for end in (edge.parent, edge.child)} - here)
-    for place, edge in file.outside:
+    for location, edge in file.outside:
         for end in (edge.parent, edge.child):
             if end not in here and end not in stored:
                 raise SlicebaseError(
                     "no-turn",
-                    f"{place}: the turn {end} is neither in the file nor stored",
-                    hint="import the file that holds it first",
+                    f"{location}: the turn {end} is neither in the file nor stored",
+                    hint="first import the file that contains it",
                 )
 
 
@@ -174,7 +178,7 @@ def _add(
 
 
 def _changed(truth: Truth, session: str, given: list[Annotation]) -> list[Annotation]:
-    """Annotations of stored turns that say something else than the newest that is stored."""
+    """Returns the annotations of stored turns that differ from the newest stored ones."""
     if not given:
         return []
     newest = {each.turn: each for record in truth.turns.annotations_of(session) for each in record.annotations()}
@@ -182,7 +186,7 @@ def _changed(truth: Truth, session: str, given: list[Annotation]) -> list[Annota
 
 
 def _link(truth: Truth, file: GraphFile, account: Account) -> None:
-    """Edges to turns that were stored before and stand in no record of this file."""
+    """Adds edges to turns that were stored before and are in no record of this file."""
     here = {turn.id for turn in file.turns}
     links: list[Edge] = [edge for _, edge in file.outside if edge.child not in here]
     linked = truth.turns.link(links)

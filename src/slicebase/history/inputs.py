@@ -1,6 +1,6 @@
-"""Inputs of an import: files, folders and zips as byte streams. Nothing is unpacked to disk.
+"""Inputs of an import: files, folders and zips as byte streams, and where coding agents keep their sessions.
 
-Where coding agents keep their sessions on this machine.
+Nothing is unpacked to disk.
 """
 
 import os
@@ -18,7 +18,7 @@ _SAMPLES = Path(__file__).parent.parent / "samples"
 SAMPLE = _SAMPLES / "claude-code-session.jsonl"
 LONG_SAMPLE = _SAMPLES / "long-session.jsonl"  # several hundred turns, with a compaction
 _CHUNK = 1 << 20
-# What a folder or a zip is searched for; a file that is named outright may have any ending.
+# The endings that a folder or a zip is searched for; a file that the user names may have any ending.
 _ENDINGS = (".json", ".jsonl", ".slice")
 # A member of a zip that claims to be both this large and packed this well is a bomb.
 _SUSPECT_BYTES = 1 << 30
@@ -26,7 +26,7 @@ _SUSPECT_RATIO = 1000
 
 
 class Input(NamedTuple):
-    """One stream: its name as reports show it, its size, whether it was named outright, and how to read it."""
+    """One stream: its name as reports show it, its size, whether the user named it, and how to read it."""
 
     name: str
     size: int
@@ -35,6 +35,7 @@ class Input(NamedTuple):
 
 
 def inputs(paths: Iterable[Path]) -> Iterator[Input]:
+    """Yields the inputs at these paths: files, and what folders and zips contain."""
     for path in paths:
         try:
             mode = path.stat().st_mode
@@ -49,7 +50,7 @@ def inputs(paths: Iterable[Path]) -> Iterator[Input]:
 
 
 def _folder(folder: Path) -> Iterator[Input]:
-    """Regular files below the folder. Symbolic links are not followed: they may lead anywhere, or in a circle."""
+    """Yields regular files below a folder. Symbolic links are not followed: they may lead anywhere, or in a circle."""
     for parent, folders, names in os.walk(folder):
         folders.sort()
         for name in sorted(names):
@@ -57,7 +58,7 @@ def _folder(folder: Path) -> Iterator[Input]:
             if path.suffix.lower() in (*_ENDINGS, ".zip") and not path.is_symlink() and path.is_file():
                 try:
                     yield from _file(path, named=False)
-                except SlicebaseError as error:  # it is reported when its turn comes, and the others are read
+                except SlicebaseError as error:  # it is reported when it is read; other files are not affected
                     yield Input(str(path), 0, False, partial(_fail, error))
 
 
@@ -86,7 +87,7 @@ def _zip(path: Path) -> Iterator[Input]:
         with zipfile.ZipFile(path) as archive:
             members = sorted(archive.infolist(), key=lambda member: member.filename)
     except (zipfile.BadZipFile, OSError) as error:
-        raise SlicebaseError("bad-zip", f"{path} is no readable zip: {error}", where=Where(str(path))) from None
+        raise SlicebaseError("bad-zip", f"{path} is not a readable zip: {error}", where=Where(str(path))) from None
     for member in members:
         if member.filename.lower().endswith(_ENDINGS) and not member.is_dir():
             yield Input(f"{path}!{member.filename}", member.file_size, False, _member_reader(path, member))
@@ -96,7 +97,7 @@ def _member_reader(path: Path, member: zipfile.ZipInfo) -> Callable[[], Iterator
     def read() -> Iterator[bytes]:
         where = Where(f"{path}!{member.filename}")
         if member.file_size > max(_SUSPECT_BYTES, member.compress_size * _SUSPECT_RATIO):
-            raise SlicebaseError("bad-zip", f"the member claims {member.file_size} bytes", where=where)
+            raise SlicebaseError("bad-zip", f"the member claims to have {member.file_size} bytes", where=where)
         if member.flag_bits & 1:
             raise SlicebaseError("bad-zip", "the member is encrypted", where=where)
         try:
@@ -109,8 +110,11 @@ def _member_reader(path: Path, member: zipfile.ZipInfo) -> Callable[[], Iterator
     return read
 
 
+# ---- sessions of coding agents on this machine
+
+
 class Home(NamedTuple):
-    """An agent's folder below the user's home, the variable that moves it, and where sessions stand in it."""
+    """An agent's folder in the user's home, the environment variable that moves it, and where its sessions are."""
 
     format: str
     folder: str
@@ -126,6 +130,8 @@ HOMES = (
 
 
 class FoundHistory(NamedTuple):
+    """A folder of sessions, with the number of its files and their bytes."""
+
     format: str
     folder: Path
     files: int
@@ -133,7 +139,7 @@ class FoundHistory(NamedTuple):
 
 
 def discover(home: Path, variables: Mapping[str, str]) -> list[FoundHistory]:
-    """The folders of sessions that are there and hold any."""
+    """Returns the session folders of coding agents that exist and are not empty."""
     found = []
     for agent in HOMES:
         top = Path(variables.get(agent.variable) or home / agent.folder)

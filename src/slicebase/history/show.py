@@ -1,6 +1,6 @@
-"""What is stored under a reference, as plain values for people and programs.
+"""Shows what is stored under a reference as plain values, for people and programs.
 
-A stored session as a conversation slice file that imports to the same ids and branches.
+A session can also be exported as a conversation slice file that imports to the same ids and branches.
 """
 
 from collections.abc import Callable, Mapping
@@ -48,16 +48,16 @@ def _session(truth: Truth, name: str) -> dict[str, Any]:
 
 def _manifest(truth: Truth, name: str) -> dict[str, Any]:
     recorded = truth.manifests.get(f"mf_{name}")
-    told: dict[str, Any] = msgspec.to_builtins(recorded.manifest)
-    return {"recorded": recorded.time, **told}
+    manifest: dict[str, Any] = msgspec.to_builtins(recorded.manifest)
+    return {"recorded": recorded.time, **manifest}
 
 
 def _evidence(truth: Truth, name: str) -> dict[str, Any]:
     record = truth.ledger.get(f"ev_{name}")
     if record is None:
-        raise SlicebaseError("no-evidence", f"the ledger has no ev_{name}", hint="`tt cite` puts evidence into it")
-    told: dict[str, Any] = msgspec.to_builtins(record)
-    return {**told, "text": told.pop("quote")}
+        raise SlicebaseError("no-evidence", f"the ledger has no ev_{name}", hint="`tt cite` adds evidence to it")
+    evidence: dict[str, Any] = msgspec.to_builtins(record)
+    return {**evidence, "text": evidence.pop("quote")}
 
 
 def _run(truth: Truth, name: str) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def _claim(truth: Truth, name: str) -> dict[str, Any]:
     run_id, _, claim_id = name.partition("/")
     claim = truth.runs.state(run_id).claims.get(claim_id)
     if claim is None:
-        raise SlicebaseError("no-item", f"run:{run_id} has no claim {claim_id}", hint="`tt run status` has them")
+        raise SlicebaseError("no-item", f"run:{run_id} has no claim {claim_id}", hint="`tt run status` lists them")
     return {**claim, "text": claim.get("statement")}
 
 
@@ -90,7 +90,7 @@ SHOWN: Mapping[str, Callable[[Truth, str], dict[str, Any]]] = {
 
 
 def export_session(truth: Truth, session: str, file_id: str) -> SliceFile:
-    """Refuses a session of which texts were purged: what is not there cannot be exported."""
+    """Returns a session as a slice file. Refuses a session with purged texts: they cannot be exported."""
     turns: list[Turn] = []
     for stored in truth.turns.of_session(session):
         text = truth.texts.get(f"session:{session}", stored.record.content_hash)

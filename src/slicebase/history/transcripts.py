@@ -1,4 +1,4 @@
-"""Transcripts that a coding agent will delete by itself, and that are not imported yet."""
+"""Finds transcripts that a coding agent will soon delete and that are not imported yet."""
 
 import json
 import re
@@ -10,26 +10,28 @@ from slicebase.core.ids import is_uuid
 from slicebase.truth.truth import Truth
 
 _DAY: Final = 86_400_000
-_DEFAULT_DAYS: Final = 30  # the client's own
+_DEFAULT_DAYS: Final = 30  # the client's default
 _SOON_DAYS: Final = 7
 _TAIL: Final = 256 << 10
 _TURNS: Final = frozenset({"user", "assistant"})
 
 
 class AgentHome(NamedTuple):
-    """Where Claude Code keeps what it knows, and the time."""
+    """The folder where Claude Code keeps its data, and the current time."""
 
     folder: Path
     now: int
 
 
 class Endangered(NamedTuple):
+    """A transcript that will soon be deleted."""
+
     path: Path
-    days: int  # that it has left; 0 where it may go any time
+    days: int  # until it is deleted; 0 if that may happen at any time
 
 
 def endangered(root: Path, database: Path, home: AgentHome) -> Iterator[Endangered]:
-    """The transcripts of this project that go within days and whose last turn is not stored."""
+    """Yields the transcripts of this project that will soon be deleted and whose last turn is not stored."""
     period = _cleanup_days(root, home.folder)
     for path in sorted(_project_folder(root, home.folder).glob("*.jsonl")):
         try:
@@ -45,7 +47,7 @@ def _project_folder(root: Path, home: Path) -> Path:
 
 
 def _cleanup_days(root: Path, home: Path) -> float:
-    """The nearest settings count: the user's, the project's, the user's for the project."""
+    """Returns the period from the last of these settings: the user's, the project's, the user's for the project."""
     days: float = _DEFAULT_DAYS
     for path in (home / "settings.json", root / ".claude/settings.json", root / ".claude/settings.local.json"):
         try:
@@ -60,7 +62,7 @@ def _cleanup_days(root: Path, home: Path) -> float:
 def _is_imported(path: Path, database: Path) -> bool:
     last = next(_last_turns(path), None)
     if last is None:
-        return True  # it holds no turn that could be lost
+        return True  # it contains no turn that could be lost
     if not database.exists():
         return False
     truth = Truth(database)
@@ -71,7 +73,7 @@ def _is_imported(path: Path, database: Path) -> bool:
 
 
 def _last_turns(path: Path) -> Iterator[str]:
-    """The ids of the turns at the end of a transcript, the last first."""
+    """Yields the ids of the turns at the end of a transcript, the last first."""
     with path.open("rb") as stream:
         size = stream.seek(0, 2)
         stream.seek(max(0, size - _TAIL))
