@@ -1,4 +1,4 @@
-"""What tests look at of an error: its code."""
+"""Tests check the code of an error, never its wording."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,7 @@ from slicebase.errors import SlicebaseError
 
 
 def code_of(action: Callable[..., object], *arguments: Any, **named: Any) -> str:
-    """The code of the error that a call must raise."""
+    """Returns the code of the error that a call must raise."""
     with pytest.raises(SlicebaseError) as caught:
         action(*arguments, **named)
     return caught.value.code

@@ -10,7 +10,7 @@ from slicebase.truth.truth import Truth
 from slicebase.workspace.workspace import Workspace
 from tests.library.samples import library
 
-# No test looks at the clock. The same examples on every machine; `HYPOTHESIS_PROFILE=explore make test` draws others.
+# No example has a deadline. Every machine draws the same ones; `HYPOTHESIS_PROFILE=explore make test` draws others.
 settings.register_profile(
     "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
@@ -27,7 +27,7 @@ def truth(tmp_path: Path) -> Iterator[Truth]:
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    """An empty workspace, in no repository."""
+    """An empty workspace outside any repository."""
     return library(tmp_path)
 
 

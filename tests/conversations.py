@@ -32,7 +32,7 @@ def annotation(of: str, **fields: Any) -> Annotation:
 
 
 def salient(of: str) -> float:
-    """A salience that differs from turn to turn and never from run to run."""
+    """Returns a salience that differs from turn to turn, and is the same in every test run."""
     return binary32(int(of[:4], 16) / 65536)
 
 

@@ -1,4 +1,4 @@
-"""The block in AGENTS.md: put there once, kept up to date, and taken away again."""
+"""The block in AGENTS.md is added once, kept up to date, and removed again."""
 
 from pathlib import Path
 
@@ -22,9 +22,9 @@ def test_the_block_is_added_once_and_removed_without_a_trace(text: str, base: Sl
     if text:
         path.write_bytes(text.encode())
     assert base.agents_md().changed
-    told = path.read_bytes().decode()
-    assert told.startswith(text)
-    assert BLOCK in told.replace("\r\n", "\n")
+    written = path.read_bytes().decode()
+    assert written.startswith(text)
+    assert BLOCK in written.replace("\r\n", "\n")
     assert not base.agents_md().changed
     assert base.agents_md(remove=True).changed
     left = path.read_bytes().decode() if path.exists() else ""
@@ -32,7 +32,7 @@ def test_the_block_is_added_once_and_removed_without_a_trace(text: str, base: Sl
     assert not base.agents_md(remove=True).changed
 
 
-def test_an_old_block_is_brought_up_to_date_where_it_stands(base: Slicebase) -> None:
+def test_an_old_block_is_updated_where_it_is(base: Slicebase) -> None:
     path = base.workspace.root / "AGENTS.md"
     path.write_text(f"before\n\n<!-- slicebase:begin (older words) -->\nold\n{END}\nafter\n")
     base.agents_md()
@@ -47,7 +47,7 @@ def test_a_dry_run_writes_nothing(base: Slicebase) -> None:
 
 
 @pytest.mark.parametrize("text", [BEGIN, END, f"{END}\n{BEGIN}", f"{BLOCK}{BLOCK}"])
-def test_marks_that_are_no_pair_are_refused(text: str, base: Slicebase) -> None:
+def test_marks_that_are_not_a_pair_are_refused(text: str, base: Slicebase) -> None:
     (base.workspace.root / "AGENTS.md").write_text(text)
     assert code_of(base.agents_md) == "bad-marks"
 

@@ -1,4 +1,4 @@
-"""Hooks in a client's settings: everything else stays as it is, and taking them away leaves what was there."""
+"""Hooks in a client's settings: everything else stays as it is, and removing them restores the file."""
 
 import json
 from pathlib import Path
@@ -54,10 +54,10 @@ def write(tmp_path: Path, data: bytes) -> Path:
 
 
 def commands(path: Path) -> list[str]:
-    told: dict[str, Any] = json.loads(path.read_bytes())
+    settings: dict[str, Any] = json.loads(path.read_bytes())
     return [
         hook["command"]
-        for groups in told["hooks"].values()
+        for groups in settings["hooks"].values()
         for group in groups
         for hook in group["hooks"]
         if "hook run" in hook["command"]
@@ -89,25 +89,25 @@ def test_everything_else_keeps_its_value_and_order(before: bytes, tmp_path: Path
     assert [name for name in after if name in json.loads(before)] == list(json.loads(before))
 
 
-def test_settings_that_somebody_changed_meanwhile_lose_our_hooks_alone(tmp_path: Path, hooks: ClientHooks) -> None:
+def test_settings_that_somebody_changed_in_the_meantime_lose_only_our_hooks(tmp_path: Path, hooks: ClientHooks) -> None:
     path = write(tmp_path, SETTINGS["tabs and other hooks"])
     hooks.install(CLIENT)
     path.write_bytes(path.read_bytes().replace(b'"opus"', b'"haiku"'))
     hooks.uninstall(CLIENT)
-    told = json.loads(path.read_bytes())
-    assert told["model"] == "haiku"
-    assert [group["matcher"] for group in told["hooks"]["PreCompact"]] == ["auto"]
+    settings = json.loads(path.read_bytes())
+    assert settings["model"] == "haiku"
+    assert [group["matcher"] for group in settings["hooks"]["PreCompact"]] == ["auto"]
     assert b"slicebase" not in path.read_bytes()
 
 
-def test_a_file_and_folder_that_we_made_go_again(tmp_path: Path, hooks: ClientHooks) -> None:
+def test_a_file_and_folder_that_we_created_are_removed_again(tmp_path: Path, hooks: ClientHooks) -> None:
     hooks.install(CLIENT)
     assert settings_of(tmp_path).exists()
     hooks.uninstall(CLIENT)
     assert not settings_of(tmp_path).parent.exists()
 
 
-def test_a_file_that_we_made_stays_where_somebody_else_wrote_into_it(tmp_path: Path, hooks: ClientHooks) -> None:
+def test_a_file_that_we_created_stays_if_somebody_else_wrote_to_it(tmp_path: Path, hooks: ClientHooks) -> None:
     hooks.install(CLIENT)
     path = settings_of(tmp_path)
     path.write_text(with_item(path.read_text(), (), "opus", "model"))
@@ -115,7 +115,7 @@ def test_a_file_that_we_made_stays_where_somebody_else_wrote_into_it(tmp_path: P
     assert json.loads(path.read_bytes()) == {"model": "opus"}
 
 
-def test_a_dry_run_shows_and_writes_nothing(tmp_path: Path, hooks: ClientHooks) -> None:
+def test_a_dry_run_shows_the_change_and_writes_nothing(tmp_path: Path, hooks: ClientHooks) -> None:
     path = write(tmp_path, b"{}")
     shown = hooks.install(CLIENT, dry_run=True)
     assert shown.changed
@@ -127,7 +127,7 @@ def test_a_dry_run_shows_and_writes_nothing(tmp_path: Path, hooks: ClientHooks) 
     assert path.read_bytes() == before
 
 
-def test_one_hook_that_was_taken_out_by_hand_is_put_back_alone(tmp_path: Path, hooks: ClientHooks) -> None:
+def test_only_a_hook_that_was_removed_by_hand_is_installed_again(tmp_path: Path, hooks: ClientHooks) -> None:
     hooks.install(CLIENT)
     path = settings_of(tmp_path)
     path.write_text(without_item(path.read_text(), ("hooks",), "PreCompact"))
@@ -150,7 +150,7 @@ def test_a_symbolic_link_is_not_followed(tmp_path: Path, hooks: ClientHooks) -> 
     assert code_of(hooks.install, CLIENT) == "not-a-file"
 
 
-def test_uninit_takes_the_hooks_away_too(tmp_path: Path) -> None:
+def test_uninit_removes_the_hooks_too(tmp_path: Path) -> None:
     base = Slicebase.init(tmp_path)
     base.hooks.install(CLIENT)
     assert any(CLIENT in what for what in base.uninit(dry_run=True))

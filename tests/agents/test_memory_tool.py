@@ -1,4 +1,4 @@
-"""Every command of the memory tool as it is documented, and every way out of its folder."""
+"""Every command of the memory tool as it is documented, and paths that try to leave its folder."""
 
 from pathlib import Path
 from typing import Any
@@ -35,9 +35,9 @@ class Tool:
 
 @pytest.fixture
 def tool(tmp_path: Path) -> Tool:
-    made = Tool(tmp_path)
-    made("create", path=NOTES, file_text="one\ntwo\nthree\n")
-    return made
+    tool = Tool(tmp_path)
+    tool("create", path=NOTES, file_text="one\ntwo\nthree\n")
+    return tool
 
 
 def test_a_file_is_created_and_viewed_with_numbered_lines(tool: Tool) -> None:
@@ -73,7 +73,7 @@ def test_an_empty_memory_can_be_viewed(tmp_path: Path) -> None:
     assert Tool(tmp_path)("view", path="/memories").endswith("\n0\t/memories")
 
 
-def test_a_text_is_replaced_where_it_stands_once(tool: Tool) -> None:
+def test_a_text_that_occurs_once_is_replaced(tool: Tool) -> None:
     assert tool("str_replace", path=NOTES, old_str="two", new_str="2\n2½").startswith(
         "The memory file has been edited."
     )
@@ -94,7 +94,7 @@ def test_a_text_is_inserted_after_a_line(tool: Tool, line: int, lines: str) -> N
     assert tool.code("insert", path=NOTES, insert_line=-1, insert_text="x") == "edit-refused"
 
 
-def test_a_deleted_file_is_out_of_sight_and_can_be_restored(tool: Tool) -> None:
+def test_a_deleted_file_is_hidden_and_can_be_restored(tool: Tool) -> None:
     (entry,) = tool.base.library.list_files()
     assert tool("delete", path=NOTES) == f"Successfully deleted {NOTES}"
     assert tool.code("view", path=NOTES) == "no-file"
@@ -122,7 +122,7 @@ def test_files_and_folders_are_renamed(tool: Tool) -> None:
     assert tool.code("rename", old_path="/memories", new_path="/memories/d") == "no-file"
 
 
-def test_a_path_that_is_taken_is_not_created(tool: Tool) -> None:
+def test_a_path_that_is_in_use_is_not_created(tool: Tool) -> None:
     assert tool.code("create", path=NOTES, file_text="") == "file-exists"
     assert tool.code("create", path=f"{NOTES}/below", file_text="") == "file-exists"
     assert tool.code("create", path="/memories", file_text="") == "file-exists"
@@ -171,7 +171,7 @@ ESCAPES = [
 
 @pytest.mark.parametrize("path", ESCAPES)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_no_path_leads_out(command: str, path: str, tool: Tool) -> None:
+def test_no_path_leads_out_of_the_memory(command: str, path: str, tool: Tool) -> None:
     texts = {"file_text": "x", "old_str": "x", "new_str": "y", "insert_text": "x", "insert_line": 0}
     takes = COMMANDS[command].takes
     arguments = {name: path if name.endswith("path") else texts[name] for name in takes}
@@ -190,7 +190,7 @@ def test_symbolic_links_are_not_followed(tool: Tool, tmp_path: Path) -> None:
     assert tool.code("str_replace", path=NOTES, old_str="two", new_str="2") == "no-file"
 
 
-def test_slice_files_that_are_no_memory_files_are_not_seen(tool: Tool) -> None:
+def test_slice_files_that_are_not_memory_files_are_not_seen(tool: Tool) -> None:
     tool.base.library.create("Other", "With a memory_path in its text.", tool.stamp(), body="memory_path: /memories/x")
     assert tool.code("view", path="/memories/x") == "no-file"
     assert tool("view", path="/memories").count("\n") == 2

@@ -77,13 +77,13 @@ def test_a_log_that_is_due_is_marked_once_and_its_head_stays(scratch: ScratchLib
 def test_split_continues_in_linked_parts_and_loses_nothing(scratch: ScratchLibrary, body_type: str) -> None:
     log = scratch.new(body_type, "", "overflow=split", "purpose=Everything.")
     changes = fill(scratch, log, 60)
-    made = parts(scratch, log)
-    assert [change.overflow for change in changes].count("split") == len(made) > 1
-    assert all((part.links[0].rel, part.links[0].to) == ("part_of", log) for part in made)
-    assert all(len(part.to_bytes()) <= LIMIT for part in made)
-    text = "".join(file.body.decode() for file in (scratch.file(log), *made))
+    created = parts(scratch, log)
+    assert [change.overflow for change in changes].count("split") == len(created) > 1
+    assert all((part.links[0].rel, part.links[0].to) == ("part_of", log) for part in created)
+    assert all(len(part.to_bytes()) <= LIMIT for part in created)
+    text = "".join(file.body.decode() for file in (scratch.file(log), *created))
     assert all(f"{number} {LONG}" in text for number in range(60))
-    assert made[0].contract.purpose == "Everything."
+    assert created[0].contract.purpose == "Everything."
     assert is_well_formed(scratch)
 
 
@@ -138,11 +138,11 @@ def test_archive_moves_the_oldest_rows_with_their_bytes(scratch: ScratchLibrary)
     for number in range(40):
         change = scratch.remember(log, f"{number} {LONG}", scratch.stamp)
         lines.append(scratch.file(change.id).body.splitlines()[-1])
-    made = parts(scratch, log)
+    created = parts(scratch, log)
     assert scratch.path(log).stat().st_size <= LIMIT
-    kept = [line for file in (*made, scratch.file(log)) for line in file.body.splitlines()]
+    kept = [line for file in (*created, scratch.file(log)) for line in file.body.splitlines()]
     assert kept == lines
-    assert all(part.write_mode == "error" and not part.archived for part in made)
+    assert all(part.write_mode == "error" and not part.archived for part in created)
     assert is_well_formed(scratch)
 
 
@@ -152,9 +152,9 @@ def test_the_oldest_rows_are_the_oldest_by_their_time_wherever_they_are(scratch:
     fill(scratch, log, 6)
     head, lines = scratch.file(log).head, scratch.file(log).body.splitlines(keepends=True)
     scratch.path(log).write_bytes(head + b"".join(reversed(lines)))
-    while not (made := parts(scratch, log)):
+    while not (created := parts(scratch, log)):
         scratch.remember(log, "later", scratch.stamp)
-    moved, stayed = scratch.rows(made[0].id or ""), scratch.rows(log)
+    moved, stayed = scratch.rows(created[0].id or ""), scratch.rows(log)
     assert max(row.age_key for row in moved) < min(row.age_key for row in stayed)
 
 

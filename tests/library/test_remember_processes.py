@@ -67,7 +67,7 @@ def test_killed_writers_leave_files_that_parse_and_every_acknowledged_write(tmp_
     assert len({row.line.raw for row in rows}) == len({row.text for row in rows})
     finish_all(scratch.folder)
     assert not validate([scratch.folder.path], tmp_path).counts["error"]
-    scratch.remember(log, "and the library goes on", scratch.stamp)
+    scratch.remember(log, "and the library still works", scratch.stamp)
     assert {path.suffix for path in scratch.folder.path.iterdir()} == {".slice"}
 
 

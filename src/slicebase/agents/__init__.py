@@ -1,1 +1,1 @@
-"""What connects coding agents: their hooks, their AGENTS.md, and the commands of the memory tool."""
+"""Connects coding agents: their hooks, their AGENTS.md, and the commands of the memory tool."""

@@ -1,7 +1,7 @@
-"""Our hooks in the settings of a coding agent: put there, found, and taken away again.
+"""Installs, finds and removes our hooks in the settings of a coding agent.
 
-A hook is known by the comment at the end of its command, which the shell does not see. What the settings were before
-is kept beside the workspace: where nobody has changed them since, taking the hooks away restores them byte for byte.
+A hook is known by the comment at the end of its command, which the shell ignores. The settings before the change are
+kept beside the workspace: if nobody has changed them since, removing the hooks restores them byte for byte.
 """
 
 import json
@@ -18,12 +18,12 @@ from slicebase.workspace.workspace import LOCAL, Workspace, make_local_folder
 
 MARK: Final = "# slicebase"
 PROGRAM: Final = "tt"
-_SECONDS: Final = 10  # after which the client gives a hook up
+_SECONDS: Final = 10  # the time limit after which the client stops a hook
 _KEPT: Final = "hooks.json"
 
 
 class Client(NamedTuple):
-    """A coding agent: where its settings stand in a project, and the events that we want to hear of."""
+    """A coding agent: where its settings are in a project, and the events that we handle."""
 
     settings: str
     events: tuple[str, ...]
@@ -34,8 +34,8 @@ CLIENTS: Final[Mapping[str, Client]] = {
 }
 
 
-class _Before(msgspec.Struct):
-    """Settings as they were and as we left them; no text where there was no file."""
+class _KeptSettings(msgspec.Struct):
+    """Settings before and after our change; `before` is None if there was no file."""
 
     before: str | None
     after: str
@@ -43,6 +43,8 @@ class _Before(msgspec.Struct):
 
 
 class HookStatus(NamedTuple):
+    """The path of the settings, and the events whose hooks are installed or missing there."""
+
     path: str
     installed: tuple[str, ...]
     missing: tuple[str, ...]
@@ -59,14 +61,14 @@ class ClientHooks:
         self._kept = workspace.root / LOCAL / _KEPT
 
     def install(self, client: str, *, program: str = PROGRAM, dry_run: bool = False) -> TextChange:
-        """Adds what is missing; everything else in the settings stays as it is."""
+        """Adds the hooks that are missing; everything else in the settings stays as it is."""
         path, events = self._of(client)
         make_local_folder(self._workspace.root)
         with locked(self._workspace.lock):
             before = _read(path)
             text = before if before and before.strip() else "{}\n"
             for event in events:
-                if event not in _ours(_parsed(text, path)):
+                if event not in _our_events(_parsed(text, path)):
                     text = _with_hook(text, path, event, f"{program} hook run {event} {MARK}")
             if text != before and not dry_run:
                 self._keep(client, before, text, made_folder=not path.parent.exists())
@@ -75,7 +77,7 @@ class ClientHooks:
         return TextChange(str(path), text != before, text)
 
     def uninstall(self, client: str, *, dry_run: bool = False) -> TextChange:
-        """Takes our hooks away, and the file and its folder where we made them."""
+        """Removes our hooks, and the file and its folder if we created them."""
         path, _ = self._of(client)
         make_local_folder(self._workspace.root)
         with locked(self._workspace.lock):
@@ -91,24 +93,25 @@ class ClientHooks:
         return TextChange(str(path), text != now, text)
 
     def status(self, client: str) -> HookStatus:
+        """Returns which hooks are installed and which are missing."""
         path, events = self._of(client)
         text = _read(path)
-        there = _ours(_parsed(text, path)) if text and text.strip() else set()
+        installed = _our_events(_parsed(text, path)) if text and text.strip() else set()
         return HookStatus(
             str(path),
-            tuple(event for event in events if event in there),
-            tuple(event for event in events if event not in there),
+            tuple(event for event in events if event in installed),
+            tuple(event for event in events if event not in installed),
         )
 
     def _of(self, client: str) -> tuple[Path, tuple[str, ...]]:
         if client not in CLIENTS:
             known = ", ".join(CLIENTS)
-            raise SlicebaseError("unknown-client", f"there are no hooks for {client!r}", hint=f"there are for {known}")
+            raise SlicebaseError("unknown-client", f"there are no hooks for {client!r}", hint=f"clients are {known}")
         return self._workspace.root / CLIENTS[client].settings, CLIENTS[client].events
 
-    # ---- what the settings were before
+    # ---- the settings before our change
 
-    def _all_kept(self) -> dict[str, _Before]:
+    def _all_kept(self) -> dict[str, _KeptSettings]:
         try:
             return _decoder.decode(self._kept.read_bytes())
         except (OSError, msgspec.MsgspecError):
@@ -117,12 +120,12 @@ class ClientHooks:
     def _keep(self, client: str, before: str | None, after: str, *, made_folder: bool) -> None:
         known = self._all_kept()
         earlier = known.get(client)
-        if earlier is not None and earlier.after == before:  # installed again on top of our own work
+        if earlier is not None and earlier.after == before:  # installed again after our own change
             before, made_folder = earlier.before, earlier.made_folder
-        known[client] = _Before(before, after, made_folder)
+        known[client] = _KeptSettings(before, after, made_folder)
         write_bytes(self._kept, [_encoder.encode(known)])
 
-    def _put_back(self, client: str, path: Path, now: str | None, text: str | None, kept: _Before | None) -> None:
+    def _put_back(self, client: str, path: Path, now: str | None, text: str | None, kept: _KeptSettings | None) -> None:
         if text is None:
             remove(path)
             if kept is not None and kept.made_folder and path.parent.is_dir() and not any(path.parent.iterdir()):
@@ -147,35 +150,35 @@ def _with_hook(text: str, path: Path, event: str, command: str) -> str:
     wanted = _parsed(text, path)
     wanted.setdefault("hooks", {}).setdefault(event, []).append(hook)
     if _parsed(changed, path) != wanted:
-        raise _bad(path, "a hook cannot be added without touching something else")
+        raise _bad(path, "a hook cannot be added without a change to something else")
     return changed
 
 
 def _without_hooks(text: str, path: Path) -> str:
-    """Without our commands, and without what they alone were in."""
-    while (place := next(_places(_parsed(text, path)), None)) is not None:
-        text = without_item(text, place[:-1], place[-1])
-        while len(place) > 1 and not _at(_parsed(text, path), place := place[:-1]):
-            text = without_item(text, place[:-1], place[-1])
+    """Returns the settings without our commands, and without groups and keys that become empty."""
+    while (steps := next(_our_paths(_parsed(text, path)), None)) is not None:
+        text = without_item(text, steps[:-1], steps[-1])
+        while len(steps) > 1 and not _at(_parsed(text, path), steps := steps[:-1]):
+            text = without_item(text, steps[:-1], steps[-1])
     return text
 
 
-def _places(settings: dict[str, Any]) -> Iterator[tuple[str | int, ...]]:
-    """The paths of our commands."""
+def _our_paths(settings: dict[str, Any]) -> Iterator[tuple[str | int, ...]]:
+    """Yields the paths of our commands."""
     for event, groups in settings.get("hooks", {}).items():
         for number, group in enumerate(groups):
             inner = group.get("hooks") if isinstance(group, dict) else None
-            for place, hook in enumerate(inner if isinstance(inner, list) else []):
+            for index, hook in enumerate(inner if isinstance(inner, list) else []):
                 if isinstance(hook, dict) and str(hook.get("command", "")).rstrip().endswith(MARK):
-                    yield "hooks", event, number, "hooks", place
+                    yield "hooks", event, number, "hooks", index
 
 
-def _ours(settings: dict[str, Any]) -> set[str]:
-    return {str(place[1]) for place in _places(settings)}
+def _our_events(settings: dict[str, Any]) -> set[str]:
+    return {str(path[1]) for path in _our_paths(settings)}
 
 
 def _at(value: Any, path: tuple[str | int, ...]) -> Any:
-    """What stands at a path. A group of hooks counts as empty when its list of them is, whatever its matcher says."""
+    """Returns the value at a path; for a group of hooks its list, which decides whether the group is empty."""
     for step in path:
         value = value[step]
     return value.get("hooks") if isinstance(value, dict) and len(path) == 3 else value
@@ -185,10 +188,10 @@ def _parsed(text: str, path: Path) -> dict[str, Any]:
     try:
         settings = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise _bad(path, f"the settings are no JSON: {error}") from None
+        raise _bad(path, f"the settings are not JSON: {error}") from None
     hooks = settings.get("hooks", {}) if isinstance(settings, dict) else None
     if not isinstance(hooks, dict) or not all(isinstance(groups, list) for groups in hooks.values()):
-        raise _bad(path, "the settings have another form than the client documents")
+        raise _bad(path, "the settings do not have the form that the client documents")
     return dict(settings)
 
 
@@ -200,8 +203,8 @@ def _read(path: Path) -> str | None:
 
 
 def _bad(path: Path, message: str) -> SlicebaseError:
-    return SlicebaseError("bad-client-settings", message, hint="mend the file by hand", where=Where(str(path)))
+    return SlicebaseError("bad-client-settings", message, hint="fix the file by hand", where=Where(str(path)))
 
 
-_decoder = msgspec.json.Decoder(dict[str, _Before])
+_decoder = msgspec.json.Decoder(dict[str, _KeptSettings])
 _encoder = msgspec.json.Encoder()

@@ -1,7 +1,8 @@
-"""The commands of Anthropic's memory tool (`memory_20250818`) over the library.
+"""The commands of Anthropic's memory tool (`memory_20250818`) on slice files.
 
-A memory file is a slice file whose metadata names its path: no path of a model ever reaches the disk, so that none can
-lead out of the workspace. What is deleted is forgotten in place and can be restored. Answers are in the tool's words.
+A memory file is a slice file whose metadata names its path: no path from a model ever reaches the disk, so that none
+can lead out of the workspace. A deleted file is forgotten in place and can be restored. Results use the wording of the
+tool's documentation.
 """
 
 import re
@@ -21,7 +22,7 @@ from slicebase.workspace.workspace import LIBRARY
 
 ROOT: Final = "/memories"
 KEY: Final = "memory_path"
-_LEVELS: Final = 2  # that a view of a folder shows
+_LEVELS: Final = 2  # of folders that a view shows
 _MOST_LINES: Final = 999_999
 _AROUND: Final = 4  # lines shown on each side of an edit
 _ENCODED: Final = re.compile(r"%[0-9A-Fa-f]{2}")
@@ -30,7 +31,7 @@ Arguments = Mapping[str, Any]
 
 
 class MemoryCommand(NamedTuple):
-    """What a command takes, by name and type, and what it does."""
+    """A command: its required and optional arguments, by name and type, and what it does."""
 
     takes: Mapping[str, type]
     may_take: Mapping[str, type]
@@ -38,11 +39,13 @@ class MemoryCommand(NamedTuple):
 
 
 class MemoryTool:
+    """Carries out the commands of the memory tool on a folder of slice files."""
+
     def __init__(self, folder: SliceFolder) -> None:
         self._folder = folder
 
     def execute(self, given: Arguments, stamp: Stamp) -> str:
-        """Does what a tool call's input asks for; an error's message is the tool's result, too."""
+        """Carries out the input of a tool call. Returns the tool's result; an error's message is a result, too."""
         command = COMMANDS.get(str(given.get("command")))
         if command is None:
             raise SlicebaseError(
@@ -51,16 +54,16 @@ class MemoryTool:
         known = {**command.takes, **command.may_take}
         for name, value in given.items():
             if name != "command" and (name not in known or type(value) is not known[name]):
-                raise SlicebaseError("bad-command", f"{name} is not what {given['command']} takes")
+                raise SlicebaseError("bad-command", f"{given['command']} does not take {name}, or not of this type")
         for name in command.takes.keys() - given.keys():
-            raise SlicebaseError("bad-command", f"{given['command']} lacks {name}")
+            raise SlicebaseError("bad-command", f"{given['command']} needs {name}")
         paths = {name: _checked(given[name]) for name in given if name.endswith("path")}
         return command.do(self, {**given, **paths}, stamp)
 
     # ---- reading
 
     def _files(self) -> dict[str, SliceFile]:
-        """Every memory file by its path; of several with one path, as a merge may leave them, the last."""
+        """Returns every memory file by its path. If a merge left several with one path, the last one counts."""
         found = self._folder.mentioning(KEY.encode())
         return {path: file for file in found if (path := _path_of(file)) and not file.archived and not file.purged}
 
@@ -71,19 +74,19 @@ class MemoryTool:
         if path != ROOT and not _below(path, files):
             raise SlicebaseError("no-file", f"The path {path} does not exist. Please provide a valid path.")
         if given.get("view_range") is not None:
-            raise SlicebaseError("bad-command", "view_range goes with a file, not with a directory")
+            raise SlicebaseError("bad-command", "view_range is for a file, not for a directory")
         shown = "\n".join(f"{_size(size)}\t{name}" for name, size in _tree(path, files))
-        told = (
+        heading = (
             f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden items and node_modules:"
         )
-        return f"{told}\n{shown}"
+        return f"{heading}\n{shown}"
 
     # ---- writing
 
     def create(self, given: Arguments, stamp: Stamp) -> str:
         path = given["path"]
         with self._folder.writing() as writer:
-            self._refuse_taken(path, f"Error: File {path} already exists")
+            self._refuse_used(path, f"Error: File {path} already exists")
             file = new_file(
                 id=stamp.file_id,
                 title=path.removeprefix(ROOT + "/"),
@@ -105,21 +108,21 @@ class MemoryTool:
         with self._folder.writing() as writer:
             file = self._file(path)
             text = file.text_for_model()
-            places = [match.start() for match in re.finditer(re.escape(old), text)] if old else []
-            if not places:
+            positions = [match.start() for match in re.finditer(re.escape(old), text)] if old else []
+            if not positions:
                 raise SlicebaseError(
                     "edit-refused", f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
                 )
-            if len(places) > 1:
-                lines = ", ".join(str(text.count("\n", 0, at) + 1) for at in places)
+            if len(positions) > 1:
+                lines = ", ".join(str(text.count("\n", 0, at) + 1) for at in positions)
                 raise SlicebaseError(
                     "edit-refused",
                     f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {lines}. "
                     "Please ensure it is unique",
                 )
-            new = text[: places[0]] + given["new_str"] + text[places[0] + len(old) :]
+            new = text[: positions[0]] + given["new_str"] + text[positions[0] + len(old) :]
             self._write(writer, file, new, stamp)
-        first = new.count("\n", 0, places[0])
+        first = new.count("\n", 0, positions[0])
         return "The memory file has been edited.\n" + _snippet(new, first, given["new_str"].count("\n"))
 
     def insert(self, given: Arguments, stamp: Stamp) -> str:
@@ -146,7 +149,9 @@ class MemoryTool:
             files = self._files()
             gone = [name for name in files if name == path or name.startswith(path + "/")]
             if path == ROOT or not gone:
-                message = f"Error: The path {path} does not exist" if path != ROOT else f"Error: {ROOT} stays"
+                message = (
+                    f"Error: The path {path} does not exist" if path != ROOT else f"Error: {ROOT} cannot be deleted"
+                )
                 raise SlicebaseError("no-file" if path != ROOT else "edit-refused", message)
             for name in gone:
                 self._replace(writer, files[name], archived(files[name], stamp.time, "deleted by a memory tool"), stamp)
@@ -159,9 +164,9 @@ class MemoryTool:
             moved = [name for name in files if name == old or name.startswith(old + "/")]
             if old == ROOT or not moved:
                 raise SlicebaseError("no-file", f"Error: The path {old} does not exist")
-            self._refuse_taken(new, f"Error: The destination {new} already exists")
+            self._refuse_used(new, f"Error: The destination {new} already exists")
             if new.startswith(old + "/"):
-                raise SlicebaseError("edit-refused", f"Error: {new} lies in {old}")
+                raise SlicebaseError("edit-refused", f"Error: {new} is inside {old}")
             for name in moved:
                 file = set_key(files[name], f"slice.meta.{KEY}", new + name.removeprefix(old))
                 self._replace(writer, files[name], file, stamp)
@@ -173,8 +178,8 @@ class MemoryTool:
             raise SlicebaseError("no-file", f"Error: The path {path} does not exist. Please provide a valid path.")
         return file
 
-    def _refuse_taken(self, path: str, message: str) -> None:
-        """A path is free where nothing stands at it, below it, or as a file above it."""
+    def _refuse_used(self, path: str, message: str) -> None:
+        """Refuses a path that is in use: by something at it or below it, or by a file above it."""
         files = self._files()
         above = (path[:at] for at in range(len(path)) if path[at] == "/")
         if path == ROOT or path in files or _below(path, files) or any(name in files for name in above):
@@ -200,12 +205,12 @@ COMMANDS: Final[Mapping[str, MemoryCommand]] = {
 
 
 def _checked(path: str) -> str:
-    """A path below the root in its one plain form; every other way to write one is refused, not interpreted."""
+    """Returns a path below the root in its one plain form. Any other form is refused, not interpreted."""
     plain = path.rstrip("/") if path != "/" else path
     steps = plain.split("/")
     odd = "\\" in path or not path.isprintable() or _ENCODED.search(path) or path.strip() != path
     if odd or steps[:2] != ["", ROOT[1:]] or any(step in ("", ".", "..") for step in steps[2:]):
-        raise SlicebaseError("outside-workspace", f"Error: {path!r} is no path below {ROOT}")
+        raise SlicebaseError("outside-workspace", f"Error: {path!r} is not a path below {ROOT}")
     return plain
 
 
@@ -221,7 +226,7 @@ def _encoded(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:
-        raise SlicebaseError("lone-surrogate", "the text holds half of a surrogate pair") from None
+        raise SlicebaseError("lone-surrogate", "the text contains half of a surrogate pair") from None
 
 
 def _below(path: str, files: Mapping[str, SliceFile]) -> bool:
@@ -229,7 +234,7 @@ def _below(path: str, files: Mapping[str, SliceFile]) -> bool:
 
 
 def _tree(path: str, files: Mapping[str, SliceFile]) -> Iterator[tuple[str, int]]:
-    """The folder itself, and what stands in it, two levels deep, each with its size and that of all below."""
+    """Yields a folder and what it contains, two levels deep, each with its size and that of everything below."""
     sizes = {path: 0}
     for name in sorted(files):
         if not name.startswith(path + "/"):
@@ -259,10 +264,10 @@ def _view_file(path: str, file: SliceFile, view_range: list[Any] | None) -> str:
     first, last = 1, len(lines)
     if view_range is not None:
         if len(view_range) != 2 or any(type(each) is not int for each in view_range):
-            raise SlicebaseError("bad-command", "view_range is two numbers of lines")
+            raise SlicebaseError("bad-command", "view_range must be two line numbers")
         first, last = view_range[0], len(lines) if view_range[1] == -1 else view_range[1]
         if not 1 <= first <= last:
-            raise SlicebaseError("out-of-range", f"view_range {view_range} names no lines of {path}")
+            raise SlicebaseError("out-of-range", f"view_range {view_range} does not name lines of {path}")
     return f"Here's the content of {path} with line numbers:\n{_numbered(lines, first - 1, last)}"
 
 
