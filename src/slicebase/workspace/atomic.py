@@ -174,7 +174,7 @@ def _flush_folder(folder: int, path: Path) -> None:
     except OSError as error:
         raise SlicebaseError(
             "not-flushed",
-            f"the file is written, but the disk does not confirm it: {error.strerror}",
+            f"the change is made, but the disk does not confirm it: {error.strerror}",
             hint="check the disk before you write again",
             where=Where(str(path)),
         ) from None

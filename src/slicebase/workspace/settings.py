@@ -169,7 +169,7 @@ def set_setting(workspace: Workspace, name: str, given: str | None) -> None:
             new = with_value(text, name, json.dumps(value, ensure_ascii=False))
         if _values(new, root) != wanted:
             raise _bad(
-                root / SETTINGS, f"{name} cannot be set without changing another line", f"edit {SETTINGS} by hand"
+                root / SETTINGS, f"{name} cannot be set without changing something else", f"edit {SETTINGS} by hand"
             )
         if new != text:
             write_bytes(root / SETTINGS, [new.encode()])
