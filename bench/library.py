@@ -107,8 +107,8 @@ def measure(files: int) -> None:
         index = sum(path.stat().st_size for path in workspace.cache.iterdir())
         print(f"  {'index on disk':34} {index / 1e6:10.1f} MB")
         limit = f"  (at most {MILLISECONDS:.0f} ms)" if files == FILES else ""
-        show("a look that finds nothing changed", seconds(lambda: finder.index.ask(bool), ROUNDS), limit)
-        show("a look that finds one file changed", seconds(lambda: change(workspace, finder), ROUNDS))
+        show("a scan that finds nothing changed", seconds(lambda: finder.index.ask(bool), ROUNDS), limit)
+        show("a scan that finds one file changed", seconds(lambda: change(workspace, finder), ROUNDS))
         for word in words_by_frequency(workspace):
             beside_grep(workspace, finder, word)
 
