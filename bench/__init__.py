@@ -1,1 +1,1 @@
-"""Benchmarks, each beside what it is compared with: `python -m bench` runs all, `python -m bench files` one."""
+"""Benchmarks, each with what it is compared with: `python -m bench` runs all, `python -m bench files` runs one."""

@@ -1,4 +1,4 @@
-"""Runs the benchmarks that are named, or all of them. A benchmark is a module here with a function `run`."""
+"""Runs the named benchmarks, or all of them. A benchmark is a module of this package with a function `run`."""
 
 import sys
 from importlib import import_module

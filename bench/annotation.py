@@ -1,9 +1,9 @@
-"""What the default annotator's labels are worth: do the turns that matter get the higher numbers?
+"""The quality of the default annotator's labels: do the turns that matter get the higher numbers?
 
-Two kinds of real conversations say which turns mattered. In LoCoMo, people marked the turns that answer a question. In
-a compacted Claude Code session, the summary shows what was worth keeping: a turn counts where it shares rare words with
-it. The figure is the chance that a turn that mattered ranks above one that did not (0.5 is a coin's). Then each row of
-the table is left out in turn: a row that does not pay is to be left out for good.
+Two kinds of real conversations show which turns mattered. In LoCoMo, people marked the turns that answer a question. In
+a compacted Claude Code session, the summary shows what was worth keeping: a turn mattered if it shares rare words with
+the summary. The figure is the probability that a turn that mattered ranks above one that did not (0.5 is chance). Then
+each row of the table is left out, one at a time: a row that does not improve the figure should be removed.
 """
 
 import json
@@ -24,13 +24,13 @@ from slicebase.importers.formats import Import, recognise
 from slicebase.importers.values import ImportSource, Options
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
-RARE = 6  # a word is rare in a session where so few turns have it
+RARE = 6  # a word is rare if at most this many turns of the session have it
 _RARE_WORD = re.compile(r"[A-Za-z_][\w./-]{3,}")
 _DIALOGUE = re.compile(r"D\d+:\d+")
 
 
 class Marked(NamedTuple):
-    """Turns of a session in order, those that are compared, and those of them that mattered."""
+    """The turns of a session in order, the turns that are compared, and those of them that mattered."""
 
     turns: list[Turn]
     compared: set[str]
@@ -99,7 +99,7 @@ def read(path: Path) -> list[Turn]:
 
 
 def real_turns() -> Iterator[tuple[str, list[Turn]]]:
-    """Everything that the importers read, by folder."""
+    """Yields the turns that the importers read, by folder."""
     for folder in ("claude-code", "chatgpt", "oasst"):
         paths = [path for path in sorted((DATA / folder).rglob("*.json*")) if recognise(_head(path), path.name)]
         yield folder, [turn for path in paths for turn in read(path)]
@@ -122,7 +122,10 @@ def _print_labels(folder: str, turns: list[Turn]) -> None:
 
 
 def score(sessions: list[Marked], rules: Rules = RULES) -> tuple[float, float]:
-    """The chance that what mattered ranks higher: by salience, and by SlicePolicy's priority at equal distance."""
+    """Returns the probability that a turn that mattered ranks higher.
+
+    First by salience, then by the priority of SlicePolicy at equal distance.
+    """
     mattered: list[Annotation] = []
     others: list[Annotation] = []
     for session in sessions:

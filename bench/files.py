@@ -1,4 +1,4 @@
-"""Parsing and validating slice files, beside python-frontmatter with PyYAML's C loader, which only parses."""
+"""Parsing and validating slice files, compared with python-frontmatter and PyYAML's C loader, which only parse."""
 
 import random
 import tempfile
@@ -26,7 +26,7 @@ WORDS = (
 
 
 def write_files(folder: Path) -> None:
-    """Typical files of about 2 KB: a header of some thirty lines, a page of Markdown."""
+    """Writes typical files of about 2 KB: a header of about thirty lines, and a page of Markdown."""
     chance = random.Random(1)
     ids = [ulid(1_700_000_000_000 + n, chance.randbytes(ULID_RANDOM_BYTES)) for n in range(FILES)]
 
@@ -60,7 +60,7 @@ def write_files(folder: Path) -> None:
 
 
 def best(parse: Callable[[Any], object], inputs: list[Any]) -> float:
-    """Seconds of the processor per input, in the best of a few rounds."""
+    """Returns the processor time per input in seconds, in the best of a few rounds."""
     times = []
     for _ in range(ROUNDS):
         start = process_time()

@@ -1,4 +1,4 @@
-"""Reading a header: yaml-rs where it is harmless, the scanner alone, and PyYAML's C loader."""
+"""Reading a header: with yaml-rs where it is safe, with the scanner alone, and with PyYAML's C loader."""
 
 from collections.abc import Callable
 from time import process_time
@@ -44,7 +44,7 @@ HEADERS = {
 
 
 def best(read: Callable[[str], object], text: str) -> float:
-    """Microseconds of the processor for one reading, in the best of many rounds."""
+    """Returns the processor time for reading a header once in microseconds, in the best of many rounds."""
     times = []
     for _ in range(ROUNDS):
         start = process_time()

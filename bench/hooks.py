@@ -1,6 +1,6 @@
-"""The hooks on a transcript of 10 MB, each a process of its own: the first time, and when little is new.
+"""The hooks on a transcript of 10 MB, each in its own process: the first call, and a call with few new records.
 
-Beside the time on the clock stands that of the processor, which a busy machine does not change.
+It shows the elapsed time and the processor time, which does not change on a busy machine.
 """
 
 import json
@@ -22,7 +22,7 @@ WORDS = ("queue", "writer", "retries", "because", "lock", "index", "held", "anot
 
 
 def records(first: int) -> "list[bytes]":
-    """A prompt's worth of calls and results, from the record of this number on."""
+    """Returns records of prompts, tool calls and results, starting with the record of this number."""
     lines = []
     for number in range(first, first + GROWTH):
         text = " ".join(WORDS[(number * 7 + place) % len(WORDS)] + str(place % 50) for place in range(160))
@@ -45,7 +45,7 @@ def records(first: int) -> "list[bytes]":
 
 
 def call(event: str, folder: Path, transcript: Path, source: str = "") -> tuple[float, float]:
-    """Seconds on the clock and of the processor."""
+    """Returns the elapsed time and the processor time of a call, in seconds."""
     given = {"session_id": SESSION, "transcript_path": str(transcript), "cwd": str(folder), "source": source}
     start, busy = perf_counter(), spent()
     subprocess.run(
@@ -88,5 +88,5 @@ def run() -> None:
                 count += GROWTH
                 times.append(call(event, folder, transcript))
                 if event == "PreCompact":
-                    break  # what it leaves to the background would be measured with the next
+                    break  # else its background work would be measured with the next call
             show(f"{event}, {GROWTH} new records", times)

@@ -1,8 +1,8 @@
-"""Importers on generated inputs: MB/s, turns/s and peak memory of each; redaction and annotation beside them.
+"""Importers on generated inputs: MB/s, turns/s and peak memory of each; also redaction and annotation.
 
-Each importer reads SLICEBASE_BENCH_MB megabytes (50 unless said; 200 for the figures of a release), made while it
-reads, in a process of its own, so that the memory is its own too. The figures include making the input, which takes a
-tenth of the time or less. Nothing is stored.
+Each importer reads SLICEBASE_BENCH_MB megabytes (50 by default; 200 for the figures of a release), which are generated
+while it reads. It runs in its own process, so that its memory is measured alone. The figures include generating the
+input, which takes a tenth of the time or less. Nothing is stored.
 """
 
 import json
@@ -45,16 +45,16 @@ def uuid(block: Any, number: int) -> str:
 
 
 def numbered(template: str) -> Blocks:
-    """Blocks that differ in their number, which stands in the template as twelve at-signs."""
+    """Returns a function that gives blocks by number. The number replaces the twelve at-signs of the template."""
     data = template.encode()
     return lambda block: data.replace(b"@" * 12, b"%012d" % block)
 
 
-# --- inputs: what comes first, a block by its number, what stands between blocks, what comes last
+# --- inputs: the start, a function that gives a block by its number, the separator of blocks, the end
 
 
 def claude_code() -> tuple[bytes, Blocks, bytes, bytes]:
-    """One session; a third of the turns are calls, a third their results, of 2 KB each."""
+    """Returns one session. A third of the turns are tool calls, and a third are their results, of 2 KB each."""
     chance = random.Random(1)
     lines = []
     for number in range(MESSAGES):
@@ -160,7 +160,7 @@ INPUTS = {
 
 
 def stream(name: str, size: int) -> Iterator[bytes]:
-    """About `size` bytes of an input, in chunks as files give them."""
+    """Yields about `size` bytes of an input, in chunks like those of a file."""
     first, block, between, last = INPUTS[name][0]()
     held, made, number = first, 0, 0
     while made < size:
@@ -175,7 +175,7 @@ def stream(name: str, size: int) -> Iterator[bytes]:
 
 
 def measure(name: str) -> None:
-    """In a process of its own: prints megabytes, seconds, turns and the peak of memory in MB."""
+    """Runs in its own process. Prints megabytes, seconds, turns and the peak memory in MB."""
     head = next(stream(name, CHUNK))[: 64 << 10]
     known = recognise(head, INPUTS[name][1])
     assert known is not None
@@ -210,7 +210,7 @@ def run() -> None:
     texts = [part.text for turn in turns for part in turn.parts if part.text]
     size = sum(len(text.encode()) for text in texts) / 1e6
     print(f"redaction: {size:.1f} MB of generated turns")
-    for what, redact in (("every rule on every text", redacted_plainly), ("behind the prefilter", redacted)):
+    for what, redact in (("every rule on every text", redacted_plainly), ("after the prefilter", redacted)):
         print(f"  {what:<26} {size / timed(partial(redact_all, redact, texts)):7.1f} MB/s")
     print(f"annotation: {len(turns) / timed(lambda: annotate_all(turns)):,.0f} turns/s")
 

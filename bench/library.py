@@ -1,6 +1,6 @@
-"""The library's index and search, beside `grep -ri` and a loop that parses every file, in one run.
+"""The index and search of the library, compared with `grep -ri` and a loop that parses every file, in one run.
 
-`python -m bench.library 100000` takes another number of files than 10,000; several numbers show what grows with what.
+`python -m bench.library 100000` uses another number of files than 10,000. Several numbers show how the times grow.
 """
 
 import os
@@ -28,12 +28,12 @@ FILE_BYTES = 2048
 ROUNDS = 9
 SCRIPT = "from slicebase.cli.entry import main; main()"  # what the installed `tt` does
 PROJECT = Path(__file__).resolve().parent.parent
-SECONDS = 6.0  # a first index of 10,000 files
-MILLISECONDS = 60.0  # a look that finds nothing changed
+SECONDS = 6.0  # for the first index of 10,000 files
+MILLISECONDS = 60.0  # for a scan that finds no change
 
 
 def sentences() -> list[str]:
-    """Real text: what this project's documents and comments say."""
+    """Returns real text: lines of the documents and comments of this project."""
     pages = [*PROJECT.glob("docs/**/*.md"), *PROJECT.glob("src/**/*.py")]
     lines = {line.strip(" #\"'|") for page in sorted(pages) for line in page.read_text().splitlines()}
     return sorted(line for line in lines if len(line.split()) > 4)
@@ -62,7 +62,7 @@ def write_library(folder: Path, files: int) -> Workspace:
 
 
 def words_by_frequency(workspace: Workspace) -> list[str]:
-    """Words that few, some and many files have."""
+    """Returns words that few, some and many files have."""
     paths = sorted(workspace.library.iterdir())[:1000]
     counts: Counter[str] = Counter()
     for path in paths:
@@ -72,7 +72,7 @@ def words_by_frequency(workspace: Workspace) -> list[str]:
 
 
 def parse_everything(workspace: Workspace, word: str) -> int:
-    """What one would write without an index: every file parsed, its texts looked at."""
+    """Searches without an index: parses every file and searches its texts."""
     found = 0
     for path in workspace.library.iterdir():
         file = SliceFile.parse(path.read_bytes(), path.name)
@@ -103,12 +103,12 @@ def measure(files: int) -> None:
         print(f"library: {files:,} slice files of {size:,.0f} bytes")
         limit = f"  (at most {SECONDS:.0f} s)" if files == FILES else ""
         show("first index", seconds(finder.list_files), limit)
-        finder.list_files()  # settles what was written in the same tick as the first look
+        finder.list_files()  # reads again the files that were written in the tick of the first scan
         index = sum(path.stat().st_size for path in workspace.cache.iterdir())
         print(f"  {'index on disk':34} {index / 1e6:10.1f} MB")
         limit = f"  (at most {MILLISECONDS:.0f} ms)" if files == FILES else ""
-        show("a look that finds nothing changed", seconds(lambda: finder.index.ask(bool), ROUNDS), limit)
-        show("a look that finds one file changed", seconds(lambda: change(workspace, finder), ROUNDS))
+        show("a scan that finds nothing changed", seconds(lambda: finder.index.ask(bool), ROUNDS), limit)
+        show("a scan that finds one file changed", seconds(lambda: change(workspace, finder), ROUNDS))
         for word in words_by_frequency(workspace):
             beside_grep(workspace, finder, word)
 
@@ -125,7 +125,7 @@ def beside_grep(workspace: Workspace, finder: Finder, word: str) -> None:
         command(workspace, "grep", "-ri", word, ".slices"),
         command(workspace, sys.executable, "-c", "pass"),
     )
-    actions[0]()  # writes byte code, as an installation has it
+    actions[0]()  # writes the byte code that an installation has
     rounds = [[seconds(action) for action in actions] for _ in range(ROUNDS)]
     ours, theirs, bare = (statistics.median(times) for times in zip(*rounds, strict=True))
     hits = finder.search(word).total

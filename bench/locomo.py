@@ -1,8 +1,9 @@
-"""Evidence recall on LoCoMo: how many of the turns that answer a question come within a budget of turns or tokens.
+"""Evidence recall on LoCoMo: how many of the turns that answer a question are within a budget of turns or tokens.
 
-A question's pool is the turns of its own conversation. Its recall is the share of its evidence turns that are found,
-averaged over the questions of categories 1 to 4 (5 is adversarial: nothing answers it) with at least one evidence id
-that resolves as it is written: 1,531. The ranker was tuned on one half of the conversations; the other is reported.
+For each question, the turns of its own conversation are ranked. Its recall is the share of its evidence turns that are
+found. The average is over the 1,531 questions of categories 1 to 4 (5 is adversarial: no turn answers it) with at least
+one evidence id that resolves as it is written. The ranker was tuned on one half of the conversations, and the other
+half is reported.
 """
 
 import json
@@ -33,7 +34,7 @@ DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "locomo" / "loc
 TUNED = frozenset({"conv-26", "conv-30", "conv-41", "conv-42", "conv-43"})
 TURN_BUDGETS = (16, 32, 64)
 TOKEN_BUDGETS = (2_000, 4_000)
-MOST = 256  # ranked turns: more than 4,000 tokens hold
+MOST = 256  # ranked turns: more than fit into 4,000 tokens
 ADVERSARIAL = 5
 TIMED_SIZES = (5_882, 100_000)
 TIMED_QUESTIONS = 100
@@ -47,7 +48,7 @@ class Asked(NamedTuple):
 
 
 class Conversation:
-    """One conversation of the data: its turns in order, each the reply of the one before, and its questions."""
+    """One conversation of the data: its turns in order, each a reply to the previous one, and its questions."""
 
     def __init__(self, sample: dict[str, Any]) -> None:
         self.name: str = sample["sample_id"]
@@ -68,7 +69,7 @@ class Conversation:
         return index
 
     def neighbours(self, place: int) -> Iterator[int]:
-        """A turn's place, then those of up to two turns on each side in its session, the nearer first."""
+        """Returns the position of a turn, then those of up to two turns on each side in its session, nearest first."""
         for distance in (0, -1, 1, -2, 2):
             near = place + distance
             if 0 <= near < len(self.turns) and self.turns[near].session == self.turns[place].session:
@@ -92,7 +93,7 @@ def _turns(name: str, conversation: dict[str, Any]) -> Iterator[IndexedTurn]:
             before = (turn_id("locomo", name, turn["dia_id"]),)
 
 
-# Rankers: each is made for a conversation and answers a question with turn ids, best first.
+# Rankers: each is created for a conversation, and returns turn ids for a question, best first.
 
 
 def recency(conversation: Conversation) -> Ranker:
@@ -116,7 +117,7 @@ def bm25_with_neighbours(conversation: Conversation) -> Ranker:
 
 
 def _bm25_order(conversation: Conversation) -> Callable[[str], list[int]]:
-    """The places of the turns by textbook BM25 over the same words that the index sees."""
+    """Returns a function that ranks the positions of turns by textbook BM25, with the same words as the index."""
     stems = [Counter(word.stem for word in conversation.index.words(turn.text)) for turn in conversation.turns]
     lengths = [counts.total() for counts in stems]
     mean = fmean(lengths)
@@ -156,7 +157,7 @@ def annotated_slices(conversation: Conversation) -> Ranker:
 
 
 def _slices(conversation: Conversation, *, annotated: bool) -> Ranker:
-    """The focused slice around the best turn by BM25, then around the next, and so on."""
+    """Ranks by the focused slice around the best turn by BM25, then around the next, and so on."""
     order = _bm25_order(conversation)
     graphs = _graphs(conversation, annotated=annotated)
 
@@ -169,7 +170,7 @@ def _slices(conversation: Conversation, *, annotated: bool) -> Ranker:
 
 
 def ours_with_slices(conversation: Conversation) -> Ranker:
-    """As `tt context` does it: what was found, merged with the slices around the best."""
+    """Ranks as `tt context` does: the turns that were found, merged with the slices around the best of them."""
     graphs = _graphs(conversation, annotated=True)
     sessions = {turn.id: turn.session for turn in conversation.turns}
 
@@ -183,7 +184,7 @@ def ours_with_slices(conversation: Conversation) -> Ranker:
 
 
 def _graphs(conversation: Conversation, *, annotated: bool) -> dict[str, CompactSession]:
-    """Each session as a graph, its turns annotated by the default rules or all alike."""
+    """Returns each session as a graph, with turns annotated by the default rules or all the same."""
     sessions: dict[str, list[IndexedTurn]] = {}
     for turn in conversation.turns:
         sessions.setdefault(turn.session, []).append(turn)
@@ -213,7 +214,10 @@ RANKERS: dict[str, Callable[[Conversation], Ranker]] = {
 
 
 def recalls(conversation: Conversation, asked: Asked, ranked: Sequence[str]) -> Iterator[float]:
-    """Within each budget of turns, then of tokens; a turn that does not fit is passed over, smaller ones may follow."""
+    """Yields the recall for each budget of turns, then of tokens.
+
+    A turn that does not fit is skipped, and smaller ones after it can fit.
+    """
     for most in TURN_BUDGETS:
         yield len(asked.evidence.intersection(ranked[:most])) / len(asked.evidence)
     for room in TOKEN_BUDGETS:
@@ -256,7 +260,7 @@ def run() -> None:
 
 
 def _time(conversations: Sequence[Conversation], size: int) -> None:
-    """One index of copies of all conversations: the time to fill it and to rank 64 turns."""
+    """Measures one index with copies of all conversations: the time to fill it, and to rank 64 turns."""
     questions = [asked.text for conversation in conversations for asked in conversation.questions]
     with TurnIndex() as index:
         began = perf_counter()

@@ -1,6 +1,6 @@
-"""What a call of each MCP tool takes, on a large workspace, through the SDK's own client in this process.
+"""The time of a call of each MCP tool on a large workspace, with the client of the SDK in this process.
 
-`python -m bench.mcp 10000 100000` takes other numbers of files and turns than 2,000 and 20,000: to make a workspace of
+`python -m bench.mcp 10000 100000` uses other numbers of files and turns than 2,000 and 20,000. Creating a workspace of
 that size takes minutes.
 """
 
@@ -30,7 +30,7 @@ SESSION = 500  # turns of a conversation
 
 
 def write_conversations(folder: Path, turns: int) -> None:
-    """Claude Code transcripts of real sentences, as `tt import` reads them."""
+    """Writes Claude Code transcripts of real sentences, as `tt import` reads them."""
     chance, lines = Random(2), sentences()
     folder.mkdir()
     for first in range(0, turns, SESSION):
@@ -73,7 +73,7 @@ async def _measure(environment: ServerEnvironment, a_file: str) -> None:
             "id"
         ]
         await client.call_tool("run", {"action": "start", "run": "r", "objective": "o", "done": "d"})
-        await client.call_tool("context", {"question": "the index"})  # what is disposable is made before it is measured
+        await client.call_tool("context", {"question": "the index"})  # builds the indexes before the measurement
         event = {"type": "ACT_DONE", "step": 1}
         calls: dict[str, dict[str, Any]] = {
             "search": {"query": "slice file index"},

@@ -1,4 +1,4 @@
-"""Logging events and compacting a long run: time and bytes against new events, size of state and length of log."""
+"""Logging events and compacting a long run: how time and bytes grow with new events, the state and the log."""
 
 import tempfile
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ QUOTE = "the retry waits for the lock"
 
 
 def steps(truth: Truth, first: int = 0) -> Iterator[list[EventDraft]]:
-    """Steps of an agent: plan, act, observe, one chunk seen, a cited claim now and then."""
+    """Yields the steps of an agent: plan, act, observe, one seen chunk, and sometimes a claim with a citation."""
     number = first
     while True:
         chunk = Chunk("session:bench", f"turn:{turn_id('bench', 'bench', number)}", f"In step {number} {QUOTE}.")
@@ -105,6 +105,6 @@ def _compacting(truth: Truth) -> None:
 
 
 def _bytes(truth: Truth) -> int:
-    """What the stored snapshots of the long run weigh."""
+    """Returns the size of the stored snapshots of the long run."""
     bodies = (truth.texts.get("run:long", record.body) for record in truth.runs.snapshots.records("long"))
     return sum(len(body.data) for body in bodies if body and body.data)

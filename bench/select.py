@@ -1,7 +1,8 @@
-"""Context slices from a session in memory: select alone and the whole slice, beside networkx with the same expansion.
+"""Context slices of a session in memory: select alone, and the complete slice, compared with networkx.
 
-A whole slice is select, edges, the export's bytes, slice_id and export_hash. Every anchor is asked for once, so that
-only what a long-lived process keeps is warm: the session, and the order of wide families. Times are the processor's.
+networkx does the same expansion. A complete slice is select, edges, the bytes of the export, slice_id and export_hash.
+Each anchor is used once, so that only what a long-lived process caches is warm: the session, and the order of turns
+with many children. Times are processor times.
 """
 
 import random
@@ -20,7 +21,7 @@ from slicebase.graph.turn import GIVEN, PHASES, EdgeType, Phase, Role
 
 ANCHORS = 1000
 NETWORKX_ANCHORS = 50
-TREE = 500  # turns of a tree in a forest, on the average
+TREE = 500  # turns of a tree in a forest, on average
 BRANCHING = 0.1
 HEADER = (
     f"{'graph':>8} {'turns':>9} {'bytes/turn':>10} {'build s':>8} {'selected':>9} "
@@ -34,7 +35,7 @@ class Graph(NamedTuple):
 
 
 def graph_of(count: int, parent: Callable[[random.Random, int], int | None]) -> Graph:
-    """Turns with random ids, phases and saliences; each hangs on the earlier one that `parent` names."""
+    """Returns turns with random ids, phases and saliences. Each is a child of the turn that `parent` returns."""
     chance = random.Random(1)
     ids = [_uuid(chance) for _ in range(count)]
     above = [parent(chance, number) for number in range(count)]
@@ -63,7 +64,7 @@ def _uuid(chance: random.Random) -> str:
 
 
 def forest(count: int) -> Graph:
-    """Conversations: mostly chains, and one turn in ten hangs on any earlier one of its tree."""
+    """Returns conversations: mostly chains, where one turn in ten is a child of any earlier turn of its tree."""
     root = 0
 
     def parent(chance: random.Random, number: int) -> int | None:
@@ -97,7 +98,7 @@ class Scored(NamedTuple):
 
 
 class OnNetworkx:
-    """What the expansion asks of a graph, answered by networkx; children are put in order of salience beforehand."""
+    """The graph that the expansion reads, on networkx. Children are sorted by salience in advance."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph: Any = networkx.DiGraph()

@@ -1,6 +1,6 @@
-"""Start-up: short commands as processes, beside a bare interpreter, and beside another version's source where given.
+"""Start-up: short commands as processes, compared with a bare interpreter, and with the source of another version.
 
-`python -m bench.start ../other/src` measures both in one run, in turns, so that a busy machine slows both.
+`python -m bench.start ../other/src` measures both versions in one run, alternately, so that a busy machine slows both.
 """
 
 import os
@@ -52,7 +52,7 @@ def run(others: Sequence[Path] = ()) -> None:
         print(f"start-up in a library of {FILES} files: milliseconds, and times a bare interpreter")
         for what, (arguments, data) in COMMANDS.items():
             for source in sources:
-                once(workspace.root, source, arguments, data)  # writes byte code, as an installation has it
+                once(workspace.root, source, arguments, data)  # writes the byte code that an installation has
             rounds = [
                 [once(workspace.root, source, arguments, data) for source in (None, *sources)] for _ in range(ROUNDS)
             ]

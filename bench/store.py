@@ -1,7 +1,7 @@
-"""The store: importing graph files, slices cold from disk, and whole contexts.
+"""The database: importing graph files, slices cold from disk, and complete contexts.
 
-Cold means a new connection for each slice; the system's file cache is warm. Times are the processor's, but for the
-import, which also waits for the disk.
+Cold means a new connection for each slice; the file cache of the system is warm. Times are processor times, except for
+the import, which also waits for the disk.
 """
 
 import json
@@ -25,12 +25,12 @@ ANCHORS = 200
 QUESTIONS = 60
 SIZES = {"forest": (forest, (10_000, 100_000, 1_000_000)), "star": (star, (10_000,)), "chain": (chain, (100_000,))}
 CONTEXT_SIZES = (5_900, 100_000)
-PER_FILE = 100_000  # turns: a graph file is read whole
-WORDS = 30  # a turn, on the average
+PER_FILE = 100_000  # turns: a graph file is read completely
+WORDS = 30  # per turn, on average
 
 
 def vocabulary() -> list[str]:
-    """Words whose frequencies fall as those of a language do, the first ones most common."""
+    """Returns words, of which `text` uses the first ones most often: frequencies fall as in a natural language."""
     chance = random.Random(3)
     return [
         "".join(chance.choice("abcdefghiklmnoprstuvw") for _ in range(chance.randint(2, 10))) for _ in range(20_000)
@@ -43,7 +43,7 @@ def text(chance: random.Random, words: list[str]) -> str:
 
 
 def graph_files(graph: Graph, session: str, words: list[str] | None = None) -> Iterator[bytes]:
-    """The graph as graph files; with words, each turn says something."""
+    """Yields the graph as graph files. With words, each turn has a text."""
     chance = random.Random(4)
     for first in range(0, len(graph.rows), PER_FILE):
         rows = graph.rows[first : first + PER_FILE]
@@ -63,7 +63,7 @@ def graph_files(graph: Graph, session: str, words: list[str] | None = None) -> I
 
 
 def load(truth: Truth, graph: Graph, words: list[str] | None = None) -> float:
-    """Turns imported a second."""
+    """Imports the graph, and returns how many turns were imported per second."""
     spent = 0.0
     for data in graph_files(graph, "bench", words):
         start = perf_counter()

@@ -1,4 +1,4 @@
-"""The index over slice files: it sees every change by itself, heals itself, and never shows in an answer."""
+"""The index of slice files: it notices every change, repairs itself, and never changes a result."""
 
 import os
 import random
@@ -43,7 +43,7 @@ def test_new_changed_renamed_and_removed_files_are_noticed(workspace: Workspace,
 
 
 def test_an_edit_that_changes_neither_size_nor_times_is_noticed(workspace: Workspace, finder: Finder) -> None:
-    """Whatever a program does to the times, the change itself cannot be dated back."""
+    """A program can set the modification time, but not the time of the change itself (ctime)."""
     path = put(workspace, "a", "heron")
     then = path.stat()
     assert ids(finder, "heron") == ["a"]
@@ -64,10 +64,10 @@ def test_edits_in_the_same_tick_of_the_clock_are_noticed(workspace: Workspace, f
 
 
 @pytest.mark.parametrize("tick", ["the same", "later"])
-def test_on_a_disk_with_a_coarse_clock_an_edit_in_the_tick_of_the_last_look_is_noticed(
+def test_on_a_disk_with_a_coarse_clock_an_edit_in_the_tick_of_the_last_scan_is_noticed(
     workspace: Workspace, finder: Finder, monkeypatch: pytest.MonkeyPatch, tick: str
 ) -> None:
-    """Where every time on the disk is the same, only a look in that very tick is uncertain, and repeated."""
+    """Where every time on the disk is the same, only a scan in that same tick is uncertain and repeated."""
     moment = 1_700_000_000_000_000_000
 
     def coarse(folder: Path) -> list[str]:
@@ -87,13 +87,13 @@ def test_on_a_disk_with_a_coarse_clock_an_edit_in_the_tick_of_the_last_look_is_n
 def test_nothing_is_written_when_nothing_changed(workspace: Workspace, finder: Finder) -> None:
     put(workspace, "a", "heron")
     finder.list_files()
-    finder.list_files()  # what was uncertain at the first look is settled at the second
+    finder.list_files()  # a file that was uncertain at the first scan is certain at the second
     before = index_of(workspace).read_bytes()
     assert ids(finder, "heron") == ["a"]
     assert index_of(workspace).read_bytes() == before
 
 
-def test_what_git_checks_out_is_what_is_found(workspace: Workspace, finder: Finder) -> None:
+def test_the_files_that_git_checks_out_are_found(workspace: Workspace, finder: Finder) -> None:
     def git(*arguments: str) -> None:
         identity = ("-c", "user.name=t", "-c", "user.email=t@example.org")
         subprocess.run(["git", *identity, *arguments], cwd=workspace.root, check=True, capture_output=True)
@@ -116,7 +116,7 @@ def test_what_git_checks_out_is_what_is_found(workspace: Workspace, finder: Find
     assert (ids(finder, "heron"), ids(finder, "stork")) == ([], ["a", "c"])
 
 
-def test_links_folders_and_hidden_files_are_no_slice_files(
+def test_links_folders_and_hidden_files_are_not_slice_files(
     workspace: Workspace, finder: Finder, tmp_path: Path
 ) -> None:
     outside = tmp_path / "outside.slice"
@@ -160,11 +160,11 @@ def test_a_file_that_may_not_be_read_is_reported(workspace: Workspace, finder: F
     assert ids(finder, "heron") == ["a"]
 
 
-# ---- healing
+# ---- rebuilding
 
 
 @pytest.mark.parametrize("damage", ["garbage", "truncated", "zeroed page", "empty", "other program", "older", "newer"])
-def test_a_damaged_or_strange_index_is_made_anew(workspace: Workspace, finder: Finder, damage: str) -> None:
+def test_a_damaged_or_foreign_index_is_rebuilt(workspace: Workspace, finder: Finder, damage: str) -> None:
     for number in range(30):
         put(workspace, f"f{number:02}", f"heron number{number} " * 50)
     before = everything(finder, ["heron", "number7", "storck"])
@@ -194,9 +194,7 @@ def test_a_damaged_or_strange_index_is_made_anew(workspace: Workspace, finder: F
     assert everything(finder, ["heron", "number7", "storck"]) == before
 
 
-def test_an_index_that_is_deleted_in_the_middle_of_a_question_changes_no_answer(
-    workspace: Workspace, finder: Finder
-) -> None:
+def test_an_index_that_is_deleted_during_a_query_changes_no_result(workspace: Workspace, finder: Finder) -> None:
     put(workspace, "a", "heron")
     finder.list_files()
 
@@ -209,7 +207,7 @@ def test_an_index_that_is_deleted_in_the_middle_of_a_question_changes_no_answer(
     assert ids(finder, "heron") == ["a", "b"]
 
 
-def test_where_nothing_can_be_written_the_answers_are_the_same(workspace: Workspace) -> None:
+def test_where_nothing_can_be_written_the_results_are_the_same(workspace: Workspace) -> None:
     put(workspace, "a", "heron")
     shutil.rmtree(workspace.root / ".slicebase")
     (workspace.root / ".slicebase").write_text("a file stands in the way")
@@ -230,7 +228,7 @@ print(Finder(open_workspace(Path(sys.argv[1]))).search("heron").total)
 """
 
 
-def test_where_the_disk_is_full_the_answers_are_the_same(workspace: Workspace) -> None:
+def test_where_the_disk_is_full_the_results_are_the_same(workspace: Workspace) -> None:
     for number in range(50):
         put(workspace, f"f{number}", f"heron {number} " * 100)
     environment = {**os.environ, "PYTHONPATH": str(PROJECT / "src")}
@@ -239,7 +237,7 @@ def test_where_the_disk_is_full_the_answers_are_the_same(workspace: Workspace) -
     assert Finder(workspace).search("heron").total == 50
 
 
-def test_a_clone_gets_its_ignored_folder_with_the_first_question(workspace: Workspace) -> None:
+def test_a_clone_gets_its_ignored_folder_with_the_first_query(workspace: Workspace) -> None:
     put(workspace, "a", "heron")
     shutil.rmtree(workspace.root / ".slicebase")
     assert ids(Finder(workspace), "heron") == ["a"]
@@ -261,7 +259,7 @@ print(hits.total)
 """
 
 
-def test_processes_that_ask_at_once_while_files_and_the_index_change_get_right_answers(workspace: Workspace) -> None:
+def test_processes_that_query_at_once_while_files_and_the_index_change_get_right_results(workspace: Workspace) -> None:
     for number in range(40):
         put(workspace, f"f{number:02}", f"heron {number} " * 20)
     command = [sys.executable, "-c", _ASK, str(workspace.root), "12"]
@@ -308,7 +306,7 @@ _JOINED = {
 
 @st.composite
 def _logs(draw: st.DrawFn) -> dict[str, str]:
-    """Logs whose rows supersede each other's, joined by themselves, by a file that is no log, or not at all."""
+    """Logs whose rows supersede each other's rows: joined directly, by a file that is not a log, or not at all."""
     names = ["f0", "f1", "f2"]
     row_ids = st.sampled_from([f"{name}r{at}" for name in names for at in range(2)])
     files = {}
@@ -349,7 +347,7 @@ def _bodies(connection: apsw.Connection) -> Sequence[object]:
     return connection.execute(query).fetchall()
 
 
-# ---- the property: rebuilt in any order, from any past, every answer is the same
+# ---- the property: rebuilt in any order, after any history, every result is the same
 
 _WORDS = ["heron", "stork", "gannet", "herons", "認証方式", "naïve", "retry", "the"]
 _QUERIES = ["heron", "the", "naive", "認証", "heron stork", '"heron stork"', "her*", "hero"]
@@ -391,7 +389,7 @@ def _files(draw: st.DrawFn) -> dict[str, str]:
 def test_an_index_made_anew_in_any_order_answers_as_one_that_grew(
     tmp_path_factory: pytest.TempPathFactory, past: dict[str, str], present: dict[str, str], seed: int
 ) -> None:
-    """Ruling 43: the index shows in no answer."""
+    """Ruling 43: the index changes no result."""
     workspace = library(tmp_path_factory.mktemp("library"))
     finder = Finder(workspace)
     for files in (past, present):

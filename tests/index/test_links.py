@@ -1,4 +1,4 @@
-"""Links of real files: by id, by path, to what is there and what is not."""
+"""Links of real files: by id and by path, to targets that exist and targets that do not."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def test_ids_paths_and_references_to_a_file_are_the_same_place(workspace: Worksp
     assert edges(finder, "b", direction="in") == [f"a{number} is_a b" for number in range(len(targets))]
 
 
-def test_a_file_that_is_renamed_keeps_what_names_its_path(workspace: Workspace) -> None:
+def test_a_file_that_is_renamed_keeps_the_links_by_path(workspace: Workspace) -> None:
     put(workspace, "b", name="other")
     put(workspace, "a", links=[{"rel": "is_a", "to": "./other.slice"}])
     finder = Finder(workspace)
@@ -33,7 +33,7 @@ def test_a_file_that_is_renamed_keeps_what_names_its_path(workspace: Workspace) 
     assert edges(finder, "a") == ["a is_a ./.slices/other.slice"]
 
 
-def test_places_say_what_they_are(workspace: Workspace) -> None:
+def test_link_targets_show_their_kind(workspace: Workspace) -> None:
     (workspace.root / "docs").mkdir()
     (workspace.root / "docs" / "page.md").write_text("x")
     put(
@@ -83,7 +83,7 @@ def test_an_unknown_start_is_not_found(workspace: Workspace) -> None:
     assert code_of(Finder(workspace).explore, "nope") == "no-file"
 
 
-def test_info_tells_links_both_ways_and_what_is_wrong(workspace: Workspace) -> None:
+def test_info_shows_links_in_both_directions_and_findings(workspace: Workspace) -> None:
     put(workspace, "b", links=[{"rel": "is_a", "to": "a"}])
     put(workspace, "a", "x", links=[{"rel": "is_a", "to": "c"}], kind="nonsense")
     found = Finder(workspace).info("a")

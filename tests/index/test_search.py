@@ -1,4 +1,4 @@
-"""Search: what is found, in which order, what of it is shown, and what is said when nothing is found."""
+"""Search: what is found, in which order, which passages are shown, and which hints are given when nothing is found."""
 
 import json
 import random
@@ -30,7 +30,7 @@ def test_all_words_have_to_be_there_somewhere_in_the_file(workspace: Workspace, 
     assert sorted(ids(finder, "heron stork", either=True)) == ["a", "b"]
 
 
-def test_phrases_and_beginnings(workspace: Workspace, finder: Finder) -> None:
+def test_phrases_and_prefixes_are_found(workspace: Workspace, finder: Finder) -> None:
     put(workspace, "a", "the grey heron waits")
     put(workspace, "b", "a heron in the grey")
     assert ids(finder, '"grey heron"') == ["a"]
@@ -57,7 +57,7 @@ def test_the_title_weighs_most_then_the_summary_then_the_rest(workspace: Workspa
     assert ids(finder, "heron") == ["title", "summary", "body"]
 
 
-def test_equal_files_go_by_id(workspace: Workspace, finder: Finder) -> None:
+def test_equal_files_are_in_the_order_of_their_ids(workspace: Workspace, finder: Finder) -> None:
     """Ruling 43."""
     for name in ("c", "a", "b"):
         put(workspace, name, "heron", title="Bird")
@@ -101,14 +101,14 @@ def test_filters_choose_among_files(workspace: Workspace, finder: Finder) -> Non
         assert [entry.id for entry in finder.list_files(filters)] == expected
 
 
-def test_files_changed_since_a_moment(workspace: Workspace, finder: Finder) -> None:
+def test_files_changed_since_a_time_are_found(workspace: Workspace, finder: Finder) -> None:
     """Age runs from the newer of updated_at and the newest row (ruling 26)."""
     put(workspace, "old", "heron", updated_at="2020-01-01T00:00:00Z")
     put(workspace, "new", "heron", updated_at="2026-02-20T00:00:00Z")
     log = rows({"id": "r", "text": "heron", "at": "2026-02-21T00:00:00Z"})
     put(workspace, "log", log, type="jsonl", updated_at="2020-01-01T00:00:00Z")
-    said = json.dumps({"role": "user", "content": "heron", "ts": "2026-02-22T00:00:00Z"}) + "\n"
-    put(workspace, "talk", said, type="conversation", updated_at="2020-01-01T00:00:00Z")
+    message = json.dumps({"role": "user", "content": "heron", "ts": "2026-02-22T00:00:00Z"}) + "\n"
+    put(workspace, "talk", message, type="conversation", updated_at="2020-01-01T00:00:00Z")
     since = Filters(changed_since=NOW - 30 * DAY)
     assert sorted(ids(finder, "heron", filters=since)) == ["log", "new", "talk"]
     assert [entry.id for entry in finder.list_files()] == ["talk", "log", "new", "old"]
@@ -175,13 +175,13 @@ def test_a_hit_in_the_title_alone_shows_the_summary(workspace: Workspace, finder
 # ---- when nothing is found
 
 
-def test_a_slip_is_answered_with_a_word_that_is_there(workspace: Workspace, finder: Finder) -> None:
+def test_a_typing_error_gives_a_hint_with_a_similar_word(workspace: Workspace, finder: Finder) -> None:
     put(workspace, "a", "The Herons wait.")
     for slip in ("heon", "hreon", "heronn", "haron"):
         assert "herons" in " ".join(finder.search(slip).hints)
 
 
-def test_what_another_search_would_find_is_told(workspace: Workspace, finder: Finder) -> None:
+def test_hints_show_what_another_search_would_find(workspace: Workspace, finder: Finder) -> None:
     put(
         workspace,
         "a",
@@ -199,7 +199,7 @@ def test_what_another_search_would_find_is_told(workspace: Workspace, finder: Fi
 # ---- files by id
 
 
-def test_a_file_is_found_by_its_id_or_the_only_beginning(workspace: Workspace, finder: Finder) -> None:
+def test_a_file_is_found_by_its_id_or_by_an_unambiguous_prefix(workspace: Workspace, finder: Finder) -> None:
     """Ruling 21."""
     for name in ("abc", "abd", "ab"):
         put(workspace, name)
@@ -213,18 +213,18 @@ def test_a_file_is_found_by_its_id_or_the_only_beginning(workspace: Workspace, f
     assert code_of(finder.info, "nope") == "no-file"
 
 
-def test_a_file_that_cannot_be_read_says_why(workspace: Workspace, finder: Finder) -> None:
+def test_a_file_that_cannot_be_read_reports_why(workspace: Workspace, finder: Finder) -> None:
     (workspace.library / "a.slice").write_text("---\nslice: [\n---\n")
     assert code_of(finder.info, "a") == "yaml-syntax"
 
 
-def test_of_two_files_with_one_id_the_one_that_is_named_so_counts(workspace: Workspace, finder: Finder) -> None:
+def test_of_two_files_with_one_id_the_one_whose_name_is_the_id_counts(workspace: Workspace, finder: Finder) -> None:
     put(workspace, "a", "one", name="0-other")
     put(workspace, "a", "two")
     assert finder.info("a").entry.name == "a.slice"
     assert len(finder.list_files()) == 2
 
 
-def test_a_file_without_an_id_goes_by_its_name(workspace: Workspace, finder: Finder) -> None:
+def test_a_file_without_an_id_is_found_by_its_name(workspace: Workspace, finder: Finder) -> None:
     (workspace.library / "plain.slice").write_text("---\nslice:\n  title: Herons\n---\n")
     assert ids(finder, "heron") == ["plain"]

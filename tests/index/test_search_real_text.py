@@ -1,4 +1,4 @@
-"""A library made from real text, and what a reader with patience and no index would find in it."""
+"""Search in a library of real text, compared with a search without an index."""
 
 import json
 import random
@@ -59,7 +59,7 @@ def real(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> Workspac
 
 
 def test_a_search_finds_exactly_the_files_that_have_the_words(real: Workspace, texts: list[str]) -> None:
-    """The index against a reader that goes through every file, with words, pairs and phrases from the texts."""
+    """Compares the index with a search that reads every file, for words, pairs and phrases from the texts."""
     finder, reader = Finder(real), Reader(apsw.Connection(":memory:"))
     stems = {}
     for entry in finder.list_files():
@@ -94,7 +94,7 @@ def test_every_hit_shows_a_passage_with_what_was_asked_for(real: Workspace, text
                 assert each.line is None or each.line <= path.read_text().count("\n") + 1
 
 
-def test_every_file_can_be_explored_and_told(real: Workspace) -> None:
+def test_every_file_can_be_explored_and_described(real: Workspace) -> None:
     finder = Finder(real)
     for entry in finder.list_files():
         walk = finder.explore(entry.id, direction="both", depth=4, infer=True).walk

@@ -48,24 +48,24 @@ def test_a_pointer_is_compared_by_the_hash_of_its_payload(workspace: Workspace) 
     assert list(reasons(workspace)) == ["other"]
 
 
-def test_a_source_that_is_gone_is_told(workspace: Workspace) -> None:
+def test_a_missing_source_is_reported(workspace: Workspace) -> None:
     put(workspace, "a", derived_from={"id": "gone", "hash": "sha256:" + "1" * 64}, updated_at=changed(1))
     assert reasons(workspace) == {"a": [("source-missing", None)]}
 
 
-def test_a_narrative_is_its_runs_to_judge(workspace: Workspace) -> None:
+def test_a_narrative_is_compared_with_its_run(workspace: Workspace) -> None:
     """Ruling 41."""
     put(workspace, "a", derived_from={"id": "sn_" + "0" * 32, "hash": "sha256:" + "1" * 64}, updated_at=changed(1))
     assert reasons(workspace) == {}
 
 
-def test_what_is_due_to_be_summarized_is_told(workspace: Workspace) -> None:
+def test_a_file_that_is_due_to_be_summarized_is_reported(workspace: Workspace) -> None:
     """Ruling 32."""
     put(workspace, "a", due="summarize", updated_at=changed(1))
     assert reasons(workspace) == {"a": [("due", None)]}
 
 
-def test_what_was_forgotten_is_not_stale_unless_asked_for(workspace: Workspace) -> None:
+def test_archived_files_are_not_stale_unless_asked_for(workspace: Workspace) -> None:
     put(workspace, "a", updated_at=changed(400), archived={"at": changed(1)})
     assert reasons(workspace) == {}
     assert [each.entry.id for each in Finder(workspace).stale(NOW, 90, Filters(archived=True))] == ["a"]

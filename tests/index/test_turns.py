@@ -1,4 +1,4 @@
-"""The turn index and the ranker on it: the same answers whatever was added first, whatever a question holds."""
+"""The turn index and the ranker: the same results in any order of adding, for any question."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -66,7 +66,7 @@ def test_of_two_turns_with_one_id_the_first_stays(index: TurnIndex) -> None:
     assert (found(index, "heron"), found(index, "stork"), len(index)) == (["a"], [], 1)
 
 
-def test_without_parents_turns_follow_one_another_in_time(index: TurnIndex) -> None:
+def test_without_parents_turns_follow_each_other_in_time(index: TurnIndex) -> None:
     index.add([turn("late", "yes", time=3), turn("first", "a heron", time=1)])
     index.add([turn("between", "really", time=2), turn("other", "no", session="t", time=2)])
     assert found(index, "heron") == ["first", "between", "late"]
@@ -90,7 +90,7 @@ def test_a_turn_that_names_itself_as_its_parent_does_no_harm(index: TurnIndex) -
     assert found(index, "heron") == ["a", "b"]
 
 
-def test_the_words_of_a_removed_turn_are_gone_from_answers_and_from_the_file(tmp_path: Path) -> None:
+def test_the_words_of_a_removed_turn_are_gone_from_results_and_from_the_file(tmp_path: Path) -> None:
     path = tmp_path / "turns.db"
     with TurnIndex(path) as index:
         index.add([*TALK, turn("x", "the secret is xyzzyplugh", "c")])
@@ -107,7 +107,7 @@ def test_removing_nothing_changes_nothing(index: TurnIndex) -> None:
     assert len(index) == len(TALK)
 
 
-def test_an_index_on_disk_is_there_again_with_its_mark(tmp_path: Path) -> None:
+def test_an_index_on_disk_is_opened_again_with_its_mark(tmp_path: Path) -> None:
     path = tmp_path / "cache" / "turns.db"
     with TurnIndex(path) as index:
         assert index.mark == ""
@@ -116,7 +116,7 @@ def test_an_index_on_disk_is_there_again_with_its_mark(tmp_path: Path) -> None:
         assert (index.mark, found(index, "heron")) == ("five", ["a", "b", "c"])
 
 
-def test_what_fails_halfway_leaves_nothing(index: TurnIndex) -> None:
+def test_adding_that_fails_halfway_stores_nothing(index: TurnIndex) -> None:
     def breaking() -> Iterator[IndexedTurn]:
         yield turn("a", "heron")
         raise RuntimeError
@@ -127,7 +127,7 @@ def test_what_fails_halfway_leaves_nothing(index: TurnIndex) -> None:
 
 
 @pytest.mark.parametrize("damage", ["version", "foreign", "garbage"])
-def test_whatever_is_no_index_of_this_version_is_replaced_by_an_empty_one(tmp_path: Path, damage: str) -> None:
+def test_a_file_that_is_not_an_index_of_this_version_is_replaced_by_an_empty_index(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "turns.db"
     with TurnIndex(path) as index:
         index.add(TALK, mark="five")
@@ -144,9 +144,9 @@ def test_whatever_is_no_index_of_this_version_is_replaced_by_an_empty_one(tmp_pa
         assert found(index, "heron") == ["a", "b", "c"]
 
 
-def test_an_index_that_somebody_uses_is_not_thrown_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another version finds a layout that is not its own, and works in memory until the first has closed it."""
-    monkeypatch.setattr(disposable, "_PATIENCE", 2)
+def test_an_index_that_is_in_use_is_not_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another version finds a foreign layout, and works in memory until the first one has closed the index."""
+    monkeypatch.setattr(disposable, "_MOST_TRIES", 2)
     path = tmp_path / "turns.db"
     other = Disposable(path, LAYOUT._replace(version=99))
     with TurnIndex(path) as index:
@@ -176,7 +176,7 @@ def test_damage_that_shows_only_in_use_is_an_error_of_ours(tmp_path: Path) -> No
     assert caught.value.code == "index-damaged"
 
 
-def test_where_nothing_can_be_written_the_index_is_made_in_memory(tmp_path: Path) -> None:
+def test_where_nothing_can_be_written_the_index_is_built_in_memory(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with TurnIndex(tmp_path / "file" / "turns.db") as index:
         index.add(TALK)
@@ -189,7 +189,7 @@ def test_a_question_without_words_finds_nothing(index: TurnIndex, question: str)
     assert ask(index, question) == []
 
 
-def test_an_empty_index_answers_nothing(index: TurnIndex) -> None:
+def test_an_empty_index_finds_nothing(index: TurnIndex) -> None:
     assert ask(index, "heron on 5 May 2024") == []
 
 
@@ -212,7 +212,7 @@ def test_what_means_something_to_the_search_engine_is_data(index: TurnIndex, que
     assert ("a" in found(index, question)) == ("heron" in question)
 
 
-def test_texts_with_control_characters_are_indexed_whole(index: TurnIndex) -> None:
+def test_texts_with_control_characters_are_indexed_completely(index: TurnIndex) -> None:
     index.add([turn("a", "before\x00after \x1b[31mred")])
     assert found(index, "after") == found(index, "before") == found(index, "31mred") == ["a"]
 
@@ -237,7 +237,7 @@ def test_accents_and_marks_do_not_split_words(index: TurnIndex) -> None:
     assert found(index, "ह") == []
 
 
-def test_a_word_that_no_turn_has_stands_for_the_nearest_one(index: TurnIndex) -> None:
+def test_a_word_that_no_turn_has_is_replaced_by_the_most_similar_one(index: TurnIndex) -> None:
     index.add([turn("a", "we entered the tournament", session="1"), turn("b", "a tour of the town", session="2")])
     assert found(index, "tournamant") == ["a"]
     assert found(index, "tok") == []
@@ -261,7 +261,7 @@ def test_a_date_is_found_in_every_year_or_in_its_own(index: TurnIndex) -> None:
     assert found(index, "what happened in March?") == []
 
 
-def test_a_huge_question_is_answered_by_its_beginning(index: TurnIndex) -> None:
+def test_of_a_huge_question_only_the_beginning_counts(index: TurnIndex) -> None:
     index.add(TALK)
     assert found(index, "heron " + "word " * 1_000_000 + "boats") == ["a", "b", "c"]
 
@@ -292,7 +292,7 @@ def test_a_common_word_counts_where_rarer_ones_lead(index: TurnIndex, monkeypatc
     assert ranked["1"]["words"] > ranked["0"]["words"] > 0
 
 
-def test_a_crowd_of_replies_is_not_walked(index: TurnIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_links_to_very_many_replies_are_not_followed(index: TurnIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(figures, "_MOST_REACHED", 5)
     index.add([turn("a", "a heron", "before"), turn("before", "hello")])
     index.add(turn(f"{n}", "yes", "a") for n in range(9))
@@ -304,7 +304,7 @@ WORDS = ("heron", "weir", "mill", "boat", "Ada:", "Bo:", "paint", "painted", "th
 
 @st.composite
 def histories(draw: st.DrawFn) -> list[IndexedTurn]:
-    """Two sessions that branch, join, continue one another, lack parents or have none."""
+    """Two sessions that branch, join, continue each other, and have missing parents or none."""
     count = draw(st.integers(1, 12))
     turns = []
     for number in range(count):
@@ -340,7 +340,7 @@ def filled(turns: Sequence[IndexedTurn], *, at_once: bool) -> TurnIndex:
 def test_an_index_filled_in_any_order_gives_the_same_answers(
     turns: list[IndexedTurn], random: Random, at_once: bool, most: int
 ) -> None:
-    """Ruling 43. `most` makes the bounds bite."""
+    """Ruling 43. `most` is so small that the limits take effect."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(figures, "_MOST_LOOKED_UP", most * 3)
         patch.setattr(figures, "_MOST_FOLLOWED", most)

@@ -20,7 +20,7 @@ def refusal(path: Path) -> str:
     return caught.value.code
 
 
-def test_a_database_that_is_not_there_is_not_made_by_reading(tmp_path: Path) -> None:
+def test_reading_does_not_create_a_missing_database(tmp_path: Path) -> None:
     assert refusal(tmp_path / "none.db") == "no-database"
     assert not (tmp_path / "none.db").exists()
 
@@ -33,7 +33,7 @@ def test_a_newer_database_is_refused_and_left_alone(truth: Truth) -> None:
 
 
 @pytest.mark.parametrize("content", [b"no database at all, just some text\n" * 100, b"\0" * 4096])
-def test_a_file_that_is_no_database_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_a_database_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "x.db"
     path.write_bytes(content)
     assert refusal(path) == "database-damaged"
@@ -134,7 +134,7 @@ def test_a_database_in_a_folder_that_cannot_be_written_is_read(truth: Truth, mon
     assert caught.value.code == "cannot-write"
 
 
-def test_a_disk_that_is_full_when_the_database_is_made_is_an_error_of_ours(tmp_path: Path) -> None:
+def test_a_disk_that_is_full_when_the_database_is_created_is_an_error_of_ours(tmp_path: Path) -> None:
     program = (
         "import resource, sys; from pathlib import Path; from slicebase.errors import SlicebaseError\n"
         "from slicebase.truth.truth import Truth\n"

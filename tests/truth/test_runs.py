@@ -1,4 +1,4 @@
-"""Runs in the truth: what is acknowledged is stored, the chain never breaks, the gate stops what it must."""
+"""Runs in the truth: an acknowledged event is stored, the chain never breaks, and the gate stops bad runs."""
 
 import contextlib
 import subprocess
@@ -57,7 +57,7 @@ def code_of(error: pytest.ExceptionInfo[SlicebaseError]) -> str:
 # The log
 
 
-def test_events_come_back_as_they_went_in(truth: Truth) -> None:
+def test_events_are_read_as_they_were_written(truth: Truth) -> None:
     logged = truth.runs.append(RUN, FULL, NOW)
     assert (logged.first, logged.last) == (2, len(FULL) + 1)
     events = list(truth.runs.events(RUN))
@@ -66,7 +66,7 @@ def test_events_come_back_as_they_went_in(truth: Truth) -> None:
     assert list(check_chain(LogHead(RUN), [event.link for event in events])) == []
 
 
-def test_a_database_opened_again_goes_on_where_it_was(truth: Truth) -> None:
+def test_a_database_that_is_opened_again_continues_where_it_was(truth: Truth) -> None:
     truth.runs.append(RUN, FULL, NOW)
     again = Truth(truth.database.path)
     again.runs.append(RUN, cycle(9), NOW)
@@ -74,7 +74,7 @@ def test_a_database_opened_again_goes_on_where_it_was(truth: Truth) -> None:
     again.close()
 
 
-def test_where_a_run_stands_is_what_its_log_says(truth: Truth) -> None:
+def test_the_tally_of_a_run_agrees_with_its_log(truth: Truth) -> None:
     truth.runs.append(RUN, FULL, NOW)
     truth.runs.compact(RUN, NOW)
     truth.runs.append(RUN, [*cycle(2), EventDraft(type="X", payload={"cost": 0.5})], NOW)
@@ -82,13 +82,13 @@ def test_where_a_run_stands_is_what_its_log_says(truth: Truth) -> None:
     assert truth.runs.state(RUN) == fold(RunState(RUN), truth.runs.events(RUN))
 
 
-def test_a_batch_with_a_bad_event_leaves_nothing_behind(truth: Truth) -> None:
+def test_a_batch_with_a_bad_event_stores_nothing(truth: Truth) -> None:
     with pytest.raises(SlicebaseError):
         truth.runs.append(RUN, [*cycle(1), EventDraft(type="PLAN_DONE")], NOW)
     assert types(truth) == ["RUN_STARTED"]
 
 
-def test_a_run_starts_once_and_is_asked_for_by_its_name(truth: Truth) -> None:
+def test_a_run_starts_once_and_is_found_by_its_id(truth: Truth) -> None:
     with pytest.raises(SlicebaseError) as caught:
         truth.runs.start(RUN, STARTED, NOW)
     assert code_of(caught) == "run-exists"
@@ -108,24 +108,24 @@ def test_a_large_text_is_kept_as_a_blob(truth: Truth) -> None:
     assert stored.data == text.encode()
 
 
-def test_a_try_to_change_the_terms_is_on_record(truth: Truth) -> None:
+def test_an_attempt_to_change_the_terms_is_recorded(truth: Truth) -> None:
     truth.runs.append(RUN, [EventDraft(type="RUN_STARTED", payload={"objective": "Another."})], NOW)
     assert types(truth) == ["RUN_STARTED", "REFUSED"]
     assert truth.runs.state(RUN).objective == STARTED.objective
 
 
-# The door and the gate
+# The gate, and the checks before it
 
 
 @pytest.mark.parametrize("draft", [claim(refs=[]), conflict(side_a=[]), question("x" * 2001)])
-def test_a_verb_refuses_at_the_door_and_writes_nothing(truth: Truth, draft: EventDraft) -> None:
+def test_a_call_refuses_a_bad_event_at_once_and_writes_nothing(truth: Truth, draft: EventDraft) -> None:
     with pytest.raises(SlicebaseError) as caught:
         truth.runs.say(RUN, draft, NOW)
     assert code_of(caught) == "gate-would-refuse"
     assert types(truth) == ["RUN_STARTED"]
 
 
-def test_a_verb_logs_what_may_pass(truth: Truth) -> None:
+def test_a_call_logs_an_event_that_can_pass(truth: Truth) -> None:
     for draft in (claim(), conflict(), failure(), question()):
         truth.runs.say(RUN, draft, NOW)
     assert truth.runs.compact(RUN, NOW).snapshots
@@ -179,7 +179,7 @@ def test_a_gate_that_refuses_in_the_middle_of_a_batch_keeps_what_came_before(tru
     assert len(types(truth)) == 1 + 1 + 18 + 2
 
 
-def test_a_fork_goes_on_from_the_last_snapshot_that_passed(truth: Truth) -> None:
+def test_a_fork_continues_from_the_last_snapshot_that_passed(truth: Truth) -> None:
     truth.runs.append(RUN, FULL, NOW)
     truth.runs.compact(RUN, NOW)
     truth.runs.append(RUN, [claim("bad", refs=[])], NOW)
@@ -205,7 +205,7 @@ def test_a_stopped_run_ends_with_a_snapshot_of_all_it_knew(truth: Truth) -> None
     assert code_of(caught) == "run-closed"
 
 
-def test_a_run_that_cannot_be_proven_ends_with_a_system_error_whatever_was_asked_for(truth: Truth) -> None:
+def test_a_run_that_cannot_be_proven_ends_with_a_system_error_for_any_requested_reason(truth: Truth) -> None:
     truth.runs.append(RUN, [claim(refs=[])], NOW)
     with pytest.raises(SlicebaseError) as caught:
         truth.runs.stop(RUN, "OBJECTIVE_ACHIEVED", "", NOW)
@@ -241,7 +241,7 @@ def test_time_and_cost_are_budgets_too(truth: Truth, budgets: dict[str, float], 
 # Snapshots
 
 
-def test_snapshots_come_back_whole_however_they_are_kept(truth: Truth) -> None:
+def test_snapshots_are_read_complete_in_whichever_form_they_are_stored(truth: Truth) -> None:
     for number in range(40):
         truth.runs.append(RUN, [claim(f"c{number}"), *cycle(number)], NOW)
         truth.runs.compact(RUN, NOW)
@@ -256,7 +256,7 @@ def test_snapshots_come_back_whole_however_they_are_kept(truth: Truth) -> None:
     fresh.close()
 
 
-def test_unknown_snapshots_are_said_to_be_unknown(truth: Truth) -> None:
+def test_unknown_snapshots_are_reported_as_unknown(truth: Truth) -> None:
     with pytest.raises(SlicebaseError) as caught:
         truth.runs.snapshots.get(RUN, 1)
     assert code_of(caught) == "no-snapshot"
@@ -268,7 +268,7 @@ def test_unknown_snapshots_are_said_to_be_unknown(truth: Truth) -> None:
 # The ledger
 
 
-def test_evidence_comes_back_by_its_id_and_its_chunk(truth: Truth) -> None:
+def test_evidence_is_found_by_its_id_and_its_chunk(truth: Truth) -> None:
     assert truth.ledger[STALE.evidence_id] == STALE
     assert truth.ledger.of_chunk(STALE.chunk_id) == sorted([STALE, PASSING], key=lambda record: record.evidence_id)
     truth.ledger.keep(STALE)
@@ -277,7 +277,7 @@ def test_evidence_comes_back_by_its_id_and_its_chunk(truth: Truth) -> None:
     assert "ev_" + "0" * 32 not in truth.ledger
 
 
-def test_a_quote_goes_when_its_corpus_is_purged(truth: Truth) -> None:
+def test_a_quote_is_purged_with_its_corpus(truth: Truth) -> None:
     """Ruling 19."""
     assert truth.texts.purge(STALE.corpus_id, [STALE.quote_hash], "2026-01-02T00:00:00.000Z") == 1
     assert truth.ledger[STALE.evidence_id].quote is None
@@ -285,7 +285,7 @@ def test_a_quote_goes_when_its_corpus_is_purged(truth: Truth) -> None:
     assert truth.ledger[STALE.evidence_id].quote is None
 
 
-def test_a_run_whose_payload_was_purged_says_so(truth: Truth) -> None:
+def test_a_run_whose_payload_was_purged_reports_that(truth: Truth) -> None:
     truth.runs.append(RUN, [claim()], NOW)
     *_, last = truth.runs.events(RUN)
     truth.texts.purge(f"run:{RUN}", [last.link.payload_hash], "2026-01-02T00:00:00.000Z")
@@ -296,12 +296,12 @@ def test_a_run_whose_payload_was_purged_says_so(truth: Truth) -> None:
     assert list(check_chain(LogHead(RUN), links)) == []
 
 
-# Append-only, whoever writes
+# Append-only for every writer
 
 
 @pytest.mark.parametrize("table", ["events", "snapshots", "evidence"])
 def test_nothing_is_changed_or_removed_through_sql(truth: Truth, table: str) -> None:
-    """Another program's connection, with SQLite's own defaults."""
+    """Uses the connection of another program, with the defaults of SQLite."""
     truth.runs.append(RUN, FULL, NOW)
     truth.runs.compact(RUN, NOW)
     foreign = apsw.Connection(str(truth.database.path))
@@ -357,7 +357,7 @@ def test_writers_of_one_run_take_turns_and_the_chain_holds(truth: Truth) -> None
 
 
 @pytest.mark.parametrize("moment", [1, 3, 7, 12])
-def test_a_writer_killed_at_any_moment_loses_nothing_that_it_was_told_is_stored(truth: Truth, moment: int) -> None:
+def test_a_writer_killed_at_any_moment_loses_no_acknowledged_event(truth: Truth, moment: int) -> None:
     process = writer(truth.database.path, "w", 100_000)
     assert process.stdout is not None
     acknowledged = [int(process.stdout.readline()) for _ in range(moment)]

@@ -1,4 +1,4 @@
-"""Random operations on runs, in SQLite and in a plain model in memory, agree."""
+"""Random operations on runs give the same results in SQLite and in a simple model in memory."""
 
 import tempfile
 from pathlib import Path
@@ -27,7 +27,7 @@ SOON = Thresholds(counted_events=3, steps=2)
 
 
 class Model:
-    """Runs as lists of events, and every answer folded from the whole list."""
+    """Runs as lists of events, where every result is computed from the complete list."""
 
     def __init__(self) -> None:
         self.logs: dict[str, list[Event]] = {}
@@ -90,7 +90,7 @@ class RunsAgree(RuleBasedStateMachine):
         self.start("a")
 
     def both(self, in_model: Any, in_store: Any) -> None:
-        """Both answer, or both refuse for the same reason."""
+        """Checks that both succeed, or both raise an error with the same code."""
         outcomes: list[str | None] = []
         for act in (in_model, in_store):
             try:

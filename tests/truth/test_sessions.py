@@ -1,4 +1,4 @@
-"""Sessions as graphs: whole or as a window, a slice is the same; and it is always the slice of what is stored now."""
+"""Sessions as graphs: a slice is the same from the complete session and from a window, and always up to date."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ LONG = SMALL + 200
 
 
 def forest(trees: int, length: int) -> list[Turn]:
-    """Chains with a branch at every seventh turn."""
+    """Returns chains with a branch at every seventh turn."""
     turns = []
     for tree in range(trees):
         for n in range(length):
@@ -27,7 +27,7 @@ def forest(trees: int, length: int) -> list[Turn]:
 
 
 @pytest.mark.parametrize("policy", [DEFAULT, FOCUSED, BROAD, SlicePolicyV1(max_radius=0)])
-def test_a_window_gives_the_same_slice_as_the_whole_session(truth: Truth, policy: SlicePolicyV1) -> None:
+def test_a_window_gives_the_same_slice_as_the_complete_session(truth: Truth, policy: SlicePolicyV1) -> None:
     turns = forest(6, 120)
     truth.turns.add(SESSION, turns, annotate)
     whole = truth.sessions.whole("s")
@@ -38,7 +38,7 @@ def test_a_window_gives_the_same_slice_as_the_whole_session(truth: Truth, policy
         assert windows.slice_around(name(anchor), policy) == truth.sessions.slice_around(name(anchor), policy)
 
 
-def test_a_process_that_asks_often_reads_the_whole_and_keeps_it(truth: Truth) -> None:
+def test_a_process_that_asks_often_reads_the_complete_session_and_caches_it(truth: Truth) -> None:
     truth.turns.add(SESSION, chain(LONG), annotate)
     sizes = [len(truth.sessions.around(name(n), 10)) for n in range(0, LONG, 8)]
     assert sizes[0] < LONG
@@ -61,7 +61,7 @@ def test_slices_do_not_depend_on_the_order_of_insertion(tmp_path_factory: pytest
     assert slices[0] == slices[1]
 
 
-def test_a_kept_session_sees_turns_and_links_that_another_process_adds(truth: Truth, tmp_path: Path) -> None:
+def test_a_cached_session_contains_turns_and_links_that_another_process_adds(truth: Truth, tmp_path: Path) -> None:
     store(truth, [turn("a"), turn("b", "a"), turn("c")])
     assert len(truth.sessions.slice_around(name("a"), DEFAULT).contents.turns) == 2
     other = Truth(truth.database.path)
@@ -74,7 +74,7 @@ def test_a_kept_session_sees_turns_and_links_that_another_process_adds(truth: Tr
     assert len(truth.sessions.slice_around(name("a"), DEFAULT).contents.turns) == 5
 
 
-def test_what_is_kept_is_bounded(truth: Truth) -> None:
+def test_the_cache_is_bounded(truth: Truth) -> None:
     for session in "abc":
         turns = [turn(f"{session}{n}", session=session) for n in range(10)]
         store(truth, turns)

@@ -1,4 +1,4 @@
-"""Turns in the truth: idempotent, append-only, and the same whatever came first."""
+"""Turns in the truth: idempotent, append-only, and the same in any order of arrival."""
 
 import contextlib
 
@@ -30,7 +30,7 @@ def test_another_source_record_under_a_known_id_is_reported_and_the_first_stays(
     assert truth.turns.get(turn("a").id).record.source_hash == turn("a").source_hash
 
 
-def test_edges_continues_and_waiting_parents_are_told_apart(truth: Truth) -> None:
+def test_edges_continues_and_waiting_parents_are_counted_separately(truth: Truth) -> None:
     """Ruling 13."""
     truth.turns.add(SESSION, [turn("a")])
     other = [turn("b", "a", session="t"), turn("c", "b", session="t"), turn("d", "z", session="t")]
@@ -93,12 +93,12 @@ def test_a_session_with_a_join_has_no_places(truth: Truth) -> None:
     "DELETE FROM sessions",
 ])  # fmt: skip
 def test_sql_changes_and_removes_nothing(truth: Truth, statement: str) -> None:
-    """From a foreign connection too, whose recursive triggers are off."""
+    """Also holds for the connection of another program, where recursive triggers are off."""
     truth.turns.add(SESSION, [turn("a"), turn("b", "a")])
     foreign = apsw.Connection(str(truth.database.path))
     tables = ("turns", "texts", "sessions")
     before = [foreign.execute(f"SELECT * FROM {table}").fetchall() for table in tables]
-    with contextlib.suppress(apsw.ConstraintError):  # or it is passed over
+    with contextlib.suppress(apsw.ConstraintError):  # or the statement is ignored
         foreign.execute(statement)
     assert [foreign.execute(f"SELECT * FROM {table}").fetchall() for table in tables] == before
     foreign.close()

@@ -1,4 +1,4 @@
-"""Writes that happen whole or not at all."""
+"""Atomic writes: a file is written completely or not at all."""
 
 import errno
 import multiprocessing
@@ -35,7 +35,7 @@ def test_a_replaced_file_keeps_its_permissions(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640
 
 
-def test_what_a_killed_writer_left_does_not_stop_the_next_one(tmp_path: Path) -> None:
+def test_the_file_that_a_killed_writer_left_does_not_stop_the_next_writer(tmp_path: Path) -> None:
     (tmp_path / TEMPORARY).write_bytes(b"a much longer text than the one that follows")
     write_bytes(tmp_path / "a", [b"new"])
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
@@ -76,13 +76,13 @@ def test_a_file_that_changes_while_it_is_read_is_a_conflict(tmp_path: Path) -> N
     assert code_of(lambda: list(chunks)) == "conflict"
 
 
-def test_removing_says_whether_there_was_a_file(tmp_path: Path) -> None:
+def test_removing_returns_whether_the_file_existed(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"")
     assert remove(tmp_path / "a")
     assert not remove(tmp_path / "a")
 
 
-def test_cleaning_takes_only_what_writers_left(tmp_path: Path) -> None:
+def test_cleaning_removes_only_the_temporary_file_of_a_writer(tmp_path: Path) -> None:
     (tmp_path / TEMPORARY).write_bytes(b"half")
     (tmp_path / ".other").write_bytes(b"mine")
     assert clean(tmp_path, tmp_path / "lock") == [tmp_path / TEMPORARY]
@@ -93,7 +93,7 @@ def test_cleaning_takes_only_what_writers_left(tmp_path: Path) -> None:
 # ---- the lock
 
 
-def test_a_writer_that_waits_too_long_says_that_another_holds_the_lock(tmp_path: Path) -> None:
+def test_a_writer_that_waits_too_long_reports_that_another_holds_the_lock(tmp_path: Path) -> None:
     def wait() -> None:
         with locked(tmp_path / "lock", patience=0.01):
             pass
@@ -128,7 +128,7 @@ def _hold_and_die(lock: Path) -> None:
         os._exit(1)
 
 
-def test_a_writer_that_dies_lets_the_lock_go(tmp_path: Path) -> None:
+def test_a_writer_that_dies_releases_the_lock(tmp_path: Path) -> None:
     holder = multiprocessing.get_context("spawn").Process(target=_hold_and_die, args=(tmp_path / "lock",))
     holder.start()
     holder.join()
@@ -161,10 +161,10 @@ def test_an_error_at_any_step_leaves_the_old_file_alone(
     assert [each.name for each in tmp_path.iterdir()] == ["a"]
 
 
-def test_a_folder_that_cannot_be_flushed_is_told_apart_from_a_write_that_failed(
+def test_a_folder_that_cannot_be_flushed_is_another_error_than_a_write_that_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The new version is there: whoever wrote must not think that it is not."""
+    """The new version is in place, and the caller must not think that it is not."""
     real = os.fsync
 
     def failing(descriptor: int) -> None:
@@ -177,7 +177,7 @@ def test_a_folder_that_cannot_be_flushed_is_told_apart_from_a_write_that_failed(
     assert (tmp_path / "a").read_bytes() == b"new"
 
 
-def test_a_reader_that_stops_half_way_leaves_the_old_file_alone(tmp_path: Path) -> None:
+def test_a_source_of_chunks_that_stops_half_way_leaves_the_old_file_alone(tmp_path: Path) -> None:
     def chunks() -> Any:
         yield b"first"
         raise KeyboardInterrupt
@@ -209,7 +209,7 @@ def test_a_file_that_outgrows_a_real_limit_leaves_the_old_one(tmp_path: Path) ->
 
 
 def test_a_really_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
-    """On a small disk in memory, in a namespace of its own, where the system lets us make one."""
+    """Uses a small disk in memory, in its own namespace, where the system allows it."""
     program = textwrap.dedent(
         """
         import sys
@@ -239,5 +239,5 @@ def test_a_really_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
     except FileNotFoundError:
         pytest.skip("this system has no `unshare`")
     if done.returncode == 77 or b"unshare" in done.stderr:
-        pytest.skip("this system lets nobody mount a small disk")
+        pytest.skip("this system does not allow mounting a small disk")
     assert done.stdout == b"held\n", done.stderr.decode()

@@ -1,4 +1,4 @@
-"""The workspace in a git repository: what is set up, what is taken away, and how git merges slice files then."""
+"""The workspace in a git repository: what is set up, what is removed, and how git then merges slice files."""
 
 import json
 import os
@@ -40,7 +40,7 @@ class Repository:
         return (self.workspace.library / f"{name}.slice").read_text()
 
     def both(self, base: str, ours: str, theirs: str, *, conflict: bool = False) -> str:
-        """Two branches that each change the file `a`, merged; what the merge made of it."""
+        """Merges two branches that each change the file `a`. Returns the merged text."""
         path = self.workspace.library / "a.slice"
         path.write_text(base)
         self.commit("base")
@@ -77,7 +77,7 @@ def test_rows_that_two_branches_append_are_all_there(repository: Repository) -> 
     assert merged == text_of("a", one + two + three, type="jsonl")
 
 
-def test_keys_and_links_that_two_branches_change_come_together(repository: Repository) -> None:
+def test_keys_and_links_that_two_branches_change_are_merged(repository: Repository) -> None:
     base = text_of("a", "x\n", meta={"one": 1, "two": 2}, links=[{"rel": "is_a", "to": "b"}])
     ours = text_of(
         "a", "x\n", meta={"one": 10, "two": 2}, links=[{"rel": "is_a", "to": "b"}, {"rel": "is_a", "to": "c"}]
@@ -108,7 +108,7 @@ def test_a_key_that_two_branches_change_differently_is_a_conflict_of_git(reposit
 
 
 def test_without_the_driver_the_same_rows_would_conflict(repository: Repository) -> None:
-    """What the driver is for."""
+    """Shows why the driver exists."""
     uninstall(repository.workspace)
     one, two = rows({"id": "x", "text": "x"}), rows({"id": "y", "text": "y"})
     merged = repository.both(
@@ -142,7 +142,7 @@ def test_a_rebase_and_a_cherry_pick_merge_as_well(repository: Repository) -> Non
 
 
 def test_code_of_the_repository_is_never_run(repository: Repository) -> None:
-    """git calls the driver inside the repository, which may hold a module of our name."""
+    """git runs the driver inside the repository, which can contain a module with our name."""
     (repository.root / "slicebase").mkdir()
     (repository.root / "slicebase" / "__init__.py").write_text("raise SystemExit('the wrong code')")
     one, two = rows({"id": "x", "text": "x"}), rows({"id": "y", "text": "y"})
@@ -150,7 +150,7 @@ def test_code_of_the_repository_is_never_run(repository: Repository) -> None:
     assert repository.text() == text_of("a", one + two, type="jsonl")
 
 
-# ---- setting up and taking away
+# ---- setting up and removing
 
 
 def test_setting_up_twice_changes_nothing(repository: Repository) -> None:
@@ -178,7 +178,7 @@ def test_outside_a_repository_there_is_nothing_to_set_up(tmp_path: Path) -> None
     assert not (tmp_path / ".gitattributes").exists()
 
 
-def test_taking_away_leaves_slice_files_settings_and_data(repository: Repository) -> None:
+def test_uninstalling_leaves_slice_files_settings_and_data(repository: Repository) -> None:
     workspace = repository.workspace
     put(workspace, "a")
     (workspace.root / "slicebase.toml").write_text("")
@@ -215,7 +215,7 @@ def test_worktrees_share_the_driver(repository: Repository, tmp_path: Path) -> N
 
 
 def test_a_stored_conflict_is_json_free_text(repository: Repository) -> None:
-    """A row with both versions between markers can be read by eye: each is one line of JSON."""
+    """A row with two versions between markers is readable: each version is one line of JSON."""
     base, ours, theirs = (rows({"id": "r", "text": text}) for text in ("base", "ours", "theirs"))
     merged = repository.both(
         *(text_of("a", body, type="jsonl") for body in (base, ours, theirs)), conflict=True

@@ -1,4 +1,4 @@
-"""Settings: every key has a default, says where it comes from, and can be set without touching the rest of its file."""
+"""Settings: every key has a default, shows where its value comes from, and is set without a change to other lines."""
 
 import tomllib
 
@@ -41,16 +41,16 @@ def test_the_file_sets_what_it_names(workspace: Workspace) -> None:
     assert load_settings(workspace.root) == Settings(1000, True, "me", 30)
 
 
-def test_a_setting_says_where_it_comes_from(workspace: Workspace) -> None:
+def test_a_setting_shows_where_it_comes_from(workspace: Workspace) -> None:
     write(workspace, "# ours\n[freshness]\nhalf_life_days = 30\n[provenance]\nagent = 'one'\n")
-    told = {setting.name: (setting.value, setting.source) for setting in settings_with_sources(workspace.root, {})}
-    assert told["freshness.half_life_days"] == (30, "slicebase.toml:3")
-    assert told["provenance.agent"] == ("one", "slicebase.toml:5")
-    told = {
+    found = {setting.name: (setting.value, setting.source) for setting in settings_with_sources(workspace.root, {})}
+    assert found["freshness.half_life_days"] == (30, "slicebase.toml:3")
+    assert found["provenance.agent"] == ("one", "slicebase.toml:5")
+    found = {
         each.name: (each.value, each.source)
         for each in settings_with_sources(workspace.root, {"SLICEBASE_AGENT": "two"})
     }
-    assert told["provenance.agent"] == ("two", "SLICEBASE_AGENT")
+    assert found["provenance.agent"] == ("two", "SLICEBASE_AGENT")
 
 
 TEXT = """# how this project keeps its memory
@@ -88,7 +88,9 @@ def test_setting_one_leaves_the_rest_as_it_is(
     ("name", "value"),
     [("nonsense", "1"), ("overflow.bytes", "many"), ("overflow.bytes", "-1"), ("provenance.enabled", "1")],
 )
-def test_what_is_no_setting_is_refused_and_nothing_written(workspace: Workspace, name: str, value: str) -> None:
+def test_an_unknown_setting_or_a_wrong_value_is_refused_and_nothing_is_written(
+    workspace: Workspace, name: str, value: str
+) -> None:
     write(workspace, TEXT)
     assert code_of(set_setting, workspace, name, value) == "bad-setting"
     assert read(workspace) == TEXT
@@ -100,20 +102,22 @@ def test_what_is_no_setting_is_refused_and_nothing_written(workspace: Workspace,
      "provenance.enabled = 1", "freshness.half_life_days = -1", "freshness.half_life_days = nan", "[", "a = 'é",
      "[other]\nkey = 1\n", "\x00"],
 )  # fmt: skip
-def test_what_is_no_setting_in_the_file_is_refused_and_left_as_it_is(workspace: Workspace, text: str) -> None:
+def test_an_unknown_setting_or_a_wrong_value_in_the_file_is_refused_and_the_file_stays_as_it_is(
+    workspace: Workspace, text: str
+) -> None:
     write(workspace, text)
     assert code_of(load_settings, workspace.root) == "bad-setting"
     assert code_of(set_setting, workspace, "overflow.bytes", "5") == "bad-setting"
     assert read(workspace) == text
 
 
-def test_a_file_that_is_no_text_is_refused(workspace: Workspace) -> None:
+def test_a_file_that_is_not_text_is_refused(workspace: Workspace) -> None:
     (workspace.root / "slicebase.toml").write_bytes(b"\xff")
     assert code_of(load_settings, workspace.root) == "bad-setting"
 
 
 def test_a_form_that_is_not_understood_is_left_alone(workspace: Workspace) -> None:
-    """An inline table is TOML as well; whoever writes one edits it by hand."""
+    """An inline table is TOML as well, and has to be edited by hand."""
     text = "overflow = {bytes = 5}\n"
     write(workspace, text)
     assert load_settings(workspace.root).overflow_bytes == 5

@@ -1,4 +1,4 @@
-"""Where a workspace and its database are."""
+"""The paths of a workspace and its database."""
 
 import subprocess
 from pathlib import Path
@@ -53,7 +53,7 @@ def test_outside_git_the_database_is_in_the_workspace(tmp_path: Path) -> None:
     assert make_workspace(tmp_path).database == tmp_path.resolve() / ".slicebase" / "slicebase.db"
 
 
-def test_inside_git_the_database_is_in_the_git_directory_and_never_seen_by_git(tmp_path: Path) -> None:
+def test_inside_git_the_database_is_in_the_git_directory_and_git_does_not_show_it(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     workspace = make_workspace(tmp_path)
     assert workspace.database == tmp_path.resolve() / ".git" / "slicebase" / "slicebase.db"

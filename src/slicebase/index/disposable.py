@@ -1,7 +1,8 @@
-"""A SQLite database that can be deleted at any time: what is missing, damaged or of another version is made anew.
+"""A SQLite database that can be deleted at any time: if it is missing, damaged or of another version, it is rebuilt.
 
-Who uses it holds a shared lock, who throws it away an exclusive one, so that nobody opens half of an old database and
-half of a new one. Where nothing can be written, it is made in memory for one question.
+A process that uses the database holds a shared lock, and a process that deletes it holds an exclusive one. So nobody
+opens one file of an old database with another file of a new one. Where nothing can be written, the database is built in
+memory for one query.
 """
 
 import fcntl
@@ -16,21 +17,21 @@ import apsw
 
 from slicebase.errors import SlicebaseError, Where
 
-_BUSY_MILLISECONDS: Final = 120_000  # as long as another process may take to fill a large one
-_PATIENCE: Final = 100  # tries, a twentieth of a second apart
+_BUSY_MILLISECONDS: Final = 120_000  # long enough for another process to fill a large database
+_MOST_TRIES: Final = 100  # to take the lock, a twentieth of a second apart
 _FILES: Final = ("", "-wal", "-shm")
 
 Answer = TypeVar("Answer")
 
 
-# The place cannot be used: the database is made in memory instead.
+# With these errors, the file cannot be used, and the database is built in memory instead.
 _UNUSABLE: Final = (
     OSError, apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.FullError, apsw.PermissionsError,
 )  # fmt: skip
 
 
 class DatabaseLayout(NamedTuple):
-    """What a database has to be in order to be used as it is."""
+    """What a database must have to be used as it is; a database with another layout is rebuilt."""
 
     application: int
     version: int
@@ -38,13 +39,18 @@ class DatabaseLayout(NamedTuple):
 
 
 class Disposable:
+    """A database at a path that is built when it is needed."""
+
     def __init__(self, path: Path, layout: DatabaseLayout) -> None:
         self.path = path
         self._lock = path.with_suffix(".lock")
         self._layout = layout
 
     def ask(self, question: Callable[[apsw.Connection], Answer]) -> Answer:
-        """Returns the answer to a question that may also write; it is asked again where the database was rebuilt."""
+        """Calls `question` with a connection and returns its result.
+
+        It may also write. If the database has to be rebuilt, it is called again.
+        """
 
         def in_file() -> Answer:
             with self._opened() as connection:
@@ -54,24 +60,27 @@ class Disposable:
             with self._in_memory() as connection:
                 return question(connection)
 
-        return self._tried(in_file, in_memory)
+        return self._with_fallback(in_file, in_memory)
 
     def hold(self) -> "Held":
-        """Opens the database until it is closed. Nobody can throw it away meanwhile."""
-        return self._tried(lambda: Held.of(self._opened()), self.hold_in_memory)
+        """Opens the database until the result is closed. Nobody can delete it meanwhile."""
+        return self._with_fallback(lambda: Held.of(self._opened()), self.hold_in_memory)
 
     def hold_in_memory(self) -> "Held":
         """Opens a new database in memory."""
         return Held.of(self._in_memory())
 
-    def _tried(self, in_file: Callable[[], Answer], in_memory: Callable[[], Answer]) -> Answer:
-        """Uses the file, after rebuilding it where it is damaged or of another layout; else memory."""
+    def _with_fallback(self, in_file: Callable[[], Answer], in_memory: Callable[[], Answer]) -> Answer:
+        """Calls `in_file`, again after a rebuild if the file is damaged or has another layout; else `in_memory`."""
         for _ in range(2):
             try:
                 return in_file()
             except apsw.BusyError:
                 raise SlicebaseError(
-                    "locked", "another process fills the index", hint="try again later", where=Where(str(self.path))
+                    "locked",
+                    "another process is building the index",
+                    hint="try again later",
+                    where=Where(str(self.path)),
                 ) from None
             except _UNUSABLE:
                 break
@@ -81,7 +90,7 @@ class Disposable:
         return in_memory()
 
     def discard(self) -> bool:
-        """Deletes the database; answers whether that was possible."""
+        """Deletes the database. Returns whether that was possible."""
         try:
             with self._locked(fcntl.LOCK_EX):
                 for suffix in _FILES:
@@ -91,19 +100,19 @@ class Disposable:
             return False
 
     def is_sound(self) -> bool:
-        """Whether SQLite finds nothing wrong with what is there."""
+        """Returns whether SQLite finds no damage. A missing database is sound."""
         if not self.path.exists():
             return True
         try:
             with self._opened() as connection:
                 return str(connection.execute("PRAGMA integrity_check").get) == "ok"
         except (OSError, apsw.CantOpenError, apsw.ReadOnlyError):
-            return not os.access(self.path.parent, os.W_OK)  # where nothing can be written, nothing can be said
+            return not os.access(self.path.parent, os.W_OK)  # in a read-only folder, this is not a sign of damage
         except (apsw.Error, _OtherLayoutError):
             return False
 
     def tick(self) -> int:
-        """The disk's own clock, in nanoseconds: a file that is changed later has no earlier time."""
+        """Returns the time by the disk's clock, in nanoseconds: a file that is changed later has no earlier time."""
         try:
             os.utime(self._lock)
             return os.stat(self._lock).st_mtime_ns
@@ -137,7 +146,7 @@ class Disposable:
         if _layout_of(connection) == (application, version):
             return
         connection.pragma("journal_mode", "WAL")
-        with writing(connection):  # one process alone makes it
+        with writing(connection):  # only one process creates it
             if not connection.pragma("schema_version"):
                 connection.execute(schema)
                 connection.pragma("application_id", application)
@@ -147,24 +156,25 @@ class Disposable:
 
 
 class Held(NamedTuple):
-    """An open database, and how to close it."""
+    """An open database, and the function that closes it."""
 
     connection: apsw.Connection
     close: Callable[[], None]
 
     @classmethod
-    def of(cls, opening: AbstractContextManager[apsw.Connection]) -> "Held":
+    def of(cls, opened: AbstractContextManager[apsw.Connection]) -> "Held":
+        """Enters a context manager that is left when the result is closed."""
         stack = ExitStack()
-        return cls(stack.enter_context(opening), stack.close)
+        return cls(stack.enter_context(opened), stack.close)
 
 
 class _OtherLayoutError(Exception):
-    """Another program's database, or one of another version."""
+    """The database belongs to another program, or has another version."""
 
 
 @contextmanager
 def reading(connection: apsw.Connection) -> Iterator[None]:
-    """One view of the database, whoever writes meanwhile."""
+    """Keeps one view of the database inside the block, even if another process writes meanwhile."""
     connection.execute("BEGIN")
     try:
         yield
@@ -174,13 +184,13 @@ def reading(connection: apsw.Connection) -> Iterator[None]:
 
 @contextmanager
 def writing(connection: apsw.Connection) -> Iterator[None]:
-    """One transaction that waits for other writers before it begins."""
+    """Runs one transaction, which waits for other writers before it begins."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
         connection.execute("COMMIT")
     except BaseException:
-        if connection.in_transaction:  # SQLite itself rolls back when the disk is full
+        if connection.in_transaction:  # SQLite rolls back by itself when the disk is full
             connection.execute("ROLLBACK")
         raise
 
@@ -201,7 +211,7 @@ def _layout_of(connection: apsw.Connection) -> tuple[int, int]:
 
 
 def _wait_for(lock: int, mode: int) -> None:
-    for _ in range(_PATIENCE):
+    for _ in range(_MOST_TRIES):
         try:
             return fcntl.flock(lock, mode | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -1,4 +1,4 @@
-"""Slice files as the index knows them: found by id, filtered, listed."""
+"""The slice files in the index: finding them by id, filtering and listing them."""
 
 from collections.abc import Sequence
 from typing import Any, Final, Literal, NamedTuple
@@ -12,7 +12,9 @@ _SHOWN: Final = 5
 
 
 class FileEntry(NamedTuple):
-    number: int  # in this index only
+    """What the index knows about a slice file."""
+
+    number: int  # has a meaning in this index only
     id: str
     name: str
     title: str
@@ -24,7 +26,7 @@ class FileEntry(NamedTuple):
     hash: str | None
     source: str | None
     source_hash: str | None
-    source_now: str | None  # the source's hash as it is
+    source_now: str | None  # the current hash of the source
     changed: int  # milliseconds since 1970
     due: str | None
     archived: int
@@ -32,19 +34,21 @@ class FileEntry(NamedTuple):
 
     @property
     def derivation(self) -> Literal["fresh", "stale", "unknown"] | None:
-        """A derived file against its source (§ Hash-Based Staleness); None for one that is not derived."""
+        """The state of a derived file, compared with its source (§ Hash-Based Staleness); None for other files."""
         from slicebase.files.freshness import derivation
 
         return derivation(self.source_hash or "", self.source_now) if self.source else None
 
 
 class Filters(NamedTuple):
+    """Conditions that a file has to meet."""
+
     kind: str | None = None
     body_type: str | None = None
-    rel: str | None = None  # of a link that the file has
+    rel: str | None = None  # the file has a link of this relationship
     meta: Sequence[tuple[str, str]] = ()
     changed_since: int | None = None
-    archived: bool = False  # show those as well
+    archived: bool = False  # include archived files
 
 
 EVERY_FILE: Final = Filters()
@@ -68,7 +72,7 @@ _META: Final = "EXISTS (SELECT 1 FROM meta WHERE meta.file = files.number AND ke
 
 
 def conditions(filters: Filters) -> tuple[str, list[Any]]:
-    """The filters as SQL, which can stand behind WHERE, and its values."""
+    """Returns the filters as an SQL condition for WHERE, and its values."""
     given = [(sql, value) for field, sql in _CONDITIONS.items() if (value := getattr(filters, field)) is not None]
     sql = ["problem IS NULL", *([] if filters.archived else ["NOT files.archived"])]
     sql += [condition for condition, _ in given] + [_META for _ in filters.meta]
@@ -76,14 +80,14 @@ def conditions(filters: Filters) -> tuple[str, list[Any]]:
 
 
 def list_files(connection: apsw.Connection, filters: Filters) -> list[FileEntry]:
-    """The files that pass the filters, the last changed first."""
+    """Returns the files that pass the filters, the last changed first."""
     where, values = conditions(filters)
     query = f"SELECT {COLUMNS} FROM files WHERE {where} ORDER BY moment DESC, files.id, files.name"
     return [FileEntry(*row) for row in connection.execute(query, values)]
 
 
 def get_file(connection: apsw.Connection, file_id: str) -> FileEntry | None:
-    """The file with this id. Of several, the one that is named by it counts."""
+    """Returns the file with this id, or None. Of several, the one whose name is the id counts."""
     query = f"SELECT {COLUMNS} FROM files WHERE id = ? {_NAMED_BY_ID.format('files')}"
     for row in connection.execute(query, (file_id,)):
         return FileEntry(*row)
@@ -91,7 +95,7 @@ def get_file(connection: apsw.Connection, file_id: str) -> FileEntry | None:
 
 
 def find_file(connection: apsw.Connection, given: str) -> FileEntry:
-    """The file with this id, or with the only id that starts so (ruling 21)."""
+    """Returns the file with this id, or with the only id that begins with it (ruling 21)."""
     sought = parse(given, bare="file").owner
     if exact := get_file(connection, sought):
         return exact
@@ -102,17 +106,18 @@ def find_file(connection: apsw.Connection, given: str) -> FileEntry:
         shown = ", ".join(entry.id for entry in found[:_SHOWN]) + (", …" if len(found) > _SHOWN else "")
         raise SlicebaseError("ambiguous-id", f"{len(found)} files have an id that starts with {sought}", hint=shown)
     if not found:
-        raise SlicebaseError("no-file", f"there is no file with the id {sought}", hint="`tt list` shows what there is")
+        raise SlicebaseError("no-file", f"there is no file with the id {sought}", hint="`tt list` shows the files")
     return found[0]
 
 
 def broken_files(connection: apsw.Connection) -> list[SlicebaseError]:
-    """What keeps files from being read, in the order of their names."""
+    """Returns the errors of the files that cannot be read, in the order of their names."""
     query = "SELECT problem FROM files WHERE problem IS NOT NULL ORDER BY name"
     return [_problem(problem) for (problem,) in connection.execute(query)]
 
 
 def _refuse_broken(connection: apsw.Connection, file_id: str) -> None:
+    """Raises the error of the file with this name, if it cannot be read."""
     query = "SELECT problem FROM files WHERE problem IS NOT NULL AND name = ?"
     for (problem,) in connection.execute(query, (file_id + ".slice",)):
         raise _problem(problem)

@@ -1,8 +1,8 @@
-"""Reads from the turn index what the ranker weighs, in a few queries and with bounded work.
+"""Reads from the turn index the figures that the ranker uses, in a few queries and with bounded work.
 
-The question's words and dates are looked up from the rarest to the most common, while there is room. The turns
-that have most of them are followed to the ones within reach. Of a word too common to be looked up it is only asked
-which of all these have it.
+The words and dates of the question are looked up from the rarest to the most common, up to a limit. From the turns that
+have most of them, the links are followed to the turns within reach. A word that is too common to be looked up is only
+looked up among these turns.
 """
 
 import json
@@ -19,12 +19,12 @@ from slicebase.context.ranking import REACH, Figures, Matches, TurnFigures, rari
 from slicebase.core.times import to_text
 
 _MOST_WORDS = 24
-_MOST_LOOKED_UP = 30_000  # turns, of words and dates together
-_MOST_FOLLOWED = 500  # of them
+_MOST_LOOKED_UP = 30_000  # turns, for words and dates together
+_MOST_FOLLOWED = 500  # turns from which links are followed
 _MOST_REACHED = 20_000
-_MOST_COMMON = 100_000  # turns: a word of more is passed over
-_MOST_YEARS = 50  # in which a date without a year is looked for
-# Two words are one where they share their first letters, and these are most of the longer one.
+_MOST_COMMON = 100_000  # turns: a word that more turns have is ignored
+_MOST_YEARS = 50  # in which a date without a year is looked up
+# Two words count as one if they share their first letters, and these are most of the longer word.
 _SHARED_LETTERS = 4
 _SHARED_PART = 0.7
 _MOST_SIMILAR = 500
@@ -37,7 +37,7 @@ SELECT turn.number FROM json_each(?) AS span CROSS JOIN turn
 
 
 class _KnownTerm(NamedTuple):
-    """A word of the question as the index has it; the rarer sorts first."""
+    """A word of the question as it is in the index. Rarer words sort first."""
 
     turns: int
     term: str
@@ -45,7 +45,7 @@ class _KnownTerm(NamedTuple):
 
 
 class _Source(NamedTuple):
-    """Where turns come from: how many there are, and the query that gives their numbers."""
+    """A query for the numbers of turns, and how many turns it returns. Smaller sources sort first."""
 
     turns: int
     query: str
@@ -53,6 +53,7 @@ class _Source(NamedTuple):
 
 
 def read_figures(connection: apsw.Connection, question: Question) -> Figures:
+    """Returns the figures of the index for a question."""
     indexed, size = connection.execute("SELECT turns, size FROM state").get
     if not indexed:
         return Figures(indexed=0, mean_size=1, years=(1970, 1970), matches=(), turns={}, links=())
@@ -62,7 +63,7 @@ def read_figures(connection: apsw.Connection, question: Question) -> Figures:
     if spans := [span for when in question.dates for span in when.spans(*years)]:
         sources.append(_dated(connection, json.dumps(spans)))
     found = _look_up(connection, sources)
-    if sources and not found:  # already the rarest is everywhere
+    if sources and not found:  # even the rarest word is too common
         starts = _newest(connection, *min(sources)[1:], _MOST_FOLLOWED)
     else:
         starts = _starts(connection, found, indexed)
@@ -78,29 +79,31 @@ def read_figures(connection: apsw.Connection, question: Question) -> Figures:
 
 
 def _years(connection: apsw.Connection) -> tuple[int, int]:
+    """Returns the first and the last year of the turns, at most `_MOST_YEARS` years."""
     first, last = connection.execute("SELECT (SELECT min(time) FROM turn), (SELECT max(time) FROM turn)").get
     first_year, last_year = int(to_text(first)[:4]), int(to_text(last)[:4])
     return max(first_year, last_year - _MOST_YEARS + 1), last_year
 
 
 def _known_words(connection: apsw.Connection, question: Question) -> Iterator[_KnownTerm]:
-    taken = set[str]()
+    """Yields each word of the question as the index knows it. Words that the index does not know are left out."""
+    seen = set[str]()
     for word in question.words:
         turns = connection.execute("SELECT doc FROM vocabulary WHERE term = ?", (word.stem,)).get
         known = _KnownTerm(turns, word.stem, word.stem) if turns else _nearest(connection, word.stem)
-        if known and known.term not in taken:
-            taken.add(known.term)
+        if known and known.term not in seen:
+            seen.add(known.term)
             yield known
 
 
 def _nearest(connection: apsw.Connection, stem: str) -> _KnownTerm | None:
-    """What the index knows a strange word as: another ending, or a slip in it."""
-    beginning = stem[: max(_SHARED_LETTERS, ceil(_SHARED_PART * len(stem)))]
-    if len(beginning) < _SHARED_LETTERS:
+    """Returns the most similar word of the index, with another ending or a typing error, or None."""
+    prefix = stem[: max(_SHARED_LETTERS, ceil(_SHARED_PART * len(stem)))]
+    if len(prefix) < _SHARED_LETTERS:
         return None
     similar = connection.execute(
         "SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ? LIMIT ?",
-        (beginning, beginning + "\U0010ffff", _MOST_SIMILAR),
+        (prefix, prefix + "\U0010ffff", _MOST_SIMILAR),
     )
     near = [
         (-part, -turns, term)
@@ -126,19 +129,19 @@ def _dated(connection: apsw.Connection, spans: str) -> _Source:
 
 
 def _look_up(connection: apsw.Connection, sources: list[_Source]) -> dict[str, Counter[int]]:
-    """By source, from the rarest on while there is room: how often each turn comes from it."""
+    """Returns for each source how often each turn is in it, from the rarest source up to the limit of turns."""
     found: dict[str, Counter[int]] = {}
-    room = _MOST_LOOKED_UP
+    left = _MOST_LOOKED_UP
     for source in sorted(sources):
-        room -= source.turns
-        if room < 0:
+        left -= source.turns
+        if left < 0:
             break
         found[source.value] = Counter(number for (number,) in connection.execute(source.query, (source.value,)))
     return found
 
 
 def _starts(connection: apsw.Connection, found: dict[str, Counter[int]], indexed: int) -> set[int]:
-    """The turns that have most of what is asked for, by rarity, the newest among equals."""
+    """Returns the turns that have most of the words and dates, weighted by rarity; among equals, the newest."""
     worth: Counter[int] = Counter()
     for counts in found.values():
         rare = rarity(len(counts), indexed)
@@ -158,8 +161,10 @@ def _newest(connection: apsw.Connection, query: str, value: str, most: int) -> s
 
 
 def _reach(connection: apsw.Connection, starts: set[int]) -> tuple[set[int], set[tuple[int, int]]]:
-    """The turns within reach of these, up and down the replies, and the links between. A layer that would make
-    them too many is left out."""
+    """Returns the turns within reach of these, up and down the replies, and the links between them.
+
+    It stops before a layer with which there would be too many.
+    """
     reached = set(starts)
     links: set[tuple[int, int]] = set()
     for here, there in (("child", 0), ("parent", 1)):

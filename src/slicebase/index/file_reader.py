@@ -1,4 +1,4 @@
-"""Takes slice files into the index: what is new, changed or gone since the last time."""
+"""Updates the index of slice files: adds the files that are new or changed, and removes those that are gone."""
 
 import errno
 import json
@@ -24,18 +24,20 @@ from slicebase.index.links import part_links
 from slicebase.index.schema import PASSAGE_BREAK, ReadProgress
 from slicebase.workspace.workspace import LIBRARY
 
-LARGEST: Final = 64 * 1024 * 1024  # of a larger file only the head is read
-_HEAD: Final = MAX_HEADER + 1024  # markers included
+LARGEST: Final = 64 * 1024 * 1024  # bytes; of a larger file, only the head is read
+_HEAD: Final = MAX_HEADER + 1024  # bytes, with the markers
 
 
 class _KnownFile(NamedTuple):
+    """What the index has of a file: its number, its stamp, and the digest of its bytes."""
+
     number: int
     stamp: str
     version: bytes
 
 
 class _Member(NamedTuple):
-    """A file of a log."""
+    """One file of a log of several files."""
 
     name: str
     number: int
@@ -43,7 +45,7 @@ class _Member(NamedTuple):
 
 
 class Update:
-    """One pass over the folder, in one transaction."""
+    """One update of the index from the folder, in one transaction."""
 
     def __init__(self, connection: apsw.Connection, library: Path, progress: ReadProgress) -> None:
         self._connection = connection
@@ -51,26 +53,26 @@ class Update:
         self._progress = progress
 
     def run(self, listing: Sequence[str], tick: int) -> None:
-        """Brings the index from what it knows to what the listing, begun at this tick, says."""
+        """Updates the index to a listing of the folder that was started at this tick."""
         stamps: dict[str, str] = dict(line.split("\0") for line in listing)
         query = "SELECT name, number, stamp, version FROM files"
         known = {name: _KnownFile(*rest) for name, *rest in self._connection.execute(query)}
         for name in known.keys() - stamps.keys():
-            self._forget(known[name].number)
+            self._delete(known[name].number)
         due = [name for name, stamp in stamps.items() if name not in known or known[name].stamp != stamp]
         for done, name in enumerate(due):
             self._progress(done, len(due))
-            self._take(name, stamps[name] if _is_certain(stamps[name], tick) else "", known.get(name))
+            self._read_file(name, stamps[name] if _is_certain(stamps[name], tick) else "", known.get(name))
         self._progress(len(due), len(due))
-        self._settle_logs()
+        self._update_logs()
         certain = all(_is_certain(stamp, tick) for stamp in stamps.values())
         self._connection.execute("UPDATE state SET listing = ?", ("\0".join(listing) if certain else "",))
 
     # ---- one file
 
-    def _take(self, name: str, stamp: str, known: _KnownFile | None) -> None:
-        """Reads a file and notes what it says, unless it says what it said before."""
-        version, size, time, facts, problem = b"", 0, None, _NOTHING, None
+    def _read_file(self, name: str, stamp: str, known: _KnownFile | None) -> None:
+        """Reads a file and stores its facts. If its bytes are the same as before, stores only its stamp."""
+        version, size, time, facts, problem = b"", 0, None, _NO_FACTS, None
         try:
             data, status = _read(self._library / name)
             version, size, time = raw_digest(data), status.st_size, status.st_mtime_ns // 1_000_000
@@ -82,23 +84,23 @@ class Update:
         except SlicebaseError as error:
             problem = json.dumps(error.as_json())
         if known:
-            self._forget(known.number)
-        noted = (known and known.number, name, stamp, version, None, problem, time, size)
-        # Without an id of its own a file goes by its name.
-        self._connection.execute(_INSERT, (*noted, facts.id or name.removesuffix(SUFFIX), *_fields(facts)))
-        if facts is not _NOTHING:
-            self._note_contents(self._connection.last_insert_rowid(), facts)
+            self._delete(known.number)
+        stored = (known and known.number, name, stamp, version, None, problem, time, size)
+        # The name of a file stands in for a missing id.
+        self._connection.execute(_INSERT, (*stored, facts.id or name.removesuffix(SUFFIX), *_fields(facts)))
+        if facts is not _NO_FACTS:
+            self._store_contents(self._connection.last_insert_rowid(), facts)
 
-    def _forget(self, number: int) -> None:
-        self._forget_contents(number)
+    def _delete(self, number: int) -> None:
+        self._delete_contents(number)
         self._connection.execute("DELETE FROM files WHERE number = ?", (number,))
 
-    def _forget_contents(self, number: int) -> None:
+    def _delete_contents(self, number: int) -> None:
         self._connection.execute("DELETE FROM words WHERE rowid = ?", (number,))
         for table in ("bodies", "links", "meta", "elsewhere"):
             self._connection.execute(f"DELETE FROM {table} WHERE file = ?", (number,))
 
-    def _note_contents(self, number: int, facts: Facts) -> None:
+    def _store_contents(self, number: int, facts: Facts) -> None:
         execute, many = self._connection.execute, self._connection.executemany
         passages, former = _joined(facts.passages), _joined(facts.former)
         execute(
@@ -116,23 +118,24 @@ class Update:
 
     # ---- logs of several files (ruling 32)
 
-    def _settle_logs(self) -> None:
-        """Notes those files anew whose rows hold, or do not, because of rows in other files.
+    def _update_logs(self) -> None:
+        """Stores those files again whose rows hold, or no longer hold, because of rows in other files.
 
-        Such a file carries the fingerprint of its whole log, and is due when that has become another.
+        The index keeps the fingerprint of the complete log with each of these files. When the fingerprint changes, the
+        files of the log are stored again.
         """
-        noted = dict(self._connection.execute("SELECT number, log FROM files WHERE log IS NOT NULL"))
+        stored = dict(self._connection.execute("SELECT number, log FROM files WHERE log IS NOT NULL"))
         for log in self._logs():
             fingerprint = raw_digest(b"".join(member.name.encode() + b"\0" + member.version for member in log))
-            before = {noted.pop(member.number, None) for member in log}
+            before = {stored.pop(member.number, None) for member in log}
             if before != {fingerprint}:
-                self._note_log(log, fingerprint)
-        for number in noted:
+                self._store_log(log, fingerprint)
+        for number in stored:
             query = "SELECT name, number, version FROM files WHERE number = ?"
-            self._note_log([_Member(*self._connection.execute(query, (number,)).get)], None)
+            self._store_log([_Member(*self._connection.execute(query, (number,)).get)], None)
 
     def _logs(self) -> Iterator[list[_Member]]:
-        """The files that are one log, for every log in which rows supersede those of another file."""
+        """Yields the files of each log in which a row supersedes a row of another file."""
         starts = [name for (name,) in self._connection.execute(_SUPERSEDING)]
         joined: dict[str, list[str]] = {}
         for one, other in part_links(self._connection) if starts else ():
@@ -146,22 +149,25 @@ class Update:
                 found = self._connection.execute(_MEMBERS, (json.dumps(sorted(log)),))
                 yield [_Member(*member) for member in found]
 
-    def _note_log(self, log: Sequence[_Member], fingerprint: bytes | None) -> None:
+    def _store_log(self, log: Sequence[_Member], fingerprint: bytes | None) -> None:
+        """Stores the contents of the files of a log, each with the rows of the others taken into account."""
         files = {}
         for member in log:
             try:
                 data, status = _read(self._library / member.name)
                 files[member.number] = _parsed(data, member.name, status.st_size)
             except SlicebaseError:
-                continue  # it changed just now; the next look sees it
+                continue  # the file changed just now; the next update reads it
         rows = {number: own_rows(file) for number, file in files.items()}
         for number, file in files.items():
-            own = {row.line.raw for row in rows[number]}  # a row that was caught while it moved counts once
+            own = {
+                row.line.raw for row in rows[number]
+            }  # a row that is being moved can be in two files, and counts once
             others = [
                 row for other, found in rows.items() if other != number for row in found if row.line.raw not in own
             ]
-            self._forget_contents(number)
-            self._note_contents(number, read_facts(file, others))
+            self._delete_contents(number)
+            self._store_contents(number, read_facts(file, others))
             self._connection.execute("UPDATE files SET log = ? WHERE number = ?", (fingerprint, number))
 
 
@@ -175,19 +181,19 @@ WHERE type = 'jsonl' AND id IN (SELECT value FROM json_each(?)) ORDER BY name
 
 
 def _is_certain(stamp: str, tick: int) -> bool:
-    """Whether a later change would show: one in the same tick as the last might not."""
+    """Returns whether the stamp would show a later change. It might not show a change in the same tick."""
     _, modified, changed, _ = stamp.split(" ")
     return max(int(modified), int(changed)) < tick
 
 
 def _read(path: Path) -> tuple[bytes, os.stat_result]:
-    """A regular file's bytes; of one that is too large, the beginning."""
+    """Returns the bytes of a regular file, or only the head of a file that is too large."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)  # opening a pipe would wait for ever
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)  # else opening a pipe would wait
         with open(descriptor, "rb") as file:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
-                raise OSError(errno.EINVAL, "this is no regular file")
+                raise OSError(errno.EINVAL, "this is not a regular file")
             return file.read(_HEAD if status.st_size > LARGEST else -1), status
     except OSError as error:
         raise SlicebaseError(
@@ -196,7 +202,7 @@ def _read(path: Path) -> tuple[bytes, os.stat_result]:
 
 
 def _facts(data: bytes, name: str, size: int) -> Facts:
-    """What a file says; the hash of a body that was not read is not known."""
+    """Returns the facts of a file. The hash is None where the body was not read."""
     facts = read_facts(_parsed(data, name, size))
     return facts if size == len(data) or facts.kind == "pointer" else replace(facts, hash=None)
 
@@ -206,7 +212,7 @@ def _parsed(data: bytes, name: str, size: int) -> SliceFile:
     return file if size == len(data) else file.with_body(b"")
 
 
-# ---- the form in which the tables hold things
+# ---- the values of the tables
 
 _FIELDS: Final = (
     "title", "summary", "kind", "body_type", "hash", "source", "source_hash", "changed", "due",
@@ -214,7 +220,7 @@ _FIELDS: Final = (
 )  # fmt: skip
 _INSERT: Final = f"INSERT INTO files VALUES ({', '.join('?' * (9 + len(_FIELDS)))})"
 _fields = attrgetter(*_FIELDS)
-_NOTHING: Final = Facts(
+_NO_FACTS: Final = Facts(
     id=None, title="", summary="", kind="", body_type="", hash=None, source=None, source_hash=None, changed=None,
     due=None, archived=False, purged=False, rows=0, meta=(), links=(), passages=(), former=(), supersedes_elsewhere=(),
 )  # fmt: skip
@@ -231,12 +237,15 @@ def _places(passages: Iterable[BodyPassage]) -> str:
 def _link_fields(stated: StatedLink) -> tuple[Any, ...]:
     link = stated.link
     target = link.to or ""
-    return (stated.row, stated.active, link.rel, target, link.label, *_meant(target))
+    return (stated.row, stated.active, link.rel, target, link.label, *_resolved(target))
 
 
-def _meant(target: str) -> tuple[str, str | None]:
-    """What a target means: an id, a path from the workspace, a reference or a URI; and the slice file that it names
-    by path, whose id is looked up when somebody asks (ruling 29)."""
+def _resolved(target: str) -> tuple[str, str | None]:
+    """Returns what a link target names: an id, a path from the workspace, a reference or a URI.
+
+    If the target is the path of a slice file, returns the name of that file, too. Its id is looked up by each query
+    (ruling 29).
+    """
     kind = target_kind(target)
     if kind == "reference":
         ref = parse(target)

@@ -1,8 +1,8 @@
-"""The index over slice files: disposable, and brought up to date before every question (docs/finding.md).
+"""The index of slice files: disposable, and updated before every query (docs/finding.md).
 
-A file is read again when its size, times or inode differ from what was noted. A change that leaves all of them as they
-were is possible only within one tick of the disk's clock: a file that was changed in the tick in which the folder is
-looked at, or later, is noted as uncertain and read again at the next question.
+A file is read again when its size, its times or its inode differ from the stored ones. A change can leave all of them
+the same only within one tick of the disk's clock. So a file that was changed in the tick of the scan of the folder, or
+later, is stored as uncertain, and the next query reads it again.
 """
 
 import os
@@ -22,15 +22,17 @@ Answer = TypeVar("Answer")
 
 
 class FileIndex:
+    """The index of the slice files of a workspace."""
+
     def __init__(self, workspace: Workspace, progress: ReadProgress = lambda done, total: None) -> None:
         self._root = workspace.root
         self._library = workspace.library
         self._progress = progress
         self.database = Disposable(workspace.cache / "files.db", LAYOUT)
-        self.unreadable = 0  # files that could not be read when the last question was asked
+        self.unreadable = 0  # files that could not be read at the last query
 
     def ask(self, question: Callable[[apsw.Connection], Answer]) -> Answer:
-        """The answer to a question about the files as they are now."""
+        """Updates the index, calls `question` with a connection to it, and returns the result."""
 
         def with_current_files(connection: apsw.Connection) -> Answer:
             self._bring_up_to_date(connection)
@@ -39,7 +41,7 @@ class FileIndex:
                 return question(connection)
 
         if not self.database.path.exists():
-            with suppress(SlicebaseError):  # where nothing can be written, the index is made in memory
+            with suppress(SlicebaseError):  # where nothing can be written, the index is built in memory
                 make_local_folder(self._root)
         return self.database.ask(with_current_files)
 
@@ -55,9 +57,9 @@ class FileIndex:
 
 
 def listing(folder: "str | os.PathLike[str]") -> list[str]:
-    """The folder's slice files, each as its name, a zero and its stamp: size, times and inode.
+    """Returns the slice files of a folder, each as its name, a zero byte and its stamp: size, times and inode.
 
-    Symbolic links are not followed: they may lead anywhere. A name that is no UTF-8 is no id.
+    Symbolic links are left out, because they can point anywhere. So are names that are not UTF-8: they cannot be ids.
     """
     found = []
     try:
@@ -68,7 +70,7 @@ def listing(folder: "str | os.PathLike[str]") -> list[str]:
                     try:
                         status = entry.stat(follow_symlinks=False)
                     except FileNotFoundError:
-                        continue  # it went away just now
+                        continue  # the file was removed just now
                     if S_ISREG(status.st_mode):
                         found.append(
                             f"{name}\0{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"

@@ -1,4 +1,4 @@
-"""Everything that is known of one slice file."""
+"""Everything that is known about one slice file."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -18,6 +18,8 @@ from slicebase.workspace.workspace import LIBRARY, Workspace
 
 
 class Info(NamedTuple):
+    """A slice file with its links in both directions."""
+
     entry: FileEntry
     file: SliceFile
     links_out: Sequence[Stated]
@@ -26,11 +28,12 @@ class Info(NamedTuple):
 
 
 def file_info(connection: apsw.Connection, workspace: Workspace, given: str) -> Info:
+    """Returns everything about the file with this id, which can be shortened (ruling 21)."""
     entry = find_file(connection, given)
     name = f"{LIBRARY}/{entry.name}"
     try:
         data = read_bytes(workspace.library / entry.name)
-    except FileNotFoundError:  # gone since the index looked
+    except FileNotFoundError:  # removed since the index was updated
         raise SlicebaseError("no-file", f"there is no file with the id {entry.id}", where=Where(name)) from None
     checked = check_file(data, FileLocation(name, name))
     return Info(

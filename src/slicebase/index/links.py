@@ -1,4 +1,4 @@
-"""Links between slice files, read from the index for a walk along them."""
+"""The links between slice files, read from the index."""
 
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -20,18 +20,20 @@ _INTO: Final = f"""
 {_LINKS} WHERE links.active AND (links.node = ?1 OR links.name IN (SELECT name FROM files WHERE id = ?1))
 ORDER BY files.id, files.name, links.position
 """
-# A row speaks for itself: nothing about its file follows from it.
+# The links of a row are about the row only: nothing about its file is inferred from them.
 _OF_FILES: Final = f"{_LINKS} WHERE links.row = ''"
 
 
 class LinkTarget(NamedTuple):
-    """Where a link leads: a file of the library, or something else by its name."""
+    """The target of a link: a file of the library, or something else that it names."""
 
     kind: PlaceKind
     entry: FileEntry | None = None
 
 
 class Exploration(NamedTuple):
+    """The links around a file, and what their targets are."""
+
     walk: Walk
     places: dict[str, LinkTarget]
 
@@ -46,7 +48,7 @@ def explore_files(
     depth: int = 1,
     infer: bool = False,
 ) -> Exploration:
-    """The links around a file of the workspace at `root`."""
+    """Follows the links from a file of the workspace at `root`, and returns what it finds."""
     start = find_file(connection, given).id
     links = LinkSource(
         lambda place: links_out_of(connection, place),
@@ -58,15 +60,17 @@ def explore_files(
 
 
 def links_out_of(connection: apsw.Connection, place: str) -> list[Stated]:
+    """Returns the links that a file states."""
     return _stated(connection, _OUT, place)
 
 
 def links_into(connection: apsw.Connection, place: str) -> list[Stated]:
+    """Returns the links that files state about this target."""
     return _stated(connection, _INTO, place)
 
 
 def part_links(connection: apsw.Connection) -> list[tuple[str, str]]:
-    """The pairs of files that `part_of` or `has_part` joins, by their ids."""
+    """Returns the pairs of files that are joined by `part_of` or `has_part`, as ids."""
     query = f"{_LINKS} WHERE links.rel IN ('part_of', 'has_part') AND links.row = ''"
     return [(each.edge.source, each.edge.target) for each in _stated(connection, query)]
 

@@ -1,6 +1,7 @@
-"""How the indexes read words: in lower case, without accents, by their stems, in any script.
+"""The tables of the index of slice files, and the tokenizer of both indexes.
 
-The tables of the index over slice files. They hold nothing that the files do not say.
+The tables contain nothing that the files do not state. Words are indexed in lower case, without accents, by their
+stems, in any script.
 """
 
 from collections.abc import Callable
@@ -11,29 +12,33 @@ import apsw
 from slicebase.context.snippets import Token
 from slicebase.index.disposable import DatabaseLayout
 
-# Marks belong to words: without them the scripts of India fall into single letters.
+# Words
+
+# Marks are parts of words: without them, words in Indian scripts are split into single letters.
 UNICODE61: Final = ("remove_diacritics", "2", "categories", "L* N* Co Mc Mn")
 TOKENIZER: Final = " ".join(("porter unicode61", *(f"'{option}'" for option in UNICODE61)))
 
 
 class Reader:
-    """Reads texts as FTS5 does when it takes them in."""
+    """Splits texts into words as FTS5 does when it indexes them."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._tokenizer = connection.fts5_tokenizer("porter", ["unicode61", *UNICODE61])
 
     def tokens(self, text: str) -> list[Token]:
+        """Returns the words of a text: start, end and stem of each."""
         data = text.encode()
         found = self._tokenizer(data, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False)
         tokens = cast("list[Token]", found)
         return tokens if text.isascii() else _in_characters(data, tokens)
 
     def stems(self, text: str) -> list[str]:
+        """Returns the stems of the words of a text."""
         return [stem for _, _, stem in self.tokens(text)]
 
 
 def _in_characters(data: bytes, tokens: list[Token]) -> list[Token]:
-    """FTS5 counts in bytes."""
+    """Returns the tokens with positions in characters: FTS5 counts in bytes."""
     counted, place, at = [], 0, 0
     for start, end, stem in tokens:
         place += len(data[at:start].decode())
@@ -43,37 +48,41 @@ def _in_characters(data: bytes, tokens: list[Token]) -> list[Token]:
     return counted
 
 
+# Tables
+
 PASSAGE_BREAK: Final = "\x1e"  # between the passages of a body
-ReadProgress = Callable[[int, int], None]  # how many files were read, of how many
+ReadProgress = Callable[
+    [int, int], None
+]  # called with the number of files that were read, and of all that have to be read
 
 _SCHEMA: Final = f"""
--- what the folder looked like when it was read last; empty where that is not certain
+-- the listing of the folder at the last update; empty where it is not certain
 CREATE TABLE state (listing TEXT NOT NULL);
 INSERT INTO state VALUES ('');
 CREATE TABLE files (
   number INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
-  stamp TEXT NOT NULL, -- size, times and inode; empty where the file may have changed since without leaving a trace
+  stamp TEXT NOT NULL, -- size, times and inode; empty where they might not show a later change
   version BLOB NOT NULL,
-  log BLOB, -- fingerprint of the files that tell which rows hold, where the file alone does not
-  problem TEXT, -- what keeps the file from being read, as JSON
+  log BLOB, -- fingerprint of the log, where rows of other files decide which rows hold
+  problem TEXT, -- the error for a file that cannot be read, as JSON
   disk_time INTEGER, size INTEGER NOT NULL, -- milliseconds since 1970, bytes
   id TEXT, title TEXT NOT NULL, summary TEXT NOT NULL, kind TEXT NOT NULL, type TEXT NOT NULL,
   hash TEXT, source TEXT, source_hash TEXT,
-  changed INTEGER, -- milliseconds since 1970, as the file itself tells it
+  changed INTEGER, -- milliseconds since 1970, as the file states it
   due TEXT,
   archived INTEGER NOT NULL, purged INTEGER NOT NULL, rows INTEGER NOT NULL
 );
 CREATE INDEX files_by_id ON files (id, name);
 CREATE INDEX unreadable_files ON files (name) WHERE problem IS NOT NULL;
 CREATE INDEX archived_files ON files (number) WHERE archived;
--- what the words stand in: passages with U+001E between, and for each its line and row
+-- the text of the words: passages separated by U+001E, and the line and row of each
 CREATE TABLE bodies (
   file INTEGER PRIMARY KEY,
   passages TEXT NOT NULL, places TEXT NOT NULL,
   former TEXT NOT NULL, former_places TEXT NOT NULL
 );
--- node: the id, path, reference or URI that the target means; name: a slice file of the library that it names by path
+-- node: the id, path, reference or URI that the target names; name: the slice file of the library whose path it is
 CREATE TABLE links (
   file INTEGER NOT NULL, position INTEGER NOT NULL, row TEXT NOT NULL, active INTEGER NOT NULL,
   rel TEXT NOT NULL, target TEXT NOT NULL, label TEXT, node TEXT NOT NULL, name TEXT,

@@ -1,6 +1,6 @@
-"""Search over slice files: which ones, in which order, and what of them is worth showing.
+"""Search in slice files: which files match, in which order, and which passages are shown.
 
-What to try when a search finds nothing: another place to look, or a word that is there.
+When a search finds nothing, it returns hints: another search that would match, or a similar word that is in the index.
 """
 
 import json
@@ -21,17 +21,17 @@ _MOST_PASSAGES: Final = 3
 
 
 class Search(NamedTuple):
-    """What is looked for, and where."""
+    """A search: the words and the filters."""
 
     typed: str
     filters: Filters = EVERY_FILE
-    former: bool = False  # in rows that no longer hold, too
-    either: bool = False  # any of the terms, not all
+    former: bool = False  # also search in rows that no longer hold
+    either: bool = False  # match any of the terms, not all
     limit: int = 10
 
 
 class FoundPassage(NamedTuple):
-    """A passage of a file, or its summary, in which terms stand."""
+    """A passage or the summary of a file that contains terms of the search."""
 
     ref: str
     line: int | None
@@ -39,40 +39,45 @@ class FoundPassage(NamedTuple):
 
 
 class Hit(NamedTuple):
+    """A file that matches, with the passages that are shown."""
+
     entry: FileEntry
-    score: float  # that of the best is 1
+    score: float  # relative to the best hit, whose score is 1
     title: Snippet
     found: tuple[FoundPassage, ...]
-    more: int  # passages that are as good, and not shown
+    more: int  # passages that match as well and are not shown
 
 
 class Results(NamedTuple):
+    """The hits of a search, and the number of all files that match."""
+
     hits: tuple[Hit, ...]
     total: int
-    hints: tuple[str, ...]  # what to try where nothing was found
+    hints: tuple[str, ...]  # what to try when nothing was found
 
 
 def search(connection: apsw.Connection, wanted: Search) -> Results:
+    """Returns the best files for a search, or hints where nothing matches."""
     reader = Reader(connection)
     stems = {term: reader.stems(term.text) for term in read_query(wanted.typed)}
     terms = [term for term, words in stems.items() if words]
     if not terms:
-        raise SlicebaseError("no-words", f"there is no word to look for in {wanted.typed!r}")
+        raise SlicebaseError("no-words", f"there is no word to search for in {wanted.typed!r}")
     ranked = _ranked(connection, terms, wanted)
     if not ranked:
         return Results((), 0, tuple(hints(connection, reader, terms, wanted)))
     marker = Marker(terms, [stems[term] for term in terms])
-    shown = _Shown(connection, reader, marker, wanted.former)
+    shown = _HitBuilder(connection, reader, marker, wanted.former)
     return Results(tuple(shown.hit(*each) for each in ranked), count(connection, terms, wanted), ())
 
 
 def count(connection: apsw.Connection, terms: Sequence[Term], wanted: Search) -> int:
-    """How many files a search would find."""
+    """Returns how many files match a search."""
     matching, values = _matching(terms, wanted)
     return int(connection.execute(f"SELECT count(*) {matching}", values).get)
 
 
-# ---- which, and in which order
+# ---- the files, and their order
 
 
 class _Ranked(NamedTuple):
@@ -81,10 +86,11 @@ class _Ranked(NamedTuple):
 
 
 def _ranked(connection: apsw.Connection, terms: Sequence[Term], wanted: Search) -> list[_Ranked]:
-    """The best files.
+    """Returns the best files.
 
-    FTS5's BM25 gives a word that most files have next to no weight, so that in a small library all scores would round
-    to the same. They are taken relative to the best, then rounded to millionths, and equal ones go by id (ruling 43).
+    The BM25 of FTS5 gives almost no weight to a word that most files have, so that in a small library all scores would
+    be rounded to the same number. So scores are divided by the best score, then rounded to millionths, and files with
+    equal scores are in the order of their ids (ruling 43).
     """
     matching, values = _matching(terms, wanted)
     ranked = f"SELECT rowid, bm25(words, {_WEIGHTS}) AS score {matching} ORDER BY score LIMIT ?"
@@ -92,7 +98,7 @@ def _ranked(connection: apsw.Connection, terms: Sequence[Term], wanted: Search) 
     if not found:
         return []
     best, last = found[0][1], found[: wanted.limit][-1][1]
-    edge = last - best * 1e-6  # scores are negative; beyond this one, none is rounded up to the last that is shown
+    edge = last - best * 1e-6  # scores are negative; no score beyond this one is rounded to the last that is shown
     if len(found) == wanted.limit + _TIES and found[-1][1] < edge:
         found = connection.execute(ranked, (*values, -1)).fetchall()
     shares: dict[int, float] = {number: round(score / best, 6) for number, score in found if score < edge}
@@ -102,21 +108,21 @@ def _ranked(connection: apsw.Connection, terms: Sequence[Term], wanted: Search) 
     return [_Ranked(number, shares[number]) for number in ordered[: wanted.limit]]
 
 
-_TIES: Final = 100  # more scores than are asked for, so that ties at the end are seen
+_TIES: Final = 100  # scores that are read beyond the limit, to find ties with the last one
 
 
 def _matching(terms: Sequence[Term], wanted: Search) -> tuple[str, list[Any]]:
-    """The part of a query that chooses files, and its values."""
+    """Returns the part of a query that selects the files, and its values."""
     columns = "title summary passages former" if wanted.former else "title summary passages"
     match = f"{{{columns}}} : ({expression(terms, either=wanted.either)})"
     where, values = conditions(wanted.filters)
-    # Most searches have no filters: then those that are left out are few.
+    # The query excludes files: most searches have no filters, and then few files are excluded.
     left_out = "archived" if wanted.filters == EVERY_FILE else f"NOT ({where})"
     sql = f"FROM words WHERE words MATCH ? AND rowid NOT IN (SELECT number FROM files WHERE {left_out})"
     return sql, [match, *values]
 
 
-# ---- what of them
+# ---- the passages that are shown
 
 
 class _Passage(NamedTuple):
@@ -127,11 +133,12 @@ class _Passage(NamedTuple):
 
     @property
     def different(self) -> int:
+        """How many different terms the passage has."""
         return len({mark.term for mark in self.marks})
 
 
-class _Shown:
-    """Hits as they are shown: with marks on what was asked for."""
+class _HitBuilder:
+    """Builds the hits that are shown, with marks on the terms."""
 
     def __init__(self, connection: apsw.Connection, reader: Reader, marker: Marker, former: bool) -> None:
         self._connection = connection
@@ -144,7 +151,7 @@ class _Shown:
         entry = FileEntry(*self._connection.execute(query, (number,)).get)
         passages = [passage for passage in self._passages(number) if passage.marks]
         most = max((passage.different for passage in passages), default=0)
-        # The later rows of a log are the newer ones.
+        # In a log, later rows are newer.
         best = [passage for passage in reversed(passages) if passage.different == most]
         found = tuple(_found(entry, passage) for passage in best[:_MOST_PASSAGES])
         if not found:
@@ -183,15 +190,17 @@ _LINES: Final = frozenset({"jsonl", "conversation", "routine"})  # one passage i
 
 
 def _place_in(entry: FileEntry, text: str, place: int) -> str:
-    """The reference of the section in which something stands, where the body has sections."""
+    """Returns the reference of the section that contains a position, or of the file if it has no sections."""
     if entry.body_type != "markdown" or entry.hash is None:
         return f"file:{entry.id}"
     from slicebase.files.body.sections import section_ref, sections
 
-    end = text.find("\n\n", place)  # what comes behind a paragraph says nothing of its section
+    end = text.find("\n\n", place)  # the text after a paragraph does not change its section
     before = sections(text if end < 0 else text[:end])
     return str(section_ref(entry.id, entry.hash, next(each for each in before if place < each.end)))
 
+
+# ---- hints when nothing is found
 
 _MOST_WORDS: Final = 3
 _LETTERS: Final = ascii_lowercase + digits
@@ -206,25 +215,27 @@ SELECT title, summary, passages, former FROM files JOIN bodies ON bodies.file = 
 
 
 def hints(connection: apsw.Connection, reader: Reader, terms: Sequence[Term], wanted: Search) -> list[str]:
-    found = [*_other_words(connection, reader, terms), *_other_places(connection, terms, wanted)]
-    return found or ["nothing here comes near these words: `tt list` shows what there is"]
+    """Returns what to try after a search that found nothing."""
+    found = [*_other_words(connection, reader, terms), *_other_searches(connection, terms, wanted)]
+    return found or ["there is no similar word here: `tt list` shows the files"]
 
 
 def _other_words(connection: apsw.Connection, reader: Reader, terms: Sequence[Term]) -> Iterator[str]:
     for term in terms:
-        near = [] if term.begins or term.unspaced else _near(connection, reader, term)
-        if near:
-            yield f"for {term.text} there is {' or '.join(near)}"
+        similar = [] if term.begins or term.unspaced else _similar(connection, reader, term)
+        if similar:
+            yield f"for {term.text} there is {' or '.join(similar)}"
 
 
-def _other_places(connection: apsw.Connection, terms: Sequence[Term], wanted: Search) -> Iterator[str]:
-    for other, words in _elsewhere(wanted, len(terms)):
+def _other_searches(connection: apsw.Connection, terms: Sequence[Term], wanted: Search) -> Iterator[str]:
+    for other, words in _wider_searches(wanted, len(terms)):
         found = count(connection, terms, other)
         if found:
             yield f"{found} file{'s' if found > 1 else ''} {words}"
 
 
-def _elsewhere(wanted: Search, terms: int) -> Iterator[tuple[Search, str]]:
+def _wider_searches(wanted: Search, terms: int) -> Iterator[tuple[Search, str]]:
+    """Yields searches that could match more, each with the text of its hint."""
     filters = wanted.filters
     if filters._replace(archived=False) != Filters():
         yield wanted._replace(filters=Filters(archived=filters.archived)), "would match without the filters"
@@ -236,20 +247,20 @@ def _elsewhere(wanted: Search, terms: int) -> Iterator[tuple[Search, str]]:
         yield wanted._replace(either=True), "would match some of the words: --any"
 
 
-def _near(connection: apsw.Connection, reader: Reader, term: Term) -> list[str]:
-    """Words that are there, for a term that nothing has: one slip away, or a longer word that begins with it."""
+def _similar(connection: apsw.Connection, reader: Reader, term: Term) -> list[str]:
+    """Returns words of the index for a term that is not in it: one typing error away, or longer words that begin so."""
     stems = reader.stems(term.text)
     known = "SELECT EXISTS (SELECT 1 FROM vocabulary WHERE term = ?)"
     if len(stems) != 1 or connection.execute(known, stems).get:
         return []
-    found = dict(connection.execute(_ONE_OF, (json.dumps(_slips(stems[0])),)))
+    found = dict(connection.execute(_ONE_OF, (json.dumps(_typing_errors(stems[0])),)))
     found |= dict(connection.execute(_BEGINNING, (stems[0], stems[0] + "\U0010ffff")))
     best = sorted(found, key=lambda stem: (-found[stem], stem))[:_MOST_WORDS]
     return list(dict.fromkeys(_word(connection, reader, stem) for stem in best))
 
 
-def _slips(word: str) -> list[str]:
-    """Every word that one slip away: a letter too many, too few, wrong, or two exchanged."""
+def _typing_errors(word: str) -> list[str]:
+    """Returns every word that is one typing error away: a letter too many, too few, wrong, or two exchanged."""
     cuts = [(word[:at], word[at:]) for at in range(len(word) + 1)]
     fewer = (before + after[1:] for before, after in cuts)
     exchanged = (before + after[1] + after[0] + after[2:] for before, after in cuts if len(after) > 1)
@@ -259,7 +270,7 @@ def _slips(word: str) -> list[str]:
 
 
 def _word(connection: apsw.Connection, reader: Reader, stem: str) -> str:
-    """A stem as some file writes it."""
+    """Returns a word with this stem as a file writes it."""
     for texts in connection.execute(_TEXTS_WITH, (stem,)):
         for text in texts:
             for start, end, found in reader.tokens(text):

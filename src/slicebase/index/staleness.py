@@ -1,4 +1,4 @@
-"""Which slice files are stale, why, and since when (§ Staleness, ruling 26)."""
+"""Stale slice files: which ones, why, and since when (§ Staleness, ruling 26)."""
 
 from collections.abc import Callable, Iterator
 from typing import Final, Literal, NamedTuple
@@ -12,16 +12,20 @@ from slicebase.index.entries import FileEntry, Filters, get_file, list_files
 _DAY: Final = 86_400_000
 
 
-_STALE: Final = 0.5  # where a file is labelled STALE
+_STALE: Final = 0.5  # the staleness from which a file is labelled STALE
 
 
 class StaleReason(NamedTuple):
+    """A reason why a file is stale."""
+
     kind: Literal["age", "source-changed", "source-missing", "due"]
-    since: int | None  # milliseconds since 1970; None where nothing tells
+    since: int | None  # milliseconds since 1970; None where it is not known
     detail: str
 
 
 class StaleFile(NamedTuple):
+    """A file that is stale, with all reasons."""
+
     entry: FileEntry
     staleness: float  # by age alone
     reasons: tuple[StaleReason, ...]
@@ -34,7 +38,7 @@ def stale_files(
     half_life: float,
     later_snapshot: Callable[[str], str | None] = lambda snapshot_id: None,
 ) -> list[StaleFile]:
-    """The files that should be looked at again, the stalest first."""
+    """Returns the files that should be checked again, the stalest first."""
     found = []
     for entry in list_files(connection, filters):
         reasons = (*_narrative_reasons(entry, later_snapshot), *_reasons(connection, entry, now, half_life))
@@ -44,13 +48,15 @@ def stale_files(
 
 
 def _narrative_reasons(entry: FileEntry, later_snapshot: Callable[[str], str | None]) -> Iterator[StaleReason]:
-    """A narrative is stale once its run has a later snapshot that passed (ruling 41)."""
+    """Yields a reason for a narrative whose run has a later snapshot that passed (ruling 41)."""
     if entry.source and entry.source.startswith("sn_") and (later := later_snapshot(entry.source)):
         yield StaleReason("source-changed", None, f"its run has a later snapshot, {later}")
 
 
 def _reasons(connection: apsw.Connection, entry: FileEntry, now: int, half_life: float) -> Iterator[StaleReason]:
-    if entry.source and target_kind(entry.source) != "reference":  # a snapshot's narrative is its run's to judge
+    if (
+        entry.source and target_kind(entry.source) != "reference"
+    ):  # narratives of snapshots are compared with their run instead
         source = get_file(connection, entry.source)
         if source is None:
             yield StaleReason("source-missing", None, f"its source {entry.source} is not here")

@@ -1,11 +1,8 @@
-"""The full-text index over turns: disposable, filled from the truth in any order (docs/ranking.md).
+"""The full-text index of turns: disposable, filled from the truth in any order (docs/ranking.md).
 
-Whatever stands at its path and is no index of this version is replaced by an empty one. `mark` is the filler's own
-note of how far it came; it is stored together with what it speaks of.
-
-Keeps the full-text index of turns up to date with the truth. It can be deleted at any time.
-
-Turns and links are never removed from the truth, so that their row numbers say how far the index came.
+A file at its path that is not an index of this version is replaced by an empty index. `mark` records how much of the
+truth is in the index, and is stored in the same transaction as the turns. Turns and links are never removed from the
+truth, so their row numbers are enough for the mark.
 """
 
 import json
@@ -37,7 +34,7 @@ _BATCH = 10_000
 _SCHEMA = f"""
 CREATE TABLE state (turns INTEGER NOT NULL, size INTEGER NOT NULL, mark TEXT NOT NULL);
 INSERT INTO state VALUES (0, 0, '');
--- threaded: parents of its turns are given; else its turns follow one another in time
+-- threaded: at least one turn names a parent; else its turns follow each other in time
 CREATE TABLE session (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, threaded INTEGER NOT NULL);
 CREATE TABLE turn (
   number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, session INTEGER NOT NULL, time INTEGER NOT NULL,
@@ -45,10 +42,10 @@ CREATE TABLE turn (
 );
 CREATE INDEX turn_by_session ON turn (session, time, id);
 CREATE INDEX turn_by_time ON turn (time);
--- parents as they were given: they may not be here yet
+-- the parents that turns name: they may not be in the index yet
 CREATE TABLE given (child INTEGER NOT NULL, parent TEXT NOT NULL, PRIMARY KEY (child, parent)) WITHOUT ROWID;
 CREATE INDEX given_by_parent ON given (parent);
--- who follows whom among the turns that are here
+-- which turn follows which, among the turns in the index
 CREATE TABLE link (child INTEGER NOT NULL, parent INTEGER NOT NULL, PRIMARY KEY (child, parent)) WITHOUT ROWID;
 CREATE INDEX link_by_parent ON link (parent, child);
 CREATE VIRTUAL TABLE words USING fts5 (
@@ -90,6 +87,8 @@ _FOLLOW_IN_TIME = (
 
 
 class IndexedTurn(NamedTuple):
+    """A turn as it is added to the index."""
+
     id: str
     session: str
     time: int
@@ -98,8 +97,10 @@ class IndexedTurn(NamedTuple):
 
 
 class TurnIndex:
+    """The full-text index of the turns of a workspace."""
+
     def __init__(self, path: Path | None = None) -> None:
-        """Opens the index at this path, or a new one in memory."""
+        """Opens the index at this path, or creates one in memory."""
         self.path = path or Path(":memory:")
         disposable = Disposable(self.path, LAYOUT)
         with self._errors():
@@ -125,26 +126,27 @@ class TurnIndex:
 
     @property
     def mark(self) -> str:
+        """How much of the truth is in the index; empty for an empty index."""
         with self._errors():
             return str(self._connection.execute("SELECT mark FROM state").get)
 
     # Writing
 
     def add(self, turns: Iterable[IndexedTurn], mark: str | None = None) -> None:
-        """Takes these turns in, all or none. One whose id is here already stays as it is: a turn never changes."""
-        waiting = iter(turns)
+        """Adds these turns, all or none. Skips turns that are already in the index: a turn never changes."""
+        remaining = iter(turns)
         touched: set[int] = set()
         with self._errors(), self._database.writing():
-            while batch := list(islice(waiting, _BATCH)):
+            while batch := list(islice(remaining, _BATCH)):
                 touched |= self._add_batch(batch)
             self._follow_in_time(touched)
             if mark is not None:
                 self._connection.execute("UPDATE state SET mark = ?", (mark,))
 
     def _add_batch(self, batch: list[IndexedTurn]) -> set[int]:
-        """Stores what is new of a batch, linked by the parents that are given. Answers the sessions it touched."""
+        """Adds the new turns of a batch, linked to the parents that they name. Returns their sessions' numbers."""
         known = self._column(f"SELECT id FROM turn WHERE id IN {_CHOSEN}", [turn.id for turn in batch])
-        # of two with one id in the batch, the first stays
+        # Of two turns of the batch with the same id, the first stays.
         fresh = list({turn.id: turn for turn in reversed(batch) if turn.id not in known}.values())
         sessions = self._sessions(fresh)
         first = 1 + int(self._connection.execute("SELECT coalesce(max(number), 0) FROM turn").get)
@@ -165,18 +167,21 @@ class TurnIndex:
             "INSERT OR IGNORE INTO given VALUES (?, ?)",
             ((number, parent) for number, turn in enumerate(fresh, first) for parent in turn.parents),
         )
-        for newcomer in ("given.child", "turn.number"):  # who follows a turn that is here, and who waited for one
+        for new in ("given.child", "turn.number"):  # links of new turns to their parents, and of children to new turns
             self._connection.execute(
                 "INSERT OR IGNORE INTO link SELECT given.child, turn.number"
                 " FROM given JOIN turn ON turn.id = given.parent"
-                f" WHERE {newcomer} >= ? AND given.child <> turn.number",
+                f" WHERE {new} >= ? AND given.child <> turn.number",
                 (first,),
             )
         self._connection.execute("UPDATE state SET turns = turns + ?, size = size + ?", (len(fresh), sum(sizes)))
         return set(sessions.values())
 
     def _sessions(self, turns: Iterable[IndexedTurn]) -> dict[str, int]:
-        """The numbers of these turns' sessions. One that gets its first given parent leaves the order of time."""
+        """Returns the numbers of the sessions of these turns.
+
+        A session in which a turn names a parent for the first time is no longer linked in the order of time.
+        """
         threaded: dict[str, bool] = {}
         for turn in turns:
             threaded[turn.session] = threaded.get(turn.session, False) or bool(turn.parents)
@@ -197,7 +202,7 @@ class TurnIndex:
         return numbers
 
     def remove(self, turns: Iterable[str]) -> None:
-        """Takes the turns with these ids out, and their words out of the file."""
+        """Removes the turns with these ids, and erases their words from the file."""
         with self._errors():
             self._connection.execute("PRAGMA secure_delete = ON")
             with self._database.writing():
@@ -205,28 +210,29 @@ class TurnIndex:
             self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
     def _remove(self, turns: list[str]) -> None:
-        gone = list(self._column(f"SELECT number FROM turn WHERE id IN {_CHOSEN}", turns))
-        sessions = list(self._column(f"SELECT session FROM turn WHERE number IN {_CHOSEN}", gone))
+        numbers = list(self._column(f"SELECT number FROM turn WHERE id IN {_CHOSEN}", turns))
+        sessions = list(self._column(f"SELECT session FROM turn WHERE number IN {_CHOSEN}", numbers))
         for statement in _REMOVE:
-            self._connection.execute(statement, (json.dumps(gone),))
+            self._connection.execute(statement, (json.dumps(numbers),))
         self._connection.execute(_STILL_THREADED, (json.dumps(sessions),))
         self._follow_in_time(sessions)
         self._connection.execute("INSERT INTO words (words) VALUES ('optimize')")
 
     def remove_sessions(self, sessions: Iterable[str]) -> None:
-        """Takes all turns of these sessions out."""
+        """Removes all turns of these sessions."""
         chosen = "(SELECT number FROM session WHERE id IN (SELECT value FROM json_each(?)))"
         with self._errors():
             turns = self._column(f"SELECT id FROM turn WHERE session IN {chosen}", list(sessions))
         self.remove(turns)
 
     def _follow_in_time(self, sessions: Iterable[int]) -> None:
-        """Links the turns of these sessions in the order of time where no parents are given."""
+        """Links the turns of these sessions in the order of time, if no turn of the session names a parent."""
         chosen = json.dumps(list(sessions))
         for statement in _FOLLOW_IN_TIME:
             self._connection.execute(statement, (chosen,))
 
     def _label(self, text: str) -> str:
+        """Returns the stems of the label that a text begins with, or an empty text."""
         found = label(text)
         if found and found not in self._label_stems:
             self._label_stems[found] = " ".join(word.stem for word in self._read(for_index(found)))
@@ -235,11 +241,11 @@ class TurnIndex:
     # Reading
 
     def words(self, text: str) -> list[Word]:
-        """The words of a text as the index reads them."""
+        """Returns the words of a text as the index reads them."""
         return self._read(for_question(text[:MOST_CHARACTERS]))
 
     def figures(self, question: Question) -> Figures:
-        """What the index says of a question; `rank` decides what it is worth."""
+        """Returns the figures of the index for a question; `rank` scores them."""
         with self._errors(), self._one_view():
             return read_figures(self._connection, question)
 
@@ -256,28 +262,31 @@ class TurnIndex:
 
     @contextmanager
     def _one_view(self) -> Iterator[None]:
-        """What is read inside belongs together, whoever writes meanwhile."""
+        """Keeps one view of the database inside the block, even if another process writes meanwhile."""
         with self._connection:
             yield
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
+        """Turns errors of SQLite into errors of ours. Damage is reported as damage of the index."""
         try:
             with translated(self.path):
                 yield
         except SlicebaseError as error:
             if error.code != "database-damaged":
                 raise
-            hint = "delete it: it is filled again from the truth"
+            hint = "delete the file: it is built again from the database"
             raise SlicebaseError("index-damaged", error.message, hint=hint, where=error.where) from None
 
 
+# Updating
+
 _EMPTY = "0 0 0"
-Progress = Callable[[int], None]  # how many turns were taken in since the last call
+Progress = Callable[[int], None]  # called with the number of turns that were added since the last call
 
 
 def bring_up_to_date(index: TurnIndex, truth: Truth, progress: Progress = lambda count: None) -> None:
-    """Takes in what is new in the truth, and takes out what was purged."""
+    """Adds the turns that are new in the truth, and removes those that were purged."""
     now = _mark(truth)
     before = index.mark or _EMPTY
     if now == before:
@@ -291,18 +300,20 @@ def bring_up_to_date(index: TurnIndex, truth: Truth, progress: Progress = lambda
 
 
 def _mark(truth: Truth) -> str:
+    """Returns the mark of an index that is up to date: the last turn, the last link, and the number of purges."""
     query = """SELECT (SELECT coalesce(max(rowid), 0) FROM turns), (SELECT coalesce(max(rowid), 0) FROM links),
                       (SELECT count(*) FROM texts WHERE purged IS NOT NULL)"""
     return " ".join(map(str, next(truth.database.connection.execute(query))))
 
 
 def _children_of_links_after(truth: Truth, rowid: int) -> list[str]:
-    """Turns whose parents became more since they were taken in."""
+    """Returns the turns that have new parents since they were added."""
     query = "SELECT DISTINCT child FROM links WHERE rowid > ?"
     return [uuid_of(child) for (child,) in truth.database.connection.execute(query, (rowid,))]
 
 
 def _purged(truth: Truth) -> Iterator[str]:
+    """Yields the ids of the turns whose text was purged."""
     query = "SELECT DISTINCT owner FROM texts WHERE purged IS NOT NULL AND owner LIKE 'session:%'"
     owners: list[Any] = truth.database.connection.execute(query).fetchall()
     for (owner,) in owners:
@@ -321,6 +332,7 @@ def _turns_to_add(truth: Truth, rowid: int, again: list[str]) -> Iterator[Indexe
 
 
 def _indexed(truth: Truth, record: TurnRecord) -> Iterator[IndexedTurn]:
+    """Yields the turn of a record with its text, or nothing if the text was purged."""
     content = truth.texts.get(f"session:{record.session}", record.content_hash)
     if content is not None and content.data is not None:
         parents = tuple(sorted(parent for parent, _ in truth.turns.parents_of(record.id)))

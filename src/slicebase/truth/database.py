@@ -1,11 +1,11 @@
-"""The tables of the truth.
+"""The SQLite database of the truth: its tables, and how it is opened, migrated and written.
 
-A truth table holds records as the canonical bytes that were hashed, beside the keys that find them. Keys begin
-with the session (or the run, or the manifest) that everything hangs on. Rows of one owner are numbered without
-gaps, so that a removed row is missed, and triggers let nothing be changed or removed but a purged text.
-Derived tables can be filled again from the truth tables; verify compares them.
+A truth table holds records as the canonical bytes that were hashed, next to the keys that find them. A key begins with
+the session, the run or the manifest that the row belongs to. Rows of one owner are numbered without gaps, so that
+`verify` notices a removed row. Triggers forbid every change and removal, except the purge of a text. Derived tables can
+be filled again from the truth tables, and `verify` compares them.
 
-Opening the truth: settings, schema version, migrations with a backup before, locks as errors.
+A database of an older version is backed up and then migrated. A locked, damaged or full database is an error of ours.
 """
 
 import os
@@ -19,7 +19,9 @@ from slicebase.errors import SlicebaseError, Where
 
 VERSION = 1
 
-# The tables whose rows are numbered, and the owner within which they are.
+# The tables, and their triggers
+
+# Tables whose rows are numbered, each with the column of the owner within which they are numbered.
 _NUMBERED = {
     "sessions": "session",
     "turns": "session",
@@ -28,6 +30,7 @@ _NUMBERED = {
     "events": "run",
     "snapshots": "run",
 }
+# Tables in which the second insert of a key adds nothing, each with the columns of its key.
 _KEYED = {
     "texts": ("owner", "hash"),
     "policies": ("hash",),
@@ -104,6 +107,7 @@ CREATE TABLE steps (
 
 
 def _append_only(table: str) -> str:
+    """Returns the triggers that forbid changes and removals. Of a text, the bytes can be purged."""
     change = "NEW.bytes IS NULL AND NEW.owner IS OLD.owner AND NEW.hash IS OLD.hash" if table == "texts" else "0"
     return f"""
 CREATE TRIGGER {table}_keep BEFORE DELETE ON {table}
@@ -114,7 +118,10 @@ BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END;
 
 
 def _numbered(table: str, owner: str) -> str:
-    """Also stops INSERT OR REPLACE, which would pass the other triggers on a foreign connection."""
+    """Returns the trigger that numbers rows without gaps.
+
+    It also stops INSERT OR REPLACE, which would pass the other triggers on a connection of another program.
+    """
     return f"""
 CREATE TRIGGER {table}_next BEFORE INSERT ON {table}
 WHEN NEW.seq IS NOT (SELECT coalesce(max(seq), 0) + 1 FROM {table} WHERE {owner} = NEW.{owner})
@@ -123,7 +130,7 @@ BEGIN SELECT RAISE(ABORT, '{table} is numbered without gaps'); END;
 
 
 def _keyed(table: str, columns: tuple[str, ...]) -> str:
-    """What has its key already stays as it is, whatever kind of INSERT comes: the second of two equals adds nothing."""
+    """Returns the trigger that keeps the first row of a key: any kind of INSERT with the same key adds nothing."""
     same = " AND ".join(f"{column} = NEW.{column}" for column in columns)
     return f"""
 CREATE TRIGGER {table}_once BEFORE INSERT ON {table} WHEN EXISTS (SELECT 1 FROM {table} WHERE {same})
@@ -139,11 +146,13 @@ SCHEMA = (
 )
 
 
-_APPLICATION_ID = 0x534C4342  # "SLCB": this file is a Slicebase database and no other program's
+# Opening
+
+_APPLICATION_ID = 0x534C4342  # "SLCB": marks the file as a Slicebase database
 _BUSY_MILLISECONDS = 10_000
 
 Migration = Callable[[apsw.Connection], None]
-# MIGRATIONS[n] brings a database from version n to n + 1.
+# MIGRATIONS[n] changes a database from version n to version n + 1.
 MIGRATIONS: Mapping[int, Migration] = {}
 
 
@@ -160,7 +169,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[apsw.Connection]:
-        """One transaction: all of it is stored, or nothing. Inside another one it is a part of that."""
+        """Runs one transaction: everything is stored, or nothing. Inside another transaction, it is part of that."""
         if self.connection.in_transaction:
             yield self.connection
             return
@@ -170,13 +179,13 @@ class Database:
                 yield self.connection
                 self.connection.execute("COMMIT")
             except BaseException:
-                if self.connection.in_transaction:  # SQLite itself rolls back when the disk is full
+                if self.connection.in_transaction:  # SQLite rolls back by itself when the disk is full
                     self.connection.execute("ROLLBACK")
                 raise
 
     @contextmanager
     def trying(self) -> Iterator[None]:
-        """Everything inside happens, and nothing of it stays."""
+        """Runs a transaction that is always rolled back, for a dry run."""
         with translated(self.path):
             self.connection.execute("BEGIN IMMEDIATE")
             try:
@@ -186,7 +195,7 @@ class Database:
 
     @contextmanager
     def bulk(self) -> Iterator[None]:
-        """Many transactions, durable together: the log reaches the disk once, at the end."""
+        """Makes many transactions durable together: the write-ahead log is flushed to the disk once, at the end."""
         self.connection.execute("PRAGMA synchronous = NORMAL")
         try:
             yield
@@ -197,7 +206,7 @@ class Database:
 
     @contextmanager
     def erasing(self) -> Iterator[None]:
-        """Neither the free pages of the file nor the log keep what is taken away inside."""
+        """Erases what is removed inside, also from the free pages of the file and from the write-ahead log."""
         self.connection.execute("PRAGMA secure_delete = ON")
         yield
         with translated(self.path):
@@ -207,9 +216,10 @@ class Database:
 
 
 def open_database(path: Path, *, create: bool = False, migrations: Mapping[int, Migration] = MIGRATIONS) -> Database:
+    """Opens the database at `path`, and migrates it if it is older. Creates it only with `create`."""
     if not create and not path.exists():
         raise SlicebaseError(
-            "no-database", f"there is no database at {path} yet", hint="bring a conversation in with `tt import`"
+            "no-database", f"there is no database at {path} yet", hint="`tt import` creates it with a conversation"
         )
     with translated(path):
         if create:
@@ -226,7 +236,7 @@ def open_database(path: Path, *, create: bool = False, migrations: Mapping[int, 
 
 
 def _is_frozen(path: Path) -> bool:
-    """Whether the database can be read, but not shared with a writer: its folder takes no write-ahead log."""
+    """Returns whether the database can only be read: no write-ahead log can be created in its folder."""
     log = Path(f"{path}-wal")
     return path.exists() and not os.access(path.parent, os.W_OK) and not (log.exists() and log.stat().st_size)
 
@@ -254,7 +264,7 @@ def _configure(connection: apsw.Connection, *, is_frozen: bool) -> None:
 def _ensure_schema(connection: apsw.Connection, path: Path, migrations: Mapping[int, Migration]) -> None:
     if _version(connection) == VERSION:
         return
-    connection.execute("BEGIN IMMEDIATE")  # so that one process alone makes or migrates it
+    connection.execute("BEGIN IMMEDIATE")  # so that only one process creates or migrates it
     try:
         version = _version(connection)
         if version == 0 and not connection.pragma("schema_version"):
@@ -265,7 +275,7 @@ def _ensure_schema(connection: apsw.Connection, path: Path, migrations: Mapping[
         elif version > VERSION:
             raise SlicebaseError(
                 "database-newer",
-                f"the database has version {version}, this program knows {VERSION}",
+                f"the database has version {version}, but this program knows only versions up to {VERSION}",
                 hint="update Slicebase",
                 where=Where(str(path)),
             )
@@ -274,7 +284,7 @@ def _ensure_schema(connection: apsw.Connection, path: Path, migrations: Mapping[
         connection.pragma("user_version", VERSION)
         connection.execute("COMMIT")
     except BaseException:
-        if connection.in_transaction:  # SQLite itself rolls back when the disk is full
+        if connection.in_transaction:  # SQLite rolls back by itself when the disk is full
             connection.execute("ROLLBACK")
         raise
 
@@ -290,11 +300,11 @@ def _migrate(connection: apsw.Connection, path: Path, version: int, migrations: 
 
 
 def backup(path: Path, to: Path) -> None:
-    """A consistent copy of a database that others may be reading and writing."""
+    """Writes a consistent copy of a database, which other processes can read and write meanwhile."""
     source, target = apsw.Connection(str(path)), apsw.Connection(str(to))
     try:
-        with target.backup("main", source, "main") as copying:
-            copying.step()
+        with target.backup("main", source, "main") as copy:
+            copy.step()
     finally:
         target.close()
         source.close()
@@ -302,18 +312,18 @@ def backup(path: Path, to: Path) -> None:
 
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """SQLite's and the system's complaints as errors of ours."""
+    """Turns an error of SQLite or of the system into a SlicebaseError."""
     try:
         yield
     except (apsw.Error, OSError) as error:
-        told = as_our_error(error)
-        if told is None:
+        ours = as_our_error(error)
+        if ours is None:
             raise
-        raise told.at(Where(str(path))) from None
+        raise ours.at(Where(str(path))) from None
 
 
 def as_our_error(error: Exception) -> SlicebaseError | None:
-    """What SQLite or the system says of a database; None for what only a fault of the program can cause."""
+    """Returns our error for an error of SQLite or of the system, or None where only a bug of ours can cause it."""
     if isinstance(error, apsw.BusyError):
         return SlicebaseError("locked", "another process is writing", hint="try again when it is done")
     if isinstance(error, apsw.NotADBError | apsw.CorruptError):

@@ -1,4 +1,4 @@
-"""The evidence ledger: what was cited, by the id that its record gives (ruling 36)."""
+"""The evidence ledger: everything that was cited, by the id that is derived from its record (ruling 36)."""
 
 from collections.abc import Iterator, Mapping
 
@@ -11,12 +11,12 @@ from slicebase.runs.records import Span
 from slicebase.truth.database import Database
 from slicebase.truth.texts import Texts, hash_bytes, keep_texts
 
-_KEPT = 100_000  # records in memory
+_MOST_CACHED = 100_000  # records
 _RECORD = msgspec.json.Decoder(tuple[str, str, int, int, str])
 
 
 class Ledger(Mapping[str, Evidence]):
-    """Evidence by its id, read when it is asked for."""
+    """Evidence by its id, read from the database on access."""
 
     def __init__(self, database: Database, texts: Texts) -> None:
         self._database = database
@@ -24,7 +24,7 @@ class Ledger(Mapping[str, Evidence]):
         self.records = Records(database)
 
     def keep(self, evidence: Evidence) -> None:
-        """The same evidence twice is kept once. Its quote belongs to the corpus that it was cut from (ruling 19)."""
+        """Stores evidence once, also if it comes twice. Its quote belongs to the corpus that it cites (ruling 19)."""
         with self._database.writing() as connection:
             row = (evidence.evidence_id, evidence.chunk_id, record_bytes(evidence))
             connection.execute("INSERT INTO evidence VALUES (?, ?, ?)", row)
@@ -47,17 +47,18 @@ class Ledger(Mapping[str, Evidence]):
         return len(self.records)
 
     def quotes_of(self, chunk_id: str) -> set[str]:
-        """The hashes of what was cited from a chunk."""
+        """Returns the hashes of all quotes from a chunk."""
         return {record.quote_hash for record in self.of_chunk(chunk_id)}
 
     def of_chunk(self, chunk_id: str) -> list[Evidence]:
+        """Returns all evidence that cites a chunk."""
         query = "SELECT evidence FROM evidence WHERE chunk = ? ORDER BY evidence"
         rows = self._database.connection.execute(query, (chunk_id,)).fetchall()
         return [self[str(name)] for (name,) in rows]
 
 
 class Records(Mapping[str, Evidence]):
-    """Evidence without its quotes. It never changes, and so what was read is kept: the gate asks again and again."""
+    """Evidence without its quotes. Records never change, so they are cached: the gate reads them again and again."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -71,7 +72,7 @@ class Records(Mapping[str, Evidence]):
             if row is None:
                 raise KeyError(evidence_id)
             known = read_record(evidence_id, row[0])
-            if len(self._known) >= _KEPT:
+            if len(self._known) >= _MOST_CACHED:
                 self._known.clear()
             self._known[evidence_id] = known
         return known
@@ -85,6 +86,7 @@ class Records(Mapping[str, Evidence]):
 
 
 def read_record(evidence_id: str, record: bytes) -> Evidence:
+    """Returns the evidence of a stored record, without its quote."""
     corpus_id, chunk_id, start, end, quote_hash = _RECORD.decode(record)
     return Evidence(
         evidence_id=evidence_id,
@@ -97,6 +99,7 @@ def read_record(evidence_id: str, record: bytes) -> Evidence:
 
 
 def record_bytes(evidence: Evidence) -> bytes:
+    """Returns the bytes of the record, from which the id is derived."""
     span = evidence.span
     return canonical([evidence.corpus_id, evidence.chunk_id, span.start, span.end, evidence.quote_hash])
 

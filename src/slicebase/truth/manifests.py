@@ -17,17 +17,24 @@ if TYPE_CHECKING:
 
 
 class StoredManifest(NamedTuple):
+    """A manifest, and the time at which it was recorded."""
+
     manifest: Manifest
     time: str
 
 
 class Manifests:
+    """The manifests of a database."""
+
     def __init__(self, database: Database, texts: Texts) -> None:
         self._database = database
         self._texts = texts
 
     def record(self, manifest: Manifest, time: str, texts: Mapping[bytes, bytes]) -> str:
-        """Keeps a manifest, with the texts that would otherwise be lost; the same one twice is kept once."""
+        """Stores a manifest with the texts that would otherwise be lost, and returns its id.
+
+        The same manifest is stored once.
+        """
         record = manifest_bytes(manifest)
         name = manifest_id(record)
         with self._database.writing() as connection:
@@ -37,10 +44,11 @@ class Manifests:
         return name
 
     def keep(self, built: "Context", now: int) -> None:
-        """Records the manifest of a context, with the texts of pieces that are no turns."""
+        """Records the manifest of a context, with the texts of the pieces that are not turns."""
         self.record(built.manifest, to_text(now), texts_to_keep(built))
 
     def get(self, name: str) -> StoredManifest:
+        """Returns the manifest with this id."""
         query = "SELECT record, recorded FROM manifests WHERE manifest = ?"
         row = self._database.connection.execute(query, (name,)).fetchone()
         if row is None:
@@ -48,21 +56,24 @@ class Manifests:
         return StoredManifest(read_manifest(row[0]), row[1])
 
     def newest(self) -> str:
-        """The manifest that was recorded last."""
+        """Returns the id of the manifest that was recorded last."""
         query = "SELECT manifest FROM manifests ORDER BY recorded DESC, rowid DESC LIMIT 1"
         row = self._database.connection.execute(query).fetchone()
         if row is None:
-            raise SlicebaseError("no-manifest", "no context was recorded yet", hint="`tt context` records one")
+            raise SlicebaseError("no-manifest", "no context has been recorded yet", hint="`tt context` records one")
         return str(row[0])
 
     def all(self) -> Iterator[tuple[str, str, bytes, bytes]]:
-        """Id, time of recording, record and hash of every manifest; bytes are bytes, whatever was put there."""
+        """Yields the id, the time of recording, the record and the hash of every manifest.
+
+        The casts return bytes even if another program stored another type there.
+        """
         columns = "manifest, recorded, CAST(record AS BLOB), CAST(hash AS BLOB)"
         query = f"SELECT {columns} FROM manifests ORDER BY manifest"
         yield from self._database.connection.execute(query)
 
     def purge_texts(self, corpus: str, now: str) -> int:
-        """Replaces what manifests kept of a corpus by tombstones; returns how many texts there were."""
+        """Replaces the texts that manifests keep of a corpus by tombstones. Returns how many texts it purged."""
         count = 0
         for name, _, record, _ in list(self.all()):
             hashes = {piece.text_hash for piece in read_manifest(record).pieces if piece.corpus == corpus}
@@ -70,7 +81,7 @@ class Manifests:
         return count
 
     def texts_of(self, name: str, manifest: Manifest) -> tuple[dict[str, str], list[ReplayProblem]]:
-        """The pieces' texts by their hashes, cut from what is stored, and what is wrong with any."""
+        """Returns the texts of the pieces by their hashes, cut from the stored texts, and the problems with them."""
         texts: dict[str, str] = {}
         problems = []
         for piece in manifest.pieces:
@@ -88,13 +99,17 @@ class Manifests:
 
 
 def _source(name: str, piece: Piece) -> tuple[str, str]:
-    """Turns never change and are kept with their session; text of mutable files is kept with the manifest."""
+    """Returns the owner and the hash of the text that a piece is cut from.
+
+    Turns never change, and their texts belong to the session. Files can change, so their texts belong to the manifest.
+    """
     if piece.corpus.startswith("session:"):
         return piece.corpus, piece.content_hash
     return f"manifest:{name}", piece.text_hash
 
 
 def _cut(piece: Piece, data: bytes) -> str | None:
+    """Returns the text of a piece, cut from stored bytes, or None where they cannot be read."""
     try:
         if not piece.corpus.startswith("session:"):
             return data.decode()
@@ -104,10 +119,11 @@ def _cut(piece: Piece, data: bytes) -> str | None:
 
 
 def recording_hash(name: str, time: str) -> bytes:
+    """Returns the hash that covers the id of a manifest and the time of recording."""
     return raw_digest(canonical([name, time]))
 
 
 def texts_to_keep(built: "Context") -> dict[bytes, bytes]:
-    """The pieces that are no turns, which a manifest keeps by their hashes (ruling 42)."""
+    """Returns the texts of the pieces that are not turns, by their hashes: the manifest stores them (ruling 42)."""
     kept = [built.texts[piece.text_hash] for piece in built.manifest.pieces if not piece.corpus.startswith("session:")]
     return {raw_digest(text.encode()): text.encode() for text in kept}

@@ -1,8 +1,9 @@
-"""Where turns stand in their trees, for sessions too large to be read whole for one slice.
+"""The places of turns in their trees, for sessions that are too large to be read completely for one context slice.
 
-In a session without joins a slice of radius r around a turn of depth d holds turns of the same tree with depths
-d − r to d + r alone: parents and children are one step away, and a sibling has its discoverer's depth. Depths are
-counted here, from the edges; the `trajectory_depth` of a source is a claim.
+A place is the root and the depth of a turn. In a session without joins, a context slice of radius r around a turn of
+depth d contains only turns of the same tree with depths from d − r to d + r: parents and children are one step away,
+and a sibling has the depth of the turn that it was reached from. Depths are computed here from the edges, because the
+`trajectory_depth` of a source is only a claim.
 """
 
 from collections.abc import Iterator, Mapping, Set
@@ -15,13 +16,13 @@ from slicebase.core.ids import uuid_bytes, uuid_of
 from slicebase.graph.record import read_link, read_turn
 from slicebase.graph.turn import Turn
 
-SMALL = 512  # turns: up to this a session is read whole
+SMALL = 512  # turns: up to this size, a session is read completely
 
 
 def keep_places(
     connection: apsw.Connection, session: str, new: Mapping[str, Turn], numbers: Mapping[str, int], *, rejoined: bool
 ) -> None:
-    """Keeps the session's shape, and its places where it is large, up to date with new turns."""
+    """Updates the shape of a session for new turns, and its places if it is large."""
     row = connection.execute("SELECT turns, joins FROM shapes WHERE session = ?", (session,)).fetchone()
     before, joins = row or (0, 0)
     count = before + len(new)
@@ -37,7 +38,7 @@ def keep_places(
 
 
 def refill_places(connection: apsw.Connection, session: str) -> None:
-    """Counts a session's shape and places from its turns and links."""
+    """Computes the shape and the places of a session again, from its turns and links."""
     connection.execute("DELETE FROM places WHERE session = ?", (session,))
     numbers, joins, places = _counted(connection, session)
     _keep_shape(connection, session, len(numbers), joins)
@@ -45,7 +46,10 @@ def refill_places(connection: apsw.Connection, session: str) -> None:
 
 
 def _counted(connection: apsw.Connection, session: str) -> tuple[dict[str, int], int, dict[str, tuple[str, int]]]:
-    """Numbers of a session's turns, how many are joins, and the places where it needs them, from its records."""
+    """Returns the numbers of a session's turns, how many are joins, and their places if it needs them.
+
+    All of it is computed from the records.
+    """
     parents: dict[str, set[str]] = {}
     numbers: dict[str, int] = {}
     for seq, record in connection.execute("SELECT seq, record FROM turns WHERE session = ?", (session,)):
@@ -62,7 +66,7 @@ def _counted(connection: apsw.Connection, session: str) -> tuple[dict[str, int],
 
 
 def derived_differences(connection: apsw.Connection, passed_over: Set[str]) -> Iterator[tuple[str, str, str]]:
-    """Where the derived tables differ from what the records say: what, what was expected, what is there."""
+    """Yields the differences between the derived tables and the records: name, expected value, found value."""
     sessions: list[Any] = connection.execute("SELECT DISTINCT session FROM turns ORDER BY session").fetchall()
     for (session,) in sessions:
         if session in passed_over:
@@ -82,7 +86,7 @@ def derived_differences(connection: apsw.Connection, passed_over: Set[str]) -> I
 
 
 def _waiting_differences(connection: apsw.Connection) -> Iterator[tuple[str, str, str]]:
-    """Who waits for whom, said by the records and by the table."""
+    """Yields the difference between the missing parents by the records and those in the table."""
     stored = "SELECT 1 FROM turns WHERE turn = ?"
     claims = (
         (parent, turn.id)
@@ -106,7 +110,7 @@ def _waiting_differences(connection: apsw.Connection) -> Iterator[tuple[str, str
 
 
 def places_of(parents: Mapping[str, str | None]) -> dict[str, tuple[str, int]]:
-    """The root and depth of each turn of a forest; a parent that is not among the turns makes a root."""
+    """Returns the root and the depth of each turn of a forest. A turn whose parent is not among the turns is a root."""
     places: dict[str, tuple[str, int]] = {}
     for turn_id in parents:
         path = []
@@ -121,7 +125,7 @@ def places_of(parents: Mapping[str, str | None]) -> dict[str, tuple[str, int]]:
 
 
 def place_of(connection: apsw.Connection, session: str, seq: int) -> tuple[str, int] | None:
-    """The root and depth of a turn, by its number in a large session without joins."""
+    """Returns the root and the depth of a turn, by its number in a large session without joins, or None."""
     query = "SELECT root, depth FROM places INDEXED BY places_by_seq WHERE session = ? AND seq = ?"
     row = connection.execute(query, (session, seq)).fetchone()
     return (uuid_of(row[0]), row[1]) if row else None
@@ -134,19 +138,19 @@ def _stored_place(connection: apsw.Connection, session: str, turn_id: str) -> tu
 
 def _keep_shape(connection: apsw.Connection, session: str, count: int, joins: int) -> None:
     connection.execute("INSERT OR REPLACE INTO shapes VALUES (?, ?, ?)", (session, count, joins))
-    if joins:  # it is read whole from now on
+    if joins:  # from now on, the session is read completely
         connection.execute("DELETE FROM places WHERE session = ?", (session,))
 
 
 def _extend(connection: apsw.Connection, session: str, new: Mapping[str, Turn], numbers: Mapping[str, int]) -> None:
-    """Places of new turns that hang on each other or on stored ones."""
+    """Stores the places of new turns, which are children of each other or of stored turns."""
     parents = {turn.id: turn.parents[0].id if turn.parents else None for turn in new.values()}
     outside = {parent for parent in parents.values() if parent is not None and parent not in parents}
     above = {parent: place for parent in outside if (place := _stored_place(connection, session, parent))}
     places = {}
     for turn_id, (root, depth) in places_of(parents).items():
-        hook = parents[root]
-        stored_root, stored_depth = above.get(hook, (root, -1)) if hook is not None else (root, -1)
+        parent = parents[root]
+        stored_root, stored_depth = above.get(parent, (root, -1)) if parent is not None else (root, -1)
         places[turn_id] = (stored_root, stored_depth + 1 + depth)
     _insert(connection, session, numbers, places)
 

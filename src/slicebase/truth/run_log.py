@@ -1,7 +1,8 @@
-"""The logs of runs: events in their chain, durable when a call returns, one writer at a time.
+"""The logs of runs: chains of events, durable when a call returns, with one writer at a time.
 
-A run's events are written inside one transaction that holds the write lock: whoever comes second reads the head that
-the first has left. Payloads are texts of the run, so that they can be purged and leave the chain provable (ruling 19).
+The events of a run are written inside one transaction that holds the write lock, so a second writer continues from the
+head that the first one wrote. Payloads are texts of the run, so that they can be purged while the chain stays provable
+(ruling 19).
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,14 +19,14 @@ from slicebase.runs.status import RunTally, advance
 from slicebase.truth.database import Database
 from slicebase.truth.texts import hash_bytes, keep_texts
 
-_AT_ONCE = 1000  # events that wait in memory for the database
+_BATCH = 1000  # events that are kept in memory before they are written
 TALLY = "run, seq, hash, started, updated, sequence, compacted, counted, steps, all_steps, cost, stopped"
 _PAYLOAD = msgspec.json.Decoder(dict[str, Any])
 _LINK = msgspec.json.Decoder(tuple[str, int, str | None, str, int | None, str, str])
 
 
 class StoredEvent(NamedTuple):
-    """An event as it stands in the database: what the chain covers, and its payload or when that was purged."""
+    """An event in the database: what the chain covers, and its payload or the time at which that was purged."""
 
     link: ChainLink
     payload: bytes | None
@@ -33,6 +34,7 @@ class StoredEvent(NamedTuple):
 
     @property
     def event(self) -> Event:
+        """The event with its payload. Raises `purged` where the payload was purged."""
         link = self.link
         place = f"event {link.seq} of run:{link.run_id}"
         if self.purged is not None:
@@ -45,17 +47,20 @@ class StoredEvent(NamedTuple):
 
 
 class RunLog:
+    """The events of all runs, and the tally of each run."""
+
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def tally(self, run_id: str) -> RunTally:
+        """Returns the state of a run: the head of its log, and its counts."""
         row = self._database.connection.execute(f"SELECT {TALLY} FROM runs WHERE run = ?", (run_id,)).fetchone()
         if row is None:
             raise SlicebaseError("no-run", f"there is no run {run_id}", hint="`tt run list` shows them")
         return _read_tally(row)
 
     def tallies(self) -> Iterator[RunTally]:
-        """Every run, the one that moved last first."""
+        """Yields the tally of every run, the last updated run first."""
         query = f"SELECT {TALLY} FROM runs ORDER BY updated DESC, run"
         yield from map(_read_tally, self._database.connection.execute(query))
 
@@ -64,13 +69,14 @@ class RunLog:
         return self._database.connection.execute(query, (run_id,)).fetchone() is not None
 
     def started(self, run_id: str) -> RunStarted:
-        """A run's terms."""
+        """Returns the terms of a run, from its first event."""
         first = next(self.events(run_id), None)
         if first is None:
             raise SlicebaseError("no-run", f"there is no run {run_id}", hint="`tt run list` shows them")
         return msgspec.convert(first.event.payload, RunStarted)
 
     def events(self, run_id: str, after: int = 0) -> Iterator[StoredEvent]:
+        """Yields the events of a run whose numbers are higher than `after`."""
         query = """
             SELECT events.record, events.hash, texts.bytes, texts.purged FROM events
             LEFT JOIN texts ON texts.owner = ? AND texts.hash = events.payload
@@ -81,30 +87,30 @@ class RunLog:
             yield StoredEvent(read_link(record, event_hash), data, purged)
 
     def last_step(self, run_id: str) -> int:
-        """The highest step of a terminal event; 0 before the first."""
+        """Returns the highest step that has a terminal event, or 0."""
         query = "SELECT coalesce(max(step), 0) FROM steps WHERE run = ?"
         return int(next(self._database.connection.execute(query, (run_id,)))[0])
 
     def head_at(self, run_id: str, seq: int) -> LogHead:
-        """Where the log stood behind its event of this number."""
+        """Returns the head of the log as it was after the event with this number."""
         query = "SELECT hash FROM events WHERE run = ? AND seq = ?"
         row = self._database.connection.execute(query, (run_id, seq)).fetchone()
         return LogHead(run_id, seq, f"sha256:{row[0].hex()}") if row else LogHead(run_id)
 
     @contextmanager
     def appending(self, run_id: str, *, create: bool = False) -> Iterator["Appender"]:
-        """A transaction in which a run's log grows: all of it is stored, or nothing."""
+        """Runs a transaction that appends to the log of a run: everything is stored, or nothing."""
         with self._database.writing() as connection:
             known = self.exists(run_id)
             if create and known:
-                raise SlicebaseError("run-exists", f"there is a run {run_id} already", hint="choose another id")
+                raise SlicebaseError("run-exists", f"there is already a run {run_id}", hint="choose another id")
             appender = Appender(connection, RunTally(run_id) if create else self.tally(run_id))
             yield appender
             appender.flush()
 
 
 class Appender:
-    """Adds events to one run inside a transaction. What is added is in the database after `flush`."""
+    """Appends events to one run inside a transaction. They are in the database after `flush`."""
 
     def __init__(self, connection: apsw.Connection, tally: RunTally) -> None:
         self._connection = connection
@@ -114,6 +120,7 @@ class Appender:
         self.tally = tally
 
     def append(self, draft: EventDraft, now: str) -> Event:
+        """Seals a draft as the next event of the run, and returns it."""
         tally = self.tally
         if tally.stopped is not None:
             raise closed(tally)
@@ -124,7 +131,7 @@ class Appender:
         self.tally = advance(tally, event, self._step_last_at(event))
         if event.type in TERMINAL and event.step is not None:
             self._steps[event.step] = event.seq
-        if len(self._events) >= _AT_ONCE:
+        if len(self._events) >= _BATCH:
             self.flush()
         return event
 
@@ -138,10 +145,11 @@ class Appender:
         return row[0] if row else None
 
     def keep_blobs(self, blobs: Mapping[str, bytes]) -> None:
-        """Content that events name by its hash."""
+        """Stores content that events name by its hash."""
         self._payloads.update((hash_bytes(name), data) for name, data in blobs.items())
 
     def flush(self) -> None:
+        """Writes the appended events, their payloads and the tally into the database."""
         if not self._events:
             return
         run_id = self.tally.run_id
@@ -156,22 +164,26 @@ class Appender:
 
 
 def closed(tally: RunTally) -> SlicebaseError:
+    """Returns the error for a write to a run that has stopped."""
     return SlicebaseError(
         "run-closed",
         f"run:{tally.run_id} has stopped ({tally.stopped})",
-        hint=f"`tt run fork {tally.run_id}` goes on from its last snapshot that passed",
+        hint=f"`tt run fork {tally.run_id}` continues from its last snapshot that passed",
     )
 
 
 def owner(run_id: str) -> str:
+    """Returns the owner under which the texts of a run are stored."""
     return f"run:{run_id}"
 
 
 def read_link(record: bytes, event_hash: bytes) -> ChainLink:
+    """Returns the chain link of a stored record and its hash."""
     return ChainLink(*_LINK.decode(record), f"sha256:{event_hash.hex()}")
 
 
 def tally_row(tally: RunTally) -> tuple[Any, ...]:
+    """Returns a tally as a row of the table of runs."""
     return (tally.run_id, tally.seq, hash_bytes(tally.hash or ""), *tally[3:])
 
 

@@ -1,6 +1,6 @@
-"""Runs: the verbs that write and read them. Each reads, asks the pure functions, and writes in one transaction.
+"""Runs: the functions that write and read them. Each reads, calls the pure functions, and writes in one transaction.
 
-What stops a run (a gate that refuses, a budget that is spent) is stored first, and raised when it is stored.
+The event that stops a run (a gate that refuses, or an exceeded budget) is stored first, and then raised as an error.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -33,7 +33,7 @@ from slicebase.truth.snapshots import Snapshots, StoredSnapshot
 
 
 class Logged(NamedTuple):
-    """What a call wrote: the numbers of its first and last event, its snapshots, and where the run stands now."""
+    """What a call wrote: the numbers of its first and last event, its snapshots, and the tally of the run after it."""
 
     first: int
     last: int
@@ -42,19 +42,22 @@ class Logged(NamedTuple):
 
 
 class Runs:
+    """The runs of a database."""
+
     def __init__(self, log: RunLog, snapshots: Snapshots, ledger: Ledger) -> None:
         self.log = log
         self.snapshots = snapshots
         self.ledger = ledger
-        self._latest: StoredSnapshot | None = None  # of the run that was read last
+        self._latest: StoredSnapshot | None = None  # the last snapshot that was read
 
     # Writing
 
     def start(self, run_id: str, terms: RunStarted, now: int) -> RunTally:
+        """Starts a run with these terms."""
         return self.begin(run_id, [start(run_id, terms)], now)
 
     def fork(self, run_id: str, new_run_id: str, now: int) -> RunTally:
-        """A run that goes on from another's last snapshot that passed."""
+        """Starts a run that continues from the last snapshot of another run that passed."""
         latest = self.latest(run_id)
         if latest is None:
             raise SlicebaseError(
@@ -63,7 +66,7 @@ class Runs:
         return self.begin(new_run_id, fork(new_run_id, latest.snapshot), now)
 
     def begin(self, run_id: str, drafts: Iterable[EventDraft], now: int) -> RunTally:
-        """A new run with its first events."""
+        """Creates a run with its first events."""
         with self.log.appending(run_id, create=True) as appender:
             for draft in drafts:
                 appender.append(draft, to_text(now))
@@ -72,37 +75,37 @@ class Runs:
     def append(
         self, run_id: str, drafts: Iterable[EventDraft], now: int, thresholds: Thresholds | None = None
     ) -> Logged:
-        """Logs what an agent says, as it is (ruling 35). With thresholds, the run is compacted whenever that is due."""
+        """Logs events as the agent reports them (ruling 35). With thresholds, compacts the run whenever it is due."""
         with self.log.appending(run_id) as appender:
-            writing = _Writing(self, appender, to_text(now), thresholds)
+            writer = _RunWriter(self, appender, to_text(now), thresholds)
             for draft in drafts:
-                writing.take(draft)
+                writer.add(draft)
                 if appender.tally.stopped:
                     break
-            writing.compact_when_due()
-        return writing.outcome()
+            writer.compact_when_due()
+        return writer.outcome()
 
     def say(self, run_id: str, draft: EventDraft, now: int, thresholds: Thresholds | None = None) -> Logged:
-        """Logs one event. What the gate would refuse is refused at once."""
+        """Logs one event. Refuses at once an event that the gate would refuse."""
         with self.log.appending(run_id) as appender:
             refuse_at_door(draft, self.state(run_id), self.ledger.records, to_text(now))
-            writing = _Writing(self, appender, to_text(now), thresholds)
-            writing.take(draft)
-        return writing.outcome()
+            writer = _RunWriter(self, appender, to_text(now), thresholds)
+            writer.add(draft)
+        return writer.outcome()
 
     def compact(self, run_id: str, now: int) -> Logged:
-        """Takes a snapshot, or stops the run where it does not pass (ruling 40)."""
+        """Takes a snapshot. Stops the run if the snapshot does not pass (ruling 40)."""
         with self.log.appending(run_id) as appender:
-            writing = _Writing(self, appender, to_text(now))
-            writing.compact()
-        return writing.outcome()
+            writer = _RunWriter(self, appender, to_text(now))
+            writer.compact()
+        return writer.outcome()
 
     def stop(self, run_id: str, reason: StopReason, message: str, now: int) -> Logged:
-        """Closes a run, behind a last snapshot, so that what it ends with is proven too."""
+        """Stops a run after a last snapshot, so that its final state is proven, too."""
         with self.log.appending(run_id) as appender:
-            writing = _Writing(self, appender, to_text(now))
-            writing.close(reason, message)
-        return writing.outcome()
+            writer = _RunWriter(self, appender, to_text(now))
+            writer.close(reason, message)
+        return writer.outcome()
 
     # Reading
 
@@ -110,16 +113,18 @@ class Runs:
         return self.log.tally(run_id).stopped is not None
 
     def check_open(self, run_id: str) -> None:
+        """Raises `run-closed` if the run has stopped."""
         tally = self.log.tally(run_id)
         if tally.stopped is not None:
             raise closed(tally)
 
     def events(self, run_id: str) -> Iterator[Event]:
+        """Returns the events of a run. Raises `no-run` at once, not at the first event."""
         self.log.tally(run_id)
         return (stored.event for stored in self.log.events(run_id))
 
     def terms(self, run_id: str) -> RunStarted | None:
-        """What a run started with; None where that was purged."""
+        """Returns the terms of a run, or None where they were purged."""
         try:
             return self.log.started(run_id)
         except SlicebaseError as error:
@@ -128,22 +133,22 @@ class Runs:
             return None
 
     def latest(self, run_id: str) -> StoredSnapshot | None:
-        """The last snapshot of a run that passed."""
+        """Returns the last snapshot of a run that passed, or None."""
         return self._previous(self.log.tally(run_id))
 
     def later(self, snapshot_id: str) -> str | None:
-        """The last snapshot that passed of a snapshot's run, where that is a later one."""
+        """Returns the id of the last snapshot that passed in the run of this snapshot, if it is later than this one."""
         place = self.snapshots.place_of(snapshot_id)
         latest = self.latest(place[0]) if place else None
         return str(latest.snapshot["snapshot_id"]) if latest and place and latest.record.sequence > place[1] else None
 
     def state(self, run_id: str) -> RunState:
-        """What a run knows, its newest events included."""
+        """Returns the state of a run, including its newest events."""
         tally = self.log.tally(run_id)
         return state_of(self.inputs(tally, self._previous(tally)))
 
     def inputs(self, tally: RunTally, previous: StoredSnapshot | None) -> Inputs:
-        """What a compaction works from: the snapshot before, and everything since."""
+        """Returns the inputs of a compaction: the previous snapshot, and all events since."""
         return Inputs(
             started=self.log.started(tally.run_id),
             previous=previous.snapshot if previous else None,
@@ -161,12 +166,12 @@ class Runs:
         return self._latest
 
     def remember(self, latest: StoredSnapshot | None) -> None:
-        """Keeps a snapshot in memory once its transaction has ended; None forgets what is there."""
+        """Keeps a snapshot in memory after its transaction has ended. None clears it."""
         self._latest = latest
 
 
-class _Writing:
-    """Events that go into one run's log in one transaction, with the compactions and the stop that follow from them."""
+class _RunWriter:
+    """Writes events to the log of one run in one transaction, with the compactions and the stop that they cause."""
 
     def __init__(self, runs: Runs, appender: Appender, now: str, thresholds: Thresholds | None = None) -> None:
         self._runs = runs
@@ -180,14 +185,15 @@ class _Writing:
         self._snapshots: list[str] = []
         self._stop: SlicebaseError | None = None
 
-    def take(self, draft: EventDraft) -> None:
+    def add(self, draft: EventDraft) -> None:
+        """Appends an event. Then stops the run if a budget is exceeded, or compacts it if that is due."""
         self._append(admit(draft, self._started))
         tally = self._appender.tally
         over = exceeded(self._budgets, tally.spent) if self._budgets != UNLIMITED else None
-        if over:  # the event that exceeds is kept
+        if over:  # the event that exceeds the budget is kept
             self.close("BUDGET_EXCEEDED", over)
             self._stop = self._stop or SlicebaseError(
-                "budget-exceeded", f"run:{tally.run_id} has stopped behind event {tally.seq}: {over}"
+                "budget-exceeded", f"run:{tally.run_id} has stopped after event {tally.seq}: {over}"
             )
         else:
             self.compact_when_due()
@@ -211,7 +217,7 @@ class _Writing:
     def compact(self) -> None:
         self._appender.flush()
         tally = self._appender.tally
-        compaction = compact(self._reading(tally), self._now)
+        compaction = compact(self._input_reader(tally), self._now)
         recorded = self._appender.append(compaction.drafts[0], self._now)
         kept = self._runs.snapshots.keep(compaction, self._previous, recorded.seq)
         self._snapshots.append(compaction.snapshot["snapshot_id"])
@@ -224,11 +230,14 @@ class _Writing:
             "gate-refused",
             f"snapshot {kept.record.sequence} of run:{tally.run_id} did not pass, and the run has stopped: "
             f"{compaction.diagnosis}",
-            hint=f"`tt run fork {tally.run_id}` goes on from the last snapshot that passed",
+            hint=f"`tt run fork {tally.run_id}` continues from the last snapshot that passed",
         )
 
-    def _reading(self, tally: RunTally) -> Callable[[], Inputs]:
-        """Reads a compaction's inputs: with the snapshot before from memory, for a retry from the database."""
+    def _input_reader(self, tally: RunTally) -> Callable[[], Inputs]:
+        """Returns a function that reads the inputs of a compaction.
+
+        The first call uses the previous snapshot in memory. A retry reads it from the database.
+        """
         in_memory = [self._previous]
 
         def read() -> Inputs:
@@ -246,7 +255,7 @@ class _Writing:
             self._appender.append(stopped(reason, message), self._now)
 
     def outcome(self) -> Logged:
-        """After the transaction: what it wrote, or what stopped the run."""
+        """Returns what the transaction wrote, or raises the error that stopped the run. Call it after the commit."""
         self._runs.remember(self._previous)
         if self._stop is not None:
             raise self._stop

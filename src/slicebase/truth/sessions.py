@@ -1,8 +1,9 @@
-"""Sessions as graphs: read in a few queries, and kept in a compact form by a process that lives long.
+"""Sessions as graphs, read in a few queries and cached in a compact form.
 
-A small session is read whole. Of a large one without joins a slice reads its window: one tree, the anchor's depth
-plus and minus the radius. When the windows of a session have cost as much as the whole would have, the whole is read
-and kept: a process that asks once never pays for it, one that asks often pays at most twice.
+A small session is read completely. For a slice of a large session without joins, only a window is read: one tree, from
+the depth of the anchor minus the radius to that depth plus the radius. When the windows of a session together have as
+many turns as the session, the complete session is read and cached. So a process that asks once never reads a large
+session completely, and a process that asks often reads at most twice as much as necessary.
 """
 
 from collections import OrderedDict
@@ -21,11 +22,11 @@ from slicebase.truth.database import Database
 from slicebase.truth.places import place_of
 from slicebase.truth.turns import Turns
 
-KEPT_TURNS = 2_000_000  # in all sessions together; about a hundred bytes each
+KEPT_TURNS = 2_000_000  # in all cached sessions together; a turn takes about a hundred bytes
 
 
 class _Kept:
-    """A session's graph, what the session held when it was read, and the state of the database that was last seen."""
+    """A cached graph, the size of the session when it was read (`stamp`), and the last seen state of the database."""
 
     __slots__ = ("graph", "seen", "stamp")
 
@@ -36,7 +37,7 @@ class _Kept:
 
 
 class Sessions:
-    """The graphs of stored sessions, always as the store has them now."""
+    """The graphs of stored sessions, always up to date with the database."""
 
     def __init__(self, database: Database, turns: Turns, kept_turns: int = KEPT_TURNS) -> None:
         self._connection = database.connection
@@ -47,7 +48,7 @@ class Sessions:
         self._windows: dict[str, int] = {}  # turns read as windows, by session
 
     def around(self, turn_id: str, radius: int) -> CompactSession:
-        """A graph that holds everything a slice of this radius around the turn can reach."""
+        """Returns a graph with everything that a slice of this radius around the turn can reach."""
         session, seq = self._home(turn_id)
         kept = self._current(session)
         if kept is not None:
@@ -61,13 +62,15 @@ class Sessions:
         return window
 
     def slice_around(self, turn_id: str, policy: SlicePolicyV1) -> ContextSlice:
+        """Returns the context slice around a turn."""
         return context_slice(self.around(turn_id, policy.max_radius), turn_id, policy)
 
     def whole(self, session: str) -> CompactSession:
+        """Returns the complete graph of a session."""
         return self._current(session) or self._keep(session)
 
     def _home(self, turn_id: str) -> tuple[str, int]:
-        """A turn's session and its number there. They never change, so that they can be remembered."""
+        """Returns the session of a turn and its number there. They never change, so they are cached."""
         if turn_id not in self._homes:
             if len(self._homes) > self._limit:
                 self._homes.clear()
@@ -76,7 +79,7 @@ class Sessions:
         return self._homes[turn_id]
 
     def _current(self, session: str) -> CompactSession | None:
-        """The kept graph, if nothing was written to the session since it was read."""
+        """Returns the cached graph, if nothing was written to the session since it was read."""
         kept = self._kept.get(session)
         if kept is None:
             return None
@@ -90,19 +93,21 @@ class Sessions:
         return kept.graph
 
     def _keep(self, session: str) -> CompactSession:
+        """Reads a session and caches its graph. Drops the graphs that were not used for longest."""
         self._windows.pop(session, None)
         seen, stamp = self._state(), self._stamp(session)
-        graph = self._read_whole(session)
+        graph = self._read_complete(session)
         self._kept[session] = _Kept(graph, stamp, seen)
         while len(self._kept) > 1 and sum(len(kept.graph) for kept in self._kept.values()) > self._limit:
             self._kept.popitem(last=False)
         return graph
 
     def _state(self) -> tuple[int, int]:
-        """Changes with every write of this connection or another."""
+        """Returns a value that changes with every write of this connection or another."""
         return int(self._connection.pragma("data_version")), self._connection.total_changes()
 
     def _stamp(self, session: str) -> tuple[int, ...]:
+        """Returns a value that changes with every write to the session."""
         query = "SELECT coalesce(max(seq), 0) FROM {} WHERE session = ?"
         return tuple(
             int(next(self._connection.execute(query.format(table), (session,)))[0])
@@ -110,10 +115,11 @@ class Sessions:
         )
 
     def _shape(self, session: str) -> tuple[int, int]:
+        """Returns how many turns a session has, and how many of them are joins."""
         query = "SELECT turns, joins FROM shapes WHERE session = ?"
         return self._connection.execute(query, (session,)).fetchone() or (0, 0)
 
-    def _read_whole(self, session: str) -> CompactSession:
+    def _read_complete(self, session: str) -> CompactSession:
         turns = self._connection.execute("SELECT record FROM turns WHERE session = ?", (session,))
         links = self._connection.execute("SELECT record FROM links WHERE session = ?", (session,))
         annotations = self._connection.execute(
@@ -147,7 +153,7 @@ def _graph(session: str, turns: Iterable[Any], links: Iterable[Any], annotations
 
 
 def _rows(records: list[TurnRecord], annotations: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
-    """Turns with the newest annotation of each (ruling 17), as `compact` takes them."""
+    """Yields the turns, each with its newest annotation (ruling 17), in the form that `compact` expects."""
     wanted = {record.id: record for record in records}
     newest = {row[0]: row for (stored,) in annotations for row in read_annotations(stored).rows(wanted)}
     for turn_id, record in wanted.items():

@@ -1,7 +1,8 @@
-"""Snapshots in the truth: whole, or as what they add to the one before.
+"""Snapshots in the truth: stored complete, or as what they add to the previous snapshot.
 
-A snapshot is kept whole when the additions since the last whole one would weigh more than it does. Reading one then
-costs at most twice its size, and all of them together grow with what is new, not with what is known.
+A snapshot is stored complete when the additions since the last complete one would be larger than the snapshot. So
+reading a snapshot costs at most twice its size, and all snapshots together grow with what is new, not with the size of
+the state.
 """
 
 from collections.abc import Iterator
@@ -21,36 +22,40 @@ from slicebase.truth.texts import Texts, keep_texts
 
 
 class SnapshotRecord(Struct, frozen=True):
-    """What stands in the table; the snapshot's JSON is a text of the run."""
+    """The record of a snapshot in the table. The JSON of the snapshot is a text of the run."""
 
     body: str  # the text's digest
-    digest: str  # the whole digest behind the snapshot's id
+    digest: str  # the complete digest, from which the id of the snapshot is derived
     event: int  # the number of the event that recorded it
     run_id: str
     sequence: int
     status: str
-    weight: int  # bytes of additions since the last whole one; 0 for a whole one
+    weight: int  # bytes of additions since the last complete one; 0 for a complete one
 
 
 _RECORD = msgspec.json.Decoder(SnapshotRecord)
 
 
 class StoredSnapshot(NamedTuple):
+    """A snapshot and its record."""
+
     record: SnapshotRecord
     snapshot: dict[str, Json]
 
 
 class Snapshots:
+    """The snapshots of a database."""
+
     def __init__(self, database: Database, texts: Texts) -> None:
         self._database = database
         self._texts = texts
 
     def keep(self, compaction: Compaction, previous: StoredSnapshot | None, event: int) -> StoredSnapshot:
-        """Stores a compaction's snapshot, which follows `previous` and is recorded by this event."""
+        """Stores the snapshot of a compaction. It follows `previous`, and the event of this number records it."""
         snapshot = compaction.snapshot
         body, weight = to_bytes(snapshot), 0
         status = snapshot["validation"]["status"]
-        if previous is not None and status == "PASS":  # one that failed may have any shape
+        if previous is not None and status == "PASS":  # a snapshot that failed can have any form
             addition = to_bytes(delta(previous.snapshot, snapshot))
             if previous.record.weight + len(addition) <= len(body):
                 body, weight = addition, previous.record.weight + len(addition)
@@ -72,12 +77,13 @@ class Snapshots:
         return StoredSnapshot(record, snapshot)
 
     def records(self, run_id: str) -> Iterator[SnapshotRecord]:
+        """Yields the records of the snapshots of a run."""
         query = "SELECT record FROM snapshots WHERE run = ? ORDER BY seq"
         for (record,) in self._database.connection.execute(query, (run_id,)):
             yield _RECORD.decode(record)
 
     def get(self, run_id: str, sequence: int) -> StoredSnapshot:
-        """A snapshot by its number: the last whole one up to it, and the additions behind that."""
+        """Returns a snapshot by its number, from the last complete one and the additions after it."""
         query = "SELECT record FROM snapshots WHERE run = ? AND seq <= ? ORDER BY seq DESC"
         records: list[SnapshotRecord] = []
         for (data,) in self._database.connection.execute(query, (run_id, sequence)):
@@ -92,18 +98,19 @@ class Snapshots:
         return StoredSnapshot(records[0], snapshot)
 
     def read(self, record: SnapshotRecord, previous: dict[str, Json]) -> dict[str, Json]:
-        """The snapshot of a record; one that was kept as an addition needs the one before it."""
+        """Returns the snapshot of a record. A snapshot that is stored as an addition needs the previous one."""
         body = self._body(record)
         return body if record.weight == 0 else patched(previous, body)
 
     def find(self, snapshot_id: str) -> StoredSnapshot:
+        """Returns a snapshot by its id."""
         place = self.place_of(snapshot_id)
         if place is None:
             raise SlicebaseError("no-snapshot", f"there is no snapshot {snapshot_id}")
         return self.get(*place)
 
     def place_of(self, snapshot_id: str) -> tuple[str, int] | None:
-        """A snapshot's run, and its number in there."""
+        """Returns the run of a snapshot and its number there, or None."""
         query = "SELECT run, seq FROM snapshots WHERE snapshot = ?"
         row: Any = self._database.connection.execute(query, (snapshot_id,)).fetchone()
         return (row[0], row[1]) if row else None

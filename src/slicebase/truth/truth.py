@@ -1,6 +1,6 @@
-"""Policies in the truth: a hash or a name means the same parameters for ever.
+"""The truth: one append-only SQLite database, with an object for each kind of record.
 
-The truth: one SQLite database, append-only, with a part for each kind of record.
+Stored policies are here, too: a hash or a name means the same parameters forever.
 """
 
 import os
@@ -20,17 +20,19 @@ from slicebase.truth.sessions import Sessions
 from slicebase.truth.texts import Texts
 from slicebase.truth.turns import Turns
 
-if TYPE_CHECKING:  # start-up counts: most commands need no runs
+if TYPE_CHECKING:  # imported only where needed, for a fast start: most commands need no runs
     from slicebase.truth.ledger import Ledger
     from slicebase.truth.runs import Runs
 
 
 class StoredPolicies:
+    """The policies of a database, and the presets."""
+
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def keep(self, policy: SlicePolicyV1) -> None:
-        """Remembers a policy by its hash where it can write, so that what was made with it can be made again."""
+        """Stores a policy by its hash, so that a slice can be selected again. Does nothing in a read-only database."""
         if self._database.read_only or policy.params_hash in PRESETS.by_hash:
             return
         query = "SELECT 1 FROM policies WHERE hash = ?"
@@ -40,15 +42,15 @@ class StoredPolicies:
                 connection.execute("INSERT INTO policies VALUES (?, ?)", row)
 
     def find(self, name: str) -> SlicePolicyV1:
-        """The policy of a name or a hash."""
+        """Returns the policy with this name or hash."""
         query = "SELECT record FROM policies WHERE hash = ?"
-        # A name is no key, and might be text that SQLite does not take.
+        # A name is not a key, and can be a text that SQLite does not accept.
         row = self._database.connection.execute(query, (name,)).fetchone() if name.isascii() else None
         return policy_from_bytes(row[0]) if row else PRESETS.find(name)
 
     def named(self, text: str) -> SlicePolicyV1:
-        """The policy of a name or a hash, or in the JSON file at this path."""
-        if not os.path.isfile(text):  # unlike Path.is_file, it raises for no text
+        """Returns the policy with this name or hash, or the one in the JSON file at this path."""
+        if not os.path.isfile(text):  # unlike Path.is_file, it never raises
             return self.find(text)
         try:
             return policy_from_bytes(Path(text).read_bytes())
@@ -59,7 +61,7 @@ class StoredPolicies:
 
 
 class Truth:
-    """What must never be lost. Parts share the connection; each write is one transaction."""
+    """The data that must never be lost. Its parts share one connection, and each write is one transaction."""
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
         self.database = open_database(path, create=create)
@@ -84,11 +86,12 @@ class Truth:
         return Runs(RunLog(self.database), Snapshots(self.database, self.texts), self.ledger)
 
     def turn(self, turn_id: str) -> Turn | None:
-        """A stored turn with its content; a purged one has no parts."""
+        """Returns a stored turn with its content, or None. A purged turn has no parts."""
         stored = self.turns.find([turn_id]).get(turn_id)
         return self.with_content(stored.record) if stored else None
 
     def with_content(self, record: TurnRecord) -> Turn:
+        """Returns the turn of a record with its content. A purged turn has no parts."""
         text = self.texts.get(f"session:{record.session}", record.content_hash)
         parts = read_parts(text.data) if text and text.data is not None else ()
         parents = tuple(Parent(*parent) for parent in record.parents)

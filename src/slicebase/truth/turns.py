@@ -1,4 +1,4 @@
-"""Turns in the truth: adding what an importer read, session by session, and finding it again."""
+"""Turns in the truth: they are added session by session, as importers read them, and found again."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import islice
@@ -29,8 +29,8 @@ from slicebase.truth.database import Database
 from slicebase.truth.places import keep_places, refill_places
 from slicebase.truth.texts import keep_texts
 
-_LOOKUP = 500  # ids a query
-_FEW = 8  # ids that are looked for in records before all of them are read
+_LOOKUP = 500  # ids per query
+_FEW = 8  # ids: up to this number, each is searched in the records; for more, all records are read
 
 
 class Stored(NamedTuple):
@@ -41,11 +41,11 @@ class Stored(NamedTuple):
 
 
 class Added(NamedTuple):
-    """What became of the turns of a batch."""
+    """The result of adding a batch of turns."""
 
     turns: tuple[Turn, ...] = ()  # stored by this call
-    known: int = 0  # there before, from the same source record
-    conflicts: tuple[str, ...] = ()  # there before, from another source record: the first stays (ruling 15)
+    known: int = 0  # stored before, from the same source record
+    conflicts: tuple[str, ...] = ()  # stored before, from another source record: the first stays (ruling 15)
     edges: int = 0
     continues: int = 0
     waiting: int = 0  # edges whose parent has not arrived
@@ -54,7 +54,7 @@ class Added(NamedTuple):
 
 
 class Linked(NamedTuple):
-    """What became of edges that stand outside their child's record."""
+    """The result of adding edges that are not in the record of their child."""
 
     edges: int = 0
     continues: int = 0
@@ -67,6 +67,8 @@ Annotate = Callable[[Added], Iterable[AnnotationRecord]]
 
 
 class Turns:
+    """The turns of a database, with their links and annotations."""
+
     def __init__(self, database: Database) -> None:
         self._database = database
 
@@ -75,32 +77,32 @@ class Turns:
         return self._database.connection
 
     def add(self, session: Session, turns: Iterable[Turn], annotate: Annotate | None = None) -> Added:
-        """Stores the turns of one session that are not stored yet, in one transaction with their annotations."""
+        """Stores the turns of one session that are new, in one transaction with their annotations."""
         with self._database.writing() as connection:
-            arrival = _Arrival(self, connection, session)
-            added = arrival.add(list(turns))
+            writer = _TurnWriter(self, connection, session)
+            added = writer.add(list(turns))
             for record in annotate(added) if annotate and added.turns else ():
-                _append_annotations(connection, record, self._numbers(record, arrival.numbers))
+                _append_annotations(connection, record, self._numbers(record, writer.numbers))
             return added
 
     def link(self, edges: Iterable[Edge]) -> Linked:
-        """Appends edges to stored turns. An edge that is there already is passed over."""
+        """Appends edges to stored turns. Skips an edge that is already stored."""
         with self._database.writing() as connection:
             return _link(self, connection, list(edges))
 
     def annotate(self, annotations: AnnotationRecord) -> None:
-        """Appends annotations: the newest of a turn counts (ruling 17)."""
+        """Appends annotations. The newest annotation of a turn counts (ruling 17)."""
         with self._database.writing() as connection:
             _append_annotations(connection, annotations, self._numbers(annotations, {}))
 
     def _numbers(self, annotations: AnnotationRecord, known: Mapping[str, int]) -> list[int]:
-        """The numbers of annotated turns in their session."""
+        """Returns the numbers of the annotated turns in their session."""
         missing = [turn_id for turn_id in annotations.turns if turn_id not in known]
         found = {turn_id: stored.seq for turn_id, stored in self.find(missing).items()} if missing else {}
         return [known[turn_id] if turn_id in known else found[turn_id] for turn_id in annotations.turns]
 
     def find(self, turn_ids: Iterable[str]) -> dict[str, Stored]:
-        """The stored ones among these turns."""
+        """Returns those of these turns that are stored, by id."""
         found: dict[str, Stored] = {}
         for chunk in _chunks(map(uuid_bytes, turn_ids), _LOOKUP):
             marks = ",".join("?" * len(chunk))
@@ -112,13 +114,14 @@ class Turns:
         return found
 
     def get(self, turn_id: str) -> Stored:
+        """Returns a stored turn. Raises `no-turn` where it is not stored."""
         stored = self.find([turn_id]).get(turn_id)
         if stored is None:
             raise SlicebaseError("no-turn", f"there is no turn {turn_id}", hint="`tt turns` lists what is stored")
         return stored
 
     def sessions(self) -> Iterator[tuple[Session, int]]:
-        """Every session with the number of its turns."""
+        """Yields every session with the number of its turns."""
         query = """
             SELECT newest.record, coalesce(shapes.turns, 0) FROM sessions AS newest
             LEFT JOIN shapes ON shapes.session = newest.session
@@ -128,6 +131,7 @@ class Turns:
             yield read_session(record), count
 
     def session(self, session: str) -> Session:
+        """Returns what is known about a session. Raises `no-session` where it is not stored."""
         query = "SELECT record FROM sessions WHERE session = ? ORDER BY seq DESC LIMIT 1"
         row = self._connection.execute(query, (session,)).fetchone()
         if row is None:
@@ -135,12 +139,13 @@ class Turns:
         return read_session(row[0])
 
     def of_session(self, session: str) -> Iterator[Stored]:
+        """Yields the turns of a session."""
         query = "SELECT seq, record FROM turns WHERE session = ? ORDER BY seq"
         for seq, record in self._connection.execute(query, (session,)):
             yield Stored(seq, read_turn(record))
 
     def mentioning(self, session: str, turn_ids: Collection[str]) -> Iterator[TurnRecord]:
-        """At least those turns of a session whose records name one of these; of many, all are read."""
+        """Yields at least the turns of a session whose records contain one of these ids. For many ids, yields all."""
         if len(turn_ids) > _FEW:
             yield from (stored.record for stored in self.of_session(session))
             return
@@ -149,23 +154,25 @@ class Turns:
         yield from {record.id: record for (row,) in found for record in (read_turn(row),)}.values()
 
     def of_the_system(self) -> Iterator[TurnRecord]:
-        """The system's turns of every session."""
+        """Yields the turns with the role `system` of every session."""
         query = """SELECT record FROM turns WHERE instr(record, '"role":"system"') ORDER BY session, seq"""
         for (record,) in self._connection.execute(query):
             yield read_turn(record)
 
     def links_of(self, session: str) -> Iterator[LinkRecord]:
+        """Yields the links whose child is in a session."""
         query = "SELECT record FROM links WHERE session = ? ORDER BY seq"
         for (record,) in self._connection.execute(query, (session,)):
             yield read_link(record)
 
     def annotations_of(self, session: str) -> Iterator[AnnotationRecord]:
+        """Yields the annotations of a session, oldest first."""
         query = "SELECT record FROM annotations WHERE session = ? ORDER BY seq"
         for (record,) in self._connection.execute(query, (session,)):
             yield read_annotations(record)
 
     def annotation_of(self, turn_id: str) -> Annotation:
-        """The newest annotation of a stored turn."""
+        """Returns the newest annotation of a stored turn."""
         seq, record = self.get(turn_id)
         query = "SELECT record FROM annotations WHERE session = ? AND last >= ? AND first <= ? ORDER BY seq DESC"
         for (stored,) in self._connection.execute(query, (record.session, seq, seq)):
@@ -174,7 +181,7 @@ class Turns:
         raise SlicebaseError("database-damaged", f"the turn {turn_id} has no annotation")
 
     def parents_of(self, turn_id: str) -> set[tuple[str, str]]:
-        """Parents and edge types of a turn, from its record and from links; empty where it is not stored."""
+        """Returns the parents and edge types of a turn, from its record and from links; empty if it is not stored."""
         stored = self.find([turn_id]).get(turn_id)
         if stored is None:
             return set()
@@ -183,32 +190,32 @@ class Turns:
         return {*stored.record.parents, *((link.parent, link.type) for link in links)}
 
     def descends(self, turn_id: str, ancestor: str, new: Mapping[str, Turn]) -> bool:
-        """Whether the ancestor lies above (or is) the turn, by way of stored turns and of these new ones."""
+        """Returns whether `ancestor` is the turn or an ancestor of it, through stored turns and these new ones."""
         seen: set[str] = set()
-        ways = [turn_id]
-        while ways:
-            current = ways.pop()
+        pending = [turn_id]
+        while pending:
+            current = pending.pop()
             if current == ancestor:
                 return True
             if current not in seen:
                 seen.add(current)
                 turn = new.get(current)
-                ways += [p.id for p in turn.parents] if turn else [parent for parent, _ in self.parents_of(current)]
+                pending += [p.id for p in turn.parents] if turn else [parent for parent, _ in self.parents_of(current)]
         return False
 
 
-class _Arrival:
-    """Adds turns of one session inside a transaction."""
+class _TurnWriter:
+    """Adds turns to one session inside a transaction."""
 
     def __init__(self, turns: Turns, connection: apsw.Connection, session: Session) -> None:
         self._turns = turns
         self._connection = connection
         self._session = session
-        self.numbers: dict[str, int] = {}  # of the turns that were added
+        self.numbers: dict[str, int] = {}  # the numbers of the added turns in their session
 
     def add(self, offered: list[Turn]) -> Added:
         stored = self._turns.find(turn.id for turn in offered)
-        new, known, conflicts = _sort_out(offered, stored)
+        new, known, conflicts = _classify(offered, stored)
         self._keep_facts()
         if not new:
             return Added(known=known, conflicts=conflicts)
@@ -222,16 +229,16 @@ class _Arrival:
         return Added(tuple(new.values()), known, conflicts, edges, continues, waiting, cycles, joined)
 
     def _keep_facts(self) -> None:
-        """Appends what the source says of the session where that is new or has changed."""
+        """Appends the facts of the session that the source states, if they are new or changed."""
         query = "SELECT seq, record FROM sessions WHERE session = ? ORDER BY seq DESC LIMIT 1"
         seq, newest = self._connection.execute(query, (self._session.id,)).fetchone() or (0, None)
-        record = session_bytes(_known_before(newest, self._session) if newest else self._session)
+        record = session_bytes(_merged(newest, self._session) if newest else self._session)
         if newest != record:
             row = (self._session.id, seq + 1, record, raw_digest(record))
             self._connection.execute("INSERT INTO sessions VALUES (?, ?, ?, ?)", row)
 
     def _cut_cycles(self, new: dict[str, Turn], awaited: Mapping[str, list[str]]) -> tuple[tuple[str, str], ...]:
-        """Takes off the parents by which an awaited turn would become its own ancestor (ruling 14)."""
+        """Removes the parents that would make an awaited turn its own ancestor (ruling 14). Returns those edges."""
         cycles = []
         for turn_id in awaited:
             turn = new[turn_id]
@@ -243,7 +250,7 @@ class _Arrival:
         return tuple(cycles)
 
     def _resolve(self, new: Mapping[str, Turn]) -> tuple[int, int, int]:
-        """Counts edges and `continues`, and notes parents that have not arrived."""
+        """Returns the numbers of edges, of `continues`, and of edges whose parent is missing, which it records."""
         stored = self._turns.find({parent.id for turn in new.values() for parent in turn.parents} - new.keys())
         homes = {turn_id: there.record.session for turn_id, there in stored.items()}
         found = [homes.get(p.id, t.session if p.id in new else None) for t in new.values() for p in t.parents]
@@ -258,7 +265,7 @@ class _Arrival:
         return edges, len(found) - edges - len(waiting), len(waiting)
 
     def _insert(self, new: Mapping[str, Turn]) -> None:
-        """Writes records and contents."""
+        """Writes the records and the contents of new turns."""
         name = self._session.id
         first = _next_seq(self._connection, "turns", name)
         self.numbers = {turn_id: seq for seq, turn_id in enumerate(new, first)}
@@ -273,8 +280,8 @@ class _Arrival:
         keep_texts(self._connection, f"session:{name}", texts)
 
 
-def _sort_out(offered: list[Turn], stored: Mapping[str, Stored]) -> tuple[dict[str, Turn], int, tuple[str, ...]]:
-    """What is new, how many are the same again, and which differ from what is stored."""
+def _classify(offered: list[Turn], stored: Mapping[str, Stored]) -> tuple[dict[str, Turn], int, tuple[str, ...]]:
+    """Returns the new turns, the number of known turns, and the ids of turns that differ from the stored ones."""
     new: dict[str, Turn] = {}
     known = 0
     conflicts = []
@@ -289,13 +296,14 @@ def _sort_out(offered: list[Turn], stored: Mapping[str, Stored]) -> tuple[dict[s
     return new, known, tuple(conflicts)
 
 
-def _known_before(newest: bytes, session: Session) -> Session:
+def _merged(newest: bytes, session: Session) -> Session:
+    """Returns the stored facts of a session, updated with the new ones."""
     before = read_session(newest)
     return replace(before, title=session.title or before.title, facts={**before.facts, **session.facts})
 
 
 def _awaited(connection: apsw.Connection, new: Iterable[str]) -> dict[str, list[str]]:
-    """Which of the new turns stored ones have been waiting for, and which those are."""
+    """Returns the new turns that stored turns name as parents, each with the ids of those children."""
     if connection.execute("SELECT 1 FROM waiting LIMIT 1").fetchone() is None:
         return {}
     awaited = {}

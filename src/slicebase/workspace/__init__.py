@@ -1,1 +1,1 @@
-"""The folder that a memory belongs to: where things are, its settings, atomic writes, and git."""
+"""The folder that a memory belongs to: its paths, its settings, atomic writes, and git."""

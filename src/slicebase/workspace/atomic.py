@@ -1,10 +1,9 @@
-"""Writes that happen whole or not at all, by one process at a time.
+"""Atomic writes: a file is written completely or not at all, by one process at a time.
 
-A new version is written to a temporary file beside the old one, flushed, renamed over it, and the folder is flushed:
-readers, who take no lock, see the old file or the new one, and so does whoever comes after a crash. Writers hold one
-lock for the whole folder, an `flock` that the kernel releases when its holder dies. So one name is enough for every
-temporary file of a folder: what a killed process leaves is at most this one file, the next write replaces it, and
-`clean` removes it.
+A write creates a temporary file in the same folder, flushes it, renames it over the old file, and flushes the folder.
+Readers take no lock. They see the old file or the new one, also after a crash. Writers hold one lock for the folder, an
+`flock` that the kernel releases when its holder dies. So all writes of a folder can use the same temporary name: a
+killed process leaves at most this one file, the next write replaces it, and `clean` removes it.
 """
 
 import errno
@@ -21,14 +20,14 @@ from slicebase.errors import SlicebaseError, Where
 
 TEMPORARY: Final = ".slicebase-writing"
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-_PATIENCE: Final = 10.0  # seconds that a writer waits for others
+_LONGEST_WAIT: Final = 10.0  # seconds that a writer waits for the lock
 _LONGEST_PAUSE: Final = 0.005
 _CHUNK: Final = 1 << 20
 
 
 @contextmanager
-def locked(path: Path, patience: float = _PATIENCE) -> Iterator[None]:
-    """Keeps other processes and threads out until the block is left."""
+def locked(path: Path, patience: float = _LONGEST_WAIT) -> Iterator[None]:
+    """Holds the lock file at `path`. Other processes and threads wait for it, at most `patience` seconds."""
     with translated(path):
         lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
     try:
@@ -39,6 +38,7 @@ def locked(path: Path, patience: float = _PATIENCE) -> Iterator[None]:
 
 
 def _wait_for(lock: int, path: Path, patience: float) -> None:
+    """Takes the lock. Raises `locked` when another process still holds it after `patience` seconds."""
     pause, waited = 0.0005, 0.0
     while True:
         try:
@@ -55,14 +55,14 @@ def _wait_for(lock: int, path: Path, patience: float) -> None:
 
 
 def read_bytes(path: Path) -> bytes:
-    """A regular file's bytes. Symbolic links are refused: they may lead anywhere."""
+    """Returns the bytes of a regular file. Refuses symbolic links, because they can point anywhere."""
     return b"".join(read_chunks(path))
 
 
 def read_chunks(path: Path, *, follow: bool = False) -> Iterator[bytes]:
-    """A regular file piece by piece; refused as a conflict where it changes meanwhile."""
+    """Yields the bytes of a regular file in chunks. Raises a conflict when the file changes meanwhile."""
     with translated(path, "cannot-read"):
-        # Without O_NONBLOCK, opening a pipe would wait for ever.
+        # Without O_NONBLOCK, opening a pipe would wait forever.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW))
         try:
             before = os.fstat(descriptor)
@@ -78,7 +78,7 @@ def read_chunks(path: Path, *, follow: bool = False) -> Iterator[bytes]:
 
 
 def write_bytes(path: Path, chunks: Iterable[bytes]) -> None:
-    """Makes or replaces a file. Its writer holds the lock of the folder's library."""
+    """Creates or replaces a file. The caller holds the lock of the library."""
     with _opened(path.parent) as folder:
         try:
             _write_temporary(folder, chunks, _mode_of(path.name, folder))
@@ -93,7 +93,7 @@ def write_bytes(path: Path, chunks: Iterable[bytes]) -> None:
 
 
 def remove(path: Path) -> bool:
-    """Deletes a file; answers whether there was one."""
+    """Deletes a file. Returns whether it existed."""
     if not path.parent.is_dir():
         return False
     try:
@@ -108,7 +108,7 @@ def remove(path: Path) -> bool:
 
 
 def clean(folder: Path, lock: Path) -> list[Path]:
-    """Removes what a killed writer left behind; answers what that was."""
+    """Removes the temporary file that a killed writer left in the folder. Returns the paths it removed."""
     left = folder / TEMPORARY
     with locked(lock):
         return [left] if remove(left) else []
@@ -116,7 +116,7 @@ def clean(folder: Path, lock: Path) -> list[Path]:
 
 @contextmanager
 def translated(path: Path, code: str = "cannot-write") -> Iterator[None]:
-    """The system's complaints as errors of ours. A missing file stays a FileNotFoundError."""
+    """Turns an OSError into a SlicebaseError with this code. A missing file stays a FileNotFoundError."""
     try:
         yield
     except FileNotFoundError:
@@ -126,10 +126,11 @@ def translated(path: Path, code: str = "cannot-write") -> Iterator[None]:
 
 
 def no_file(path: Path) -> SlicebaseError:
+    """Returns the error for a path that is not a regular file."""
     return SlicebaseError(
         "not-a-file",
-        f"{path.name} is no regular file",
-        hint="symbolic links, folders and devices are not followed",
+        f"{path.name} is not a regular file",
+        hint="replace it with a regular file: symbolic links, folders and devices are not read",
         where=Where(str(path)),
     )
 
@@ -151,7 +152,7 @@ def _write_temporary(folder: int, chunks: Iterable[bytes], mode: int | None) -> 
 
 
 def _mode_of(name: str, folder: int) -> int | None:
-    """The permissions of the file that is replaced; a new one gets the usual ones."""
+    """Returns the permissions of the file that is replaced, or None for a new file, which gets the default ones."""
     try:
         return stat.S_IMODE(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
     except FileNotFoundError:
@@ -159,7 +160,7 @@ def _mode_of(name: str, folder: int) -> int | None:
 
 
 def _flush(descriptor: int) -> None:
-    """Down to the disk itself: on macOS fsync alone stops at the disk's own cache."""
+    """Flushes a file to the disk. On macOS, fsync alone stops at the cache of the disk."""
     full = getattr(fcntl, "F_FULLFSYNC", None)
     if full is None:
         os.fsync(descriptor)
@@ -173,8 +174,8 @@ def _flush_folder(folder: int, path: Path) -> None:
     except OSError as error:
         raise SlicebaseError(
             "not-flushed",
-            f"the change is there, but the disk does not confirm it: {error.strerror}",
-            hint="look at the disk before you write again",
+            f"the change is made, but the disk does not confirm it: {error.strerror}",
+            hint="check the disk before you write again",
             where=Where(str(path)),
         ) from None
 

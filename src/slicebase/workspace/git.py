@@ -1,4 +1,4 @@
-"""The git repository around a workspace: our merge driver in its attributes and its configuration."""
+"""The git repository of a workspace: it registers our merge driver in the attributes and in the configuration."""
 
 import subprocess
 from pathlib import Path
@@ -14,11 +14,12 @@ _LINE: Final = f"{LIBRARY}/*.slice merge={_DRIVER}"
 
 
 def is_repository(root: Path) -> bool:
+    """Returns whether the folder is inside a git repository."""
     return repository_of(root) is not None
 
 
 def branch_of(root: Path) -> str | None:
-    """The branch that is checked out; None where there is none, or no git."""
+    """Returns the branch that is checked out, or None where there is no branch or no git."""
     try:
         return _git(root, "symbolic-ref", "--quiet", "--short", "HEAD").strip() or None
     except SlicebaseError:
@@ -26,22 +27,23 @@ def branch_of(root: Path) -> str | None:
 
 
 def is_tracked(root: Path, path: str) -> bool:
-    """Whether git has something of this path in its index."""
+    """Returns whether git tracks this path, or a file under it."""
     try:
         return bool(_git(root, "ls-files", "--", path))
     except SlicebaseError:
         return False
 
 
-# ---- the line in .gitattributes, which belongs to everybody
+# ---- the line in .gitattributes, which everybody shares
 
 
 def has_attributes(root: Path) -> bool:
+    """Returns whether .gitattributes names our merge driver."""
     return _LINE in _attributes(root).splitlines()
 
 
 def add_attributes(root: Path) -> bool:
-    """Says that slice files have a merge driver; answers whether that was new."""
+    """Names our merge driver in .gitattributes. Returns whether the line is new."""
     text = _attributes(root)
     if _LINE in text.splitlines():
         return False
@@ -51,6 +53,7 @@ def add_attributes(root: Path) -> bool:
 
 
 def remove_attributes(root: Path) -> bool:
+    """Removes our lines from .gitattributes, and the file if nothing else is in it. Returns whether it changed."""
     text = _attributes(root)
     kept = "".join(line for line in text.splitlines(keepends=True) if line.strip() not in (_MARK, _LINE))
     if kept == text:
@@ -82,11 +85,11 @@ def _refusal(path: Path, error: OSError) -> SlicebaseError:
     return SlicebaseError("cannot-write", f"{path.name}: {error.strerror}", where=Where(str(path)))
 
 
-# ---- the command in the repository's configuration, which belongs to this machine
+# ---- the command in the configuration of the repository, which belongs to this machine
 
 
 def driver_of(root: Path) -> str | None:
-    """The command that git calls to merge slice files; None where there is none."""
+    """Returns the command that git runs to merge slice files, or None."""
     try:
         return _git(root, "config", "--local", "--get", f"merge.{_DRIVER}.driver").strip()
     except SlicebaseError:
@@ -94,7 +97,7 @@ def driver_of(root: Path) -> str | None:
 
 
 def add_driver(root: Path, command: str) -> bool:
-    """Says how slice files are merged; answers whether that was new. `command` takes %O %A %B %P."""
+    """Configures the command that merges slice files. Returns whether it is new. `command` takes %O %A %B %P."""
     if driver_of(root) == command:
         return False
     _git(root, "config", "--local", f"merge.{_DRIVER}.name", "merge slice files by their keys, links and rows")
@@ -103,7 +106,7 @@ def add_driver(root: Path, command: str) -> bool:
 
 
 def remove_driver(root: Path) -> bool:
-    """Takes the command out again, unless another workspace of the repository needs it."""
+    """Removes the command, unless another workspace of the repository needs it. Returns whether it was removed."""
     if driver_of(root) is None or _is_needed_elsewhere(root):
         return False
     _git(root, "config", "--local", "--remove-section", f"merge.{_DRIVER}")
@@ -124,8 +127,8 @@ def _git(root: Path, *arguments: str) -> str:
     try:
         done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, check=False)
     except OSError as error:
-        raise SlicebaseError("no-git", f"git cannot be called: {error.strerror}", hint="install git") from None
+        raise SlicebaseError("no-git", f"git cannot be run: {error.strerror}", hint="install git") from None
     if done.returncode:
-        words = done.stderr.decode(errors="replace").strip()
-        raise SlicebaseError("no-git", f"git {arguments[0]} failed: {words}", where=Where(str(root)))
+        message = done.stderr.decode(errors="replace").strip()
+        raise SlicebaseError("no-git", f"git {arguments[0]} failed: {message}", where=Where(str(root)))
     return done.stdout.decode(errors="surrogateescape")

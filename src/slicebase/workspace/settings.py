@@ -1,9 +1,7 @@
-"""Changing one value in a TOML text, and nothing else: comments, order and blank lines stay.
+"""Settings: `slicebase.toml` in the folder of the workspace.
 
-It knows tables and plain keys with values on one line, as settings have. Whoever calls it reads the result again and
-compares what it says.
-
-Settings: `slicebase.toml` in the workspace's folder. Every key has a default, and an unknown one is refused.
+Every key has a default, and an unknown key is an error. Setting a value changes one line of the file and nothing else:
+comments, order and blank lines stay.
 """
 
 import re
@@ -21,18 +19,23 @@ _ENTRY: Final = re.compile(
 )
 
 
+# ---- one value in a TOML text
+#
+# These functions know tables, and plain keys with a value on one line. The caller parses the result again and compares.
+
+
 class _TomlLine(NamedTuple):
-    table: str  # the table that the line stands in; empty before the first
-    name: str  # the dotted name of the value that it sets; empty where it sets none
+    table: str  # the table of the line; empty before the first table
+    name: str  # the dotted name of the value that the line sets; empty where it sets none
 
 
 def line_of(text: str, name: str) -> int | None:
-    """The number of the line that sets a value, from 1."""
+    """Returns the number of the line that sets a value, counted from 1, or None."""
     return next((number for number, line in enumerate(_lines(text), 1) if line.name == name), None)
 
 
 def with_value(text: str, name: str, literal: str) -> str:
-    """The text with this value, in the line that has it, else in its table, else at the end."""
+    """Returns the text with this value: in the line that sets it, else in its table, else at the end."""
     lines = text.split("\n")
     known = _lines(text)
     at = line_of(text, name)
@@ -51,6 +54,7 @@ def with_value(text: str, name: str, literal: str) -> str:
 
 
 def without_value(text: str, name: str) -> str:
+    """Returns the text without the line that sets a value."""
     at = line_of(text, name)
     lines = text.split("\n")
     return text if at is None else "\n".join(lines[: at - 1] + lines[at:])
@@ -72,7 +76,12 @@ def _plain(dotted: str) -> str:
     return ".".join(part.strip().strip("\"'") for part in dotted.split("."))
 
 
+# ---- settings
+
+
 class Settings(NamedTuple):
+    """The values of all settings."""
+
     overflow_bytes: int = 64 * 1024
     provenance_enabled: bool = False
     provenance_agent: str | None = None
@@ -83,63 +92,65 @@ class Settings(NamedTuple):
 
 
 class Key(NamedTuple):
+    """What is known about a setting: its field, its types, and what to show for it."""
+
     field: str
     types: tuple[type, ...]
     form: str
     about: str
-    variable: str | None = None  # of the environment, which wins over the file
+    variable: str | None = None  # an environment variable, which takes precedence over the file
 
 
 KEYS: Final[Mapping[str, Key]] = {
     "overflow.bytes": Key("overflow_bytes", (int,), "a positive number", "the size above which overflow acts"),
-    "provenance.enabled": Key("provenance_enabled", (bool,), "true or false", "whether every write says who wrote"),
+    "provenance.enabled": Key("provenance_enabled", (bool,), "true or false", "whether every write records who wrote"),
     "provenance.agent": Key(
-        "provenance_agent", (str,), "text", "who writes, where nothing else says it", "SLICEBASE_AGENT"
+        "provenance_agent", (str,), "text", "who writes, if nothing else names the writer", "SLICEBASE_AGENT"
     ),
     "freshness.half_life_days": Key(
         "freshness_half_life_days", (int, float), "a positive number", "the days after which a file is half stale"
     ),
-    "hooks.tokens": Key("hooks_tokens", (int,), "a positive number", "the most that a hook puts before the agent"),
+    "hooks.tokens": Key("hooks_tokens", (int,), "a positive number", "the most tokens that a hook shows to the agent"),
     "compaction.events": Key(
         "compaction_events", (int,), "a positive number", "the counted events after which a run is compacted"
     ),
     "compaction.steps": Key(
-        "compaction_steps", (int,), "a positive number", "the steps after which it is, at the latest"
+        "compaction_steps", (int,), "a positive number", "the steps after which a run is compacted at the latest"
     ),
 }
 
 
 class Setting(NamedTuple):
-    """A setting as it holds, and where it comes from."""
+    """The value of a setting, and where it comes from."""
 
     name: str
     value: Any
-    source: str  # `default`, a variable of the environment, or the file with its line
+    source: str  # `default`, an environment variable, or the file with its line
     about: str
 
 
 def load_settings(root: Path) -> Settings:
+    """Reads the settings of the workspace at `root`. Raises `bad-setting` for a wrong key or value."""
     values, _ = _read(root)
     return Settings(**{KEYS[name].field: value for name, value in values.items()})
 
 
 def settings_with_sources(root: Path, environment: Mapping[str, str]) -> list[Setting]:
-    """Every setting with its value and source."""
-
+    """Returns every setting with its value and its source."""
     values, text = _read(root)
-    told = []
+    settings = []
     for name, key in KEYS.items():
         value, source = getattr(Settings(), key.field), "default"
         if name in values:
             value, source = values[name], f"{SETTINGS}:{line_of(text, name)}"
         if key.variable and environment.get(key.variable):
             value, source = environment[key.variable], key.variable
-        told.append(Setting(name, value, source, key.about))
-    return told
+        settings.append(Setting(name, value, source, key.about))
+    return settings
 
 
 def set_setting(workspace: Workspace, name: str, given: str | None) -> None:
-    """Writes one setting into the file, or takes it out; everything else in the file stays as it is."""
+    """Writes one setting into the file, or removes it (None). Everything else in the file stays as it is."""
     import json
 
     from slicebase.workspace.atomic import locked, write_bytes
@@ -157,7 +168,9 @@ def set_setting(workspace: Workspace, name: str, given: str | None) -> None:
             wanted[name] = value
             new = with_value(text, name, json.dumps(value, ensure_ascii=False))
         if _values(new, root) != wanted:
-            raise _bad(root / SETTINGS, f"{name} cannot be set without touching something else", "edit it by hand")
+            raise _bad(
+                root / SETTINGS, f"{name} cannot be set without changing something else", f"edit {SETTINGS} by hand"
+            )
         if new != text:
             write_bytes(root / SETTINGS, [new.encode()])
 
@@ -176,7 +189,7 @@ def _read(root: Path) -> tuple[dict[str, Any], str]:
 
 
 def _values(text: str, root: Path) -> dict[str, Any]:
-    import tomllib  # most workspaces have no settings of their own
+    import tomllib  # imported here, because most workspaces have no settings file
 
     try:
         return dict(_flat(tomllib.loads(text)))
@@ -185,7 +198,7 @@ def _values(text: str, root: Path) -> dict[str, Any]:
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Every value with its dotted name."""
+    """Yields every value with its dotted name."""
     for key, value in table.items():
         if isinstance(value, dict):
             yield from _flat(value, f"{prefix}{key}.")
@@ -195,12 +208,12 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
 
 def _key(name: str, path: Path | None = None) -> Key:
     if name not in KEYS:
-        raise _bad(path, f"there is no setting {name}", f"settings are {', '.join(KEYS)}")
+        raise _bad(path, f"there is no setting {name}", f"the settings are {', '.join(KEYS)}")
     return KEYS[name]
 
 
 def _value_of(name: str, given: str) -> Any:
-    """What a text on the command line means for this setting."""
+    """Returns the value that a text on the command line means for this setting."""
     import json
 
     key = _key(name)
@@ -209,7 +222,7 @@ def _value_of(name: str, given: str) -> Any:
     try:
         return json.loads(given)
     except ValueError:
-        return given  # it is of no use, and the check says so
+        return given  # not a value of the right type: `_check` reports it
 
 
 def _check(name: str, value: Any, path: Path | None) -> None:

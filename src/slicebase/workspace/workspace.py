@@ -1,9 +1,9 @@
-"""Where things are: the workspace of a folder, and the places of its library, truth and cache.
+"""The workspace of a folder, and the paths of its library, its database and its cache.
 
 .slices/                                    slice files, in git
-<git common dir>/slicebase/slicebase.db     truth, shared by worktrees, never committed
-<git common dir>/slicebase/at/<path>/…      the same for a workspace in a subfolder of the repository
-.slicebase/slicebase.db                     truth outside git
+<git common dir>/slicebase/slicebase.db     the truth, shared by worktrees, never committed
+<git common dir>/slicebase/at/<path>/…      the truth of a workspace in a subfolder of the repository
+.slicebase/slicebase.db                     the truth outside git
 .slicebase/cache/                           disposable
 """
 
@@ -21,6 +21,8 @@ _MARKERS = (LIBRARY, LOCAL, SETTINGS)
 
 
 class Workspace(NamedTuple):
+    """A folder with a library, and the path of its database."""
+
     root: Path
     database: Path
 
@@ -34,27 +36,29 @@ class Workspace(NamedTuple):
 
     @property
     def chunks(self) -> Path:
-        """The ranker's index over the library, a cache."""
+        """The ranker's index of the library. It is a cache."""
         return self.cache / "chunks.db"
 
     @property
     def lock(self) -> Path:
-        """The file whose lock a writer of the library holds."""
+        """The lock file that a writer of the library holds."""
         return self.root / LOCAL / "library.lock"
 
     @property
     def payloads_lock(self) -> Path:
-        """The same for whoever copies a payload, which may take long."""
+        """The lock file that is held while a payload is copied, which can take long."""
         return self.root / LOCAL / "payloads.lock"
 
 
 class Repository(NamedTuple):
+    """A git repository, seen from one of its worktrees."""
+
     common: Path  # the git directory that all worktrees share
-    top: Path  # of the worktree
+    top: Path  # the top folder of the worktree
 
 
 def find_root(start: Path) -> Path | None:
-    """The nearest folder, from `start` upwards, that is a workspace."""
+    """Returns the nearest folder, from `start` upwards, that is a workspace, or None."""
     start = start.resolve()
     for folder in (start, *start.parents):
         if any((folder / marker).exists() for marker in _MARKERS):
@@ -63,13 +67,13 @@ def find_root(start: Path) -> Path | None:
 
 
 def open_workspace(start: Path, root: Path | None = None) -> Workspace:
-    """The workspace at `root` if it is named, else the nearest one."""
+    """Opens the workspace at `root` if that is given, else the nearest one from `start` upwards."""
     found = find_root(start) if root is None else (root.resolve() if find_root(root) == root.resolve() else None)
     if found is None:
         raise SlicebaseError(
             "no-workspace",
-            "this folder is no workspace" + ("" if root else ", and none of those above it is"),
-            hint="make one with `tt init`, or name one with --root",
+            "this folder is not a workspace" + ("" if root else ", and no folder above it is one"),
+            hint="create one with `tt init`, or name one with --root",
             where=Where(str(root or start)),
         )
     workspace = Workspace(found, database_of(found))
@@ -78,7 +82,7 @@ def open_workspace(start: Path, root: Path | None = None) -> Workspace:
 
 
 def make_workspace(root: Path) -> Workspace:
-    """Makes the folder a workspace. What is there already stays as it is."""
+    """Creates a workspace in the folder. Files that exist already stay as they are."""
     try:
         (root / LIBRARY).mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -88,10 +92,10 @@ def make_workspace(root: Path) -> Workspace:
 
 
 def make_local_folder(root: Path) -> None:
-    """The folder of what belongs to this machine: a clone does not have it yet."""
+    """Creates the folder for the files of this machine, which a new clone does not have."""
     try:
         (root / LOCAL / "cache").mkdir(parents=True, exist_ok=True)
-        # An ignore rule of its own, rather than a line in the project's: it goes when the folder goes.
+        # The folder has its own ignore rule, not a line in the project's: it is removed with the folder.
         ignore = root / LOCAL / ".gitignore"
         if not ignore.exists():
             ignore.write_text("*\n")
@@ -100,6 +104,7 @@ def make_local_folder(root: Path) -> None:
 
 
 def database_of(root: Path) -> Path:
+    """Returns the path of the database of the workspace at `root`."""
     repository = repository_of(root)
     if repository is None:
         return root / LOCAL / DATABASE
@@ -108,7 +113,7 @@ def database_of(root: Path) -> Path:
 
 
 def repository_of(folder: Path) -> Repository | None:
-    """The git repository whose worktree holds the folder."""
+    """Returns the git repository whose worktree contains the folder, or None."""
     for top in (folder, *folder.parents):
         marker = top / ".git"
         if marker.is_dir() and (marker / "HEAD").exists():
@@ -131,7 +136,7 @@ def _common_directory(marker: Path) -> Path | None:
 
 
 def _bring_database_into_git(workspace: Workspace) -> None:
-    """The folder has become a repository: its database moves into the git directory."""
+    """Moves the database into the git directory, if the folder has become a repository since."""
     old = workspace.root / LOCAL / DATABASE
     if old == workspace.database or not old.exists():
         return
@@ -139,10 +144,10 @@ def _bring_database_into_git(workspace: Workspace) -> None:
         raise SlicebaseError(
             "two-databases",
             f"there are two databases, {old} and {workspace.database}",
-            hint="keep the one that holds your history and move the other away",
+            hint="keep the one with your history and move the other to another folder",
             where=Where(str(old)),
         )
-    import shutil  # rarely needed, like apsw below
+    import shutil  # imported here, because it is rarely needed
 
     _fold_log_into_file(old)
     workspace.database.parent.mkdir(parents=True, exist_ok=True)
@@ -155,8 +160,8 @@ def _bring_database_into_git(workspace: Workspace) -> None:
 
 
 def _fold_log_into_file(path: Path) -> None:
-    """Leaves one file behind, without a write-ahead log; refuses while another process has it open."""
-    import apsw  # rarely needed, and a tenth of a short command's time
+    """Writes the write-ahead log into the database file. Raises `locked` while another process has it open."""
+    import apsw  # imported here: it is rarely needed, and takes a tenth of the time of a short command
 
     connection = apsw.Connection(str(path))
     try:
