@@ -24,9 +24,9 @@ if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is ca
     from slicebase.files.body.entries import Stamp
     from slicebase.files.check.file import ValidationReport
     from slicebase.history.account import Account
-    from slicebase.history.compactions import CompactedNotes
     from slicebase.history.follow import Followed
     from slicebase.history.imports import Progress
+    from slicebase.history.notes import CompactedNotes
     from slicebase.history.transcripts import AgentHome
     from slicebase.index.entries import Filters
     from slicebase.runs.evidence import Evidence
@@ -111,7 +111,7 @@ class Slicebase(Parts):
     @cached_property
     def compacted(self) -> "CompactedNotes":
         """Which sessions were compacted and have not been told."""
-        from slicebase.history.compactions import CompactedNotes
+        from slicebase.history.notes import CompactedNotes
 
         return CompactedNotes(self.workspace.cache)
 

@@ -130,7 +130,7 @@ def _after_compaction(base: "Slicebase", call: HookCall, wait: bool) -> str | No
     compacted = base.compacted.get(call.session)
     if compacted is None or compacted.reported or compacted.narrative is None:
         return None
-    from slicebase.history.compactions import Compacted
+    from slicebase.history.notes import Compacted
 
     base.compacted.put(call.session, Compacted(compacted.narrative, reported=True))
     return _narrative(base, compacted.narrative)
@@ -153,7 +153,7 @@ def _narrative(base: "Slicebase", file_id: str) -> str:
 
 
 def _before_compaction(base: "Slicebase", call: HookCall, wait: bool) -> None:
-    from slicebase.history.compactions import Compacted
+    from slicebase.history.notes import Compacted
 
     _import(base, call, wait)
     base.compacted.put(call.session, Compacted())
@@ -164,7 +164,7 @@ def _before_compaction(base: "Slicebase", call: HookCall, wait: bool) -> None:
 
 
 def _narrate(base: "Slicebase", session: str) -> None:
-    from slicebase.history.compactions import Compacted
+    from slicebase.history.notes import Compacted
 
     narrative = base.narrate_session(session, now=now())
     if base.compacted.get(session) is not None:  # the next prompt may have come before

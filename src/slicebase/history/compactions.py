@@ -2,17 +2,10 @@
 
 A model saw the path from the root to the summary, and the results of calls on that path: the results of parallel calls
 are beside it. The path may begin in another session that this one continues; references are not part of it.
-
-The disposable cache has a note on each session that was compacted and is not reported to the agent yet.
 """
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Final
-
-import msgspec
 
 from slicebase.context.lost import CompactedTurns
 from slicebase.graph.turn import Turn, is_tree_edge
@@ -104,35 +97,3 @@ def _is_summary(turn: Turn | None) -> bool:
 
 
 # ---- notes on compacted sessions
-
-_FOLDER: Final = "compacted"
-
-
-class Compacted(msgspec.Struct):
-    """A session that was compacted: the file of its narrative once it is written, and whether that was reported."""
-
-    narrative: str | None = None
-    reported: bool = False
-
-
-class CompactedNotes:
-    """The notes on compacted sessions, each in a small file of the cache."""
-
-    def __init__(self, cache: Path) -> None:
-        self._folder = cache / _FOLDER
-
-    def get(self, session: str) -> Compacted | None:
-        try:
-            return msgspec.json.decode(self._path(session).read_bytes(), type=Compacted)
-        except (OSError, msgspec.MsgspecError):
-            return None
-
-    def put(self, session: str, note: Compacted) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        self._path(session).write_bytes(msgspec.json.encode(note))
-
-    def drop(self, session: str) -> None:
-        self._path(session).unlink(missing_ok=True)
-
-    def _path(self, session: str) -> Path:
-        return self._folder / hashlib.sha256(session.encode()).hexdigest()[:32]
