@@ -1,7 +1,7 @@
 """Compaction as a gate: when it is due, how a run passes or stops, and which events a run accepts.
 
-The order follows the life of a run: its budgets (ruling 38), its compactions ("Stop semantics", ruling 40), and the
-events that the verbs write (ruling 35).
+The module has three parts: budgets (ruling 38), compactions ("Stop semantics", ruling 40), and the events that the
+verbs write (ruling 35).
 """
 
 import math
