@@ -1,4 +1,4 @@
-"""What counts as kept, kind by kind, and in which order the rest is listed."""
+"""When an item of each kind counts as kept, and the order of the lost items."""
 
 import pytest
 
@@ -35,7 +35,7 @@ KEPT: dict[Kind, str] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_kind_is_kept_when_the_summary_says_it_again(kind: Kind) -> None:
+def test_an_item_is_kept_if_the_summary_repeats_it(kind: Kind) -> None:
     kept = {each.kind: each.kept for each in tally([judged(one_of_each(), KEPT[kind])])}
     assert kept == {other: int(other == kind) for other in KINDS}
 
@@ -52,7 +52,7 @@ def test_a_kind_is_kept_when_the_summary_says_it_again(kind: Kind) -> None:
         ("file", "lib/prices.pyx and reprices.py"),
     ],
 )
-def test_a_kind_is_lost_when_the_summary_says_something_else(kind: Kind, summary: str) -> None:
+def test_an_item_is_lost_if_the_summary_says_something_else(kind: Kind, summary: str) -> None:
     assert {each.kind: each.kept for each in tally([judged(one_of_each(), summary)])}[kind] == 0
 
 
@@ -65,7 +65,7 @@ def test_a_test_run_is_kept_by_its_figures_or_by_the_test_that_failed() -> None:
         script.turns.pop()
 
 
-def test_the_weightiest_comes_first_and_among_equals_the_newest() -> None:
+def test_the_item_with_the_highest_weight_comes_first_and_among_equal_ones_the_newest() -> None:
     script = one_of_each()
     script.user("Actually, the limit is wrong. We decided on the other way round.")
     script.run("make stage")
@@ -90,13 +90,13 @@ def test_the_headline_counts_every_kind_that_occurs() -> None:
     assert headline([]) == "had nothing to keep that these rules know"
 
 
-def test_a_summary_that_holds_everything_lost_nothing() -> None:
+def test_a_summary_that_contains_everything_lost_nothing() -> None:
     loss = judged(one_of_each(), "\n\n".join(KEPT.values()))
     assert loss.lost == []
     assert headline(tally([loss])).endswith("nothing was lost")
 
 
-def test_a_sealed_summary_is_not_readable_and_keeps_nothing() -> None:
+def test_an_encrypted_summary_is_not_readable_and_keeps_nothing() -> None:
     script = one_of_each()
     before = tuple(script.turns)
     sealed = script.add("system", Part("pointer", uri="sha256:0", summary=True))
@@ -105,10 +105,10 @@ def test_a_sealed_summary_is_not_readable_and_keeps_nothing() -> None:
     assert all(not each.kept for each in tally([loss]))
 
 
-def test_judging_twice_says_the_same() -> None:
+def test_judging_twice_gives_the_same_result() -> None:
     script = one_of_each()
     assert judged(script, KEPT["error"]).judged == judged(one_of_each(), KEPT["error"]).judged
 
 
-def test_every_kind_has_its_row() -> None:
+def test_every_kind_has_a_row_in_the_table() -> None:
     assert tuple(TABLE) == KINDS

@@ -1,4 +1,4 @@
-"""What is recognised in turns, kind by kind."""
+"""The items that are recognised in turns, kind by kind."""
 
 from typing import Any
 
@@ -16,24 +16,24 @@ def found(script: Transcript, kind: Kind) -> list[TranscriptItem]:
     return [item for item in items(script.turns) if item.kind == kind]
 
 
-def told(script: Transcript, kind: Kind) -> list[tuple[str, str]]:
+def texts_and_marks(script: Transcript, kind: Kind) -> list[tuple[str, str]]:
     return [(item.text, item.mark) for item in found(script, kind)]
 
 
 def by_user(text: str, kind: Kind) -> list[tuple[str, str]]:
     script = Transcript()
     script.user(text)
-    return told(script, kind)
+    return texts_and_marks(script, kind)
 
 
-# --- what is said
+# Statements
 
 
-def test_a_decision_is_a_sentence_with_such_a_phrase_and_whose_it_is() -> None:
+def test_a_decision_is_a_sentence_with_one_of_the_phrases_and_has_its_speaker() -> None:
     script = Transcript()
     script.user("Fine. We decided to keep the old limit.")
     script.say("Reading. I went with a merge revision. Let's use SQLite?")
-    assert told(script, "decision") == [
+    assert texts_and_marks(script, "decision") == [
         ("We decided to keep the old limit.", "by the user"),
         ("I went with a merge revision.", "by the assistant"),
     ]
@@ -42,7 +42,7 @@ def test_a_decision_is_a_sentence_with_such_a_phrase_and_whose_it_is() -> None:
 def test_an_answer_that_the_user_chose_is_a_decision() -> None:
     script = Transcript()
     script.call("AskUserQuestion", {"questions": []}, 'User has answered: "Which database?"="SQLite"')
-    assert [mark for _, mark in told(script, "decision")] == ["by the user"]
+    assert [mark for _, mark in texts_and_marks(script, "decision")] == ["by the user"]
 
 
 @pytest.mark.parametrize(
@@ -66,12 +66,12 @@ def test_instructions(text: str, marks: list[str]) -> None:
     assert [mark for _, mark in by_user(text, "instruction")] == marks
 
 
-def test_of_a_pasted_text_only_sentences_that_ask_are_instructions() -> None:
+def test_in_a_pasted_text_only_sentences_that_ask_are_instructions() -> None:
     pasted = "The server logs a line for each request.\n" * 20 + "Please count the lines per hour."
     assert by_user(pasted, "instruction") == [("Please count the lines per hour.", "asked")]
 
 
-def test_what_the_assistant_says_is_no_instruction() -> None:
+def test_a_sentence_of_the_assistant_is_not_an_instruction() -> None:
     script = Transcript()
     script.say("You should never push to the main branch.")
     assert not found(script, "instruction")
@@ -80,37 +80,37 @@ def test_what_the_assistant_says_is_no_instruction() -> None:
 def test_a_refused_call_is_a_correction_in_the_users_words() -> None:
     script = Transcript()
     script.run("rm -rf data", "The user doesn't want to proceed. The user said:\nKeep the data folder.", error=True)
-    assert told(script, "instruction") == [("Keep the data folder.", "correction")]
+    assert texts_and_marks(script, "instruction") == [("Keep the data folder.", "correction")]
     assert not found(script, "command")
     assert not found(script, "error")
 
 
-def test_what_is_said_twice_counts_once_and_the_first_stays() -> None:
+def test_a_repeated_statement_counts_once_and_the_first_is_kept() -> None:
     script = Transcript()
     first = script.user("Please check everything again.")
     script.user("please check everything  again.")
     assert [(item.turn, item.times) for item in found(script, "instruction")] == [(first.id, 2)]
 
 
-def test_hidden_text_and_what_the_client_writes_is_passed_over() -> None:
+def test_hidden_text_and_text_of_the_client_is_ignored() -> None:
     script = Transcript()
     script.add("user", Part("text", text="Never push to the main branch.", hidden=True))
     script.add("system", Part("text", text="Never push to the main branch."))
     assert not items(script.turns)
 
 
-# --- tasks
+# Tasks
 
 
 @pytest.mark.parametrize(
     ("tool", "field", "words"), [("TodoWrite", "todos", "content"), ("update_plan", "plan", "step")]
 )
-def test_the_newest_list_of_tasks_counts_and_what_is_done_does_not(tool: str, field: str, words: str) -> None:
+def test_the_newest_list_of_tasks_counts_without_the_tasks_that_are_done(tool: str, field: str, words: str) -> None:
     script = Transcript()
     script.call(tool, {field: [{words: "Old entry", "status": "pending"}]})
     entries = [{words: "Write the notes", "status": "pending"}, {words: "Done thing", "status": "completed"}]
     script.call(tool, {field: entries})
-    assert told(script, "task") == [("Write the notes", "pending")]
+    assert texts_and_marks(script, "task") == [("Write the notes", "pending")]
 
 
 def test_tasks_that_are_changed_one_by_one() -> None:
@@ -119,23 +119,23 @@ def test_tasks_that_are_changed_one_by_one() -> None:
     script.call("TaskCreate", {"subject": "Rename things"}, "Task #2 created successfully: Rename things")
     script.call("TaskUpdate", {"taskId": "1", "status": "completed"}, "Updated task #1 status")
     script.call("TaskUpdate", {"taskId": "2", "status": "in_progress"}, "Updated task #2 status")
-    assert told(script, "task") == [("Rename things", "in_progress")]
+    assert texts_and_marks(script, "task") == [("Rename things", "in_progress")]
 
 
-def test_a_sentence_about_what_is_left_is_a_task() -> None:
+def test_a_sentence_about_remaining_work_is_a_task() -> None:
     script = Transcript()
     script.say("Done. We still need to expire old codes.")
-    assert told(script, "task") == [("We still need to expire old codes.", "said")]
+    assert texts_and_marks(script, "task") == [("We still need to expire old codes.", "said")]
 
 
 @pytest.mark.parametrize("arguments", [None, "x", {"todos": "x"}, {"todos": [3, {"content": ""}]}])
-def test_a_list_of_tasks_that_makes_no_sense_has_none(arguments: Any) -> None:
+def test_a_malformed_list_of_tasks_has_no_tasks(arguments: Any) -> None:
     script = Transcript()
     script.call("TodoWrite", arguments)
     assert not found(script, "task")
 
 
-# --- commands, tests, errors
+# Commands, tests, errors
 
 
 def test_a_command_counts_once_with_its_last_outcome_and_result() -> None:
@@ -150,23 +150,23 @@ def test_a_command_counts_once_with_its_last_outcome_and_result() -> None:
 def test_an_exit_code_in_the_output_is_a_failure() -> None:
     script = Transcript()
     script.run("make build", "Process exited with code 2\nno rule")
-    assert told(script, "command") == [("make build", "failed")]
+    assert texts_and_marks(script, "command") == [("make build", "failed")]
 
 
 def test_a_command_without_a_result_is_unfinished() -> None:
     script = Transcript()
     script.add("assistant", Part("tool_call", name="Bash", arguments={"command": "make build"}, call_id="c"))
     script.add("assistant", Part("tool_call", name="Bash", arguments={"command": "make other"}))
-    assert sorted(told(script, "command")) == [("make build", "unfinished"), ("make other", "unfinished")]
+    assert sorted(texts_and_marks(script, "command")) == [("make build", "unfinished"), ("make other", "unfinished")]
 
 
-def test_a_test_run_is_no_other_command_and_has_its_last_result() -> None:
+def test_a_test_run_is_not_also_a_command_and_has_its_last_result() -> None:
     script = Transcript()
     script.run("pytest -q", "FAILED t.py::test_a - AssertionError: 1 != 2\n1 failed, 2 passed in 0.1s")
     script.run("pytest -q", "3 passed in 0.1s")
-    assert told(script, "test") == [("pytest -q → 3 passed in 0.1s", "ok")]
+    assert texts_and_marks(script, "test") == [("pytest -q → 3 passed in 0.1s", "ok")]
     assert not found(script, "command")
-    assert told(script, "error") == [("FAILED t.py::test_a - AssertionError: 1 != 2", "mended")]
+    assert texts_and_marks(script, "error") == [("FAILED t.py::test_a - AssertionError: 1 != 2", "mended")]
 
 
 @pytest.mark.parametrize(
@@ -182,19 +182,19 @@ def test_a_test_run_is_no_other_command_and_has_its_last_result() -> None:
 def test_the_line_that_says_what_went_wrong(output: str, line: str) -> None:
     script = Transcript()
     script.run("make build", output, error=True)
-    assert told(script, "error") == [(line, "open")]
+    assert texts_and_marks(script, "error") == [(line, "open")]
 
 
-def test_an_error_is_mended_when_the_same_is_done_again_and_goes_well() -> None:
+def test_an_error_is_mended_when_the_same_is_done_again_with_success() -> None:
     script = Transcript()
     script.call("Edit", {"file_path": "/a.py"}, "String to replace not found", error=True)
     script.call("Edit", {"file_path": "/b.py"}, "String to replace not found", error=True)
     script.call("Edit", {"file_path": "/a.py"}, "updated")
-    assert [mark for _, mark in told(script, "error")] == ["mended", "open"]
-    assert told(script, "file") == [("/a.py", "written")]
+    assert [mark for _, mark in texts_and_marks(script, "error")] == ["mended", "open"]
+    assert texts_and_marks(script, "file") == [("/a.py", "written")]
 
 
-# --- files
+# Files
 
 
 def test_files_count_once_and_writing_outweighs_reading() -> None:
@@ -206,11 +206,11 @@ def test_files_count_once_and_writing_outweighs_reading() -> None:
     script.call("apply_patch", "*** Begin Patch\n*** Update File: c.py\n*** Add File: d.py\n", "done")
     script.call("shell", {"command": ["apply_patch", "*** Begin Patch\n*** Delete File: e.py\n"]}, "done")
     marks = {"/repo/a.py": "written", "/repo/b.py": "read", "c.py": "written", "d.py": "written", "e.py": "written"}
-    assert dict(told(script, "file")) == marks
+    assert dict(texts_and_marks(script, "file")) == marks
     assert [(item.turn, item.times) for item in found(script, "file") if item.text == "/repo/a.py"] == [(written.id, 3)]
 
 
-def test_a_file_may_be_called_by_as_much_of_its_path_as_tells_it_from_the_others() -> None:
+def test_a_file_may_be_named_by_any_end_of_its_path_that_no_other_file_has() -> None:
     script = Transcript()
     for path in ("/repo/a/state.py", "/repo/b/state.py", "/repo/other.py"):
         script.call("Read", {"file_path": path}, "x")

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from slicebase.context.lost_rules import (
     command_in,
-    essence,
     exit_code,
     how_tests_ended,
     is_test,
     result_line,
     result_traces,
+    simple_commands,
 )
 
 
@@ -32,7 +32,9 @@ from slicebase.context.lost_rules import (
         (None, {}, None),
     ],
 )
-def test_where_the_tools_of_agents_have_their_command(name: str | None, arguments: Any, command: str | None) -> None:
+def test_the_command_is_read_from_the_arguments_of_each_tool(
+    name: str | None, arguments: Any, command: str | None
+) -> None:
     assert command_in(name, arguments) == command
 
 
@@ -48,13 +50,13 @@ def test_where_the_tools_of_agents_have_their_command(name: str | None, argument
         ("", ()),
     ],
 )
-def test_the_essence_of_a_command(command: str, simple: tuple[str, ...]) -> None:
-    assert essence(command) == simple
+def test_the_simple_commands_of_a_command(command: str, simple: tuple[str, ...]) -> None:
+    assert simple_commands(command) == simple
 
 
 @given(st.text(alphabet=st.sampled_from("ab '\"\\;|&<>\n$()#1"), max_size=40))
 def test_any_text_has_an_essence(command: str) -> None:
-    assert all(each == each.strip() and each for each in essence(command))
+    assert all(each == each.strip() and each for each in simple_commands(command))
 
 
 @pytest.mark.parametrize(
@@ -63,12 +65,12 @@ def test_any_text_has_an_essence(command: str) -> None:
      "mise run test:ci", "timeout 60 cargo test --all", "npx jest", "A=1 tox"],
 )  # fmt: skip
 def test_commands_that_run_tests(command: str) -> None:
-    assert is_test(essence(command))
+    assert is_test(simple_commands(command))
 
 
 @pytest.mark.parametrize("command", ["pip install pytest", "git diff tests/", "cat test.py", "make build", "ls"])
-def test_commands_that_do_not(command: str) -> None:
-    assert not is_test(essence(command))
+def test_commands_that_do_not_run_tests(command: str) -> None:
+    assert not is_test(simple_commands(command))
 
 
 @pytest.mark.parametrize(
@@ -80,7 +82,7 @@ def test_commands_that_do_not(command: str) -> None:
         ("x" * 400 + "exit code 1", None),
     ],
 )
-def test_the_exit_code_stands_at_the_beginning(output: str, code: int | None) -> None:
+def test_the_exit_code_is_at_the_beginning(output: str, code: int | None) -> None:
     assert exit_code(output) == code
 
 
@@ -100,5 +102,5 @@ def test_results_of_test_runs(output: str, ended: str, line: str, traces: list[s
     assert (how_tests_ended(output, error=False), result_line(output), result_traces(output)) == (ended, line, traces)
 
 
-def test_a_run_that_the_tool_calls_failed_has_failed() -> None:
+def test_a_run_that_the_tool_reports_as_failed_has_failed() -> None:
     assert how_tests_ended("", error=True) == "failed"

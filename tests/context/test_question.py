@@ -23,7 +23,7 @@ def test_words_with_one_stem_are_one_word() -> None:
     assert analyse("", [Word("painted", "paint"), Word("painting", "paint")]).words == (Word("painted", "paint"),)
 
 
-def test_a_pasted_page_is_looked_up_by_its_first_words_only() -> None:
+def test_only_the_first_words_of_a_pasted_page_are_searched() -> None:
     page = " ".join(f"word{number}" for number in range(100_000))
     assert [word.text for word in asked(page).words] == [f"word{number}" for number in range(64)]
 

@@ -1,4 +1,4 @@
-"""Ranking by figures alone: what reaches whom, and that it does not depend on any order."""
+"""Ranking by figures alone: what a turn gets from its neighbours, and that no order changes the result."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ def turn(
 
 @dataclass
 class Index:
-    """Figures in the making."""
+    """Builds figures for a test."""
 
     turns: Iterable[TurnFigures]
     matches: Mapping[str, Mapping[int, int]]
@@ -42,14 +42,14 @@ class Index:
         )
 
     def ranked(self, question: Question = NOTHING_DATED) -> dict[int, Ranked]:
-        """By the turn's number, best first."""
+        """Returns the ranking by the number of the turn, the best first."""
         return {int(each.turn[-4:]): each for each in rank(question, self.figures(), 1000)}
 
 
 CHAIN = [(number, number + 1) for number in range(1, 12)]
 
 
-def test_what_reaches_a_turn_falls_with_its_distance_and_more_reaches_the_replies() -> None:
+def test_a_turn_gets_less_from_distant_turns_and_a_reply_gets_more_than_an_earlier_turn() -> None:
     ranked = Index(map(turn, range(1, 13)), {"fox": {6: 1}}, CHAIN).ranked()
     assert list(ranked) == [6, 7, 5, 8, 4, 9, 3, 10, 2]
     worth = ranked[6].parts["words"]
@@ -70,8 +70,8 @@ def test_different_words_around_a_turn_add_up() -> None:
     assert both[2].parts["neighbours"] > one[2].parts["neighbours"]
 
 
-def test_nothing_reaches_another_branch() -> None:
-    """1 has the replies 2 and 3: what 2 says is none of 3's concern."""
+def test_another_branch_gets_nothing() -> None:
+    """Turn 1 has the replies 2 and 3; the words of 2 do not count for 3."""
     ranked = Index(map(turn, range(1, 4)), {"fox": {2: 1}}, [(1, 2), (1, 3)]).ranked()
     assert list(ranked) == [2, 1]
 
@@ -102,14 +102,14 @@ def test_a_turn_that_says_something_and_one_that_opens_a_conversation_come_befor
     assert ranked[3].parts["substance"] > ranked[1].parts["substance"]
 
 
-def test_turns_of_a_session_share_in_its_best_one() -> None:
+def test_turns_of_a_session_get_a_share_of_its_best_turn() -> None:
     turns = [turn(1, session=1), turn(2, session=1), turn(3, session=2)]
     ranked = Index(turns, {"fox": {1: 1}, "hen": {2: 1, 3: 1}}).ranked()
     assert ranked[2].parts["session"] == ranked[1].parts["session"] == ranked[1].parts["words"] // 10
     assert ranked[2].score > ranked[3].score
 
 
-def test_nothing_asked_or_nothing_found_ranks_nothing() -> None:
+def test_without_words_or_matches_nothing_is_ranked() -> None:
     assert rank(NOTHING_DATED, Index([], {}).figures(), 10) == []
     assert Index([turn(1)], {}).ranked() == {}
     assert rank(NOTHING_DATED, Index([turn(1)], {"fox": {1: 1}}).figures(), 0) == []
@@ -122,7 +122,7 @@ def test_equal_scores_go_by_id() -> None:
 
 @st.composite
 def indexes(draw: st.DrawFn) -> Index:
-    """Small forests with a few words; every turn replies to an earlier one, to two, or opens."""
+    """Draws small forests with a few words; every turn replies to one or two earlier turns, or opens a session."""
     count = draw(st.integers(1, 14))
     links = [
         (parent, number)
@@ -162,7 +162,7 @@ def test_the_order_in_which_figures_come_changes_nothing(index: Index, random: R
 @settings(max_examples=50)
 @given(indexes())
 def test_neighbours_get_what_every_single_way_would_bring_them_at_most(index: Index) -> None:
-    """The plain twin: every word is carried along every way by itself, and the most of it counts."""
+    """The simple version for comparison: each word is spread along each path alone, and its highest worth counts."""
     ranked = index.ranked()
     links = list(index.links)
     expected: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""Pages of recalled pieces: everything, in order, within the budget."""
+"""Pages of recalled pieces contain everything, in order, within the budget."""
 
 import re
 
@@ -41,7 +41,7 @@ def test_the_fence_is_longer_than_any_fence_inside(text: str, limit: int | None)
         assert len(fence[1]) > inside
 
 
-def test_a_piece_that_is_cut_says_which_part_this_is_and_pages_say_which_is_next() -> None:
+def test_a_piece_that_is_cut_says_which_part_it_is_and_a_page_says_which_is_next() -> None:
     first, *_, last = pages([RecalledPiece("file:x", "Long", "word " * 400)], 200)
     assert "· characters 1 to " in first.text
     assert first.text.endswith(f"Page 1 of {first.of}; the next is page 2.\n")
@@ -54,7 +54,7 @@ def test_a_piece_is_cut_where_a_paragraph_ends() -> None:
         assert page.excerpts[0].text.endswith(".\n\n")
 
 
-def test_everything_stands_on_one_page_where_nothing_limits_it() -> None:
+def test_without_a_limit_everything_is_on_one_page() -> None:
     (page,) = pages([RecalledPiece("file:x", "One", "a" * 9999), RecalledPiece("file:y", "Two", "b")])
     assert "Page" not in page.text
 

@@ -1,4 +1,4 @@
-"""Marks are where the index found the words, and a snippet is a part of the text."""
+"""Marks are at the places where the index found the words, and a snippet is a part of the text."""
 
 import apsw
 import pytest
@@ -55,7 +55,7 @@ def test_a_snippet_shows_the_part_with_the_most_different_words() -> None:
     assert len(shown(text, "heron stork").text) <= 210
 
 
-def test_a_snippet_says_where_its_first_mark_stands() -> None:
+def test_a_snippet_has_the_place_of_its_first_mark() -> None:
     text = "x " * 500 + "heron"
     assert text[shown(text, "heron").place :] == "heron"
 

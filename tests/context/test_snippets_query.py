@@ -1,4 +1,4 @@
-"""Queries: any text is one, and nothing typed is an operator."""
+"""Queries: any text is a query, and typed text is never an operator."""
 
 import apsw
 import pytest

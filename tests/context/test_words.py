@@ -27,7 +27,7 @@ def test_a_label_is_one_to_three_words_before_a_colon(text: str, expected: str) 
     assert label(text) == expected
 
 
-def test_unspaced_scripts_are_indexed_as_characters_and_pairs_and_looked_up_as_pairs() -> None:
+def test_unspaced_scripts_are_indexed_as_characters_and_pairs_and_searched_as_pairs() -> None:
     assert for_index("a 日本語 b").split() == ["a", "日", "本", "語", "日本", "本語", "b"]
     assert for_question("日本語").split() == ["日本", "本語"]
     assert for_question("猫").split() == ["猫"]

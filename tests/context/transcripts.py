@@ -1,4 +1,4 @@
-"""Small transcripts for tests: what was said, what was called and what came back."""
+"""Small transcripts for tests: texts, calls and results."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from slicebase.graph.turn import Parent, Part, Role, Turn
 
 
 class Transcript:
-    """Turns in a chain, as a coding agent's session has them."""
+    """Turns in a chain, as in the session of a coding agent."""
 
     def __init__(self) -> None:
         self.turns: list[Turn] = []
@@ -26,7 +26,7 @@ class Transcript:
         return self.add("assistant", Part("text", text=text))
 
     def call(self, name: str, arguments: Any, result: str = "", *, error: bool = False) -> Turn:
-        """A call and its result; answers the call's turn."""
+        """Adds a call and its result, and returns the turn of the call."""
         call_id = f"c{len(self.turns)}"
         called = self.add("assistant", Part("tool_call", name=name, arguments=arguments, call_id=call_id))
         self.add("tool", Part("tool_result", text=result, call_id=call_id, error=error))

@@ -1,4 +1,4 @@
-"""Canonical JSON: RFC 8785, with the refusals of ruling 1."""
+"""Canonical JSON: RFC 8785, and the values that ruling 1 refuses."""
 
 import json
 import struct
@@ -33,7 +33,7 @@ def test_the_bytes_read_back_to_the_value(value: Any) -> None:
     try:
         encoded = canonical(value)
     except SlicebaseError as error:
-        assert error.code == "lone-surrogate"  # st.text may draw one in a key
+        assert error.code == "lone-surrogate"  # st.text may put one into a key
         return
     assert json.loads(encoded, parse_int=float) == value
 
@@ -44,7 +44,7 @@ def test_the_order_of_insertion_changes_nothing(value: dict[str, int]) -> None:
 
 
 def test_keys_sort_by_utf16_code_units() -> None:
-    """RFC 8785, 3.2.3: U+1D11E is a surrogate pair from U+D834 and so sorts before U+FB33."""
+    """RFC 8785, 3.2.3: U+1D11E is a surrogate pair that begins with U+D834, so it sorts before U+FB33."""
     assert canonical({"\ufb33": 1, "\U0001d11e": 2}) == '{"\U0001d11e":2,"\ufb33":1}'.encode()
 
 
@@ -57,7 +57,7 @@ def test_only_what_must_be_escaped_is_escaped() -> None:
 @pytest.mark.parametrize(
     ("bits", "text"),
     [
-        # Samples of RFC 8785, appendix B.
+        # Examples from RFC 8785, appendix B.
         ("0000000000000000", "0"),
         ("8000000000000000", "0"),
         ("0000000000000001", "5e-324"),
@@ -99,7 +99,7 @@ def test_a_number_that_is_not_finite_is_refused(value: float) -> None:
     assert refusal(value) == "not-finite"
 
 
-def test_what_is_no_json_is_refused() -> None:
+def test_a_value_that_is_not_json_is_refused() -> None:
     nested: list[Any] = []
     for _ in range(100_000):
         nested = [nested]

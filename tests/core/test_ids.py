@@ -1,4 +1,4 @@
-"""Digests, ids, times, tokens: the vectors of tests/golden/ids.json and rulings 5, 6 and 16."""
+"""Digests, ids, times and tokens: the vectors of tests/golden/ids.json and rulings 5, 6 and 16."""
 
 import json
 from datetime import UTC, datetime
@@ -42,7 +42,7 @@ def test_tokens_match_the_vectors() -> None:
         assert tokens(vector["text"]) == vector["tokens"]
 
 
-def test_a_digest_is_64_lower_case_digits_behind_its_name() -> None:
+def test_a_digest_is_64_lower_case_digits_after_the_name_of_the_hash() -> None:
     assert is_digest(digest(b""))
     assert not is_digest(digest(b"").upper())
     assert not is_digest(digest(b"")[:-1])
@@ -86,7 +86,7 @@ def test_uuids_are_written_in_lower_case_and_their_bytes_sort_alike(value: Any) 
 @pytest.mark.parametrize(
     "text", ["", "x", "05ce3f253b45539e8730509ea3dc8613", "{05ce3f25-3b45-539e-8730-509ea3dc8613}"]
 )
-def test_what_is_no_uuid_is_refused(text: str) -> None:
+def test_a_text_that_is_not_a_uuid_is_refused(text: str) -> None:
     with pytest.raises(SlicebaseError) as caught:
         ids.uuid_text(text)
     assert caught.value.code == "bad-uuid"
@@ -126,13 +126,13 @@ def test_every_rfc_3339_form_is_read(text: str, same: str) -> None:
         "٢٠٢٦-02-02T12:00:00Z",
     ],
 )
-def test_what_is_no_rfc_3339_time_is_refused(text: str) -> None:
+def test_a_text_that_is_not_an_rfc_3339_time_is_refused(text: str) -> None:
     with pytest.raises(SlicebaseError) as caught:
         times.from_text(text)
     assert caught.value.code == "bad-time"
 
 
 def test_seconds_are_rounded_down() -> None:
-    """Ruling 4, before 1970 too."""
+    """Ruling 4, also for times before 1970."""
     assert times.whole_seconds(1999) == 1
     assert times.whole_seconds(-1) == -1

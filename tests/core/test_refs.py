@@ -1,4 +1,4 @@
-"""References: ruling 7."""
+"""References (ruling 7)."""
 
 import pytest
 from hypothesis import given
@@ -33,7 +33,7 @@ def test_the_first_four_kinds_are_chunks() -> None:
     assert [parse(text).is_chunk for text in EXAMPLES] == [True] * 5 + [False] * 7
 
 
-def test_owner_and_local_part_are_told_apart() -> None:
+def test_a_name_has_an_owner_and_a_local_part() -> None:
     assert (parse("row:01JDEC/a/b").owner, parse("row:01JDEC/a/b").local) == ("01JDEC", "a/b")
     assert (parse("doc:0123456789abcdef:0-12").owner, parse("doc:0123456789abcdef:0-12").local) == (
         "0123456789abcdef",
@@ -42,7 +42,7 @@ def test_owner_and_local_part_are_told_apart() -> None:
     assert parse("sec:01JDEC@0123456789ab#top").owner == "01JDEC"
 
 
-def test_a_bare_id_takes_the_one_kind_that_fits() -> None:
+def test_an_id_without_a_prefix_has_the_kind_that_is_given() -> None:
     assert parse(UUID.upper(), bare="turn") == Ref("turn", UUID)
     assert parse(f"turn:{UUID}", bare="turn") == Ref("turn", UUID)
 
@@ -51,7 +51,7 @@ def test_a_bare_id_takes_the_one_kind_that_fits() -> None:
     "text",
     ["", UUID, "turn:", "turn:x", "row:file", "sec:f#a", "doc:0:1", "mf_", "mf_xyz", "nothing:x", "TURN:" + UUID],
 )
-def test_what_is_no_reference_is_refused(text: str) -> None:
+def test_a_text_that_is_not_a_reference_is_refused(text: str) -> None:
     with pytest.raises(SlicebaseError) as caught:
         parse(text)
     assert caught.value.code == "bad-reference"

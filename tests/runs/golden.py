@@ -1,4 +1,4 @@
-"""Golden files: RECORD_GOLDEN=1 writes them anew, and the diff is reviewed."""
+"""Golden files: RECORD_GOLDEN=1 writes them again, and a person reviews the diff."""
 
 import os
 from pathlib import Path
@@ -13,4 +13,4 @@ def assert_golden(name: str, data: bytes, folder: Path = FOLDER) -> None:
     if os.environ.get("RECORD_GOLDEN"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
-    assert path.read_bytes() == data, f"{name} differs; if that is meant, record it with RECORD_GOLDEN=1"
+    assert path.read_bytes() == data, f"{name} differs; if that is intended, record it with RECORD_GOLDEN=1"

@@ -1,4 +1,4 @@
-"""Small runs made for the tests."""
+"""Small runs for the tests."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -31,7 +31,7 @@ def pointer(record: Evidence) -> dict[str, Any]:
 
 
 def cycle(step: int) -> list[EventDraft]:
-    """The three counted events of a step."""
+    """Returns the three counted events of a step."""
     return [EventDraft(type=name, step=step) for name in ("PLAN_DONE", "ACT_DONE", "OBSERVE_DONE")]
 
 
@@ -80,7 +80,7 @@ def manifest(number: int = 1, policy: str | None = "02005444cae1117d") -> EventD
 
 
 def log(*drafts: EventDraft, head: LogHead = START) -> tuple[Event, ...]:
-    """A run's events; behind an empty head, with its start."""
+    """Returns the events of a run; after an empty head, with its start."""
     started = [EventDraft.of("RUN_STARTED", STARTED)] if head.seq == 0 else []
     events, _ = append_all(head, [*started, *drafts], NOW)
     return tuple(events)

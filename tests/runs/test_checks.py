@@ -124,7 +124,7 @@ CASES: list[tuple[str, str, Callable[[], Case]]] = [
     ("pointers_complete", "a span of texts", lambda: of_log(claim(refs=[ref(span={"start": "1", "end": "2"})]))),
     ("pointers_complete", "a reversed span", lambda: of_log(claim(refs=[ref(span={"start": 5, "end": 2})]))),
     ("pointers_complete", "more than a pointer", lambda: of_log(claim(refs=[ref(quote=TEXT)]))),
-    ("pointers_complete", "no object", lambda: of_log(claim(refs=["ev_1"]))),
+    ("pointers_complete", "not an object", lambda: of_log(claim(refs=["ev_1"]))),
     ("pointers_complete", "in a conflict", lambda: of_log(conflict(side_a=[ref(span=None)]))),
     ("evidence_ids_rederive", "another span", lambda: of_log(claim(refs=[ref(span={"start": 0, "end": 3})]))),
     ("evidence_ids_rederive", "another chunk", lambda: of_log(claim(refs=[ref(chunk_id="row:f/r")]))),
@@ -163,9 +163,9 @@ CASES: list[tuple[str, str, Callable[[], Case]]] = [
     ("keys_and_types", "a run of number", lambda: edited(run_id=1)),
     ("keys_and_types", "counts of text", lambda: edited(counts={"steps_since_last_compaction": "2"})),
     ("keys_and_types", "a count that is true", lambda: edited(counts=True)),
-    ("keys_and_types", "claims that are no list", lambda: edited_state(claims={})),
-    ("keys_and_types", "a claim that is no object", lambda: edited_state(claims=["c1"])),
-    ("keys_and_types", "refs that are no list", lambda: of_log(claim(refs="ev_1"))),
+    ("keys_and_types", "claims that are not a list", lambda: edited_state(claims={})),
+    ("keys_and_types", "a claim that is not an object", lambda: edited_state(claims=["c1"])),
+    ("keys_and_types", "refs that are not a list", lambda: of_log(claim(refs="ev_1"))),
     (
         "keys_and_types",
         "a claim without statement",
@@ -174,20 +174,20 @@ CASES: list[tuple[str, str, Callable[[], Case]]] = [
     ("keys_and_types", "a claim without id", lambda: of_log(EventDraft(type="CLAIM", payload={"statement": "x"}))),
     ("keys_and_types", "an unknown status", lambda: of_log(claim(status="certain"))),
     ("keys_and_types", "a status for an unknown id", lambda: of_log(failure("f", "odd"))),
-    ("keys_and_types", "a question that is no text", lambda: of_log(question({"what": 1}))),
+    ("keys_and_types", "a question that is not a text", lambda: of_log(question({"what": 1}))),
     (
         "keys_and_types",
-        "sources that are no texts",
+        "sources that are not texts",
         lambda: of_log(EventDraft(type="SOURCE", payload={"source_ids": [1]})),
     ),
     (
         "keys_and_types",
-        "candidates that are no number",
+        "candidates that are not a number",
         lambda: of_log(manifest(1), EventDraft(type="MANIFEST", payload={"manifest_id": "m", "candidates": "many"})),
     ),
     (
         "keys_and_types",
-        "reasons that are no object",
+        "reasons that are not an object",
         lambda: of_log(EventDraft(type="MANIFEST", payload={"manifest_id": "m", "excluded_by_reason": ["budget"]})),
     ),
     ("keys_and_types", "a manifest without id", lambda: of_log(EventDraft(type="MANIFEST"))),
@@ -217,16 +217,16 @@ def test_a_full_run_passes_every_check() -> None:
 
 
 @pytest.mark.parametrize(("name", "what", "case"), CASES, ids=[f"{name}: {what}" for name, what, _ in CASES])
-def test_each_check_fails_alone_on_what_is_made_for_it(name: str, what: str, case: Callable[[], Case]) -> None:
+def test_each_check_fails_alone_on_its_own_input(name: str, what: str, case: Callable[[], Case]) -> None:
     assert failed(*case()) == [name]
 
 
-def test_every_check_has_an_input_made_for_it() -> None:
+def test_every_check_has_an_input_of_its_own() -> None:
     assert {name for name, _, _ in CASES} == set(CHECKS)
 
 
 @pytest.mark.parametrize("name", ["objective", "done_definition"])
-def test_terms_are_compared_with_the_snapshot_before_too(name: str) -> None:
+def test_terms_are_also_compared_with_the_previous_snapshot(name: str) -> None:
     previous = compacted(*FULL).snapshot
     made = inputs(*cycle(3), previous=previous, head=LogHead(RUN, 9, "sha256:" + "1" * 64))
     snapshot = build(state_of(made), NOW)
@@ -235,7 +235,7 @@ def test_terms_are_compared_with_the_snapshot_before_too(name: str) -> None:
     assert failed(snapshot, made._replace(previous=other)) == [f"{name}_unchanged"]
 
 
-def test_a_verified_claim_of_the_snapshot_before_is_in_the_ledger() -> None:
+def test_a_verified_claim_of_the_previous_snapshot_is_in_the_ledger() -> None:
     previous = compacted(*FULL).snapshot
     made = inputs(*cycle(3), previous=previous, head=LogHead(RUN, 9, "sha256:" + "1" * 64))
     snapshot = build(state_of(made), NOW)
@@ -244,7 +244,7 @@ def test_a_verified_claim_of_the_snapshot_before_is_in_the_ledger() -> None:
     assert failed(snapshot, made._replace(previous=forgotten)) == ["verified_claims_in_ledger"]
 
 
-def test_what_passed_before_is_not_asked_again_unless_it_has_changed() -> None:
+def test_items_that_passed_are_not_checked_again_unless_they_changed() -> None:
     previous = compacted(*FULL).snapshot
     made = inputs(*cycle(3), previous=previous, head=LogHead(RUN, 9, "sha256:" + "1" * 64))._replace(evidence={})
     snapshot = build(state_of(made), NOW)
@@ -288,7 +288,7 @@ def test_objective_and_done_definition_may_be_long() -> None:
     assert failed({**snapshot, **terms}, made._replace(started=started)) == []
 
 
-def test_2000_characters_are_no_blob() -> None:
+def test_2000_characters_are_not_a_blob() -> None:
     assert failed(*of_log(question("é" * 2000))) == []
 
 

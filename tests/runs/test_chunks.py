@@ -16,7 +16,7 @@ WORDS = ["build", "lock", "stale", "cause", "test", "report", "write", "run", "c
 
 
 def prose(seed: int, paragraphs: int, heading_every: int = 5) -> str:
-    """Paragraphs of some 60 words under headings."""
+    """Returns paragraphs of about 60 words under headings."""
     pick = random.Random(seed)
     blocks = []
     for number in range(paragraphs):
@@ -63,7 +63,7 @@ def test_a_chunks_id_is_a_reference_to_the_payload_and_its_span() -> None:
 
 
 def test_chunks_have_about_800_tokens() -> None:
-    """A text that has headings nearer to each other than that is cut at those within reach."""
+    """A text whose headings are closer to each other than that is cut at headings within reach."""
     flat = [tokens(text) for seed in range(4) for text in texts(prose(seed, 400, heading_every=1000))]
     assert 700 <= sum(flat) / len(flat) <= 900
     assert min(flat) >= REACH // 3
@@ -72,7 +72,7 @@ def test_chunks_have_about_800_tokens() -> None:
 
 
 def test_chunks_begin_at_structure() -> None:
-    """Where a document has headings within reach, a chunk begins with one; otherwise with a block."""
+    """If a document has headings within reach, a chunk begins with one, otherwise with a block."""
     for text in texts(prose(5, 300))[1:]:
         assert text.startswith("## Part")
     for text in texts(prose(6, 300, heading_every=1000))[1:]:
@@ -85,7 +85,7 @@ def test_a_code_fence_that_fits_is_not_cut() -> None:
     assert any(fence in text for text in texts(document))
 
 
-def test_headings_inside_a_fence_are_no_headings() -> None:
+def test_headings_inside_a_fence_do_not_count_as_headings() -> None:
     fence = "~~~\n" + "\n".join(f"# {n} {WORDS[n % 13]}" for n in range(80)) + "\n~~~\n"
     assert not any(text.startswith("# ") for text in texts(prose(9, 20) + "\n" + fence + "\n" + prose(10, 20)))
 
@@ -102,7 +102,7 @@ def test_an_edit_changes_only_the_chunks_around_it(seed: int, paragraph: int, wo
     assert len(after) - len(kept) <= 3
 
 
-def test_one_long_line_keeps_its_other_chunks_too() -> None:
+def test_an_edit_in_one_long_line_keeps_its_other_chunks() -> None:
     pick = random.Random(11)
     document = " ".join(f"{pick.choice(WORDS)}{pick.randint(0, 999)}" for _ in range(20_000))
     before, after = texts(document), texts("a new beginning " + document)

@@ -65,7 +65,7 @@ def test_only_three_types_are_terminal() -> None:
     assert len(TYPES) == 13
 
 
-def test_numbers_run_from_one_without_gaps_and_the_first_has_none_before_it() -> None:
+def test_numbers_run_from_one_without_gaps_and_the_first_event_has_no_previous_hash() -> None:
     events = log(*FULL)
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
     assert events[0].prev is None
@@ -101,7 +101,7 @@ def test_a_payload_is_kept_as_its_canonical_form_reads_back() -> None:
         (EventDraft(type="X", payload={"t": "x" * MAX_PAYLOAD}), "payload-too-large"),
     ],
 )
-def test_what_is_no_event_is_refused(draft: EventDraft, code: str) -> None:
+def test_a_draft_that_cannot_be_an_event_is_refused(draft: EventDraft, code: str) -> None:
     with pytest.raises(SlicebaseError) as caught:
         append(LogHead(RUN), draft, NOW)
     assert caught.value.code == code
@@ -117,7 +117,7 @@ def test_a_payload_may_have_64_kib() -> None:
     "line",
     [b"{", b"[]", b'{"step": 1}', b'{"type": 5}', b'{"type": "X", "extra": 1}', b'{"type":"X","step":true}', b"\xff"],
 )
-def test_a_line_that_is_no_event_is_refused_with_its_place(line: bytes) -> None:
+def test_a_line_that_is_not_an_event_is_refused_with_its_place(line: bytes) -> None:
     with pytest.raises(SlicebaseError) as caught:
         list(read_lines([b'{"type": "X"}\n', b"\n", line], "events.jsonl"))
     assert caught.value.code == "bad-event"
@@ -128,7 +128,7 @@ def links(events: tuple[Event, ...]) -> list[ChainLink]:
     return [event.link for event in events]
 
 
-def test_a_whole_chain_has_no_break() -> None:
+def test_a_complete_chain_has_no_break() -> None:
     assert list(check_chain(LogHead(RUN), links(log(*FULL)))) == []
 
 
@@ -158,7 +158,7 @@ def test_one_changed_value_is_found_at_its_place_and_nowhere_else(place: int, fi
     events[place] = msgspec.structs.replace(events[place], **{field: OTHER[field]})
     found = list(check_chain(LogHead(RUN), links(tuple(events))))
     assert found[0].seq == place + 1
-    # A wrong number also makes the next one wrong; every other value is wrong once.
+    # A wrong number also makes the next number wrong; every other value is reported once.
     assert len(found) == (2 if field == "seq" and place < len(FULL) else 1)
 
 
@@ -169,7 +169,7 @@ def test_a_missing_event_is_found_where_it_is_missing(place: int) -> None:
     assert (broken.seq, broken.field) == (place + 1, "seq")
 
 
-def test_a_chain_rewritten_from_a_place_on_is_whole_and_has_another_head() -> None:
+def test_a_chain_rewritten_from_some_place_has_no_break_but_another_head() -> None:
     """Why `tt seal` exists: a chain alone does not show that its end was rewritten."""
     first, head = append_all(LogHead(RUN), FULL, NOW)
     second, other = append_all(LogHead(RUN), [EventDraft(type="X"), *FULL[1:]], NOW)

@@ -5,7 +5,7 @@ from slicebase.runs.event import MAX_PAYLOAD, EventDraft, LogHead, append, spill
 from tests.runs.made import NOW, RUN
 
 
-def test_long_texts_of_a_large_payload_go_to_blobs_wherever_they_stand() -> None:
+def test_long_texts_of_a_large_payload_become_blobs_at_every_level() -> None:
     long, longer = "é" * 40_000, "x" * 90_000
     draft = EventDraft(
         type="OBSERVE_DONE", step=1, time=NOW, payload={"out": {"lines": [long, "short"]}, "err": longer}

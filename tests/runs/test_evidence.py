@@ -1,4 +1,4 @@
-"""Evidence: citing, ids, and whether the text still stands there (requirements C and D, ruling 36)."""
+"""Evidence: citing, ids, and whether the text is still there (requirements C and D, ruling 36)."""
 
 import json
 
@@ -22,7 +22,7 @@ def span(start: int, end: int) -> Span:
     return Span(start=start, end=end)
 
 
-def test_the_id_is_the_vectors() -> None:
+def test_the_id_matches_the_vector() -> None:
     chunk = Chunk("session:s1", "turn:00000000-0000-0000-0000-000000000001", "hello world")
     made = cite(chunk, "hello")
     assert made.quote_hash == VECTOR["quote_hash"]
@@ -101,7 +101,9 @@ def test_a_chunk_that_is_not_of_its_corpus_cannot_be_cited(chunk: Chunk, code: s
         (None, span(3, 3), "bad-span"),
     ],
 )
-def test_what_does_not_stand_in_the_text_cannot_be_cited(quote: str | None, where: Span | None, code: str) -> None:
+def test_a_quote_or_span_that_is_not_in_the_text_cannot_be_cited(
+    quote: str | None, where: Span | None, code: str
+) -> None:
     with pytest.raises(SlicebaseError) as caught:
         cite(TURN, quote, where)
     assert caught.value.code == code
@@ -116,23 +118,23 @@ def test_places_that_overlap_are_both_found() -> None:
     assert places("aaa", "aa") == [span(0, 2), span(1, 3)]
 
 
-def test_evidence_whose_chunk_is_gone_gives_its_kept_quote() -> None:
+def test_evidence_whose_chunk_is_gone_returns_its_stored_quote() -> None:
     assert resolve(STALE, GONE) == ("gone", STALE.quote, None)
 
 
-def test_evidence_whose_text_changed_gives_its_kept_quote_and_where_it_moved() -> None:
+def test_evidence_whose_text_changed_returns_its_stored_quote_and_where_it_moved() -> None:
     assert resolve(STALE, Lookup("same", "All is well.")) == ("changed", STALE.quote, None)
     moved = resolve(STALE, Lookup("same", "Well: " + TEXT))
     assert moved.status == "changed"
     assert moved.moved_to == span(STALE.span.start + 6, STALE.span.end + 6)
 
 
-def test_another_text_in_the_place_of_a_chunk_is_a_change_even_where_the_quote_stands() -> None:
-    """A document's chunk is named by its payload's hash: another payload is another chunk."""
+def test_another_text_in_place_of_a_chunk_is_a_change_even_if_it_has_the_quote() -> None:
+    """A chunk of a document is named by the hash of its payload, so another payload is another chunk."""
     assert resolve(STALE, Lookup("other", TEXT)).status == "changed"
 
 
-def test_purged_evidence_gives_no_quote() -> None:
+def test_purged_evidence_has_no_quote() -> None:
     assert resolve(STALE, PURGED) == ("purged", None, None)
     assert resolve(msgspec.structs.replace(STALE, quote=None), Lookup("same", "other")) == ("purged", None, None)
     assert resolve(msgspec.structs.replace(STALE, quote=None), Lookup("same", TEXT)) == ("found", STALE.quote, None)

@@ -58,7 +58,7 @@ def test_a_compaction_that_passes_records_its_snapshot() -> None:
     typed(compaction.snapshot)
 
 
-def test_a_first_failure_is_tried_again_with_the_inputs_read_anew() -> None:
+def test_after_a_first_failure_the_inputs_are_read_again() -> None:
     bad, good = inputs(*FULL)._replace(evidence={}), inputs(*FULL)
     answers = iter([bad, good])
     compaction = compact(lambda: next(answers), NOW)
@@ -86,7 +86,7 @@ def test_a_diagnosis_names_every_check_that_failed() -> None:
     assert "conflicts_two_sided" in compaction.diagnosis
 
 
-def test_a_compaction_says_which_reason_stopped_a_run() -> None:
+def test_a_failed_compaction_gives_the_reason_that_stopped_the_run() -> None:
     state = fold(RunState(RUN), log(stopped("HUMAN_REQUESTED", "lunch")))
     assert state.stopped == "HUMAN_REQUESTED"
 

@@ -11,7 +11,7 @@ from slicebase.runs.records import Budgets
 from tests.runs.made import NOW, RUN, cycle
 
 
-def test_budgets_stand_in_the_done_definition() -> None:
+def test_budgets_are_part_of_the_done_definition() -> None:
     done = {"text": "x", "budgets": {"max_steps": 3, "max_cost": 1.5}}
     assert budgets_of(done) == Budgets(max_steps=3, max_cost=1.5)
     assert budgets_of("Report written.") == Budgets()
@@ -21,7 +21,7 @@ def test_budgets_stand_in_the_done_definition() -> None:
 @pytest.mark.parametrize(
     "budgets", [{"max_tokens": 3}, {"max_steps": "3"}, {"max_steps": 1.5}, {"max_cost": -1}, [1], "x"]
 )
-def test_budgets_that_are_not_understood_are_refused(budgets: Any) -> None:
+def test_budgets_that_cannot_be_read_are_refused(budgets: Any) -> None:
     with pytest.raises(SlicebaseError) as caught:
         budgets_of({"budgets": budgets})
     assert caught.value.code == "bad-run-budget"
@@ -35,7 +35,7 @@ def test_a_limit_is_exceeded_only_beyond_it() -> None:
     assert exceeded(Budgets(), Spent(10**6, 1e9, 1e9)) is None
 
 
-def test_spent_are_distinct_steps_time_and_the_costs_that_events_name() -> None:
+def test_a_run_spends_distinct_steps_time_and_the_costs_of_its_events() -> None:
     drafts = [
         *cycle(1),
         *cycle(1),
@@ -47,7 +47,7 @@ def test_spent_are_distinct_steps_time_and_the_costs_that_events_name() -> None:
 
 
 @pytest.mark.parametrize("cost", ["1", None, True, -1, [], {}])
-def test_a_cost_that_is_no_amount_costs_nothing(cost: Any) -> None:
+def test_a_cost_that_is_not_an_amount_costs_nothing(cost: Any) -> None:
     assert cost_of({"cost": cost}) == 0
 
 

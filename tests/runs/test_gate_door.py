@@ -1,4 +1,4 @@
-"""What the verbs write: starts, forks, what was seen; and the door in front of the gate (ruling 35)."""
+"""The events that the verbs write, and the check of an event before it is logged (ruling 35)."""
 
 from typing import Any
 
@@ -57,7 +57,7 @@ def test_a_run_without_usable_terms_is_refused(run_id: str, changes: dict[str, A
     assert caught.value.code == code
 
 
-def test_a_try_to_change_the_terms_is_put_on_record_as_refused() -> None:
+def test_an_attempt_to_change_the_terms_is_logged_as_refused() -> None:
     again = EventDraft(type="RUN_STARTED", payload={"objective": "Another.", "provenance_mode": "audit_only"})
     refused = admit(again, STARTED)
     assert refused.type == "REFUSED"
@@ -68,18 +68,18 @@ def test_a_try_to_change_the_terms_is_put_on_record_as_refused() -> None:
 @pytest.mark.parametrize(
     "draft", [EventDraft(type="SNAPSHOT"), EventDraft(type="REFUSED"), stopped("OBJECTIVE_ACHIEVED")]
 )
-def test_what_only_slicebase_writes_cannot_be_logged(draft: EventDraft) -> None:
+def test_events_that_only_slicebase_writes_cannot_be_logged(draft: EventDraft) -> None:
     with pytest.raises(SlicebaseError) as caught:
         admit(draft, STARTED)
     assert caught.value.code == "reserved-event"
 
 
-def test_everything_else_is_admitted_as_it_is() -> None:
+def test_every_other_event_is_admitted_unchanged() -> None:
     for draft in (*FULL, EventDraft(type="ANYTHING", payload={"x": 1})):
         assert admit(draft, STARTED) is draft
 
 
-def knock(draft: EventDraft, *before: EventDraft) -> str | None:
+def refusal(draft: EventDraft, *before: EventDraft) -> str | None:
     try:
         refuse_at_door(draft, fold(RunState(RUN), log(*before)), LEDGER, NOW)
     except SlicebaseError as error:
@@ -88,8 +88,8 @@ def knock(draft: EventDraft, *before: EventDraft) -> str | None:
 
 
 @pytest.mark.parametrize("draft", FULL)
-def test_the_door_lets_pass_what_the_gate_lets_pass(draft: EventDraft) -> None:
-    assert knock(draft) is None
+def test_an_event_that_the_gate_accepts_can_be_logged(draft: EventDraft) -> None:
+    assert refusal(draft) is None
 
 
 @pytest.mark.parametrize(
@@ -106,27 +106,27 @@ def test_the_door_lets_pass_what_the_gate_lets_pass(draft: EventDraft) -> None:
         EventDraft(type="CLAIM", payload={"claim_id": "unknown", "status": "retracted"}),
     ],
 )
-def test_the_door_refuses_what_the_gate_would_refuse(draft: EventDraft) -> None:
-    assert knock(draft) == "gate-would-refuse"
+def test_an_event_that_the_gate_would_refuse_cannot_be_logged(draft: EventDraft) -> None:
+    assert refusal(draft) == "gate-would-refuse"
 
 
-def test_the_door_knows_the_item_that_a_status_is_for() -> None:
+def test_a_change_of_status_is_checked_with_its_item() -> None:
     promoted = EventDraft(type="CLAIM", payload={"claim_id": "c1", "status": "verified"})
-    assert knock(promoted, claim(status="candidate")) is None
-    assert knock(promoted, claim(status="candidate", refs=[])) == "gate-would-refuse"
+    assert refusal(promoted, claim(status="candidate")) is None
+    assert refusal(promoted, claim(status="candidate", refs=[])) == "gate-would-refuse"
 
 
-def test_the_door_does_not_ask_about_what_is_already_there() -> None:
-    assert knock(failure(), claim("bad", refs=[])) is None
+def test_items_that_are_already_logged_are_not_checked_again() -> None:
+    assert refusal(failure(), claim("bad", refs=[])) is None
 
 
 @settings(max_examples=100, deadline=None)
 @given(odd_drafts.filter(lambda draft: draft.type not in ("RUN_STARTED", "SNAPSHOT")))
 def test_door_and_gate_agree(draft: EventDraft) -> None:
-    assert (knock(draft) is None) == compacted(draft).passed
+    assert (refusal(draft) is None) == compacted(draft).passed
 
 
-def test_a_fork_goes_on_from_a_snapshot() -> None:
+def test_a_fork_continues_from_a_snapshot() -> None:
     origin = compacted(*FULL, question("closed?", "closed")).snapshot
     events, _ = append_all(LogHead("run-2"), fork("run-2", origin), NOW)
     assert events[0].payload["forked_from"] == origin["snapshot_id"]
@@ -138,7 +138,7 @@ def test_a_fork_goes_on_from_a_snapshot() -> None:
     assert compaction.snapshot["counts"]["counted_events_since_last_compaction"] == 0
 
 
-def test_what_was_seen_is_logged_in_as_many_events_as_its_size_needs() -> None:
+def test_sources_are_logged_in_as_many_events_as_their_size_needs() -> None:
     chunks = [f"turn:{number:08x}-0000-0000-0000-000000000000" for number in range(5000)]
     drafts = list(seen(["session:s1"], chunks, step=4))
     assert len(drafts) > 1
@@ -148,12 +148,12 @@ def test_what_was_seen_is_logged_in_as_many_events_as_its_size_needs() -> None:
     assert list(state.sources_seen) == ["session:s1"]
 
 
-def test_little_is_logged_in_one_event_and_nothing_in_none() -> None:
+def test_few_sources_are_logged_in_one_event_and_none_in_no_event() -> None:
     assert len(list(seen(["session:s1"], ["row:f/r"]))) == 1
     assert list(seen([], [])) == []
 
 
-def test_a_large_manifest_is_bound_by_its_event_and_sources_behind_it() -> None:
+def test_a_large_manifest_is_its_event_and_source_events_after_it() -> None:
     chunks = tuple(f"turn:{number:08x}-0000-0000-0000-000000000000" for number in range(3000))
     first, *rest = bind(ManifestLogged(manifest_id="mf_" + "0" * 32, selected=3000, chunk_ids=chunks), step=2)
     assert first.type == "MANIFEST"

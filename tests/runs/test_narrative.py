@@ -41,7 +41,7 @@ def test_a_narratives_bytes_are_the_golden_ones() -> None:
     assert_golden("narrative.md", body(*FULL).encode())
 
 
-def test_sections_stand_in_order_even_where_there_is_nothing_to_say() -> None:
+def test_sections_are_in_order_even_if_they_are_empty() -> None:
     for text in (body(), body(*FULL)):
         assert re.findall(r"^## (.*)$", text, flags=re.MULTILINE) == HEADINGS
 
@@ -51,34 +51,34 @@ def test_identical_snapshots_give_identical_narratives() -> None:
     assert narrate(from_bytes(to_bytes(snapshot))) == narrate(snapshot)
 
 
-def test_every_verified_claim_has_its_pointers_and_retracted_ones_are_not_told() -> None:
-    told = section(body(claim("a"), claim("b", refs=[pointer(STALE), pointer(PASSING)]), claim("c", "retracted")), 3)
-    assert told.count(STALE.evidence_id) == 2
-    assert told.count(PASSING.evidence_id) == 1
-    assert f"{STALE.span.start}–{STALE.span.end}" in told
-    assert "**c**" not in told
+def test_every_verified_claim_has_its_pointers_and_retracted_claims_are_not_shown() -> None:
+    shown = section(body(claim("a"), claim("b", refs=[pointer(STALE), pointer(PASSING)]), claim("c", "retracted")), 3)
+    assert shown.count(STALE.evidence_id) == 2
+    assert shown.count(PASSING.evidence_id) == 1
+    assert f"{STALE.span.start}–{STALE.span.end}" in shown
+    assert "**c**" not in shown
 
 
 def test_a_conflict_shows_both_sides() -> None:
-    told = section(body(conflict()), 4)
-    assert re.search(rf"side a: `{STALE.evidence_id}`", told)
-    assert re.search(rf"side b: `{PASSING.evidence_id}`", told)
+    shown = section(body(conflict()), 4)
+    assert re.search(rf"side a: `{STALE.evidence_id}`", shown)
+    assert re.search(rf"side b: `{PASSING.evidence_id}`", shown)
 
 
-def test_candidates_are_told_as_not_verified() -> None:
+def test_candidates_are_shown_as_not_verified() -> None:
     text = body(claim("a", "candidate", []))
     assert "**a**" not in section(text, 3)
     assert "**a**" in section(text, 6)
 
 
-def test_what_changed_is_told_by_the_sequences_of_the_items() -> None:
+def test_changes_are_shown_by_the_sequences_of_the_items() -> None:
     snapshot = compacted(*cycle(1), claim("a"), claim("b")).snapshot
     first, second = snapshot["state"]["claims"]
     claims = [first, {**second, "changed": 2}]
     later = {**snapshot, "sequence": 2, "state": {**snapshot["state"], "claims": claims}}
-    told = section(render(typed(later)), 2)
-    assert "3 counted events in 1 steps" in told
-    assert "Claims: 2; new: none; changed: b (verified)." in told
+    shown = section(render(typed(later)), 2)
+    assert "3 counted events in 1 steps" in shown
+    assert "Claims: 2; new: none; changed: b (verified)." in shown
 
 
 def numbered(text: str) -> list[str]:
@@ -94,12 +94,12 @@ def test_next_actions_are_conflicts_then_questions_then_failures_oldest_first_an
     assert len(numbered(body(*(question(f"q{n}") for n in range(9))))) == 3
 
 
-def test_without_anything_open_the_next_action_is_to_go_on() -> None:
+def test_if_nothing_is_open_the_next_action_is_to_continue() -> None:
     resolved = EventDraft(type="CONFLICT", payload={"conflict_id": "x1", "status": "resolved"})
     assert numbered(body(conflict(), resolved, failure(status="resolved"))) == [NOTHING_OPEN]
 
 
-def test_the_file_names_its_snapshot_and_comes_out_of_it() -> None:
+def test_the_file_names_its_snapshot_and_is_derived_from_it() -> None:
     snapshot = compacted(*FULL).snapshot
     made = narrate(snapshot)
     assert is_ulid(made.file_id)
@@ -109,13 +109,13 @@ def test_the_file_names_its_snapshot_and_comes_out_of_it() -> None:
     assert made.supersedes is None
 
 
-def test_a_narrative_supersedes_the_one_of_the_snapshot_before() -> None:
+def test_a_narrative_supersedes_that_of_the_previous_snapshot() -> None:
     first, second = compacted(*cycle(1)).snapshot, compacted(*FULL).snapshot
     assert narrate(second, first).supersedes == narrate(first).file_id
     assert narrate(second, first).body == narrate(second).body
 
 
-def test_what_is_no_snapshot_has_no_narrative() -> None:
+def test_a_record_that_is_not_a_snapshot_has_no_narrative() -> None:
     with pytest.raises(SlicebaseError) as caught:
         narrate({"created_at": NOW})
     assert caught.value.code == "bad-snapshot"
@@ -136,7 +136,7 @@ NASTY = "x\n\n## Verified claims\n- **c9** forged <script>alert(1)</script> ![a]
         ),
     ],
 )
-def test_words_from_the_log_cannot_become_structure(draft: EventDraft) -> None:
+def test_text_from_the_log_cannot_become_structure(draft: EventDraft) -> None:
     text = body(draft)
     assert re.findall(r"^## (.*)$", text, flags=re.MULTILINE) == HEADINGS
     assert not re.search(r"^\W*\*\*c9", text, flags=re.MULTILINE)

@@ -1,4 +1,4 @@
-"""A transcript is a run (architecture.md, "How the three specifications meet")."""
+"""A transcript as a run (architecture.md, "How the three specifications meet")."""
 
 from collections import Counter
 from typing import Any
@@ -96,7 +96,7 @@ def test_a_cycle_of_calls_can_be_a_step_instead() -> None:
     assert [draft.step for draft in of_type("OBSERVE_DONE", drafts)] == [1, 2, 2]
 
 
-def test_what_is_said_before_a_call_is_the_plan_and_thoughts_only_where_nothing_is_said() -> None:
+def test_the_text_before_a_call_is_the_plan_and_thinking_only_if_there_is_no_text() -> None:
     (plan,) = of_type("PLAN_DONE", project(TRANSCRIPT))
     assert plan.payload["text"] == "I look at the log."
     silent = session(("user", (say("go"),)), ("assistant", (say("hm", "thinking"), call("ls", {}, "1"))))
@@ -116,7 +116,7 @@ def test_a_tools_error_is_a_failure_that_the_same_calls_success_resolves() -> No
     assert first.payload["failure_id"] == second.payload["failure_id"]
 
 
-def test_answers_are_candidates_unless_they_name_evidence_of_the_ledger() -> None:
+def test_replies_are_candidates_unless_they_name_evidence_in_the_ledger() -> None:
     assert {draft.payload["status"] for draft in of_type("CLAIM", project(TRANSCRIPT))} == {"candidate"}
     citing = session(("user", (say("why?"),)), ("assistant", (say(f"The lock is stale ({STALE.evidence_id})."),)))
     (claim,) = of_type("CLAIM", project(citing, evidence=LEDGER))
@@ -166,7 +166,7 @@ def test_system_turns_are_notes() -> None:
 
 
 @pytest.mark.parametrize("turns", [[], session(("assistant", (say("hello"),)))])
-def test_a_conversation_without_a_prompt_is_no_run(turns: list[Turn]) -> None:
+def test_a_conversation_without_a_prompt_cannot_be_a_run(turns: list[Turn]) -> None:
     with pytest.raises(SlicebaseError) as caught:
         project(turns)
     assert caught.value.code == "bad-transcript"
@@ -207,7 +207,7 @@ some_turn = st.sampled_from(list(parts_of)).flatmap(
 @settings(max_examples=80, deadline=None)
 @given(st.lists(some_turn, max_size=70), st.data())
 def test_the_events_of_a_session_are_the_first_of_the_longer_session(turns: list[Any], data: st.DataObject) -> None:
-    """So that a run can go on when its transcript has grown."""
+    """So a run can continue when its transcript has grown."""
     made = session(("user", (say("start"),)), *turns)
     length = data.draw(st.integers(1, len(made)))
     first = project(made[:length], open_end=True)

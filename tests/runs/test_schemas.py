@@ -1,4 +1,4 @@
-"""docs/schemas says what the types say."""
+"""The schemas in docs/schemas match the types."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ FOLDER = PROJECT / "docs" / "schemas"
 
 
 @pytest.mark.parametrize("name", schemas())
-def test_a_schema_in_the_docs_is_the_types(name: str) -> None:
+def test_a_schema_in_the_docs_matches_its_type(name: str) -> None:
     assert_golden(f"{name}.json", to_text(schemas()[name]).encode(), FOLDER)
 
 
@@ -26,7 +26,7 @@ def test_no_schema_in_the_docs_is_left_over() -> None:
 
 
 def conforms(value: Any, schema: dict[str, Any]) -> None:
-    """Checks with the reference implementation where it is installed."""
+    """Validates with the reference implementation if it is installed."""
     jsonschema = pytest.importorskip("jsonschema")
     jsonschema.Draft202012Validator(schema).validate(value)
 

@@ -21,7 +21,7 @@ from tests.runs.test_state import good_drafts, odd_drafts
 VECTOR = json.loads((GOLDEN / "ids.json").read_text())["snapshot"]
 
 
-def test_a_small_run_has_the_vectors_snapshot() -> None:
+def test_the_snapshot_of_a_small_run_matches_the_vector() -> None:
     started = RunStarted(objective="Find the cause.", done_definition="Report written.")
     drafts = [EventDraft.of("RUN_STARTED", started), EventDraft(type="PLAN_DONE", step=1)]
     snapshot = build(fold(RunState(RUN), append_all(LogHead(RUN), drafts, NOW)[0]), NOW)
@@ -34,8 +34,8 @@ def test_a_snapshots_bytes_are_the_golden_ones() -> None:
     assert_golden("snapshot.json", to_bytes(compacted(*FULL).snapshot))
 
 
-def test_keys_stand_in_the_specifications_order_at_every_level() -> None:
-    """Printing the typed record, whose fields stand in that order, gives the same bytes."""
+def test_keys_are_in_the_specified_order_at_every_level() -> None:
+    """Encoding the typed record, whose fields are in that order, gives the same bytes."""
     snapshot = compacted(*FULL).snapshot
     assert msgspec.json.encode(typed(snapshot)) == to_bytes(snapshot)
 
@@ -94,13 +94,13 @@ def test_bytes_read_back() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b"\xff", b'"x"', b"[" * 100_000])
-def test_bytes_that_are_no_object_are_refused(data: bytes) -> None:
+def test_bytes_that_are_not_an_object_are_refused(data: bytes) -> None:
     with pytest.raises(SlicebaseError) as caught:
         from_bytes(data)
     assert caught.value.code == "bad-snapshot"
 
 
-def test_an_object_that_is_no_snapshot_is_refused_as_one() -> None:
+def test_an_object_that_is_not_a_snapshot_cannot_be_typed() -> None:
     with pytest.raises(SlicebaseError) as caught:
         typed({"snapshot_id": "sn_x"})
     assert caught.value.code == "bad-snapshot"

@@ -1,4 +1,4 @@
-"""Storage may keep deltas (ruling 37)."""
+"""Deltas, which storage keeps instead of complete snapshots (ruling 37)."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""compaction-snapshot.md, "How to verify": each point a test."""
+"""compaction-snapshot.md, "How to verify": one test for each point."""
 
 from typing import Any
 

@@ -49,7 +49,7 @@ def test_the_terms_come_from_the_start() -> None:
     )
 
 
-def test_the_latest_of_a_claims_id_wins_at_its_first_place() -> None:
+def test_the_latest_claim_with_an_id_wins_and_keeps_its_first_place() -> None:
     state = state_after(claim("a"), claim("b"), claim("a", "retracted", [], "No."))
     assert list(state.claims) == ["a", "b"]
     assert state.claims["a"] == {
@@ -86,7 +86,7 @@ def test_an_event_with_id_and_status_changes_the_status_alone(
     assert after[kept] == before[kept]
 
 
-def test_absent_fields_are_filled_in_where_that_hides_nothing() -> None:
+def test_missing_fields_get_defaults_if_that_hides_nothing() -> None:
     bare = EventDraft(type="CLAIM", payload={"claim_id": "c1", "statement": "x", "colour": "blue"})
     item = state_after(bare).claims["c1"]
     assert (item["status"], item["evidence_refs"]) == ("candidate", [])
@@ -97,7 +97,7 @@ def test_since_and_changed_name_the_snapshots_that_first_hold_and_last_change_an
     state = state_after(claim("a"), claim("b"), PASSED, claim("a", "retracted"), claim("b"), claim("c"))
     assert {key: (item["since"], item["changed"]) for key, item in state.claims.items()} == {
         "a": (1, 2),
-        "b": (1, 1),  # said again, word for word
+        "b": (1, 1),  # repeated, word for word
         "c": (2, 2),
     }
 
@@ -107,7 +107,7 @@ def test_a_question_is_open_until_it_is_closed_and_can_be_asked_again() -> None:
     assert list(state.open_questions) == ["b", "a"]
 
 
-def test_seen_is_what_manifests_selected_and_sources_name_and_cited_what_claims_and_conflicts_point_to() -> None:
+def test_manifests_and_sources_name_what_was_seen_and_claims_and_conflicts_what_was_cited() -> None:
     source = EventDraft(type="SOURCE", payload={"source_ids": ["file:01J"], "chunk_ids": ["row:01J/r1"]})
     state = state_after(manifest(), source, source)
     assert list(state.sources_seen) == ["session:s1", "file:01J"]
@@ -116,7 +116,7 @@ def test_seen_is_what_manifests_selected_and_sources_name_and_cited_what_claims_
     assert list(state_after(conflict()).chunks_cited) == [TURN.chunk_id]
 
 
-def test_what_was_cited_once_stays_cited() -> None:
+def test_a_chunk_that_was_cited_once_stays_cited() -> None:
     assert list(state_after(claim(), claim("c1", "retracted", [])).chunks_cited) == [TURN.chunk_id]
 
 
@@ -127,7 +127,7 @@ def test_counted_are_terminal_events_and_steps_are_counted_once() -> None:
     assert (state.counted, len(state.steps)) == (7, 2)
 
 
-def test_a_snapshot_that_passed_starts_the_counts_anew() -> None:
+def test_a_snapshot_that_passed_resets_the_counts() -> None:
     state = state_after(*cycle(1), manifest(), PASSED, *cycle(1))
     assert (state.sequence, state.counted, len(state.steps), state.retrieval.manifests) == (1, 3, 1, 0)
 
@@ -181,7 +181,7 @@ odd_drafts = st.builds(
 @settings(max_examples=150, deadline=None)
 @given(st.lists(odd_drafts, max_size=8))
 def test_the_fold_takes_any_log_and_its_snapshot_can_be_printed(drafts: list[EventDraft]) -> None:
-    """Ruling 35: a stream is taken as it is."""
+    """Ruling 35: a stream is accepted as it is."""
     state = state_after(*drafts)
     assert to_bytes(build(state, NOW)) == to_bytes(build(state_after(*drafts), NOW))
 
@@ -202,7 +202,7 @@ good_drafts = st.one_of(
 
 
 def run_with_snapshots(batches: Iterable[list[EventDraft]]) -> tuple[list[Event], list[tuple[int, dict[str, Any]]]]:
-    """A log with a compaction behind every batch, and each snapshot with the length of the log behind it."""
+    """Returns a log with a compaction after every batch, and each snapshot with the length of the log after it."""
     events = list(log())
     snapshots: list[tuple[int, dict[str, Any]]] = []
     head, previous, since = LogHead(RUN), None, 0

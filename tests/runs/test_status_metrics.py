@@ -1,4 +1,4 @@
-"""What justifies other thresholds ("Tuning metric")."""
+"""The metrics that justify other thresholds ("Tuning metric")."""
 
 from slicebase.runs.event import EventDraft, LogHead, append_all
 from slicebase.runs.status import Metrics, measure
@@ -18,12 +18,12 @@ def act(what: str, seen: str, ref: str = "turn:1") -> list[EventDraft]:
     ]
 
 
-def test_a_cycle_is_repeated_when_action_and_observation_were_there_before() -> None:
+def test_a_cycle_is_repeated_if_an_earlier_one_has_the_same_action_and_observation() -> None:
     metrics = measured(*act("ls", "a"), *act("ls", "a", ref="turn:22"), *act("ls", "a b"), *act("cat", "a b"))
     assert (metrics.cycles, metrics.repeated_cycles, metrics.loop_rate) == (4, 1, 0.25)
 
 
-def test_calls_side_by_side_are_paired_with_their_observations_in_order() -> None:
+def test_parallel_calls_are_paired_with_their_observations_in_order() -> None:
     (one, see_one), (two, see_two) = act("a", "1"), act("b", "2")
     assert measured(one, two, see_one, see_two, *act("a", "1"), *act("b", "2")).repeated_cycles == 2
 
@@ -33,7 +33,7 @@ def test_a_failure_is_repeated_at_the_same_place() -> None:
     assert (metrics.failures, metrics.repeated_failures) == (2, 1)
 
 
-def test_a_stall_is_a_compaction_that_no_new_citation_came_before() -> None:
+def test_a_stall_is_a_compaction_without_a_new_citation_before_it() -> None:
     other = {**pointer(PASSING), "chunk_id": "row:f/r"}
     metrics = measured(
         *cycle(1), SNAPSHOT,  # a stall
@@ -45,11 +45,11 @@ def test_a_stall_is_a_compaction_that_no_new_citation_came_before() -> None:
     assert (metrics.compactions, metrics.no_evidence_stalls) == (5, 2)
 
 
-def test_tries_to_change_the_terms_are_counted() -> None:
+def test_attempts_to_change_the_terms_are_counted() -> None:
     assert measured(EventDraft(type="REFUSED"), EventDraft(type="REFUSED")).refused_changes == 2
 
 
-def test_time_and_cost_are_told_per_verified_claim() -> None:
+def test_time_and_cost_are_given_per_verified_claim() -> None:
     late = EventDraft(type="X", time="2026-01-01T00:01:00.000Z", payload={"cost": 3})
     metrics = measured(EventDraft(type="X"), claim("a"), claim("b"), claim("c"), claim("c", "retracted"), late)
     assert metrics.verified_claims == 2

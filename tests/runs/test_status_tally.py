@@ -1,4 +1,4 @@
-"""Where a run stands, counted along the way."""
+"""The tally of a run, updated with every event."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,1 +1,1 @@
-"""What a model is shown: a ranked, cited context with its manifest, and what a compaction lost."""
+"""The context for a model: ranking, assembly, the manifest, recall, and what a compaction lost."""

@@ -1,8 +1,7 @@
-"""The part of a long text that is worth its tokens: the window with the most of what was asked for.
+"""Assembly: the best candidates for a question become a context within a budget, with the manifest that pins it.
 
-Merging: the turns that a question found, and what the context slices around the best of them add.
-
-Assembly: candidates, best first, into a context under a budget, with the manifest that pins it.
+Long texts are cut to the excerpt with the most words of the question. Turns that were found are merged with the context
+slices around the best of them.
 """
 
 import re
@@ -26,13 +25,17 @@ from slicebase.core.hashing import TOKENIZER, digest, tokens
 from slicebase.graph.select import FrontierTurn
 from slicebase.runs.records import Span
 
+# Excerpts of long texts
+
 _WORD = re.compile(r"\w+")
 _BREAKS = ("\n\n", "\n", " ")
 
 
 def excerpt(text: str, terms: Collection[str], limit: int) -> tuple[int, int]:
-    """A span of at most `limit` tokens: the whole text where it fits, else the window that holds the most
-    distinct terms, the earliest among equals."""
+    """Returns a span of at most `limit` tokens.
+
+    It is the complete text if that fits, else the window with the most distinct terms, the earliest of equal ones.
+    """
     if tokens(text) <= limit:
         return 0, len(text)
     width = max(1, limit * 3 * len(text) // len(text.encode("utf-8", "surrogatepass")))
@@ -61,7 +64,7 @@ def _densest_start(text: str, terms: frozenset[str], width: int) -> int:
 
 
 def _tidy(text: str, start: int, end: int) -> tuple[int, int]:
-    """Moves both ends inwards to the nearest break, where one is near."""
+    """Moves both ends inwards to a break, if one is near."""
     near = (end - start) // 8
     if start > 0:
         start = next((at + len(mark) for mark in _BREAKS if (at := text.find(mark, start, start + near)) >= 0), start)
@@ -70,18 +73,20 @@ def _tidy(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-ANCHORS = 8
-CONSIDERED = 256  # turns that were found and are looked at
-CHUNKS = 64  # parts of slice files: each is read from its file
-# What a turn in the slice of an anchor is worth beside the anchor itself, before its priority there is weighed.
+# Merging found turns with context slices
+
+ANCHORS = 8  # found turns around which context slices are selected
+CONSIDERED = 256  # found turns that can become candidates
+CHUNKS = 64  # parts of slice files that can become candidates; each is read from its file
+# The worth of a turn in the slice of an anchor, as a share of the anchor's worth, before its priority is applied.
 _SLICE_SHARE = 0.25
 
 
 def merge(ranked: Sequence[Ranked], slices: Iterable[tuple[Ranked, Sequence[FrontierTurn]]]) -> list[Ranked]:
-    """Turns by worth, best first, equal ones by id.
+    """Returns all turns by worth, the best first, equal ones by id.
 
-    A turn in a slice is worth a share of the slice's anchor, as its priority is to the anchor's; where it was found
-    itself, or is in several slices, the highest worth counts.
+    A turn in a slice has a share of the worth of the slice's anchor, in proportion to its priority in the slice. If the
+    turn was also found itself, or is in several slices, the highest worth counts.
     """
     best = {found.turn: found for found in ranked}
     for anchor, selected in slices:
@@ -95,14 +100,16 @@ def merge(ranked: Sequence[Ranked], slices: Iterable[tuple[Ranked, Sequence[Fron
     return sorted(best.values(), key=lambda found: (-found.score, found.turn))
 
 
-# A piece takes at most this share of the budget, so that one long tool output does not fill a context alone,
-# and is not cut below what is worth reading.
+# Assembly
+
+# A piece uses at most a quarter of the budget, so that one long tool output does not fill a context alone. But it may
+# always have this many tokens, since a shorter piece is not worth reading.
 _LARGEST_SHARE = 4
 _LEAST_TOKENS = 120
 
 
 class Candidate(NamedTuple):
-    """A text that may enter the context, with what its piece will say of it."""
+    """A text that may become a piece of the context, with the data for its piece."""
 
     ref: str
     corpus: str
@@ -110,10 +117,10 @@ class Candidate(NamedTuple):
     text: str
     label: str
     group: str
-    order: tuple[int, str]  # its place in its group: time, then id
+    order: tuple[int, str]  # the sort key in its group: time, then id
     score: int
     parts: dict[str, int]
-    passage: Span | None = None  # the part of the text that matters, where it is not all of it
+    passage: Span | None = None  # the part of the text that matters, if not all of it does
 
 
 class Context(NamedTuple):
@@ -135,7 +142,10 @@ def assemble(
     filters: dict[str, Any],
     slices: Sequence[PinnedSlice],
 ) -> Context:
-    """Takes candidates in their order while the budget lasts; what does not fit is left out with its reason."""
+    """Returns a context of the first candidates that fit into the budget.
+
+    The manifest lists the candidates that are left out, with the reason.
+    """
     taken, left_out, texts = _fill(question, as_of, budget, candidates, terms)
     pieces = tuple(_in_reading_order(taken))
     text = render(question, as_of, pieces, texts)
@@ -171,7 +181,7 @@ def _fill(
             left_out.append(LeftOut(candidate.ref, "turns", candidate.score))
             continue
         piece, text = _cut(candidate, terms, longest)
-        # Each block's tokens are rounded up, and so is the line end between blocks: the sum never falls short.
+        # The tokens of each block and of the line end after it are rounded up, so the sum is never too small.
         cost = piece.tokens + (0 if candidate.group in groups else tokens(group_heading(candidate.group)) + 1)
         if cost > room:
             left_out.append(LeftOut(candidate.ref, "tokens", candidate.score))
@@ -206,7 +216,7 @@ def _cut(candidate: Candidate, terms: Collection[str], longest: int) -> tuple[Pi
 
 
 def _in_reading_order(taken: Sequence[tuple[Candidate, Piece]]) -> list[Piece]:
-    """The group with the best piece first; within a group, time order."""
+    """Returns the pieces by group, the group with the best piece first; within a group in order of time."""
     rank: dict[str, int] = {}
     for place, (candidate, _) in enumerate(taken):
         rank.setdefault(candidate.group, place)

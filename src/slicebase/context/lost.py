@@ -1,4 +1,4 @@
-"""What a compaction kept and lost: the items of the turns before it, looked for in its summary (docs/lost.md)."""
+"""What a compaction kept and lost: items of the turns before it are searched in its summary (docs/lost.md)."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -11,18 +11,18 @@ RULES: Final = "lost/1"
 
 
 class CompactedTurns(NamedTuple):
-    """The turns that a compaction took away, in their order, and those that stand in their place."""
+    """The turns that a compaction removed, in order, and the turns of the summary that replaces them."""
 
     before: tuple[Turn, ...]
     summary: tuple[Turn, ...]
 
     @property
     def readable(self) -> bool:
-        """Some clients keep what their service summed up encrypted."""
+        """Whether the summary has text. Some clients store it encrypted."""
         return any(part.text for turn in self.summary for part in turn.parts)
 
 
-# Of an item's telling words, what has to be found again. An error's line is long-winded: its core is enough.
+# The share of an item's content words that the summary must contain. It is lower for errors, whose lines are long.
 _MOST: Final = 0.6
 _CORE: Final = 0.4
 
@@ -44,13 +44,13 @@ def _by_quotes(item: TranscriptItem, summary: Passages) -> bool:
 
 
 class KindRow(NamedTuple):
-    """How a kind is called, when it counts as kept, and how much one weighs that was lost, by its mark."""
+    """The names of a kind, the rule by which an item is kept, and the weight of a lost item by its mark."""
 
     one: str
     many: str
     kept: Callable[[TranscriptItem, Passages], bool]
     weights: Mapping[str, int]
-    weight: int  # of any other mark
+    weight: int  # for any other mark
 
 
 TABLE: Final[Mapping[Kind, KindRow]] = {
@@ -67,6 +67,8 @@ TABLE: Final[Mapping[Kind, KindRow]] = {
 
 
 class Judged(NamedTuple):
+    """An item, and whether the summary kept it."""
+
     item: TranscriptItem
     kept: bool
 
@@ -77,38 +79,42 @@ class Judged(NamedTuple):
 
 
 class KindTally(NamedTuple):
+    """How many items of a kind were kept, and how many there were."""
+
     kind: Kind
     kept: int
     of: int
 
 
 class Loss(NamedTuple):
-    """One compaction, judged."""
+    """The result for one compaction: every item with whether it was kept."""
 
     summary: Turn
-    turns: int  # that it took away
+    turns: int  # how many it removed
     readable: bool
     judged: tuple[Judged, ...]
 
     @property
     def lost(self) -> list[Judged]:
+        """The lost items, the most important first."""
         return by_importance(each for each in self.judged if not each.kept)
 
 
 def judge(compaction: CompactedTurns) -> Loss:
+    """Returns which items of the removed turns the summary kept."""
     summary = Passages("\n\n".join(turn_text(turn.parts) for turn in compaction.summary))
     judged = [Judged(item, TABLE[item.kind].kept(item, summary)) for item in items(compaction.before)]
     return Loss(compaction.summary[-1], len(compaction.before), compaction.readable, tuple(judged))
 
 
 def by_importance(judged: Iterable[Judged]) -> list[Judged]:
-    """The weightiest first, among equals the newest."""
+    """Returns items by weight, the highest first; among equal ones the newest first."""
     newest_first = list(judged)[::-1]
     return sorted(newest_first, key=lambda each: -each.weight)
 
 
 def tally(losses: Sequence[Loss]) -> list[KindTally]:
-    """Kept and all, of every kind that occurs."""
+    """Returns the counts of every kind that occurs."""
     judged = [each for loss in losses for each in loss.judged]
     counted = []
     for kind in KINDS:
@@ -119,13 +125,13 @@ def tally(losses: Sequence[Loss]) -> list[KindTally]:
 
 
 def headline(counted: Sequence[KindTally]) -> str:
-    """The whole in a sentence."""
+    """Returns the counts as the rest of a sentence that begins with the summary or the session."""
     if not counted:
         return "had nothing to keep that these rules know"
-    told = ", ".join(f"{each.kept} of {each.of} {_name(each)}" for each in counted)
+    counts = ", ".join(f"{each.kept} of {each.of} {_name(each)}" for each in counted)
     lost = sum(each.of - each.kept for each in counted)
     rest = {0: "nothing was lost", 1: "the other is one recall away"}
-    return f"kept {told}; {rest.get(lost, f'the other {lost} are one recall away')}"
+    return f"kept {counts}; {rest.get(lost, f'the other {lost} are one recall away')}"
 
 
 def _name(counted: KindTally) -> str:

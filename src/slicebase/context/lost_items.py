@@ -1,13 +1,15 @@
-"""What turns hold that a summary should hold, too: by phrases, tools and results, without a model (docs/lost.md).
+"""The items of a transcript that a summary should keep, found by phrases, tools and results (docs/lost.md).
 
-decision      a sentence of the user's or the assistant's with a phrase of DECISIONS; an answer that the user chose
-instruction   a sentence of the user's that asks, orders or corrects (the next one belongs to a correction), and any
-              other in a message that was typed, not pasted; a tool call that the user refused
+decision      a sentence of the user or the assistant with a phrase of DECISIONS; an answer that the user chose
+instruction   a sentence of the user that asks, orders or corrects (the sentence after a correction belongs to it), and
+              any other sentence in a message that was typed, not pasted; a tool call that the user refused
 task          an entry of the newest list of tasks that is not done; a sentence with a phrase of OPEN
-error         what a tool reported as failed, and whether the same was done again and went well
-test          a command that runs tests, once for each, with the result of its last run
-file          a file that was read or written by a tool, once for each
-command       any other command that was run in a shell, once for each, with the outcome of its last run
+error         a failure that a tool reported, and whether the same was done again with success
+test          a command that runs tests, once for each command, with the result of its last run
+file          a file that a tool read or wrote, once for each file
+command       any other command that was run in a shell, once for each command, with the outcome of its last run
+
+The marks of items ("told", "mended", "met", …) are rendered into contexts and stay as they are.
 """
 
 import re
@@ -31,7 +33,8 @@ from slicebase.context.lost_rules import (
     Kind,
     Sentence,
     command_in,
-    essence,
+    content_stems,
+    error_line,
     exit_code,
     how_tests_ended,
     is_test,
@@ -39,34 +42,33 @@ from slicebase.context.lost_rules import (
     result_line,
     result_traces,
     sentences,
-    telling,
-    telling_line,
+    simple_commands,
 )
 from slicebase.graph.turn import Part, Turn, part_text
 
 _REMINDER: Final = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
 
-_TOO_LONG: Final = 2000  # characters of a sentence; what is longer is no sentence
-_TYPED: Final = 600  # characters of a message that a person typed; what is longer was pasted, at least in part
+_TOO_LONG: Final = 2000  # characters; a longer text is not a sentence
+_TYPED: Final = 600  # characters; a longer message was pasted, at least in part
 
 
 class TranscriptItem(Struct, frozen=True):
-    """Something worth keeping, the turn that holds it, and the span of it there."""
+    """Something that a summary should keep, with its turn and its span in the text of the turn."""
 
     kind: Kind
     text: str
-    mark: str  # by whom, or how it ended
+    mark: str  # who said it, or how it ended
     turn: str
     start: int
     end: int
-    result: str | None = None  # the turn in which a call's result came back
+    result: str | None = None  # the turn with the result of the call
     times: int = 1
-    # What a summary quotes that keeps it: one of these groups, each whole. Without any, its words decide.
+    # A summary keeps the item if it quotes every text of one of these groups. Without groups, its words decide.
     quotes: tuple[tuple[str, ...], ...] = ()
 
 
 def items(turns: Iterable[Turn]) -> list[TranscriptItem]:
-    """Everything that the turns hold, in their order; what comes several times counts once."""
+    """Returns the items of the turns, in order; an item that occurs several times is returned once."""
     reader = _Reader()
     for turn in turns:
         reader.read(turn)
@@ -74,7 +76,7 @@ def items(turns: Iterable[Turn]) -> list[TranscriptItem]:
 
 
 class _PendingCall(NamedTuple):
-    """A call that waits for its result, or has it."""
+    """A call, and the span of its text in its turn."""
 
     turn: str
     start: int
@@ -94,7 +96,7 @@ class _Reader:
     def __init__(self) -> None:
         self._found: dict[tuple[Any, ...], TranscriptItem] = {}
         self._calls: dict[str, _PendingCall] = {}
-        self._failed: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}  # errors that the same call may yet mend
+        self._failed: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}  # open errors, by the call that failed
         self._tasks: dict[str, TranscriptItem] = {}
 
     def read(self, turn: Turn) -> None:
@@ -106,11 +108,11 @@ class _Reader:
 
     def close(self) -> list[TranscriptItem]:
         for call in self._calls.values():
-            self._ran(call, None)
+            self._call(call, None)
         found = [*self._found.values(), *self._tasks.values()]
         return _with_shortest_names(found)
 
-    # --- parts
+    # Parts
 
     def _part(self, turn: Turn, part: Part, text: str, place: int) -> None:
         if part.type == "tool_call":
@@ -118,39 +120,40 @@ class _Reader:
             if part.call_id:
                 self._calls[part.call_id] = call
             else:
-                self._ran(call, None)
+                self._call(call, None)
         elif part.type == "tool_result":
             body = _blanked(part.text or "")
             failed = part.error or bool(exit_code(body))
             waiting = self._calls.pop(part.call_id or "", None)
             if waiting:
-                self._ran(waiting, _Result(turn.id, place, place + len(text), body, failed))
+                self._call(waiting, _Result(turn.id, place, place + len(text), body, failed))
         elif part.type == "text" and turn.role in ("user", "assistant") and not part.hidden:
             if part.error:
                 self._add(
-                    _error(_PendingCall(turn.id, place, place + len(text), part), turn.id, text, place, "met"), text
+                    _error_item(_PendingCall(turn.id, place, place + len(text), part), turn.id, text, place, "met"),
+                    text,
                 )
             elif turn.role == "assistant" or not INJECTED.match(text):
-                self._said(turn, text, place)
+                self._message(turn, text, place)
 
-    def _said(self, turn: Turn, text: str, place: int) -> None:
+    def _message(self, turn: Turn, text: str, place: int) -> None:
         by_user = turn.role == "user"
-        told = [
+        statements = [
             each for each in sentences(_blanked(text)) if len(each.text) <= _TOO_LONG and not INJECTED.match(each.text)
         ]
         typed = by_user and len(text) <= _TYPED
         corrects = False
-        for each in told:
+        for each in statements:
             found = kind_of_sentence(each.text, by_user=by_user) or (("instruction", "told") if typed else None)
             if found and corrects and found[0] == "instruction":
                 found = CORRECTION
             corrects = found == CORRECTION and not corrects
-            if found and len(telling(each.text)) >= 2:
+            if found and len(content_stems(each.text)) >= 2:
                 self._add(_sentence_item(turn.id, each, place, *found), each.text)
 
-    # --- calls
+    # Calls
 
-    def _ran(self, call: _PendingCall, result: _Result | None) -> None:
+    def _call(self, call: _PendingCall, result: _Result | None) -> None:
         name = (call.part.name or "").lower()
         arguments = call.part.arguments
         if result and result.failed and REFUSED.search(result.text):
@@ -169,28 +172,28 @@ class _Reader:
             self._failure(call, result, (name, part_text(call.part)))
 
     def _command(self, call: _PendingCall, command: str, result: _Result | None) -> None:
-        simple = essence(command)
+        simple = simple_commands(command)
         if patched := PATCHED.findall(command):
             self._files(call, patched, "written", result)
         elif simple and is_test(simple):
             self._test(call, command, simple, result)
         elif simple:
             mark = "unfinished" if result is None else "failed" if result.failed else "ok"
-            self._add(_called("command", command, mark, call, result, (simple,)), *simple)
+            self._add(_call_item("command", command, mark, call, result, (simple,)), *simple)
             if result:
-                self._ended(call, result, simple)
+                self._outcome(call, result, simple)
 
     def _test(self, call: _PendingCall, command: str, simple: tuple[str, ...], result: _Result | None) -> None:
         output = result.text if result else ""
         mark = how_tests_ended(output, error=result.failed) if result else "unfinished"
-        told = result_line(output)
-        text = f"{_first_line(command)} → {told}" if told else command
+        line = result_line(output)
+        text = f"{_first_line(command)} → {line}" if line else command
         traces = tuple((trace,) for trace in result_traces(output))
-        self._add(_called("test", text, mark, call, result, (simple, *traces)), *simple)
+        self._add(_call_item("test", text, mark, call, result, (simple, *traces)), *simple)
         if result:
-            self._ended(call, result._replace(failed=mark == "failed"), simple)
+            self._outcome(call, result._replace(failed=mark == "failed"), simple)
 
-    def _ended(self, call: _PendingCall, result: _Result, identity: tuple[str, ...]) -> None:
+    def _outcome(self, call: _PendingCall, result: _Result, identity: tuple[str, ...]) -> None:
         if result.failed:
             self._failure(call, result, identity)
         else:
@@ -198,8 +201,8 @@ class _Reader:
                 self._found[key] = replace(self._found[key], mark="mended")
 
     def _failure(self, call: _PendingCall, result: _Result, identity: tuple[str, ...]) -> None:
-        line, start = telling_line(result.text)
-        key = self._add(_error(call, result.turn, line, result.start + start, "open"), *identity, line)
+        line, start = error_line(result.text)
+        key = self._add(_error_item(call, result.turn, line, result.start + start, "open"), *identity, line)
         self._failed.setdefault(identity, []).append(key)
 
     def _file(self, call: _PendingCall, name: str, result: _Result | None) -> None:
@@ -214,17 +217,17 @@ class _Reader:
     def _files(self, call: _PendingCall, paths: Sequence[str], how: str, result: _Result | None) -> None:
         identity = ("file", *paths)
         if result:
-            self._ended(call, result, identity)
+            self._outcome(call, result, identity)
         for path in paths if not (result and result.failed) else ():
             key = ("file", path)
             before = self._found.get(key)
-            item = _called("file", path, how, call, result, ())
+            item = _call_item("file", path, how, call, result, ())
             if before and before.mark == "written" != how:
                 self._found[key] = replace(before, times=before.times + 1)
             else:
                 self._add(item, path)
 
-    # --- lists of tasks, answers, refusals
+    # Lists of tasks, answers, refusals
 
     def _list(self, call: _PendingCall, field: str, words: str) -> None:
         arguments = call.part.arguments
@@ -236,7 +239,7 @@ class _Reader:
         }
 
     def _task(self, call: _PendingCall, result: _Result | None) -> None:
-        """Tasks that are made and changed one by one, by a number that the tool gives."""
+        """Creates, changes or removes one task; the tool gives each task a number."""
         arguments = call.part.arguments if isinstance(call.part.arguments, dict) else {}
         named = TASK_NUMBER.search(result.text) if result else None
         number = str(arguments.get("taskId") or (named[1] if named else call.turn))
@@ -257,25 +260,25 @@ class _Reader:
         self._add(TranscriptItem("instruction", text, "correction", result.turn, result.start, result.end), text)
 
     def _add(self, item: TranscriptItem, *identity: str) -> tuple[Any, ...]:
-        """Takes an item. Of what is said again the first stays, of what is done again the last."""
-        key = (item.kind, *(" ".join(words.lower().split()) if _is_said(item) else words for words in identity))
-        before = self._found.pop(key, None) if not _is_said(item) else self._found.get(key)
+        """Adds an item and returns its key. Of repeated statements the first is kept, of repeated actions the last."""
+        key = (item.kind, *(" ".join(words.lower().split()) if _is_statement(item) else words for words in identity))
+        before = self._found.pop(key, None) if not _is_statement(item) else self._found.get(key)
         if before is None:
             self._found[key] = item
         else:
-            self._found[key] = replace(before if _is_said(item) else item, times=before.times + 1)
+            self._found[key] = replace(before if _is_statement(item) else item, times=before.times + 1)
         return key
 
 
-def _is_said(item: TranscriptItem) -> bool:
+def _is_statement(item: TranscriptItem) -> bool:
     return item.kind in ("decision", "instruction", "task")
 
 
-# --- sentences
+# Sentences
 
 
 def _blanked(text: str) -> str:
-    """The text with what clients put into it blanked out, so that places stay."""
+    """Returns the text with the reminders of clients replaced by spaces, so that offsets do not change."""
     return _REMINDER.sub(lambda match: " " * len(match[0]), text)
 
 
@@ -285,17 +288,17 @@ def _sentence_item(turn: str, sentence: Sentence, place: int, kind: Kind, mark: 
     )
 
 
-# --- items of calls
+# Items of calls
 
 
-def _called(
+def _call_item(
     kind: Kind, text: str, mark: str, call: _PendingCall, result: _Result | None, quotes: tuple[tuple[str, ...], ...]
 ) -> TranscriptItem:
-    came_back = result.turn if result else None
-    return TranscriptItem(kind, text, mark, call.turn, call.start, call.end, came_back, quotes=quotes)
+    result_turn = result.turn if result else None
+    return TranscriptItem(kind, text, mark, call.turn, call.start, call.end, result_turn, quotes=quotes)
 
 
-def _error(call: _PendingCall, turn: str, line: str, start: int, mark: str) -> TranscriptItem:
+def _error_item(call: _PendingCall, turn: str, line: str, start: int, mark: str) -> TranscriptItem:
     return TranscriptItem("error", " ".join(line.split()), mark, turn, start, start + len(line), call.turn)
 
 
@@ -307,11 +310,11 @@ def _first_line(text: str) -> str:
     return text.strip().split("\n", 1)[0]
 
 
-# --- files
+# Files
 
 
 def _with_shortest_names(found: Sequence[TranscriptItem]) -> list[TranscriptItem]:
-    """Files with the names by which a summary may call them: as much of a path's end as tells it from the others."""
+    """Returns the items with quotes for files: every end of a path that no other path has."""
     paths = [item.text for item in found if item.kind == "file"]
     return [
         replace(item, quotes=tuple((name,) for name in _names(item.text, paths))) if item.kind == "file" else item

@@ -1,8 +1,7 @@
-"""Sentences of a text with their places, and the words by which one can be found again in other words.
+"""The rules that recognise items of a transcript and find them in a summary, as readable tables (docs/lost.md).
 
-Shell commands in a transcript: what was run, whether it was a test, how it ended and what went wrong.
-
-By which words and tools the items of a transcript are recognised: tables that a person can read (docs/lost.md).
+The rules have three parts: sentences and the words by which a summary keeps them, shell commands and their results, and
+the phrases and tools of each kind of item.
 """
 
 import re
@@ -13,17 +12,19 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 
 from slicebase.graph.annotate import CORRECTED, DECIDED, spaced, words_in
 
+# Sentences
+
 _CODE: Final = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1`*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _BREAK: Final = re.compile(
     r"\n\s*\n"  # a paragraph ends
     r"|\n(?=\s*(?:[-*+•>#|]|\d+[.)])\s)"  # an entry of a list, a heading or a row of a table begins
-    r"|\n(?=\s*[^\sa-z])"  # a line that does not go on in the middle of a sentence
+    r"|\n(?=\s*[^\sa-z])"  # a line that does not continue a sentence
     r"|(?<=[.!?])[\"')*]*\s+(?=[^\sa-z])|(?<=[。！？])"
 )
 _MARKS: Final = re.compile(r"(?:\s|[-*+•>#|](?=\s)|\d+[.)](?=\s)|\[[ xX]\]|\*\*(?=\w))*")
 _FIGURE: Final = re.compile(r"\d+(?:[.,:]\d+)*")
 
-# Words that a sentence and any other may share without being about the same thing.
+# Words that two sentences may share without having the same subject.
 _COMMON: Final = frozenset(
     {
         "a", "about", "after", "again", "agreed", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be",
@@ -37,7 +38,7 @@ _COMMON: Final = frozenset(
     }
 )  # fmt: skip
 _ENDINGS: Final = ("ing", "ed", "es", "s")
-_WINDOW: Final = 3  # sentences in a row
+_WINDOW: Final = 3  # consecutive sentences
 
 
 class Sentence(NamedTuple):
@@ -47,15 +48,15 @@ class Sentence(NamedTuple):
 
 
 def sentences(text: str) -> Iterator[Sentence]:
-    """Sentences, entries of lists, headings and rows of tables, without fenced code."""
+    """Yields sentences, list entries, headings and table rows, without fenced code."""
     for start, end in _prose(text):
         place = start
         for match in (*_BREAK.finditer(text, start, end), None):
             stop = match.start() if match else end
-            first = min(_MARKS.match(text, place, stop).end(), stop)  # type: ignore[union-attr]  # it matches nothing, too
-            said = text[first:stop].rstrip()
-            if said:
-                yield Sentence(said, first, first + len(said))
+            first = min(_MARKS.match(text, place, stop).end(), stop)  # type: ignore[union-attr]  # it also matches the empty text
+            sentence = text[first:stop].rstrip()
+            if sentence:
+                yield Sentence(sentence, first, first + len(sentence))
             place = match.end() if match else end
 
 
@@ -68,18 +69,19 @@ def _prose(text: str) -> Iterator[tuple[int, int]]:
 
 
 def says(text: str, phrases: tuple[str, ...]) -> bool:
-    """Whether one of the phrases stands in the text, word for word."""
-    said = f" {' '.join(words_in(text))} "
-    return any(phrase in said for _, phrase in spaced(phrases))
+    """Returns whether the text contains one of the phrases, word for word."""
+    words = f" {' '.join(words_in(text))} "
+    return any(phrase in words for _, phrase in spaced(phrases))
 
 
 @lru_cache(maxsize=4096)
-def telling(text: str) -> frozenset[str]:
-    """The stems of the words that say what a text is about."""
+def content_stems(text: str) -> frozenset[str]:
+    """Returns the stems of the content words, which are all words but the common ones."""
     return frozenset(_stem(word) for word in words_in(text) if word not in _COMMON)
 
 
 def figures(text: str) -> frozenset[str]:
+    """Returns the numbers in a text."""
     return frozenset(_FIGURE.findall(text))
 
 
@@ -92,7 +94,7 @@ def _stem(word: str) -> str:
 
 
 class Passages:
-    """A text as sentences are looked for in it: by windows of a few sentences in a row."""
+    """A text in which sentences are searched, in windows of a few consecutive sentences."""
 
     def __init__(self, text: str) -> None:
         self.text = " ".join(text.split())
@@ -100,30 +102,32 @@ class Passages:
         self._windows = [_window(parts[at : at + _WINDOW]) for at in range(len(parts))]
 
     def hold(self, sentence: str, share: float, *, with_figures: bool) -> bool:
-        """Whether some window has this share of a sentence's telling words and, where asked, all its figures."""
-        sought = telling(sentence)
+        """Returns whether a window has this share of a sentence's content words and, if asked for, all its numbers."""
+        sought = content_stems(sentence)
         least = min(max(ceil(share * len(sought)), 2), len(sought))
         numbers = figures(sentence) if with_figures else frozenset()
         return bool(sought) and any(numbers <= known and len(sought & stems) >= least for stems, known in self._windows)
 
     def quote(self, literals: Iterable[str]) -> bool:
-        """Whether each of these stands there, letter by letter and not inside another name."""
+        """Returns whether the text contains each of these exactly, and not as part of a longer name."""
         return all(_quoted(literal).search(self.text) for literal in literals)
 
 
 def _window(parts: Sequence[str]) -> tuple[frozenset[str], frozenset[str]]:
-    return frozenset().union(*map(telling, parts)), frozenset().union(*map(figures, parts))
+    return frozenset().union(*map(content_stems, parts)), frozenset().union(*map(figures, parts))
 
 
 @lru_cache(maxsize=4096)
 def _quoted(literal: str) -> re.Pattern[str]:
-    """A single plain word is a quotation only in backticks: prose has it, too."""
+    """Returns the pattern of a quotation. A plain word counts only in backticks, since prose has such words too."""
     if re.fullmatch(r"[a-z]+", literal):
         return re.compile(f"`{literal}`")
     return re.compile(rf"(?<![\w.-]){re.escape(literal)}(?![\w:/-]|\.\w)")
 
 
-# Where a tool's arguments hold a shell command.
+# Shell commands and their results
+
+# Tools whose arguments contain a shell command.
 SHELLS: Final = frozenset(
     {"bash", "shell", "local_shell", "exec_command", "container.exec", "run_shell_command", "run_terminal_cmd"}
 )
@@ -150,7 +154,7 @@ _TEST: Final = re.compile(
     r"\s(?:.*\s)?(?:\w+:)?tests?\b)"
 )
 _EXIT: Final = re.compile(r"\bexit(?:ed with)? (?:code|status):? (\d+)", re.IGNORECASE)
-_HEAD: Final = 300  # where a tool says how a command ended
+_HEAD: Final = 300  # characters at the beginning, where a tool reports how a command ended
 _FAILED_TESTS: Final = re.compile(
     r"\b[1-9]\d* (?:failed|failures?|failing|errors?)\b|^(?:---\s)?FAIL(?:ED)?\b", re.MULTILINE
 )
@@ -174,7 +178,7 @@ Ended = Literal["ok", "failed"]
 
 
 def command_in(name: str | None, arguments: Any) -> str | None:
-    """The command that a call runs in a shell."""
+    """Returns the shell command in the arguments of a call; None if it has none."""
     if (name or "").lower() not in SHELLS:
         return None
     given = arguments
@@ -188,8 +192,8 @@ def command_in(name: str | None, arguments: Any) -> str | None:
     return given.strip() or None if isinstance(given, str) else None
 
 
-def essence(command: str) -> tuple[str, ...]:
-    """The simple commands that do the work: of each pipeline the first, without redirections, `cd`, `echo` and such."""
+def simple_commands(command: str) -> tuple[str, ...]:
+    """Returns the first command of each pipeline without redirections, except trivial ones such as `cd` and `echo`."""
     return tuple(
         plain for segment in _segments(command) if (plain := _LEADING.sub("", segment)) and not _TRIVIAL.match(plain)
     )
@@ -210,37 +214,42 @@ def _segments(command: str) -> Iterator[str]:
 
 
 def is_test(simple: tuple[str, ...]) -> bool:
+    """Returns whether one of these commands runs tests."""
     return any(_TEST.match(each) for each in simple)
 
 
 def exit_code(output: str) -> int | None:
+    """Returns the exit code that a tool reports at the beginning of its output."""
     match = _EXIT.search(output, 0, _HEAD)
     return int(match[1]) if match else None
 
 
 def how_tests_ended(output: str, *, error: bool) -> Ended:
+    """Returns whether a test run failed, by its output or by the report of the tool."""
     return "failed" if error or _FAILED_TESTS.search(output) else "ok"
 
 
 def result_line(output: str) -> str:
-    """The line that says how the tests went."""
+    """Returns the line with the result of the tests, the last if there are several."""
     lines = _RESULT_LINE.findall(output)
     return " ".join(lines[-1].strip(" =-").split()) if lines else ""
 
 
 def result_traces(output: str) -> list[str]:
-    """What tells one run of tests from another: how many passed and failed, and which failed."""
+    """Returns the texts that identify a test run: how many tests passed and failed, and the names of failed tests."""
     return [*_FIGURES.findall(result_line(output)), *_FAILED_NAME.findall(output)]
 
 
-def telling_line(output: str) -> tuple[str, int]:
-    """The line that says what went wrong, and where it stands: what was raised last, else the first complaint."""
+def error_line(output: str) -> tuple[str, int]:
+    """Returns the line that says what went wrong, and its offset: the last raised error, else the first complaint."""
     raised = list(_RAISED.finditer(output))
     match = raised[-1] if raised else _LOCATED.search(output) or _FAILING.search(output)
     lines: Iterator[re.Match[str]] = re.finditer(r"^.*\S.*$", output, re.MULTILINE)
     found = match or next((line for line in lines if exit_code(line[0]) is None), None)
     return (found[0], found.start()) if found else ("", 0)
 
+
+# Kinds of items, and the phrases and tools by which they are recognised
 
 Kind = Literal["decision", "instruction", "task", "error", "test", "file", "command"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
@@ -249,7 +258,7 @@ DECISIONS: Final = (
     *DECIDED, "i'll go with", "we'll go with", "i went with", "went with", "going with", "settled on", "opted for",
     "i chose", "we chose", "chose to", "agreed to", "agreed on", "agreed that",
 )  # fmt: skip
-# "Instead" corrects at the end of a sentence; elsewhere it compares.
+# "Instead" is a correction only at the end of a sentence; elsewhere it compares.
 CORRECTIONS: Final = (
     *(phrase for phrase in CORRECTED if phrase != "instead"),
     "revert",
@@ -278,12 +287,12 @@ OPEN: Final = (
     "todo", "still to do", "still need to", "still needs to", "still have to", "left to do", "remaining work",
     "for later", "come back to", "follow up", "not done yet", "next step", "next steps",
 )  # fmt: skip
-# What a client writes in the user's name.
+# Texts that a client writes in the name of the user.
 INJECTED: Final = re.compile(
     r"\s*(?:<(?:command-|local-command|system-reminder|bash-|task-|user-|ide_|environment_)|\[Request interrupted|"
     r"Caveat: The messages below|This session is being continued|If you need specific details from before)"
 )
-# Tools that read or write one file, by name; the argument that names it is the first of these.
+# Tools that read or write one file. The first of the PATHS in their arguments is the file.
 FILES: Final = {
     **dict.fromkeys(("read", "read_file", "view", "view_image", "notebookread"), "read"),
     **dict.fromkeys(("edit", "multiedit", "write", "notebookedit", "write_file", "edit_file", "replace"), "written"),
@@ -291,7 +300,7 @@ FILES: Final = {
 }
 PATHS: Final = ("file_path", "path", "absolute_path", "notebook_path", "target_file", "filename")
 PATCHED: Final = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
-# Tools that write a whole list of tasks: where the list is, and where an entry has its words.
+# Tools that write a complete list of tasks: the key of the list, and the key of the text of an entry.
 LISTS: Final = {
     "todowrite": ("todos", "content"),
     "write_todos": ("todos", "description"),
@@ -308,6 +317,7 @@ CORRECTION: Final[tuple[Kind, str]] = ("instruction", "correction")
 
 
 def kind_of_sentence(text: str, *, by_user: bool) -> tuple[Kind, str] | None:
+    """Returns the kind and the mark of a sentence; None if it is not an item."""
     is_question = text.endswith("?")
     if not is_question and says(text, DECISIONS):
         return "decision", "by the user" if by_user else "by the assistant"

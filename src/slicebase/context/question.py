@@ -1,4 +1,4 @@
-"""What a question asks for: its words without those that only ask, and the dates it names."""
+"""The analysis of a question: its words without those that only ask, and the dates that it names."""
 
 import re
 from calendar import isleap, monthrange
@@ -11,12 +11,12 @@ from msgspec import Struct
 
 from slicebase.context.words import Word
 
-# A pasted page is no question: what stands behind its first characters and words is not looked up.
+# A pasted page is not a question: only its first characters and words are searched.
 MOST_CHARACTERS = 20_000
 _MOST_WORDS = 64
 _MOST_DATES = 8
 
-# Words with which English asks and joins. In other languages such words weigh little by their frequency.
+# English words that only ask or join. In other languages such words have little weight, since they are frequent.
 _ASKING = frozenset(
     """
     a about also an and any are as at be been but by can could d did do does doing ever for from had has have he her
@@ -32,7 +32,7 @@ _MONTH_NAMES = (
 )  # fmt: skip
 _SHORT_NAMES = {name[:3]: number for number, name in enumerate(_MONTH_NAMES, 1)} | {"sept": 9}
 _MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, 1)} | _SHORT_NAMES
-_WORDS_TOO = frozenset({"march", *_SHORT_NAMES})  # months only beside a number or behind a preposition
+_WORDS_TOO = frozenset({"march", *_SHORT_NAMES})  # months only next to a number or after a preposition
 _BEFORE_A_MONTH = frozenset({"by", "during", "in", "of", "on", "since", "until"})
 _DATE_TOKEN = re.compile(r"\d{4}-\d\d(?:-\d\d)?(?!\d)|\d+(?:st|nd|rd|th)?(?![^\W_])|[a-z]+", re.IGNORECASE)
 _ISO = re.compile(r"(\d{4})-(\d\d)(?:-(\d\d))?")
@@ -44,7 +44,7 @@ _DAY = 86_400_000  # milliseconds
 
 
 class When(NamedTuple):
-    """A year, a month of one year or of any, or a day of such a month; in UTC."""
+    """A year, a month of one year or of any year, or a day of such a month, in UTC."""
 
     year: int | None = None
     month: int | None = None
@@ -55,7 +55,7 @@ class When(NamedTuple):
         return "day" if self.day else "month" if self.month else "year"
 
     def spans(self, first: int, last: int) -> Iterator[tuple[int, int]]:
-        """The half-open spans of milliseconds that it means; without a year, in those from `first` to `last`."""
+        """Yields the half-open spans in milliseconds of this date; without a year, for each of `first` to `last`."""
         for year in range(first, last + 1) if self.year is None else (self.year,):
             try:
                 start = date(year, self.month or 1, self.day or 1)
@@ -71,12 +71,14 @@ class When(NamedTuple):
 
 
 class Question(Struct, frozen=True):
+    """The words and dates of a question."""
+
     words: tuple[Word, ...]
     dates: tuple[When, ...]
 
 
 def analyse(text: str, words: Sequence[Word]) -> Question:
-    """The question behind a text and its words as the index reads them."""
+    """Returns the words and dates of a question, given its text and its words as the index reads them."""
     by_stem: dict[str, Word] = {}
     for word in words:
         if word.text not in _ASKING and word.stem not in _ASKING:
@@ -87,7 +89,7 @@ def analyse(text: str, words: Sequence[Word]) -> Question:
 
 
 def dates(text: str) -> Iterator[When]:
-    """Dates in digits (2026-01-31, 2026-01), with English months (31 January 2026, Jan 31st, in May), and years."""
+    """Yields dates in digits (2026-01-31, 2026-01), with English months (31 January 2026, Jan 31st), and years."""
     tokens = [match[0].lower() for match in _DATE_TOKEN.finditer(text)]
     place = 0
     while place < len(tokens):
@@ -97,7 +99,7 @@ def dates(text: str) -> Iterator[When]:
 
 
 def _date_at(tokens: list[str], place: int) -> tuple[When | None, int]:
-    """The date whose month, year or ISO form stands at this place, and the place behind it."""
+    """Returns the date whose month, year or ISO form is at this place, and the next place to read."""
     token = tokens[place]
     if iso := _ISO.fullmatch(token):
         year, month, day = (int(part) if part else None for part in iso.groups())
@@ -112,7 +114,7 @@ def _date_at(tokens: list[str], place: int) -> tuple[When | None, int]:
 
 
 def _around_month(tokens: list[str], place: int, month: int) -> tuple[When, int]:
-    """`31 January 2026`, `31st of January`, `January 31, 2026`, `January 2026`, `January`."""
+    """Reads `31 January 2026`, `31st of January`, `January 31, 2026`, `January 2026` or `January`."""
     before = tokens[max(0, place - 2) : place]
     if before[-1:] == ["of"]:
         before.pop()

@@ -1,8 +1,8 @@
-"""Ranking: turns by what they, their neighbours and their session say of a question (docs/ranking.md).
+"""Ranking: turns are scored by their own words, their neighbours and their session (docs/ranking.md).
 
-The store reads figures from its index, this module weighs them. Everything is counted in whole millionths, so that
-sums do not depend on their order, and equal scores go by id: an index that was filled in any order gives the same
-ranking (ruling 43).
+The index reads the figures, and this module computes the scores. Scores are integers in millionths, so that sums do not
+depend on their order, and equal scores are ordered by id. So the ranking does not depend on the order in which the
+index was filled (ruling 43).
 """
 
 from bisect import bisect_left
@@ -20,19 +20,19 @@ RANKER: Final = "neighbourly/1"
 # BM25 with its usual parameters, sizes in tokens.
 _SATURATION = 1.2
 _SIZE_SHARE = 0.75
-# Tenths of a word's worth that reach a reply, or the turn that was replied to; and those that go a step further.
+# Tenths of the worth of a word that reach a reply, or the turn before a match; and those that each further step keeps.
 _TO_A_REPLY = 7
 _TO_AN_EARLIER = 5
 _FURTHER = 7
 REACH: Final = 4  # steps
-# Every turn of a session gets this part of what its best one is worth.
+# Every turn of a session gets a tenth of the worth of its best turn.
 _SESSION = 10
-# The rest is measured in the worth of a word that a single turn has.
+# The other parts are multiples of the worth of a word that only one turn has.
 _LABEL = 1 / 2
 _DATE = {"day": 3 / 2, "month": 3 / 4, "year": 1 / 4}
 _SUBSTANCE = 1 / 3
 _OPENING = 1 / 6
-_SUBSTANTIAL = 50  # the size at which a turn gets half of what substance can give
+_SUBSTANTIAL = 50  # the size at which a turn gets half of the possible worth for substance
 
 _Steps = dict[int, list[int]]
 
@@ -42,26 +42,28 @@ _MILLION = 1_000_000
 
 
 class TurnFigures(NamedTuple):
+    """The figures of one turn in the index."""
+
     number: int
     id: str
     session: int  # the same number for turns of the same session
     time: int  # milliseconds since 1970
     size: int  # tokens
-    label: str  # the stems of the label with which the text opens, a space between
-    opens: int  # 1 where no turn comes before it
+    label: str  # the stems of the label at the beginning of the text, separated by spaces
+    opens: int  # 1 if no turn comes before it, else 0
 
 
 class Matches(NamedTuple):
-    """A word of the question, or the known one nearest to it, and how often turns have it."""
+    """A word of the question, the nearest known word if no turn has it, and how often turns have it."""
 
     stem: str
     known_as: str
-    turns: int  # of the whole index
-    counts: Mapping[int, int]  # by the turn's number: every one, or those among the turns below
+    turns: int  # how many turns of the index have it
+    counts: Mapping[int, int]  # by the number of the turn; for a frequent word only among the turns of the figures
 
 
 class Figures(Struct, frozen=True):
-    """What the index says of a question. Turns go by numbers that mean nothing outside it."""
+    """The figures of the index for a question. The numbers of turns have a meaning only in this index."""
 
     indexed: int
     mean_size: float
@@ -72,7 +74,7 @@ class Figures(Struct, frozen=True):
 
 
 class Ranked(NamedTuple):
-    """A turn, its score in millionths, and the parts whose sum the score is."""
+    """A turn, its score in millionths, and the parts of which the score is the sum."""
 
     turn: str
     score: int
@@ -80,15 +82,18 @@ class Ranked(NamedTuple):
 
 
 def rank(question: Question, figures: Figures, limit: int) -> list[Ranked]:
-    """The best turns for a question, best first, equal ones by id."""
-    weigh = _scales(question, figures)
-    weighed = ((turn.id, weigh(turn)) for turn in figures.turns.values())
-    best = nsmallest(limit, ((-sum(parts), turn, parts) for turn, parts in weighed if parts))
+    """Returns the best turns for a question, the best first, equal ones by id."""
+    parts_of = _scorer(question, figures)
+    scored = ((turn.id, parts_of(turn)) for turn in figures.turns.values())
+    best = nsmallest(limit, ((-sum(parts), turn, parts) for turn, parts in scored if parts))
     return [Ranked(turn, -score, dict(zip(PARTS, parts, strict=True))) for score, turn, parts in best]
 
 
 def brought_to_scale(ranked: Iterable[Ranked], indexed: int, other: int) -> list[Ranked]:
-    """A ranking of one index in the measure of another: a word that a single turn has is worth the same in both."""
+    """Returns a ranking of one index in the scale of another index.
+
+    A word that only one turn has is then worth the same in both.
+    """
     factor = rarity(1, max(other, 1)) / rarity(1, max(indexed, 1))
     scaled = []
     for found in ranked:
@@ -97,8 +102,11 @@ def brought_to_scale(ranked: Iterable[Ranked], indexed: int, other: int) -> list
     return scaled
 
 
-def _scales(question: Question, figures: Figures) -> Callable[[TurnFigures], tuple[int, ...]]:
-    """What weighs a turn: its parts, in the order of their names. One without a word or a date near it has none."""
+def _scorer(question: Question, figures: Figures) -> Callable[[TurnFigures], tuple[int, ...]]:
+    """Returns a function that gives the parts of a turn's score, in the order of PARTS.
+
+    A turn without a word or a date near it has no parts.
+    """
     own, total = _worth_of_words(figures)
     sessions = _worth_of_sessions(figures.turns, total)
     unit = rarity(1, figures.indexed)
@@ -106,7 +114,7 @@ def _scales(question: Question, figures: Figures) -> Callable[[TurnFigures], tup
     dates = _worth_of_dates(question, figures, unit)
     substance, opening = round(unit * _SUBSTANCE), round(unit * _OPENING)
 
-    def weigh(turn: TurnFigures) -> tuple[int, ...]:
+    def parts_of(turn: TurnFigures) -> tuple[int, ...]:
         number, _, session, _, size, label, opens = turn
         words, around, date = own.get(number, 0), total.get(number, 0), dates.get(number, 0)
         if not around and not date:
@@ -121,13 +129,14 @@ def _scales(question: Question, figures: Figures) -> Callable[[TurnFigures], tup
             opens * opening,
         )
 
-    return weigh
+    return parts_of
 
 
 def _worth_of_words(figures: Figures) -> tuple[dict[int, int], dict[int, int]]:
-    """By turn: the worth of its own words, and of those that stand in it or, lessened by the distance, near it.
+    """Returns by turn the worth of its own words, and the worth of the words in it or near it, reduced by distance.
 
-    A word counts once, from where it is worth most: a turn between two that repeat each other gains nothing.
+    A word counts once, from the place where it is worth most. So a turn between two turns that repeat each other gains
+    nothing.
     """
     replies, earlier = _steps(figures.links)
     own: dict[int, int] = {}
@@ -136,8 +145,8 @@ def _worth_of_words(figures: Figures) -> tuple[dict[int, int], dict[int, int]]:
         worths = dict(_worth_in_turns(match, figures))
         for number, worth in worths.items():
             own[number] = own.get(number, 0) + worth
-        best = _carried(worths, replies, _TO_A_REPLY)
-        for number, worth in _carried(worths, earlier, _TO_AN_EARLIER).items():
+        best = _spread(worths, replies, _TO_A_REPLY)
+        for number, worth in _spread(worths, earlier, _TO_AN_EARLIER).items():
             if worth > best.get(number, 0):
                 best[number] = worth
         for number, worth in best.items():
@@ -154,16 +163,19 @@ def _steps(links: Iterable[tuple[int, int]]) -> tuple[_Steps, _Steps]:
     return replies, earlier
 
 
-def _carried(worths: dict[int, int], steps: _Steps, first_share: int) -> dict[int, int]:
-    """The worths with what is left of them one to four steps further, in one direction: cousins are no neighbours."""
+def _spread(worths: dict[int, int], steps: _Steps, first_share: int) -> dict[int, int]:
+    """Returns the worths, and what is left of them one to four steps further.
+
+    The steps go in one direction only, so that a turn in another branch gets nothing.
+    """
     best, layer, share = dict(worths), worths, first_share
     for _ in range(REACH):
         reached: dict[int, int] = {}
         for number, worth in layer.items():
             for neighbour in steps.get(number, ()):
-                lessened = worth * share // 10
-                if lessened > best.get(neighbour, 0):  # else something nearer carries as far, and more
-                    best[neighbour] = reached[neighbour] = lessened
+                reduced = worth * share // 10
+                if reduced > best.get(neighbour, 0):  # only an improvement is spread further
+                    best[neighbour] = reached[neighbour] = reduced
         layer, share = reached, _FURTHER
     return best
 
@@ -177,9 +189,9 @@ def _worth_in_turns(match: Matches, figures: Figures) -> Iterator[tuple[int, int
 
 
 def rarity(turns: int, indexed: int) -> int:
-    """What a word is worth, in millionths, that so many of the indexed turns have.
+    """Returns the worth, in millionths, of a word that so many of the indexed turns have.
 
-    BM25's measure, and common words get still less of it: few languages have a list of the words that only ask.
+    It is the measure of BM25, further reduced for common words, since only English has a list of words that only ask.
     """
     plain, most = _log_odds(turns, indexed), _log_odds(1, indexed)
     return round(_MILLION * plain * sqrt(plain / most))
@@ -199,14 +211,14 @@ def _worth_of_sessions(turns: Mapping[int, TurnFigures], worth: Mapping[int, int
 
 
 def _worth_of_labels(figures: Figures, worth: int) -> dict[str, int]:
-    """By label: it is worth something where the question has one of its words."""
+    """Returns the worth by label, for labels that have a word of the question."""
     asked = {stem for match in figures.matches for stem in (match.stem, match.known_as)}
     labels = {turn.label for turn in figures.turns.values()}
     return {label: worth for label in labels if not asked.isdisjoint(label.split())}
 
 
 def _worth_of_dates(question: Question, figures: Figures, unit: int) -> dict[int, int]:
-    """By turn: the most precise date of the question that it falls on."""
+    """Returns the worth by turn: that of the most precise date of the question that the turn falls on."""
     worths: dict[int, int] = {}
     in_time = sorted((turn.time, turn.number) for turn in figures.turns.values()) if question.dates else []
     for when in question.dates:

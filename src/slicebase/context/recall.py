@@ -1,7 +1,7 @@
-"""Recalled pieces as a model should see them: fenced, labelled, and in pages that fit a budget.
+"""Recalled pieces for a model: fenced, labelled, and on pages that fit into a budget.
 
-Nothing is cut silently: what does not fit on a page stands on a later one, and a piece that is longer than a page
-says which part of it this is.
+Nothing is cut silently: text that does not fit on a page is on a later one, and the label of a piece that is longer
+than a page says which part of it is shown.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ _BREAKS: Final = ("\n\n", "\n", " ")
 
 
 class RecalledPiece(NamedTuple):
-    """A piece of the memory: its reference, where it comes from, and its text."""
+    """A stored text with its reference and the label that says where it comes from."""
 
     ref: str
     label: str
@@ -25,7 +25,7 @@ class RecalledPiece(NamedTuple):
 
 
 class Excerpt(NamedTuple):
-    """A piece, or the part of it that stands on one page; the span is half-open, in code points."""
+    """A piece, or the part of it that is on one page; the span is half-open, in code points."""
 
     piece: RecalledPiece
     start: int
@@ -63,7 +63,7 @@ class Page(NamedTuple):
 
 
 def pages(pieces: Sequence[RecalledPiece], limit: int | None = None) -> list[Page]:
-    """All pieces, in their order, on pages of at most `limit` tokens; without one, on a single page."""
+    """Returns all pieces, in order, on pages of at most `limit` tokens; without a limit, on a single page."""
     whole = [Excerpt(piece, 0, len(piece.text)) for piece in pieces]
     filled = [whole] if limit is None else list(_fill(whole, limit - tokens(_HEADING) - tokens(_WIDEST_FOOTER)))
     return [Page(number, len(filled), tuple(excerpts)) for number, excerpts in enumerate(filled, 1)]
@@ -84,7 +84,7 @@ def _fill(pieces: Sequence[Excerpt], room: int) -> Iterator[list[Excerpt]]:
 
 
 def _cut(piece: Excerpt, room: int) -> Iterator[Excerpt]:
-    """A piece in parts that each fit on a page of their own, cut where a paragraph, a line or a word ends."""
+    """Yields a piece in parts that each fit on a page, cut at the end of a paragraph, a line or a word."""
     start, end = piece.start, piece.end
     while tokens(Excerpt(piece.piece, start, end).block) > room:
         stop = _tidy(piece.piece.text, start, _longest(piece.piece, start, room))
@@ -94,7 +94,7 @@ def _cut(piece: Excerpt, room: int) -> Iterator[Excerpt]:
 
 
 def _longest(piece: RecalledPiece, start: int, room: int) -> int:
-    """The end of the longest part from here that fits, by halving."""
+    """Returns the end of the longest part from `start` that fits, by binary search."""
     fits, too_far = start, len(piece.text) + 1
     while too_far - fits > 1:
         middle = (fits + too_far) // 2
@@ -111,6 +111,6 @@ def _longest(piece: RecalledPiece, start: int, room: int) -> int:
 
 
 def _tidy(text: str, start: int, end: int) -> int:
-    """The last break in the second half of a part, behind its mark."""
+    """Returns the end of the last break in the second half of a part; its own end if there is none."""
     half = start + (end - start) // 2
     return next((at + len(mark) for mark in _BREAKS if (at := text.rfind(mark, half, end)) > start), end)

@@ -1,6 +1,6 @@
-"""What is typed into a search: words, "several words in a row", and beginnings of words (`retr*`).
+"""Search queries, the places of their terms in a text, and the snippet of the text to show.
 
-Where the terms of a query stand in a text, and the part of it that is worth showing.
+A query has words, "several consecutive words" and beginnings of words (`retr*`).
 """
 
 import re
@@ -10,21 +10,23 @@ from typing import Final, NamedTuple
 
 from slicebase.context.words import for_question, runs
 
-_LONGEST = 20_000  # characters: a pasted page is no query
+# Queries
+
+_LONGEST = 20_000  # characters; the rest of a pasted page is not searched
 _TYPED = re.compile(r'"([^"]*)("?)(\*?)|([^\s"]+)')
 
 
 class Term(NamedTuple):
-    """Words that stand in a row; of the last one perhaps only the beginning is given."""
+    """Consecutive words; `begins` says that only the beginning of the last one is given."""
 
     text: str
     begins: bool = False
-    unspaced: bool = False  # of a script that sets no spaces between words
+    unspaced: bool = False  # in a script without spaces between words
 
 
 def read_query(typed: str) -> list[Term]:
-    """The terms of a query, each once, in their order. Any text is a query, if perhaps one without terms."""
-    text = typed[:_LONGEST].replace("\0", " ")  # which would end an FTS5 query
+    """Returns the terms of a query, each once, in order. Any text is a query, but it may have no terms."""
+    text = typed[:_LONGEST].replace("\0", " ")  # a NUL would end an FTS5 query
     terms = [term for match in _TYPED.finditer(text) for term in _terms(match)]
     return list(dict.fromkeys(terms))
 
@@ -32,7 +34,7 @@ def read_query(typed: str) -> list[Term]:
 def _terms(match: re.Match[str]) -> Iterator[Term]:
     phrase, closed, star, word = match.groups()
     begins = bool(star) if word is None else word.endswith("*")
-    if word is None and not closed:  # a quotation mark that nothing closes quotes nothing
+    if word is None and not closed:  # a quotation mark without its partner is ignored
         yield from (term for each in phrase.split() for term in read_query(each))
         return
     pieces = [piece for piece in runs(phrase if word is None else word) if any(map(str.isalnum, piece[0]))]
@@ -41,7 +43,7 @@ def _terms(match: re.Match[str]) -> Iterator[Term]:
 
 
 def expression(terms: Iterable[Term], *, either: bool = False) -> str:
-    """The terms as an FTS5 query: all of them, or any. Nothing typed is an operator there."""
+    """Returns the terms as an FTS5 query for all of them, or for any. Typed text is never an operator in it."""
     return (" OR " if either else " AND ").join(map(_quoted, terms))
 
 
@@ -49,6 +51,8 @@ def _quoted(term: Term) -> str:
     text = for_question(term.text).replace('"', '""')
     return f'"{text}"{" *" if term.begins else ""}'
 
+
+# Marks and snippets
 
 _WIDTH: Final = 200  # characters
 _SPACE: Final = re.compile(r"\s+")
@@ -58,7 +62,7 @@ Token = tuple[int, int, str]
 
 
 class TermMark(NamedTuple):
-    """A place where a term stands: its span, in characters, and the term's number."""
+    """A place of a term: its span, in characters, and the number of the term."""
 
     start: int
     end: int
@@ -66,11 +70,11 @@ class TermMark(NamedTuple):
 
 
 class Snippet(NamedTuple):
-    """A part of a text in one line, and the spans of it that were asked for."""
+    """A part of a text on one line, and the spans of the terms in it."""
 
     text: str
     marks: tuple[tuple[int, int], ...]
-    place: int  # where the first mark, or else the snippet, stands in the text
+    place: int  # the offset of the first mark in the text; without marks, of the snippet
 
 
 class _Sought(NamedTuple):
@@ -80,7 +84,7 @@ class _Sought(NamedTuple):
 
 
 class Marker:
-    """Finds the terms of a query, given with the stems that each consists of."""
+    """Finds the terms of a query in texts. Each term is given with its stems."""
 
     def __init__(self, terms: Sequence[Term], stems: Sequence[list[str]]) -> None:
         self._unspaced = [(number, term.text) for number, term in enumerate(terms) if term.unspaced]
@@ -94,7 +98,7 @@ class Marker:
                 self._by_stem.setdefault(words[0], []).append(sought)
 
     def marks(self, text: str, tokens: Sequence[Token]) -> list[TermMark]:
-        """Every place where a term stands in a text that consists of these tokens."""
+        """Returns every place of a term in a text that has these tokens."""
         found: list[TermMark] = []
         by_stem, by_beginning = self._by_stem, self._by_beginning
         for at, (_, _, stem) in enumerate(tokens):
@@ -114,7 +118,7 @@ class Marker:
 
 
 def snippet(text: str, marks: Sequence[TermMark]) -> Snippet:
-    """The part with the most different terms, the earliest among equals; without marks, the beginning."""
+    """Returns the part with the most different terms, the earliest of equal ones; without marks, the beginning."""
     first, last = _densest(marks) if marks else (0, 0)
     before = (_WIDTH - (last - first)) // 3
     start = _after_space(text, max(0, first - before), first)
@@ -140,7 +144,7 @@ def _in_one_line(pieces: Iterable[tuple[str, bool]], place: int) -> Snippet:
 
 
 def _densest(marks: Sequence[TermMark]) -> tuple[int, int]:
-    """The shortest span with the most different terms that fit into a snippet, the earliest among equals."""
+    """Returns the shortest span with the most different terms that fit into a snippet, the earliest of equal ones."""
     best, span, first = (0, 0), (0, 0), 0
     inside: Counter[int] = Counter()
     for mark in marks:
@@ -156,7 +160,7 @@ def _densest(marks: Sequence[TermMark]) -> tuple[int, int]:
 
 
 def _after_space(text: str, start: int, first: int) -> int:
-    """Moves a snippet's beginning to that of a word, unless it is the text's."""
+    """Returns the beginning of a snippet, moved forward to the beginning of a word."""
     space = _SPACE.match(text) if start == 0 else _SPACE.search(text, start, first)
     return space.end() if space else start
 

@@ -1,4 +1,4 @@
-"""What search sees of a text: its words, and the label with which it opens."""
+"""The words of a text for search, and the label at its beginning."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
-# Scripts that set no space between words: Thai, Lao, Burmese, Khmer, kana, Han.
+# Scripts without spaces between words: Thai, Lao, Burmese, Khmer, kana, Han.
 _UNSPACED = (
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff]+"
@@ -20,7 +20,7 @@ _LABEL = rf"[\s*_#>\[(<]*((?!\d){_LABEL_WORD}(?: {_LABEL_WORD}){{0,2}})[*_\])>]*
 
 
 class Word(NamedTuple):
-    """A word as the index reads it: in lower case without accents, and the stem under which it is found."""
+    """A word as the index reads it: its text in lower case without accents, and its stem."""
 
     text: str
     stem: str
@@ -28,17 +28,20 @@ class Word(NamedTuple):
 
 @cache
 def _unspaced() -> re.Pattern[str]:
-    """Compiled when it is needed: for a short command with ASCII words that takes longer than all else here."""
+    """Returns the pattern, compiled on first use: a command with only ASCII words does not need it."""
     return re.compile(_UNSPACED)
 
 
 def for_index(text: str) -> str:
-    """The text as it is indexed: unspaced scripts as their single characters and their pairs."""
+    """Returns the text as it is indexed: scripts without spaces as single characters and as pairs."""
     return text if text.isascii() else _unspaced().sub(_characters_and_pairs, text)
 
 
 def for_question(text: str) -> str:
-    """The text as it is looked up: pairs alone, as they say more; a character where it stands by itself."""
+    """Returns the text as it is searched: scripts without spaces as pairs, which are more precise than characters.
+
+    A character without neighbours is searched by itself.
+    """
     return text if text.isascii() else _unspaced().sub(_pairs, text)
 
 
@@ -53,13 +56,16 @@ def _pairs(match: re.Match[str]) -> str:
 
 
 def label(text: str) -> str:
-    """One to three words and a colon at the beginning of a text: who speaks, or what follows ("Decision: …")."""
+    """Returns the label of a text: one to three words before a colon at its beginning.
+
+    It says who speaks, or what follows ("Decision: …").
+    """
     match = re.match(_LABEL, text)
     return match[1] if match else ""
 
 
 def runs(text: str) -> Iterator[tuple[str, bool]]:
-    """The text in pieces, each with whether it is of a script that sets no spaces."""
+    """Yields the text in pieces, each with whether it is in a script without spaces."""
     place = 0
     for match in () if text.isascii() else _unspaced().finditer(text):
         yield text[place : match.start()], False

@@ -1,1 +1,1 @@
-"""Bytes, hashes, ids, references and times: what every room agrees on."""
+"""Canonical bytes, hashes, ids, references and times, which every package uses."""

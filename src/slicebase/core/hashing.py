@@ -1,11 +1,8 @@
-"""Canonical JSON (RFC 8785): one value, one sequence of bytes, and hashes are over those bytes.
+"""Canonical JSON (RFC 8785), the hashes over its bytes, and the size of a text in tokens.
 
-Stricter than the RFC where it would lose something silently: a lone surrogate and an integer beyond
-±(2^53−1) are refused (ruling 1).
-
-Digests and the ids that are made from them (rulings 3 and 5).
-
-How many tokens a text costs: an estimate that needs no model's vocabulary (ruling 6).
+A JSON value has exactly one canonical sequence of bytes, and every hash is over those bytes. The writer is
+stricter than the RFC where the RFC would lose something silently: it refuses a lone surrogate and an integer
+beyond ±(2^53−1) (ruling 1).
 """
 
 import hashlib
@@ -18,15 +15,17 @@ from typing import Any
 from slicebase.errors import SlicebaseError
 
 try:
-    from _json import encode_basestring as _quoted  # what json.encoder uses where it can
+    from _json import encode_basestring as _quoted  # the version in C, which json.encoder uses too
 except ImportError:  # an interpreter without the accelerator
     _quoted = _quoted_plain
+
+# Canonical JSON
 
 LARGEST_INTEGER = 2**53 - 1
 
 
 def canonical(value: Any) -> bytes:
-    """The RFC 8785 bytes of a JSON value."""
+    """Returns the RFC 8785 bytes of a JSON value."""
     pieces: list[str] = []
     try:
         _write(value, pieces)
@@ -38,10 +37,11 @@ def canonical(value: Any) -> bytes:
 
 
 def lone_surrogate(error: UnicodeEncodeError) -> SlicebaseError:
+    """Returns the error for a text that cannot be encoded as UTF-8."""
     return SlicebaseError(
         "lone-surrogate",
-        f"a lone surrogate U+{ord(error.object[error.start]):04X} stands at character {error.start}",
-        hint="replace it, for example by U+FFFD",
+        f"the text has a lone surrogate U+{ord(error.object[error.start]):04X} at character {error.start}",
+        hint="replace it, for example with U+FFFD",
     )
 
 
@@ -84,20 +84,20 @@ def _write_object(values: Mapping[Any, Any], pieces: list[str]) -> None:
 
 
 def _utf16_order(key: Any) -> bytes:
-    """RFC 8785, section 3.2.3: keys sort by their UTF-16 code units."""
+    """Returns the sort key of an object's key: its UTF-16 code units (RFC 8785, section 3.2.3)."""
     if not isinstance(key, str):
-        raise SlicebaseError("not-json-value", f"the key {key!r} of an object is no string")
+        raise SlicebaseError("not-json-value", f"the object key {key!r} is not a string")
     return key.encode("utf-16-be", "surrogatepass")
 
 
 def _integer(value: int) -> str:
     if not -LARGEST_INTEGER <= value <= LARGEST_INTEGER:
-        raise SlicebaseError("integer-range", f"the integer {value} lies beyond ±(2^53−1)", hint="write it as a string")
+        raise SlicebaseError("integer-range", f"the integer {value} is outside ±(2^53−1)", hint="write it as a string")
     return int.__repr__(value)
 
 
 def number(value: float) -> str:
-    """A double as ECMAScript prints it (RFC 8785, section 3.2.2.3)."""
+    """Returns a double as ECMAScript prints it (RFC 8785, section 3.2.2.3)."""
     if not math.isfinite(value):
         raise SlicebaseError("not-finite", f"{value!r} has no JSON form")
     if value == 0:
@@ -115,7 +115,7 @@ def number(value: float) -> str:
 
 
 def _shortest_digits(value: float) -> tuple[str, int]:
-    """The shortest digits that read back to the value, and where its decimal point stands among them."""
+    """Returns the shortest digits that read back to the value, and the position of the decimal point in them."""
     mantissa, _, exponent = repr(value).partition("e")
     whole, _, fraction = mantissa.partition(".")
     point = len(whole) + int(exponent or 0)
@@ -124,43 +124,49 @@ def _shortest_digits(value: float) -> tuple[str, int]:
     return digits.rstrip("0"), point - (len(padded) - len(digits))
 
 
+# Digests, and the ids that are made from them (rulings 3 and 5)
+
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 ID_DIGITS = 32
 
 
 def digest(data: bytes) -> str:
+    """Returns the SHA-256 of some bytes as `sha256:` and 64 hex digits."""
     return "sha256:" + hashlib.sha256(data).hexdigest()
 
 
 def raw_digest(data: bytes) -> bytes:
-    """The digest's 32 bytes, as databases keep it."""
+    """Returns the SHA-256 of some bytes as 32 bytes, the form that databases keep."""
     return hashlib.sha256(data).digest()
 
 
 def digest_of(value: Any) -> str:
-    """The digest of a JSON value's canonical bytes."""
+    """Returns the digest of a JSON value's canonical bytes."""
     return digest(canonical(value))
 
 
 def is_digest(text: str) -> bool:
+    """Returns whether a text has the form that `digest` returns."""
     return DIGEST.fullmatch(text) is not None
 
 
 def id_from(prefix: str, full_digest: str) -> str:
-    """`ev_`, `mf_` or `sn_` and the first 32 hex digits of a digest."""
+    """Returns an id: the prefix (`ev_`, `mf_` or `sn_`) and the first 32 hex digits of a digest."""
     return prefix + full_digest.removeprefix("sha256:")[:ID_DIGITS]
 
 
 def xxh64(data: bytes) -> str:
-    """XXH64 with seed 0, as 16 lower-case hex digits: SlicePolicy's fingerprint."""
-    import xxhash  # of no use to commands that only read files
+    """Returns the XXH64 with seed 0 as 16 lower-case hex digits: the fingerprint of a SlicePolicy."""
+    import xxhash  # imported here, since commands that only read files do not need it
 
     return xxhash.xxh64_hexdigest(data)
 
+
+# Tokens: an estimate that needs no model's vocabulary (ruling 6)
 
 TOKENIZER = "bytes/3"
 
 
 def tokens(text: str) -> int:
-    """A third of the UTF-8 bytes, rounded up."""
+    """Returns how many tokens a text costs: a third of its UTF-8 bytes, rounded up."""
     return -(-len(text.encode("utf-8", "surrogatepass")) // 3)

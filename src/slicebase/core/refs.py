@@ -1,4 +1,4 @@
-"""References: one syntax by which every command names what is stored (ruling 7).
+"""References: the one syntax that every command uses to name stored things (ruling 7).
 
     turn:<uuid>                                 a turn                        a chunk
     row:<file>/<row>                            a row of a slice file         a chunk
@@ -7,7 +7,7 @@
     file:<id>  session:<id>  run:<id>  claim:<run>/<id>
     ev_<32 hex>  mf_<32 hex>  sn_<32 hex>       evidence, manifest, snapshot
 
-A bare id is accepted where a command takes one kind only.
+A command that takes only one kind also accepts an id without its prefix.
 """
 
 import re
@@ -18,7 +18,7 @@ from slicebase.errors import SlicebaseError
 
 CHUNK_KINDS = frozenset({"turn", "row", "sec", "doc"})
 
-# Compiled when one is looked at: start-up counts, and a short command looks at one.
+# Compiled on first use for a fast start: a short command needs only one of them.
 _SHAPES = {
     "turn": r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
     "row": r"[^/\s]+/\S+",
@@ -38,7 +38,7 @@ _SYNTAX = re.compile(r"(ev|mf|sn)_(.*)|([a-z]+):(.*)", re.DOTALL)
 
 
 class Ref(NamedTuple):
-    """A kind and what stands behind its prefix."""
+    """A kind and the name after its prefix."""
 
     kind: str
     name: str
@@ -48,28 +48,29 @@ class Ref(NamedTuple):
 
     @property
     def is_chunk(self) -> bool:
+        """Whether the reference names a text that evidence can cite."""
         return self.kind in CHUNK_KINDS
 
     @property
     def owner(self) -> str:
-        """The file of a row or section, the run of a claim, the payload's hash of a document."""
+        """The file of a row or a section, the run of a claim, or the payload hash of a document."""
         return re.split(r"[/@:]", self.name, maxsplit=1)[0]
 
     @property
     def local(self) -> str:
-        """What stands behind the owner: a row's id, a section's hash and slugs, a span, a claim's id."""
+        """The part after the owner: the id of a row, the hash and slugs of a section, a span, or the id of a claim."""
         return self.name[len(self.owner) + 1 :]
 
 
 def parse(text: str, bare: str | None = None) -> Ref:
-    """Reads a reference. `bare` names the kind of an id without a prefix, where only one kind fits."""
+    """Reads a reference. `bare` is the kind of an id without a prefix, if only one kind is possible."""
     ref = _prefixed(text) or (Ref(bare, text) if bare else None)
     if ref is not None and ref.kind == "turn" and is_uuid(ref.name):
         ref = Ref("turn", ref.name.lower())
     if ref is None or not re.fullmatch(_SHAPES[ref.kind], ref.name):
         raise SlicebaseError(
             "bad-reference",
-            f"{text!r} is no reference" + (f" to a {_WORDS.get(bare, bare)}" if bare else ""),
+            f"{text!r} is not a reference" + (f" to a {_WORDS.get(bare, bare)}" if bare else ""),
             hint="references look like turn:<uuid>, row:<file>/<row>, file:<id>, session:<id>, run:<id>, mf_<32 hex>",
         )
     return ref
@@ -84,13 +85,13 @@ def _prefixed(text: str) -> Ref | None:
 
 
 def ref_of(kind: str, text: str) -> str:
-    """Returns the whole reference of this kind that a text names, with its prefix or without."""
+    """Returns the complete reference of this kind for a text with or without the prefix."""
     ref = parse(text, bare=kind)
     if ref.kind != kind:
-        raise SlicebaseError("bad-reference", f"{text!r} is no reference of the kind {kind}")
+        raise SlicebaseError("bad-reference", f"{text!r} is not a reference of the kind {kind}")
     return str(ref)
 
 
 def name_of(kind: str, text: str) -> str:
-    """Returns the id in such a reference: a session's name, a turn's UUID."""
+    """Returns the id in a reference of this kind, such as the name of a session or the UUID of a turn."""
     return ref_of(kind, text).removeprefix(f"{kind}:")

@@ -1,4 +1,4 @@
-"""Times: milliseconds since 1970 inside, RFC 3339 in UTC with milliseconds and `Z` outside (ruling 6)."""
+"""Times: milliseconds since 1970 in the code, RFC 3339 in UTC with milliseconds and `Z` in texts (ruling 6)."""
 
 import re
 from datetime import date
@@ -14,19 +14,22 @@ LATEST = (date.max.toordinal() - _UNIX_EPOCH + 1) * _DAY - 1
 
 
 def to_text(milliseconds: int) -> str:
+    """Returns a time as RFC 3339 text in UTC."""
     if not EARLIEST <= milliseconds <= LATEST:
-        raise SlicebaseError("bad-time", f"{milliseconds} ms since 1970 lies outside the years 1 to 9999")
+        raise SlicebaseError("bad-time", f"{milliseconds} ms since 1970 is outside the years 1 to 9999")
     minutes, rest = divmod(milliseconds, 60_000)
     seconds, thousandths = divmod(rest, 1000)
     return f"{_minute_text(minutes)}{seconds:02}.{thousandths:03}Z"
 
 
 def from_text(text: str) -> int:
-    """Milliseconds since 1970 of an RFC 3339 time; finer fractions are rounded down."""
+    """Returns an RFC 3339 time in milliseconds since 1970; finer fractions are rounded down."""
     match = _RFC3339.fullmatch(text)
     milliseconds = _milliseconds(*match.groups()) if match else None
     if milliseconds is None or not EARLIEST <= milliseconds <= LATEST:
-        raise SlicebaseError("bad-time", f"{text!r} is no RFC 3339 time", hint="write it like 2026-01-31T12:00:00.000Z")
+        raise SlicebaseError(
+            "bad-time", f"{text!r} is not an RFC 3339 time", hint="write it like 2026-01-31T12:00:00.000Z"
+        )
     return milliseconds
 
 
@@ -46,7 +49,7 @@ def _milliseconds(
 
 @lru_cache(maxsize=1024)
 def _minute_text(minutes: int) -> str:
-    """The date, hour and minute: neighbours in a conversation share them."""
+    """Returns the date, hour and minute as text. The cache helps, since neighbouring turns often share them."""
     hours, minute = divmod(minutes, 60)
     days, hour = divmod(hours, 24)
     return f"{date.fromordinal(days + _UNIX_EPOCH).isoformat()}T{hour:02}:{minute:02}:"
@@ -61,5 +64,5 @@ def _days(text: str) -> int | None:
 
 
 def whole_seconds(milliseconds: int) -> int:
-    """Seconds since 1970, rounded down (ruling 4)."""
+    """Returns seconds since 1970, rounded down (ruling 4)."""
     return milliseconds // 1000

@@ -1,1 +1,1 @@
-"""Runs of agents as values: events in a chain, the state they add up to, snapshots and the gate before them."""
+"""Runs of agents as values: chained events, the state that they add up to, snapshots, and the gate."""

@@ -1,10 +1,12 @@
-"""Validation: what must hold of a snapshot before a run may go on (requirement B, ruling 39).
+"""Validation: the checks that a snapshot must pass before a run may continue (requirement B, ruling 39).
 
-Each check answers the problems that are its own, and passes over what another reports: it must give an answer for any
-JSON in the snapshot's place.
+A check yields the problems that belong to it and skips those that another check reports. Every check accepts any JSON
+value in place of a snapshot.
 
-Items that are the very values of the snapshot before are not asked again: that one passed, and the ledger only grows.
-So the work in Python goes with what is new, and not with all that a run has ever claimed.
+Items that are equal to those of the previous snapshot are not checked again: that snapshot passed, and the ledger only
+grows. So the work depends on what is new, not on everything that a run has ever claimed.
+
+The messages are stored in snapshots.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,17 +30,17 @@ Check = Callable[[Mapping[str, Json], "Inputs"], Problems]
 
 
 class Inputs(NamedTuple):
-    """What a compaction works from (the specification's "Inputs")."""
+    """The input of a compaction ("Inputs" in the specification)."""
 
     started: RunStarted  # the run's first event
     previous: Mapping[str, Json] | None  # the last snapshot that passed
-    head: LogHead  # where the log stood behind it
-    events: tuple[Event, ...]  # since then
+    head: LogHead  # the end of the log right after that snapshot
+    events: tuple[Event, ...]  # the events since then
     evidence: Mapping[str, Evidence]  # the ledger's records
 
 
 def check(snapshot: Mapping[str, Json], inputs: Inputs) -> tuple[CheckResult, ...]:
-    """Every check, in the table's order."""
+    """Returns the result of every check, in the order of the table."""
     return tuple(_result(name, problems(snapshot, inputs)) for name, problems in CHECKS.items())
 
 
@@ -49,7 +51,7 @@ def _result(name: str, problems: Iterable[str]) -> CheckResult:
     return CheckResult(name=name, status="FAIL" if found else "PASS", message="; ".join(shown + more))
 
 
-# What never changes (requirement B)
+# The terms, which never change (requirement B)
 
 
 def _objective_unchanged(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
@@ -61,7 +63,7 @@ def _done_definition_unchanged(snapshot: Mapping[str, Json], inputs: Inputs) -> 
 
 
 def _unchanged(name: str, snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
-    if name not in snapshot:  # keys_and_types
+    if name not in snapshot:  # keys_and_types reports it
         return
     if snapshot[name] != getattr(inputs.started, name):
         yield f"{name} is not what the run started with"
@@ -85,13 +87,16 @@ def _verified_claims_in_ledger(snapshot: Mapping[str, Json], inputs: Inputs) -> 
         claim_id = claim.get("claim_id")
         if isinstance(claim_id, str) and _content(claim) != _content(logged.get(claim_id, {})):
             yield f"no CLAIM event says what the verified claim {claim_id} says"
-        for pointer in _complete(claim.get("evidence_refs")):
+        for pointer in _complete_pointers(claim.get("evidence_refs")):
             if pointer.evidence_id not in inputs.evidence:
                 yield f"the ledger has no {pointer.evidence_id}, on which the claim {_name(claim, 'claim_id')} rests"
 
 
 def _logged_claims(inputs: Inputs) -> dict[str, Mapping[str, Json]]:
-    """Each claim as the log says it last; read from the log again, since the fold is what is being checked."""
+    """Returns the last version of each claim in the log.
+
+    It is read from the log and not from the folded state, since the fold is what is being checked.
+    """
     logged: dict[str, Mapping[str, Json]] = {}
     since = (event.payload for event in inputs.events if event.type == "CLAIM")
     for claim in [*_items(inputs.previous or {}, "CLAIM"), *since]:
@@ -109,7 +114,7 @@ def _content(claim: Mapping[str, Json]) -> tuple[Json, Json, Json]:
 def _conflicts_two_sided(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
     for conflict in _new_items(snapshot, inputs, "CONFLICT"):
         side_a, side_b = conflict.get("side_a_refs"), conflict.get("side_b_refs")
-        if not isinstance(side_a, list) or not isinstance(side_b, list):  # keys_and_types
+        if not isinstance(side_a, list) or not isinstance(side_b, list):  # keys_and_types reports it
             continue
         if not side_a or not side_b:
             yield f"the conflict {_name(conflict, 'conflict_id')} has no evidence on one side"
@@ -125,17 +130,17 @@ def _pointers_complete(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems
 
 def _evidence_ids_rederive(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
     for place, item, pointer in _pointers(snapshot, inputs):
-        if isinstance(pointer, str):  # pointers_complete
+        if isinstance(pointer, str):  # pointers_complete reports it
             continue
         record = inputs.evidence.get(pointer.evidence_id)
         if record is None:
-            if item.get("status") != "verified":  # verified_claims_in_ledger
+            if item.get("status") != "verified":  # verified_claims_in_ledger reports the others
                 yield f"{place}: the ledger has no {pointer.evidence_id}, so that its id cannot be derived"
         elif record.pointer != pointer or not is_sound(record):
             yield f"{place}: {pointer.evidence_id} is not the id of its chunk, span and quote"
 
 
-# The shape (guarantee "evidence pointers only", "Snapshot JSON shape")
+# The shape (guarantee "evidence pointers only"; "Snapshot JSON shape")
 
 
 def _no_inlined_blobs(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
@@ -145,7 +150,7 @@ def _no_inlined_blobs(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
 
 
 def _parts(snapshot: Mapping[str, Json], inputs: Inputs) -> Iterator[tuple[str, Json]]:
-    """What may hold no blobs, with its place: everything but the run's terms, and of items those that are new."""
+    """Yields the values that may not contain blobs, with their places: all but the run's terms, and only new items."""
     kinds = {kind.collection: name for name, kind in ITEMS.items()}
     for name, value in snapshot.items():
         if name == "state" and isinstance(value, dict):
@@ -171,17 +176,17 @@ def _long_texts(value: Json, place: str) -> Iterator[tuple[str, int]]:
 
 
 def _all_short(values: list[Json]) -> bool:
-    """Whether a list holds short texts alone: coverage has tens of thousands."""
+    """Returns whether a list contains only short texts. A fast check, since coverage has tens of thousands of ids."""
     return set(map(type, values)) == {str} and max(map(len, values)) <= LONGEST_TEXT
 
 
-_UNJUDGED = {"status": "PASS", "checks": [], "failure_action_taken": "NONE"}
+_PLACEHOLDER = {"status": "PASS", "checks": [], "failure_action_taken": "NONE"}
 
 
 def _keys_and_types(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
-    """The checks run before the validation is written, so that a snapshot may be without it."""
+    """Compares the snapshot with its type. The validation may be missing: the checks run before it is written."""
     try:
-        msgspec.convert({"validation": _UNJUDGED, **_without_pointers(snapshot)}, Snapshot)
+        msgspec.convert({"validation": _PLACEHOLDER, **_without_pointers(snapshot)}, Snapshot)
         from_text(snapshot["created_at"])
     except msgspec.ValidationError as error:
         yield str(error)
@@ -190,7 +195,7 @@ def _keys_and_types(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
 
 
 def _without_pointers(snapshot: Mapping[str, Json]) -> dict[str, Json]:
-    """The snapshot less the content of its pointers, which is pointers_complete's."""
+    """Returns the snapshot with its lists of pointers emptied: pointers_complete checks those."""
     state = snapshot.get("state")
     if not isinstance(state, dict):
         return dict(snapshot)
@@ -220,7 +225,7 @@ def _counts_right(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
     counts = snapshot.get("counts")
     for name, number in right.items():
         found = counts.get(name) if isinstance(counts, dict) else None
-        if type(found) is int and found != number:  # keys_and_types has what is no integer
+        if type(found) is int and found != number:  # keys_and_types reports other types
             yield f"{name} is {found}, and the log says {number}"
 
 
@@ -253,7 +258,7 @@ CHECKS: Mapping[str, Check] = {
 }
 
 
-# Reading what may have any shape
+# Reading values of any shape
 
 
 def _items(snapshot: Mapping[str, Json], kind: str) -> list[dict[str, Json]]:
@@ -263,7 +268,7 @@ def _items(snapshot: Mapping[str, Json], kind: str) -> list[dict[str, Json]]:
 
 
 def _new_items(snapshot: Mapping[str, Json], inputs: Inputs, kind: str) -> list[dict[str, Json]]:
-    """Returns the items that differ from the snapshot before: the others passed these checks with it."""
+    """Returns the items that differ from the previous snapshot. The others passed these checks with it."""
     name = ITEMS[kind].id
     before = {item[name]: item for item in _items(inputs.previous or {}, kind) if isinstance(item.get(name), str)}
     items = _items(snapshot, kind)
@@ -279,19 +284,19 @@ def _name(item: Mapping[str, Json], field: str) -> str:
 
 
 def _pointers(snapshot: Mapping[str, Json], inputs: Inputs) -> Iterator[tuple[str, dict[str, Json], Pointer | str]]:
-    """Every new item's pointers with their places; for one that is not complete, what it lacks."""
+    """Yields each pointer of the new items with its place and item; for an incomplete one, the problem as text."""
     for kind_name, kind in ITEMS.items():
         for item in _new_items(snapshot, inputs, kind_name):
             for name in kind.refs:
                 for index, pointer in enumerate(_list(item.get(name))):
-                    yield f"{_name(item, kind.id)}.{name}[{index}]", item, _read(pointer)
+                    yield f"{_name(item, kind.id)}.{name}[{index}]", item, _read_pointer(pointer)
 
 
 def _list(value: Json) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _read(pointer: Json) -> Pointer | str:
+def _read_pointer(pointer: Json) -> Pointer | str:
     try:
         read = msgspec.convert(pointer, Pointer)
     except msgspec.ValidationError as error:
@@ -299,5 +304,5 @@ def _read(pointer: Json) -> Pointer | str:
     return read if 0 <= read.span.start < read.span.end else "its span is empty or reversed"
 
 
-def _complete(refs: Json) -> Iterator[Pointer]:
-    yield from (read for pointer in _list(refs) if isinstance(read := _read(pointer), Pointer))
+def _complete_pointers(refs: Json) -> Iterator[Pointer]:
+    yield from (read for pointer in _list(refs) if isinstance(read := _read_pointer(pointer), Pointer))

@@ -1,9 +1,9 @@
 """Stable chunks of a text document: about 800 tokens each, cut at structure, without overlap.
 
-Where a cut falls is decided by the text near it alone, so that an edit moves only the cuts around it. Every place where
-a block begins (a heading, a paragraph, a code fence) has a rank: its kind first, then a hash of the lines beside it. A
-place is a cut where nothing within REACH of it ranks higher; between two cuts lies the target on average. What is still
-too long is cut again at lines, and then at words, by looking at that piece alone.
+Only the text near a cut decides where it is, so that an edit moves only the cuts around it. Every place where a block
+begins (a heading, a paragraph, a code fence) has a rank: first its kind, then a hash of its line and the line before.
+The text is cut at each place that has the highest rank within REACH; the average distance between two cuts is TARGET.
+A piece that is still too long is cut again at lines and then at words, and only that piece decides where.
 """
 
 import re
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from slicebase.core.hashing import xxh64
 
-# In bytes, of which three make a token (ruling 6).
+# In bytes; three bytes are one token (ruling 6).
 TARGET = 800 * 3
 REACH = TARGET // 2
 LONGEST = TARGET * 2
@@ -23,11 +23,11 @@ _HEADING = re.compile(r"(#{1,6})\s")
 _FENCE = re.compile(r" {0,3}(`{3,}(?!.*`)|~{3,})")
 _SPACE = re.compile(r"\s+")
 _LINE, _BLOCK = 0, 1
-_HEADINGS = 8  # less the heading's level: the fewer signs, the higher it ranks
+_HEADINGS = 8  # minus the level of a heading: the fewer `#`, the higher the rank
 
 
 class DocumentChunk(NamedTuple):
-    """Offsets are code points of the document."""
+    """A chunk and its place in the document; offsets are in code points."""
 
     chunk_id: str
     start: int
@@ -36,7 +36,7 @@ class DocumentChunk(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where a line begins, in code points and in bytes, and how strongly a cut is wanted there."""
+    """The beginning of a line or word, in code points and in bytes, and its rank as a place to cut."""
 
     start: int
     byte: int
@@ -44,22 +44,25 @@ class _Place(NamedTuple):
 
 
 def chunks(text: str, payload_hash: str) -> list[DocumentChunk]:
-    """The chunks of a document. Joined, they are the document."""
+    """Returns the chunks of a document. Joined, they are the document."""
     prefix = "doc:" + payload_hash.removeprefix("sha256:")[:16]
     offsets = [0, *_cuts(text), len(text)] if text else []
     return [DocumentChunk(f"{prefix}:{start}-{end}", start, end, text[start:end]) for start, end in pairwise(offsets)]
 
 
 def _cuts(text: str) -> Iterator[int]:
-    """Three passes, each over the pieces that the one before left too long: at blocks, at lines, at words."""
+    """Yields the offsets of the cuts.
+
+    The text is cut at blocks, then pieces that are still too long at lines, then at words.
+    """
     places = list(_places(text))
     ends = [_Place(0, 0, (0, "")), _Place(len(text), _bytes(text), (0, ""))]
     blocks = [place for place in places if place.rank[0] >= _BLOCK]
-    cuts = [ends[0], *_summits(blocks, *ends), ends[1]]
+    cuts = [ends[0], *_peaks(blocks, *ends), ends[1]]
     cuts = _cut_again(cuts, lambda low, high: _between(places, low, high))
     cuts = _cut_again(cuts, lambda low, high: list(_words(text, low, high)))
     for low, high in pairwise(cuts):
-        yield from _forced(text, low, high)
+        yield from _forced_cuts(text, low, high)
         if high is not ends[1]:
             yield high.start
 
@@ -68,7 +71,7 @@ def _cut_again(cuts: list[_Place], places: Callable[[_Place, _Place], Sequence[_
     finer = cuts[:1]
     for low, high in pairwise(cuts):
         if high.byte - low.byte > LONGEST:
-            finer.extend(_summits(places(low, high), low, high))
+            finer.extend(_peaks(places(low, high), low, high))
         finer.append(high)
     return finer
 
@@ -78,7 +81,7 @@ def _between(places: Sequence[_Place], low: _Place, high: _Place) -> Sequence[_P
 
 
 def _words(text: str, low: _Place, high: _Place) -> Iterator[_Place]:
-    """Where words begin, ranked by the text that follows."""
+    """Yields the places where words begin, ranked by the text that follows."""
     start, byte = low.start, low.byte
     for space in _SPACE.finditer(text, low.start, high.start):
         byte += _bytes(text[start : space.end()])
@@ -87,7 +90,7 @@ def _words(text: str, low: _Place, high: _Place) -> Iterator[_Place]:
 
 
 def _places(text: str) -> Iterator[_Place]:
-    """The lines that are not blank. Inside a code fence each is only a line."""
+    """Yields the beginnings of the lines that are not blank. Inside a code fence every line has the lowest kind."""
     start = byte = 0
     before, fence, new_block = "", "", False
     for line in text.split("\n"):
@@ -113,15 +116,15 @@ def _kind(line: str, block: bool) -> int:
     return _HEADINGS - len(heading[1]) if heading else _BLOCK if block else _LINE
 
 
-def _summits(places: Sequence[_Place], low: _Place, high: _Place) -> Iterator[_Place]:
-    """The places that nothing near them outranks, and that leave both ends a piece worth having."""
+def _peaks(places: Sequence[_Place], low: _Place, high: _Place) -> Iterator[_Place]:
+    """Yields the places that no place near them outranks, at least REACH away from both ends."""
     for index, place in enumerate(places):
         if low.byte + REACH <= place.byte <= high.byte - REACH and not _outranked(places, index):
             yield place
 
 
 def _outranked(places: Sequence[_Place], index: int) -> bool:
-    """Of equals the first one stands."""
+    """Returns whether a place within REACH has a higher rank. Of two equal ranks the first place wins."""
     here = places[index]
     for other in range(index - 1, -1, -1):
         if here.byte - places[other].byte >= REACH:
@@ -136,8 +139,8 @@ def _outranked(places: Sequence[_Place], index: int) -> bool:
     return False
 
 
-def _forced(text: str, low: _Place, high: _Place) -> Iterator[int]:
-    """Where no place stands out from its neighbours: every target's length from the piece's beginning."""
+def _forced_cuts(text: str, low: _Place, high: _Place) -> Iterator[int]:
+    """Yields cuts at every TARGET bytes of a piece in which no place outranks its neighbours."""
     start, left = low.start, high.byte - low.byte
     while left > LONGEST:
         window = text[start : start + TARGET].encode("utf-8", "surrogatepass")[:TARGET]

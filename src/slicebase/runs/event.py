@@ -1,7 +1,4 @@
-"""Events: the append-only log of a run, each record chained to the one before it (ruling 33).
-
-Blobs: content too large for an event's payload, kept beside it by its hash (ruling 33).
-"""
+"""Events: the append-only log of a run, in which each record is chained to the one before it (ruling 33)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
@@ -26,12 +23,12 @@ from slicebase.runs.records import (
     SourceLogged,
 )
 
-MAX_PAYLOAD = 64 * 1024  # canonical bytes; larger content is a blob, named by its hash
+MAX_PAYLOAD = 64 * 1024  # canonical bytes; larger content becomes a blob, named by its hash
 MAX_TYPE = 64
 
 
 class EventType(NamedTuple):
-    """`terminal` events are counted towards the next compaction; `agent` says who may write it."""
+    """A type of event: whether it counts towards the next compaction, whether an agent may log it, and its payload."""
 
     terminal: bool
     agent: bool
@@ -53,12 +50,12 @@ TYPES: Mapping[str, EventType] = {
     "REFUSED": EventType(False, False, Refused),
     "RUN_STOPPED": EventType(False, False, RunStopped),
 }
-VERBOSE = EventType(False, True, None)  # every other name
+VERBOSE = EventType(False, True, None)  # for every other name
 TERMINAL = frozenset(name for name, kind in TYPES.items() if kind.terminal)
 
 
 class EventDraft(Record, frozen=True):
-    """An event before it has its place in a log: a line of `tt run log --file`."""
+    """An event that is not yet in a log: a line of `tt run log --file`."""
 
     type: str
     step: int | None = None
@@ -67,11 +64,15 @@ class EventDraft(Record, frozen=True):
 
     @classmethod
     def of(cls, type_: str, payload: Record, step: int | None = None, time: str | None = None) -> "EventDraft":
+        """Returns a draft with a typed payload."""
         return cls(type=type_, step=step, time=time, payload=msgspec.to_builtins(payload))
 
 
 class ChainLink(NamedTuple):
-    """What the chain covers. The payload goes in by its hash, so that a purged one leaves the chain provable."""
+    """The part of an event that the chain covers.
+
+    It contains the hash of the payload, not the payload, so that the chain can still be verified after a purge.
+    """
 
     run_id: str
     seq: int
@@ -84,10 +85,10 @@ class ChainLink(NamedTuple):
 
     @property
     def record(self) -> bytes:
-        """The canonical bytes that the hash is made of.
+        """The canonical bytes that the hash is over.
 
-        Texts, whole numbers and null need none of RFC 8785's rules for numbers and keys, so that msgspec's encoder
-        gives the same bytes ten times as fast.
+        The values are texts, integers and null, which need none of the rules of RFC 8785 for numbers and keys. So
+        msgspec's encoder gives the same bytes, ten times as fast.
         """
         return msgspec.json.encode(self[:-1])
 
@@ -113,7 +114,7 @@ class Event(Struct, frozen=True):
 
 
 class LogHead(NamedTuple):
-    """Where a log ends. A log without events ends at 0."""
+    """The end of a log. A log without events ends at 0."""
 
     run_id: str
     seq: int = 0
@@ -130,10 +131,10 @@ class HashedEvent(NamedTuple):
 
 
 def seal(head: LogHead, draft: EventDraft, now: str) -> HashedEvent:
-    """The event that a draft becomes behind `head`.
+    """Returns the event that a draft becomes after `head`, with its hashes.
 
-    `now` is the time of a draft that has none. The payload is taken as its canonical form reads back, so that an
-    event in memory and the same event from storage are one value.
+    A draft without a time gets `now`. The payload is decoded from its canonical bytes, so that an event in memory
+    equals the same event from storage.
     """
     _check(draft)
     data = canonical(draft.payload)
@@ -153,12 +154,13 @@ def seal(head: LogHead, draft: EventDraft, now: str) -> HashedEvent:
 
 
 def append(head: LogHead, draft: EventDraft, now: str) -> tuple[Event, LogHead]:
-    """The event that a draft becomes behind `head`, and the log's new end."""
+    """Returns the event that a draft becomes after `head`, and the new end of the log."""
     event = seal(head, draft, now).event
     return event, LogHead(head.run_id, event.seq, event.hash)
 
 
 def append_all(head: LogHead, drafts: Iterable[EventDraft], now: str) -> tuple[list[Event], LogHead]:
+    """Returns the events that the drafts become after `head`, and the new end of the log."""
     events = []
     for draft in drafts:
         event, head = append(head, draft, now)
@@ -168,12 +170,15 @@ def append_all(head: LogHead, drafts: Iterable[EventDraft], now: str) -> tuple[l
 
 def _check(draft: EventDraft) -> None:
     if not 0 < len(draft.type) <= MAX_TYPE or not draft.type.isprintable():
-        raise SlicebaseError("bad-event", f"an event's type has 1 to {MAX_TYPE} printable characters")
+        raise SlicebaseError(
+            "bad-event",
+            f"the event type {draft.type[: MAX_TYPE + 1]!r} does not have 1 to {MAX_TYPE} printable characters",
+        )
     if draft.type in TERMINAL and draft.step is None:
         raise SlicebaseError(
             "step-missing",
             f"a {draft.type} event needs its step",
-            hint='add "step": <number>; counted events are counted by step',
+            hint='add "step": <number>; events of this type are counted by step',
         )
     if draft.step is not None and draft.step < 0:
         raise SlicebaseError("bad-event", f"the step {draft.step} is below 0")
@@ -183,7 +188,10 @@ _line_decoder = msgspec.json.Decoder(EventDraft)
 
 
 def read_lines(data: Iterable[bytes], name: str = "-", first: int = 1) -> Iterator[EventDraft]:
-    """Drafts from JSON lines, of which the first has this number. A bad one is refused with its place."""
+    """Yields the drafts in JSON lines; `first` is the number of the first line.
+
+    Raises an error with the file and line for a line that is not an event.
+    """
     for number, line in enumerate(data, first):
         if not line.strip():
             continue
@@ -192,14 +200,14 @@ def read_lines(data: Iterable[bytes], name: str = "-", first: int = 1) -> Iterat
         except msgspec.MsgspecError as error:
             raise SlicebaseError(
                 "bad-event",
-                f"this line is no event: {error}",
+                f"the line is not an event: {error}",
                 hint='a line looks like {"type": "PLAN_DONE", "step": 1, "payload": {}}',
                 where=Where(name, number),
             ) from None
 
 
 class Break(NamedTuple):
-    """A place where a chain does not hold."""
+    """A place where a chain is broken."""
 
     seq: int
     field: Literal["run_id", "seq", "prev", "hash"]
@@ -208,9 +216,9 @@ class Break(NamedTuple):
 
 
 def check_chain(head: LogHead, links: Iterable[ChainLink]) -> Iterator[Break]:
-    """Every place at which the links do not follow `head`, each reported once.
+    """Yields every break in a chain of links that should follow `head`.
 
-    Behind a break the chain is taken up where it goes on, so that one wrong value is one finding.
+    After a break the check continues from the values that are found, so that one wrong value is reported once.
     """
     expected = head
     allowed = {head.hash}
@@ -235,25 +243,27 @@ def _first_break(expected: LogHead, allowed: set[str | None], link: ChainLink, d
     return None
 
 
-LONG = 2000  # code points that stay in a payload which is too large
+# Blobs: content that is too large for a payload, stored separately under its hash (ruling 33)
+
+LONG = 2000  # code points; longer texts are moved out of a payload that is too large
 HEAD = 500
 
 
 def spill(draft: EventDraft) -> tuple[EventDraft, dict[str, bytes]]:
-    """A draft that is too large, with its long texts replaced by their hashes and beginnings."""
+    """Returns a draft with its long texts replaced by hash, size and beginning, and those texts as blobs by hash."""
     blobs: dict[str, bytes] = {}
-    payload: dict[str, Any] = {name: _spilled(value, blobs) for name, value in draft.payload.items()}
+    payload: dict[str, Any] = {name: _with_blobs(value, blobs) for name, value in draft.payload.items()}
     return EventDraft(type=draft.type, step=draft.step, time=draft.time, payload=payload), blobs
 
 
-def _spilled(value: Any, blobs: dict[str, bytes]) -> Any:
+def _with_blobs(value: Any, blobs: dict[str, bytes]) -> Any:
     if isinstance(value, str) and len(value) > LONG:
         data = value.encode()
         name = digest(data)
         blobs[name] = data
         return {"blob": name, "bytes": len(data), "head": value[:HEAD]}
     if isinstance(value, dict):
-        return {name: _spilled(inner, blobs) for name, inner in value.items()}
+        return {name: _with_blobs(inner, blobs) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_spilled(inner, blobs) for inner in value]
+        return [_with_blobs(inner, blobs) for inner in value]
     return value

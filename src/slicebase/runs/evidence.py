@@ -1,4 +1,4 @@
-"""Evidence: spans of chunks that a claim rests on, and whether the text still stands there (ruling 36)."""
+"""Evidence: the spans of chunks that claims cite, and whether the text is still there (ruling 36)."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from slicebase.runs.records import Pointer, Record, Span
 
 
 class Chunk(NamedTuple):
-    """A text that can be cited: a turn, a row, a section, a span of a document."""
+    """A text that can be cited: a turn, a row, a section or a span of a document."""
 
     corpus_id: str  # session:<id>, file:<id> or doc:<payload hash>
     chunk_id: str
@@ -19,7 +19,7 @@ class Chunk(NamedTuple):
 
 
 class Evidence(Record, frozen=True):
-    """A record of the ledger. A purged one has lost its quote and kept its hash."""
+    """A record of the ledger. A purged record has no quote, but still its hash."""
 
     evidence_id: str
     corpus_id: str
@@ -38,11 +38,12 @@ class Evidence(Record, frozen=True):
 
 
 def evidence_id(corpus_id: str, chunk_id: str, span: Span, quote_hash: str) -> str:
+    """Returns the id of a quote, which depends on its corpus, chunk, span and content."""
     return id_from("ev_", digest_of([corpus_id, chunk_id, span.start, span.end, quote_hash]))
 
 
 def is_sound(evidence: Evidence) -> bool:
-    """Whether a record's id, hash, span and kept quote agree with each other."""
+    """Returns whether the id, hash, span and quote of a record agree with each other."""
     kept = evidence.quote
     if kept is not None and (digest(kept.encode()) != evidence.quote_hash or len(kept) != _length(evidence.span)):
         return False
@@ -50,7 +51,7 @@ def is_sound(evidence: Evidence) -> bool:
 
 
 def cite(chunk: Chunk, quote: str | None = None, span: Span | None = None) -> Evidence:
-    """Evidence for a quote, a span, or a quote that must stand at the span."""
+    """Returns evidence for a quote, for a span, or for a quote that must be at the span."""
     _check_corpus(chunk)
     if span is None:
         span = _only_place(chunk, quote or "")
@@ -59,8 +60,8 @@ def cite(chunk: Chunk, quote: str | None = None, span: Span | None = None) -> Ev
     if quote is not None and quote != text:
         raise SlicebaseError(
             "quote-not-found",
-            f"{chunk.chunk_id} does not hold the quote at {span.start}–{span.end}",
-            hint=f"what stands there begins {text[:60]!r}",
+            f"{chunk.chunk_id} does not contain the quote at {span.start}–{span.end}",
+            hint=f"the text there begins with {text[:60]!r}",
         )
     quote_hash = digest(text.encode())
     return Evidence(
@@ -74,7 +75,7 @@ def cite(chunk: Chunk, quote: str | None = None, span: Span | None = None) -> Ev
 
 
 def places(text: str, quote: str) -> list[Span]:
-    """Every place of a quote in a text, overlapping ones too."""
+    """Returns every place of a quote in a text, including overlapping ones."""
     found = []
     at = text.find(quote) if quote else -1
     while at >= 0:
@@ -88,15 +89,15 @@ def _only_place(chunk: Chunk, quote: str) -> Span:
     if not found:
         raise SlicebaseError(
             "quote-not-found",
-            f"{chunk.chunk_id} does not hold the quote" if quote else "evidence needs a quote or a span",
-            hint="quote the text as it stands, spaces and line ends included",
+            f"{chunk.chunk_id} does not contain the quote" if quote else "evidence needs a quote or a span",
+            hint="quote the text exactly, with its spaces and line ends",
         )
     if len(found) > 1:
         spans = ", ".join(f"{span.start}–{span.end}" for span in found[:5])
         raise SlicebaseError(
             "quote-ambiguous",
-            f"the quote stands at {len(found)} places in {chunk.chunk_id}",
-            hint=f"quote more of it, or name a span: {spans}",
+            f"the quote is at {len(found)} places in {chunk.chunk_id}",
+            hint=f"quote more text, or give a span: {spans}",
         )
     return found[0]
 
@@ -105,7 +106,7 @@ def _check_span(chunk: Chunk, span: Span) -> None:
     if not 0 <= span.start < span.end <= len(chunk.text):
         raise SlicebaseError(
             "bad-span",
-            f"{span.start}–{span.end} is no span of {chunk.chunk_id}, which has {len(chunk.text)} characters",
+            f"{span.start}–{span.end} is not a span of {chunk.chunk_id}, which has {len(chunk.text)} characters",
             hint="spans are half-open and count Unicode code points from 0",
         )
 
@@ -124,18 +125,21 @@ def _check_corpus(chunk: Chunk) -> None:
         raise SlicebaseError(
             "not-a-chunk",
             f"{chunk.chunk_id} cannot be cited",
-            hint="a turn, a row, a section or a span of a document can",
+            hint="cite a turn, a row, a section or a span of a document",
         )
     if not re.fullmatch(_CORPORA[ref.kind].format(owner=re.escape(ref.owner)), chunk.corpus_id):
-        raise SlicebaseError("not-a-chunk", f"{chunk.chunk_id} is no chunk of {chunk.corpus_id}")
+        raise SlicebaseError("not-a-chunk", f"{chunk.chunk_id} is not a chunk of {chunk.corpus_id}")
 
 
 def _length(span: Span) -> int:
     return span.end - span.start
 
 
+# Resolving evidence against the text as it is now
+
+
 class Lookup(NamedTuple):
-    """What stands behind a chunk's id now: its text, another text in its place, nothing, or a tombstone."""
+    """What a chunk id leads to now: the same text, another text in its place, nothing, or a tombstone after a purge."""
 
     state: Literal["same", "other", "gone", "purged"]
     text: str = ""
@@ -146,7 +150,10 @@ PURGED = Lookup("purged")
 
 
 class Resolution(NamedTuple):
-    """`quote` is the kept one, which a purge takes away; `moved_to` is where a changed text holds it now."""
+    """Whether cited text is still there.
+
+    `quote` is the cited text, None after a purge. `moved_to` is the only place of the quote in a changed text.
+    """
 
     status: Literal["found", "changed", "gone", "purged"]
     quote: str | None
@@ -154,7 +161,10 @@ class Resolution(NamedTuple):
 
 
 def resolve(evidence: Evidence, now: Lookup) -> Resolution:
-    """A quote that stands where it was cited from is found, whether the ledger has kept it or not."""
+    """Returns whether the quote is still where it was cited.
+
+    A quote that is still there is found even if the ledger no longer has it.
+    """
     there = now.text[evidence.span.start : evidence.span.end] if now.state == "same" else ""
     if there and digest(there.encode()) == evidence.quote_hash:
         return Resolution("found", there)

@@ -1,8 +1,7 @@
-"""Budgets of a run, in its done definition, and what it has spent (ruling 38).
+"""Compaction as a gate: when it is due, how a run passes or stops, and which events a run accepts.
 
-Compaction as a gate: when it is due, what it demands, and how a run stops ("Stop semantics", ruling 40).
-
-What a run is told by its verbs: start, fork, and the door that refuses what the gate would refuse (ruling 35).
+The module has three parts: budgets (ruling 38), compactions ("Stop semantics", ruling 40), and the events that the
+verbs write (ruling 35).
 """
 
 import math
@@ -37,11 +36,13 @@ from slicebase.runs.records import (
 from slicebase.runs.snapshot import build, snapshot_digest, validated
 from slicebase.runs.state import ITEMS, Json, RunState, fold, from_snapshot
 
+# Budgets of a run, which are part of its done definition, and what it has spent (ruling 38)
+
 UNLIMITED = Budgets()
 
 
 class Spent(NamedTuple):
-    """Distinct steps of terminal events, seconds from the first event to the last, and the events' `cost`."""
+    """What a run has spent: distinct steps of terminal events, seconds from first to last event, sum of `cost`."""
 
     steps: int = 0
     seconds: float = 0.0
@@ -49,32 +50,35 @@ class Spent(NamedTuple):
 
 
 def budgets_of(done_definition: DoneDefinition) -> Budgets:
+    """Returns the budgets in a done definition; those that are not given have no limit."""
     given = done_definition.get("budgets") if isinstance(done_definition, dict) else None
     try:
         budgets = msgspec.convert(given or {}, Budgets)
     except msgspec.ValidationError as error:
-        raise _bad(str(error)) from None
+        raise _bad_budgets(str(error)) from None
     for name, limit in msgspec.structs.asdict(budgets).items():
         if limit is not None and (limit < 0 or not math.isfinite(limit)):
-            raise _bad(f"{name} is {limit}")
+            raise _bad_budgets(f"{name} is {limit}")
     return budgets
 
 
-def _bad(problem: str) -> SlicebaseError:
+def _bad_budgets(problem: str) -> SlicebaseError:
     return SlicebaseError(
         "bad-run-budget",
-        f"the budgets of the done definition are not understood: {problem}",
-        hint="budgets are max_steps, max_seconds and max_cost, each a number from 0",
+        f"the budgets of the done definition cannot be read: {problem}",
+        hint="budgets are max_steps, max_seconds and max_cost, each a number of at least 0",
     )
 
 
 def cost_of(payload: Mapping[str, Any]) -> float:
+    """Returns the `cost` of a payload; 0 if it is missing, negative or not a number."""
     cost: Any = payload.get("cost")
     known = isinstance(cost, int | float) and not isinstance(cost, bool)
     return max(0.0, float(cost)) if known else 0.0
 
 
 def spent(events: Iterable[Event]) -> Spent:
+    """Returns what the events of a run have spent."""
     steps: set[int | None] = set()
     first = last = None
     cost = 0.0
@@ -88,11 +92,12 @@ def spent(events: Iterable[Event]) -> Spent:
 
 
 def seconds_between(first: str | None, last: str | None) -> float:
+    """Returns the seconds from one time to another; 0 if the clock ran backwards or a time is missing."""
     return max(0.0, (from_text(last) - from_text(first)) / 1000) if first and last else 0.0
 
 
 def exceeded(budgets: Budgets, spent: Spent) -> str | None:
-    """What is spent beyond its limit, in words; None while there is budget."""
+    """Returns in words which limits are exceeded; None if none is. The text is stored in the log."""
     limits = {
         "steps": (spent.steps, budgets.max_steps),
         "seconds": (spent.seconds, budgets.max_seconds),
@@ -104,8 +109,11 @@ def exceeded(budgets: Budgets, spent: Spent) -> str | None:
     return ", ".join(over) or None
 
 
+# Compaction ("Stop semantics", ruling 40)
+
+
 class Thresholds(Record, frozen=True):
-    """When a compaction is due ("MVP defaults")."""
+    """The counts at which a compaction is due ("MVP defaults")."""
 
     counted_events: int = 18
     steps: int = 8
@@ -115,19 +123,19 @@ DEFAULT_THRESHOLDS = Thresholds()
 
 
 def is_due(counted: int, steps: int, thresholds: Thresholds = DEFAULT_THRESHOLDS) -> bool:
-    """For the counted events and distinct steps since the last snapshot."""
+    """Returns whether a compaction is due after so many counted events and distinct steps since the last snapshot."""
     return counted >= thresholds.counted_events or steps >= thresholds.steps
 
 
 class Compaction(NamedTuple):
-    """A snapshot and the events that record it. One that did not pass stops the run."""
+    """A snapshot and the events that record it. A snapshot that does not pass stops the run."""
 
     snapshot: dict[str, Json]
     drafts: tuple[EventDraft, ...]
 
     @property
     def digest(self) -> str:
-        """The whole digest behind the snapshot's id."""
+        """The complete digest, of which the snapshot id has the first digits."""
         return str(self.drafts[0].payload["digest"])
 
     @property
@@ -136,27 +144,27 @@ class Compaction(NamedTuple):
 
     @property
     def diagnosis(self) -> str:
-        """The checks that failed, with what they found."""
+        """The names of the failed checks with their messages."""
         failed = (result for result in self.snapshot["validation"]["checks"] if result["status"] == "FAIL")
         return "; ".join(f"{result['name']}: {result['message']}" for result in failed)
 
 
 def compact(read: Callable[[], Inputs], created_at: str) -> Compaction:
-    """Takes a snapshot, and a second time where the first fails.
+    """Takes a snapshot and checks it, and tries once more if it fails.
 
-    The inputs are read anew for the retry. The same log gives the same snapshot, so a retry mends what went wrong in
-    reading, and nothing else.
+    The inputs are read again for the second try. The same log gives the same snapshot, so a second try only helps if
+    something went wrong while reading.
     """
     action: FailureAction
     for action in ("NONE", "RETRY"):
         snapshot, results = _attempt(read(), created_at)
         if all(result.status == "PASS" for result in results):
-            return _recorded(validated(snapshot, results, action))
-    return _recorded(validated(snapshot, results, "SYSTEM_ERROR"))
+            return _with_events(validated(snapshot, results, action))
+    return _with_events(validated(snapshot, results, "SYSTEM_ERROR"))
 
 
 def state_of(inputs: Inputs) -> RunState:
-    """The state that a compaction of these inputs records."""
+    """Returns the state that a compaction of these inputs records."""
     before = from_snapshot(inputs.previous) if inputs.previous is not None else RunState(inputs.head.run_id)
     return fold(before, inputs.events)
 
@@ -166,7 +174,7 @@ def _attempt(inputs: Inputs, created_at: str) -> tuple[dict[str, Json], tuple[Ch
     return snapshot, check(snapshot, inputs)
 
 
-def _recorded(snapshot: dict[str, Json]) -> Compaction:
+def _with_events(snapshot: dict[str, Json]) -> Compaction:
     logged = SnapshotLogged(
         snapshot_id=snapshot["snapshot_id"],
         sequence=snapshot["sequence"],
@@ -181,17 +189,24 @@ def _recorded(snapshot: dict[str, Json]) -> Compaction:
 
 
 def stopped(reason: StopReason, message: str = "", time: str | None = None) -> EventDraft:
+    """Returns the event that stops a run."""
     return EventDraft.of("RUN_STOPPED", RunStopped(reason=reason, message=message), time=time)
 
+
+# Events that the verbs write, and a check of events before they are logged (ruling 35)
 
 _RUN_ID = re.compile(r"[^\s/]{1,128}")
 _NEVER_CHANGES = ("objective", "done_definition", "provenance_mode")
 
 
 def start(run_id: str, started: RunStarted) -> EventDraft:
-    """The first event of a run."""
+    """Returns the first event of a run. Raises an error if the id or the terms cannot be used."""
     if not _RUN_ID.fullmatch(run_id) or not run_id.isprintable():
-        raise SlicebaseError("bad-run", f"{run_id!r} is no id of a run", hint="without spaces and slashes, up to 128")
+        raise SlicebaseError(
+            "bad-run",
+            f"{run_id!r} cannot be the id of a run",
+            hint="use 1 to 128 characters without spaces and slashes",
+        )
     if not started.objective.strip() or not started.done_definition:
         raise SlicebaseError("bad-run", "a run needs an objective and a definition of done")
     budgets_of(started.done_definition)
@@ -199,7 +214,11 @@ def start(run_id: str, started: RunStarted) -> EventDraft:
 
 
 def admit(draft: EventDraft, started: RunStarted) -> EventDraft:
-    """What an agent's line becomes in the log: itself; for a try to change the run's terms, a refusal on record."""
+    """Returns the event to log for an agent's draft.
+
+    This is the draft itself, or a REFUSED event for an attempt to change the run's terms. Raises an error for types
+    that only Slicebase writes.
+    """
     if draft.type == "RUN_STARTED":
         terms = msgspec.to_builtins(started)
         changed = tuple(name for name in _NEVER_CHANGES if draft.payload.get(name, terms[name]) != terms[name])
@@ -209,15 +228,15 @@ def admit(draft: EventDraft, started: RunStarted) -> EventDraft:
         raise SlicebaseError(
             "reserved-event",
             f"a {draft.type} event cannot be logged",
-            hint="it is written by `tt run compact` and `tt run stop`",
+            hint="`tt run compact` and `tt run stop` write it",
         )
     return draft
 
 
 def refuse_at_door(draft: EventDraft, state: RunState, evidence: Mapping[str, Evidence], now: str) -> None:
-    """Raises where the gate would refuse a state that holds this event, and nothing else that is new.
+    """Raises an error if the gate would refuse the state with this event as its only change.
 
-    The gate's own checks are asked, about a run that has only this item.
+    The checks are the gate's own. They run on a small run that has only the item of this event.
     """
     base = build(RunState(state.run_id, "-", "-", "-", **_only_item(draft, state)), now)
     head = LogHead(state.run_id)
@@ -230,7 +249,7 @@ def refuse_at_door(draft: EventDraft, state: RunState, evidence: Mapping[str, Ev
 
 
 def _only_item(draft: EventDraft, state: RunState) -> dict[str, Any]:
-    """The item that a draft changes, as it stands."""
+    """Returns the current version of the item that a draft changes, in its collection."""
     kind = ITEMS.get(draft.type)
     if kind is None:
         return {}
@@ -241,9 +260,9 @@ def _only_item(draft: EventDraft, state: RunState) -> dict[str, Any]:
 
 
 def fork(run_id: str, snapshot: Mapping[str, Json]) -> Iterator[EventDraft]:
-    """The first events of a run that goes on from a snapshot that passed: its terms, and its state as events.
+    """Yields the first events of a run that continues from a snapshot that passed: its terms, and its state as events.
 
-    A fork's log stands for itself: what it inherits is chained like everything else.
+    The log of a fork is complete: inherited items are events in its own chain.
     """
     terms = {name: snapshot[name] for name in _NEVER_CHANGES}
     yield start(run_id, RunStarted(**terms, forked_from=snapshot["snapshot_id"]))
@@ -257,19 +276,19 @@ def fork(run_id: str, snapshot: Mapping[str, Json]) -> Iterator[EventDraft]:
 
 
 def seen(source_ids: Iterable[str], chunk_ids: Iterable[str], step: int | None = None) -> Iterator[EventDraft]:
-    """SOURCE events for these ids: one, or as many as their size needs."""
+    """Yields SOURCE events for these ids, as many as their size needs."""
     for sources, chunks in zip_longest(_batches(source_ids), _batches(chunk_ids), fillvalue=()):
         yield EventDraft.of("SOURCE", SourceLogged(source_ids=sources, chunk_ids=chunks), step=step)
 
 
 def bind(manifest: ManifestLogged, step: int | None = None) -> Iterator[EventDraft]:
-    """A manifest's event. What it selected stands in it, or behind it where it is too much for one payload."""
+    """Yields the event of a manifest, and SOURCE events for the selected chunks that do not fit into its payload."""
     first, *rest = list(_batches(manifest.chunk_ids)) or [()]
     yield EventDraft.of("MANIFEST", msgspec.structs.replace(manifest, chunk_ids=first), step=step)
     yield from seen((), (chunk_id for batch in rest for chunk_id in batch), step=step)
 
 
-_BATCH = MAX_PAYLOAD // 2 - 1024  # bytes of ids, of which a payload holds two batches at most
+_BATCH = MAX_PAYLOAD // 2 - 1024  # bytes of ids; a payload contains at most two batches
 
 
 def _batches(ids: Iterable[str]) -> Iterator[tuple[str, ...]]:

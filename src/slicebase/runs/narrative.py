@@ -1,7 +1,7 @@
 """The narrative of a snapshot: Markdown from the snapshot alone, eight sections in a fixed order (ruling 41).
 
-It is a slice file that is derived from the snapshot. The log's words stand in it as data: on one line, or quoted, so
-that none of them can become a heading, a list item or a link.
+A narrative is a slice file that is derived from the snapshot. Text from the log is data in it: it is put on one line or
+quoted, so that it cannot become a heading, a list item or a link. The same snapshot always gives the same bytes.
 """
 
 import re
@@ -25,7 +25,7 @@ _Item = TypeVar("_Item", Claim, Conflict, Failure)
 
 
 class Narrative(NamedTuple):
-    """The fields and the body of a narrative's slice file."""
+    """The fields and the body of the slice file of a narrative."""
 
     file_id: str
     title: str
@@ -38,7 +38,10 @@ class Narrative(NamedTuple):
 
 
 def narrate(snapshot: dict[str, Json], previous: dict[str, Json] | None = None) -> Narrative:
-    """The slice file of a snapshot that passed. It supersedes the one of `previous`, the snapshot narrated before."""
+    """Returns the narrative of a snapshot that passed.
+
+    It supersedes the narrative of `previous`, the last snapshot that has one.
+    """
     read = typed(snapshot)
     state = read.state
     return Narrative(
@@ -57,13 +60,13 @@ def narrate(snapshot: dict[str, Json], previous: dict[str, Json] | None = None) 
 
 
 def file_id(snapshot: dict[str, Json]) -> str:
-    """A ULID of the snapshot's time and digest: the same snapshot is always the same file."""
+    """Returns a ULID of the snapshot's time and digest, so that the same snapshot always gives the same file."""
     digits = snapshot_digest(snapshot).removeprefix("sha256:")
     return ulid(from_text(snapshot["created_at"]), bytes.fromhex(digits)[:ULID_RANDOM_BYTES])
 
 
 def render(snapshot: Snapshot) -> str:
-    """The narrative's Markdown."""
+    """Returns the Markdown of the narrative."""
     lines = [f"# Run {_inline(snapshot.run_id)}, snapshot {snapshot.sequence}"]
     for heading, section in _SECTIONS.items():
         lines += ["", f"## {heading}", "", *(list(section(snapshot)) or ["None."])]
@@ -109,7 +112,7 @@ def _changes(snapshot: Snapshot) -> Lines:
 
 
 def _delta(items: Iterable[tuple[str, Claim | Conflict | Failure]], sequence: int) -> str:
-    """How many there are, and which of them this snapshot has first, or otherwise than the one before."""
+    """Returns how many items there are, which are new in this snapshot, and which have changed since the last one."""
     listed = list(items)
     fresh = [(f"{_inline(name)} ({item.status})", item) for name, item in listed if item.changed == sequence]
     new = ", ".join(name for name, item in fresh if item.since == sequence) or "none"
@@ -149,7 +152,7 @@ def _next_actions(snapshot: Snapshot) -> Lines:
 
 
 def _actions(snapshot: Snapshot) -> Lines:
-    """Open conflicts, then questions, then failures, each oldest first."""
+    """Yields an action for each open conflict, then question, then failure, the oldest of each kind first."""
     state = snapshot.state
     for conflict in _with_status(state.conflicts, "open"):
         yield f"Resolve the conflict {_inline(conflict.conflict_id)}: {_inline(conflict.description)}"
@@ -203,7 +206,7 @@ def _open(items: Iterable[_Item]) -> int:
 
 
 _SPACE = re.compile(r"\s+")
-_LIVE = re.compile(r"<(?=[A-Za-z/!?])|(?<=\])\(")  # what begins HTML, an autolink, or a link's target
+_LIVE = re.compile(r"<(?=[A-Za-z/!?])|(?<=\])\(")  # the beginning of HTML, an autolink or a link target
 
 
 def _inert(text: str) -> str:

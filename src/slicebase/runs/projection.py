@@ -1,11 +1,11 @@
-"""A transcript is a run: the turns of a session as events (architecture.md, "How the three specifications meet").
+"""A transcript as a run: the turns of a session as events (architecture.md, "How the three specifications meet").
 
-A prompt is a step, the text before a tool call PLAN_DONE, the call ACT_DONE, its result OBSERVE_DONE, a tool's error a
-FAILURE that the same call's later success resolves. What an agent answers at the end of a step is a claim: a candidate,
-unless it names evidence that the ledger knows. Long texts are cut and referred to (ruling 39).
+A prompt is a step. The text before a tool call is PLAN_DONE, the call ACT_DONE and its result OBSERVE_DONE. An error of
+a tool is a FAILURE, which a later success of the same call resolves. The reply of an agent at the end of a step is a
+CLAIM: a candidate, unless it names evidence that is in the ledger. Long texts are cut and referred to (ruling 39).
 
-With `open_end`, what later turns could still turn into something else is left out: the events of a session are then the
-first events of the same session grown longer.
+With `open_end`, events that later turns could still change are left out. The events of a session are then the first
+events of the same session after it has grown.
 """
 
 import re
@@ -23,7 +23,7 @@ from slicebase.runs.evidence import Evidence
 from slicebase.runs.gate import seen
 from slicebase.runs.records import ClaimLogged, DoneDefinition, FailureLogged, RunStarted
 
-KEPT = 500  # code points of a longer text
+KEPT = 500  # code points that are kept of a longer text
 _WHERE = 200
 _SEEN_AT_ONCE = 50
 _EVIDENCE_ID = re.compile(r"\bev_[0-9a-f]{32}\b")
@@ -32,7 +32,7 @@ StepAt = Literal["prompt", "call"]
 
 
 def path_of(turns: Sequence[Turn], leaf: str | None = None) -> list[Turn]:
-    """The turns from a root to `leaf`, by default the newest end of a session."""
+    """Returns the turns from a root to `leaf`, by default to the newest leaf of a session."""
     by_id = {turn.id: turn for turn in turns}
     if not turns:
         return []
@@ -55,15 +55,16 @@ def project(
     step_at: StepAt = "prompt",
     open_end: bool = False,
 ) -> list[EventDraft]:
-    """The events of a conversation, given in its order. Without terms, its first prompt is the objective.
+    """Returns the events of a conversation, whose turns are given in order.
 
-    A trajectory has one prompt and many cycles of plan, act and observe: with `step_at="call"` each is a step.
+    Without terms, the first prompt is the objective. A trajectory has one prompt and many cycles of plan, act and
+    observe: with `step_at="call"` each cycle is a step.
     """
     started = started or terms_of(turns)
     projection = _Projection(evidence or {}, step_at)
     projection.log("RUN_STARTED", turns[0], msgspec.to_builtins(started))
     for turn in turns:
-        projection.take(turn)
+        projection.add(turn)
     if not open_end:
         projection.finish()
     return projection.drafts
@@ -72,9 +73,12 @@ def project(
 def terms_of(
     turns: Sequence[Turn], objective: str | None = None, done_definition: DoneDefinition | None = None
 ) -> RunStarted:
-    """A conversation's terms as a run: what is given, else its first prompt, and that every prompt is answered."""
+    """Returns the terms of a conversation as a run.
+
+    By default the objective is the first prompt, and the run is done when every prompt is answered.
+    """
     if not turns:
-        raise SlicebaseError("bad-transcript", "a conversation without turns is no run")
+        raise SlicebaseError("bad-transcript", "a conversation without turns cannot be a run")
     prompts = (text for turn in turns if turn.role == "user" and (text := _text(turn.parts)))
     found = objective or next(prompts, None)
     if found is None:
@@ -92,15 +96,15 @@ class _OpenCall(NamedTuple):
 
 
 class _Projection:
-    """Takes turns one by one and logs events."""
+    """Adds turns one by one and logs their events."""
 
     def __init__(self, evidence: Mapping[str, Evidence], step_at: StepAt) -> None:
         self.evidence = evidence
         self.step_at = step_at
         self.drafts: list[EventDraft] = []
         self.step = 0
-        self.in_cycle = False  # behind a plan or call, before its first result
-        self.waiting: list[tuple[Turn, Part]] = []  # what was said; whether it is a plan shows when a call follows
+        self.in_cycle = False  # after a plan or call, before its first result
+        self.waiting: list[tuple[Turn, Part]] = []  # text that is a plan if a call follows, else a reply
         self.unseen: list[Turn] = []
         self.calls: dict[str | None, _OpenCall] = {}
         self.open_failures: dict[_OpenCall, list[FailureLogged]] = {}
@@ -109,11 +113,11 @@ class _Projection:
     def log(self, type_: str, turn: Turn, payload: Mapping[str, Any], step: int | None = None) -> None:
         self.drafts.append(EventDraft(type=type_, step=step, time=to_text(turn.time), payload=dict(payload)))
 
-    def take(self, turn: Turn) -> None:
+    def add(self, turn: Turn) -> None:
         if turn.role == "user" and (text := _text(turn.parts)):
             self.finish()
             self.step += self.step_at == "prompt"
-            self.log("PROMPT", turn, _kept(text, turn), self.step)
+            self.log("PROMPT", turn, _text_payload(text, turn), self.step)
         for part in turn.parts:
             if part.type == "tool_call":
                 self.act(turn, part)
@@ -122,7 +126,7 @@ class _Projection:
             elif turn.role == "assistant":
                 self.waiting.append((turn, part))
             elif turn.role == "system":
-                self.log("NOTE", turn, _kept(part_text(part), turn), self.step)
+                self.log("NOTE", turn, _text_payload(part_text(part), turn), self.step)
         self.unseen.append(turn)
         if len(self.unseen) >= _SEEN_AT_ONCE:
             self.see()
@@ -131,19 +135,19 @@ class _Projection:
         if self.step_at == "call" and not self.in_cycle:
             self.step += 1
         self.in_cycle = True
-        said = [part for _, part in self.waiting]
-        if plan := _text(said) or _text(said, "thinking"):
-            self.log("PLAN_DONE", turn, _kept(plan, self.waiting[0][0]), self.step)
+        parts = [part for _, part in self.waiting]
+        if plan := _text(parts) or _text(parts, "thinking"):
+            self.log("PLAN_DONE", turn, _text_payload(plan, self.waiting[0][0]), self.step)
         self.waiting = []
         call = _OpenCall(part.name or "tool", canonical(part.arguments).decode())
         self.calls[part.call_id] = call
-        self.log("ACT_DONE", turn, {"tool": call.tool, **_kept(call.text, turn)}, self.step)
+        self.log("ACT_DONE", turn, {"tool": call.tool, **_text_payload(call.text, turn)}, self.step)
 
     def observe(self, turn: Turn, part: Part) -> None:
         self.in_cycle = False
         call = self.calls.get(part.call_id, _OpenCall("tool", ""))
         text = part_text(part)
-        self.log("OBSERVE_DONE", turn, {"tool": call.tool, "error": part.error, **_kept(text, turn)}, self.step)
+        self.log("OBSERVE_DONE", turn, {"tool": call.tool, "error": part.error, **_text_payload(text, turn)}, self.step)
         if part.error:
             self.fail(turn, call, text)
         else:
@@ -157,18 +161,18 @@ class _Projection:
             failure_id=f"failure-{self.failures}",
             category="tool_error",
             where=f"{call.tool} {call.text}"[:_WHERE].rstrip(),
-            why=_stated(text or "no message", turn),
+            why=_statement(text or "no message", turn),
         )
         self.open_failures.setdefault(call, []).append(failure)
         self.log("FAILURE", turn, msgspec.to_builtins(failure), self.step)
 
     def finish(self) -> None:
-        """The end of a step: what was said last is its answer."""
-        said = [(turn, part) for turn, part in self.waiting if part.type != "thinking"]
+        """Ends a step: the last text is its reply."""
+        spoken = [(turn, part) for turn, part in self.waiting if part.type != "thinking"]
         self.waiting = []
-        if answer := _text(part for _, part in said):
-            turn = said[-1][0]
-            self.log("REPLY", turn, _kept(answer, turn), self.step)
+        if answer := _text(part for _, part in spoken):
+            turn = spoken[-1][0]
+            self.log("REPLY", turn, _text_payload(answer, turn), self.step)
             self.log("CLAIM", turn, msgspec.to_builtins(self.claim(answer, turn)), self.step)
         self.see()
 
@@ -177,7 +181,7 @@ class _Projection:
         known = tuple(self.evidence[name].pointer for name in named if name in self.evidence)
         return ClaimLogged(
             claim_id=f"reply-{self.step}",
-            statement=_stated(answer, turn),
+            statement=_statement(answer, turn),
             status="verified" if known else "candidate",
             evidence_refs=known,
         )
@@ -191,23 +195,23 @@ class _Projection:
 
 
 def _text(parts: Iterable[Part], *types: str) -> str:
-    """The text of what was said, a blank line between; thoughts only where they are asked for."""
-    wanted = [part for part in parts if (part.type in types if types else part.type in _SAID)]
+    """Returns the texts of parts with blank lines between them; by default only of parts that the user sees."""
+    wanted = [part for part in parts if (part.type in types if types else part.type in _VISIBLE)]
     return "\n\n".join(text for part in wanted if (text := part_text(part).strip()))
 
 
-_SAID = frozenset({"text", "code", "pointer"})
+_VISIBLE = frozenset({"text", "code", "pointer"})
 
 
 def _ref(turn: Turn) -> str:
     return f"turn:{turn.id}"
 
 
-def _kept(text: str, turn: Turn) -> dict[str, Any]:
+def _text_payload(text: str, turn: Turn) -> dict[str, Any]:
     if len(text) <= KEPT:
         return {"text": text, "ref": _ref(turn)}
     return {"text": text[:KEPT], "length": len(text), "hash": digest(text.encode()), "ref": _ref(turn)}
 
 
-def _stated(text: str, turn: Turn) -> str:
+def _statement(text: str, turn: Turn) -> str:
     return text if len(text) <= KEPT else f"{text[:KEPT]}… ({_ref(turn)})"

@@ -1,6 +1,6 @@
-"""What runs write down, as it stands on the wire; docs/schemas is made from these types.
+"""The records that runs store and print. The JSON Schemas in docs/schemas are generated from these types.
 
-Fields stand in the specification's order ("Snapshot JSON shape"), and a record has exactly these fields.
+Fields are in the order of the specification ("Snapshot JSON shape"), and a record has exactly these fields.
 """
 
 from typing import Any, Literal
@@ -19,14 +19,14 @@ DEFAULT_PROVENANCE_MODE = "audit_only"
 
 
 class Record(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A record with exactly its fields."""
+    """The base of all records. Unknown fields are an error."""
 
 
 # Evidence pointers (requirement C, ruling 36)
 
 
 class Span(Record, frozen=True):
-    """Half-open, in Unicode code points of the chunk's text."""
+    """A half-open span in Unicode code points of the chunk's text."""
 
     start: int
     end: int
@@ -42,14 +42,14 @@ class Pointer(Record, frozen=True):
 
 
 class Counts(Record, frozen=True):
-    """As they stood before this snapshot set them to zero (ruling 34)."""
+    """The counts before this snapshot set them to zero (ruling 34)."""
 
     steps_since_last_compaction: int
     counted_events_since_last_compaction: int
 
 
 class Claim(Record, frozen=True):
-    """`since` and `changed` are the sequences of the snapshots that first held it and in which it last changed."""
+    """A claim. `since` and `changed` are the sequences of the first snapshot with it and of its last change."""
 
     claim_id: str
     status: ClaimStatus
@@ -94,7 +94,7 @@ class SnapshotState(Record, frozen=True):
 
 
 class RetrievalDiagnostics(Record, frozen=True):
-    """The manifests since the last snapshot, summed up (ruling 38)."""
+    """The sums over the manifests since the last snapshot (ruling 38)."""
 
     manifests: int
     candidates: int
@@ -133,11 +133,11 @@ class Snapshot(Record, frozen=True):
     validation: Validation
 
 
-# Payloads of events. A log may hold others under the same types (ruling 35): these are what the verbs write.
+# Payloads of events as the verbs write them. A log may contain other payloads of the same types (ruling 35).
 
 
 class Budgets(Record, frozen=True):
-    """`done_definition.budgets` (ruling 38)."""
+    """The limits of a run in `done_definition.budgets` (ruling 38)."""
 
     max_steps: int | None = None
     max_seconds: float | None = None
@@ -180,14 +180,14 @@ class FailureLogged(Record, frozen=True):
 
 
 class SourceLogged(Record, frozen=True):
-    """What was seen: sources (`session:…`, `file:…`, `doc:…`) and their chunks."""
+    """The sources that were seen (`session:…`, `file:…`, `doc:…`) and their chunks."""
 
     source_ids: tuple[str, ...] = ()
     chunk_ids: tuple[str, ...] = ()
 
 
 class ManifestLogged(Record, frozen=True):
-    """A context that was put before the model, summed up."""
+    """The sums of a manifest, for a context that was given to the model."""
 
     manifest_id: str
     policy_params_hash: str | None = None
@@ -200,7 +200,7 @@ class ManifestLogged(Record, frozen=True):
 
 
 class SnapshotLogged(Record, frozen=True):
-    """`digest` is the whole digest behind the snapshot's id."""
+    """A snapshot. `digest` is the complete digest, of which the snapshot id has the first digits."""
 
     snapshot_id: str
     sequence: int
@@ -209,7 +209,7 @@ class SnapshotLogged(Record, frozen=True):
 
 
 class Refused(Record, frozen=True):
-    """A try to change what a run may not change, with what was tried."""
+    """An attempt to change terms that a run may not change, with the attempted values."""
 
     what: tuple[str, ...]
     attempted: dict[str, Any]

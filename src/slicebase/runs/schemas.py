@@ -1,4 +1,4 @@
-"""JSON Schemas of what runs write down, made from the types. docs/schemas holds them, and a test compares."""
+"""JSON Schemas of the records of runs, generated from the types. A test compares them with docs/schemas."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,7 +21,7 @@ _RECORDS: Mapping[str, type] = {
 
 
 def schemas() -> dict[str, dict[str, Any]]:
-    """Every record's schema by its name: records, then the payload of each event type that has one."""
+    """Returns the schemas by name: those of the records, then those of the typed event payloads."""
     payloads = {
         f"payload-{name.lower().replace('_', '-')}": kind.payload for name, kind in TYPES.items() if kind.payload
     }
@@ -34,4 +34,5 @@ def _schema(name: str, record: type) -> dict[str, Any]:
 
 
 def to_text(schema: Mapping[str, Any]) -> str:
+    """Returns a schema as indented JSON."""
     return msgspec.json.format(msgspec.json.encode(schema), indent=2).decode() + "\n"

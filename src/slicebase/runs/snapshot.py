@@ -1,6 +1,6 @@
-"""Snapshots: a run's state at a moment, in the specification's shape, named by its content (rulings 37 and 38).
+"""Snapshots: the state of a run at one moment, in the shape of the specification, named by content (rulings 37, 38).
 
-What a snapshot says that the one before does not: storage keeps this, since snapshots are cumulative (ruling 37).
+Snapshots are cumulative, so storage keeps only the difference from the previous one (ruling 37).
 """
 
 from collections.abc import Mapping
@@ -13,12 +13,12 @@ from slicebase.errors import SlicebaseError
 from slicebase.runs.records import CheckResult, FailureAction, Snapshot, SnapshotState
 from slicebase.runs.state import ITEMS, Json, Retrieval, RunState
 
-# The id names what the run knew, not when it was written down or how the gate judged it.
+# The id depends on what the run knew, not on the time of the snapshot or the result of its checks.
 NOT_IN_ID = frozenset({"snapshot_id", "created_at", "validation"})
 
 
 def build(state: RunState, created_at: str) -> dict[str, Json]:
-    """The snapshot of a state, keys in the specification's order, not yet validated."""
+    """Returns the snapshot of a state, with keys in the order of the specification, not yet validated."""
     body = {
         "run_id": state.run_id,
         "sequence": state.sequence + 1,
@@ -71,12 +71,12 @@ def _total(reasons: Json) -> int | None:
 
 
 def snapshot_digest(snapshot: Mapping[str, Json]) -> str:
-    """The whole digest behind a snapshot's id."""
-    return digest(_fast_content(snapshot) or canonical(content(snapshot)))
+    """Returns the complete digest, of which the snapshot id has the first digits."""
+    return digest(_fast_bytes(snapshot) or canonical(content(snapshot)))
 
 
 def content(snapshot: Mapping[str, Json]) -> dict[str, Json]:
-    """What a snapshot's id is made of."""
+    """Returns the part of a snapshot that its id is made from."""
     return {name: value for name, value in snapshot.items() if name not in NOT_IN_ID}
 
 
@@ -84,11 +84,11 @@ _STATE = msgspec.json.Encoder(order="sorted")
 _KNOWN = frozenset(Snapshot.__struct_fields__)
 
 
-def _fast_content(snapshot: Mapping[str, Json]) -> bytes | None:
-    """The canonical bytes of the content, where the state has its types.
+def _fast_bytes(snapshot: Mapping[str, Json]) -> bytes | None:
+    """Returns the canonical bytes of the content if the state has the right types, else None.
 
-    It holds texts and whole numbers under known keys then, for which msgspec's encoder gives the same bytes thirty
-    times as fast; and the state is what grows.
+    Such a state contains only texts and integers under known keys. msgspec's encoder gives the same bytes for it,
+    thirty times as fast. It is used for the state only, since this is the part that grows.
     """
     try:
         state = _STATE.encode(msgspec.convert(snapshot.get("state"), SnapshotState))
@@ -104,11 +104,12 @@ def _fast_content(snapshot: Mapping[str, Json]) -> bytes | None:
 
 
 def snapshot_id(snapshot: Mapping[str, Json]) -> str:
+    """Returns the id of a snapshot, derived from its content."""
     return id_from("sn_", snapshot_digest(snapshot))
 
 
 def validated(snapshot: Mapping[str, Json], checks: tuple[CheckResult, ...], action: FailureAction) -> dict[str, Json]:
-    """The snapshot with the gate's judgement ("Validation object")."""
+    """Returns the snapshot with the results of the checks ("Validation object")."""
     passed = all(check.status == "PASS" for check in checks)
     validation = {
         "status": "PASS" if passed else "FAIL",
@@ -119,31 +120,33 @@ def validated(snapshot: Mapping[str, Json], checks: tuple[CheckResult, ...], act
 
 
 def to_bytes(snapshot: Mapping[str, Json]) -> bytes:
-    """Compact JSON, keys in the specification's order."""
+    """Returns a snapshot as compact JSON, with keys in the order of the specification."""
     return msgspec.json.encode(snapshot)
 
 
 def from_bytes(data: bytes) -> dict[str, Json]:
-    """A snapshot's JSON, whatever it holds: what is wrong with it is for the checks to say."""
+    """Reads the JSON of a snapshot. Any object is accepted: the checks report what is wrong with it."""
     try:
         return msgspec.json.decode(data, type=dict[str, Any])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise SlicebaseError("bad-snapshot", f"this is no snapshot: {error}") from None
+        raise SlicebaseError("bad-snapshot", f"the record is not a snapshot: {error}") from None
 
 
 def typed(snapshot: Mapping[str, Json]) -> Snapshot:
-    """A snapshot that has exactly the specification's keys and types."""
+    """Returns a snapshot as a typed record. Raises an error unless it has exactly the specified keys and types."""
     try:
         return msgspec.convert(snapshot, Snapshot)
     except msgspec.ValidationError as error:
-        raise SlicebaseError("bad-snapshot", f"this is no snapshot: {error}") from None
+        raise SlicebaseError("bad-snapshot", f"the record is not a snapshot: {error}") from None
 
+
+# Deltas (ruling 37)
 
 _COLLECTIONS = {kind.collection: kind.id for kind in ITEMS.values()}
 
 
 def delta(previous: Mapping[str, Json], snapshot: Mapping[str, Json]) -> dict[str, Json]:
-    """For two snapshots of a run, of which the second follows the first."""
+    """Returns what is new or changed in a snapshot since `previous`, the snapshot right before it."""
     before, after = previous["state"], snapshot["state"]
     change = {
         name: [item for item in items if item["changed"] == snapshot["sequence"]] if name in _COLLECTIONS else items
@@ -156,7 +159,7 @@ def delta(previous: Mapping[str, Json], snapshot: Mapping[str, Json]) -> dict[st
 
 
 def patched(previous: Mapping[str, Json], change: Mapping[str, Json]) -> dict[str, Json]:
-    """The snapshot that a delta was made from."""
+    """Returns the snapshot that a delta was made from."""
     before, after = previous["state"], change["state"]
     state = {
         name: _merged(before[name], value, _COLLECTIONS[name]) if name in _COLLECTIONS else value
@@ -169,5 +172,5 @@ def patched(previous: Mapping[str, Json], change: Mapping[str, Json]) -> dict[st
 
 
 def _merged(before: list[Json], after: list[Json], key: str) -> list[Json]:
-    """Items at their first places, as they are now."""
+    """Returns the newest version of each item, in order of first appearance."""
     return list({item[key]: item for items in (before, after) for item in items}.values())

@@ -1,8 +1,8 @@
 """The state of a run: a fold over its log.
 
-A log may hold anything (ruling 35), so the fold is total and carries what it finds: what has the wrong shape reaches
-the snapshot as it is, where the gate sees it. State folded from a snapshot and the events behind it is the same value
-as state folded from the whole log.
+A log may contain anything (ruling 35), so the fold accepts every event and keeps values of the wrong shape: they reach
+the snapshot unchanged, where the gate reports them. Folding a snapshot and the events after it gives the same state as
+folding the complete log.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -17,12 +17,12 @@ from slicebase.runs.event import TERMINAL, Event
 POLICY = "slice_policy_v1"
 
 Json = Any
-Key = str | int | bytes  # an id; what has none that could serve goes by its event's number or its canonical bytes
+Key = str | int | bytes  # an id; without a usable one, the number of the event or the canonical bytes
 Values = Mapping[Key, Json]
 
 
 class Retrieval(Struct, frozen=True):
-    """What the manifests since the last snapshot say (ruling 38)."""
+    """The sums over the manifests since the last snapshot (ruling 38)."""
 
     manifests: int = 0
     candidates: Json = 0
@@ -33,13 +33,13 @@ class Retrieval(Struct, frozen=True):
 
 
 class RunState(Struct, frozen=True):
-    """Values stand in order of first appearance, as JSON. A state never changes: `fold` makes the next one."""
+    """The state of a run. Values are JSON, in order of first appearance. `fold` returns a new state."""
 
     run_id: str
     objective: Json = None
     done_definition: Json = None
     provenance_mode: Json = None
-    sequence: int = 0  # of the last snapshot that passed
+    sequence: int = 0  # the number of the last snapshot that passed
     claims: Values = {}
     conflicts: Values = {}
     failures: Values = {}
@@ -50,22 +50,23 @@ class RunState(Struct, frozen=True):
     counted: int = 0
     steps: Mapping[int | None, None] = {}
     policy_ref: str | None = None
-    manifests_before: tuple[Json, ...] = ()  # the last snapshot's latest manifests
+    manifests_before: tuple[Json, ...] = ()  # the latest manifests of the last snapshot
     retrieval: Retrieval = Retrieval()
     stopped: Json = None
 
     @property
     def latest_manifests(self) -> tuple[Json, ...]:
-        """The manifests since the last snapshot; where there are none, those that it named."""
+        """The manifests since the last snapshot; if there are none, those that it named."""
         return latest_manifests(self.retrieval, self.manifests_before)
 
 
 def latest_manifests(retrieval: Retrieval, before: tuple[Json, ...]) -> tuple[Json, ...]:
+    """Returns the manifests of a retrieval; if there are none, `before`."""
     return tuple(retrieval.manifest_ids.values()) or before
 
 
 class _Fold(Struct):
-    """A state that events are being added to. Its collections are its own until it is done."""
+    """A mutable copy of a state, to which events are added. Its collections are copies too."""
 
     run_id: str
     objective: Json
@@ -101,16 +102,16 @@ _COLLECTIONS = frozenset(
 
 
 def fold(state: RunState, events: Iterable[Event]) -> RunState:
-    """Returns the state after these events. The work grows with the state, once, and with the events."""
-    folding = _Fold.of(state)
+    """Returns the state after these events. It takes time for one copy of the state and for each event."""
+    copy = _Fold.of(state)
     for event in events:
         if apply := _APPLY.get(event.type):
-            apply(folding, event)
-    return folding.done()
+            apply(copy, event)
+    return copy.done()
 
 
 def from_snapshot(snapshot: Mapping[str, Json]) -> RunState:
-    """The state right behind a snapshot that passed."""
+    """Returns the state right after a snapshot that passed."""
     state, coverage = snapshot["state"], snapshot["state"]["source_coverage"]
     items: dict[str, Any] = {
         kind.collection: {item[kind.id]: item for item in state[kind.collection]} for kind in ITEMS.values()
@@ -136,7 +137,7 @@ def _by_itself(texts: list[str]) -> Values:
 
 
 class ItemKind(NamedTuple):
-    """How a claim, a conflict or a failure is kept. Absent fields are filled in where that cannot hide anything."""
+    """How a claim, a conflict or a failure is kept. A field has a default only if that cannot hide a problem."""
 
     collection: str
     id: str
@@ -170,7 +171,7 @@ ITEMS: Mapping[str, ItemKind] = {
 }
 
 
-# Each of these adds an event to a fold.
+# Each of these functions adds one type of event to a fold.
 
 
 def _started(state: _Fold, event: Event) -> None:
@@ -184,7 +185,7 @@ def _terminal(state: _Fold, event: Event) -> None:
 
 
 def _item(state: _Fold, event: Event) -> None:
-    """The latest of an id wins. An event that holds nothing but id and status changes the status alone."""
+    """Adds an item; the latest with an id wins. An event with only an id and a status changes only the status."""
     kind, given = ITEMS[event.type], event.payload
     items: dict[Key, Json] = getattr(state, kind.collection)
     key = given[kind.id] if isinstance(given.get(kind.id), str) else event.seq
@@ -197,14 +198,14 @@ def _item(state: _Fold, event: Event) -> None:
     if not before or any(before.get(name) != item.get(name) for name in kind.fields):
         upcoming = state.sequence + 1
         items[key] = {**item, "since": before.get("since", upcoming), "changed": upcoming}
-        _carry(state.chunks_cited, chunks_cited_by(event))
+        _collect(state.chunks_cited, chunks_cited_by(event))
 
 
 _POINTER_ORDER = ("evidence_id", "chunk_id", "span", "start", "end")
 
 
 def ordered(refs: Json) -> Json:
-    """Pointers with their fields in the specification's order: a log holds them in the canonical one."""
+    """Returns pointers with their fields in the order of the specification. A log has them in canonical order."""
     if isinstance(refs, list):
         return [ordered(pointer) for pointer in refs]
     if not isinstance(refs, dict):
@@ -214,17 +215,17 @@ def ordered(refs: Json) -> Json:
 
 
 def chunks_cited_by(event: Event) -> list[str]:
-    """The chunks that a claim or a conflict points to."""
+    """Returns the ids of the chunks that a claim or a conflict cites."""
     return _named(event.payload, ITEMS[event.type], "chunk_id") if event.type in ITEMS else []
 
 
 def evidence_ids(item: Mapping[str, Json], kind: ItemKind) -> list[str]:
-    """The evidence that an item points to."""
+    """Returns the ids of the evidence that an item cites."""
     return _named(item, kind, "evidence_id")
 
 
 def _named(item: Mapping[str, Json], kind: ItemKind, field: str) -> list[str]:
-    """What an item's pointers name in this field. What cannot be read is the gate's to report."""
+    """Returns a field of all pointers of an item. Values of the wrong type are skipped: the gate reports them."""
     lists = [refs for name in kind.refs if isinstance(refs := item.get(name), list)]
     named = (pointer.get(field) for refs in lists for pointer in refs if isinstance(pointer, dict))
     return [name for name in named if isinstance(name, str)]
@@ -239,8 +240,8 @@ def _question(state: _Fold, event: Event) -> None:
 
 
 def _source(state: _Fold, event: Event) -> None:
-    _carry(state.sources_seen, event.payload.get("source_ids", []))
-    _carry(state.chunks_seen, event.payload.get("chunk_ids", []))
+    _collect(state.sources_seen, event.payload.get("source_ids", []))
+    _collect(state.chunks_seen, event.payload.get("chunk_ids", []))
 
 
 def _manifest(state: _Fold, event: Event) -> None:
@@ -253,8 +254,8 @@ def _manifest(state: _Fold, event: Event) -> None:
         candidates=_sum(before.candidates, given.get("candidates", 0)),
         selected=_sum(before.selected, given.get("selected", 0)),
         excluded_by_reason=_sums(before.excluded_by_reason, given.get("excluded_by_reason", {})),
-        filters={**before.filters, **_carried(given.get("filters", []))},
-        manifest_ids={**before.manifest_ids, **_carried([given.get("manifest_id")])},
+        filters={**before.filters, **_collected(given.get("filters", []))},
+        manifest_ids={**before.manifest_ids, **_collected([given.get("manifest_id")])},
     )
 
 
@@ -288,19 +289,19 @@ def _key(value: Json) -> Key:
     return value if isinstance(value, str) else canonical(value)
 
 
-def _carry(values: dict[Key, Json], more: Json) -> None:
+def _collect(values: dict[Key, Json], more: Json) -> None:
     for value in more if isinstance(more, list) else [more]:
         values.setdefault(_key(value), value)
 
 
-def _carried(values: Json) -> Values:
+def _collected(values: Json) -> Values:
     carried: dict[Key, Json] = {}
-    _carry(carried, values)
+    _collect(carried, values)
     return carried
 
 
 def _sum(total: Json, more: Json) -> Json:
-    """A sum; what is no number stands in its place, for the gate to see."""
+    """Returns the sum. A value that is not a number replaces it, so that the gate reports it."""
     if type(total) is not int:
         return total
     return total + more if type(more) is int else more

@@ -1,9 +1,4 @@
-"""Where a run stands, kept up to date event by event, so that appending needs to read nothing else of its log.
-
-What justifies other thresholds ("Tuning metric"): loops, repeated failures, stalls, forgotten constraints, cost.
-
-Where a run stands, for people and programs (`tt run status`).
-"""
+"""The status of a run: its tally, the metrics for tuning the thresholds, and the report of `tt run status`."""
 
 from collections import deque
 from collections.abc import Iterable, Mapping
@@ -15,11 +10,13 @@ from slicebase.runs.gate import Spent, Thresholds, budgets_of, cost_of, is_due, 
 from slicebase.runs.records import Budgets, DoneDefinition, Record, RunStarted
 from slicebase.runs.state import RunState, chunks_cited_by, fold
 
+# The tally: updated with every event, so that appending does not need to read the log
+
 
 class RunTally(NamedTuple):
-    """Counts since the last snapshot that passed (ruling 34), and over the whole run.
+    """Counts since the last snapshot that passed (ruling 34), and over the complete run.
 
-    `compacted` is the number of the event that recorded that snapshot, `sequence` the snapshot's own.
+    `compacted` is the number of the event that recorded that snapshot, `sequence` the number of the snapshot.
     """
 
     run_id: str
@@ -45,7 +42,10 @@ class RunTally(NamedTuple):
 
 
 def advance(tally: RunTally, event: Event, step_last_at: int | None) -> RunTally:
-    """The tally after an event. `step_last_at` is the number of the terminal event that had its step before."""
+    """Returns the tally after an event.
+
+    `step_last_at` is the number of the last terminal event before it with the same step.
+    """
     counts = event.type in TERMINAL
     tally = tally._replace(
         seq=event.seq,
@@ -65,7 +65,7 @@ def advance(tally: RunTally, event: Event, step_last_at: int | None) -> RunTally
 
 
 def tally_of(run_id: str, events: Iterable[Event]) -> RunTally:
-    """The tally of a whole log."""
+    """Returns the tally of a complete log."""
     tally = RunTally(run_id)
     last_at: dict[int | None, int] = {}
     for event in events:
@@ -75,15 +75,18 @@ def tally_of(run_id: str, events: Iterable[Event]) -> RunTally:
     return tally
 
 
-# Keys of a payload that say where and at what price, not what.
+# Metrics that justify other thresholds ("Tuning metric"): loops, repeated failures, stalls, forgotten constraints, cost
+
+# Keys of a payload that are not part of what was done or observed.
 _BOOKKEEPING = frozenset({"ref", "cost"})
 
 
 class Metrics(Record, frozen=True):
-    """`cycles` are actions with their observation; one is repeated when both were there before, word for word.
+    """The metrics of a run.
 
-    A failure is repeated when one of the same category and place was there before. A stall is a compaction before
-    which events were counted and no chunk was cited that had not been cited already.
+    A cycle is an action with its observation; it is repeated if an earlier cycle is equal, word for word. A failure is
+    repeated if an earlier one has the same category and place. A stall is a compaction with counted events before it,
+    but without a newly cited chunk.
     """
 
     events: int
@@ -105,6 +108,7 @@ class Metrics(Record, frozen=True):
 
 
 def measure(log: Iterable[Event]) -> Metrics:
+    """Returns the metrics of a complete log."""
     events = list(log)
     used = spent(events)
     cycles = _cycles(events)
@@ -132,7 +136,7 @@ def measure(log: Iterable[Event]) -> Metrics:
 
 
 def _cycles(events: Iterable[Event]) -> list[tuple[str, str]]:
-    """Actions with their observations, first to first: calls that run side by side answer in their order."""
+    """Returns actions with their observations, paired in order: parallel calls return results in the order of calls."""
     cycles: list[tuple[str, str]] = []
     acts: deque[str] = deque()
     for event in events:
@@ -170,8 +174,11 @@ def _per(amount: float, claims: int) -> float | None:
     return round(amount / claims, 6) if claims else None
 
 
+# The report
+
+
 class Progress(Record, frozen=True):
-    """Towards the next compaction."""
+    """The progress towards the next compaction."""
 
     counted_events: int
     event_threshold: int
@@ -181,12 +188,16 @@ class Progress(Record, frozen=True):
 
 
 class Coverage(Record, frozen=True):
+    """How many sources and chunks a run has seen and cited."""
+
     sources_seen: int
     chunks_seen: int
     chunks_cited: int
 
 
 class RunStatus(Record, frozen=True):
+    """The status of a run, for people and programs."""
+
     run_id: str
     objective: str
     done_definition: DoneDefinition
@@ -208,6 +219,7 @@ class RunStatus(Record, frozen=True):
 def status_of(
     tally: RunTally, terms: RunStarted, state: RunState, metrics: Metrics, thresholds: Thresholds
 ) -> RunStatus:
+    """Returns the status of a run."""
     counts = dict.fromkeys(("verified", "candidate", "retracted"), 0)
     for claim in state.claims.values():
         counts[str(claim.get("status"))] = counts.get(str(claim.get("status")), 0) + 1
