@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from slicebase.importers.claude import NOTHING_ABOVE
+from slicebase.importers.claude import NO_PARENT
 from tests.importers.reading import take, texts, without
 
 
@@ -18,7 +18,7 @@ def message(number: int, parent: int | None, sender: str = "human", text: str = 
         "text": text,
         "content": [{"type": "text", "text": text}],
         "created_at": f"2025-05-01T08:00:{number:02}.123456Z",
-        "parent_message_uuid": NOTHING_ABOVE if parent is None else uuid(parent),
+        "parent_message_uuid": NO_PARENT if parent is None else uuid(parent),
         **more,
     }
 
