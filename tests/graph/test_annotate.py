@@ -151,7 +151,7 @@ def annotated(turns: list[Turn]) -> dict[str, tuple[Annotation, Trace]]:
 @settings(max_examples=100, deadline=None)
 @given(TURNS)
 def test_every_value_is_one_that_a_graph_may_hold(given: list[Any]) -> None:
-    """Ruling 14. Fractions are binary32 values."""
+    """Ruling 14; fractions are binary32."""
     for annotation, _ in annotated(session(given)).values():
         assert annotation.phase in PHASES
         assert 0 <= annotation.salience <= 1

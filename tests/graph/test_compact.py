@@ -92,7 +92,7 @@ def trees(draw: st.DrawFn) -> Graph:
 @settings(max_examples=40)
 @given(trees(), st.integers(0, 4), st.data())
 def test_a_window_of_depths_gives_the_slice_of_the_whole_forest(given: Graph, radius: int, data: st.DataObject) -> None:
-    """A store may rely on this where no turn has two parents: depths within the radius are enough."""
+    """What a store may rely on where no turn has two parents: depths within the radius are enough."""
     anchor = data.draw(st.sampled_from(given.turns))
     policy = replace(DEFAULT, max_radius=radius)
     near = [each for each in given.turns if abs(each.trajectory_depth - anchor.trajectory_depth) <= radius]

@@ -125,7 +125,7 @@ def test_the_anchor_is_always_included(
 @FEW
 @given(graphs(), policies(), TWINS, st.data())
 def test_budget_and_radius_are_kept(given: Graph, policy: SlicePolicyV1, slicer: Slicer, data: st.DataObject) -> None:
-    """§7.2, with distances as in ruling 11."""
+    """§7.2, distances as ruling 11 has them."""
     selected = slicer.select(given, data.draw(st.sampled_from(given.turns)).id, policy)
     assert len(selected) <= policy.max_nodes
     assert all(candidate.distance <= policy.max_radius for candidate in selected)
