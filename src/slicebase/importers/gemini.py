@@ -1,8 +1,8 @@
 """Gemini CLI's sessions, in all the forms that Gemini CLI has used.
 
 - One JSON object with `sessionId` and `messages`; the assistant's message holds its calls and their results.
-- JSON Lines: the session's facts, then messages, each written again as it grows, `$set` for facts and new messages,
-  and `$rewindTo`, after which another branch begins. The last state of a message is its turn.
+- JSON Lines: the session's facts, then messages, each written again as it grows, `$set` for facts and for replaced
+  messages, and `$rewindTo`, after which another branch begins. The last state of a message is its turn.
 - A checkpoint: `history`, or a bare list, of contents in the shape of the Gemini interface.
 """
 
