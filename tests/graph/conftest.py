@@ -5,5 +5,5 @@ from tests.graph.slicers import Fast, Plain, Slicer
 
 @pytest.fixture(params=[Plain(), Fast()], ids=["plain", "fast"])
 def slicer(request: pytest.FixtureRequest) -> Slicer:
-    twin: Slicer = request.param
-    return twin
+    version: Slicer = request.param
+    return version

@@ -77,13 +77,13 @@ def golden_graph(name: str) -> Graph:
     return Graph(tuple(turns), tuple(Edge(**each) for each in data["edges"]))
 
 
-# Saliences that are neighbours in binary32, so that rounding makes ties of them, and ordinary ones.
+# Ordinary saliences, and saliences that are neighbours in binary32, so that rounding makes them equal.
 _SALIENCES = [0.0, 1.0, 0.25, 0.1, 0.7, *(binary32(0.5 + step * 2.0**-24) for step in range(8))]
 
 
 @st.composite
 def graphs(draw: st.DrawFn) -> Graph:
-    """Any directed graph without cycles: forests, stars, joins, and several edges between the same turns."""
+    """Draws any directed graph without cycles: forests, stars, joins, and several edges between the same turns."""
     count = draw(st.integers(1, 24))
     numbers = draw(st.permutations(range(count)))  # ids do not follow the order of the conversation
     marks = st.tuples(st.sampled_from(PHASES), st.sampled_from(_SALIENCES))

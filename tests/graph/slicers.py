@@ -1,4 +1,4 @@
-"""The two twins behind one face, so that the same test body runs both."""
+"""The plain and the fast version behind one interface, so that the same test body runs both."""
 
 from typing import Protocol
 

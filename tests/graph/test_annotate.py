@@ -53,7 +53,7 @@ def test_a_users_first_turn_sets_the_goal() -> None:
     assert of(turn(1, "Bread, all about it.")).phase == "planning"
 
 
-def test_calls_below_a_failure_go_on_debugging_until_something_is_said() -> None:
+def test_calls_below_a_failure_stay_debugging_until_there_is_text() -> None:
     _, trace = annotate(turn(1, FAILURE, role="tool"), None, 0)
     called, trace = annotate(turn(2, CALL, role="assistant"), trace, 0)
     assert called.phase == "debugging"
@@ -62,7 +62,7 @@ def test_calls_below_a_failure_go_on_debugging_until_something_is_said() -> None
     assert of(turn(4, CALL, role="assistant"), trace).phase == "exploration"
 
 
-def test_phrases_are_found_word_for_word_whatever_their_case_and_punctuation() -> None:
+def test_phrases_are_found_word_for_word_in_any_case_and_punctuation() -> None:
     assert of(turn(1, "WE DECIDED; so be it", role="assistant")).phase == "planning"
     assert of(turn(1, "undecided toads", role="assistant")).phase == "exploration"
 
@@ -73,7 +73,7 @@ def test_trajectory_fields_come_from_the_tree() -> None:
     child = of(turn(2, "rye wheat oats", time=2 * HOUR), trace, 3)
     assert (child.depth, child.sibling_order, child.homogeneity, child.temporal) == (1, 3, 0.5, 0.5)
     assert of(turn(2, "x", time=HOUR), trace).temporal == 1.0
-    assert of(turn(2, "x", time=0), trace).temporal == 1.0  # a clock that ran backwards
+    assert of(turn(2, "x", time=0), trace).temporal == 1.0  # the clock ran backwards
 
 
 def test_salience_falls_when_nothing_new_is_said() -> None:
@@ -129,7 +129,7 @@ def is_binary32(value: float) -> bool:
 
 
 def session(given: list[tuple[Role, list[Part], int, int]]) -> list[Turn]:
-    """A tree: each turn hangs on an earlier one."""
+    """Returns a tree: each turn is a child of an earlier one."""
     turns: list[Turn] = []
     for number, (role, parts, time, above) in enumerate(given):
         parents = (Parent(turns[above % number].id),) if number else ()
@@ -182,7 +182,7 @@ def test_a_trace_can_be_made_anew_from_stored_turns(given: list[Any]) -> None:
         assert trace_of(chain, annotation) == trace
 
 
-def test_what_is_farther_back_than_the_window_is_new_again() -> None:
+def test_words_farther_back_than_the_window_are_new_again() -> None:
     trace = annotate(turn(0, "rye wheat barley"), None, 0)[1]
     for number in range(1, ANCESTORS + 1):
         trace = annotate(turn(number, "oats"), trace, 0)[1]
@@ -191,7 +191,7 @@ def test_what_is_farther_back_than_the_window_is_new_again() -> None:
     assert fresh.salience > of(turn(99, "oats"), trace).salience
 
 
-def test_a_reference_is_no_parent_in_the_tree() -> None:
+def test_a_reference_is_not_a_parent_in_the_tree() -> None:
     parents = (Parent("a", "reference"), Parent("b", "branch"))
     assert turn(1, "x", parents=parents).tree_parent == "b"
     assert turn(1, "x", parents=parents[:1]).tree_parent is None

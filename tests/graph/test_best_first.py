@@ -1,4 +1,4 @@
-"""The fast expansion agrees with the plain one, whatever counts as a wide family."""
+"""The fast expansion agrees with the plain one, for every width at which a family counts as wide."""
 
 import pytest
 from hypothesis import given, settings
@@ -38,7 +38,7 @@ def test_golden_graphs_come_out_the_same_when_every_family_is_wide(name: str, wi
 
 @pytest.mark.parametrize("anchor", [1, 2, 150, 300])
 @pytest.mark.parametrize("policy", ["default", "focused", "broad"])
-def test_twins_agree_on_a_star(anchor: int, policy: str) -> None:
+def test_both_versions_agree_on_a_star(anchor: int, policy: str) -> None:
     turns = [turn(n, salience=(n * 37 % 101) / 101) for n in range(1, 301)]
     star = graph(turns, *((1, n) for n in range(2, 301)))
     chosen = PRESETS.find(policy)
@@ -46,7 +46,7 @@ def test_twins_agree_on_a_star(anchor: int, policy: str) -> None:
 
 
 def test_a_turn_of_two_wide_families_belongs_to_the_one_that_was_opened_first() -> None:
-    """Ruling 11: 40 hangs on 1 and on 2; the family of 1 is opened first, and 40 is near its end."""
+    """Ruling 11: 40 is a child of 1 and of 2. The family of 1 is opened first, and 40 is near its end."""
     turns = [turn(n, "synthesis" if n in (1, 2) else "planning", 0.1 if n == 40 else 0.5) for n in range(1, 60)]
     first, second = [(1, n) for n in range(3, 41)], [(2, n) for n in range(40, 60)]
     both = graph(turns, (1, 2), *first, *second)
@@ -57,7 +57,7 @@ def test_a_turn_of_two_wide_families_belongs_to_the_one_that_was_opened_first() 
 
 
 def test_an_expansion_of_a_wide_family_touches_only_what_it_selects() -> None:
-    """A star of ten thousand: the frontier grows with the selection, not with the family."""
+    """In a star of ten thousand turns, the frontier grows with the selection, not with the family."""
     turns = [turn(n, salience=n / 10_000) for n in range(1, 10_001)]
     session = graph(turns, *((1, n) for n in range(2, 10_001))).compact
     entries = best_first.expand(session, session.number_of(tid(1)), policy_from({"max_nodes": 3}))

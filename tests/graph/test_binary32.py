@@ -13,14 +13,14 @@ NUMBERS = st.floats(width=32, allow_nan=False, allow_infinity=False)
 
 
 def neighbours(value: float) -> tuple[float, float]:
-    """The binary32 numbers just below and above a positive one."""
+    """Returns the binary32 numbers just below and above a positive one."""
     bits = struct.unpack("<I", struct.pack("<f", value))[0]
     low, high = (struct.unpack("<f", struct.pack("<I", near))[0] for near in (bits - 1, bits + 1))
     return low, high
 
 
 def reads_as(text: Fraction, value: float) -> bool:
-    """Whether an exact reader, rounding once and ties to even, makes this positive number of a decimal."""
+    """Returns whether an exact reader, which rounds once and ties to even, reads a decimal as this positive number."""
     low, high = neighbours(value)
     even = struct.unpack("<I", struct.pack("<f", value))[0] % 2 == 0
     down = (Fraction(low) + Fraction(value)) / 2
@@ -43,12 +43,12 @@ def test_rounding_agrees_with_the_machine(value: float) -> None:
         assert binary32(value) == struct.unpack("<f", struct.pack("<f", value))[0]
 
 
-def test_beyond_the_range_lies_infinity() -> None:
+def test_numbers_beyond_the_range_become_infinite() -> None:
     assert (binary32(1e39), binary32(-1e39)) == (float("inf"), float("-inf"))
 
 
 def test_repeated_squaring_differs_from_multiplying_step_by_step() -> None:
-    """The golden README: at distance 7 with the default decay the orders of multiplication part."""
+    """The golden README: at distance 7 with the default decay, the orders of multiplication give different numbers."""
     decay = stepwise = binary32(0.9)
     for _ in range(6):
         stepwise = binary32(stepwise * decay)
@@ -91,7 +91,7 @@ def test_no_decimal_with_fewer_digits_reads_back(value: float) -> None:
         (-2.5, "-2.5"),
         (0.7332705, "0.7332705"),
         (16777216.0, "16777216.0"),
-        (0.251953125, "0.25195312"),  # as near to …13: ties go to the even digit
+        (0.251953125, "0.25195312"),  # equally near to …13: ties go to the even digit
         (1e-7, "0.0000001"),
         (2.0**-149, "0." + "0" * 44 + "1"),
         (2.0**-126, "0." + "0" * 37 + "11754944"),
@@ -104,5 +104,5 @@ def test_decimals_are_plain(value: float, text: str) -> None:
 
 
 @pytest.mark.parametrize("exponent", range(-149, 128, 3))
-def test_powers_of_two_read_back_although_their_neighbours_lie_unevenly(exponent: int) -> None:
+def test_powers_of_two_read_back_although_their_neighbours_are_not_equally_near(exponent: int) -> None:
     assert exponent == -149 or reads_as(Fraction(shortest(2.0**exponent)), 2.0**exponent)

@@ -1,4 +1,4 @@
-"""The compact form of a session: built from rows in any order, small, and faithful."""
+"""The compact form of a session: built from rows in any order, small, and exact."""
 
 import pytest
 from hypothesis import given, settings
@@ -49,7 +49,7 @@ def test_annotators_are_those_of_the_selected_turns() -> None:
     assert best_first.context_slice(session, tid(1), alone).annotators == ("rules/2",)
 
 
-def test_an_empty_session_knows_no_turn() -> None:
+def test_an_empty_session_has_no_turn() -> None:
     with pytest.raises(SlicebaseError) as caught:
         compact("s", [], []).number_of(tid(1))
     assert caught.value.code == "no-turn"
@@ -76,7 +76,7 @@ def test_orders_of_wide_families_are_kept_within_bounds(monkeypatch: pytest.Monk
 
 @st.composite
 def trees(draw: st.DrawFn) -> Graph:
-    """Forests: every turn has one parent or none, and its depth is counted."""
+    """Draws forests: every turn has one parent or none, and its depth is counted."""
     count = draw(st.integers(1, 30))
     depths = [0] * count
     edges = []

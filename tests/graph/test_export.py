@@ -1,4 +1,4 @@
-"""SliceExport's bytes and the way back (§6, rulings 3 and 4)."""
+"""Writing and reading the bytes of a SliceExport (§6, rulings 3 and 4)."""
 
 import json
 from typing import Any
@@ -31,20 +31,20 @@ def test_the_fingerprint_is_the_hash_of_ruling_3s_array() -> None:
     assert slice_.slice_id == xxh64(text.encode())
 
 
-def test_the_slice_id_does_not_see_salience_but_the_export_hash_does() -> None:
+def test_salience_changes_the_export_hash_but_not_the_slice_id() -> None:
     """Ruling 3."""
     one, other = made(graph([turn(1, salience=0.5)])), made(graph([turn(1, salience=0.6)]))
     assert one.slice_id == other.slice_id
     assert one.export_hash != other.export_hash
 
 
-def test_keys_stand_in_the_order_of_section_6_1() -> None:
+def test_keys_are_in_the_order_of_section_6_1() -> None:
     value = json.loads(EXPORT)
     assert list(json.loads(made(graph([turn(1), turn(2)], (1, 2))).export)) == list(value)
     assert list(json.loads(made(graph([turn(1)])).export)["turns"][0]) == list(value["turns"][0])
 
 
-def test_a_sessions_name_is_escaped_as_json_wants_it() -> None:
+def test_a_sessions_name_is_escaped_as_json_requires() -> None:
     name = 'a "b" \\ \n \x01 é 😀'
     slice_ = made(graph([turn(1, session_id=name)]))
     assert '"session_id":"a \\"b\\" \\\\ \\n \\u0001 é 😀"' in slice_.export.decode()
@@ -87,7 +87,7 @@ def test_seconds_before_1970_are_rounded_down() -> None:
     assert exported(record, annotation).created_at == -1
 
 
-def test_the_annotators_of_the_selected_turns_stand_beside_the_export() -> None:
+def test_the_annotators_of_the_selected_turns_are_kept_next_to_the_export() -> None:
     """Ruling 17."""
     given = graph([turn(1), turn(2)], (1, 2))
     annotators = {tid(1): "rules/2"}
@@ -106,7 +106,7 @@ def test_an_export_comes_back_from_its_bytes(given: Graph, policy: SlicePolicyV1
     assert set(read.turns) <= set(given.turns)
 
 
-def test_an_export_is_read_whatever_its_spaces_and_spelling() -> None:
+def test_an_export_is_read_with_any_spaces_and_spelling() -> None:
     value = json.loads(EXPORT)
     value["turns"][0]["salience"] = 0.733270525932312  # the same number in binary32
     assert read_export(b"\xef\xbb\xbf" + json.dumps(value, indent=2).encode()).to_bytes() == EXPORT

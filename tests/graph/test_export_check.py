@@ -1,4 +1,4 @@
-"""The checklist of §11, box by box, and the comparison of two exports."""
+"""The checklist of §11, one test or more for each box, and the comparison of two exports."""
 
 import pytest
 from hypothesis import given, settings
@@ -22,7 +22,7 @@ def found(export: SliceExport, policy: SlicePolicyV1 | None = POLICY, expected: 
 
 
 def renamed(export: SliceExport) -> SliceExport:
-    """With the slice_id that its contents have."""
+    """Returns the export with the slice_id that matches its contents."""
     return replace(export, slice_id=export.fingerprint)
 
 
@@ -30,7 +30,7 @@ def test_a_good_export_has_no_findings(export: SliceExport) -> None:
     assert found(export, POLICY, export.slice_id) == []
 
 
-def test_box_1_the_slice_id_follows_from_the_contents(export: SliceExport) -> None:
+def test_box_1_the_slice_id_matches_the_contents(export: SliceExport) -> None:
     assert found(replace(export, slice_id="0" * 16)) == ["slice-id"]
     assert found(replace(export, turns=export.turns[1:])) == ["slice-id", "edges", "edges", "edges"]
 
@@ -69,7 +69,7 @@ def test_the_same_export_does_not_differ(export: SliceExport) -> None:
     assert compare(export, export) == ()
 
 
-def test_a_comparison_sees_order_and_what_stands_twice(export: SliceExport) -> None:
+def test_a_comparison_reports_order_and_duplicates(export: SliceExport) -> None:
     reversed_ = replace(export, turns=export.turns[::-1], edges=export.edges[::-1])
     assert [each.place for each in compare(reversed_, export)] == ["the order of turns", "the order of edges"]
     twice = replace(export, turns=(*export.turns, export.turns[0]))

@@ -25,7 +25,7 @@ def test_a_golden_graph_gives_its_slices(name: str, slicer: Slicer) -> None:
         assert (made.policy_params_hash, made.slice_id) == (case["policy_params_hash"], case["slice_id"])
 
 
-def test_the_golden_export_comes_out_to_the_byte(slicer: Slicer) -> None:
+def test_the_golden_export_is_the_same_to_the_byte(slicer: Slicer) -> None:
     """Ruling 4."""
     vector = golden("export")
     graph = golden_graph(vector["graph"])

@@ -1,4 +1,4 @@
-"""Graph files: what they give, and everything that is refused (rulings 13 and 14)."""
+"""Graph files: how they are read, and everything that is refused (rulings 13 and 14)."""
 
 import json
 from copy import deepcopy
@@ -49,7 +49,7 @@ def refused(turns: list[dict[str, Any]], edges: list[dict[str, Any]] | None = No
     return caught.value
 
 
-def test_a_turn_and_what_the_file_says_of_it() -> None:
+def test_a_record_gives_a_turn_and_its_annotation() -> None:
     """Rulings 15 and 17; created_at is whole seconds."""
     file = read([record(1, content="Hello")])
     (turn,) = file.turns
@@ -99,7 +99,7 @@ def test_an_edge_between_sessions_continues_one() -> None:
     assert file.turns[1].parents == (Parent(tid(1), "reply"),)
 
 
-def test_an_edge_to_a_turn_outside_is_left_to_the_store() -> None:
+def test_an_edge_to_a_turn_outside_the_file_is_left_to_the_store() -> None:
     file = read([record(1), record(2)], [link(1, 2), link(9, 1), link(2, 8, "branch")])
     assert [(each.place, each.edge) for each in file.outside] == [
         ("edges[1]", edge(9, 1)),
@@ -116,22 +116,22 @@ def test_ids_are_written_in_lower_case() -> None:
     assert file.edges == (Edge(tid(1), upper.lower(), "reply"),)
 
 
-def test_unknown_fields_are_passed_over() -> None:
+def test_unknown_fields_are_ignored() -> None:
     turns, edges = [record(1, mood="good"), record(2)], [{**link(1, 2), "weight": 1}]
     file = read_graph(json.dumps({"name": "x", "turns": turns, "edges": edges, "cases": [1, {}]}).encode())
     assert (len(file.turns), file.edges) == (2, (edge(1, 2),))
 
 
-def test_a_byte_order_mark_is_passed_over() -> None:
+def test_a_byte_order_mark_is_ignored() -> None:
     data = b"\xef\xbb\xbf" + json.dumps({"turns": [record(1)], "edges": []}).encode()
     assert len(read_graph(data).turns) == 1
 
 
-def test_an_empty_file_of_a_graph_is_a_graph() -> None:
+def test_a_graph_file_without_turns_is_a_graph() -> None:
     assert read([]) == GraphFile((), (), (), (), ())
 
 
-def test_the_source_is_the_record_with_its_edges_but_without_session_and_annotation() -> None:
+def test_the_source_hash_covers_the_record_and_its_edges_but_not_session_and_annotation() -> None:
     """Ruling 15 and docs/decisions/graph-files.md."""
     parts = [{"type": "tool_call", "name": "é", "arguments": {"b": 1, "a": 2.0}}]
     file = read([record(1), record(2, content=parts)], [link(1, 2, "reference"), link(1, 2, "branch")])
@@ -197,7 +197,7 @@ def test_another_record_is_another_source(changed: dict[str, Any]) -> None:
     ],
 )
 def test_a_bad_field_is_refused_with_its_place(field: str, value: Any, code: str) -> None:
-    """Ruling 14, one by one."""
+    """Ruling 14, limit by limit."""
     error = refused([record(1), record(2, **{field: value})])
     assert error.code == code
     assert error.message.startswith(f"turns[1].{field}: ")
@@ -254,8 +254,8 @@ def test_two_turns_with_one_id_are_refused() -> None:
         ([(1, 1)], 0),
         ([(1, 2), (2, 1)], 1),
         ([(3, 1), (1, 2), (2, 3), (1, 4)], 2),
-        ([(1, 9), (9, 1)], 1),  # by way of a turn that is not in the file
-        ([(1, 5), (5, 2), (2, 1)], 2),  # by way of another session
+        ([(1, 9), (9, 1)], 1),  # through a turn that is not in the file
+        ([(1, 5), (5, 2), (2, 1)], 2),  # through another session
     ],
 )
 def test_an_edge_that_closes_a_cycle_is_refused(edges: list[tuple[int, int]], place: int) -> None:
@@ -284,7 +284,7 @@ def test_a_file_may_name_children_before_their_parents() -> None:
         (b'{"turns": [], "edges": [], "x": ' + b"[" * 100_000, "bad-json"),
     ],
 )
-def test_bytes_that_are_no_graph_file_are_refused(data: bytes, code: str) -> None:
+def test_bytes_that_are_not_a_graph_file_are_refused(data: bytes, code: str) -> None:
     with pytest.raises(SlicebaseError) as caught:
         read_graph(data)
     assert caught.value.code == code

@@ -1,4 +1,4 @@
-"""Policies: what they may hold, their hash, and the priorities that follow from them (§3, §4, §8, §9)."""
+"""Policies: their limits, their hash, and the priorities that they give (§3, §4, §8, §9)."""
 
 from typing import Any
 
@@ -87,7 +87,7 @@ def test_other_parameters_give_another_hash(one: SlicePolicyV1, other: SlicePoli
         ({"phase_weights": {"planning": 1.0}}, "policy-type"),
     ],
 )
-def test_what_lies_outside_is_refused_and_never_clamped(given: dict[str, Any], code: str) -> None:
+def test_a_value_outside_its_range_is_refused_and_never_clamped(given: dict[str, Any], code: str) -> None:
     """Ruling 14."""
     assert refusal(**given) == code
 
@@ -104,7 +104,7 @@ def test_phase_weights_have_limits_too(weight: Any, code: str) -> None:
 
 
 def test_weights_beyond_one_are_allowed() -> None:
-    """§3.3: weights should lie in 0 to 1, but are not clamped."""
+    """§3.3: weights should be between 0 and 1, but are not clamped."""
     assert PhaseWeights(planning=1.5, debugging=-2, synthesis=1_000_000).planning == 1.5
 
 

@@ -89,7 +89,7 @@ def test_any_bytes_give_a_policy_or_our_error(data: bytes) -> None:
         assert error.code
 
 
-def test_assignments_reach_into_the_weights() -> None:
+def test_assignments_can_set_single_weights() -> None:
     changed = policy_with(
         DEFAULT,
         ["max_nodes=64", "phase_weights.planning=0.8", "phase_weights.synthesis = 0.5", "include_siblings=false"],
@@ -126,13 +126,13 @@ def test_presets_are_found_by_name_and_by_hash() -> None:
         assert PRESETS.find(name) == PRESETS.find(policy.params_hash) == policy
 
 
-def test_a_registry_keeps_what_a_name_means() -> None:
+def test_a_name_in_a_policy_set_never_changes_its_meaning() -> None:
     wide = policy_from({"max_nodes": 1000})
-    registry = PRESETS.adding(wide, "wide")
-    assert registry.find("wide") == registry.find(wide.params_hash) == wide
-    assert registry.adding(wide, "wide") == registry
+    extended = PRESETS.with_policy(wide, "wide")
+    assert extended.find("wide") == extended.find(wide.params_hash) == wide
+    assert extended.with_policy(wide, "wide") == extended
     with pytest.raises(SlicebaseError) as caught:
-        registry.adding(FOCUSED, "wide")
+        extended.with_policy(FOCUSED, "wide")
     assert code_of(caught) == "policy-name"
     with pytest.raises(SlicebaseError) as caught:
         PRESETS.find("wide")
@@ -142,16 +142,16 @@ def test_a_registry_keeps_what_a_name_means() -> None:
 @pytest.mark.parametrize("name", ["", "0123456789abcdef", "abcdefabcdefabcd", "a b", "-x"])
 def test_a_name_cannot_look_like_a_hash_or_an_option(name: str) -> None:
     with pytest.raises(SlicebaseError) as caught:
-        PRESETS.adding(DEFAULT, name)
+        PRESETS.with_policy(DEFAULT, name)
     assert code_of(caught) == "policy-name"
 
 
 def test_a_policy_without_a_name_is_found_by_its_hash() -> None:
     policy = policy_from({"max_nodes": 7})
-    assert PRESETS.adding(policy).find(policy.params_hash) == policy
+    assert PRESETS.with_policy(policy).find(policy.params_hash) == policy
 
 
-def test_a_request_names_a_policy_in_any_way() -> None:
+def test_a_request_is_a_name_a_hash_an_object_or_nothing() -> None:
     assert PRESETS.resolve(None) == PRESETS.resolve("default") == PRESETS.resolve({}) == DEFAULT
     assert PRESETS.resolve(FOCUSED.params_hash) == FOCUSED
     assert PRESETS.resolve({"max_nodes": 9}).max_nodes == 9

@@ -1,4 +1,4 @@
-"""The expansion (§5), its ties and its invariants (§7), for both twins."""
+"""The expansion (§5), its ties and its invariants (§7), for the plain and the fast version."""
 
 import pytest
 from hypothesis import given, settings
@@ -23,7 +23,7 @@ def test_the_anchor_comes_first_and_the_best_neighbour_next(slicer: Slicer) -> N
     assert order(slicer, given, 2) == [2, 3, 1]
 
 
-def test_a_selected_turn_says_where_it_was_reached_from(slicer: Slicer) -> None:
+def test_a_selected_turn_names_the_turn_it_was_reached_from(slicer: Slicer) -> None:
     given = graph([turn(1), turn(2), turn(3), turn(4)], (1, 2), (2, 3), (1, 4))
     found = {c.turn_id: (c.distance, c.reached_from, c.way) for c in slicer.select(given, tid(2), DEFAULT)}
     assert found == {
@@ -42,7 +42,7 @@ def test_equal_priorities_go_by_distance_and_then_by_id(slicer: Slicer) -> None:
 
 
 def test_priorities_that_rounding_makes_equal_go_by_id(slicer: Slicer) -> None:
-    """Rulings 8 and 9: two base scores that differ in the last bit have one priority further away."""
+    """Rulings 8 and 9: two base scores that differ in the last bit have the same priority farther from the anchor."""
     near, nearer = 0.5, 0.5 + 2.0**-24
     given = graph([turn(1), turn(2, salience=near), turn(3, salience=nearer)], (1, 2), (1, 3))
     assert order(slicer, given, 1, policy_from({"distance_decay": 0.0})) == [1, 2, 3]
@@ -56,7 +56,7 @@ def test_siblings_keep_the_distance_at_which_they_were_found(slicer: Slicer) -> 
 
 
 def test_the_sibling_limit_takes_the_most_salient_before_visited_ones_are_dropped(slicer: Slicer) -> None:
-    """Ruling 10: turn 4 is a child of the anchor as well, and still uses up the only place."""
+    """Ruling 10: turn 4 is also a child of the anchor, and still uses the only place."""
     turns = [turn(1), turn(2), turn(3, salience=0.2), turn(4, salience=0.9)]
     given = graph(turns, (1, 2), (1, 3), (1, 4), (2, 4))
     limited = policy_from({"max_siblings_per_node": 1, "max_radius": 1})
@@ -64,7 +64,7 @@ def test_the_sibling_limit_takes_the_most_salient_before_visited_ones_are_droppe
 
 
 def test_siblings_come_from_all_parents(slicer: Slicer) -> None:
-    """Ruling 10: one list over both families, and the limit counts over it."""
+    """Ruling 10: both families are one list, and the limit counts for that list."""
     turns = [turn(1), turn(2), turn(3), turn(4, salience=0.8), turn(5, salience=0.6), turn(6, salience=0.7)]
     given = graph(turns, (1, 3), (2, 3), (1, 4), (2, 5), (2, 6))
     found = slicer.select(given, tid(3), policy_from({"max_siblings_per_node": 2, "max_radius": 1}))
@@ -78,13 +78,13 @@ def test_equally_salient_siblings_go_by_id(slicer: Slicer) -> None:
     assert {c.turn_id for c in found if c.reached_from == tid(5)} == {tid(1), tid(2), tid(3)}
 
 
-def test_no_siblings_where_the_policy_wants_none(slicer: Slicer) -> None:
+def test_no_siblings_where_the_policy_excludes_them(slicer: Slicer) -> None:
     given = graph([turn(1), turn(2), turn(3)], (1, 2), (1, 3))
     assert sorted(order(slicer, given, 2, policy_from({"include_siblings": False, "max_radius": 1}))) == [1, 2]
 
 
 def test_the_first_discovery_sets_the_distance(slicer: Slicer) -> None:
-    """Ruling 11: turn 4 is found from 3 at distance 2 before the shorter way over 2 is taken."""
+    """Ruling 11: turn 4 is found from 3 at distance 2 before the shorter path through 2 is followed."""
     turns = [turn(1), turn(2, "exploration", 0.0), turn(3, "synthesis"), turn(4), turn(5, "synthesis")]
     given = graph(turns, (1, 2), (1, 3), (3, 5), (5, 4), (2, 4))
     policy = policy_from({"include_siblings": False})

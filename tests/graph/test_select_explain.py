@@ -12,7 +12,7 @@ def reasons(given: Graph, anchor: int, policy: SlicePolicyV1) -> dict[str, Reaso
     return {out.candidate.turn_id: out.reason for out in explain(given.plain, tid(anchor), policy).left_out}
 
 
-def test_what_waits_when_the_budget_is_spent_is_left_out_for_it() -> None:
+def test_turns_that_wait_when_the_budget_is_used_up_are_left_out_for_the_budget() -> None:
     given = graph([turn(1), turn(2, "synthesis"), turn(3)], (1, 2), (1, 3))
     explanation = explain(given.plain, tid(1), policy_from({"max_nodes": 2}))
     (out,) = explanation.left_out
@@ -20,18 +20,18 @@ def test_what_waits_when_the_budget_is_spent_is_left_out_for_it() -> None:
     assert [chosen.turn_id for chosen in explanation.selected] == [tid(1), tid(2)]
 
 
-def test_neighbours_beyond_the_radius_are_left_out_for_it() -> None:
+def test_neighbours_beyond_the_radius_are_left_out_for_the_radius() -> None:
     given = graph([turn(1), turn(2), turn(3), turn(4)], (1, 2), (2, 3), (3, 4))
     assert reasons(given, 2, policy_from({"max_radius": 0})) == {tid(1): "radius", tid(3): "radius"}
     assert reasons(given, 3, policy_from({"max_radius": 1})) == {tid(1): "radius"}
 
 
-def test_siblings_at_the_radius_are_left_out_for_it() -> None:
+def test_siblings_at_the_radius_are_left_out_for_the_radius() -> None:
     given = graph([turn(1), turn(2), turn(3)], (1, 2), (1, 3))
     assert reasons(given, 2, policy_from({"max_radius": 0})) == {tid(1): "radius", tid(3): "radius"}
 
 
-def test_siblings_behind_the_limit_are_left_out_for_it() -> None:
+def test_siblings_beyond_the_limit_are_left_out_for_the_limit() -> None:
     turns = [turn(1), turn(2), turn(3, salience=0.4), turn(4, salience=0.3)]
     given = graph(turns, (1, 2), (1, 3), (1, 4))
     limited = policy_from({"max_siblings_per_node": 1, "max_radius": 1})

@@ -1,4 +1,4 @@
-"""Reads bytes through the importers as an import does, and counts what a store would find."""
+"""Reads bytes with the importers as an import does, and collects what a store would receive."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,12 +16,11 @@ DATA = SHARED / "data"
 
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="../shared/data is not here")
 
-
 DEFAULT = Options()
 
 
 class Taken(NamedTuple):
-    """Everything that came out of some sources."""
+    """Everything that the importers read from some sources."""
 
     batches: list[Batch]
     report: ImportReport
@@ -74,6 +73,7 @@ class Taken(NamedTuple):
 def take(
     *inputs: tuple[str, bytes], options: Options = DEFAULT, chunk: int = 1 << 16, known: Format | None = None
 ) -> Taken:
+    """Imports the sources, and checks that the report adds up."""
     run, taken = Import(options), Taken([], ImportReport())
     for name, data in inputs:
         found = known or recognise(data[:HEAD_BYTES], name)

@@ -1,4 +1,4 @@
-"""ChatGPT's export, counted by hand."""
+"""ChatGPT's export. The expected numbers were counted by hand."""
 
 import json
 from typing import Any
@@ -39,7 +39,7 @@ def export(*conversations: Any, indent: int | None = None) -> bytes:
 
 TREE = conversation(
     root=node(None, None, "a"),
-    # The order of siblings is the parent's, not the mapping's.
+    # The order of siblings is that of the parent's list, not that of the mapping.
     b2=node("a", message("assistant", "Second answer")),
     a=node("root", message("user", "How long?"), "b1", "b2"),
     b1=node("a", message("assistant", "First answer"), "c"),
@@ -47,7 +47,7 @@ TREE = conversation(
 )
 
 
-def test_the_whole_tree_is_kept_with_every_branch() -> None:
+def test_the_complete_tree_is_kept_with_every_branch() -> None:
     taken = take(("conversations.json", export(TREE)))
     named = {turn_id("chatgpt", "c", name): name for name in ("a", "b1", "b2", "c")}
     assert [named[turn.id] for turn in taken.turns] == ["a", "b1", "c", "b2"]
@@ -59,8 +59,8 @@ def test_the_whole_tree_is_kept_with_every_branch() -> None:
     assert (session.title, named[session.facts["shown_last"]]) == ("Bread", "b2")
 
 
-def test_exports_of_other_days_give_the_same_turns() -> None:
-    """Ruling 15: child lists grow, metadata come and go."""
+def test_later_exports_give_the_same_turns() -> None:
+    """Ruling 15: child lists grow, metadata appear and disappear."""
     later = json.loads(json.dumps(TREE))
     later["mapping"]["c"]["children"] = ["d"]
     later["mapping"]["d"] = node("c", message("assistant", "Welcome"))
@@ -76,7 +76,7 @@ def only_turn(said: dict[str, Any]) -> Any:
     return take(("conversations.json", export(conversation(a=node(None, said)))))
 
 
-def test_what_goes_to_a_tool_is_a_call_and_what_it_answers_a_result() -> None:
+def test_a_message_to_a_tool_is_a_call_and_a_message_from_it_is_a_result() -> None:
     code = {"content_type": "code", "language": "python", "text": "1 + 1"}
     call = only_turn({**message("assistant", recipient="python"), "content": code}).turns[0]
     assert call.parts == (Part("tool_call", name="python", arguments="1 + 1", language="python"),)
@@ -87,7 +87,7 @@ def test_what_goes_to_a_tool_is_a_call_and_what_it_answers_a_result() -> None:
     assert (answer.role, answer.parts) == ("tool", (Part("tool_result", text="2", name="python"),))
 
 
-def test_pages_that_were_read_keep_their_text_and_address() -> None:
+def test_quoted_pages_keep_their_text_and_address() -> None:
     quote = {
         "content_type": "tether_quote",
         "title": "Rye",
@@ -122,7 +122,7 @@ def test_multimodal_parts_are_text_and_a_pointer_and_an_attachment_is_not_repeat
     assert taken.reasons() == {"media": 2}
 
 
-def test_what_is_not_shown_is_hidden() -> None:
+def test_messages_that_are_not_shown_are_hidden() -> None:
     metadata = {"is_visually_hidden_from_conversation": True}
     assert only_turn(message("system", "", metadata=metadata)).turns[0].parts == (Part("text", text="", hidden=True),)
 
@@ -134,7 +134,7 @@ def test_an_unknown_content_type_keeps_its_text() -> None:
     assert taken.reasons() == {"unknown-content": 1}
 
 
-def test_a_null_title_and_missing_times_are_no_obstacle() -> None:
+def test_a_null_title_and_missing_times_do_not_prevent_the_import() -> None:
     value = {**TREE, "title": None}
     value["mapping"] = {"a": node(None, {**message("user", "hi"), "create_time": None})}
     taken = take(("conversations.json", export(value)))
@@ -143,7 +143,7 @@ def test_a_null_title_and_missing_times_are_no_obstacle() -> None:
     assert taken.reasons() == {"no-time": 1}
 
 
-def test_a_child_that_only_its_parent_names_is_joined_and_a_cycle_is_cut() -> None:
+def test_a_child_that_only_its_parent_names_is_linked_and_a_cycle_is_cut() -> None:
     loose = conversation(a=node(None, message("user", "x"), "b"), b=node(None, message("assistant", "y")))
     assert len(take(("conversations.json", export(loose))).edges) == 1
     circle = conversation(a=node("b", message("user", "x"), "b"), b=node("a", message("assistant", "y"), "a"))
@@ -151,7 +151,7 @@ def test_a_child_that_only_its_parent_names_is_joined_and_a_cycle_is_cut() -> No
     assert (len(taken.turns), len(taken.edges), taken.reasons()) == (2, 1, {"cycle": 1})
 
 
-def test_a_damaged_conversation_costs_itself_alone() -> None:
+def test_a_damaged_conversation_does_not_affect_the_others() -> None:
     whole = json.dumps(TREE)
     other = json.dumps({**TREE, "conversation_id": "d"})
     taken = take(("conversations.json", f"[{whole}, {whole[:200]}, {other}]".encode()), chunk=100)

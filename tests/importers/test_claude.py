@@ -1,9 +1,9 @@
-"""Claude's account export, counted by hand."""
+"""Claude's account export. The expected numbers were counted by hand."""
 
 import json
 from typing import Any
 
-from slicebase.importers.claude import NOTHING_ABOVE
+from slicebase.importers.claude import NO_PARENT
 from tests.importers.reading import take, texts, without
 
 
@@ -18,7 +18,7 @@ def message(number: int, parent: int | None, sender: str = "human", text: str = 
         "text": text,
         "content": [{"type": "text", "text": text}],
         "created_at": f"2025-05-01T08:00:{number:02}.123456Z",
-        "parent_message_uuid": NOTHING_ABOVE if parent is None else uuid(parent),
+        "parent_message_uuid": NO_PARENT if parent is None else uuid(parent),
         **more,
     }
 
@@ -33,14 +33,14 @@ def export(*messages: Any, **more: Any) -> tuple[str, bytes]:
     return "conversations.json", json.dumps([{**conversation, **more}]).encode()
 
 
-def test_parents_make_branches() -> None:
+def test_parents_give_branches() -> None:
     taken = take(export(message(1, None), message(2, 1, "assistant"), message(3, 1, "assistant")))
     assert taken.edges == [(uuid(1), uuid(2), "reply"), (uuid(1), uuid(3), "branch")]
     assert [turn.role for turn in taken.turns] == ["user", "assistant", "assistant"]
     assert taken.sessions["conv"].title == "Bread"
 
 
-def test_older_exports_are_chains_and_count_as_the_same_turns() -> None:
+def test_older_exports_are_chains_and_give_the_same_turns() -> None:
     messages = [message(1, None), message(2, 1, "assistant"), message(3, 2)]
     newer = take(export(*messages))
     older = take(export(*(without(each, "parent_message_uuid") for each in messages)))
@@ -77,7 +77,7 @@ def test_a_message_without_blocks_has_its_text() -> None:
     assert texts(take(export(message(1, None, text="plain", content=[]))).turns[0]) == ["plain"]
 
 
-def test_odd_messages_cost_themselves_alone() -> None:
+def test_odd_messages_do_not_affect_the_others() -> None:
     taken = take(
         export(message(1, None), "what?", {"uuid": uuid(2), "parent_message_uuid": uuid(1)}, message(3, 2, "bot"))
     )

@@ -1,4 +1,4 @@
-"""Claude Code's transcripts, counted by hand."""
+"""Claude Code's transcripts. The expected numbers were counted by hand."""
 
 from typing import Any
 
@@ -54,7 +54,7 @@ def test_the_first_child_is_a_reply_and_later_ones_are_branches() -> None:
     assert [turn.parents[0].type for turn in taken.turns[1:]] == ["reply", "branch", "branch"]
 
 
-def test_records_that_are_no_turns_are_counted_and_bridged() -> None:
+def test_records_that_are_not_turns_are_counted_and_bridged() -> None:
     lines = [
         {"type": "file-history-snapshot", "messageId": uuid(1), "snapshot": {}},
         record(1, None),
@@ -70,7 +70,7 @@ def test_records_that_are_no_turns_are_counted_and_bridged() -> None:
     assert taken.report.records == 7
 
 
-def test_a_parent_that_turns_out_later_to_be_no_turn_is_bridged_by_a_link() -> None:
+def test_a_parent_that_later_proves_not_to_be_a_turn_is_bridged_by_a_link() -> None:
     lines = [
         record(1, None),
         record(3, 2, "assistant"),
@@ -80,7 +80,7 @@ def test_a_parent_that_turns_out_later_to_be_no_turn_is_bridged_by_a_link() -> N
     assert taken.links == [Edge(uuid(1), uuid(3), "reply")]
 
 
-def test_a_user_record_of_results_alone_is_the_tools_turn_and_is_paired_with_its_call() -> None:
+def test_a_user_record_with_only_results_is_a_turn_of_the_tools_and_refers_to_its_call() -> None:
     lines = [record(1, None), call(2, 1, "c1", command="ls"), call(3, 2, "c2", command="pwd"), result(4, 3, "c1")]
     taken = take(("s.jsonl", jsonl(lines)))
     assert taken.turns[3].role == "tool"
@@ -89,8 +89,8 @@ def test_a_user_record_of_results_alone_is_the_tools_turn_and_is_paired_with_its
     assert taken.turns[1].parts[0].arguments == {"command": "ls"}
 
 
-def test_a_compact_boundary_hangs_on_its_logical_parent() -> None:
-    """Ruling 18: the boundary and the summary are the system's turns."""
+def test_a_compact_boundary_is_a_child_of_its_logical_parent() -> None:
+    """Ruling 18: the boundary and the summary are turns of the system."""
     boundary = {**without(record(3, None, "system"), "message"), "subtype": "compact_boundary", "content": "Compacted"}
     lines = [
         record(1, None),
@@ -125,7 +125,7 @@ def test_summary_lines_are_titles() -> None:
     assert taken.report.others == {"summary": 2}
 
 
-def test_a_title_that_a_person_gave_outweighs_the_others() -> None:
+def test_a_title_that_a_person_gave_has_precedence() -> None:
     lines = [
         record(1, None),
         {"type": "custom-title", "customTitle": "Mine", "sessionId": SESSION},
@@ -135,7 +135,7 @@ def test_a_title_that_a_person_gave_outweighs_the_others() -> None:
 
 
 def test_an_inline_sidechain_is_a_session_that_continues_the_turn_with_its_prompt() -> None:
-    """Ruling 13. Older transcripts carry no agent's id: the chain's first record names it."""
+    """Ruling 13. Older transcripts have no agent's id: the first record of the chain names it."""
     lines = [
         record(1, None),
         call(2, 1, "t1", "Task", prompt="Count the files"),
@@ -188,7 +188,7 @@ def test_agents_of_a_workflow_are_linked_by_its_run() -> None:
 
 
 def test_a_copied_record_has_the_same_id_and_source_hash_in_another_session() -> None:
-    """Ruling 15: session, folder, version and branch do not count."""
+    """Ruling 15: session, folder, version and branch are not hashed."""
     original = record(1, None, version="1", gitBranch="main")
     copy = {**original, "sessionId": "other", "cwd": "/tmp", "version": "2", "forkedFrom": {"sessionId": SESSION}}
     changed = {**original, "message": {"role": "user", "content": "hello!"}}
@@ -197,7 +197,7 @@ def test_a_copied_record_has_the_same_id_and_source_hash_in_another_session() ->
     assert third.source_hash != first.source_hash
 
 
-def test_ids_that_are_no_uuids_are_made_from_their_session_even_where_another_refers_to_them() -> None:
+def test_ids_that_are_not_uuids_depend_on_their_session_even_where_another_session_refers_to_them() -> None:
     """Ruling 16."""
     lines = [
         {**record(1, None), "uuid": "a", "sessionId": "one"},
@@ -208,7 +208,7 @@ def test_ids_that_are_no_uuids_are_made_from_their_session_even_where_another_re
     assert taken.continues == [(taken.turns[0].id, taken.turns[1].id, "reply")]
 
 
-def test_a_record_without_an_id_takes_its_position_and_one_without_a_session_the_files() -> None:
+def test_a_record_without_an_id_gets_its_position_and_one_without_a_session_gets_the_files() -> None:
     lines = [record(1, None), without(record(2, 1), "uuid"), without(record(3, 1), "sessionId")]
     taken = take(("folder/stem.jsonl", jsonl(lines)))
     assert taken.turns[1].id == turn_id("claude-code", SESSION, 1)
@@ -223,7 +223,7 @@ def test_a_missing_time_is_the_nearest_earlier_one_else_the_first_that_follows()
     assert taken.reasons() == {"no-time": 2}
 
 
-def test_what_was_typed_while_the_agent_worked_is_the_users_turn() -> None:
+def test_a_prompt_that_was_typed_while_the_agent_worked_is_a_turn_of_the_user() -> None:
     attachment = {"type": "queued_command", "prompt": "Stop after this", "commandMode": "prompt"}
     other = {"type": "todo_reminder", "content": []}
     lines = [
@@ -239,7 +239,7 @@ def test_what_was_typed_while_the_agent_worked_is_the_users_turn() -> None:
     assert taken.edges[-1] == (uuid(2), uuid(4), "reply")
 
 
-def test_contents_become_parts_and_nothing_is_thrown_away() -> None:
+def test_contents_become_parts_and_nothing_is_dropped() -> None:
     blocks = [
         {"type": "thinking", "thinking": "Hm", "signature": "x"},
         {"type": "text", "text": "See"},
@@ -295,7 +295,7 @@ def test_a_long_session_comes_in_several_batches() -> None:
     assert [len(batch.turns) for batch in taken.batches if batch.turns] == [500, 500, 201]
 
 
-def test_the_sample_that_ships_with_the_package_counts_as_it_should() -> None:
+def test_the_sample_in_the_package_has_the_expected_numbers() -> None:
     taken = take((SAMPLE.name, SAMPLE.read_bytes()))
     assert (len(taken.turns), len(taken.edges), taken.report.records) == (41, 40, 46)
     assert sum(kind == "branch" for _, _, kind in taken.edges) == 1
@@ -303,7 +303,7 @@ def test_the_sample_that_ships_with_the_package_counts_as_it_should() -> None:
     assert not taken.report.reasons
 
 
-def test_other_json_lines_are_not_taken_for_a_transcript() -> None:
+def test_other_json_lines_are_not_recognised_as_a_transcript() -> None:
     assert sniff(jsonl([record(1, None)]), "x.jsonl")
     assert not sniff(jsonl([{"role": "user", "content": "hello"}]), "x.jsonl")
     assert not sniff(b"", "x.jsonl")

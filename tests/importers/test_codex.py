@@ -1,4 +1,4 @@
-"""Codex CLI's rollouts in their several forms, counted by hand."""
+"""Codex CLI's rollouts in all their forms. The expected numbers were counted by hand."""
 
 import json
 from typing import Any
@@ -42,7 +42,7 @@ NEW = [
 ]
 
 
-def test_the_present_form() -> None:
+def test_the_current_form() -> None:
     taken = take(("rollout-1.jsonl", jsonl(NEW)))
     assert [turn.role for turn in taken.turns] == [
         "system", "user", "user", "assistant", "assistant", "assistant", "tool", "assistant", "system",
@@ -83,7 +83,7 @@ def test_an_id_that_is_used_twice_keeps_both_turns() -> None:
     assert taken.reasons() == {"repeated-id": 1}
 
 
-def test_a_rollout_of_events_alone_is_read_from_its_events() -> None:
+def test_a_rollout_with_only_events_is_read_from_its_events() -> None:
     lines = [
         META,
         line("event_msg", type="user_message", message="hi"),
@@ -141,7 +141,7 @@ def test_the_oldest_form_is_one_object() -> None:
     assert taken.report.records == 2
 
 
-def test_drifting_records_are_read_where_the_name_says_rollout() -> None:
+def test_irregular_records_are_read_if_the_name_says_rollout() -> None:
     lines = [
         {"created_at": "2025-09-10T12:00:00Z", "role": "user", "message": "Say it in Spanish"},
         {
@@ -158,7 +158,7 @@ def test_drifting_records_are_read_where_the_name_says_rollout() -> None:
     assert not taken.report.reasons
 
 
-def test_an_unknown_item_is_skipped_and_said_to_be_lost() -> None:
+def test_an_unknown_item_is_skipped_and_reported_as_lost() -> None:
     taken = take(("rollout-1.jsonl", jsonl([META, item("dream", content="sheep"), said("user", "hi")])))
     assert taken.reasons()["unknown-record"] == 1
     assert taken.report.content_left_out == 1

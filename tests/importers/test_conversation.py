@@ -59,7 +59,7 @@ def exported_again(taken: Taken, session: Session) -> Taken:
 
 
 def test_an_exported_session_imports_to_the_same_turns() -> None:
-    """Ids, branches, times, contents and source hashes."""
+    """They have the same ids, branches, times, contents and source hashes."""
     taken = take((SAMPLE.name, SAMPLE.read_bytes()))
     (session,) = taken.sessions.values()
     again = exported_again(taken, session)
@@ -67,7 +67,7 @@ def test_an_exported_session_imports_to_the_same_turns() -> None:
     assert not again.report.reasons
 
 
-def test_what_a_line_cannot_say_stands_beside_it() -> None:
+def test_what_the_fields_of_a_line_cannot_hold_is_in_its_meta() -> None:
     parts = (
         Part("thinking", text="Hm"),
         Part("text", text="See", hidden=True),
@@ -102,14 +102,14 @@ def test_what_a_line_cannot_say_stands_beside_it() -> None:
     assert again.links == links
 
 
-def test_lines_read_well_without_what_stands_beside_them() -> None:
+def test_a_line_that_holds_everything_has_no_parts_in_its_meta() -> None:
     text = Turn(turn_id("x", "s", 0), "s", "user", (Part("text", text="hello"),), 0, (), f"sha256:{'0' * 64}")
     (line,) = export_conversation(Session("s", "x"), [text]).lines
     assert b'"content":"hello","role":"user","ts":"1970-01-01T00:00:00.000Z"' in line
     assert b'"parts"' not in line
 
 
-def test_nonsense_beside_a_line_is_passed_over() -> None:
+def test_nonsense_in_a_lines_meta_is_ignored() -> None:
     meta = '{"id":7,"parents":[[1],["x",{}],3],"parts":[4],"source_hash":"?","links":"?"}'
     body = f'{{"role":"user","content":"a","ts":"2026-02-03T10:00:00Z","_meta":{meta}}}\n'
     (turn,) = take(("x.slice", (HEADER + body).encode())).turns

@@ -1,4 +1,4 @@
-"""Bad input costs a record at most, is reported with its place, and never raises."""
+"""Bad input affects only its own record, is reported with its place, and never raises."""
 
 import json
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from tests.importers import (
 from tests.importers.reading import Taken, jsonl, take
 from tests.importers.test_claude_code import SAMPLE, record, uuid
 
-# A sound input of each format, small enough to be damaged often.
+# An undamaged input of each format, small enough to be damaged often.
 SOUND: dict[str, bytes] = {
     "claude-code": b"".join(SAMPLE.read_bytes().splitlines(keepends=True)[:12]),
     "chatgpt": test_chatgpt.export(test_chatgpt.TREE, test_chatgpt.TREE, indent=0),
@@ -41,7 +41,7 @@ by_format = pytest.mark.parametrize("known", FORMATS, ids=lambda known: known.na
 
 
 def check(taken: Taken) -> None:
-    """What holds of every import, whatever went in."""
+    """Checks what is true of every import, for any input."""
     assert taken.report.adds_up
     for turn in taken.turns:
         assert is_uuid(turn.id)
@@ -55,7 +55,7 @@ def check(taken: Taken) -> None:
 
 def assert_no_cycle(taken: Taken) -> None:
     first: dict[str, set[str]] = {}
-    for turn in taken.turns:  # the first record under an id stays
+    for turn in taken.turns:  # the first record with an id is kept
         first.setdefault(turn.id, {parent.id for parent in turn.parents})
     for link in taken.links:
         first.setdefault(link.child, set()).add(link.parent)
@@ -84,7 +84,7 @@ JSON = st.recursive(
 
 @st.composite
 def damaged(draw: st.DrawFn, sound: bytes) -> bytes:
-    """Sound bytes after some accidents."""
+    """Draws damaged bytes: the given ones after some accidents."""
     data = sound
     for _ in range(draw(st.integers(1, 4))):
         accident = draw(st.sampled_from(ACCIDENTS))
@@ -134,7 +134,7 @@ def _insert(draw: st.DrawFn, data: bytes) -> bytes:
 
 
 def _replace_value(draw: st.DrawFn, lines: list[bytes]) -> list[bytes]:
-    """Puts another value somewhere into a record, so that nothing has the type one expects."""
+    """Puts another value somewhere into a record, so that a field may have any type."""
     at = _index(draw, lines)
     try:
         value = json.loads(lines[at])
@@ -189,7 +189,7 @@ def one(line: bytes, *more: bytes) -> Taken:
         (b"<html>", "not-json"),
     ],
 )
-def test_a_line_that_is_no_record_is_skipped_with_its_place(line: bytes, reason: str) -> None:
+def test_a_line_that_is_not_a_record_is_skipped_with_its_place(line: bytes, reason: str) -> None:
     taken = one(line)
     assert [turn.id for turn in taken.turns] == [uuid(1), uuid(3)]
     (note,) = taken.report.notes
@@ -197,7 +197,7 @@ def test_a_line_that_is_no_record_is_skipped_with_its_place(line: bytes, reason:
 
 
 @pytest.mark.parametrize("mark", [b"# ", b"// "])
-def test_a_comment_is_no_record_of_the_conversation(mark: bytes) -> None:
+def test_a_comment_is_not_a_record_of_the_conversation(mark: bytes) -> None:
     assert one(mark + b"a note").report.others == {"comment": 1}
 
 
@@ -214,7 +214,7 @@ def encoded(text: str) -> bytes:
         (encoded("a\tb"), "control-characters", "a\tb"),
     ],
 )
-def test_what_can_be_repaired_is_repaired_and_reported(line: bytes, reason: str, text: str) -> None:
+def test_damage_that_can_be_repaired_is_repaired_and_reported(line: bytes, reason: str, text: str) -> None:
     """Ruling 1."""
     taken = one(line)
     assert taken.turns[1].parts[0].text == text
@@ -233,20 +233,20 @@ def test_numbers_that_readers_disagree_on_become_text() -> None:
     assert endless.reasons() == {"not-finite": 1}
 
 
-def test_records_glued_together_are_both_taken() -> None:
+def test_records_glued_together_are_both_read() -> None:
     both = json.dumps(record(2, 1)).encode() + json.dumps(record(4, 2)).encode()
     taken = one(both)
     assert len(taken.turns) == 4
     assert taken.reasons() == {"glued": 2}
 
 
-def test_a_whole_record_behind_one_that_was_cut_off_is_taken() -> None:
+def test_a_complete_record_after_one_that_was_cut_off_is_read() -> None:
     taken = one(json.dumps(record(2, 1)).encode()[:100] + json.dumps(record(4, 2)).encode())
     assert [turn.id for turn in taken.turns] == [uuid(1), uuid(4), uuid(3)]
     assert taken.reasons() == {"not-json": 1, "glued": 1}
 
 
-def test_bom_crlf_and_blank_lines_are_no_obstacle() -> None:
+def test_bom_crlf_and_blank_lines_do_not_matter() -> None:
     lines = [json.dumps(record(1, None)).encode(), b"", json.dumps(record(2, 1)).encode()]
     taken = take(("x.jsonl", b"\xef\xbb\xbf" + b"\r\n".join(lines)))
     assert len(taken.turns) == 2

@@ -38,19 +38,19 @@ def test_an_array_in_any_chunks_gives_its_elements(items: list[Any], chunk: int,
     assert values(json.dumps(items, indent=indent).encode(), chunk) == items
 
 
-def test_objects_one_after_the_other_are_elements_too() -> None:
+def test_objects_one_after_the_other_are_elements() -> None:
     assert values(b'{"m": 1} {"m": 2}\n{"m": 3}') == [{"m": 1}, {"m": 2}, {"m": 3}]
 
 
-def test_what_stands_between_elements_is_one_too() -> None:
+def test_text_between_elements_is_an_element() -> None:
     assert values(b'[{"m": 1}, 42, {"m": 2}, [3]]') == [{"m": 1}, 42, {"m": 2}, [3]]
 
 
-def test_an_element_that_never_ends_does_not_swallow_the_others() -> None:
+def test_an_element_that_never_ends_does_not_hide_the_others() -> None:
     assert values(b'[{"m": 1, "x": {"y": 1}, {"m": 2}, {"m": 3}]') == ["not-json", {"m": 2}, {"m": 3}]
 
 
-def test_too_many_closing_brackets_cost_nothing_else() -> None:
+def test_too_many_closing_brackets_do_not_affect_the_elements() -> None:
     assert [value for value in values(b'[{"m": 1}}}, {"m": 2}]') if value != "not-json"] == [{"m": 1}, {"m": 2}]
 
 
@@ -59,12 +59,12 @@ def test_places_are_indexes() -> None:
     assert [line.where for line in lines] == ["f.json[0]", "f.json[1]"]
 
 
-def test_a_record_that_is_too_large_is_let_go_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_that_is_too_large_is_skipped_and_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(elements, "MAX_RECORD", 100)
     monkeypatch.setattr(json_stream, "MAX_RECORD", 100)
     large = json.dumps({"m": "x" * 500})
     data = f'[{{"m": 1}}, {large}, {{"m": 2}}]'.encode()
-    assert values(data) == [{"m": 1}, "too-large"]  # nothing tells where a string of that length ends
+    assert values(data) == [{"m": 1}, "too-large"]  # the end of a string of that length cannot be found
     deep = json.dumps({"m": [{"x": "y" * 20}] * 20})
     for chunk in (5, 64, 4096):
         found = values(f'[{{"m": 1}}, {deep}, {{"m": 2}}]'.encode(), chunk)
@@ -85,7 +85,7 @@ def test_a_record_that_is_too_large_is_let_go_and_named(monkeypatch: pytest.Monk
         (b"", "x.json", False),
     ],
 )
-def test_lines_are_told_from_documents(head: bytes, name: str, *, expected: bool) -> None:
+def test_json_lines_are_distinguished_from_documents(head: bytes, name: str, *, expected: bool) -> None:
     assert is_lines(head, name) is expected
 
 

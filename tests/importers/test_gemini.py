@@ -1,4 +1,4 @@
-"""Gemini CLI's sessions, counted by hand."""
+"""Gemini CLI's sessions. The expected numbers were counted by hand."""
 
 import json
 from typing import Any
@@ -90,7 +90,7 @@ def test_a_checkpoint_is_a_list_of_contents() -> None:
         assert taken.turns[0].id == turn_id("gemini", "checkpoint", 0)
 
 
-def test_odd_values_cost_themselves_alone() -> None:
+def test_odd_values_do_not_affect_the_others() -> None:
     lines = [HEAD, message("a"), {"strange": 1}, message("b", "oracle", [{"riddle": 1}])]
     taken = take(("session.jsonl", jsonl(lines)))
     assert len(taken.edges) == 1

@@ -1,4 +1,4 @@
-"""Lists of messages in the OpenAI and the Anthropic shape, counted by hand."""
+"""Lists of messages in the OpenAI and the Anthropic shape. The expected numbers were counted by hand."""
 
 import json
 
@@ -54,7 +54,7 @@ def test_lines_of_messages_are_one_session_and_lines_of_lists_one_each() -> None
     assert set(take(("train.jsonl", jsonl(OPENAI)), options=Options(session="mine")).sessions) == {"mine"}
 
 
-def test_speakers_with_values_are_read_too() -> None:
+def test_messages_with_from_and_value_are_read() -> None:
     lines = jsonl([{"conversations": [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "ho"}]}])
     assert [(turn.role, *texts(turn)) for turn in take(("x.jsonl", lines)).turns] == [
         ("user", "hi"),
@@ -62,7 +62,7 @@ def test_speakers_with_values_are_read_too() -> None:
     ]
 
 
-def test_messages_that_say_what_they_hang_on_make_branches() -> None:
+def test_messages_that_name_their_parent_give_branches() -> None:
     lines = jsonl(
         [
             {"id": "1", "role": "user", "content": "a", "parent_id": None},
@@ -76,7 +76,7 @@ def test_messages_that_say_what_they_hang_on_make_branches() -> None:
     ]  # fmt: skip
 
 
-def test_times_are_taken_as_they_come() -> None:
+def test_times_are_read_in_all_their_forms() -> None:
     messages = [
         {"role": "user", "content": "a", "timestamp": 1700000000},
         {"role": "user", "content": "b", "created_at": "2024-01-01T00:00:00"},
@@ -98,7 +98,7 @@ def test_times_are_taken_as_they_come() -> None:
         b"",
     ],
 )
-def test_other_files_are_not_taken_for_messages(data: bytes) -> None:
+def test_other_files_are_not_recognised_as_messages(data: bytes) -> None:
     assert not sniff(data, "x.json")
 
 

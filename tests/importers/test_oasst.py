@@ -1,4 +1,4 @@
-"""OpenAssistant's trees, counted by hand."""
+"""OpenAssistant's trees. The expected numbers were counted by hand."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def test_a_tree_is_a_session_with_every_branch() -> None:
     assert taken.report.records == 4
 
 
-def test_one_message_a_line_gives_the_same_tree_in_any_order() -> None:
+def test_one_message_on_each_line_gives_the_same_tree_in_any_order() -> None:
     flat = [
         {
             "message_id": uuid(number),

@@ -1,4 +1,4 @@
-"""How records hang together."""
+"""The parents of records, and bridges over records that are not turns."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -7,7 +7,7 @@ from slicebase.graph.turn import Edge, Parent
 from slicebase.importers.parents import ParentLinks
 
 
-def test_a_chain_of_records_that_are_no_turns_is_bridged() -> None:
+def test_a_chain_of_records_that_are_not_turns_is_bridged() -> None:
     links = ParentLinks()
     links.join("a", None)
     links.bridge("p", "a")
@@ -15,7 +15,7 @@ def test_a_chain_of_records_that_are_no_turns_is_bridged() -> None:
     assert links.join("b", "q")[0] == (Parent("a", "reply"),)
 
 
-def test_a_bridge_to_nothing_makes_a_root() -> None:
+def test_a_child_of_a_bridge_without_a_parent_is_a_root() -> None:
     links = ParentLinks()
     links.bridge("p", None)
     assert links.join("a", "p")[0] == ()
@@ -36,7 +36,7 @@ def test_the_same_record_again_changes_nothing() -> None:
     assert links.join("b", "a") == first
 
 
-def test_a_reference_to_the_parent_is_no_second_edge() -> None:
+def test_a_reference_to_the_parent_is_not_a_second_edge() -> None:
     links = ParentLinks()
     links.join("a", None)
     assert links.join("b", "a", ["a"])[0] == (Parent("a", "reply"),)

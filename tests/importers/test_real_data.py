@@ -1,4 +1,4 @@
-"""Real exports under ../shared/data: every one imports with a report that adds up (`take` asserts it)."""
+"""Real exports under ../shared/data: each of them imports with a report that adds up (`take` asserts this)."""
 
 import json
 
@@ -33,14 +33,14 @@ def test_the_forked_transcript() -> None:
     assert (len(taken.sessions), len(taken.edges), len(taken.continues)) == (3, 8, 2)
 
 
-def test_the_forked_and_the_resumed_transcript_tell_different_things_under_the_same_ids() -> None:
+def test_the_forked_and_the_resumed_transcript_have_different_records_with_the_same_ids() -> None:
     """Ruling 15: the store keeps the first and reports the others."""
     fork, resume = (taken_from("claude-code", f"dag_{name}.jsonl").by_id for name in ("fork", "resume"))
     common = fork.keys() & resume.keys()
     assert (len(common), sum(fork[turn].source_hash != resume[turn].source_hash for turn in common)) == (8, 3)
 
 
-def test_compactions_keep_the_chain_whole() -> None:
+def test_compactions_do_not_break_the_chain() -> None:
     taken = taken_from("claude-code/compacted")
     assert len(taken.edges) == len(taken.turns) - len(taken.sessions)
     assert taken.reasons() == {"logical-parent": 1}

@@ -1,4 +1,4 @@
-"""Secrets of known shapes. None of these was ever a key: they are made up here, and put together at run time."""
+"""Secrets of known shapes. None of these was ever a key: they are invented, and built at run time."""
 
 from collections import Counter
 
@@ -16,7 +16,7 @@ ALNUM = "aZ0bY1cX2dW3eV4fU5gT6hS7iR8jQ9kP0lO1mN2nM3oL4pK5qJ6rI7sH8tG9uF0vE1wD2xC
 HEX = "0123456789abcdef" * 8
 UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567" * 4
 
-# Put together so that no scanner of repositories takes these lines for keys.
+# Built from parts, so that no scanner of repositories reports these lines as keys.
 EXAMPLES = {
     "aws-access-key": "AK" + "IA" + UPPER[:16],
     "aws-secret-key": "aws_secret_access_key = " + ALNUM[:40],
@@ -101,7 +101,7 @@ def test_an_example_is_replaced_by_its_mark(label: str, frame: str) -> None:
         "see http://localhost:8080/@scope/package",
     ],
 )
-def test_what_is_no_secret_stays(text: str) -> None:
+def test_text_that_is_not_a_secret_is_kept(text: str) -> None:
     counts: Counter[str] = Counter()
     assert redacted(text, counts) == text
     assert not counts
@@ -122,7 +122,7 @@ def test_the_fast_way_and_the_plain_one_agree(pieces: list[str], joint: str) -> 
     assert fast == plain
 
 
-def test_every_text_of_a_turn_is_read_and_what_is_said_of_the_session_too() -> None:
+def test_every_text_of_a_turn_and_of_its_session_is_redacted() -> None:
     secret = EXAMPLES["github-token"]
     parts = (
         Part("text", text=secret),
@@ -136,8 +136,8 @@ def test_every_text_of_a_turn_is_read_and_what_is_said_of_the_session_too() -> N
     assert batch.turns[0].source_hash == turn.source_hash
 
 
-def test_an_import_redacts_unless_it_is_told_not_to() -> None:
-    """Ruling 15: the source hash is over what the source says, so that both imports give the same turn."""
+def test_an_import_redacts_unless_its_options_say_otherwise() -> None:
+    """Ruling 15: the source hash covers the unredacted record, so that both imports give the same turn."""
     data = jsonl([record(1, None, content=EXAMPLES["slack-token"]), call(2, 1, "c", token=EXAMPLES["npm-token"])])
     kept, marked = take(("x.jsonl", data), options=Options(redact=False)), take(("x.jsonl", data))
     assert marked.report.redacted == {"slack-token": 1, "npm-token": 1}

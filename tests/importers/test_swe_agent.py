@@ -54,7 +54,7 @@ def test_durations_become_times() -> None:
     assert [turn.time for turn in turns] == [1000, 2500, 2500, 2500]
 
 
-def test_turns_are_the_same_every_time_and_hang_on_each_other() -> None:
+def test_turns_are_the_same_every_time_and_each_is_the_parent_of_the_next() -> None:
     data = json.dumps({"trajectory": STEPS, "history": HISTORY}).encode()
     turns = read_trajectory(data, "t1")
     assert read_trajectory(data, "t1") == turns
@@ -63,13 +63,13 @@ def test_turns_are_the_same_every_time_and_hang_on_each_other() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b"{}", b'{"history": 1}', b"\xff"])
-def test_what_is_no_trajectory_is_refused(data: bytes) -> None:
+def test_other_bytes_than_a_trajectory_are_refused(data: bytes) -> None:
     with pytest.raises(SlicebaseError) as caught:
         read_trajectory(data, "t1")
     assert caught.value.code == "bad-transcript"
 
 
-def test_odd_entries_are_passed_over() -> None:
+def test_odd_entries_are_ignored() -> None:
     assert is_trajectory({"history": []})
     record = {"history": [1, {"role": "robot"}, {"role": "user", "content": None}], "trajectory": ["x", {}]}
     assert len(read_trajectory(json.dumps(record).encode(), "t1")) == 3
@@ -85,7 +85,7 @@ def test_odd_entries_are_passed_over() -> None:
     ],
 )
 def test_real_trajectories_are_runs(name: str, cycles: int, failures: int, repeated: int) -> None:
-    """Counted by hand: two of pydicom's failed edits are the same edit with the same answer."""
+    """Counted by hand: two of pydicom's failed edits are the same edit with the same result."""
     turns = read_trajectory((REAL / name).read_bytes(), name)
     metrics = measure(append_all(LogHead(RUN), project(turns, step_at="call"), NOW)[0])
     assert (metrics.cycles, metrics.steps, metrics.counted_events) == (cycles, cycles, 3 * cycles)

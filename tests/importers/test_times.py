@@ -32,14 +32,14 @@ def test_texts_and_numbers(written: Any, milliseconds: int | None) -> None:
     assert moment(written) == milliseconds
 
 
-def test_a_clock_stands_where_a_record_has_no_time() -> None:
+def test_a_clock_keeps_its_time_where_a_record_has_none() -> None:
     clock = Clock(7)
     assert clock.read(None) == (7, True)
     assert clock.read(1767225600) == (1767225600000, False)
     assert clock.read("?") == (1767225600000, True)
 
 
-def test_the_start_is_the_first_time_there_is() -> None:
+def test_the_start_is_the_first_time_that_is_found() -> None:
     start, items = start_of([None, "?", 1767225600, 1], lambda item: item)
     assert start == 1767225600000
     assert list(items) == [None, "?", 1767225600, 1]

@@ -1,33 +1,30 @@
-"""What the default annotator goes by: a table that a person can read and a project can replace (ruling 17).
+"""The default annotator: computes phase, salience and trajectory fields of a turn without a model (ruling 17).
 
-A row applies to a turn when its role is one of the row's roles, the turn has all the row's marks, and one of the row's
-phrases was said, word for word. What a row leaves empty it does not ask.
-
-Marks of a turn:
-
-    call, result      it calls a tool; it is what a tool gave back
-    error             a tool, or the assistant's service, reports a failure
-    tool-only         nothing was said or thought: calls and results alone
-    code              it holds code
-    hidden            its source does not show it
-    brief             a few words
-    question          it asks something
-    figures           it holds a number
-    root              it hangs on nothing
-    below-debugging   what it hangs on is debugging
-
-The default annotator: phase, salience and the trajectory fields of a turn, with no model (ruling 17).
-
-Deterministic and causal: it looks at the turn, at its nearest ancestors and at how many siblings came before it, so
-that a session that grows never changes what was. A turn whose parent is missing is annotated as a root.
+It is deterministic and causal. It reads the turn, its nearest ancestors and the number of siblings that came before it,
+so that a session that grows never changes earlier annotations. A turn whose parent is missing is annotated as a root.
 
     depth            steps from the root
     sibling_order    siblings that came before it
     homogeneity      the share of words that it has in common with its parent; 0 for a root
-    temporal         how soon after its parent it came: 1 at once, 1/2 an hour later; 0 for a root
+    temporal         how soon it came after its parent: 1 at once, 1/2 an hour later; 0 for a root
     complexity       how much it holds: the bits of the number of its distinct words, and its calls and code, over 8
 
-Everything is counted in whole numbers and divided once, so that every machine gives the same bits.
+Everything is counted in integers and divided once, so that every machine gives the same bits.
+
+Phase and salience come from `RULES`, a table that a person can read and a project can replace. A row applies to a turn
+when the turn's role is one of the row's roles, the turn has all the row's marks, and the turn contains one of the row's
+phrases, word for word. A field that a row leaves empty is not checked. The marks of a turn:
+
+    call, result      it calls a tool; it is the result of a tool
+    error             a tool, or the assistant's service, reports a failure
+    tool-only         it holds only calls and results, no text and no thinking
+    code              it holds code
+    hidden            its source does not show it
+    brief             it has only a few words
+    question          it asks something
+    figures           it holds a number
+    root              it has no parent
+    below-debugging   its parent's phase is debugging
 """
 
 import re
@@ -41,11 +38,13 @@ from msgspec import Struct
 from slicebase.graph.binary32 import binary32
 from slicebase.graph.turn import Annotation, Part, Phase, Role, Turn, part_text
 
-_SAID: Final[tuple[Role, ...]] = ("user", "assistant")
+# The rules
+
+_SPEAKERS: Final[tuple[Role, ...]] = ("user", "assistant")
 
 
 class TurnPattern(Struct, frozen=True):
-    """What a turn must be like."""
+    """The conditions that a turn must meet for a row to apply."""
 
     roles: tuple[Role, ...] = ()
     marks: tuple[str, ...] = ()
@@ -53,30 +52,34 @@ class TurnPattern(Struct, frozen=True):
 
 
 class PhaseRow(TurnPattern, frozen=True, kw_only=True):
-    """The first row that applies gives the phase."""
+    """A row of the phase table. The first row that applies gives the phase."""
 
     phase: Phase
 
 
 class SalienceRow(TurnPattern, frozen=True, kw_only=True):
-    """Every row that applies adds its hundredths."""
+    """A row of the salience table. Every row that applies adds its hundredths."""
 
     adds: int
 
 
 class Rules(Struct, frozen=True):
-    """Salience, in hundredths, is `base`, `novelty` by the number of new words, and what the rows add."""
+    """The tables of an annotator.
 
-    annotator: str  # name/version: other rules need another name
+    Salience, in hundredths, is the sum of `base`, a share of `novelty` that depends on the number of new words, and
+    what the rows add.
+    """
+
+    annotator: str  # name/version; different rules need a different name
     phases: tuple[PhaseRow, ...]
     otherwise: Phase
     base: int
-    novelty: int  # for a turn that brings `full_novelty` new words, less for fewer
+    novelty: int  # for a turn with `full_novelty` new words; less for fewer
     full_novelty: int
     salience: tuple[SalienceRow, ...]
 
 
-# What is said when something was …
+# Phrases that show that something was …
 DECIDED: Final = (
     "decision", "decisions", "we decided", "i decided", "i've decided", "we agreed", "we have decided", "decided to",
     "decided on", "decided that", "let's go with", "let's use", "let's keep", "let's drop", "we'll use", "we will use",
@@ -117,9 +120,9 @@ RULES: Final = Rules(
         PhaseRow(phase="planning", roles=("user",), marks=("root",)),  # it sets the goal
         PhaseRow(phase="consolidation", roles=("assistant",), phrases=SUMMED_UP),
         PhaseRow(phase="synthesis", roles=("assistant",), phrases=UNDERSTOOD),
-        PhaseRow(phase="planning", roles=_SAID, phrases=DECIDED),
-        PhaseRow(phase="debugging", roles=_SAID, phrases=FAILED),
-        PhaseRow(phase="planning", roles=_SAID, phrases=PLANNED),
+        PhaseRow(phase="planning", roles=_SPEAKERS, phrases=DECIDED),
+        PhaseRow(phase="debugging", roles=_SPEAKERS, phrases=FAILED),
+        PhaseRow(phase="planning", roles=_SPEAKERS, phrases=PLANNED),
     ),
     otherwise="exploration",
     base=15,
@@ -127,7 +130,7 @@ RULES: Final = Rules(
     full_novelty=20,
     salience=(
         SalienceRow(adds=10, roles=("user",)),
-        SalienceRow(adds=25, roles=_SAID, phrases=DECIDED),
+        SalienceRow(adds=25, roles=_SPEAKERS, phrases=DECIDED),
         SalienceRow(adds=15, roles=("user",), phrases=CORRECTED),
         SalienceRow(adds=15, roles=("assistant",), phrases=UNDERSTOOD),
         SalienceRow(adds=10, roles=("user",), marks=("figures",)),
@@ -139,65 +142,73 @@ RULES: Final = Rules(
 )
 
 
-ANCESTORS: Final = 16  # how far back words count as known
+# The annotator
+
+ANCESTORS: Final = 16  # words of this many ancestors count as known
 _SKETCH_BITS: Final = 4096
-_HEAD, _TAIL = 8000, 2000  # of a long text, what is looked at
+_HEAD, _TAIL = 8000, 2000  # the characters of a long text that are read
 _BRIEF_WORDS: Final = 8
 _HOUR: Final = 3_600_000
 
-_WORD: Final = re.compile(r"[^\W_\u3040-\u9fff]+|[\u3040-\u9fff]")  # Chinese and Japanese by the character
+_WORD: Final = re.compile(r"[^\W_\u3040-\u9fff]+|[\u3040-\u9fff]")  # in Chinese and Japanese each character is a word
 _QUESTION: Final = re.compile(r"\?(?:\s|$)")
 _FIGURE: Final = re.compile(r"\d")
-_SAID_PARTS: Final = frozenset({"text", "code", "thinking"})
+_SPOKEN_PARTS: Final = frozenset({"text", "code", "thinking"})
 
 
 class Trace(NamedTuple):
-    """What the annotation of a turn's children needs of it. It can be made anew from stored turns by `trace_of`."""
+    """What the annotation of a turn's children needs from the turn. `trace_of` rebuilds it from stored turns."""
 
     depth: int
     phase: Phase
     time: int
-    sketches: tuple[int, ...]  # the words of the turn and its nearest ancestors, one bit a word, nearest first
+    sketches: tuple[int, ...]  # words of the turn and of its nearest ancestors, a bit for each word, nearest first
 
 
-class _Look(NamedTuple):
-    """A turn as the rows see it."""
+class _Features(NamedTuple):
+    """The properties of a turn that rows are compared with."""
 
     role: Role
     marks: frozenset[str]
     words: frozenset[str]
-    said: str  # words with a space around each
+    spoken: str  # its words, with a space around each
 
 
 def annotate(turn: Turn, above: Trace | None, order: int, rules: Rules = RULES) -> tuple[Annotation, Trace]:
-    """`above` is its parent's trace (None for a root), `order` the number of siblings before it."""
+    """Returns the annotation of a turn, and its trace for the annotation of its children.
+
+    `above` is the trace of the turn's parent (None for a root), `order` the number of siblings before the turn.
+    """
     text = _excerpt(_texts(turn.parts))
     words = frozenset(words_in(text))
     sketch = _sketch(words)
-    said = words_in(_excerpt(part.text or "" for part in turn.parts if part.type in _SAID_PARTS))
-    look = _Look(turn.role, _marks(turn.parts, text, words, above), words, f" {' '.join(said)} ")
+    spoken = words_in(_excerpt(part.text or "" for part in turn.parts if part.type in _SPOKEN_PARTS))
+    features = _Features(turn.role, _marks(turn.parts, text, words, above), words, f" {' '.join(spoken)} ")
     annotation = Annotation(
         turn=turn.id,
         annotator=rules.annotator,
-        phase=next((row.phase for row in rules.phases if _applies(row, look)), rules.otherwise),
-        salience=_salience(look, _new_words(sketch, above), rules),
+        phase=next((row.phase for row in rules.phases if _applies(row, features)), rules.otherwise),
+        salience=_salience(features, _new_words(sketch, above), rules),
         depth=above.depth + 1 if above else 0,
         sibling_order=order,
         homogeneity=_ratio(*_common(sketch, above)) if above else 0.0,
         temporal=_ratio(_HOUR, _HOUR + max(turn.time - above.time, 0)) if above else 0.0,
-        complexity=_complexity(len(words), turn.parts, look.marks),
+        complexity=_complexity(len(words), turn.parts, features.marks),
     )
     known = above.sketches[: ANCESTORS - 1] if above else ()
     return annotation, Trace(annotation.depth, annotation.phase, turn.time, (sketch, *known))
 
 
 def trace_of(chain: Sequence[Turn], annotation: Annotation) -> Trace:
-    """The trace of a stored turn: of itself and its nearest ancestors (up to `ANCESTORS`), nearest first."""
+    """Returns the trace of a stored turn.
+
+    `chain` is the turn itself and its nearest ancestors (up to `ANCESTORS`), nearest first.
+    """
     sketches = (_sketch(frozenset(words_in(_excerpt(_texts(turn.parts))))) for turn in chain[:ANCESTORS])
     return Trace(annotation.depth, annotation.phase, chain[0].time, tuple(sketches))
 
 
-# --- words
+# Words
 
 
 def _texts(parts: Iterable[Part]) -> Iterable[str]:
@@ -205,6 +216,7 @@ def _texts(parts: Iterable[Part]) -> Iterable[str]:
 
 
 def words_in(text: str) -> list[str]:
+    """Returns the words of a text, in lower case."""
     return _WORD.findall(text.lower())
 
 
@@ -214,7 +226,7 @@ def _excerpt(texts: Iterable[str]) -> str:
 
 
 def _sketch(words: frozenset[str]) -> int:
-    """A set of words as a number: a bit each, by a hash that is the same everywhere."""
+    """Returns a set of words as a number: one bit for each word, chosen by a hash that is the same everywhere."""
     cells = bytearray(_SKETCH_BITS // 8)
     for word in words:
         bit = crc32(word.encode("utf-8", "surrogatepass")) % _SKETCH_BITS
@@ -223,28 +235,30 @@ def _sketch(words: frozenset[str]) -> int:
 
 
 def _common(sketch: int, above: Trace | None) -> tuple[int, int]:
+    """Returns how many words a turn shares with its parent, and how many the two have together."""
     other = above.sketches[0] if above else 0
     return (sketch & other).bit_count(), (sketch | other).bit_count()
 
 
 def _new_words(sketch: int, above: Trace | None) -> int:
+    """Returns how many words of a turn are in none of its nearest ancestors."""
     known = 0
     for other in above.sketches if above else ():
         known |= other
     return (sketch & ~known).bit_count()
 
 
-# --- marks and rows
+# Marks and rows
 
 
 def _marks(parts: Sequence[Part], text: str, words: frozenset[str], above: Trace | None) -> frozenset[str]:
     kinds = {part.type for part in parts}
-    is_said = any(part.type in _SAID_PARTS and part.text for part in parts)
+    has_speech = any(part.type in _SPOKEN_PARTS and part.text for part in parts)
     found = {
         "call": "tool_call" in kinds,
         "result": "tool_result" in kinds,
         "error": any(part.error for part in parts),
-        "tool-only": bool(parts) and not is_said,
+        "tool-only": bool(parts) and not has_speech,
         "code": "code" in kinds or "```" in text,
         "hidden": bool(parts) and all(part.hidden for part in parts),
         "brief": len(words) <= _BRIEF_WORDS,
@@ -256,30 +270,31 @@ def _marks(parts: Sequence[Part], text: str, words: frozenset[str], above: Trace
     return frozenset(mark for mark, holds in found.items() if holds)
 
 
-def _salience(look: _Look, new_words: int, rules: Rules) -> float:
-    adds = sum(row.adds for row in rules.salience if _applies(row, look))
+def _salience(features: _Features, new_words: int, rules: Rules) -> float:
+    adds = sum(row.adds for row in rules.salience if _applies(row, features))
     hundredths = rules.base + adds + rules.novelty * min(new_words, rules.full_novelty) // rules.full_novelty
     return _ratio(min(max(hundredths, 0), 100), 100)
 
 
-def _applies(row: TurnPattern, look: _Look) -> bool:
+def _applies(row: TurnPattern, features: _Features) -> bool:
     return (
-        (not row.roles or look.role in row.roles)
-        and look.marks.issuperset(row.marks)
+        (not row.roles or features.role in row.roles)
+        and features.marks.issuperset(row.marks)
         and (
-            not row.phrases or any(first in look.words and phrase in look.said for first, phrase in spaced(row.phrases))
+            not row.phrases
+            or any(first in features.words and phrase in features.spoken for first, phrase in spaced(row.phrases))
         )
     )
 
 
 @lru_cache(maxsize=256)
 def spaced(phrases: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """Each phrase's first word, and its words with a space around each."""
+    """Returns, for each phrase, its first word, and its words with a space around each."""
     split = [words_in(phrase) for phrase in phrases]
     return tuple((words[0], f" {' '.join(words)} ") for words in split if words)
 
 
-# --- numbers
+# Numbers
 
 
 def _complexity(words: int, parts: Sequence[Part], marks: frozenset[str]) -> float:

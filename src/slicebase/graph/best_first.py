@@ -1,8 +1,9 @@
-"""The expansion of §5 on a compact session: the fast twin of `slicebase.graph.select`.
+"""The expansion of §5 on a compact session: the fast version of `slicebase.graph.select`.
 
-It differs in one thing that cannot be seen from outside. Where a turn has many children, not all of them go to the
-frontier: they are put in the order in which they would leave it, and each one that leaves brings the next. Until
-then they count as visited all the same (ruling 11): whoever meets a turn of such a family leaves it alone.
+It differs in one point that does not change the result. Where a turn has many children (a wide family), not all of them
+go to the frontier at once. They are sorted in the order in which they would leave the frontier, and each child that
+leaves it adds the next one. Until then all of them count as visited (ruling 11): a turn of such a family that is
+reached from elsewhere is ignored.
 """
 
 from array import array
@@ -17,26 +18,26 @@ from slicebase.graph.policy import SlicePolicyV1
 from slicebase.graph.select import FrontierTurn, ReachedAs
 from slicebase.graph.turn import PHASES
 
-WIDE: Final = 48  # more children than this are fed one by one
+WIDE: Final = 48  # a turn with more children than this adds them to the frontier one by one
 NOWHERE: Final = -1
 
 
 class Family(NamedTuple):
-    """The children of a turn that did not go to the frontier yet, best first, with their priorities."""
+    """The children of a turn that are not on the frontier yet, best first, with their priorities."""
 
-    rank: int  # how many wide families were opened before
+    rank: int  # the number of wide families that were opened before
     members: Iterator[tuple[int, float]]
 
 
-# Negated priority, distance and place in the order of ids, which are the order of §5.3; then the turn, the turn it was
-# reached from, and the family that goes on behind it.
+# Negated priority, distance and position in the order of ids, which give the order of §5.3; then the turn, the turn it
+# was reached from, and the family whose next member follows it.
 Entry = tuple[float, int, int, int, int, Family | None]
 
 
-def expand(  # noqa: C901  one loop and its steps: through an object they would be a fifth slower
+def expand(  # noqa: C901  one loop and its steps: as methods of an object they would be a fifth slower
     session: CompactSession, anchor: int, policy: SlicePolicyV1, wide: int = WIDE
 ) -> list[Entry]:
-    """The selected turns as they leave the frontier (§5.2)."""
+    """Returns the selected turns in the order in which they leave the frontier (§5.2)."""
     rank, kind, salience = session.columns[:3]
     parent_start, parent, _, child_start, child = session.neighbours
     weights, salience_weight, decays = policy.scoring
@@ -48,8 +49,8 @@ def expand(  # noqa: C901  one loop and its steps: through an object they would 
     frontier: list[Entry] = []
     visited: set[int] = set()
     expanded: set[int] = set()
-    families: dict[int, int] = {}  # turns whose children are fed one by one, with their family's rank
-    cell = array("f", (0.0,))  # what is put into it comes out as binary32 (ruling 8)
+    families: dict[int, int] = {}  # turns whose children are added one by one, with the rank of their family
+    cell = array("f", (0.0,))  # rounds a number that is stored in it to binary32 (ruling 8)
 
     def push(turns: Iterable[int], distance: int, source: int) -> None:
         decay = decays[distance]
@@ -69,7 +70,7 @@ def expand(  # noqa: C901  one loop and its steps: through an object they would 
                 return
 
     def in_family(turn: int, before: int) -> bool:
-        """Whether a wide family that was opened before this rank holds the turn."""
+        """Returns whether the turn belongs to a wide family that was opened before this rank."""
         return any(
             families.get(above, before) < before for above in parent[parent_start[turn] : parent_start[turn + 1]]
         )
@@ -104,11 +105,11 @@ def expand(  # noqa: C901  one loop and its steps: through an object they would 
 def select(
     session: CompactSession, anchor_id: str, policy: SlicePolicyV1, wide: int = WIDE
 ) -> tuple[FrontierTurn, ...]:
-    """The same as `slicebase.graph.select.select`, whatever counts as wide."""
+    """Returns the same as `slicebase.graph.select.select`, for any value of `wide`."""
     selected = expand(session, session.number_of(anchor_id), policy, wide)
     distances = {turn: distance for _, distance, _, turn, _, _ in selected}
 
-    def way(turn: int, source: int) -> ReachedAs:
+    def reached_as(turn: int, source: int) -> ReachedAs:
         if source == NOWHERE:
             return "anchor"
         if distances[turn] == distances[source]:
@@ -121,14 +122,14 @@ def select(
             distance,
             session.id_of(turn),
             None if source == NOWHERE else session.id_of(source),
-            way(turn, source),
+            reached_as(turn, source),
         )
         for negated, distance, _, turn, source, _ in selected
     )
 
 
 def context_slice(session: CompactSession, anchor_id: str, policy: SlicePolicyV1) -> ContextSlice:
-    """The context slice around an anchor: §5 to §6, from arrays to bytes."""
+    """Returns the context slice around an anchor: §5 to §6, from arrays to bytes."""
     entries = expand(session, session.number_of(anchor_id), policy)
     turns = [entry[3] for entry in sorted(entries, key=itemgetter(2))]  # by id (§6.2)
     ids = [session.id_of(turn) for turn in turns]
@@ -140,7 +141,7 @@ def context_slice(session: CompactSession, anchor_id: str, policy: SlicePolicyV1
 
 
 def _edges_within(session: CompactSession, turns: list[int], ids: list[str]) -> list[str]:
-    """The edges between turns in order of id, by parent, child and type (§6.2, §7.4)."""
+    """Returns the edges between the turns, by parent, child and type (§6.2, §7.4). The turns come in order of id."""
     parent_start, parent, edge_types, _, _ = session.neighbours
     places = {turn: place for place, turn in enumerate(turns)}
     found = [

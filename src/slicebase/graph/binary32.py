@@ -1,7 +1,7 @@
 """IEEE-754 binary32 arithmetic and its decimal text (rulings 4 and 8, and the steps in tests/golden/README.md).
 
-A binary32 number is carried as the Python float of the same value. One operation on two of them, done in
-binary64 and then rounded, is the correctly rounded binary32 result: 53 bits are more than twice 24 and two.
+A binary32 number is represented by the Python float of the same value. One operation on two of them, done in binary64
+and then rounded, gives the correctly rounded binary32 result, because 53 bits are at least twice 24 bits plus two.
 """
 
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal
@@ -12,18 +12,19 @@ from struct import Struct
 _CELL = Struct("<f")
 _pack, _unpack = _CELL.pack, _CELL.unpack
 
-# Between these bounds decimals of seven digits lie farther apart than binary32 numbers do, so that at most one of them
-# reads as a given number; and no decimal of nine digits comes so near a tie that reading it by way of binary64 errs.
+# Between these bounds decimals of seven digits are farther apart than binary32 numbers, so at most one of them reads as
+# a given number. No decimal of nine digits is so near a tie that reading it through binary64 gives a wrong result.
 _PLAIN_FROM, _PLAIN_BELOW = 0.001, 2.0**23
 _MANTISSA_BITS = 24
 _LEAST_EXPONENT = -125  # of the smallest normal number, as frexp counts
-# Nine digits tell any two binary32 numbers apart. The nearest decimal below a power of two may be too far from it while
-# a farther one above is near enough: hence two ways of rounding.
-_ROUNDINGS = [Context(prec=digits, rounding=way) for digits in range(1, 10) for way in (ROUND_HALF_EVEN, ROUND_CEILING)]
+# Nine digits distinguish any two binary32 numbers. The nearest decimal below a power of two may be too far from it when
+# a farther one above it is near enough: therefore there are two modes of rounding.
+_MODES = (ROUND_HALF_EVEN, ROUND_CEILING)
+_ROUNDINGS = [Context(prec=digits, rounding=mode) for digits in range(1, 10) for mode in _MODES]
 
 
 def binary32(value: float) -> float:
-    """The nearest binary32 number, ties to even; infinite beyond the range. Negative zero becomes zero."""
+    """Returns the nearest binary32 number, ties to even; infinity beyond the range. Negative zero becomes zero."""
     try:
         return float(_unpack(_pack(value))[0]) + 0.0
     except OverflowError:
@@ -31,7 +32,10 @@ def binary32(value: float) -> float:
 
 
 def power(base: float, exponent: int) -> float:
-    """By repeated squaring, each product rounded: other orders of multiplication give other bits."""
+    """Returns base^exponent in binary32.
+
+    It squares repeatedly and rounds each product: other orders of multiplication give other bits.
+    """
     result = 1.0
     while True:
         if exponent & 1:
@@ -44,9 +48,9 @@ def power(base: float, exponent: int) -> float:
 
 @lru_cache(maxsize=4096)
 def shortest(value: float) -> str:
-    """The shortest decimal that reads back to a finite binary32 number: no exponent, whole ones with `.0`."""
+    """Returns the shortest decimal that reads back as a finite binary32 number: no exponent, integers with `.0`."""
     if value == 0:
-        return "0.0"  # also for negative zero, which the cache cannot tell apart
+        return "0.0"  # also for negative zero, which is the same key in the cache
     if value < 0:
         return "-" + shortest(-value)
     text = _plain(value) if _PLAIN_FROM <= value < _PLAIN_BELOW else _searched(value)
@@ -62,7 +66,7 @@ def _plain(value: float) -> str:
 
 
 def _searched(value: float) -> str:
-    """Tries every length in exact decimals, so that nothing hangs on how binary64 rounds on the way."""
+    """Tries every length in exact decimals, so that nothing depends on how binary64 rounds."""
     exact = Decimal(value)
     low, high, closed = _reads_as(value)
     candidates = (rounding.plus(exact) for rounding in _ROUNDINGS)
@@ -70,7 +74,7 @@ def _searched(value: float) -> str:
 
 
 def _reads_as(value: float) -> tuple[Decimal, Decimal, bool]:
-    """The bounds between which decimals read as this number, and whether the bounds do too (ties go to even)."""
+    """Returns the bounds between which decimals read as this number, and whether the bounds do (ties go to even)."""
     fraction, exponent = frexp(value)
     half_gap = ldexp(0.5, max(exponent, _LEAST_EXPONENT) - _MANTISSA_BITS)
     below = half_gap / 2 if fraction == 0.5 and exponent > _LEAST_EXPONENT else half_gap

@@ -1,11 +1,12 @@
-"""One session in less than a hundred bytes for each turn, for slices in a fraction of a millisecond.
+"""The compact form of a session: less than a hundred bytes for each turn, and slices in a fraction of a millisecond.
 
-Turns are numbered as they come, so that what was said together stands together in memory, and everything else is an
-array by that number; their order by id, which decides ties, is one of these arrays. Neighbours stand one after the
-other in one array, those of turn i from start[i] to start[i + 1]; children by salience, highest first.
+Turns are numbered in the order of the rows, so that turns near each other in the conversation are near each other in
+memory. Everything else is an array indexed by that number. One of these arrays is the order of the turns by id, which
+decides ties. All neighbours are in one array, those of turn i from start[i] to start[i + 1]; children are sorted by
+salience, highest first.
 
-The form does not change once it is built: a session that has grown is built anew, in a few microseconds for each turn.
-Where that is too long, the window of depths around an anchor is a session too.
+The form does not change after it is built: a session that has grown is built again, in a few microseconds for each
+turn. Where that takes too long, the turns within a range of depths around an anchor can be built as a session.
 """
 
 from array import array
@@ -25,7 +26,7 @@ from slicebase.graph.turn import PHASES, EdgeType, Phase, Role
 ID_LENGTH: Final = 36
 KINDS: Final[tuple[tuple[Role, Phase], ...]] = tuple(product(get_args(Role), PHASES))
 _KIND_NUMBERS: Final[Mapping[Any, int]] = {kind: number for number, kind in enumerate(KINDS)}
-# The types of the edges between two turns are the bits of a number, lowest bit first in the order of their names.
+# The types of the edges between two turns are the bits of a number: the first type by name is the lowest bit.
 _TYPES: Final[tuple[EdgeType, ...]] = tuple(sorted(get_args(EdgeType)))
 _TYPE_BITS: Final[Mapping[Any, int]] = {edge_type: 1 << bit for bit, edge_type in enumerate(_TYPES)}
 TYPES_BY_BITS: Final = tuple(
@@ -33,11 +34,11 @@ TYPES_BY_BITS: Final = tuple(
 )
 _HALF: Final = 32
 _LOWER: Final = (1 << _HALF) - 1
-_KEPT_MEMBERS: Final = 1_000_000  # how many turns of wide families a session keeps in order of priority
+_KEPT_MEMBERS: Final = 1_000_000  # how many turns of wide families a session keeps sorted by priority
 
 
 class CompactRow(NamedTuple):
-    """What `compact` takes of a turn. Numbers with a fraction are rounded to binary32."""
+    """The fields of a turn that `compact` needs. Numbers with a fraction are rounded to binary32."""
 
     id: str  # hyphenated, in lower case
     role: Role
@@ -53,23 +54,25 @@ class CompactRow(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """What is known of each turn, by its number.
+    """The fields of the turns, indexed by turn number.
 
-    What only an export wants stands together in `rest`, so that reading it touches memory once for each turn.
+    Fields that only an export needs are together in `rest`, so that reading them accesses memory once for each turn.
     """
 
-    rank: "array[int]"  # the turn's place in the order of ids
-    kind: bytes  # role and phase, by place in KINDS
+    rank: "array[int]"  # the turn's position in the order of ids
+    kind: bytes  # role and phase, as an index into KINDS
     salience: "array[float]"
-    annotator: "array[int]"  # by place in the session's annotators
-    rest: bytes  # the others in the order of `Row`, packed one after the other
+    annotator: "array[int]"  # index into the session's annotators
+    rest: bytes  # the other fields in the order of `CompactRow`, packed
     packing: Struct
 
 
 class Neighbours(NamedTuple):
+    """The parents and children of the turns, and the types of the edges."""
+
     parent_start: "array[int]"
     parent: "array[int]"
-    edge_types: bytes  # beside `parent`
+    edge_types: bytes  # parallel to `parent`
     child_start: "array[int]"
     child: "array[int]"
 
@@ -87,7 +90,7 @@ class CompactSession:
         annotators: Sequence[str],
     ) -> None:
         self.session_id = session_id
-        self.ids = ids  # all of them in one string
+        self.ids = ids  # all ids in one string
         self.by_id = by_id  # the turns in the order of their ids
         self.columns = columns
         self.neighbours = neighbours
@@ -101,29 +104,36 @@ class CompactSession:
 
     @property
     def nbytes(self) -> int:
-        """What the session takes in memory, without the orders that are kept beside it."""
+        """The memory that the session takes, without the sorted families that it keeps."""
         arrays: list[Any] = [self.by_id, *self.columns[:-1], *self.neighbours]
         return len(self.ids) + sum(memoryview(each).nbytes for each in arrays)
 
     def id_of(self, turn: int) -> str:
+        """Returns the id of a turn."""
         return self.ids[ID_LENGTH * turn : ID_LENGTH * (turn + 1)]
 
     def number_of(self, turn_id: str) -> int:
+        """Returns the number of a turn. Raises `no-turn` for an id that is not in the session."""
         place = bisect_left(self.by_id, turn_id, key=self.id_of)
         if place == len(self) or self.id_of(self.by_id[place]) != turn_id:
             raise no_turn(turn_id)
         return self.by_id[place]
 
     def parents_of(self, turn: int) -> "array[int]":
+        """Returns the parents of a turn."""
         start = self.neighbours.parent_start
         return self.neighbours.parent[start[turn] : start[turn + 1]]
 
     def children_of(self, turn: int) -> "array[int]":
+        """Returns the children of a turn, highest salience first."""
         start = self.neighbours.child_start
         return self.neighbours.child[start[turn] : start[turn + 1]]
 
     def siblings_of(self, turn: int, limit: int) -> Sequence[int]:
-        """Ruling 10. Of each family the first of the limit and one more are enough: the turn itself may be one."""
+        """Returns at most `limit` siblings of a turn (ruling 10).
+
+        The first `limit` + 1 children of each parent are enough: one of them may be the turn itself.
+        """
         start, child = self.neighbours.child_start, self.neighbours.child
         parents = self.parents_of(turn)
         if len(parents) == 1:
@@ -141,7 +151,10 @@ class CompactSession:
         return -self.columns.salience[turn], self.columns.rank[turn]
 
     def ranked_children(self, turn: int, distance: int, policy: SlicePolicyV1) -> Iterable[tuple[int, float]]:
-        """The children as they would leave the frontier, with their priorities; the order is kept, with a bound."""
+        """Returns the children in the order in which they would leave the frontier, with their priorities.
+
+        The sorted children are kept for the next call, up to a limit.
+        """
         key = (turn, distance, policy.params_hash)
         ranked = self._ranked.get(key)
         if ranked is None:
@@ -153,7 +166,7 @@ class CompactSession:
         return zip(*ranked, strict=True)
 
     def _rank(self, turns: "array[int]", distance: int, policy: SlicePolicyV1) -> "tuple[array[int], array[float]]":
-        """§4 and §5.3 for many turns. An array of C floats rounds what is put into it to binary32 (ruling 8)."""
+        """Computes §4 and §5.3 for many turns. An array of C floats rounds its numbers to binary32 (ruling 8)."""
         scoring, kind, salience, rank = policy.scoring, self.columns.kind, self.columns.salience, self.columns.rank
         weights, decay = scoring.weights * len(get_args(Role)), scoring.decays[distance]
         weighted = array("f", [salience[turn] * scoring.salience_weight for turn in turns])
@@ -163,7 +176,7 @@ class CompactSession:
         return array("I", [turn for _, _, turn in ranked]), array("f", [-priority for priority, _, _ in ranked])
 
     def turns_json(self, turns: Iterable[int]) -> list[str]:
-        """The turns' objects in an export."""
+        """Returns the JSON objects of the turns in an export."""
         _, kind, salience, _, rest, packing = self.columns
         ids, heads, unpack, size = self.ids, self.heads, packing.unpack_from, packing.size
         return [
@@ -177,10 +190,11 @@ class CompactSession:
         ]
 
     def annotators_of(self, turns: Iterable[int]) -> tuple[str, ...]:
+        """Returns the annotators of the turns, sorted."""
         places = {self.columns.annotator[turn] for turn in turns} if len(self.annotators) > 1 else {0}
         return tuple(self.annotators[place] for place in sorted(places))
 
-    # What `slicebase.graph.select` asks of a graph.
+    # The `TurnGraph` protocol of `slicebase.graph.select`
 
     def get_turn(self, turn_id: str) -> ExportedTurn:
         turn = self.number_of(turn_id)
@@ -203,11 +217,11 @@ class CompactSession:
 def compact(
     session_id: str, rows: Iterable[Sequence[Any]], edges: Iterable[tuple[str, str, EdgeType]]
 ) -> CompactSession:
-    """Builds the form from a session's turns, as tuples in the order of `Row`, and edges (parent, child, type).
+    """Builds the compact form from a session's turns, as tuples in the order of `CompactRow`, and its edges.
 
-    Rows come in any order, each id once; the form is quickest where neighbours come near each other, as a conversation
-    went. An edge with an end that is not among the rows is passed over: it leads out of the session or out of the
-    window that was read. The same edge twice is one edge.
+    An edge is a parent, a child and a type. Rows come in any order, each id once. The form is fastest where neighbours
+    are near each other, as in the order of the conversation. An edge with an end that is not among the rows is
+    ignored: it leads out of the session or out of the range that was read. The same edge twice is one edge.
     """
     given = list(rows)
     ids, roles, phases, *numbers, named = ([row[field] for row in given] for field in range(len(CompactRow._fields)))
@@ -215,7 +229,7 @@ def compact(
     text = "".join(ids)
     if len(numbered) != len(ids) or len(text) != ID_LENGTH * len(ids):
         raise SlicebaseError(
-            "duplicate-turn", f"the rows of session {session_id!r} repeat an id, or hold one that is no UUID"
+            "duplicate-turn", f"the rows of session {session_id!r} repeat an id, or hold one that is not a UUID"
         )
     by_id = sorted(range(len(ids)), key=ids.__getitem__)
     annotators = sorted(set(named))
@@ -235,7 +249,7 @@ def compact(
 
 
 def _inverse(order: list[int]) -> "array[int]":
-    """The place of each number in an order of all of them."""
+    """Returns the position of each number in a permutation of all numbers."""
     places = array("I", bytes(4 * len(order)))
     for place, number in enumerate(order):
         places[number] = place
@@ -243,7 +257,7 @@ def _inverse(order: list[int]) -> "array[int]":
 
 
 def _code(values: Collection[int]) -> str:
-    """The narrowest C type that holds all these numbers."""
+    """Returns the code of the narrowest C type that holds all these numbers."""
     least, most = min(values, default=0), max(values, default=0)
     return next((code for code, bits in (("B", 8), ("H", 16), ("I", 32)) if least >= 0 and most < 1 << bits), "q")
 
@@ -252,7 +266,7 @@ def _neighbours(
     numbered: Mapping[str, int], edges: Iterable[tuple[str, str, EdgeType]], columns: Columns
 ) -> Neighbours:
     salience, rank = columns.salience, columns.rank
-    types: dict[int, int] = {}  # by child and parent in one number, so that they sort quickly
+    types: dict[int, int] = {}  # the key is child and parent in one number, which sorts fast
     for parent_id, child_id, edge_type in edges:
         parent_number, child_number = numbered.get(parent_id), numbered.get(child_id)
         if parent_number is not None and child_number is not None:
@@ -270,7 +284,7 @@ def _neighbours(
 
 
 def _split(pairs: list[int], count: int) -> "tuple[array[int], array[int]]":
-    """Of pairs of turns in order: where those that start with each turn begin, and the second turns."""
+    """Returns where the pairs of each first turn begin, and the second turns. The pairs are sorted."""
     degrees = Counter([pair >> _HALF for pair in pairs])
     starts = accumulate(map(dict(degrees).get, range(count), repeat(0)), initial=0)
     return array("I", starts), array("I", [pair & _LOWER for pair in pairs])

@@ -1,8 +1,6 @@
-"""SliceExport: the bytes of a context slice, its fingerprint, and the way back from bytes (§6, rulings 3 and 4).
+"""Context slices and SliceExport, their canonical bytes: writing, reading, checking, comparing, drawing (§6, §11).
 
-What to look at before a SliceExport is used (§11), and how a stored one differs from one derived anew.
-
-A context slice as a Mermaid flowchart, for Markdown that draws it.
+The bytes and the fingerprint follow rulings 3 and 4.
 """
 
 from collections import Counter
@@ -29,8 +27,11 @@ FRACTIONS: Final = ("salience", "trajectory_homogeneity", "trajectory_temporal",
 _Integer = Annotated[int, Meta(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]
 
 
+# Values
+
+
 class ExportedTurn(Struct, frozen=True, forbid_unknown_fields=True):
-    """The eleven fields of §6.1 in its order. Fractions are binary32 numbers."""
+    """A turn in an export: the eleven fields of §6.1 in its order. Fractions are binary32 numbers."""
 
     id: str
     session_id: str
@@ -46,7 +47,7 @@ class ExportedTurn(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SliceExport(Struct, frozen=True, forbid_unknown_fields=True):
-    """§6.1, as it stands in bytes: reading one checks its form, not what it says."""
+    """The object of §6.1 as its bytes state it. Reading one checks its form; `checklist` checks its contents."""
 
     anchor_turn_id: str
     turns: tuple[ExportedTurn, ...]
@@ -58,6 +59,7 @@ class SliceExport(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def basis(self) -> "Basis":
+        """The policy and the schema version that the export names."""
         return Basis(self.policy_params_hash, self.policy_id, self.schema_version)
 
     @property
@@ -68,13 +70,14 @@ class SliceExport(Struct, frozen=True, forbid_unknown_fields=True):
         return slice_id(self.anchor_turn_id, ids, edges, self.basis)
 
     def to_bytes(self) -> bytes:
+        """Returns the canonical bytes of the export."""
         turns = [exported_json(turn) for turn in self.turns]
         edges = [edge_json(*astuple(edge)) for edge in self.edges]
         return export_bytes(self.anchor_turn_id, turns, edges, self.basis, self.slice_id)
 
 
 class Basis(NamedTuple):
-    """What a selection rests on."""
+    """The policy and the schema version of a selection."""
 
     policy_params_hash: str
     policy_id: str = POLICY_ID
@@ -84,7 +87,7 @@ class Basis(NamedTuple):
 class ContextSlice(Struct, frozen=True):
     """A selection around an anchor: named by slice_id, proven by export_hash (ruling 3).
 
-    The export has no field for the annotators, so that they stand beside it (ruling 17): sorted, usually one.
+    The export has no field for the annotators, so they are kept next to it (ruling 17): sorted, usually one.
     """
 
     anchor_turn_id: str
@@ -102,7 +105,7 @@ class ContextSlice(Struct, frozen=True):
         params_hash: str,
         annotators: Iterable[str],
     ) -> "ContextSlice":
-        """A selection in its order: turns by id, edges by parent, child and type (§6.2)."""
+        """Creates the context slice of a selection. Sorts turns by id, edges by parent, child and type (§6.2)."""
         by_id = sorted(turns, key=lambda turn: turn.id)
         edge_texts = [edge_json(*astuple(edge)) for edge in sorted(set(edges))]
         basis = Basis(params_hash)
@@ -112,15 +115,17 @@ class ContextSlice(Struct, frozen=True):
 
     @property
     def export_hash(self) -> str:
+        """The digest of the export's bytes."""
         return digest(self.export)
 
     @property
     def contents(self) -> SliceExport:
+        """The export, read from its bytes."""
         return read_export(self.export)
 
 
 def exported(turn: Turn, annotation: Annotation) -> ExportedTurn:
-    """A turn's record and what an annotator says of it, as §6.1 shows them."""
+    """Returns a turn and its annotation in the form of §6.1."""
     return ExportedTurn(
         id=turn.id,
         session_id=turn.session,
@@ -136,11 +141,11 @@ def exported(turn: Turn, annotation: Annotation) -> ExportedTurn:
     )
 
 
-# The texts of which an export is put together. Ids and edge types need no escapes.
+# Writing: the texts that an export consists of. Ids and edge types need no escapes.
 
 
 def head_json(session_id: str, role: str, phase: str) -> str:
-    """What stands between a turn's id and its numbers: the same for many turns of a session."""
+    """Returns the text between a turn's id and its numbers, which is the same for many turns of a session."""
     return f'","session_id":{_quoted(session_id)},"role":"{role}","phase":"{phase}","salience":'
 
 
@@ -155,6 +160,7 @@ def turn_json(
     complexity: float,
     created_at: int,
 ) -> str:
+    """Returns the JSON object of a turn. `head` comes from `head_json`."""
     return (
         f'{{"id":"{turn_id}{head}{shortest(salience)},"trajectory_depth":{depth},'
         f'"trajectory_sibling_order":{sibling_order},"trajectory_homogeneity":{shortest(homogeneity)},'
@@ -164,23 +170,25 @@ def turn_json(
 
 
 def exported_json(turn: ExportedTurn) -> str:
+    """Returns the JSON object of a turn."""
     turn_id, session_id, role, phase, *numbers = astuple(turn)
     return turn_json(turn_id, head_json(session_id, role, phase), *numbers)
 
 
 def edge_json(parent: str, child: str, edge_type: str) -> str:
+    """Returns the JSON object of an edge."""
     return f'{{"parent":"{parent}","child":"{child}","edge_type":"{edge_type}"}}'
 
 
 def slice_id(anchor: str, turn_ids: Iterable[str], edges: Iterable[str], basis: Basis) -> str:
-    """§6.3, over the bytes of ruling 3. Ids and edges come sorted."""
+    """Returns the slice_id of §6.3, a hash over the bytes of ruling 3. The caller sorts ids and edges."""
     ids = ",".join([f'"{turn_id}"' for turn_id in turn_ids])
     policy = f"{_quoted(basis.policy_id)},{_quoted(basis.policy_params_hash)},{_quoted(basis.schema_version)}"
     return xxh64(_utf8(f'["{anchor}",[{ids}],[{",".join(edges)}],{policy}]'))
 
 
 def export_bytes(anchor: str, turns: Iterable[str], edges: Iterable[str], basis: Basis, name: str) -> bytes:
-    """The object of §6.1. Turns and edges come sorted."""
+    """Returns the bytes of the object of §6.1. The caller sorts turns and edges."""
     return _utf8(
         f'{{"anchor_turn_id":"{anchor}","turns":[{",".join(turns)}],"edges":[{",".join(edges)}],'
         f'"policy_id":{_quoted(basis.policy_id)},"policy_params_hash":{_quoted(basis.policy_params_hash)},'
@@ -195,18 +203,20 @@ def _utf8(text: str) -> bytes:
         raise lone_surrogate(error) from None
 
 
-# The way back.
-
+# Reading
 
 _decoder = msgspec.json.Decoder(SliceExport)
 
 
 def read_export(data: bytes) -> SliceExport:
-    """A stored SliceExport, whatever its spaces and spelling of numbers; anything else is refused with its place."""
+    """Reads a stored SliceExport, with any white space and any spelling of numbers.
+
+    Raises an error with the place of the first value that does not fit.
+    """
     export = decode(data, _decoder)
     for path, text in _ids(export):
         if not is_uuid(text):
-            raise refusal(data, "bad-uuid", path, f"{text!r} is no UUID")
+            raise refusal(data, "bad-uuid", path, f"{text!r} is not a UUID")
     return replace(export, turns=tuple(_rounded(data, place, turn) for place, turn in enumerate(export.turns)))
 
 
@@ -227,8 +237,11 @@ def _rounded(data: bytes, place: int, turn: ExportedTurn) -> ExportedTurn:
     return replace(turn, **numbers)
 
 
+# Checking and comparing
+
+
 class ExportFinding(Struct, frozen=True):
-    """One box of the checklist that cannot be ticked."""
+    """A check of the checklist that failed."""
 
     check: str
     message: str
@@ -237,7 +250,7 @@ class ExportFinding(Struct, frozen=True):
 
 
 class Difference(Struct, frozen=True):
-    """One place at which two exports differ; None where one of them has nothing there."""
+    """One place where two exports differ. A side that has nothing there is None."""
 
     place: str
     stored: Any
@@ -247,38 +260,40 @@ class Difference(Struct, frozen=True):
 def checklist(
     export: SliceExport, policy: SlicePolicyV1 | None = None, expected_slice_id: str | None = None
 ) -> tuple[ExportFinding, ...]:
-    """The findings of §11, in its order; the budget can be looked at only where the policy is known."""
+    """Returns the failed checks of §11, in its order. The budget is checked only if the policy is given."""
     return tuple(_findings(export, policy, expected_slice_id))
 
 
 def _findings(export: SliceExport, policy: SlicePolicyV1 | None, expected: str | None) -> Iterator[ExportFinding]:
     derived = export.fingerprint
     if export.slice_id != derived:
-        yield ExportFinding("slice-id", "the slice_id does not follow from the contents", derived, export.slice_id)
+        yield ExportFinding("slice-id", "the slice_id does not match the contents", derived, export.slice_id)
     if expected not in (None, export.slice_id):
-        yield ExportFinding("slice-id", "this is another slice than expected", expected, export.slice_id)
+        yield ExportFinding("slice-id", "this is not the expected slice", expected, export.slice_id)
     if export.policy_id != POLICY_ID:
         yield ExportFinding("policy-id", "the policy is not known", POLICY_ID, export.policy_id)
     if policy is not None:
         if export.policy_params_hash != policy.params_hash:
             name = "policy-params-hash"
-            yield ExportFinding(name, "this policy did not make it", policy.params_hash, export.policy_params_hash)
+            yield ExportFinding(
+                name, "the export was made with another policy", policy.params_hash, export.policy_params_hash
+            )
         if len(export.turns) > policy.max_nodes:
             yield ExportFinding(
-                "budget", "it holds more turns than the policy allows", policy.max_nodes, len(export.turns)
+                "budget", "the export holds more turns than the policy allows", policy.max_nodes, len(export.turns)
             )
     turns = {turn.id for turn in export.turns}
     if export.anchor_turn_id not in turns:
         yield ExportFinding("anchor", "the anchor is not among the turns", export.anchor_turn_id, None)
     for edge in export.edges:
         if not {edge.parent, edge.child} <= turns:
-            yield ExportFinding("edges", "an edge leads to a turn outside", None, asdict(edge))
+            yield ExportFinding("edges", "an edge has an end that is not among the turns", None, asdict(edge))
 
 
 def compare(stored: SliceExport, derived: SliceExport) -> tuple[Difference, ...]:
-    """What differs: turns that came or went, fields of turns that stayed, edges, the other fields, and the order.
+    """Returns the differences: added and removed turns, changed fields of turns, edges, other fields, and the order.
 
-    Nothing differs exactly where both have the same canonical bytes.
+    There are no differences exactly when both have the same canonical bytes.
     """
     return tuple(_differences(_by_place(stored), _by_place(derived)))
 
@@ -297,7 +312,7 @@ def _differences(stored: Mapping[str, Any], derived: Mapping[str, Any]) -> Itera
 
 
 def _by_place(export: SliceExport) -> dict[str, Any]:
-    """The export by place: turns by their ids, edges by their ends and type; one that stands again has a number."""
+    """Returns the values of an export by place: turns by id, edges by ends and type. A repeated one gets a number."""
     places = asdict(export)
     members = [(f"turns[{turn.id}]", turn) for turn in places.pop("turns")]
     members += [(f"edges[{e.parent} {e.child} {e.edge_type}]", e) for e in places.pop("edges")]
@@ -308,6 +323,8 @@ def _by_place(export: SliceExport) -> dict[str, Any]:
     return places
 
 
+# Drawing
+
 _ARROWS: Final[dict[EdgeType, str]] = {
     "reply": "-->",
     "branch": "-->|branch|",
@@ -317,7 +334,10 @@ _ARROWS: Final[dict[EdgeType, str]] = {
 
 
 def mermaid(context_slice: ContextSlice) -> str:
-    """One box for each turn, with the start of its id, role, phase and salience; the anchor is drawn thick."""
+    """Returns a context slice as a Mermaid flowchart, for Markdown that draws it.
+
+    Each turn is a box with the start of its id, its role, phase and salience. The anchor has a thick border.
+    """
     export = context_slice.contents
     names = {turn.id: f"t{number}" for number, turn in enumerate(export.turns)}
     lines = ["flowchart TD"]

@@ -1,11 +1,10 @@
-"""JSON text into typed values, with the place of whatever does not fit: its path, line and column.
+"""Graph files: `{"turns": […], "edges": […]}`, with the eleven fields of §6.1 for each turn and optionally its content.
 
-The way without errors is msgspec's decoder alone. Only when it refuses, the text is read again to find the place.
+A file is read completely or not at all: the first value that does not fit raises an error with its place, which is its
+path, line and column (ruling 14). Fields that the format does not know are ignored.
 
-Graph files: `{"turns": […], "edges": […]}`, the eleven fields of §6.1 for each turn and optionally its content.
-
-A file is read whole or not at all: the first thing that does not fit is refused with its place (ruling 14). Fields that
-the format does not know are passed over. Reading goes by columns, so that a long file takes microseconds for a turn.
+Text without errors is read by msgspec's decoder alone. Only when the decoder refuses a text, the text is read again to
+find the place. Turns are read column by column, so that a long file takes microseconds for each turn.
 """
 
 import json
@@ -36,7 +35,7 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 _MALFORMED = re.compile(r"(?:JSON is malformed: )?(.*?)(?: \(byte (\d+)\))?", re.DOTALL)
 _MISFIT = re.compile(r"(.*?)(?: - at `\$(.*)`)?", re.DOTALL)
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
-# What msgspec's words mean to us; the first that is found counts.
+# Our codes for msgspec's messages: the first pattern that a message contains counts.
 _CODES: Final = (
     ("missing required field", "missing-field"),
     ("contains unknown field", "unknown-field"),
@@ -48,15 +47,20 @@ _CODES: Final = (
 )
 
 
+# JSON text to typed values
+
+
 def decode(data: bytes, decoder: msgspec.json.Decoder[_T]) -> _T:
-    """Bytes as a typed value, or our own error with its place. A byte order mark is passed over."""
+    """Returns bytes as a typed value, or raises our own error with its place. Ignores a byte order mark."""
     data = data.removeprefix(_BOM)
     try:
         if not data.isascii():
-            str(data, "utf-8")  # msgspec does not look into fields that it passes over
+            str(data, "utf-8")  # msgspec does not check fields that it ignores
         return decoder.decode(data)
     except UnicodeDecodeError as error:
-        raise SlicebaseError("bad-json", f"no UTF-8: {error.reason}", where=_where(data, error.start)) from None
+        raise SlicebaseError(
+            "bad-json", f"the text is not UTF-8: {error.reason}", where=_where(data, error.start)
+        ) from None
     except msgspec.ValidationError as error:
         raise _misfit(data, str(error)) from None
     except msgspec.DecodeError as error:
@@ -66,15 +70,16 @@ def decode(data: bytes, decoder: msgspec.json.Decoder[_T]) -> _T:
 
 
 def refusal(data: bytes, code: str, path: Path, problem: str, hint: str = "") -> SlicebaseError:
-    """An error at a place in a text that has been decoded."""
+    """Returns an error about the value at a path of a text that has been decoded."""
     data = data.removeprefix(_BOM)
     where = _where(data, offset) if (offset := _offset(data, path)) is not None else Where()
     return SlicebaseError(code, f"{path_text(path)}: {problem}", hint=hint, where=where)
 
 
 def path_text(path: Path) -> str:
+    """Returns a path as text, such as `turns[0].id`."""
     text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
-    return text.removeprefix(".") or "the whole"
+    return text.removeprefix(".") or "the document"
 
 
 def _malformed(data: bytes, words: str) -> SlicebaseError:
@@ -82,7 +87,7 @@ def _malformed(data: bytes, words: str) -> SlicebaseError:
     problem, offset = (match[1], match[2]) if match else (words, None)
     place = int(offset) if offset is not None else len(data)
     code = "lone-surrogate" if "surrogate" in problem else "bad-json"
-    return SlicebaseError(code, f"no JSON: {problem}", where=_where(data, place))
+    return SlicebaseError(code, f"the text is not JSON: {problem}", where=_where(data, place))
 
 
 def _misfit(data: bytes, words: str) -> SlicebaseError:
@@ -94,20 +99,20 @@ def _misfit(data: bytes, words: str) -> SlicebaseError:
 
 
 def _where(data: bytes, offset: int) -> Where:
-    """Line and column, in characters, of a byte."""
+    """Returns the line and the column, in characters, of a byte."""
     start = data.rfind(b"\n", 0, offset) + 1
     return Where(None, data.count(b"\n", 0, offset) + 1, len(data[start:offset].decode("utf-8", "replace")) + 1)
 
 
 def _offset(data: bytes, path: Path) -> int | None:
-    """The byte at which the value at this path begins."""
+    """Returns the byte at which the value at this path begins."""
     text = data.decode("utf-8", "replace")
     try:
         at = _after_space(text, 0)
         for step in path:
             at = _member(text, at, step)
     except (ValueError, IndexError, RecursionError):
-        return None  # the path names something that is not there
+        return None  # there is no value at this path
     return len(text[:at].encode())
 
 
@@ -115,7 +120,7 @@ _scan = json.JSONDecoder(strict=False).raw_decode
 
 
 def _member(text: str, at: int, wanted: Step) -> int:
-    """Where the wanted member of the object or array at this place begins."""
+    """Returns where the wanted member of the object or array at this position begins."""
     in_object = text[at] == "{"
     at = _after_space(text, at + 1)
     position = 0
@@ -135,6 +140,8 @@ def _after_space(text: str, at: int) -> int:
     match = _SPACE.match(text, at)
     return match.end() if match else at
 
+
+# Graph files
 
 _LOWER_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _Share = Annotated[float, Meta(ge=0, le=1)]
@@ -158,7 +165,7 @@ class _TurnRecord(Struct, gc=False):
 
 
 class _EdgeRecord(Struct, gc=False):
-    """An `Edge`, but with room for fields that we do not know."""
+    """An `Edge` that may have fields that we do not know."""
 
     parent: str
     child: str
@@ -171,17 +178,17 @@ class _File(Struct):
 
 
 class OutsideEdge(NamedTuple):
-    """An edge with an end that is not in the file: whether that turn is known, only the store can say."""
+    """An edge with an end that is not in the file. Only the store knows whether that turn exists."""
 
     place: str
     edge: Edge
 
 
 class GraphFile(NamedTuple):
-    """What a graph file holds. A turn's `parents` are all the edges that lead to it, of whichever kind below."""
+    """The contents of a graph file. A turn's `parents` come from all edges that lead to it, of all three kinds."""
 
     turns: tuple[Turn, ...]
-    annotations: tuple[Annotation, ...]  # beside `turns`
+    annotations: tuple[Annotation, ...]  # parallel to `turns`
     edges: tuple[Edge, ...]  # within a session
     continues: tuple[Edge, ...]  # between two sessions (ruling 13)
     outside: tuple[OutsideEdge, ...]
@@ -191,11 +198,12 @@ _decoder = msgspec.json.Decoder(_File)
 
 
 def read_graph(data: bytes) -> GraphFile:
+    """Reads a graph file. Raises an error with the place of the first value that does not fit."""
     file = decode(data, _decoder)
     positions = _positions(data, file.turns)
     edges, outside = _edges(data, file.edges, positions)
     if any(positions.get(edge.parent, -1) >= positions.get(edge.child, -1) for edge in edges):
-        # A file in which every parent stands before its child, as most are written, needs no search for cycles.
+        # Most files list every parent before its child; they need no search for cycles.
         _refuse_cycles(data, edges)
     parents: dict[str, list[Parent]] = defaultdict(list)
     for edge in edges:
@@ -204,7 +212,7 @@ def read_graph(data: bytes) -> GraphFile:
         _turn(data, place, turn_id, record, parents.get(turn_id, ()))
         for (turn_id, place), record in zip(positions.items(), file.turns, strict=True)
     ]
-    inside = dict.fromkeys(edges)  # the same edge twice is one (ruling 12), and they stay in the file's order
+    inside = dict.fromkeys(edges)  # the same edge twice is one (ruling 12); the order is the file's
     for _, edge in outside:
         inside.pop(edge, None)
     continues = _between_sessions(inside, {turn.id: turn.session for turn in turns})
@@ -214,14 +222,14 @@ def read_graph(data: bytes) -> GraphFile:
 
 
 def _positions(data: bytes, records: Sequence[_TurnRecord]) -> dict[str, int]:
-    """The turns' ids, in lower case, with their places in the file."""
+    """Returns the ids of the turns, in lower case, with their positions in the file."""
     ids = [record.id for record in records]
     if not all(map(_LOWER_UUID.fullmatch, ids)):
         ids = [_uuid(data, ("turns", place, "id"), text) for place, text in enumerate(ids)]
     positions: dict[str, int] = {}
     for place, turn_id in enumerate(ids):
         if positions.setdefault(turn_id, place) != place:
-            problem = f"{turn_id} is the id of turns[{positions[turn_id]}] already"
+            problem = f"{turn_id} is already the id of turns[{positions[turn_id]}]"
             raise refusal(data, "duplicate-turn", ("turns", place, "id"), problem)
     return positions
 
@@ -229,7 +237,7 @@ def _positions(data: bytes, records: Sequence[_TurnRecord]) -> dict[str, int]:
 def _edges(
     data: bytes, records: Sequence[_EdgeRecord], positions: Mapping[str, int]
 ) -> tuple[list[Edge], tuple[OutsideEdge, ...]]:
-    """The edges, with their ids in lower case, and those of them with an end that is not in the file."""
+    """Returns the edges, with ids in lower case, and those of them that have an end that is not in the file."""
     edges, outside = [], []
     for place, record in enumerate(records):
         parent, child = record.parent, record.child
@@ -259,7 +267,7 @@ def _refuse_cycles(data: bytes, edges: Sequence[Edge]) -> None:
     except CycleError as error:
         cycle = set(pairwise(error.args[1]))
         place = max(place for place, edge in enumerate(edges) if (edge.parent, edge.child) in cycle)
-        problem = f"the edge makes {edges[place].parent} its own ancestor, over {len(cycle)} edges"
+        problem = f"the edge makes {edges[place].parent} its own ancestor, through {len(cycle)} edges"
         raise refusal(data, "cycle", ("edges", place), problem) from None
 
 
@@ -270,10 +278,10 @@ def _between_sessions(edges: Iterable[Edge], sessions: Mapping[str, str]) -> tup
 
 
 def _turn(data: bytes, place: int, turn_id: str, record: _TurnRecord, given: Sequence[Parent]) -> Turn:
-    """The turn's record.
+    """Returns the turn of a record.
 
-    Its source is what the file says of it, but for the session, which copies change, and the annotation, which has a
-    life of its own (docs/decisions/graph-files.md).
+    Its source hash covers everything that the file says about it, except the session, which changes in copies, and the
+    annotation, which is stored separately (docs/decisions/graph-files.md).
     """
     parents = tuple(given) if len(given) < 2 else tuple(sorted(set(given)))
     parts, content = _content(data, place, record.content) if record.content is not UNSET else ((), "")
@@ -286,7 +294,7 @@ def _turn(data: bytes, place: int, turn_id: str, record: _TurnRecord, given: Seq
 
 
 def _content(data: bytes, place: int, content: str | tuple[Part, ...]) -> tuple[tuple[Part, ...], str]:
-    """The parts, and the content's member in the canonical source."""
+    """Returns the parts, and the member of the canonical source that holds the content."""
     parts = (Part("text", text=content),) if isinstance(content, str) else content
     try:
         return parts, f'"content":{canonical(to_builtins(content)).decode()},'
@@ -295,7 +303,7 @@ def _content(data: bytes, place: int, content: str | tuple[Part, ...]) -> tuple[
 
 
 def _annotations(data: bytes, turns: Sequence[Turn], records: Sequence[_TurnRecord]) -> tuple[Annotation, ...]:
-    """What the file says of its turns (ruling 17). An array of C floats rounds what is put into it to binary32."""
+    """Returns the annotations that the file gives (ruling 17). An array of C floats rounds its numbers to binary32."""
     complexity = array("f", [record.trajectory_complexity for record in records])
     if inf in complexity or -inf in complexity:
         place = next(place for place, number in enumerate(complexity) if isinf(number))

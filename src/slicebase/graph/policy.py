@@ -1,11 +1,10 @@
 """SlicePolicy v1: the parameters of a selection, their limits and their hash (§3, §8, §9, rulings 2 and 14).
 
-Every number with a fraction is a whole number of millionths that binary32 can tell apart, so that equal parameters have
-one spelling and one hash. Nothing is clamped: what lies outside its range is refused.
+Every number with a fraction is an integer number of millionths that binary32 can distinguish, so that equal parameters
+have one spelling and one hash. Nothing is clamped: a value outside its range is refused.
 
-Policies by name, by hash, and as JSON: whole, partial over another policy, or single assignments.
-
-A registry is a value: adding to it gives a new one, and what a name or a hash stands for never changes.
+A policy is found by its name or its hash, or read from JSON: a complete object, an object that changes some parameters
+of another policy, or single assignments.
 """
 
 import json
@@ -29,8 +28,14 @@ MILLION = 1_000_000
 _Check = Callable[[str, Any], Any]
 
 
+# Parameters and their limits
+
+
 def millionths(value: float) -> int:
-    """Of the binary32 number, widened, rounded half away from zero (ruling 2). The product is exact."""
+    """Returns the millionths of the binary32 number, rounded half away from zero (ruling 2).
+
+    The number is widened to binary64, in which the product is exact.
+    """
     scaled = binary32(value) * MILLION
     return floor(scaled + 0.5) if scaled >= 0 else -floor(0.5 - scaled)
 
@@ -42,9 +47,9 @@ def _refuse(code: str, key: str, problem: str, hint: str = "") -> SlicebaseError
 def _count(least: int, most: int) -> _Check:
     def check(key: str, value: Any) -> int:
         if type(value) is not int:
-            raise _refuse("policy-type", key, f"{value!r} is no whole number")
+            raise _refuse("policy-type", key, f"{value!r} is not an integer")
         if not least <= value <= most:
-            raise _refuse("policy-range", key, f"{value} does not lie in {least} to {most}")
+            raise _refuse("policy-range", key, f"{value} is not between {least} and {most}")
         return value
 
     return check
@@ -53,14 +58,19 @@ def _count(least: int, most: int) -> _Check:
 def _fraction(least: int, most: int) -> _Check:
     def check(key: str, value: Any) -> float:
         if type(value) not in (int, float):
-            raise _refuse("policy-type", key, f"{value!r} is no number")
+            raise _refuse("policy-type", key, f"{value!r} is not a number")
         if type(value) is float and not isfinite(value):
             raise _refuse("not-finite", key, f"{value!r} is not finite")
         if not least <= value <= most:
-            raise _refuse("policy-range", key, f"{value!r} does not lie in {least} to {most}")
+            raise _refuse("policy-range", key, f"{value!r} is not between {least} and {most}")
         nearest = millionths(value) / MILLION
         if binary32(nearest) != binary32(value):
-            raise _refuse("policy-millionth", key, f"{value!r} is no millionth", f"the nearest one is {nearest!r}")
+            raise _refuse(
+                "policy-millionth",
+                key,
+                f"{value!r} is not a multiple of one millionth",
+                f"the nearest one is {nearest!r}",
+            )
         return nearest
 
     return check
@@ -76,7 +86,7 @@ _WEIGHT = _fraction(-MILLION, MILLION)
 
 
 class PhaseWeights(Struct, frozen=True, kw_only=True):
-    """§3.3."""
+    """The weights of the phases (§3.3)."""
 
     synthesis: float = 1.0
     planning: float = 0.9
@@ -91,13 +101,13 @@ class PhaseWeights(Struct, frozen=True, kw_only=True):
 
 def _weights(key: str, value: Any) -> PhaseWeights:
     if type(value) is not PhaseWeights:
-        raise _refuse("policy-type", key, f"{value!r} holds no phase weights")
+        raise _refuse("policy-type", key, f"{value!r} is not an object of phase weights")
     return value
 
 
 CHECKS: Final[dict[str, _Check]] = {
     "max_nodes": _count(1, LARGEST_INTEGER),
-    "max_radius": _count(0, 2**32 - 1),  # u32 in §3.1; the other counts end where JSON readers disagree
+    "max_radius": _count(0, 2**32 - 1),  # u32 in §3.1; JSON readers agree up to the limit of the other counts
     "phase_weights": _weights,
     "salience_weight": _fraction(0, 1),
     "distance_decay": _fraction(0, 1),
@@ -107,7 +117,7 @@ CHECKS: Final[dict[str, _Check]] = {
 
 
 class SlicePolicyV1(Struct, frozen=True, kw_only=True):
-    """§3, in the order in which the hash is taken. Fractions are kept as the binary64 of their millionths."""
+    """The parameters of §3, in the order of the hash. Fractions are kept as the binary64 of their millionths."""
 
     max_nodes: int = 256
     max_radius: int = 10
@@ -123,20 +133,22 @@ class SlicePolicyV1(Struct, frozen=True, kw_only=True):
 
     @property
     def params_hash(self) -> str:
+        """The hash of the parameters (§8)."""
         return _params_hash(self)
 
     @property
     def scoring(self) -> "Scoring":
+        """The numbers for the priority formula (§4)."""
         return _scoring(self)
 
     def as_json(self) -> dict[str, Any]:
-        """The whole object as §12 shows it."""
+        """Returns the complete object as §12 shows it."""
         return {"version": POLICY_ID, **asdict(self), "phase_weights": asdict(self.phase_weights)}
 
 
 @lru_cache(maxsize=256)
 def _params_hash(policy: SlicePolicyV1) -> str:
-    """§8, over the bytes that ruling 2 spells out."""
+    """Computes the hash of §8 over the bytes that ruling 2 defines."""
     weights = ",".join(f'"{phase}":{millionths(getattr(policy.phase_weights, phase))}' for phase in PHASES)
     config = (
         f'{{"version":"{POLICY_ID}","max_nodes":{policy.max_nodes},"max_radius":{policy.max_radius},'
@@ -149,7 +161,7 @@ def _params_hash(policy: SlicePolicyV1) -> str:
 
 
 class Decays(dict[int, float]):
-    """distance_decay^distance, worked out once for each distance that is asked for."""
+    """distance_decay^distance, computed once for each distance."""
 
     def __init__(self, decay: float) -> None:
         self.decay = decay
@@ -160,14 +172,14 @@ class Decays(dict[int, float]):
 
 
 class Scoring(NamedTuple):
-    """What the priority formula (§4) takes from a policy, in binary32."""
+    """The numbers of a policy that the priority formula (§4) uses, in binary32."""
 
-    weights: tuple[float, ...]  # by place in PHASES
+    weights: tuple[float, ...]  # in the order of PHASES
     salience_weight: float
     decays: Decays
 
     def priority(self, phase: Phase, salience: float, distance: int) -> float:
-        """§4, each step rounded (ruling 8)."""
+        """Returns the priority of §4. Each step is rounded (ruling 8)."""
         weighted = binary32(salience * self.salience_weight)
         base = binary32(self.weights[PHASES.index(phase)] + weighted)
         return binary32(base * self.decays[distance])
@@ -200,12 +212,14 @@ BROAD: Final = SlicePolicyV1(  # §9.3
 )
 
 
+# Policies from JSON and assignments
+
 _HASH = re.compile(r"[0-9a-f]{16}")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 
 
 def policy_from(value: Any, base: SlicePolicyV1 = DEFAULT) -> SlicePolicyV1:
-    """A policy from a JSON object; what the object does not say is taken from `base`."""
+    """Returns a policy from a JSON object. Parameters that the object does not give come from `base`."""
     given = dict(_object("a policy", value, {"version", *CHECKS}))
     version = given.pop("version", POLICY_ID)
     if version != POLICY_ID:
@@ -217,25 +231,30 @@ def policy_from(value: Any, base: SlicePolicyV1 = DEFAULT) -> SlicePolicyV1:
 
 
 def policy_from_bytes(data: bytes, base: SlicePolicyV1 = DEFAULT) -> SlicePolicyV1:
-    """The same from JSON text. A key that stands twice is refused: nobody could say which one counts."""
+    """Returns a policy from JSON text, as `policy_from` does. A repeated key is refused, because it is ambiguous."""
     try:
         value = json.loads(data, object_pairs_hook=_unique, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
         raise SlicebaseError(
-            "bad-policy", f"no JSON: {error.msg}", where=Where(None, error.lineno, error.colno)
+            "bad-policy", f"the policy is not JSON: {error.msg}", where=Where(None, error.lineno, error.colno)
         ) from None
     except (ValueError, RecursionError) as error:  # not UTF-8, a number of thousands of digits, nested too deeply
-        raise SlicebaseError("bad-policy", f"no JSON: {error}") from None
+        raise SlicebaseError("bad-policy", f"the policy is not JSON: {error}") from None
     return policy_from(value, base)
 
 
 def policy_with(base: SlicePolicyV1, assignments: Iterable[str]) -> SlicePolicyV1:
-    """`base` after assignments such as `max_nodes=64` and `phase_weights.planning=0.8`; the last of a key counts."""
+    """Returns `base` changed by assignments such as `max_nodes=64` and `phase_weights.planning=0.8`.
+
+    Where a key is assigned twice, the last assignment counts.
+    """
     given: dict[str, Any] = {}
     for assignment in assignments:
         key, equals, text = assignment.partition("=")
         if not equals:
-            raise SlicebaseError("bad-policy", f"{assignment!r} is no assignment", hint="write it like max_nodes=64")
+            raise SlicebaseError(
+                "bad-policy", f"{assignment!r} is not an assignment", hint="write it like max_nodes=64"
+            )
         outer, dot, inner = key.strip().partition(".")
         if dot:
             within = given.setdefault(outer, {})
@@ -254,7 +273,7 @@ def _scalar(key: str, text: str) -> Any:
 
 def _object(name: str, value: Any, known: set[str]) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise SlicebaseError("policy-type", f"{name}: {value!r} is no object")
+        raise SlicebaseError("policy-type", f"{name}: {value!r} is not an object")
     for key in value:
         if key not in known:
             raise SlicebaseError(
@@ -267,23 +286,29 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise SlicebaseError("bad-policy", f"the key {key!r} stands twice")
+            raise SlicebaseError("bad-policy", f"the key {key!r} occurs twice")
         found[key] = value
     return found
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise SlicebaseError("not-finite", f"{name} is no number that a policy can hold")
+    raise SlicebaseError("not-finite", f"{name} is not a number that a policy can hold")
+
+
+# Policies by name and hash
 
 
 class PolicySet(NamedTuple):
-    """Which policy a name or a hash stands for."""
+    """The policies that names and hashes stand for.
+
+    It is immutable: adding a policy gives a new set, and a name or a hash never changes its meaning.
+    """
 
     by_name: Mapping[str, SlicePolicyV1]
     by_hash: Mapping[str, SlicePolicyV1]
 
-    def adding(self, policy: SlicePolicyV1, name: str | None = None) -> "PolicySet":
-        """With one more policy, found by its hash and, where given, by its name."""
+    def with_policy(self, policy: SlicePolicyV1, name: str | None = None) -> "PolicySet":
+        """Returns the set with one more policy, which is found by its hash and, if given, by its name."""
         known = self.by_hash.get(policy.params_hash, policy)
         if known != policy:
             raise SlicebaseError("policy-name", f"the hash {policy.params_hash} stands for other parameters")
@@ -292,22 +317,29 @@ class PolicySet(NamedTuple):
 
     def _nameable(self, name: str, policy: SlicePolicyV1) -> SlicePolicyV1:
         if not _NAME.fullmatch(name) or _HASH.fullmatch(name):
-            raise SlicebaseError("policy-name", f"{name!r} cannot name a policy", hint="letters, digits, _ . and -")
+            raise SlicebaseError(
+                "policy-name",
+                f"{name!r} cannot name a policy",
+                hint="a name starts with a letter, has letters, digits, _ . and -, and does not look like a hash",
+            )
         if self.by_name.get(name, policy) != policy:
             raise SlicebaseError("policy-name", f"{name} stands for other parameters", hint="choose another name")
         return policy
 
     def find(self, text: str) -> SlicePolicyV1:
-        """The policy of a name or a hash."""
+        """Returns the policy of a name or a hash. Raises `unknown-policy` if there is none."""
         found = self.by_hash.get(text) or self.by_name.get(text)
         if found is None:
             raise SlicebaseError(
-                "unknown-policy", f"no policy is called {text!r}", hint=f"names: {', '.join(sorted(self.by_name))}"
+                "unknown-policy", f"there is no policy {text!r}", hint=f"names: {', '.join(sorted(self.by_name))}"
             )
         return found
 
     def resolve(self, value: Any) -> SlicePolicyV1:
-        """What a request means: a name, a hash, an object (whole, or partial over the default), or nothing."""
+        """Returns the policy that a request means.
+
+        A request is a name, a hash, an object (parameters that it does not give have their default), or None.
+        """
         if value is None:
             return DEFAULT
         return self.find(value) if isinstance(value, str) else policy_from(value)
@@ -316,7 +348,7 @@ class PolicySet(NamedTuple):
 def _presets() -> PolicySet:
     policies = PolicySet(MappingProxyType({}), MappingProxyType({}))
     for name, policy in (("default", DEFAULT), ("focused", FOCUSED), ("broad", BROAD)):
-        policies = policies.adding(policy, name)
+        policies = policies.with_policy(policy, name)
     return policies
 
 

@@ -1,4 +1,4 @@
-"""The stored form of turns, annotations and sessions: canonical bytes, made once, and hashes over them (ruling 1)."""
+"""The stored form of turns, annotations, sessions and links: canonical bytes, written once and hashed (ruling 1)."""
 
 from collections.abc import Container, Iterator, Sequence
 from itertools import groupby, islice
@@ -13,12 +13,12 @@ from slicebase.errors import SlicebaseError
 from slicebase.graph.binary32 import shortest
 from slicebase.graph.turn import Annotation, EdgeType, Part, Phase, Role, Session, Turn, content
 
-# Few enough that a window of a session does not read much beyond itself, many enough that rows are no burden.
+# Small enough that reading a part of a session reads little else, large enough that there are few rows.
 _ANNOTATED_TURNS: Final = 128
 
 
 class TurnRecord(Struct, frozen=True, gc=False):
-    """A turn without its content, which stands in a table of its own so that it can be purged (ruling 19)."""
+    """A turn without its content, which is in a separate table so that it can be purged (ruling 19)."""
 
     content_hash: str
     id: str
@@ -30,8 +30,10 @@ class TurnRecord(Struct, frozen=True, gc=False):
 
 
 class AnnotationRecord(Struct, frozen=True):
-    """The annotations that one import gave to turns of a session, as columns; numbers as the shortest
-    decimals of their binary32 values, so that the bytes say exactly what was meant."""
+    """The annotations that one import gave to turns of a session, as columns.
+
+    Numbers are the shortest decimals of their binary32 values, so that the bytes state them exactly.
+    """
 
     annotator: str
     complexity: tuple[str, ...]
@@ -45,7 +47,7 @@ class AnnotationRecord(Struct, frozen=True):
     turns: tuple[str, ...]
 
     def rows(self, wanted: Container[str]) -> Iterator[tuple[Any, ...]]:
-        """Turn, phase and numbers of the wanted turns, in the order of an Annotation's fields."""
+        """Yields the annotations of the wanted turns, as tuples in the order of an Annotation's fields."""
         for place, turn in enumerate(self.turns):
             if turn in wanted:
                 yield (
@@ -61,6 +63,7 @@ class AnnotationRecord(Struct, frozen=True):
                 )
 
     def annotations(self) -> Iterator[Annotation]:
+        """Returns the annotations of all turns of the record."""
         return (Annotation(*row) for row in self.rows(self.turns))
 
 
@@ -89,9 +92,9 @@ _CONTENT = msgspec.json.Decoder(_Content)
 
 
 def content_bytes(role: Role, parts: tuple[Part, ...]) -> bytes:
-    """Canonical bytes of a turn's content.
+    """Returns the canonical bytes of a turn's content.
 
-    Text alone needs none of RFC 8785's rules for numbers and keys, so that msgspec's encoder gives the same
+    Content without arguments needs none of RFC 8785's rules for numbers and keys, so msgspec's encoder gives the same
     bytes twenty times as fast.
     """
     if any(part.arguments is not None for part in parts):
@@ -100,6 +103,7 @@ def content_bytes(role: Role, parts: tuple[Part, ...]) -> bytes:
 
 
 def record_bytes(turn: Turn, content_hash: str) -> bytes:
+    """Returns the canonical bytes of a turn's record."""
     ordered = turn.parents if len(turn.parents) < 2 else sorted(turn.parents)
     parents = tuple([(parent.id, parent.type) for parent in ordered])
     return _fast(
@@ -108,34 +112,42 @@ def record_bytes(turn: Turn, content_hash: str) -> bytes:
 
 
 def session_bytes(session: Session) -> bytes:
+    """Returns the canonical bytes of a session."""
     return canonical(msgspec.to_builtins(session))
 
 
 def annotation_bytes(annotations: AnnotationRecord) -> bytes:
+    """Returns the canonical bytes of a record of annotations."""
     return _fast(annotations)
 
 
 def link_bytes(link: LinkRecord) -> bytes:
+    """Returns the canonical bytes of a link."""
     return _fast(link)
 
 
 def read_turn(record: bytes) -> TurnRecord:
+    """Reads a stored turn."""
     return _read(_TURN, record)
 
 
 def read_session(record: bytes) -> Session:
+    """Reads a stored session."""
     return _read(_SESSION, record)
 
 
 def read_link(record: bytes) -> LinkRecord:
+    """Reads a stored link."""
     return _read(_LINK, record)
 
 
 def read_annotations(record: bytes) -> AnnotationRecord:
+    """Reads a stored record of annotations."""
     return _read(_ANNOTATIONS, record)
 
 
 def read_parts(content: bytes) -> tuple[Part, ...]:
+    """Reads the parts of a turn's stored content."""
     return _read(_CONTENT, content).parts
 
 
@@ -144,12 +156,14 @@ def _read(decoder: msgspec.json.Decoder[_Record], data: bytes) -> _Record:
         return decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise SlicebaseError(
-            "broken-record", f"a stored record cannot be read: {error}", hint="`tt verify` says what else is broken"
+            "broken-record",
+            f"a stored record cannot be read: {error}",
+            hint="run `tt verify` to find everything that is broken",
         ) from None
 
 
 def annotation_records(session: str, annotations: Sequence[Annotation]) -> Iterator[AnnotationRecord]:
-    """Annotations for turns of one session as records of one annotator and a bounded number of turns each."""
+    """Yields annotations of one session as records that have one annotator and a limited number of turns each."""
     for annotator, group in groupby(annotations, key=lambda each: each.annotator):
         while chunk := tuple(islice(group, _ANNOTATED_TURNS)):
             yield _annotation_record(session, annotator, chunk)

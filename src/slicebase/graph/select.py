@@ -1,10 +1,8 @@
-"""The expansion of SlicePolicy v1, step by step as §5 has it: the twin that is read, tested against and explained.
+"""The expansion of SlicePolicy v1, step by step as in §5: the plain version, which people read and tests compare with.
 
-`slicebase.graph.best_first` makes the same selection faster; a property test compares the two.
-
-Why a turn is in a context slice, and why the best of the others are not.
-
-One session's turns and edges in plain dictionaries: small, obvious, and the measure for the compact form.
+`slicebase.graph.best_first` makes the same selection faster; a property test compares the two. This module also
+explains why a turn is in a context slice and why others are not. `SessionGraph` holds a session in plain dictionaries:
+it is small and simple, and the compact form is tested against it.
 """
 
 from collections import defaultdict
@@ -20,8 +18,11 @@ from slicebase.graph.turn import GIVEN, Edge, Phase
 ReachedAs = Literal["anchor", "parent", "child", "sibling"]
 
 
+# The expansion
+
+
 class Scored(Protocol):
-    """What a priority is made of."""
+    """The fields of a turn that give its priority."""
 
     @property
     def phase(self) -> Phase: ...
@@ -30,27 +31,33 @@ class Scored(Protocol):
 
 
 class TurnGraph(Protocol):
-    """The turns of one session (ruling 13), as the expansion sees them. Ids come without duplicates."""
+    """The turns of one session (ruling 13), as the expansion reads them. Every method returns an id only once."""
 
     def get_turn(self, turn_id: str) -> Scored:
-        """Refuses an id that is not in the session with `no-turn`."""
+        """Returns a turn. Raises `no-turn` for an id that is not in the session."""
 
     def parents(self, turn_id: str) -> Sequence[str]:
-        """In order of TurnId."""
+        """Returns the parents, in order of TurnId."""
 
     def children(self, turn_id: str) -> Sequence[str]:
-        """In order of TurnId."""
+        """Returns the children, in order of TurnId."""
 
     def siblings(self, turn_id: str, limit: int | None) -> Sequence[str]:
-        """The other children of all parents, highest salience first, then TurnId, cut at the limit (ruling 10)."""
+        """Returns the other children of all parents, at most `limit` (ruling 10).
+
+        They are sorted by salience, highest first, then by TurnId.
+        """
 
 
 def no_turn(turn_id: str) -> SlicebaseError:
-    return SlicebaseError("no-turn", f"the turn {turn_id} is not in this session", hint="`tt turns` lists them")
+    """Returns the error for an id that is not in the session."""
+    return SlicebaseError(
+        "no-turn", f"the turn {turn_id} is not in this session", hint="`tt turns` lists the turns of a session"
+    )
 
 
 class FrontierTurn(NamedTuple):
-    """A turn on the frontier. The first three fields are the order in which turns leave it (§5.3, ruling 9)."""
+    """A turn on the frontier. The first three fields give the order in which turns leave it (§5.3, ruling 9)."""
 
     negated_priority: float
     distance: int
@@ -60,30 +67,34 @@ class FrontierTurn(NamedTuple):
 
     @property
     def priority(self) -> float:
+        """The priority of §4."""
         return -self.negated_priority
 
 
 class Expansion(NamedTuple):
+    """The result of an expansion."""
+
     selected: tuple[FrontierTurn, ...]  # in the order in which they left the frontier
-    waiting: tuple[FrontierTurn, ...]  # what was still on the frontier when the budget was spent, best first
+    waiting: tuple[FrontierTurn, ...]  # turns that were on the frontier when the budget was used up, best first
 
 
 def select(graph: TurnGraph, anchor_id: str, policy: SlicePolicyV1) -> tuple[FrontierTurn, ...]:
-    """The selected turns, in the order in which they left the frontier."""
+    """Returns the selected turns, in the order in which they left the frontier."""
     return expand(graph, anchor_id, policy).selected
 
 
 def expand(graph: TurnGraph, anchor_id: str, policy: SlicePolicyV1) -> Expansion:
+    """Returns the selected turns, and the turns that were on the frontier at the end."""
     selected: list[FrontierTurn] = []
     visited: set[str] = set()
     frontier: list[FrontierTurn] = []
 
-    def push(turn_ids: Iterable[str], distance: int, reached_from: str | None, way: ReachedAs) -> None:
+    def push(turn_ids: Iterable[str], distance: int, reached_from: str | None, reached_as: ReachedAs) -> None:
         for turn_id in turn_ids:
             if turn_id not in visited:
                 visited.add(turn_id)  # when pushed, so that the first discovery sets the distance (ruling 11)
                 priority = priority_of(graph, turn_id, distance, policy)
-                heappush(frontier, FrontierTurn(-priority, distance, turn_id, reached_from, way))
+                heappush(frontier, FrontierTurn(-priority, distance, turn_id, reached_from, reached_as))
 
     # §5.1
     push([anchor_id], 0, None, "anchor")
@@ -92,7 +103,7 @@ def expand(graph: TurnGraph, anchor_id: str, policy: SlicePolicyV1) -> Expansion
     while frontier and len(selected) < policy.max_nodes:
         candidate = heappop(frontier)
         selected.append(candidate)
-        # No candidate beyond the radius is ever pushed, so none has to be dropped here.
+        # No candidate beyond the radius is ever pushed, so none must be dropped here.
         distance = candidate.distance
         if distance + 1 > policy.max_radius:
             continue
@@ -106,30 +117,35 @@ def expand(graph: TurnGraph, anchor_id: str, policy: SlicePolicyV1) -> Expansion
 
 
 def priority_of(graph: TurnGraph, turn_id: str, distance: int, policy: SlicePolicyV1) -> float:
+    """Returns the priority of a turn at a distance (§4)."""
     turn = graph.get_turn(turn_id)
     return policy.scoring.priority(turn.phase, turn.salience, distance)
 
+
+# Explanations
 
 Reason = Literal["budget", "radius", "sibling limit"]
 BEST: Final = 10
 
 
 class Unselected(NamedTuple):
-    """A turn that was in reach: where from, with which priority, and what kept it out."""
+    """A turn that could be reached but was not selected: from where, with which priority, and why not."""
 
     candidate: FrontierTurn
     reason: Reason
 
 
 class Explanation(NamedTuple):
+    """The selected turns, and the best of those that were not selected."""
+
     selected: tuple[FrontierTurn, ...]  # in the order of selection
     left_out: tuple[Unselected, ...]  # best first
 
 
 def explain(graph: TurnGraph, anchor_id: str, policy: SlicePolicyV1, most: int = BEST) -> Explanation:
-    """Every selected turn, and the `most` best that stayed out.
+    """Returns every selected turn, and the best turns that were not selected, at most `most`.
 
-    A turn that stayed out in several ways is shown with the way that gave it the highest priority.
+    A turn that could be reached by several paths is shown with the one that gives it the highest priority.
     """
     selected, waiting = expand(graph, anchor_id, policy)
     visited = {candidate.turn_id for candidate in (*selected, *waiting)}
@@ -146,14 +162,14 @@ def explain(graph: TurnGraph, anchor_id: str, policy: SlicePolicyV1, most: int =
 def _beyond(
     graph: TurnGraph, here: FrontierTurn, policy: SlicePolicyV1, visited: set[str], expanded: set[str]
 ) -> Iterator[Unselected]:
-    """What the expansion of a selected turn passed over (§5.2)."""
+    """Yields the turns that the expansion of a selected turn did not push (§5.2)."""
     at_radius = here.turn_id not in expanded
 
-    def left_out(turn_ids: Iterable[str], distance: int, way: ReachedAs, reason: Reason) -> Iterator[Unselected]:
+    def left_out(turn_ids: Iterable[str], distance: int, reached_as: ReachedAs, reason: Reason) -> Iterator[Unselected]:
         for turn_id in turn_ids:
             if turn_id not in visited:
                 priority = priority_of(graph, turn_id, distance, policy)
-                yield Unselected(FrontierTurn(-priority, distance, turn_id, here.turn_id, way), reason)
+                yield Unselected(FrontierTurn(-priority, distance, turn_id, here.turn_id, reached_as), reason)
 
     parents = graph.parents(here.turn_id)
     if at_radius:
@@ -164,10 +180,13 @@ def _beyond(
         yield from left_out(graph.siblings(here.turn_id, None), here.distance, "sibling", reason)
 
 
-class SessionGraph:
-    """Turns of one session with their edges and, by turn, who annotated them.
+# A session in dictionaries
 
-    Edges that lead out of the session are passed over (ruling 13).
+
+class SessionGraph:
+    """The turns of one session with their edges and, for each turn, its annotator.
+
+    Edges that lead out of the session are ignored (ruling 13).
     """
 
     def __init__(
@@ -198,6 +217,7 @@ class SessionGraph:
         return sorted(family, key=lambda sibling: (-self._turns[sibling].salience, sibling))[:limit]
 
     def context_slice(self, anchor_id: str, policy: SlicePolicyV1) -> ContextSlice:
+        """Returns the context slice around an anchor."""
         turns = {candidate.turn_id for candidate in select(self, anchor_id, policy)}
         edges = [edge for edge in self._edges if edge.parent in turns and edge.child in turns]  # §7.4
         chosen = [self._turns[turn_id] for turn_id in turns]

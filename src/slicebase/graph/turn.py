@@ -14,18 +14,18 @@ EdgeType = Literal["reply", "branch", "reference", "default"]
 ROLES: Final = frozenset(get_args(Role))
 PHASES: Final[tuple[Phase, ...]] = get_args(Phase)
 EDGE_TYPES: Final = frozenset(get_args(EdgeType))
-GIVEN: Final = "given/1"  # the annotator's name for what a graph file says itself (ruling 17)
+GIVEN: Final = "given/1"  # the annotator of annotations that a graph file gives (ruling 17)
 
 
-# None of these values can be part of a cycle, so that the garbage collector need not look at them (`gc=False`).
+# None of these values can be part of a reference cycle, so the garbage collector can ignore them (`gc=False`).
 
 
 class Part(Struct, frozen=True, gc=False, omit_defaults=True):
     """One piece of a turn's content.
 
-    `text`, `thinking` and `code` carry text; `tool_call` a name and arguments; `tool_result` the text that came
-    back; `pointer` names content that is not here (an image, an attachment). `hidden` marks what the source kept from
-    its reader's eyes, `summary` what a compaction put in the place of the turns before it.
+    `text`, `thinking` and `code` have text; `tool_call` has a name and arguments; `tool_result` has the text that the
+    tool returned; `pointer` names content that is not stored here (an image, an attachment). `hidden` marks content
+    that the source does not show to people, `summary` the text with which a compaction replaced the turns before it.
     """
 
     type: str
@@ -42,21 +42,22 @@ class Part(Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Parent(Struct, frozen=True, gc=False, order=True):
-    """What a turn hangs on, as its source says: the parent may be in another session, or not stored yet."""
+    """A parent of a turn, as its source states it. It may be in another session, or not stored yet."""
 
     id: str
     type: EdgeType = "reply"
 
 
 def tree_parent(parents: Iterable[tuple[str, str]]) -> str | None:
-    """Returns the parent that a turn hangs on in the tree, given all of them with their edge types.
+    """Returns the parent of a turn in the tree, given all its parents with their edge types.
 
-    A reference is no place in the tree. Of several parents the one with the lowest id counts.
+    A reference is not an edge of the tree. Of several parents, the one with the lowest id counts.
     """
     return min((parent for parent, kind in parents if is_tree_edge(kind)), default=None)
 
 
 def is_tree_edge(edge_type: str) -> bool:
+    """Returns whether an edge of this type is part of the tree."""
     return edge_type != "reference"
 
 
@@ -73,15 +74,17 @@ class Turn(Struct, frozen=True, gc=False):
 
     @property
     def tree_parent(self) -> str | None:
+        """The parent of the turn in the tree, or None for a root."""
         return tree_parent((parent.id, parent.type) for parent in self.parents)
 
     @property
     def content_hash(self) -> str:
+        """The digest of the turn's role and parts."""
         return digest_of(content(self.role, self.parts))
 
 
 class Edge(Struct, frozen=True, gc=False, order=True, forbid_unknown_fields=True):
-    """Sorts as SliceExport wants it: parent, child, type as text (§6.2, ruling 12)."""
+    """An edge between two turns. Edges sort as in a SliceExport: by parent, child, type as text (§6.2, ruling 12)."""
 
     parent: str
     child: str
@@ -89,9 +92,9 @@ class Edge(Struct, frozen=True, gc=False, order=True, forbid_unknown_fields=True
 
 
 class Session(Struct, frozen=True):
-    """A conversation, and what its source says of it as a whole.
+    """A conversation, and what its source says about it.
 
-    What a later import says adds to what earlier ones said, and wins where both speak.
+    A later import adds to the facts of earlier ones, and replaces those that it states again.
     """
 
     id: str
@@ -101,7 +104,7 @@ class Session(Struct, frozen=True):
 
 
 class Annotation(Struct, frozen=True, gc=False):
-    """What SlicePolicy weighs, and who says so. Numbers with a fraction are binary32 values."""
+    """The values by which SlicePolicy ranks a turn, and who gave them. Numbers with a fraction are binary32 values."""
 
     turn: str
     annotator: str  # name/version
@@ -115,15 +118,17 @@ class Annotation(Struct, frozen=True, gc=False):
 
 
 def content(role: Role, parts: Iterable[Part]) -> dict[str, Any]:
+    """Returns the content of a turn as JSON values."""
     return {"parts": [to_builtins(part) for part in parts], "role": role}
 
 
 def turn_text(parts: Iterable[Part]) -> str:
-    """A turn's text as evidence and search see it (ruling 36): its parts, a blank line between."""
+    """Returns a turn's text as evidence and search use it (ruling 36): its parts, with a blank line between them."""
     return "\n\n".join(text for part in parts if (text := part_text(part)))
 
 
 def part_text(part: Part) -> str:
+    """Returns the text of a part: a call's name and arguments, else its text or its URI."""
     if part.type == "tool_call":
         return f"{part.name} {canonical(part.arguments).decode()}"
     return part.text or part.uri or ""

@@ -1,7 +1,7 @@
 """Message content in the shapes of the Anthropic and OpenAI interfaces, as parts of a turn.
 
-Both interfaces give a message's content as text or as a list of typed blocks; the names of the types do not collide,
-so one table reads both. Nothing is thrown away: media become a pointer, an unknown block its JSON text.
+Both interfaces give a message's content as text or as a list of typed blocks. The names of the types do not collide, so
+one table reads both. No content is dropped: media become a pointer, an unknown block becomes its JSON text.
 """
 
 from collections.abc import Callable, Iterable
@@ -15,12 +15,12 @@ from slicebase.errors import SlicebaseError
 from slicebase.graph.turn import Part, Role
 from slicebase.importers.json_stream import too_deep
 
-Flag = Callable[[str, str], None]  # takes a reason of `REASONS` for something flattened, and a detail
+Flag = Callable[[str, str], None]  # takes a code of `REASONS` and a detail
 Block = dict[str, Any]
 
 
 def parts_of(content: Any, flag: Flag) -> list[Part]:
-    """The parts of a message's content: text, one block, or a list of blocks and texts."""
+    """Returns the parts of a message's content: text, one block, or a list of blocks and texts."""
     if isinstance(content, list):
         return [part for block in content for part in _parts_of_block(block, flag)]
     return _parts_of_block(content, flag)
@@ -42,29 +42,35 @@ def _parts_of_block(block: Any, flag: Flag) -> list[Part]:
 
 
 def unknown(block: Any, flag: Flag) -> list[Part]:
-    """Content of a type that nobody told us of: its JSON, as text."""
+    """Returns content of an unknown type as its JSON text, and flags it."""
     kind = block.get("type", "an object without a type") if isinstance(block, dict) else type(block).__name__
     flag("unknown-content", str(kind)[:100])
     return [Part("text", text=canonical(block).decode())]
 
 
 def text_parts(text: Any, kind: str = "text") -> list[Part]:
+    """Returns one part with the text, or none where the text is empty."""
     written = as_text(text)
     return [Part(kind, text=written)] if written else []
 
 
 def as_text(value: Any) -> str:
+    """Returns text as it is, None as the empty text, and any other value as its JSON."""
     if value is None:
         return ""
     return value if isinstance(value, str) else canonical(value).decode()
 
 
 def as_name(value: Any) -> str | None:
+    """Returns a value that is text and not empty; None for any other value."""
     return value if isinstance(value, str) and value else None
 
 
 def arguments_of(value: Any) -> Any:
-    """Arguments of a call, which many sources write as JSON text; the text itself where it cannot be kept as JSON."""
+    """Returns the arguments of a call, which many sources write as JSON text.
+
+    Text that cannot be kept as JSON stays text.
+    """
     if not isinstance(value, str):
         return value
     try:
@@ -85,6 +91,7 @@ def pointer(
     detail: str = "",
     call_id: str | None = None,
 ) -> Part:
+    """Returns a pointer to content that is not stored, and flags it."""
     flag(reason, detail or as_name(media_type) or as_name(name) or "")
     return Part("pointer", uri=uri, media_type=as_name(media_type), name=as_name(name), call_id=call_id)
 
@@ -125,11 +132,12 @@ def _tool_result(block: Block, flag: Flag) -> list[Part]:
 
 
 def with_call(part: Part, call_id: str | None) -> Part:
+    """Returns a pointer with the id of the call that it belongs to."""
     return Part(part.type, uri=part.uri, media_type=part.media_type, name=part.name, call_id=call_id)
 
 
 def _media(block: Block, flag: Flag) -> list[Part]:
-    """An image or a document: its text where it has one, else a pointer to where it is, or the hash of its bytes."""
+    """Reads an image or a document: its text if it has one, else a pointer to its address or the hash of its bytes."""
     source = block.get("source")
     if not isinstance(source, dict):
         return [
@@ -146,7 +154,7 @@ def _media(block: Block, flag: Flag) -> list[Part]:
 
 
 def _where(block: Block) -> str | None:
-    """OpenAI's places for media: a URL in the block or one level down, a file's id, or the bytes themselves."""
+    """Returns the address of OpenAI's media: a URL in the block or one level down, a file's id, or the bytes' hash."""
     for key in ("image_url", "file", "input_audio", "url", "file_id", "file_data", "data"):
         value = block.get(key)
         if isinstance(value, dict):
@@ -168,19 +176,19 @@ def _name(block: Block) -> str | None:
 
 
 def content_uri(data: Any) -> str | None:
-    """Names bytes that are not kept by what they are."""
+    """Returns the digest of bytes that are not kept, as their name."""
     return digest(as_text(data).encode()) if data else None
 
 
 def _search_result(block: Block, flag: Flag) -> list[Part]:
-    """A search result given to the model as content: what it says, and where it was found."""
+    """Reads a search result that was given to the model as content: its title, its content and its source."""
     found = parts_of(block.get("content"), flag)
     source = as_name(block.get("source"))
     return [*text_parts(block.get("title")), *found, *([Part("pointer", uri=source)] if source else [])]
 
 
 def _knowledge(block: Block, _flag: Flag) -> list[Part]:
-    """What a search found, as Claude's export keeps it: title and text, and where it stands."""
+    """Reads a search result of Claude's export: its title, its text and its URL."""
     url = as_name(block.get("url"))
     return [
         *text_parts(block.get("title")),
@@ -227,13 +235,13 @@ BLOCKS: Final[dict[str, Callable[[Block, Flag], list[Part]]]] = {
 
 
 def marked(parts: tuple[Part, ...], **marks: bool) -> tuple[Part, ...]:
-    """The parts with those marks (hidden, error, summary) that are true."""
+    """Returns the parts with the marks (hidden, error, summary) that are true."""
     wanted = {name: True for name, is_so in marks.items() if is_so}
     return tuple(replace(part, **wanted) for part in parts) if wanted else parts
 
 
 def only_results(parts: Iterable[Part]) -> bool:
-    """A user's record that holds only what tools gave back is the tools' turn (ruling 18)."""
+    """Returns whether all parts are results of tools: such a record of the user is a turn of the tools (ruling 18)."""
     kinds = {part.type for part in parts if not (part.type == "pointer" and part.call_id)}
     return kinds == {"tool_result"}
 

@@ -1,9 +1,10 @@
-"""ChatGPT's account export: `conversations.json`, whole or in shards; each conversation is a tree, its `mapping`.
+"""ChatGPT's account export: `conversations.json`, as one file or several; each conversation is a tree, its `mapping`.
 
-- Every node with a message is a turn, on every branch. The others (the root, as a rule) are bridged.
-- The order of children is that of the parent's list; `parent` says who hangs on whom, and the list where it is silent.
-- The assistant's message to a tool (`recipient`) is a tool call, the tool's answer a tool result.
-- What ChatGPT does not show is marked hidden; the branch it showed last is a fact of the session.
+- Every node with a message is a turn, on every branch. The others (usually the root) are bridged.
+- The order of children is that of the parent's list. A node's `parent` names its parent; where it is missing, the lists
+  of children do.
+- The assistant's message to a tool (`recipient`) is a tool call, the tool's message is a tool result.
+- Messages that ChatGPT does not show are marked hidden. The branch that it showed last is a fact of the session.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,13 +14,13 @@ from slicebase.graph.turn import Part
 from slicebase.importers.blocks import ROLES, Flag, arguments_of, as_name, as_text, marked, pointer, text_parts, unknown
 from slicebase.importers.elements import json_records
 from slicebase.importers.json_stream import RecordLine
-from slicebase.importers.thread import Aside, BatchBuilder, Fault, Record, Thread, TurnDraft, read_sessions
+from slicebase.importers.thread import BatchBuilder, Fault, NonTurn, Record, Thread, TurnDraft, read_sessions
 from slicebase.importers.times import Clock, moment
 from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 
 NAME: Final = "chatgpt"
 
-# Exports of other days differ in the rest: child lists grow, metadata and states come and go (ruling 15).
+# Other fields change between exports: child lists grow, metadata and states appear and disappear (ruling 15).
 _HASHED: Final = ("id", "author", "recipient", "content", "create_time")
 
 
@@ -50,7 +51,7 @@ def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
 
 
 def _conversations(value: Record, where: str, fallback: str) -> Iterator[tuple[str, Record, str]]:
-    """A conversation; or several, by name or in a list, one level down."""
+    """Yields the value if it is a conversation, else the conversations one level down, by name or in a list."""
     inner = value.get("conversations")
     if _is_conversation(value):
         yield fallback, value, where
@@ -101,11 +102,11 @@ def _essence(node: Record) -> Record:
     return {"id": node["id"], "parent": node["parent"], "message": kept}
 
 
-# --- the tree
+# The tree
 
 
 def _parents(mapping: Record) -> dict[str, str | None]:
-    """The parent of each node: what it says itself, else the node that lists it as its child."""
+    """Returns the parent of each node: the one that it names, else the node that lists it as a child."""
     listed = {child: name for name in mapping for child in _children(mapping, name)}
     stated = {name: as_name(node.get("parent")) if isinstance(node, dict) else None for name, node in mapping.items()}
     return {name: parent or listed.get(name) for name, parent in stated.items()}
@@ -118,7 +119,7 @@ def _children(mapping: Record, name: str) -> list[str]:
 
 
 def _ordered(mapping: Record, parents: dict[str, str | None]) -> Iterator[str]:
-    """Every node once, parents first, siblings as their parent lists them."""
+    """Yields every node once, parents first, siblings in the order of their parent's list."""
     below: dict[str | None, list[str]] = {}
     for name, parent in parents.items():
         below.setdefault(parent if parent in mapping else None, []).append(name)
@@ -127,7 +128,7 @@ def _ordered(mapping: Record, parents: dict[str, str | None]) -> Iterator[str]:
             rank = {child: place for place, child in enumerate(_children(mapping, parent))}
             names.sort(key=lambda name: rank.get(name, len(rank)))
     seen: set[str] = set()
-    for root in (*below.get(None, ()), *mapping):  # the second time finds what hangs in a cycle
+    for root in (*below.get(None, ()), *mapping):  # the second pass finds nodes in a cycle
         ahead = [root]
         while ahead:
             name = ahead.pop()
@@ -137,13 +138,13 @@ def _ordered(mapping: Record, parents: dict[str, str | None]) -> Iterator[str]:
                 ahead += reversed(below.get(name, ()))
 
 
-# --- a message
+# A message
 
 
-def _build(node: Record, flag: Flag) -> TurnDraft | Aside | Fault:
+def _build(node: Record, flag: Flag) -> TurnDraft | NonTurn | Fault:
     message = node.get("message")
     if message is None:
-        return Aside("empty node", node["id"], node["parent"])
+        return NonTurn("empty node", node["id"], node["parent"])
     author = message.get("author") if isinstance(message, dict) else None
     if not isinstance(author, dict) or not isinstance(message.get("content"), dict):
         return Fault("no-message", "", node["id"], node["parent"])
@@ -196,7 +197,7 @@ def _failed(metadata: Record) -> bool:
 
 
 def _attachments(metadata: Record, parts: list[Part], flag: Flag) -> Iterator[Part]:
-    """Files that came with a message, unless a part points at them already."""
+    """Yields pointers to the files of a message, except those that a part already points to."""
     attachments = metadata.get("attachments")
     known = [part.uri for part in parts if part.uri]
     for attachment in attachments if isinstance(attachments, list) else ():
@@ -208,18 +209,18 @@ def _attachments(metadata: Record, parts: list[Part], flag: Flag) -> Iterator[Pa
             yield pointer(name, flag, media_type=media_type, name=attachment.get("name"))
 
 
-# --- contents by type
+# Contents by type
 
 Content = Callable[[Record, Flag], list[Part]]
 
 
-def _of(content: Record) -> list[Any]:
+def _pieces(content: Record) -> list[Any]:
     parts = content.get("parts")
     return parts if isinstance(parts, list) else [content.get("text")]
 
 
 def _multimodal(content: Record, flag: Flag) -> list[Part]:
-    return [part for piece in _of(content) for part in _piece(piece, flag)]
+    return [part for piece in _pieces(content) for part in _piece(piece, flag)]
 
 
 def _piece(piece: Any, flag: Flag) -> list[Part]:
@@ -237,7 +238,7 @@ def _code(content: Record, _flag: Flag) -> list[Part]:
 
 
 def _asset(content: Record, flag: Flag) -> list[Part]:
-    """A picture, a sound or a file; a live recording names its assets one level down."""
+    """Reads an image, a sound or a file. A live recording names its assets one level down."""
     inner = [value for value in content.values() if isinstance(value, dict) and "asset_pointer" in value]
     uri = as_name(content.get("asset_pointer")) or next((as_name(value["asset_pointer"]) for value in inner), None)
     kind = str(content.get("content_type"))
@@ -249,10 +250,10 @@ _MEDIA: Final = {"image": "image/*", "audio": "audio/*", "video": "video/*"}
 
 
 def _quote(content: Record, _flag: Flag) -> list[Part]:
-    """A page that was read: what it says, and where it is."""
-    said = [as_text(content.get(field)) for field in ("title", "text", "snippet")]
+    """Reads a web page that was quoted: its text and its URL."""
+    texts = [as_text(content.get(field)) for field in ("title", "text", "snippet")]
     url = as_name(content.get("url"))
-    text = "\n\n".join(part for part in said if part)
+    text = "\n\n".join(text for text in texts if text)
     return [*text_parts(text), *([Part("pointer", uri=url)] if url else [])]
 
 
@@ -263,7 +264,7 @@ def _display(content: Record, _flag: Flag) -> list[Part]:
 def _thoughts(content: Record, _flag: Flag) -> list[Part]:
     thoughts = content.get("thoughts")
     if not isinstance(thoughts, list):
-        return [part for piece in _of(content) for part in text_parts(piece, "thinking")]
+        return [part for piece in _pieces(content) for part in text_parts(piece, "thinking")]
     return [part for thought in thoughts for part in text_parts(_thought(thought), "thinking")]
 
 
@@ -275,11 +276,11 @@ def _thought(thought: Any) -> Any:
 
 def _recap(content: Record, _flag: Flag) -> list[Part]:
     recap = content.get("content")
-    return [part for piece in ([recap] if recap else _of(content)) for part in text_parts(piece, "thinking")]
+    return [part for piece in ([recap] if recap else _pieces(content)) for part in text_parts(piece, "thinking")]
 
 
 def _editable(content: Record, _flag: Flag) -> list[Part]:
-    """What a person has told ChatGPT about themselves, or ChatGPT has noted: every text in it."""
+    """Reads what a person wrote about themselves for ChatGPT, or what ChatGPT noted about them: every text in it."""
     return [part for key in sorted(content) if key != "content_type" for part in text_parts(content[key] or None)]
 
 

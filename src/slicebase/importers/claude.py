@@ -1,7 +1,7 @@
 """Claude's account export: `conversations.json`, conversations with their `chat_messages`.
 
-Newer exports say what each message hangs on, so that edited prompts and retried answers stay branches; in older ones a
-message follows the one before it. Attachments are given as the text that was taken from them, files as a pointer.
+Newer exports name the parent of each message, so that edited prompts and retried answers stay branches. In older ones a
+message follows the one before it. Attachments become the text that was extracted from them, files become a pointer.
 """
 
 from collections.abc import Iterator
@@ -11,17 +11,17 @@ from slicebase.graph.turn import Part
 from slicebase.importers.blocks import ROLES, Flag, as_name, parts_of, pointer, text_parts
 from slicebase.importers.elements import json_records
 from slicebase.importers.json_stream import RecordLine, without
-from slicebase.importers.thread import LAST, Aside, BatchBuilder, Fault, Record, Thread, TurnDraft, read_sessions
+from slicebase.importers.thread import LAST, BatchBuilder, Fault, NonTurn, Record, Thread, TurnDraft, read_sessions
 from slicebase.importers.times import Clock, moment
 from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 
 NAME: Final = "claude"
 
-# Exports of other days differ in these: addresses of files, what hangs on what, states (ruling 15).
+# These change between exports: addresses of files, parents, states (ruling 15).
 ESSENCE: Final = without(
     "updated_at", "index", "truncated", "stop_reason", "files", "files_v2", "sync_sources", "parent_message_uuid"
 )
-NOTHING_ABOVE: Final = "00000000-0000-4000-8000-000000000000"  # the parent of a first message
+NO_PARENT: Final = "00000000-0000-4000-8000-000000000000"  # the parent of a first message
 
 
 def sniff(head: bytes, _name: str) -> bool:
@@ -78,15 +78,15 @@ def _describe(builder: BatchBuilder, thread: Thread, value: Record) -> None:
     facts |= {field: value[field] for field in ("model", "summary") if as_name(value.get(field))}
 
 
-def _build(message: Record, flag: Flag) -> TurnDraft | Aside | Fault:
+def _build(message: Record, flag: Flag) -> TurnDraft | NonTurn | Fault:
     own, parent = message.get("uuid"), _parent(message)
     if not message.keys() & {"content", "text", "attachments", "files"}:
         return Fault("no-message", "", own, None if parent is LAST else parent)
     role = ROLES.get(str(message.get("sender")))
     if role is None:
         flag("unknown-role", str(message.get("sender"))[:100])
-    said = parts_of(message.get("content"), flag) or text_parts(message.get("text"))
-    parts = (*said, *_attachments(message, flag), *_files(message, flag))
+    content = parts_of(message.get("content"), flag) or text_parts(message.get("text"))
+    parts = (*content, *_attachments(message, flag), *_files(message, flag))
     return TurnDraft(role or "system", parts, own, parent, time=message.get("created_at"))
 
 
@@ -94,7 +94,7 @@ def _parent(message: Record) -> Any:
     if "parent_message_uuid" not in message:
         return LAST
     parent = message["parent_message_uuid"]
-    return None if parent == NOTHING_ABOVE else parent
+    return None if parent == NO_PARENT else parent
 
 
 def _attachments(message: Record, flag: Flag) -> Iterator[Part]:

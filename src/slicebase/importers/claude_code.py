@@ -1,13 +1,14 @@
 """Claude Code's transcripts: JSON Lines of records with `uuid` and `parentUuid`.
 
 - `user`, `assistant` and most `system` records are turns, and so is a prompt that was typed while the agent worked (an
-  `attachment` of type `queued_command`). The rest is known to be no turn; what hangs on it hangs on its parent.
-- A user's record of tool results only is the tools' turn; it refers to its call's turn where that is not its parent.
-- After a compaction the boundary hangs on its logical parent (ruling 18), and the summary is the system's turn.
-- A summary line is no message: it is the title of the session that its leaf belongs to.
-- A sidechain or subagent is a session of its own (ruling 13), linked to the turn that started it: by its agent's id, by
-  its workflow's run, or by its prompt.
-- A file may hold several sessions, copied or continued; a record says which one it is of.
+  `attachment` of type `queued_command`). Other records are not turns; their children become children of their parent.
+- A user's record with only tool results is a turn of the tools. It refers to the turn of its call if that is not its
+  parent.
+- After a compaction the boundary is a child of its logical parent (ruling 18), and the summary is a turn of the system.
+- A summary line is not a message: it is the title of the session that its leaf belongs to.
+- A sidechain or subagent is a separate session (ruling 13), linked to the turn that started it by its agent's id, its
+  workflow's run, or its prompt.
+- A file may hold several sessions, copied or continued; each record names its session.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,10 +23,10 @@ from slicebase.importers.json_stream import RecordLine, json_lines, without
 from slicebase.importers.parents import LinksState, ParentLinks
 from slicebase.importers.subagents import Agents, Key, prompt_key
 from slicebase.importers.thread import (
-    Aside,
     BatchBuilder,
     BuilderState,
     Fault,
+    NonTurn,
     Record,
     Thread,
     ThreadState,
@@ -37,7 +38,7 @@ from slicebase.importers.values import Batch, Format, ImportSource, Options, Rea
 
 NAME: Final = "claude-code"
 
-# What differs between a record and its copy in a resumed or forked session (ruling 15).
+# Fields that differ between a record and its copy in a resumed or forked session (ruling 15).
 ESSENCE: Final = without("sessionId", "cwd", "version", "gitBranch", "slug", "forkedFrom", "entrypoint", "userType")
 
 NO_TURNS: Final = frozenset(
@@ -49,7 +50,7 @@ NO_TURNS: Final = frozenset(
     }
 )  # fmt: skip
 SILENT_SYSTEM: Final = frozenset({"api_error", "api_metrics", "bridge_status", "stop_hook_summary", "turn_duration"})
-# Where titles stand, the weightiest first.
+# The fields with titles, by record type; the first types have precedence.
 TITLES: Final = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
 AGENT_TOOLS: Final = frozenset({"Agent", "Task"})
 FACTS: Final = {"cwd": "cwd", "gitBranch": "git_branch", "version": "version", "agentId": "agent"}
@@ -85,13 +86,16 @@ def start(options: Options) -> Read:
 FORMAT: Final = Format(NAME, sniff, start)
 
 
-# --- what a record says
+# The content of a record
 
 Content = tuple[Role, tuple[Part, ...]]
 
 
 def _content(record: Record, flag: Flag) -> Content | str | None:
-    """Role and parts of a turn; the kind of a record that is known to be none; None where it should hold a turn."""
+    """Returns role and parts of a turn, or the kind of a record that is not a turn.
+
+    Returns None for a record that should hold a turn and does not, and for one of an unknown type.
+    """
     kind = record.get("type")
     if kind in ("user", "assistant"):
         return _message(record, kind, flag)
@@ -131,11 +135,11 @@ def _attachment(record: Record, flag: Flag) -> Content | str:
     return "user" if typed else "system", tuple(parts_of(attachment["prompt"], flag))
 
 
-# --- one file
+# One file
 
 
 class TranscriptState(Struct):
-    """What a transcript's reader knows after a line, besides what it handed on: ids, never content."""
+    """The state of a transcript's reader after a line, without the batches it has yielded: ids, never content."""
 
     lines: int
     now: int
@@ -152,13 +156,13 @@ class TranscriptState(Struct):
 
 
 class Transcript:
-    """The reader of one file. With a state it goes on behind the line after which that was taken."""
+    """The reader of one file. With a state, it continues after the line at which the state was saved."""
 
     def __init__(
         self, name: str, options: Options, agents: Agents | None = None, state: TranscriptState | None = None
     ) -> None:
         self.name = name
-        self.session = options.session or ImportSource(name, ()).stem  # of records that name none
+        self.session = options.session or ImportSource(name, ()).stem  # for records that name none
         self.clock = Clock()
         self.builder = BatchBuilder(NAME)
         if state is None:
@@ -167,26 +171,27 @@ class Transcript:
             self.links = ParentLinks()
             self.ids: dict[str, str] = {}
             self.threads: dict[str, Thread] = {}
-            self.chains: dict[str, str] = {}  # of sidechain records without an agent's id: the chain's first record
-            self.calls: dict[str, str] = {}  # of each tool call without a result yet: its turn
-            self.summaries: dict[str, str] = {}  # by the leaf that they are about
-            self.weights: dict[str, int] = {}  # of each session's title
+            self.chains: dict[str, str] = {}  # sidechain records without an agent's id: the first of their chain
+            self.calls: dict[str, str] = {}  # tool calls without a result yet, with their turns
+            self.summaries: dict[str, str] = {}  # by leaf
+            self.weights: dict[str, int] = {}  # the precedence of each session's title
         else:
-            self._go_on(state)
+            self._restore(state)
 
-    def _go_on(self, state: TranscriptState) -> None:
+    def _restore(self, state: TranscriptState) -> None:
         self.agents = Agents(state.starters, state.waiting)
         self.lines, self.clock.now = state.lines, state.now
         self.links = ParentLinks(state.links)
-        self.builder.go_on(state.builder)
+        self.builder.restore(state.builder)
         self.ids, self.chains, self.calls = state.ids, state.chains, state.calls
         self.summaries, self.weights = state.summaries, state.weights
         self.threads = {}
         for session, known in state.threads.items():
-            self._thread(session).go_on(known)
+            self._thread(session).restore(known)
 
     @property
     def state(self) -> TranscriptState:
+        """The state from which another reader can continue. Call `flush` first."""
         starters, waiting = self.agents.known
         return TranscriptState(
             lines=self.lines,
@@ -204,7 +209,7 @@ class Transcript:
         )
 
     def read(self, chunks: Iterable[bytes]) -> Iterator[Batch]:
-        """The records of whole lines."""
+        """Yields the batches of complete lines."""
         is_start = not self.lines
         lines: Iterable[RecordLine] = json_lines(ImportSource(self.name, self._counted(chunks)), _is_record, self.lines)
         if is_start:
@@ -212,12 +217,12 @@ class Transcript:
         yield from read_records(self.builder, lines, self._record)
 
     def flush(self) -> Iterator[Batch]:
-        """What was read and not handed on yet: a state may be taken afterwards."""
-        for thread in self._begun():
+        """Yields what was read and is not in a batch yet. After it, the state can be saved."""
+        for thread in self._threads_with_turns():
             self.builder.facts(thread.session)["shown_last"] = thread.last
         yield from self.builder.flush()
 
-    def _begun(self) -> list[Thread]:
+    def _threads_with_turns(self) -> list[Thread]:
         return [thread for thread in self.threads.values() if thread.last is not None]
 
     def _counted(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -229,27 +234,27 @@ class Transcript:
         thread = self._thread(self._session_of(record))
         kind = as_name(record.get("type"))
         if kind in NO_TURNS:
-            thread.pass_by(Aside(kind, record.get("uuid"), record.get("parentUuid")))
-            self._learn(record)
+            thread.add_non_turn(NonTurn(kind, record.get("uuid"), record.get("parentUuid")))
+            self._read_metadata(record)
             return
-        taken: list[tuple[Record, TurnDraft]] = []
+        drafts: list[tuple[Record, TurnDraft]] = []
 
-        def build(mended: Record, flag: Flag) -> TurnDraft | Aside | Fault:
-            drafted = self._drafted(thread, mended, flag, line.where)
+        def build(repaired: Record, flag: Flag) -> TurnDraft | NonTurn | Fault:
+            drafted = self._drafted(thread, repaired, flag, line.where)
             if isinstance(drafted, TurnDraft):
-                taken.append((mended, drafted))
+                drafts.append((repaired, drafted))
             return drafted
 
         is_first = thread.last is None
         yield from thread.admit(record, line.where, ESSENCE, build)
-        for mended, draft in taken:
-            self._remember(thread, mended, draft, is_first=is_first)
+        for repaired, draft in drafts:
+            self._remember(thread, repaired, draft, is_first=is_first)
 
-    def _drafted(self, thread: Thread, record: Record, flag: Flag, where: str) -> TurnDraft | Aside | Fault:
+    def _drafted(self, thread: Thread, record: Record, flag: Flag, where: str) -> TurnDraft | NonTurn | Fault:
         content = _content(record, flag)
         own, parent = record.get("uuid"), record.get("parentUuid")
         if isinstance(content, str):
-            return Aside(content, own, parent)
+            return NonTurn(content, own, parent)
         if content is None:
             kind = record.get("type")
             if kind in ("user", "assistant"):
@@ -270,7 +275,7 @@ class Transcript:
         return thread.last
 
     def _references(self, record: Record, parts: tuple[Part, ...]) -> tuple[str, ...]:
-        """The turn of the call, where the record itself names it."""
+        """Returns the turn of the call, if only the record itself names it."""
         named = as_name(record.get("sourceToolAssistantUUID"))
         calls = [
             self.calls[part.call_id] for part in parts if part.type == "tool_result" and part.call_id in self.calls
@@ -290,7 +295,7 @@ class Transcript:
             if part.type == "tool_call" and part.name in AGENT_TOOLS and isinstance(part.arguments, dict):
                 self._started(prompt_key(self._base(record), part.arguments.get("prompt")), turn)
 
-    # --- sessions
+    # Sessions
 
     def _thread(self, session: str) -> Thread:
         if session not in self.threads:
@@ -307,7 +312,10 @@ class Transcript:
         return session if session.endswith(suffix) else session + suffix
 
     def _chain(self, record: Record) -> str:
-        """Older sidechains stand in the main file and carry no agent's id: the chain's first record names them."""
+        """Returns the name of an older sidechain: the first record of its chain.
+
+        Older sidechains are in the main file and have no agent's id.
+        """
         own, parent = as_name(record.get("uuid")), as_name(record.get("parentUuid"))
         chain = self.chains.get(parent or "") or own or "-"
         if own is not None:
@@ -317,7 +325,7 @@ class Transcript:
     def _base(self, record: Record) -> str:
         return (as_name(record.get("sessionId")) or self.session).partition("#agent-")[0]
 
-    # --- agents
+    # Agents
 
     def _root(self, record: Record, draft: TurnDraft, turn: str) -> None:
         base = self._base(record)
@@ -341,9 +349,9 @@ class Transcript:
             if name is not None:
                 self._started((kind, self._base(record), name), turns[0])
 
-    # --- what records that are no turns say
+    # Records that are not turns
 
-    def _learn(self, record: Record) -> None:
+    def _read_metadata(self, record: Record) -> None:
         kind = record["type"]
         title = as_name(record.get(TITLES.get(kind, "")))
         if kind == "summary" and title:
@@ -362,13 +370,13 @@ class Transcript:
             self.builder.title(session, title)
 
     def finish(self) -> Iterator[Batch]:
-        """What the end of the file tells."""
-        threads = self._begun()
+        """Yields the last batches, with the facts that are known only at the end of the file."""
+        threads = self._threads_with_turns()
         for thread in threads:
             self.builder.facts(thread.session)["shown_last"] = thread.last
             if thread.last in self.summaries:
                 self._title(thread.session, "summary", self.summaries.pop(thread.last))
-        if self.summaries and threads:  # of leaves that are not this file's last turns
+        if self.summaries and threads:  # their leaves are not the last turns of this file
             self.builder.facts(threads[0].session)["summaries"] = self.summaries
         yield from self.builder.close()
 

@@ -1,10 +1,11 @@
-"""Codex CLI's rollouts: JSON Lines, in the forms it has had.
+"""Codex CLI's rollouts: JSON Lines, in all the forms that Codex has used.
 
-- Now: `{timestamp, type, payload}`. A `response_item` is a turn. An `event_msg` tells the screen what a response item
-  tells the model; it is no turn, unless the rollout holds no response items at all. `compacted` is the system's turn.
-- Before: a first line about the session, then bare response items without times; or one JSON object with `session` and
-  `items`.
-- Drifting: bare records with `role` and `message`, function calls and results.
+- Current form: `{timestamp, type, payload}`. A `response_item` is a turn. An `event_msg` shows on the screen what a
+  response item says to the model; it is not a turn, unless the rollout has no response items. `compacted` is a turn of
+  the system.
+- Older forms: a first line about the session, then bare response items without times; or one JSON object with `session`
+  and `items`.
+- Irregular records: bare records with `role` and `message`, function calls and results.
 
 A turn follows the one before it; the result of a call names its call.
 """
@@ -18,7 +19,7 @@ from slicebase.importers.blocks import ROLES, Flag, as_name, as_text, marked, pa
 from slicebase.importers.elements import first_values, json_records
 from slicebase.importers.json_stream import DecodedValue, RecordLine, without
 from slicebase.importers.responses import Content, is_item, item_content
-from slicebase.importers.thread import Aside, BatchBuilder, Fault, Record, Thread, TurnDraft, read_records
+from slicebase.importers.thread import BatchBuilder, Fault, NonTurn, Record, Thread, TurnDraft, read_records
 from slicebase.importers.times import start_of
 from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 
@@ -29,9 +30,9 @@ NO_TURNS: Final = frozenset(
     {"session_meta", "turn_context", "world_state", "inter_agent_communication_metadata", "ghost_snapshot", "state"}
 )
 WRAPPERS: Final = NO_TURNS | {"response_item", "event_msg", "compacted"}
-# Events that say what a response item says, by the field that holds it.
+# Events with the same text as a response item, and the field that holds the text.
 MESSAGES: Final = {"user_message": "message", "agent_message": "message", "agent_reasoning": "text"}
-# What Codex itself writes in the user's name.
+# The beginnings of texts that Codex itself writes as the user.
 INJECTED: Final = (
     "<environment_context>",
     "<user_instructions>",
@@ -75,6 +76,8 @@ FORMAT: Final = Format(NAME, sniff, start)
 
 
 class _Rollout:
+    """The reader of one rollout."""
+
     def __init__(self, source: ImportSource, options: Options) -> None:
         self.source = source
         self.builder = BatchBuilder(NAME)
@@ -93,11 +96,14 @@ class _Rollout:
         yield from self.builder.close()
 
     def _record(self, record: Record, line: RecordLine) -> Iterator[Batch]:
-        self._meet(record)
+        self._read_session(record)
         yield from self.thread.admit(record, line.where, ESSENCE, self._build)
 
-    def _meet(self, record: Record) -> None:
-        """The first record about the session names it; a fork carries those of the sessions it came from behind it."""
+    def _read_session(self, record: Record) -> None:
+        """Reads the session's name and facts from the first record about a session.
+
+        In a fork, the records of the sessions that it came from follow; they are ignored.
+        """
         if self.knows_session or not (record.get("type") == "session_meta" or _is_old_head(record)):
             return
         self.knows_session = True
@@ -109,12 +115,12 @@ class _Rollout:
         facts = self.builder.facts(self.thread.session)
         facts |= {fact: meta[field] for field, fact in FACTS.items() if as_name(meta.get(field))}
 
-    def _build(self, record: Record, flag: Flag) -> TurnDraft | Aside | Fault:
+    def _build(self, record: Record, flag: Flag) -> TurnDraft | NonTurn | Fault:
         kind = as_name(record.get("type")) or as_name(record.get("record_type"))
         payload = record.get("payload")
         time = record.get("timestamp") or record.get("created_at")
         if kind in NO_TURNS or _is_old_head(record):
-            return Aside(kind or "session_meta")
+            return NonTurn(kind or "session_meta")
         if kind == "event_msg" and isinstance(payload, dict):
             return self._event(payload, time)
         if kind == "compacted" and isinstance(payload, dict):
@@ -122,24 +128,24 @@ class _Rollout:
         item = payload if kind == "response_item" and isinstance(payload, dict) else record
         item_kind = as_name(item.get("type"))
         if item_kind in NO_TURNS:
-            return Aside(item_kind)
+            return NonTurn(item_kind)
         content = item_content(item, flag) or _loose_content(item, flag)
         if content is None:
             lost = bool(item.keys() & {"content", "message", "text", "output"})
             return Fault("unknown-record", str(item.get("type"))[:100], lost=lost)
         return _drafted(content, item, time)
 
-    def _event(self, payload: Record, time: Any) -> TurnDraft | Aside:
+    def _event(self, payload: Record, time: Any) -> TurnDraft | NonTurn:
         kind = as_text(payload.get("type"))[:100]
         if kind == "thread_name_updated" and as_name(payload.get("thread_name")):
             self.builder.title(self.thread.session, payload["thread_name"])
-        said = payload.get(MESSAGES.get(kind, ""))
-        if self.is_mirrored or not said:
-            return Aside(f"event_msg/{kind}")
+        text = payload.get(MESSAGES.get(kind, ""))
+        if self.is_mirrored or not text:
+            return NonTurn(f"event_msg/{kind}")
         if kind == "user_message":
-            return TurnDraft("user", tuple(text_parts(said)), time=time)
+            return TurnDraft("user", tuple(text_parts(text)), time=time)
         return TurnDraft(
-            "assistant", tuple(text_parts(said, "text" if kind == "agent_message" else "thinking")), time=time
+            "assistant", tuple(text_parts(text, "text" if kind == "agent_message" else "thinking")), time=time
         )
 
 
@@ -150,17 +156,17 @@ def _drafted(content: Content, item: Record, time: Any) -> TurnDraft:
 
 
 def _compacted(payload: Record, flag: Flag) -> tuple[Part, ...]:
-    """The summary; where it is empty, the history that stands in for what was compacted."""
-    said = text_parts(payload.get("message"))
+    """Returns the summary; where it is empty, the history that replaces the compacted turns."""
+    summary = text_parts(payload.get("message"))
     history = payload.get("replacement_history")
-    if said or not isinstance(history, list):
-        return tuple(said)
+    if summary or not isinstance(history, list):
+        return tuple(summary)
     contents = [item_content(item, flag) for item in history if isinstance(item, dict)]
     return tuple(part for content in contents if content is not None for part in content[1])
 
 
 def _loose_content(record: Record, flag: Flag) -> Content | None:
-    """Records that drifted: a role and a message, or a function's result."""
+    """Returns the content of an irregular record: a role and a message, or the result of a function."""
     role = ROLES.get(str(record.get("role")))
     if role is not None:
         return role, tuple(parts_of(record.get("content") or record.get("message"), flag))
@@ -172,11 +178,11 @@ def _loose_content(record: Record, flag: Flag) -> Content | None:
     return None
 
 
-# --- lines
+# Lines
 
 
 def _unfolded(lines: Iterator[RecordLine]) -> Iterator[RecordLine]:
-    """The oldest rollouts are one object; its parts become lines."""
+    """Yields the lines. The oldest rollouts are one object, and each of its items becomes a line."""
     for line in lines:
         value = line.piece.value
         if isinstance(value, dict) and _is_document(value):

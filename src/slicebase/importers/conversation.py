@@ -1,8 +1,8 @@
-"""Conversation slice files, in both directions (§ Conversation).
+"""Reading and writing conversation slice files (§ Conversation).
 
 A line of the body is a message with `role`, `content` and `ts`, a `tool_call`, a `tool_result` or a `compaction_note`.
-What those fields cannot carry stands in the line's `_meta`: a turn's id, its parents, its source hash and, where the
-line does not say it all, its parts. So an exported session imports to the same ids and branches (ruling 15).
+What those fields cannot hold is in the line's `_meta`: a turn's id, its parents, its source hash and, where the line
+does not hold everything, its parts. So an exported session imports to the same ids and branches (ruling 15).
 """
 
 from collections import defaultdict
@@ -18,17 +18,17 @@ from slicebase.errors import SlicebaseError
 from slicebase.graph.turn import EDGE_TYPES, Edge, Parent, Part, Session, Turn, turn_text
 from slicebase.importers.blocks import ROLES, Flag, as_name, as_text, marked, parts_of, text_parts
 from slicebase.importers.json_stream import RecordLine, json_lines, without
-from slicebase.importers.thread import Aside, BatchBuilder, Fault, Record, Thread, TurnDraft, read_records
+from slicebase.importers.thread import BatchBuilder, Fault, NonTurn, Record, Thread, TurnDraft, read_records
 from slicebase.importers.times import start_of
 from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 
 NAME: Final = "conversation"
 ESSENCE: Final = without("_meta")
-_MAX_HEADER: Final = 80 << 10  # what a slice file's header may take, and room for its markers
+_MAX_HEADER: Final = 80 << 10  # the largest header of a slice file, with room for its markers
 _NOTE: Final = "compaction_note"
 
 
-# --- reading
+# Reading
 
 
 def sniff(head: bytes, name: str) -> bool:
@@ -44,7 +44,7 @@ class _Header(NamedTuple):
 
 
 def _header(head: bytes, name: str) -> _Header:
-    """What the frontmatter says, as far as it concerns a conversation."""
+    """Returns the fields of the frontmatter that concern a conversation."""
     from slicebase.files.slice_file import SliceFile
 
     try:
@@ -64,7 +64,7 @@ FORMAT: Final = Format(NAME, sniff, start)
 
 
 def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
-    header, body = _opened(source)
+    header, body = _split(source)
     builder = BatchBuilder(NAME)
     thread = Thread(builder, header.session or options.session or source.stem)
     if header.title:
@@ -81,8 +81,8 @@ def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
     yield from builder.close()
 
 
-def _opened(source: ImportSource) -> tuple[_Header, ImportSource]:
-    """The header, and the body as a source of its own; a file without a header is all body."""
+def _split(source: ImportSource) -> tuple[_Header, ImportSource]:
+    """Returns the header, and the body as a separate source. A file without a header is only a body."""
     chunks = iter(source.chunks)
     head = b""
     for chunk in chunks:
@@ -112,7 +112,7 @@ def _meta(record: Record) -> Record:
     return meta if isinstance(meta, dict) else {}
 
 
-def _build(record: Record, flag: Flag) -> TurnDraft | Aside | Fault:
+def _build(record: Record, flag: Flag) -> TurnDraft | NonTurn | Fault:
     meta = _meta(record)
     if record.get("type") != _NOTE and "role" not in record:
         return Fault("unknown-record", str(record.get("type"))[:100], meta.get("id"), lost="content" in record)
@@ -131,7 +131,7 @@ def _build(record: Record, flag: Flag) -> TurnDraft | Aside | Fault:
 
 
 def _parts(record: Record, flag: Flag) -> tuple[Part, ...]:
-    """What the line itself says."""
+    """Returns the parts that the line itself gives, without its `_meta`."""
     call_id, name = as_name(record.get("call_id")), as_name(record.get("name"))
     if record.get("type") == _NOTE:
         return marked(tuple(text_parts(record.get("summary"))), summary=True)
@@ -174,22 +174,22 @@ def _links(record: Record) -> list[Edge]:
     return [Edge(parent.id, child, parent.type) for parent in _pairs(meta.get("links"))] if child else []
 
 
-# --- writing
+# Writing
 
 
 class Exported(NamedTuple):
-    """A session as a slice file: what goes into its frontmatter below `slice`, and the lines of its body."""
+    """A session as a slice file: the fields of its frontmatter below `slice`, and the lines of its body."""
 
     header: dict[str, Any]
     lines: tuple[bytes, ...]
 
 
 def export_conversation(session: Session, turns: Iterable[Turn], links: Iterable[Edge] = ()) -> Exported:
-    """`links` are the edges to its turns that stand outside their records."""
-    beside = defaultdict(list)
+    """Returns a session as a slice file. `links` are the edges to its turns that are not in the turns' own records."""
+    links_to = defaultdict(list)
     for link in sorted(links):
-        beside[link.child].append([link.parent, link.edge_type])
-    records = [_line(turn, beside.get(turn.id, [])) for turn in turns]
+        links_to[link.child].append([link.parent, link.edge_type])
+    records = [_line(turn, links_to.get(turn.id, [])) for turn in turns]
     roles = sorted({record["role"] for record in records})
     header = {
         "title": session.title or session.id,
@@ -201,7 +201,7 @@ def export_conversation(session: Session, turns: Iterable[Turn], links: Iterable
                 "session_id": session.id,
                 "format": "messages",
                 "includes_tool_calls": "tool_call" in roles or "tool_result" in roles,
-                "includes_compaction": False,  # a summary is exported as the system's turn that it is
+                "includes_compaction": False,  # a summary is exported as a turn of the system
             },
         },
         "meta": {key: value for key, value in session.facts.items() if isinstance(value, str | int | bool)},
@@ -210,7 +210,7 @@ def export_conversation(session: Session, turns: Iterable[Turn], links: Iterable
 
 
 def _line(turn: Turn, links: list[list[str]]) -> Record:
-    record = {**_spoken(turn), "ts": to_text(turn.time)}
+    record = {**_fields(turn), "ts": to_text(turn.time)}
     meta: Record = {
         "id": turn.id,
         "parents": [[parent.id, parent.type] for parent in turn.parents],
@@ -223,8 +223,8 @@ def _line(turn: Turn, links: list[list[str]]) -> Record:
     return {**record, "_meta": meta}
 
 
-def _spoken(turn: Turn) -> Record:
-    """The line as the specification has it."""
+def _fields(turn: Turn) -> Record:
+    """Returns the fields of the line that the specification defines."""
     part = turn.parts[0] if len(turn.parts) == 1 else None
     if part is not None and part.type == "tool_call" and turn.role == "assistant":
         return _without_empty({"role": "tool_call", "name": part.name, "args": part.arguments, "call_id": part.call_id})

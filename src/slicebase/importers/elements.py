@@ -1,8 +1,9 @@
-"""JSON documents too large to hold: the elements of a top-level array, one after the other, in bounded memory.
+"""JSON documents that are too large for memory: reads the elements of a top-level array one after the other.
 
-A document that is one object, or several objects one after the other, gives each of them as an element. Only brackets
-outside strings are looked at here; decoding is per element, so that a damaged element costs itself alone. Where a
-bracket is missing, nothing closes any more: what is left is searched for whole records at the end.
+Memory is bounded. In a document that is one object, or several objects one after the other, each object is an element.
+This module reads only the brackets outside strings. Each element is decoded separately, so that a damaged element does
+not affect the others. Where a closing bracket is missing, the element never ends: at the end of the source, the rest is
+searched for complete records.
 """
 
 import re
@@ -25,8 +26,8 @@ from slicebase.importers.json_stream import (
 )
 from slicebase.importers.values import ImportSource
 
-# Anything up to the next bracket that stands outside a string. The quantifiers never give back what they took, so the
-# time is linear; a string that goes on in the next chunk does not match.
+# Everything up to the next bracket outside a string. The quantifiers are possessive (they never backtrack), so the time
+# is linear. A string that continues in the next chunk does not match.
 _BRACKET: Final = re.compile(
     rb'[^"{}\[\]]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"{}\[\]]*+)*+([{}\[\]])',
     re.DOTALL,
@@ -37,7 +38,7 @@ _HEAD: Final = 64 << 10
 
 
 def json_elements(source: ImportSource, is_record: IsRecord) -> Iterator[RecordLine]:
-    """Every element of a source, with its index as its place. Nothing is raised."""
+    """Yields every element of a source, with its index as its place. Raises nothing."""
     for number, data in enumerate(_split(source)):
         where = f"{source.name}[{number}]"
         if data is None:
@@ -48,14 +49,14 @@ def json_elements(source: ImportSource, is_record: IsRecord) -> Iterator[RecordL
 
 
 def _split(source: ImportSource) -> Iterator[bytes | None]:
-    """The bytes of each element; None for one that is too large."""
+    """Yields the bytes of each element; None for one that is too large."""
     splitter = _Splitter()
     waiting: list[bytes] = []
     size = 0
     for chunk in without_bom(source):
         waiting.append(chunk)
         size += len(chunk)
-        if size >= splitter.held:  # a long element is not to be scanned anew with every chunk
+        if size >= splitter.held:  # so that a long element is not scanned again with every chunk
             yield from splitter.feed(b"".join(waiting))
             waiting, size = [], 0
     yield from splitter.feed(b"".join(waiting))
@@ -63,13 +64,15 @@ def _split(source: ImportSource) -> Iterator[bytes | None]:
 
 
 class _Splitter:
+    """Splits chunks of bytes into the elements of a document."""
+
     def __init__(self) -> None:
         self._buffer = b""
-        self._start = 0  # of the element, or of what stands between two elements
-        self._scanned = 0  # what stands before it has been looked at
+        self._start = 0  # of the element, or of the bytes between two elements
+        self._scanned = 0  # the bytes before this position have been scanned
         self._depth = 0
         self._in_array = 0
-        self._is_too_large = False  # the element that is being read
+        self._is_too_large = False  # the current element
 
     @property
     def held(self) -> int:
@@ -90,7 +93,7 @@ class _Splitter:
         if self.held > MAX_RECORD:
             if not self._is_too_large:
                 yield None
-            # What is left of it goes by unread; where one string alone is that long, nothing tells where it ends.
+            # The rest of the element is not read. If a single string is that long, its end cannot be found.
             self._is_too_large = True
             self._start = self._scanned if len(self._buffer) - self._scanned <= MAX_RECORD else len(self._buffer)
             self._scanned = max(self._scanned, self._start)
@@ -120,14 +123,14 @@ class _Splitter:
 
 
 def _stray(between: bytes) -> Iterator[bytes]:
-    """What stands between elements and is more than a comma: a number, a word, an element that never ends."""
+    """Yields the bytes between elements if they are more than a comma: a number, a word, an element that never ends."""
     left = between.strip(_BETWEEN)
     if left:
         yield left
 
 
 def json_records(source: ImportSource, is_record: IsRecord) -> Iterator[RecordLine]:
-    """The records of a source that may be JSON Lines or one JSON document, as its beginning shows."""
+    """Returns the records of a source that is JSON Lines or one JSON document. Its beginning shows which."""
     chunks = iter(source.chunks)
     head = b""
     for chunk in chunks:
@@ -139,7 +142,7 @@ def json_records(source: ImportSource, is_record: IsRecord) -> Iterator[RecordLi
 
 
 def first_values(head: bytes, name: str, count: int) -> list[Any]:
-    """The first records of a source, for recognising it: whole ones only, nothing is searched for in a broken one."""
+    """Returns the first records of a source, to recognise its format. Does not search for records in a broken one."""
     lines = json_records(ImportSource(name, [head]), lambda _: False)
     return [line.piece.value for line in islice(lines, count)]
 
@@ -150,7 +153,7 @@ def _chained(head: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def is_lines(head: bytes, name: str) -> bool:
-    """Whether a source is JSON Lines: by its name, or because one of its first lines is a whole object."""
+    """Returns whether a source is JSON Lines: by its name, or because one of its first lines is a complete object."""
     if name.lower().endswith((".jsonl", ".ndjson")):
         return True
     lines = [line.strip() for line in head.removeprefix(BOM).strip().split(b"\n")]

@@ -1,4 +1,4 @@
-"""Every format, which of them a source is in, and one import over many sources."""
+"""All import formats, how the format of a source is recognised, and an import of many sources."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ from slicebase.importers import chatgpt, claude, claude_code, codex, conversatio
 from slicebase.importers.redaction import redact
 from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 
-# In the order in which they are asked: the first that recognises a source reads it.
+# The first format that recognises a source reads it.
 FORMATS: tuple[Format, ...] = (
     conversation.FORMAT,
     claude_code.FORMAT,
@@ -22,23 +22,24 @@ HEAD_BYTES = 64 << 10
 
 
 def recognise(head: bytes, name: str) -> Format | None:
-    """The format of a source, by its first `HEAD_BYTES` and its name."""
+    """Returns the format of a source, by its first `HEAD_BYTES` and its name, or None."""
     return next((known for known in FORMATS if known.sniff(head, name)), None)
 
 
 def reading_order(name: str) -> tuple[int, str]:
-    """A sort key for names: shorter paths first, so that a session is read before what it started."""
+    """Returns a sort key for names: shorter paths first, so that a session is read before the subagents it started."""
     return name.count("/"), name
 
 
 class Import:
-    """One run of import over any number of sources; it carries what one file says of another."""
+    """One import of any number of sources. It keeps what one file says about another."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
         self._readers: dict[str, Read] = {}
 
     def read(self, source: ImportSource, known: Format) -> Iterator[Batch]:
+        """Yields the batches of a source, without secrets unless the options say otherwise."""
         if known.name not in self._readers:
             self._readers[known.name] = known.start(self._options)
         for batch in self._readers[known.name](source):

@@ -1,8 +1,8 @@
-"""Gemini CLI's sessions, in the forms it has had.
+"""Gemini CLI's sessions, in all the forms that Gemini CLI has used.
 
-- One JSON object with `sessionId` and `messages`; calls stand in the assistant's message with their results.
-- JSON Lines: the session's facts, then messages, each written anew as it grows, `$set` for facts and replaced messages,
-  and `$rewindTo`, behind which another branch begins. The last state of a message is its turn.
+- One JSON object with `sessionId` and `messages`; the assistant's message holds its calls and their results.
+- JSON Lines: the session's facts, then messages, each written again as it grows, `$set` for facts and for replaced
+  messages, and `$rewindTo`, after which another branch begins. The last state of a message is its turn.
 - A checkpoint: `history`, or a bare list, of contents in the shape of the Gemini interface.
 """
 
@@ -24,7 +24,7 @@ from slicebase.importers.blocks import (
 )
 from slicebase.importers.elements import first_values, json_records
 from slicebase.importers.json_stream import RecordLine, without
-from slicebase.importers.thread import LAST, Aside, BatchBuilder, Fault, Record, Thread, TurnDraft, read_sessions
+from slicebase.importers.thread import LAST, BatchBuilder, Fault, NonTurn, Record, Thread, TurnDraft, read_sessions
 from slicebase.importers.times import moment
 from slicebase.importers.values import BATCH_TURNS, Batch, Format, ImportSource, Options, Read
 
@@ -53,15 +53,15 @@ FORMAT: Final = Format(NAME, sniff, start)
 
 
 class _Recording:
-    """A session; what is written of a message again within the last messages replaces what was written before."""
+    """The reader of a session. A newer state of one of the last messages replaces the older state."""
 
     def __init__(self, source: ImportSource, options: Options) -> None:
         self.source = source
         self.builder = BatchBuilder(NAME)
         self.thread = Thread(self.builder, options.session or source.stem)
-        self.held: dict[str, tuple[Record, str]] = {}  # by message id: its latest state, and where it stands
-        self.above: dict[str, Any] = {}  # what a held message hangs on
-        self.order: list[str] = []  # ids of the messages on the branch that is being written
+        self.held: dict[str, tuple[Record, str]] = {}  # by message id: its latest state and its place
+        self.above: dict[str, Any] = {}  # the parent of each held message
+        self.order: list[str] = []  # ids of the messages on the current branch
         self.rewound: Any = LAST
 
     def read(self) -> Iterator[Batch]:
@@ -93,7 +93,7 @@ class _Recording:
         self.builder.other(kind)
 
     def _document(self, value: Record, line: RecordLine) -> Iterator[Batch]:
-        """Facts of the session, and messages where it holds some."""
+        """Reads the facts of the session, and its messages if there are any."""
         session = as_name(value.get("sessionId"))
         if session is not None and self.thread.last is None and not self.held:
             self.thread = Thread(self.builder, session, clock=self.thread.clock)
@@ -134,7 +134,7 @@ class _Recording:
             yield from self._release(BATCH_TURNS)
 
     def _rewind(self, target: Any) -> None:
-        """The target and what follows it are left; what comes next hangs on what stands before the target."""
+        """Leaves the target and the messages after it: the next message is a child of the message before the target."""
         at = self.order.index(target) if target in self.order else 0
         self.rewound = self.order[at - 1] if at else None
         del self.order[at:]
@@ -146,23 +146,23 @@ class _Recording:
             yield from self.thread.admit(message, where, ESSENCE, partial(_build_below, self.above.pop(own)))
 
 
-def _build_below(above: Any, message: Record, flag: Flag) -> TurnDraft | Aside | Fault:
+def _build_below(above: Any, message: Record, flag: Flag) -> TurnDraft | NonTurn | Fault:
     drafted = _build(message, flag)
     if isinstance(drafted, TurnDraft):
         return drafted._replace(parent=above)
     return drafted._replace(parent=None if above is LAST else above)
 
 
-def _build(message: Record, flag: Flag) -> TurnDraft | Aside | Fault:
+def _build(message: Record, flag: Flag) -> TurnDraft | NonTurn | Fault:
     own = message.get("id") if "id" in message else message.get("messageId")
     kind = str(message.get("type") or message.get("role"))
-    said = next((message[key] for key in ("content", "parts", "message") if message.get(key)), None)
-    if said is None and not message.keys() & {"content", "parts", "message", "toolCalls", "thoughts"}:
+    content = next((message[key] for key in ("content", "parts", "message") if message.get(key)), None)
+    if content is None and not message.keys() & {"content", "parts", "message", "toolCalls", "thoughts"}:
         return Fault("no-message", kind[:100], own)
     role: Role | None = "system" if kind in NOTICES else ROLES.get(kind)
     if role is None:
         flag("unknown-role", kind[:100])
-    parts = (*_thoughts(message), *_contents(said, flag), *_tool_calls(message, flag))
+    parts = (*_thoughts(message), *_contents(content, flag), *_tool_calls(message, flag))
     if role == "user" and only_results(parts):
         role = "tool"
     time = message.get("timestamp") or message.get("ts")
@@ -171,8 +171,8 @@ def _build(message: Record, flag: Flag) -> TurnDraft | Aside | Fault:
 
 def _thoughts(message: Record) -> Iterator[Part]:
     for thought in _objects(message.get("thoughts")):
-        said = (as_text(thought.get(field)) for field in ("subject", "description"))
-        yield from text_parts("\n\n".join(filter(None, said)), "thinking")
+        texts = (as_text(thought.get(field)) for field in ("subject", "description"))
+        yield from text_parts("\n\n".join(filter(None, texts)), "thinking")
 
 
 def _tool_calls(message: Record, flag: Flag) -> Iterator[Part]:
@@ -194,7 +194,7 @@ def _objects(values: Any) -> list[Record]:
     return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
 
 
-# --- parts in the shape of the Gemini interface
+# Parts in the shape of the Gemini interface
 
 
 def _contents(content: Any, flag: Flag) -> Iterator[Part]:
@@ -224,10 +224,10 @@ def _call(piece: Record, _flag: Flag) -> list[Part]:
 def _response(piece: Record, _flag: Flag) -> list[Part]:
     given = _inner(piece, "functionResponse")
     response = given.get("response")
-    said = response.get("output", response.get("error", response)) if isinstance(response, dict) else response
+    output = response.get("output", response.get("error", response)) if isinstance(response, dict) else response
     failed = isinstance(response, dict) and "error" in response
     name, call_id = as_name(given.get("name")), as_name(given.get("id"))
-    return [Part("tool_result", text=as_text(said), name=name, call_id=call_id, error=failed)]
+    return [Part("tool_result", text=as_text(output), name=name, call_id=call_id, error=failed)]
 
 
 def _inline(piece: Record, flag: Flag) -> list[Part]:
@@ -245,7 +245,7 @@ def _code(piece: Record, _flag: Flag) -> list[Part]:
     return [Part("code", text=as_text(code.get("code")), language=as_name(code.get("language")))]
 
 
-def _ran(piece: Record, _flag: Flag) -> list[Part]:
+def _code_result(piece: Record, _flag: Flag) -> list[Part]:
     result = _inner(piece, "codeExecutionResult")
     return [
         Part("tool_result", text=as_text(result.get("output")), error=result.get("outcome") not in (None, "OUTCOME_OK"))
@@ -259,5 +259,5 @@ PIECES: Final[dict[str, Callable[[Record, Flag], list[Part]]]] = {
     "inlineData": _inline,
     "fileData": _file,
     "executableCode": _code,
-    "codeExecutionResult": _ran,
+    "codeExecutionResult": _code_result,
 }

@@ -1,10 +1,9 @@
-"""JSON values from bytes that may be damaged: what can be mended is mended and named, the rest is refused.
+"""JSON Lines from a stream of bytes that may be damaged: yields one record after the other, with its place.
 
-The fast way is msgspec's decoder. Whatever it refuses goes the slow way, which repairs one thing after the other:
-bytes that are no UTF-8, NUL bytes, bare control characters, records glued together, lone surrogates, numbers that JSON
+Memory is bounded. Damage that can be repaired is repaired and reported; a record that cannot be repaired is refused.
+The fast path is msgspec's decoder. Bytes that it refuses go to the slow path, which repairs one problem after another:
+bytes that are not UTF-8, NUL bytes, bare control characters, records glued together, lone surrogates, numbers that JSON
 readers disagree on (ruling 1).
-
-JSON Lines from a stream of bytes: one record after the other, in bounded memory, with its place.
 """
 
 import json
@@ -20,19 +19,22 @@ from slicebase.errors import SlicebaseError
 from slicebase.importers.values import ImportSource
 
 MAX_DEPTH: Final = 128
-_TRIES: Final = 32  # places at which a whole record is looked for behind a broken one
+_TRIES: Final = 32  # how many places after a broken record are searched for a complete one
 
 _decode = msgspec.json.Decoder().decode
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _OPENING = re.compile(r'\{\s*"')
-_JOINT = re.compile(r"[\s,]*(?:\][\s,\]]*$)?")  # what stands between records on a line or in an array, and at its end
-# What may follow a whole record that is found behind a broken one: on a line the next, in an array a comma.
+_JOINT = re.compile(r"[\s,]*(?:\][\s,\]]*$)?")  # the text between records on a line or in an array, and at its end
+# What may follow a complete record that is found after a broken one: on a line the next record, in an array a comma.
 LINE_JOINT: Final = re.compile(r"\s*(?:\{|$)")
 ARRAY_JOINT: Final = re.compile(r"\s*(?:,|\]|$)")
 
 
+# Values
+
+
 class DecodedValue(NamedTuple):
-    """One value found in a stretch of bytes, with what was repaired; or why there is none."""
+    """One value found in some bytes, with its repairs; or the reason why there is none."""
 
     value: Any = None
     repairs: tuple[str, ...] = ()
@@ -44,7 +46,10 @@ IsRecord = Callable[[Any], bool]
 
 
 def pieces(data: bytes, is_record: IsRecord, joint: re.Pattern[str] = LINE_JOINT) -> list[DecodedValue]:
-    """The values in `data`, which should hold one. `is_record` tells a whole record from a part of a broken one."""
+    """Returns the values in `data`, which should hold one.
+
+    `is_record` distinguishes a complete record from a part of a broken one.
+    """
     try:
         value = _decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, RecursionError):
@@ -59,6 +64,7 @@ def _may_be_deep(data: bytes) -> bool:
 
 
 def too_deep(value: Any) -> bool:
+    """Returns whether a value is nested more deeply than `MAX_DEPTH`."""
     level = [value]
     for _ in range(MAX_DEPTH + 1):
         level = [
@@ -72,7 +78,7 @@ def too_deep(value: Any) -> bool:
     return True
 
 
-# --- the slow way
+# The slow path
 
 
 def _repaired_pieces(data: bytes, is_record: IsRecord, joint: re.Pattern[str]) -> Iterator[DecodedValue]:
@@ -97,7 +103,7 @@ def _repaired_pieces(data: bytes, is_record: IsRecord, joint: re.Pattern[str]) -
 
 
 def _decoded_at(text: str, position: int) -> tuple[Any, int, tuple[str, ...]]:
-    """A value, where it ends, and whether bare control characters stand in it."""
+    """Returns a value, where it ends, and a repair if it contains bare control characters."""
     try:
         return *_strict_decoder.raw_decode(text, position), ()
     except ValueError:
@@ -118,7 +124,10 @@ def _repaired_text(data: bytes) -> tuple[str, tuple[str, ...]]:
 
 
 def _next_record(text: str, start: int, is_record: IsRecord, joint: re.Pattern[str]) -> int:
-    """Where a whole record begins behind one that was cut off: it looks like one, and ends where one may end."""
+    """Returns where a complete record begins after one that was cut off.
+
+    It must look like a record, and end where a record may end.
+    """
     position = start + 1
     failures = 0
     while failures < _TRIES and (opening := _OPENING.search(text, position)) is not None:
@@ -130,7 +139,7 @@ def _next_record(text: str, start: int, is_record: IsRecord, joint: re.Pattern[s
             continue
         if is_record(value) and joint.match(text, end):
             return opening.start()
-        position = end  # no record stands inside a whole object that is none
+        position = end  # an object that is complete and not a record contains no record
     return len(text)
 
 
@@ -142,12 +151,12 @@ def _after(text: str, position: int) -> int:
 def _repaired_piece(value: Any, repairs: tuple[str, ...]) -> DecodedValue:
     if too_deep(value):
         return DecodedValue(problem="too-deep")
-    value, more = mended(value)
+    value, more = repaired(value)
     return DecodedValue(value, (*repairs, *more))
 
 
 class _Digits(str):
-    """An integer with more digits than Python likes to read, or JSON readers agree on."""
+    """An integer with more digits than Python converts, or than JSON readers agree on."""
 
     __slots__ = ()
 
@@ -160,8 +169,8 @@ _strict_decoder = json.JSONDecoder(parse_int=_integer)
 _lax_decoder = json.JSONDecoder(parse_int=_integer, strict=False)
 
 
-def mended(value: Any) -> tuple[Any, tuple[str, ...]]:
-    """The value as canonical JSON can carry it, and what had to be changed for it (ruling 1)."""
+def repaired(value: Any) -> tuple[Any, tuple[str, ...]]:
+    """Returns the value in a form that canonical JSON can represent, and the repairs that this needed (ruling 1)."""
     reasons: dict[str, None] = {}
     return _repair(value, reasons), tuple(reasons)
 
@@ -190,11 +199,11 @@ def _repair(value: Any, reasons: dict[str, None]) -> Any:
     return value
 
 
-# --- fingerprints
+# Fingerprints
 
 
 class Fingerprint(NamedTuple):
-    """A record as canonical JSON can carry it, what had to be repaired for that, and its source hash."""
+    """A record in a form that canonical JSON can represent, its source hash, and the repairs that this needed."""
 
     record: dict[str, Any]
     hash: str
@@ -205,26 +214,32 @@ Essence = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 def without(*fields: str) -> Essence:
-    """What of a record is hashed: all but the fields that change when it is copied or grows (ruling 15)."""
+    """Returns a function that removes the fields of a record that are not hashed.
+
+    They are the fields that change when the record is copied or grows (ruling 15).
+    """
     left_out = frozenset(fields)
     return lambda record: {key: value for key, value in record.items() if key not in left_out}
 
 
 def fingerprint(record: dict[str, Any], essence: Essence) -> Fingerprint:
+    """Returns a record with its source hash, repaired where it has no canonical form."""
     try:
         return Fingerprint(record, digest_of(essence(record)))
     except SlicebaseError:
-        record, repairs = mended(record)
+        record, repairs = repaired(record)
         return Fingerprint(record, digest_of(essence(record)), repairs)
 
 
-MAX_RECORD: Final = 64 << 20  # bytes; images stand in transcripts, films do not
+# Lines
+
+MAX_RECORD: Final = 64 << 20  # bytes; transcripts contain images, but not films
 BOM: Final = b"\xef\xbb\xbf"
 _COMMENTS: Final = (b"#", b"//")
 
 
 class RecordLine(NamedTuple):
-    """A record, or what stands where one should be. `kind` is set where the line is known to be no record's."""
+    """A record, or what is in its place. `kind` is set if the line is known not to hold a record."""
 
     where: str
     size: int
@@ -233,7 +248,7 @@ class RecordLine(NamedTuple):
 
 
 def json_lines(source: ImportSource, is_record: IsRecord, lines_before: int = 0) -> Iterator[RecordLine]:
-    """Every record of a source; blank lines are none. Nothing is raised."""
+    """Yields every record of a source, and ignores blank lines. Raises nothing."""
     for number, data in enumerate(_lines(source), start=lines_before + 1):
         where = f"{source.name}:{number}"
         stripped = data.strip()
@@ -250,7 +265,7 @@ _OVERLONG = b"(a line that is too long)"
 
 
 def _lines(source: ImportSource) -> Iterator[bytes]:
-    """The lines of a source without a mark of byte order; one that is too long is let go and named."""
+    """Yields the lines of a source without a byte order mark; `_OVERLONG` for a line that is too long."""
     held: list[bytes] = []
     size = 0
     overlong = False
@@ -270,6 +285,7 @@ def _lines(source: ImportSource) -> Iterator[bytes]:
 
 
 def without_bom(source: ImportSource) -> Iterator[bytes]:
+    """Yields the chunks of a source without a byte order mark."""
     chunks = iter(source.chunks)
     head = b""
     for chunk in chunks:

@@ -1,10 +1,10 @@
 """Plain lists of messages in the shape of the OpenAI or the Anthropic interface.
 
 - A list of messages, or JSON Lines of them, is one session, named by `--session` or the file.
-- Objects with `messages` (or `conversations` of `from` and `value`) are a session each, by their own id, else by the
-  file's name and their number.
+- Objects with `messages` (or `conversations` of `from` and `value`) are a session each, named by their own id, else by
+  the file's name and their number.
 
-A message follows the one before it, unless it says what it hangs on. Items of the Responses interface are read too.
+A message follows the one before it, unless it names its parent. Items of the Responses interface are also read.
 """
 
 import re
@@ -25,7 +25,7 @@ from slicebase.importers.blocks import (
 from slicebase.importers.elements import first_values, json_records
 from slicebase.importers.json_stream import RecordLine, without
 from slicebase.importers.responses import is_item, item_content
-from slicebase.importers.thread import LAST, Aside, BatchBuilder, Fault, Record, Thread, TurnDraft, read_sessions
+from slicebase.importers.thread import LAST, BatchBuilder, Fault, NonTurn, Record, Thread, TurnDraft, read_sessions
 from slicebase.importers.times import start_of
 from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 
@@ -45,7 +45,7 @@ def sniff(head: bytes, name: str) -> bool:
 
 
 def _is_cut_document(head: bytes) -> bool:
-    """One large object whose end is not in the head."""
+    """Returns whether the head is the beginning of one large object with messages."""
     opening = _LIST_OPENS.search(head)
     before = head[: opening.start()] if opening else b""
     return before.lstrip().startswith(b"{") and before.count(b"{") - before.count(b"}") == 1
@@ -129,12 +129,12 @@ def _time(value: Any) -> Any:
 
 
 def _first_time(line: RecordLine) -> Any:
-    """The time of a message, or of a list's first; so that no lists are held while one is searched for."""
+    """Returns the time of a message, or of a list's first message, so that a search for a time holds few lists."""
     listed = _list_in(line.piece.value)
     return _time(listed[0] if listed else line.piece.value)
 
 
-def _build(message: Record, flag: Flag) -> TurnDraft | Aside | Fault:
+def _build(message: Record, flag: Flag) -> TurnDraft | NonTurn | Fault:
     own, time = _first(message, IDS), _time(message)
     parent = next((message[key] for key in PARENTS if key in message), LAST)
     if "role" not in message and "from" not in message:
@@ -154,11 +154,11 @@ def _build(message: Record, flag: Flag) -> TurnDraft | Aside | Fault:
 
 def _parts(message: Record, role: str, flag: Flag) -> Iterator[Part]:
     yield from text_parts(message.get("reasoning_content") or message.get("reasoning"), "thinking")
-    said = parts_of(message.get("content") if "content" in message else message.get("value"), flag)
-    if ROLES.get(role) == "tool" and not any(part.type == "tool_result" for part in said):
-        yield _result(message, said)
-        said = [part for part in said if part.type == "pointer"]
-    yield from said
+    content = parts_of(message.get("content") if "content" in message else message.get("value"), flag)
+    if ROLES.get(role) == "tool" and not any(part.type == "tool_result" for part in content):
+        yield _result(message, content)
+        content = [part for part in content if part.type == "pointer"]
+    yield from content
     yield from text_parts(message.get("refusal"))
     calls = message.get("tool_calls")
     for call in calls if isinstance(calls, list) else ():
@@ -167,8 +167,8 @@ def _parts(message: Record, role: str, flag: Flag) -> Iterator[Part]:
         yield _call({"function": message["function_call"]})
 
 
-def _result(message: Record, said: list[Part]) -> Part:
-    text = "\n".join(part.text for part in said if part.text is not None)
+def _result(message: Record, content: list[Part]) -> Part:
+    text = "\n".join(part.text for part in content if part.text is not None)
     call_id = as_name(message.get("tool_call_id"))
     return Part("tool_result", text=text, call_id=call_id, name=as_name(message.get("name")))
 

@@ -1,4 +1,4 @@
-"""OpenAssistant's message trees: one tree a line, replies nested in their prompts; or one message a line.
+"""OpenAssistant's message trees: one tree on each line, with nested replies; or one message on each line.
 
 Each tree is a session. Where the ranks of replies differ from their order, the order in the file counts.
 """
@@ -9,7 +9,7 @@ from typing import Any, Final
 from slicebase.importers.blocks import ROLES, Flag, as_name, text_parts
 from slicebase.importers.elements import json_records
 from slicebase.importers.json_stream import RecordLine
-from slicebase.importers.thread import Aside, BatchBuilder, Fault, Record, Thread, TurnDraft, read_sessions
+from slicebase.importers.thread import BatchBuilder, Fault, NonTurn, Record, Thread, TurnDraft, read_sessions
 from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 
 NAME: Final = "oasst"
@@ -33,7 +33,7 @@ def _is_tree(value: Any) -> bool:
 def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
     builder = BatchBuilder(NAME)
     fallback = options.session or source.stem
-    flat: dict[str, Thread] = {}  # sessions whose messages come a line each, in any order
+    flat: dict[str, Thread] = {}  # sessions with one message on each line, in any order
 
     def line_of(value: Record, line: RecordLine) -> Iterator[Batch]:
         session = as_name(value.get("message_tree_id")) or fallback
@@ -56,7 +56,7 @@ def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
 
 
 def _messages(root: Any, where: str) -> Iterator[tuple[Any, str]]:
-    """A tree's messages, parents first, replies in their order, each knowing what it hangs on."""
+    """Yields the messages of a tree with their places: parents first, replies in their order, each with its parent."""
     ahead = [(root, f"{where}.prompt")]
     while ahead:
         message, place = ahead.pop()
@@ -72,11 +72,11 @@ def _with_parent(reply: Any, parent: Record) -> Any:
 
 
 def _essence(message: Record) -> Record:
-    """Reviews go on when a message is written: labels, ranks and counts change (ruling 15)."""
+    """Returns the fields that are hashed. Reviews change labels, ranks and counts of a message later (ruling 15)."""
     return {key: message.get(key) for key in ("message_id", "parent_id", "text", "role", "created_date")}
 
 
-def _build(message: Record, flag: Flag) -> TurnDraft | Aside | Fault:
+def _build(message: Record, flag: Flag) -> TurnDraft | NonTurn | Fault:
     own, parent = message.get("message_id"), message.get("parent_id")
     if not isinstance(message.get("text"), str):
         return Fault("no-message", "", own, parent)

@@ -1,4 +1,4 @@
-"""How the records of a source hang together: parents, records that are no turns, edges that would close a cycle."""
+"""The parents of a source's records: bridges over records that are not turns, and edges that would close a cycle."""
 
 from collections.abc import Iterable
 
@@ -8,20 +8,20 @@ from slicebase.graph.turn import Edge, EdgeType, Parent
 
 
 class LinksState(Struct):
-    """What links know, so that others can go on from there."""
+    """The state of parent links, from which others can continue."""
 
-    parents: dict[str, tuple[str, ...]] = {}  # of each turn seen
-    bridges: dict[str, str | None] = {}  # of each record seen that is no turn: what it hangs on
+    parents: dict[str, tuple[str, ...]] = {}  # of each turn that was read
+    bridges: dict[str, str | None] = {}  # of each record that was read and is not a turn: its parent
     first: dict[str, str] = {}  # of each parent: its first child
-    awaited: dict[str, list[Parent]] = {}  # of each parent not seen yet: its children and their edges' types
+    awaited: dict[str, list[Parent]] = {}  # of each parent that was not read yet: its children, with edge types
 
 
 class ParentLinks:
-    """The parents of one source, in its order. It keeps ids only, never content.
+    """The parents of one source's records, added in the order of the source. It keeps only ids, never content.
 
     - The first child of a parent is a reply, later ones are branches (ruling 18).
-    - A record that is no turn is bridged: what hangs on it hangs on what it hangs on.
-    - A parent that has not been seen stays what it is: it may stand later, in another file, or nowhere.
+    - A record that is not a turn is bridged: its children become children of its parent.
+    - A parent that was not read yet is kept: it may come later, be in another file, or not exist.
     - A parent that descends from its own child would close a cycle: it is dropped.
     """
 
@@ -34,7 +34,7 @@ class ParentLinks:
         return turn in self._parents
 
     def resolve(self, record: str | None) -> str | None:
-        """The turn (or the record not seen yet) that a record stands for."""
+        """Returns the record itself, or its nearest ancestor that is not bridged."""
         while record is not None and record in self._bridges:
             record = self._bridges[record]
         return record
@@ -42,7 +42,7 @@ class ParentLinks:
     def join(
         self, child: str, parent: str | None, references: Iterable[str] = ()
     ) -> tuple[tuple[Parent, ...], list[str]]:
-        """The parents of a new turn, and those that were dropped because they would close a cycle."""
+        """Adds a turn. Returns its parents, and those that were dropped because they would close a cycle."""
         claimed: dict[str, EdgeType] = {}
         above = self.resolve(parent)
         if above is not None:
@@ -54,8 +54,8 @@ class ParentLinks:
         return self.adopt(child, [Parent(known, edge_type) for known, edge_type in claimed.items()])
 
     def adopt(self, child: str, claimed: Iterable[Parent]) -> tuple[tuple[Parent, ...], list[str]]:
-        """The same for parents whose types are known."""
-        # Only what was named as a parent before it was seen as a turn can have descendants already.
+        """Adds a turn, as `join` does, with parents whose types are known."""
+        # Only a turn that was named as a parent before it was read can already have descendants.
         suspect = child in self._awaited or child in self._bridges
         kept, dropped = [], []
         for parent in claimed:
@@ -68,9 +68,9 @@ class ParentLinks:
 
     def _remember(self, child: str, kept: tuple[Parent, ...]) -> None:
         if child in self._parents:
-            return  # the same record again, or another one under its id: the first stays (ruling 15)
+            return  # the same record again, or another one with its id: the first is kept (ruling 15)
         self._awaited.pop(child, None)
-        self._bridges.pop(child, None)  # an id of both kinds is the turn's
+        self._bridges.pop(child, None)  # an id that a turn and another record share is the turn's
         self._parents[child] = tuple(parent.id for parent in kept)
         for parent in kept:
             if parent.type == "reply":
@@ -91,7 +91,7 @@ class ParentLinks:
         return False
 
     def bridge(self, record: str, parent: str | None) -> list[Edge]:
-        """A record that is no turn. Its children that came before it are tied to what it hangs on by these edges."""
+        """Adds a record that is not a turn. Returns edges from its parent to the children that were read before it."""
         if record in self._parents or record in self._bridges:
             return []
         above = self.resolve(parent)

@@ -1,12 +1,12 @@
-"""Secrets of well-known shapes, replaced by a labelled mark and counted.
+"""Redaction: replaces secrets of well-known shapes by a labelled mark, and counts them.
 
-Shapes only: each rule stands for keys that their issuer made recognisable. Nothing is guessed from how random a text
-looks, so a commit's hash stays what it is. A mark reads `[redacted:github-token]`.
+A mark reads `[redacted:github-token]`. Only shapes count: each rule matches keys that their issuer made
+recognisable. Nothing is guessed from how random a text looks, so the hash of a commit is not changed.
 
-How it is fast: nearly all shapes hold a run of `RUN` letters, digits, `_` and `-` that begins, or goes on behind a `-`,
-with one of a few beginnings. Mapping each byte to "token character or not" and searching for such a run costs little,
-and only texts with a suspicious run, or with one of a few fixed words, meet the rules. `redacted_plainly` asks every
-rule about every text; a test says that the two agree.
+Why it is fast: nearly all shapes contain a run of `RUN` letters, digits, `_` and `-` in which one of a few prefixes is
+at the start or after a `-`. It is cheap to map each byte to "token character or not" and to search for such a run. The
+rules are applied only to texts with a suspicious run, or with one of a few fixed words. `redacted_plainly` applies all
+rules to every text; a test checks that the two agree.
 """
 
 import re
@@ -25,10 +25,10 @@ _HEAD: Final = 3
 
 
 class SecretRule(NamedTuple):
-    """A shape. The group `secret`, where there is one, is what is replaced, else the whole match.
+    """A shape of secrets. The group `secret` is replaced if the pattern has one, else the complete match.
 
-    `words` are what a match cannot be without. Where `leads`, a match begins with one of them, at the start of a run of
-    token characters or behind a `-` in it; else the words are searched for in every text.
+    Every match contains one of the `words`. If `leads` is true, a match begins with one of them, at the start of a run
+    of token characters or after a `-` in it; else every text is searched for the words.
     """
 
     label: str
@@ -154,7 +154,7 @@ _LONG_RUN: Final = b"a" * RUN
 
 
 def redacted(text: str, counts: Counter[str]) -> str:
-    """The text with every known secret replaced by its mark; `counts` goes up by label."""
+    """Returns the text with every known secret replaced by its mark, and adds to `counts` by label."""
     for word, rule in _ALWAYS:
         if word in text:
             text = _replaced(text, rule, counts)
@@ -166,6 +166,7 @@ def redacted(text: str, counts: Counter[str]) -> str:
 
 
 def redacted_plainly(text: str, counts: Counter[str]) -> str:
+    """Returns the same as `redacted`, but applies every rule to every text."""
     for rule in (*(rule for rule in RULES if not rule.leads), *_LEADING):
         text = _replaced(text, rule, counts)
     return text
@@ -194,12 +195,14 @@ def _has_suspicious_run(text: str) -> bool:
     return False
 
 
-# --- turns
+# Turns
 
 
 def redact(batch: Batch) -> Batch:
-    """The batch without secrets: in every text of its turns' parts, which are counted, and in what is said of the
-    session, which every batch says again."""
+    """Returns the batch without secrets in the texts of its turns and in the facts of its session.
+
+    Only secrets in turns are counted, because every batch repeats the facts of the session.
+    """
     counts: Counter[str] = Counter()
     turns = tuple(replace(turn, parts=tuple(_part(part, counts) for part in turn.parts)) for turn in batch.turns)
     session = _session(batch.session) if batch.session else None

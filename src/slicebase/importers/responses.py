@@ -1,4 +1,4 @@
-"""Items in the shape of OpenAI's Responses interface, as Codex records them: messages, reasoning, calls and outputs."""
+"""Items of OpenAI's Responses interface, which Codex records: messages, reasoning, calls and outputs."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -26,12 +26,13 @@ _BOOKKEEPING: Final = frozenset(
 
 
 def is_item(value: Any) -> bool:
+    """Returns whether a value is an item of the Responses interface."""
     kind = value.get("type") if isinstance(value, dict) else None
     return isinstance(kind, str) and (kind in ITEMS or kind.endswith(("_call", "_output")))
 
 
 def item_content(item: Item, flag: Flag) -> Content | None:
-    """Role and parts of an item; None where its kind is not known."""
+    """Returns the role and the parts of an item; None if its type is not known."""
     kind = item.get("type")
     if not isinstance(kind, str):
         return None
@@ -55,19 +56,19 @@ def _agent_message(item: Item, flag: Flag) -> Content:
 
 
 def _reasoning(item: Item, flag: Flag) -> Content:
-    said = [*parts_of(item.get("content"), flag), *parts_of(item.get("summary"), flag)]
-    parts = tuple(Part("thinking", text=part.text) for part in said if part.text)
-    return "assistant", parts or _sealed(item, flag)
+    content = [*parts_of(item.get("content"), flag), *parts_of(item.get("summary"), flag)]
+    parts = tuple(Part("thinking", text=part.text) for part in content if part.text)
+    return "assistant", parts or _encrypted(item, flag)
 
 
-def _sealed(item: Item, flag: Flag) -> tuple[Part, ...]:
-    sealed = item.get("encrypted_content")
+def _encrypted(item: Item, flag: Flag) -> tuple[Part, ...]:
+    encrypted = item.get("encrypted_content")
     name = as_name(item.get("type"))
-    return (pointer(content_uri(sealed), flag, name=name, reason="unreadable"),) if sealed else ()
+    return (pointer(content_uri(encrypted), flag, name=name, reason="unreadable"),) if encrypted else ()
 
 
 def _compaction(item: Item, flag: Flag) -> Content:
-    return "system", marked(tuple(parts_of(item.get("summary"), flag)) or _sealed(item, flag), summary=True)
+    return "system", marked(tuple(parts_of(item.get("summary"), flag)) or _encrypted(item, flag), summary=True)
 
 
 def _function_call(item: Item, _flag: Flag) -> Content:
@@ -84,12 +85,12 @@ def _shell_call(item: Item, _flag: Flag) -> Content:
 
 def _image_call(item: Item, flag: Flag) -> Content:
     call = Part("tool_call", name="image_generation", arguments=item.get("revised_prompt"), call_id=_call_id(item))
-    made = item.get("result")
-    return "assistant", (call, pointer(content_uri(made), flag, media_type="image/*")) if made else (call,)
+    image = item.get("result")
+    return "assistant", (call, pointer(content_uri(image), flag, media_type="image/*")) if image else (call,)
 
 
 def _call(item: Item, _flag: Flag) -> Content:
-    """A call of one of OpenAI's own tools: what it was given stands beside the bookkeeping."""
+    """Reads a call of one of OpenAI's own tools: its arguments are all fields that are not bookkeeping."""
     name = str(item["type"]).removesuffix("_call")
     given = {key: value for key, value in item.items() if key not in _BOOKKEEPING}
     arguments = given["action"] if given.keys() == {"action"} else given
@@ -101,7 +102,7 @@ def _call_id(item: Item) -> str | None:
 
 
 def _output(item: Item, flag: Flag) -> Content:
-    output, failed = _opened(item.get("output") if "output" in item else item.get("tools"))
+    output, failed = _unwrapped(item.get("output") if "output" in item else item.get("tools"))
     call = as_name(item.get("call_id"))
     inner = parts_of(output, flag)
     text = "\n".join(part.text for part in inner if part.text is not None)
@@ -109,8 +110,8 @@ def _output(item: Item, flag: Flag) -> Content:
     return "tool", (result, *(with_call(part, call) for part in inner if part.type == "pointer"))
 
 
-def _opened(output: Any) -> tuple[Any, bool]:
-    """What came back and whether it is a failure: shells wrap their output in an object, or in its JSON text."""
+def _unwrapped(output: Any) -> tuple[Any, bool]:
+    """Returns the output, and whether it is a failure. Shells wrap their output in an object, or in its JSON text."""
     if isinstance(output, str) and output.startswith('{"output"'):
         output = arguments_of(output)
     if not isinstance(output, dict):

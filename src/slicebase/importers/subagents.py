@@ -1,4 +1,4 @@
-"""Which turn started which subagent (ruling 13)."""
+"""Links between subagents and the turns that started them (ruling 13)."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -11,7 +11,7 @@ Key = tuple[str, ...]
 
 
 class Agents:
-    """Joins the roots of agents' sessions with the turns that started them, whichever is read first."""
+    """Links the first turns of agents' sessions to the turns that started them, in whichever order they are read."""
 
     def __init__(self, starters: Iterable[tuple[Key, str]] = (), waiting: Iterable[tuple[Key, list[str]]] = ()) -> None:
         self._starters: dict[Key, str] = dict(starters)
@@ -19,11 +19,14 @@ class Agents:
 
     @property
     def known(self) -> tuple[list[tuple[Key, str]], list[tuple[Key, list[str]]]]:
-        """What makes another one that goes on from here."""
+        """The state from which another object can continue: its arguments."""
         return list(self._starters.items()), list(self._waiting.items())
 
     def started(self, key: Key, turn: str) -> Iterator[Edge]:
-        """A turn that started the agent, the run or the agent with a prompt that the key names."""
+        """Adds a turn that started an agent, and yields the edges to the agent's first turns.
+
+        The key names the agent, its run or its prompt.
+        """
         self._starters[key] = turn
         roots = self._waiting.pop(key, [])
         for root in roots:
@@ -32,7 +35,10 @@ class Agents:
             waiting[:] = [root for root in waiting if root not in roots]
 
     def root(self, keys: list[Key], root: str) -> Iterator[Edge]:
-        """The first turn of an agent's session, and the keys by which its starter may be known, surest first."""
+        """Adds the first turn of an agent's session, and yields the edge from the turn that started it.
+
+        The keys are those under which that turn may be known, most reliable first.
+        """
         for key in keys:
             if key in self._starters:
                 yield Edge(self._starters[key], root, "reference")
@@ -42,4 +48,5 @@ class Agents:
 
 
 def prompt_key(session: str, prompt: Any) -> Key:
+    """Returns the key of an agent that is known only by its prompt."""
     return ("prompt", session, digest(as_text(prompt).strip().encode()))

@@ -1,6 +1,6 @@
-"""SWE-agent trajectories: thought, action and observation as turns of a session.
+"""SWE-agent trajectories: thoughts, actions and observations become turns of a session.
 
-A trajectory has its steps under `trajectory`, and the messages before them under `history`; some have a history only.
+A trajectory has its steps under `trajectory`, and the messages before them under `history`; some have only a history.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from slicebase.errors import SlicebaseError, Where
 from slicebase.graph.turn import Parent, Part, Role, Turn
 
 FORMAT = "swe-agent"
-# The format has no mark for an error; these are the words with which one begins.
+# The format does not mark errors; an error begins with one of these texts.
 _ERRORS = ("Traceback (most recent call last)", "Your proposed edit has introduced new syntax error")
 
 
@@ -26,18 +26,19 @@ class _Message(NamedTuple):
 
 
 def is_trajectory(record: Any) -> bool:
+    """Returns whether a value is a trajectory."""
     return isinstance(record, dict) and any(isinstance(record.get(key), list) for key in ("trajectory", "history"))
 
 
 def read_trajectory(data: bytes, session: str, time: int = 0) -> list[Turn]:
-    """The turns of a trajectory's bytes, from `time` on: the format has durations and no times."""
+    """Returns the turns of a trajectory. Times start at `time`, because the format has only durations."""
     where = Where(session)
     try:
         record = msgspec.json.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise SlicebaseError("bad-transcript", f"this is no JSON: {error}", where=where) from None
+        raise SlicebaseError("bad-transcript", f"the trajectory is not JSON: {error}", where=where) from None
     if not is_trajectory(record):
-        raise SlicebaseError("bad-transcript", "this JSON has neither a trajectory nor a history", where=where)
+        raise SlicebaseError("bad-transcript", "the JSON has neither a trajectory nor a history", where=where)
     turns: list[Turn] = []
     for position, message in enumerate(_messages(record)):
         time += round(message.seconds * 1000)
@@ -66,7 +67,7 @@ def _messages(record: Mapping[str, Any]) -> Iterator[_Message]:
         if role == "assistant":
             acting = True
             yield _acted(entry, entry.get("content"))
-        elif role == "tool" or (role == "user" and acting):  # without tools, observations come as the user's words
+        elif role == "tool" or (role == "user" and acting):  # without tools, observations are messages of the user
             yield _observed(entry, entry.get("content"))
         elif role in ("user", "system"):
             yield _Message(role, (Part("text", text=_string(entry.get("content"))),), entry)
@@ -99,7 +100,7 @@ def _dicts(value: Any) -> list[dict[str, Any]]:
 
 
 def _string(value: Any) -> str:
-    """Text as it stands; a message of several blocks by the text in them."""
+    """Returns text as it is, and a list of blocks as the text in them."""
     if isinstance(value, list):
         return "\n\n".join(_string(block.get("text")) for block in _dicts(value) if block.get("text"))
     return value if isinstance(value, str) else ""

@@ -1,6 +1,6 @@
-"""The builder of an importer: what it has read and not handed on yet.
+"""From records to batches: a `Thread` turns the records of a session into turns, a `BatchBuilder` collects them.
 
-One session being read: its records become turns, asides or faults, with ids, times and parents.
+A thread gives turns their ids, times and parents. A record that does not become a turn is a `NonTurn` or a `Fault`.
 """
 
 from collections import Counter
@@ -18,9 +18,11 @@ from slicebase.importers.parents import ParentLinks
 from slicebase.importers.times import Clock
 from slicebase.importers.values import BATCH_BYTES, BATCH_TURNS, REASONS, Batch, Note
 
+# Batches
+
 
 class BuilderState(Struct):
-    """What a builder knows of sessions when nothing lies on it."""
+    """What a builder knows about sessions after a flush."""
 
     titles: dict[str, str]
     facts: dict[str, dict[str, Any]]
@@ -29,14 +31,14 @@ class BuilderState(Struct):
 
 
 class BatchBuilder:
-    """Gathers turns, counts and notes, and hands them on as bounded batches, one session each."""
+    """Collects turns, counts and notes, and yields them as batches of limited size, one session each."""
 
     def __init__(self, format_name: str) -> None:
         self.format = format_name
         self._session: str | None = None
         self._titles: dict[str, str] = {}
         self._facts: dict[str, dict[str, Any]] = {}
-        self._sent: dict[str, Session] = {}  # what was handed on of each session
+        self._sent: dict[str, Session] = {}  # each session as its last batch described it
         self._clear()
 
     def _clear(self) -> None:
@@ -49,37 +51,44 @@ class BatchBuilder:
 
     @property
     def state(self) -> BuilderState:
+        """The state from which another builder can continue. Call `flush` first."""
         return BuilderState(self._titles, self._facts, self._sent, self._session)
 
-    def go_on(self, state: BuilderState) -> None:
+    def restore(self, state: BuilderState) -> None:
+        """Continues from the state of another builder."""
         self._titles, self._facts, self._sent, self._session = state.titles, state.facts, state.sent, state.session
 
     def record(self, size: int = 0) -> None:
-        """A record was read. It must end as one turn, one `other`, or one note that says skipped."""
+        """Counts a record. The caller must then add exactly one turn, one `other`, or one `skip`."""
         self._records += 1
         self._bytes += size
 
     def other(self, kind: str) -> None:
+        """Counts a record that is known not to be a turn."""
         self._others[kind] += 1
 
     def note(self, reason: str, where: str, detail: str = "", *, lost: bool = False) -> None:
+        """Adds a note with a code of `REASONS`."""
         self._notes.append(Note(REASONS[reason].action, reason, where, detail, lost))
 
     def skip(self, reason: str, where: str, detail: str = "", *, lost: bool = True) -> None:
+        """Adds a note about a record that is skipped. By default its content counts as lost."""
         self.note(reason, where, detail, lost=lost)
 
     def link(self, edge: Edge) -> None:
+        """Adds an edge that is not in the child's own record."""
         self._links.append(edge)
 
     def title(self, session: str, title: str) -> None:
+        """Sets the title of a session."""
         self._titles[session] = title
 
     def facts(self, session: str) -> dict[str, Any]:
-        """What is known of a session, to be written to."""
+        """Returns the facts of a session, for the caller to change."""
         return self._facts.setdefault(session, {})
 
     def turn(self, turn: Turn) -> Iterator[Batch]:
-        """Takes a turn; yields the batch before it where that is full or of another session."""
+        """Adds a turn. Yields a batch if the turn begins another session or fills the batch."""
         if turn.session != self._session:
             yield from self._flush_turns()
             self._session = turn.session
@@ -87,22 +96,25 @@ class BatchBuilder:
         if len(self._turns) >= BATCH_TURNS or self._bytes >= BATCH_BYTES:
             yield self._batch()
 
-    def relieve(self) -> Iterator[Batch]:
-        """Hands on counts and notes of a source that holds many records and few turns."""
+    def flush_if_full(self) -> Iterator[Batch]:
+        """Yields a batch if there are many notes or bytes, as in a source with many records and few turns."""
         if len(self._notes) >= BATCH_TURNS or self._bytes >= BATCH_BYTES:
             yield self._batch()
 
     def flush(self) -> Iterator[Batch]:
-        """Everything that lies here."""
+        """Yields everything that was collected."""
         if self._turns or self._records or self._notes or self._links:
             yield self._batch()
 
     def close(self, *sessions: str) -> Iterator[Batch]:
-        """Everything that is left, and what was learnt of sessions (all, unless named) after their last batch."""
+        """Yields everything that was collected, and sessions whose facts changed after their last batch.
+
+        Closes the named sessions, or all sessions if none is named.
+        """
         yield from self.flush()
         for session in sessions or tuple(self._sent):
-            told = self._sent.pop(session, None)
-            if told is not None and told != (known := self._described(session)):
+            sent = self._sent.pop(session, None)
+            if sent is not None and sent != (known := self._described(session)):
                 yield Batch(known)
             self._sent.pop(session, None)
             self._titles.pop(session, None)
@@ -132,29 +144,32 @@ class BatchBuilder:
         return known
 
 
+# Lines
+
 Handle = Callable[[dict[str, Any], RecordLine], Iterator[Batch]]
 
 
 def read_records(builder: BatchBuilder, lines: Iterable[RecordLine], handle: Handle) -> Iterator[Batch]:
-    """For sources whose lines are records: counts each, and hands those that are objects to `handle`."""
+    """Reads a source whose lines are records: counts each line, and calls `handle` for those that are objects."""
     for line in lines:
         builder.record(line.size)
         if _is_sound(builder, line):
             yield from handle(line.piece.value, line)
-        yield from builder.relieve()
+        yield from builder.flush_if_full()
 
 
 def read_sessions(builder: BatchBuilder, lines: Iterable[RecordLine], handle: Handle) -> Iterator[Batch]:
-    """For sources whose lines hold whole conversations: `handle` counts the records inside."""
+    """Reads a source whose lines are complete conversations: `handle` counts the records in them."""
     for line in lines:
         if line.kind is not None or line.piece.problem is not None or not isinstance(line.piece.value, dict):
             builder.record(line.size)
         if _is_sound(builder, line):
             yield from handle(line.piece.value, line)
-        yield from builder.relieve()
+        yield from builder.flush_if_full()
 
 
 def _is_sound(builder: BatchBuilder, line: RecordLine) -> bool:
+    """Returns whether a line holds an object, and reports lines that do not, and repairs."""
     value, repairs, problem, detail = line.piece
     if line.kind is not None:
         builder.other(line.kind)
@@ -169,18 +184,20 @@ def _is_sound(builder: BatchBuilder, line: RecordLine) -> bool:
     return False
 
 
+# Sessions
+
 Record = dict[str, Any]
 
 
 class After(NamedTuple):
-    """In place of a parent: the turn before it in its session."""
+    """The type of `LAST`, which stands for a parent: the turn before it in its session."""
 
 
 LAST: Final = After()
 
 
 class TurnDraft(NamedTuple):
-    """The turn in a record, in the source's own ids."""
+    """The turn in a record, with the source's own ids."""
 
     role: Role
     parts: tuple[Part, ...]
@@ -188,12 +205,12 @@ class TurnDraft(NamedTuple):
     parent: Any = LAST
     references: tuple[Any, ...] = ()
     time: Any = None
-    source_hash: str | None = None  # where the record carries one, as our own exports do
+    source_hash: str | None = None  # if the record has one, as our own exports do
     given: tuple[Parent, ...] | None = None  # parents with their types, instead of `parent` and `references`
 
 
-class Aside(NamedTuple):
-    """A record that is known to be no turn. What hangs on it hangs on its parent."""
+class NonTurn(NamedTuple):
+    """A record that is known not to be a turn. Its children become children of its parent."""
 
     kind: str
     source_id: Any = None
@@ -201,7 +218,7 @@ class Aside(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """A record that should be a turn and cannot be."""
+    """A record that should be a turn, but cannot be read as one. Its children become children of its parent."""
 
     reason: str
     detail: str = ""
@@ -210,11 +227,11 @@ class Fault(NamedTuple):
     lost: bool = True
 
 
-Build = Callable[[Record, Flag], TurnDraft | Aside | Fault]
+Build = Callable[[Record, Flag], TurnDraft | NonTurn | Fault]
 
 
 class ThreadState(Struct):
-    """What a thread knows, besides what it shares with the others of its file."""
+    """The state of a thread, without what it shares with the other threads of its file."""
 
     last: str | None
     hashes: dict[str, str]
@@ -224,7 +241,7 @@ class ThreadState(Struct):
 class Thread:
     """The records of one session in the source's order.
 
-    Threads of one file may share its clock, its links, the ids that are no UUIDs, and the calls without a result.
+    Threads of one file may share its clock, its links, the ids that are not UUIDs, and the calls without a result.
     """
 
     def __init__(
@@ -242,20 +259,25 @@ class Thread:
         self.clock = clock or Clock()
         self.links = ParentLinks() if links is None else links
         self.last: str | None = None
-        self._ids = {} if ids is None else ids  # turn ids of source ids that are no UUIDs
-        self._hashes: dict[str, str] = {}  # of turns with such an id
-        self._calls = {} if calls is None else calls  # of each tool call without a result yet: its turn
+        self._ids = {} if ids is None else ids  # turn ids of source ids that are not UUIDs
+        self._hashes: dict[str, str] = {}  # source hashes of turns with such an id
+        self._calls = {} if calls is None else calls  # tool calls without a result yet, with their turns
         self._position = -1
 
     @property
     def state(self) -> ThreadState:
+        """The state from which another thread can continue."""
         return ThreadState(self.last, self._hashes, self._position)
 
-    def go_on(self, state: ThreadState) -> None:
+    def restore(self, state: ThreadState) -> None:
+        """Continues from the state of another thread."""
         self.last, self._hashes, self._position = state.last, state.hashes, state.position
 
     def admit(self, record: Record, where: str, essence: Essence, build: Build) -> Iterator[Batch]:
-        """Takes a record that the builder has counted. Its source hash is over its essence (ruling 15)."""
+        """Adds a record that the builder has counted, and yields the batches that this completes.
+
+        The source hash of the record covers the fields that `essence` returns (ruling 15).
+        """
         self._position += 1
         try:
             record, source_hash, repairs = fingerprint(record, essence)
@@ -268,18 +290,19 @@ class Thread:
         if isinstance(drafted, TurnDraft):
             yield from self.builder.turn(self._turn(drafted, drafted.source_hash or source_hash, where))
             return
-        if isinstance(drafted, Aside):
-            self.pass_by(drafted)
+        if isinstance(drafted, NonTurn):
+            self.add_non_turn(drafted)
             return
         self._bridge(drafted)
         self.builder.skip(drafted.reason, where, drafted.detail, lost=drafted.lost)
 
-    def pass_by(self, aside: Aside) -> None:
-        self._bridge(aside)
-        self.builder.other(aside.kind)
+    def add_non_turn(self, record: NonTurn) -> None:
+        """Adds a record that is known not to be a turn."""
+        self._bridge(record)
+        self.builder.other(record.kind)
 
     def id_of(self, source_id: Any) -> str | None:
-        """The turn id of a source's id, which may stand elsewhere or nowhere (ruling 16)."""
+        """Returns the turn id of a source's id (ruling 16). The turn may be elsewhere, or not exist."""
         if isinstance(source_id, int) and not isinstance(source_id, bool):
             source_id = str(source_id)
         known = as_name(source_id)
@@ -308,7 +331,7 @@ class Thread:
         return self.links.join(turn, parent, [*self._known(draft.references), *self._called(draft.parts)])
 
     def _called(self, parts: Iterable[Part]) -> list[str]:
-        """The turns of the calls whose results these are: a result names its call, whatever it hangs on."""
+        """Returns the turns of the calls whose results are in these parts. A result names its call."""
         results = (part.call_id for part in parts if part.type == "tool_result" and part.call_id)
         return [turn for call in results if (turn := self._calls.pop(call, None)) is not None]
 
@@ -326,8 +349,8 @@ class Thread:
             self._ids.setdefault(str(source_id), own)
         return own
 
-    def _bridge(self, aside: Aside | Fault) -> None:
-        own = self.id_of(aside.source_id)
+    def _bridge(self, record: NonTurn | Fault) -> None:
+        own = self.id_of(record.source_id)
         if own is not None:
-            for edge in self.links.bridge(own, self.id_of(aside.parent)):
+            for edge in self.links.bridge(own, self.id_of(record.parent)):
                 self.builder.link(edge)

@@ -1,4 +1,4 @@
-"""Times as sources write them, and what stands in for one that is missing."""
+"""Times as sources write them, and the replacement for a missing time."""
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
@@ -9,12 +9,15 @@ from slicebase.errors import SlicebaseError
 
 T = TypeVar("T")
 
-_MILLISECONDS_FROM: Final = 10**11  # a number this large counts milliseconds: as seconds it would be the year 5138
+_MILLISECONDS_FROM: Final = 10**11  # a number from here on is milliseconds: as seconds it would be the year 5138
 _LOOK_AHEAD: Final = 200
 
 
 def moment(value: Any) -> int | None:
-    """Milliseconds since 1970 of RFC 3339 text (without a zone: UTC) or of a number of seconds or milliseconds."""
+    """Returns milliseconds since 1970, or None for a value that is not a time.
+
+    A time is RFC 3339 text (without a zone it is UTC), or a number of seconds or milliseconds.
+    """
     if isinstance(value, str):
         return _from_text(value.strip())
     if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
@@ -33,13 +36,13 @@ def _from_text(text: str) -> int | None:
 
 
 class Clock:
-    """The time of the record being read; where a record has none, the nearest earlier one in its source."""
+    """The time of the current record; if it has none, the nearest earlier time in its source."""
 
     def __init__(self, start: int = 0) -> None:
         self.now = start
 
     def read(self, value: Any) -> tuple[int, bool]:
-        """The record's time, and whether it had to be repaired."""
+        """Returns the time of a record, and whether it had to be repaired."""
         known = moment(value)
         if known is None:
             return self.now, True
@@ -48,7 +51,10 @@ class Clock:
 
 
 def start_of(items: Iterable[T], time_of: Callable[[T], Any]) -> tuple[int, Iterator[T]]:
-    """The first time among the first items, for those before it that have none; and all the items."""
+    """Returns the first time among the first items, and an iterator over all items.
+
+    The time is for the items before it, which have none. It is 0 if no time is found.
+    """
     ahead: list[T] = []
     rest = iter(items)
     for item in rest:

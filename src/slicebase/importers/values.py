@@ -1,11 +1,11 @@
-"""What goes into an importer and what comes out: sources, sessions, batches of turns, and the report.
+"""The input and the output of importers: sources, batches of turns, and the report.
 
-An importer takes a `Source` (a name and its bytes, chunk by chunk) and yields `Batch`es in the source's order. A long
-session comes in several batches, and a batch never holds more than about `BATCH_TURNS` turns or `BATCH_BYTES` bytes of
+An importer reads an `ImportSource` (a name and its bytes, chunk by chunk) and yields `Batch`es in the source's order. A
+long session comes in several batches. A batch never holds more than about `BATCH_TURNS` turns or `BATCH_BYTES` bytes of
 source, so that memory stays bounded and an interrupted import can be run again.
 
-A record is what the source counts by: a line, a message, a node. Each record read is exactly one of: a turn, a record
-known to be no turn (counted by kind), a record that was skipped (one note). `Report.adds_up` says so.
+A record is the unit of a source: a line, a message, a node. Each record is exactly one of: a turn, a record that is
+known not to be a turn (counted by kind), a record that was skipped (one note). `ImportReport.adds_up` checks this.
 """
 
 import re
@@ -25,45 +25,47 @@ Action = Literal["skipped", "repaired", "flattened"]
 
 
 class ReasonCode(NamedTuple):
+    """What happens to a record for a reason, and the reason's meaning."""
+
     action: Action
     meaning: str
 
 
-# Why a record was not taken as it stood. Reports, tests and callers look at the code; the meaning is for people.
+# Why a record was not imported unchanged. Reports, tests and callers use the code; the meaning is for people.
 REASONS: Final[Mapping[str, ReasonCode]] = {
-    "not-json": ReasonCode("skipped", "the record is no JSON, or was cut off"),
-    "not-object": ReasonCode("skipped", "the record is JSON, but no object"),
-    "only-nul": ReasonCode("skipped", "nothing but NUL bytes stands where a record should be"),
-    "too-large": ReasonCode("skipped", "the record is larger than an importer takes"),
+    "not-json": ReasonCode("skipped", "the record is not JSON, or was cut off"),
+    "not-object": ReasonCode("skipped", "the record is JSON, but not an object"),
+    "only-nul": ReasonCode("skipped", "there are only NUL bytes where a record should be"),
+    "too-large": ReasonCode("skipped", "the record is larger than an importer can read"),
     "too-deep": ReasonCode("skipped", "the record is nested too deeply"),
-    "unknown-record": ReasonCode("skipped", "the record's kind is not known"),
-    "no-message": ReasonCode("skipped", "the record should hold a message and does not"),
-    "no-canonical-form": ReasonCode("skipped", "the record has no canonical form to be hashed"),
-    "not-utf8": ReasonCode("repaired", "bytes that are no UTF-8 were replaced by U+FFFD"),
+    "unknown-record": ReasonCode("skipped", "the type of the record is not known"),
+    "no-message": ReasonCode("skipped", "the record should contain a message, but does not"),
+    "no-canonical-form": ReasonCode("skipped", "the record has no canonical form, so it cannot be hashed"),
+    "not-utf8": ReasonCode("repaired", "bytes that are not UTF-8 were replaced by U+FFFD"),
     "nul-bytes": ReasonCode("repaired", "NUL bytes were removed"),
-    "control-characters": ReasonCode("repaired", "the text holds bare control characters, which JSON forbids"),
-    "glued": ReasonCode("repaired", "something else stood behind the record on its line"),
-    "lone-surrogate": ReasonCode("repaired", "half a surrogate pair was replaced by U+FFFD"),
+    "control-characters": ReasonCode("repaired", "bare control characters, which JSON does not allow, were kept"),
+    "glued": ReasonCode("repaired", "the record was not alone on its line; it was separated from the rest"),
+    "lone-surrogate": ReasonCode("repaired", "half of a surrogate pair was replaced by U+FFFD"),
     "integer-range": ReasonCode("repaired", "an integer beyond ±(2^53−1) was written as text"),
     "not-finite": ReasonCode("repaired", "a number that is not finite was written as text"),
-    "no-time": ReasonCode("repaired", "the record has no time; the nearest earlier one was taken"),
-    "no-session": ReasonCode("repaired", "the record names no session; the file's was taken"),
-    "repeated-id": ReasonCode("repaired", "the record's id is another record's already; its position was taken"),
-    "unknown-role": ReasonCode("repaired", "the record's role is not known; it was taken as the system's"),
+    "no-time": ReasonCode("repaired", "the record has no time; the nearest earlier or the first later one was used"),
+    "no-session": ReasonCode("repaired", "the record names no session; the session of the file was used"),
+    "repeated-id": ReasonCode("repaired", "another record has the same id; the record's position was used instead"),
+    "unknown-role": ReasonCode("repaired", "the role of the record is not known; the role system was used"),
     "logical-parent": ReasonCode(
-        "repaired", "the turn before a compaction is not here; the last one in the file was taken"
+        "repaired", "the turn before a compaction is not in the file; the last turn that was read was used"
     ),
-    "cycle": ReasonCode("repaired", "a parent that descends from its own child was dropped"),
+    "cycle": ReasonCode("repaired", "a parent that descends from its own child was removed"),
     "unknown-content": ReasonCode("flattened", "content of an unknown type was kept as text"),
     "media": ReasonCode("flattened", "media were kept as a pointer"),
-    "unreadable": ReasonCode("flattened", "content that its source keeps encrypted was kept as a pointer"),
+    "unreadable": ReasonCode("flattened", "content that is encrypted in the source was kept as a pointer"),
 }
 
 
 class Options(NamedTuple):
-    """What a person may say about an import."""
+    """The options of an import."""
 
-    session: str | None = None  # for sources that name none (ruling 16)
+    session: str | None = None  # for sources that name no session (ruling 16)
     redact: bool = True
 
 
@@ -81,7 +83,7 @@ class ImportSource(NamedTuple):
 
 
 class Note(Struct, frozen=True):
-    """What happened to one record: skipped, repaired or flattened; where; why (a code of `REASONS`)."""
+    """What happened to one record (skipped, repaired or flattened), why (a code of `REASONS`), and where it is."""
 
     action: Action
     reason: str
@@ -91,18 +93,18 @@ class Note(Struct, frozen=True):
 
 
 class Batch(Struct, frozen=True):
-    """Some turns of one session, in the source's order. Without a session it carries only what was counted.
+    """Some turns of one session, in the source's order. Without a session it holds only counts, notes and links.
 
-    A turn's `parents` are what its own record states. `links` are edges that the source shows elsewhere: the tool call
-    that started a subagent, a parent that turned out later to be no turn. They may concern turns of earlier batches or
-    of other files; adding one twice changes nothing.
+    A turn's `parents` are those that its own record states. `links` are edges that the source states elsewhere: from
+    the tool call that started a subagent, or across a parent that later proved not to be a turn. They may lead to turns
+    of earlier batches or of other files; adding one twice changes nothing.
     """
 
     session: Session | None
     turns: tuple[Turn, ...] = ()
     links: tuple[Edge, ...] = ()
     records: int = 0
-    others: dict[str, int] = {}  # records known to be no turns, by kind
+    others: dict[str, int] = {}  # records that are known not to be turns, by kind
     notes: tuple[Note, ...] = ()
     redacted: dict[str, int] = {}  # secrets replaced, by label
 
@@ -111,7 +113,7 @@ Read = Callable[[ImportSource], Iterator[Batch]]
 
 
 class Format(NamedTuple):
-    """An importer. `start` gives the reader of one import, which may carry what one file says of another."""
+    """An importer. `start` returns the reader of one import, which may keep what one file says about another."""
 
     name: str
     sniff: Callable[[bytes, str], bool]
@@ -119,7 +121,7 @@ class Format(NamedTuple):
 
 
 class ImportReport:
-    """What an import took and what it left, added up batch by batch. Edges are the store's to count."""
+    """What an import read and what it left out, added up batch by batch. The store counts the edges."""
 
     def __init__(self) -> None:
         self.sessions: set[str] = set()
@@ -128,10 +130,11 @@ class ImportReport:
         self.others: Counter[str] = Counter()
         self.reasons: Counter[tuple[Action, str]] = Counter()
         self.redacted: Counter[str] = Counter()
-        self.notes: list[Note] = []  # the first `NOTES_KEPT` of each reason; the counters go on
+        self.notes: list[Note] = []  # the first `NOTES_KEPT` of each reason; the counters count all
         self.content_left_out = 0
 
     def add(self, batch: Batch) -> None:
+        """Adds the counts and notes of a batch."""
         if batch.session is not None and batch.turns:
             self.sessions.add(batch.session.id)
         self.turns += len(batch.turns)
@@ -142,14 +145,17 @@ class ImportReport:
             self.note(note)
 
     def note(self, note: Note) -> None:
+        """Adds a note."""
         self.reasons[note.action, note.reason] += 1
         self.content_left_out += note.lost
         if self.reasons[note.action, note.reason] <= NOTES_KEPT:
             self.notes.append(note)
 
     def count(self, action: Action) -> int:
-        return sum(number for (taken, _), number in self.reasons.items() if taken == action)
+        """Returns the number of notes with an action."""
+        return sum(number for (each, _), number in self.reasons.items() if each == action)
 
     @property
     def adds_up(self) -> bool:
+        """Whether each record is a turn, a record that is not a turn, or a skipped one."""
         return self.records == self.turns + self.others.total() + self.count("skipped")
