@@ -18,9 +18,8 @@ from statistics import fmean, median
 from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
-from slicebase.context.assemble import ANCHORS, merge
 from slicebase.context.question import analyse
-from slicebase.context.ranking import RANKER, rank
+from slicebase.context.ranking import ANCHORS, RANKER, merge, rank
 from slicebase.core.hashing import digest_of, tokens
 from slicebase.core.ids import turn_id
 from slicebase.graph.annotate import annotate

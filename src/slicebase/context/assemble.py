@@ -1,11 +1,10 @@
 """Assembly: the best candidates for a question become a context within a budget, with the manifest that pins it.
 
-Long texts are cut to the excerpt with the most words of the question. Turns that were found are merged with the context
-slices around the best of them.
+Long texts are cut to the excerpt with the most words of the question.
 """
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from slicebase.context.manifest import (
@@ -20,9 +19,7 @@ from slicebase.context.manifest import (
     piece_block,
     render,
 )
-from slicebase.context.ranking import Ranked
 from slicebase.core.hashing import TOKENIZER, digest, tokens
-from slicebase.graph.select import FrontierTurn
 from slicebase.runs.records import Span
 
 # Excerpts of long texts
@@ -71,33 +68,6 @@ def _tidy(text: str, start: int, end: int) -> tuple[int, int]:
     if end < len(text):
         end = next((at for mark in _BREAKS if (at := text.rfind(mark, end - near, end)) > start), end)
     return start, end
-
-
-# Merging found turns with context slices
-
-ANCHORS = 8  # found turns around which context slices are selected
-CONSIDERED = 256  # found turns that can become candidates
-CHUNKS = 64  # parts of slice files that can become candidates; each is read from its file
-# The worth of a turn in the slice of an anchor, as a share of the anchor's worth, before its priority is applied.
-_SLICE_SHARE = 0.25
-
-
-def merge(ranked: Sequence[Ranked], slices: Iterable[tuple[Ranked, Sequence[FrontierTurn]]]) -> list[Ranked]:
-    """Returns all turns by worth, the best first, equal ones by id.
-
-    A turn in a slice has a share of the worth of the slice's anchor, in proportion to its priority in the slice. If the
-    turn was also found itself, or is in several slices, the highest worth counts.
-    """
-    best = {found.turn: found for found in ranked}
-    for anchor, selected in slices:
-        highest = max(candidate.priority for candidate in selected)
-        for candidate in selected:
-            share = candidate.priority / highest if highest > 0 else 0
-            worth = round(anchor.score * _SLICE_SHARE * share)
-            known = best.get(candidate.turn_id)
-            if worth > 0 and (known is None or worth > known.score):
-                best[candidate.turn_id] = Ranked(candidate.turn_id, worth, {"slice": worth})
-    return sorted(best.values(), key=lambda found: (-found.score, found.turn))
 
 
 # Assembly

@@ -6,14 +6,17 @@ index was filled (ruling 43).
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import nsmallest
 from math import log, sqrt
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import Struct
 
 from slicebase.context.question import Question
+
+if TYPE_CHECKING:  # start-up counts
+    from slicebase.graph.select import FrontierTurn
 
 RANKER: Final = "neighbourly/1"
 
@@ -227,3 +230,30 @@ def _worth_of_dates(question: Question, figures: Figures, unit: int) -> dict[int
             for _, number in in_time[bisect_left(in_time, (start,)) : bisect_left(in_time, (end,))]:
                 worths[number] = max(worth, worths.get(number, 0))
     return worths
+
+
+# Merging found turns with context slices
+
+ANCHORS = 8  # found turns around which context slices are selected
+CONSIDERED = 256  # found turns that can become candidates
+CHUNKS = 64  # parts of slice files that can become candidates; each is read from its file
+# The worth of a turn in the slice of an anchor, as a share of the anchor's worth, before its priority is applied.
+_SLICE_SHARE = 0.25
+
+
+def merge(ranked: Sequence[Ranked], slices: "Iterable[tuple[Ranked, Sequence[FrontierTurn]]]") -> list[Ranked]:
+    """Returns all turns by worth, the best first, equal ones by id.
+
+    A turn in a slice has a share of the worth of the slice's anchor, in proportion to its priority in the slice. If the
+    turn was also found itself, or is in several slices, the highest worth counts.
+    """
+    best = {found.turn: found for found in ranked}
+    for anchor, selected in slices:
+        highest = max(candidate.priority for candidate in selected)
+        for candidate in selected:
+            share = candidate.priority / highest if highest > 0 else 0
+            worth = round(anchor.score * _SLICE_SHARE * share)
+            known = best.get(candidate.turn_id)
+            if worth > 0 and (known is None or worth > known.score):
+                best[candidate.turn_id] = Ranked(candidate.turn_id, worth, {"slice": worth})
+    return sorted(best.values(), key=lambda found: (-found.score, found.turn))

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from slicebase.context.assemble import ANCHORS, CHUNKS, CONSIDERED, Candidate, Context, RecordedContext, assemble, merge
+from slicebase.context.assemble import Candidate, Context, RecordedContext, assemble
 from slicebase.context.manifest import Budget, Manifest, PinnedSlice
-from slicebase.context.ranking import RANKER, Ranked, brought_to_scale
+from slicebase.context.ranking import ANCHORS, CHUNKS, CONSIDERED, RANKER, Ranked, brought_to_scale, merge
 from slicebase.core.hashing import LARGEST_INTEGER, lone_surrogate
 from slicebase.core.times import from_text, to_text
 from slicebase.errors import SlicebaseError
