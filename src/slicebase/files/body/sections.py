@@ -67,17 +67,17 @@ def slug(title: str) -> str:
 def _paths(headings: list[_Heading]) -> list[str]:
     """Returns each heading's slug after those of its parents. The second equal path gets `-1`, the third `-2`."""
     above: list[tuple[int, str]] = []
-    taken: set[str] = set()
+    used: set[str] = set()
     counts: dict[str, int] = {}
     paths = []
     for heading in headings:
         while above and above[-1][0] >= heading.level:
             above.pop()
         plain = path = "/".join((*(path for _, path in above[-1:]), slug(heading.title)))
-        while path in taken:
+        while path in used:
             counts[plain] = counts.get(plain, 0) + 1
             path = f"{plain}-{counts[plain]}"
-        taken.add(path)
+        used.add(path)
         above.append((heading.level, path))
         paths.append(path)
     return paths

@@ -58,7 +58,7 @@ def refuse_closed(file: SliceFile) -> None:
     if file.purged:
         raise SlicebaseError("purged", "the file was purged", hint="create a new file", where=Where(file.name))
     if file.archived:
-        hint = f"restore it with `tt restore {file.id}`"
+        hint = f"bring it back with `tt restore {file.id}`"
         raise SlicebaseError("archived", "the file is archived", hint=hint, where=Where(file.name))
     if file.kind == "pointer":
         raise _against_contract(file, "a pointer has no body", "its payload is elsewhere")
@@ -221,7 +221,7 @@ def _refuse_superseding(file: SliceFile, named: Sequence[str], log: Sequence[Row
         if row_id not in known:
             raise SlicebaseError("no-row", f"there is no row {row_id} in this log", where=Where(file.name))
         if row_id in newer:
-            hint = f"read {newer[row_id]}, and supersede that row"
+            hint = f"read {newer[row_id]}, and supersede that"
             raise SlicebaseError(
                 "conflict", f"{row_id} is superseded by {newer[row_id]} already", hint=hint, where=Where(file.name)
             )

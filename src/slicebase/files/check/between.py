@@ -167,7 +167,7 @@ def _read(checked: Checked, out: Outgoing, world: World) -> Iterator[Finding]:
 
 
 def _run(checked: Checked, out: Outgoing, world: World) -> Iterator[Finding]:
-    """Checks what a step runs. It may be a command or a sub-agent, so only a certain file name is looked up."""
+    """Checks what a step runs. It may be a command or a sub-agent, so only a name that is clearly a file is checked."""
     kind = target_kind(out.to)
     if len(out.to.split()) == 1 and (kind in ("path", "reference") or is_ulid(out.to)):
         yield from _bad_target(checked, out, _target(out.to, checked.location, world), "routine-target")

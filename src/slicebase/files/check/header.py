@@ -198,8 +198,8 @@ def _contract(file: SliceFile, values: Mapping[str, Any], links: Sequence[Link])
     for name, allowed in (("write", WRITE_MODES), ("overflow", OVERFLOWS)):
         given = value_at(values, ("contract", name))
         if given is not None and not isinstance(given, dict | list) and given not in allowed:
-            message = f"`{name}` cannot be {shown(given)}"
-            yield HeaderProblem("contract-enum", ("slice", "contract", name), message, f"use one of {_listed(allowed)}")
+            message = f"`{name}` is {shown(given)}"
+            yield HeaderProblem("contract-enum", ("slice", "contract", name), message, f"it may be {_listed(allowed)}")
     mode = value_at(values, ("contract", "write"))
     writable = WRITABLE.get(mode) if isinstance(mode, str) else None
     if writable and file.body_type in BODY_TYPES and file.body_type not in writable:

@@ -38,7 +38,7 @@ def split(data: bytes, name: str | None = None) -> FrontmatterSpan:
         raise SlicebaseError(
             "no-frontmatter",
             f"the file starts with {data[:20]!r}, not with a `---` line" if data else "the file is empty",
-            hint="start the file with a line `---`, the metadata and another line `---`",
+            hint="a slice file starts with a line `---`, its metadata and another `---`",
             where=Where(name, 1, 1),
         )
     start = opening.end()
