@@ -138,6 +138,7 @@ def contract_from(assignments: Iterable[str]) -> Contract | None:
 
 
 def split_assignment(assignment: str) -> tuple[tuple[str, ...], str]:
+    """Returns the path below `slice` and the text of a `key=value`."""
     key, equals, text = assignment.partition("=")
     path = tuple(key.strip().removeprefix("slice.").split("."))
     if not equals or not all(path):

@@ -55,6 +55,7 @@ def changed_at(
 
 
 def label_at(now: int, changed: int, half_life: float = HALF_LIFE_DAYS) -> Label:
+    """Returns the label that a file has now."""
     return label(staleness((now - changed) / _DAY, half_life))
 
 

@@ -48,7 +48,9 @@ def sections(text: str) -> tuple[Section, ...]:
     ends = [*(heading.start for heading in headings[1:]), len(text)]
     named = [
         Section(path, heading.level, heading.title, heading.start, end, heading.line)
-        for heading, path, end in zip(headings, _paths(headings), ends, strict=False)  # no heading, no end
+        for heading, path, end in zip(
+            headings, _paths(headings), ends, strict=False
+        )  # `ends` has one item without headings
     ]
     return (*before, *named)
 

@@ -94,16 +94,20 @@ class Checked(NamedTuple):
 class World(Protocol):
     """The workspace around the checked files. Paths start at its root and never leave it."""
 
-    def knows(self, file_id: str) -> bool: ...
+    def knows(self, file_id: str) -> bool:
+        """Returns whether the workspace has a file with this id."""
 
-    def load(self, file_id: str) -> SliceFile | None: ...
+    def load(self, file_id: str) -> SliceFile | None:
+        """Returns the file with this id, None if it is too large or cannot be read."""
 
-    def look(self, path: str) -> Target: ...
+    def look(self, path: str) -> Target:
+        """Returns what is at a path."""
 
     def size(self, path: str) -> int | None:
         """Returns the size of a file in bytes, None if it cannot be read."""
 
-    def digest(self, path: str) -> str | None: ...
+    def digest(self, path: str) -> str | None:
+        """Returns the hash of a file, None if it cannot be read."""
 
     def part_links(self) -> Iterable[tuple[str, str]]:
         """Returns the pairs of files that are joined into one log (ruling 32)."""

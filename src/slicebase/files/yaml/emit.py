@@ -14,11 +14,11 @@ from slicebase.core.hashing import lone_surrogate
 from slicebase.errors import SlicebaseError
 from slicebase.files.yaml.scan import Form
 
-# Words that some reader takes for true, false, null or a special number, in upper or lower case.
+# Words that some reader reads as true, false, null or a special number, in upper or lower case.
 _WORDS: Final = frozenset(
     ("~", "null", "true", "false", "yes", "no", "on", "off", "y", "n", ".inf", "+.inf", "-.inf", ".nan")
 )
-# Matches everything that some reader could take for a number, a date or a time, and some other texts.
+# Matches everything that some reader could read as a number, a date or a time, and some other texts.
 _NUMERIC = re.compile(r"[-+.]?[\d_.][\d_.,:+\-TtZz ]*(?:[eE][-+]?[\d_]*)?|[-+]?0[xXoObB][\da-fA-F_]*")
 _PLAIN = {
     False: re.compile(r"[\w./($](?:[^:#\n]|:(?=[^ ])|(?<=[^ ])#)*(?<=[^ ])"),

@@ -1,8 +1,8 @@
 """The scanner's position in a YAML text with its refusals, and the meaning of scalars.
 
 Scalars follow YAML 1.2's core schema, and are stricter (ruling 22). A plain scalar is null, a boolean, a number or
-text. What other readers take for a number but the core schema writes differently (`010`, `1_000`, `12:30:45`) is text,
-and so is what they take for a boolean (`no`, `on`).
+text. A scalar that other readers read as a number (`010`, `1_000`, `12:30:45`) or as a boolean (`no`, `on`), but that
+the core schema writes differently, is text.
 """
 
 import re
