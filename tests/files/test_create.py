@@ -1,4 +1,4 @@
-"""New slice files: the specification's keys in its order (§ Required Fields and after)."""
+"""New slice files: the specification's keys in its order (§ Required Fields and the sections after it)."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def new(**changes: Any) -> Any:
     return new_file(**{**SMALL, **changes})
 
 
-def test_a_small_file_is_its_five_required_fields_its_kind_and_its_body() -> None:
+def test_a_small_file_has_its_five_required_fields_its_kind_and_its_body() -> None:
     """§ Required Fields."""
     assert new(body=b"\n# Hi\n").to_bytes() == (
         b'---\nslice:\n  v: "1"\n  kind: context\n  id: 01JNEW0000000000000000001\n  title: A title\n'
@@ -83,7 +83,7 @@ def test_all_eight_body_types_can_be_created(body_type: str) -> None:
     ],
 )
 def test_what_breaks_a_rule_of_the_format_is_not_written(changes: dict[str, Any]) -> None:
-    """§ File Kinds (a pointer never holds its payload), § Write, § Overflow, § Body Types."""
+    """§ File Kinds (a pointer never contains its payload), § Write, § Overflow, § Body Types."""
     with pytest.raises(SlicebaseError) as caught:
         new(**changes)
     assert caught.value.code == "breaks-rule"

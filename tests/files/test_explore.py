@@ -1,4 +1,4 @@
-"""A walk along links: what is met, how far, what follows, and how it is drawn."""
+"""A walk along links: what it finds, how far it goes, what is inferred, and how it is drawn."""
 
 from collections import deque
 
@@ -36,29 +36,29 @@ CHAIN = ("a depends_on b", "b depends_on c", "c depends_on d", "x see_also b")
         ("both", 1, ["b depends_on c", "a depends_on b", "x see_also b"]),
     ],
 )
-def test_links_are_followed_in_a_direction_as_deep_as_asked(
+def test_links_are_followed_in_a_direction_to_a_given_depth(
     direction: Direction, depth: int, expected: list[str]
 ) -> None:
     assert met(explore("b", links(*CHAIN), direction=direction, depth=depth)) == expected
 
 
-def test_one_relationship_alone_can_be_followed() -> None:
+def test_a_walk_can_follow_one_relationship_only() -> None:
     assert met(explore("b", links(*CHAIN), direction="both", rel="see_also")) == ["x see_also b"]
 
 
-def test_a_ring_is_walked_once() -> None:
-    ring = links("a is_a b", "b is_a c", "c is_a a", "a is_a a")
-    assert met(explore("a", ring, depth=50)) == ["a is_a b", "b is_a c", "c is_a a"]
+def test_a_cycle_is_walked_once() -> None:
+    cycle = links("a is_a b", "b is_a c", "c is_a a", "a is_a a")
+    assert met(explore("a", cycle, depth=50)) == ["a is_a b", "b is_a c", "c is_a a"]
 
 
-def test_a_place_stands_as_near_as_it_is() -> None:
+def test_a_place_is_reached_by_a_shortest_path() -> None:
     walk = explore("a", links("a is_a b", "b is_a c", "a see_also c", "c is_a d"), depth=3)
     assert [step.there for step in walk.steps["a"] if step.first] == ["b", "c"]
     assert [step.first for step in walk.steps["b"]] == [False]
     assert [step.there for step in walk.steps["c"]] == ["d"]
 
 
-def test_what_follows_names_its_path() -> None:
+def test_an_inferred_link_names_its_path() -> None:
     """Ruling 28."""
     walk = explore("a", links(*CHAIN, infer=True))
     inferred = {" ".join(step.edge): [" ".join(edge) for edge in step.path] for step in walk.all() if step.path}
@@ -86,12 +86,12 @@ def test_inferred_links_to_a_place_are_found() -> None:
     ]
 
 
-def test_who_looks_both_ways_is_not_told_every_link_twice() -> None:
+def test_a_walk_in_both_directions_shows_every_link_once() -> None:
     walk = explore("b", links("a depends_on b", "b depends_on c", infer=True), direction="both")
     assert met(walk) == ["b depends_on c", "a depends_on b"]
 
 
-def test_a_row_speaks_for_itself_alone() -> None:
+def test_nothing_is_inferred_from_the_link_of_a_row() -> None:
     stated = links("a depends_on b row1", "b depends_on c", infer=True)
     assert met(explore("a", stated, depth=2)) == ["a depends_on b row1", "b depends_on c"]
 
@@ -111,7 +111,7 @@ def test_a_place_without_links_is_a_tree_of_one() -> None:
     assert list(tree(explore("a", links()), str)) == ["a"]
 
 
-def test_a_drawing_escapes_titles_and_dots_what_is_inferred() -> None:
+def test_a_drawing_escapes_titles_and_shows_inferred_links_dotted() -> None:
     walk = explore("a", links("a is_a b", "b is_a c", infer=True))
     drawing = mermaid(walk, lambda place: f'"{place}" <#1>')
     assert 'n0["#34;a#34; #60;#35;1#62;"]' in drawing

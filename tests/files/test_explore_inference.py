@@ -31,7 +31,7 @@ def test_the_inverse_of_a_transitive_relationship_is_transitive() -> None:
     assert ("A", "type_of", "C") in inferred(LinkEdge("A", "type_of", "B"), LinkEdge("C", "is_a", "B"))
 
 
-def test_see_also_goes_both_ways_and_no_further() -> None:
+def test_see_also_goes_in_both_directions_and_no_further() -> None:
     found = inferred(LinkEdge("A", "see_also", "B"), LinkEdge("B", "see_also", "C"))
     assert found == {("B", "see_also", "A"), ("C", "see_also", "B")}
 
@@ -78,7 +78,7 @@ _edges = st.lists(
 
 
 def fixpoint(stated: list[LinkEdge]) -> set[LinkEdge]:
-    """The plain twin: applies the three sentences of ruling 28 until nothing new comes out."""
+    """The simple version of the inference: applies the three sentences of ruling 28 until nothing new follows."""
     known = {edge for edge in stated if edge.source != edge.target}
     while True:
         new = set[LinkEdge]()
@@ -126,7 +126,7 @@ def test_every_path_proves_its_edge_and_the_order_of_statements_changes_nothing(
     ]
 
 
-def test_ten_thousand_files_in_one_chain_are_answered() -> None:
+def test_links_are_inferred_through_a_chain_of_ten_thousand_files() -> None:
     names = [f"{n:05}" for n in range(10_000)]
     chain = [LinkEdge(a, "depends_on", b) for a, b in pairwise(names)]
     inference = Inference(chain)

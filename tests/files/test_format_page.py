@@ -1,4 +1,4 @@
-"""docs/format.md says what the code does, where both have a table."""
+"""The tables of docs/format.md agree with the tables in the code."""
 
 import re
 
@@ -13,7 +13,7 @@ PAGE = (PROJECT / "docs" / "format.md").read_text()
 
 
 def table(heading: str) -> list[list[str]]:
-    """The rows of the table whose first column has this heading."""
+    """Returns the rows of the table whose first column has this heading."""
     rows = re.search(rf"^\| {re.escape(heading)} \|.*\n\|[-|]+\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
     assert rows, heading
     return [[cell.strip() for cell in row.strip("|").split(" |")] for row in rows[1].splitlines()]

@@ -60,7 +60,7 @@ def test_the_half_life_can_be_set() -> None:
     assert label_at(NOW, NOW - 10 * DAY, half_life=5) == Label.DECAYED
 
 
-def test_age_runs_from_the_newer_of_the_update_and_the_newest_row() -> None:
+def test_age_is_counted_from_the_newer_of_the_update_and_the_newest_row() -> None:
     """Ruling 26."""
     made = ulid(1_000, bytes(10))
     assert changed_at(made, updated_at=5_000, newest_row=4_000, file_time=9_000) == 5_000
@@ -68,7 +68,7 @@ def test_age_runs_from_the_newer_of_the_update_and_the_newest_row() -> None:
     assert changed_at(made, newest_row=0, file_time=9_000) == 0
 
 
-def test_else_it_runs_from_the_ulid_and_else_from_the_files_own_time() -> None:
+def test_otherwise_age_is_counted_from_the_ulid_or_else_from_the_files_own_time() -> None:
     """Ruling 26."""
     assert changed_at(ulid(1_000, bytes(10)), file_time=9_000) == 1_000
     assert changed_at("own-name", file_time=9_000) == 9_000
@@ -104,7 +104,7 @@ def test_a_search_result_is_annotated_as_the_specification_prints_it(days: int, 
         (365 * DAY, "1 year ago"),
     ],
 )
-def test_an_age_is_said_in_its_largest_unit(milliseconds: int, words: str) -> None:
+def test_an_age_is_shown_in_its_largest_unit(milliseconds: int, words: str) -> None:
     assert age_in_words(milliseconds) == words
 
 

@@ -1,4 +1,4 @@
-"""What links point at: § Addressing, ruling 29."""
+"""Targets of links: § Addressing, ruling 29."""
 
 import pytest
 
@@ -23,7 +23,7 @@ from slicebase.files.links import resolve, target_kind
         ("sn_short", "id"),
     ],
 )
-def test_a_target_is_told_by_its_form(to: str, kind: str) -> None:
+def test_a_target_is_classified_by_its_form(to: str, kind: str) -> None:
     assert target_kind(to) == kind
 
 
@@ -45,6 +45,6 @@ def test_a_path_starts_at_its_files_folder(folder: str, to: str, path: str) -> N
 @pytest.mark.parametrize(
     ("folder", "to"), [(".slices", "../../x.slice"), ("", ".."), ("a", "../b/../../c"), ("a", "/etc/x")]
 )
-def test_a_path_that_leaves_the_workspace_leads_nowhere(folder: str, to: str) -> None:
+def test_a_path_that_leaves_the_workspace_has_no_target(folder: str, to: str) -> None:
     """Ruling 29."""
     assert resolve(folder, to) is None

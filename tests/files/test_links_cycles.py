@@ -1,4 +1,4 @@
-"""Rings in a directed graph."""
+"""Cycles in a directed graph."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -6,15 +6,15 @@ from hypothesis import strategies as st
 from slicebase.files.links import reach, rings
 
 
-def test_nodes_that_reach_each_other_are_a_ring() -> None:
+def test_nodes_that_reach_each_other_are_a_cycle() -> None:
     assert rings({"a": ["b"], "b": ["c"], "c": ["a", "d"], "d": ["e"], "e": []}) == [("a", "b", "c")]
 
 
-def test_a_node_that_points_at_itself_is_a_ring_of_one() -> None:
+def test_a_node_that_points_at_itself_is_a_cycle_of_one() -> None:
     assert rings({"a": ["a"], "b": ["a"]}) == [("a",)]
 
 
-def test_a_chain_has_no_ring_however_long_it_is() -> None:
+def test_a_chain_of_any_length_has_no_cycle() -> None:
     assert rings({str(n): [str(n + 1)] for n in range(50_000)}) == []
 
 

@@ -21,7 +21,7 @@ def test_there_are_eight_pairs_and_one_that_is_its_own_inverse() -> None:
     assert [name for name, relationship in RELATIONSHIPS.items() if relationship.inverse == name] == ["see_also"]
 
 
-def test_for_and_against_are_opposites_and_no_converses() -> None:
+def test_for_and_against_are_opposites_and_not_converses() -> None:
     """Ruling 28."""
     without = {name for name, relationship in RELATIONSHIPS.items() if relationship.converse is None}
     assert without == {"evidence_for", "evidence_against"}

@@ -1,4 +1,4 @@
-"""Merging slice files: what people and agents do apart comes together, and only what they did differently meets."""
+"""Merging slice files: separate changes are combined, and only different changes of the same thing are a conflict."""
 
 import json
 from typing import Any
@@ -65,7 +65,7 @@ def link(rel: str, to: str) -> tuple[str, str]:
 # ---- rows
 
 
-def test_rows_that_both_sides_append_are_all_there_in_the_order_of_their_age() -> None:
+def test_rows_that_both_sides_append_are_all_kept_in_the_order_of_their_age() -> None:
     base = file(row("a"))
     result = merged(base, file(row("a") + row("c", second=3)), file(row("a") + row("b", second=2)))
     assert result.body.decode() == row("a") + row("b", second=2) + row("c", second=3)
@@ -88,13 +88,13 @@ def test_a_row_that_both_sides_change_differently_is_a_conflict_and_the_others_a
     assert lines == expected + row("b") + row("c", second=1) + row("d", second=2)
 
 
-def test_lines_that_are_no_rows_are_merged_as_lines() -> None:
+def test_lines_that_are_not_rows_are_merged_as_lines() -> None:
     base = file("no row at all\n" + row("a"))
     result = merged(base, file("no row at all\n" + row("a") + row("b")), file("still none\n" + row("a")))
     assert result.body.decode() == "still none\n" + row("a") + row("b")
 
 
-def test_line_ends_stay_as_ours() -> None:
+def test_line_ends_are_those_of_our_side() -> None:
     base = file(row("a").replace("\n", "\r\n"))
     ours = file((row("a") + row("b")).replace("\n", "\r\n"))
     result = merged(base, ours, file(row("a") + row("c")))
@@ -104,7 +104,7 @@ def test_line_ends_stay_as_ours() -> None:
 # ---- lines and paragraphs
 
 
-def test_messages_that_both_sides_append_stand_in_the_order_of_time() -> None:
+def test_messages_that_both_sides_append_are_in_the_order_of_time() -> None:
     def said(text: str, second: int) -> str:
         return json.dumps({"role": "user", "content": text, "ts": f"2026-01-01T00:00:{second:02}Z"}) + "\n"
 
@@ -115,14 +115,14 @@ def test_messages_that_both_sides_append_stand_in_the_order_of_time() -> None:
     assert merged(base, ours, theirs).body.decode() == merged(base, theirs, ours).body.decode() == expected
 
 
-def test_steps_that_both_sides_append_are_all_there_and_the_same_ones_once() -> None:
+def test_steps_that_both_sides_append_are_all_kept_and_equal_ones_once() -> None:
     one, two, three = (json.dumps({"instruction": text}) + "\n" for text in ("one", "two", "three"))
     base = file("", type="routine")
     result = merged(base, file(one + two, type="routine"), file(one + three, type="routine"))
     assert sorted(result.body.decode().splitlines(keepends=True)) == sorted([one, two, three])
 
 
-def test_paragraphs_that_both_sides_append_are_both_there_in_a_file_that_is_appended_to() -> None:
+def test_paragraphs_that_both_sides_append_are_both_kept_in_a_file_that_is_written_by_appending() -> None:
     base = file("A heron.\n", type="markdown")
     ours, theirs = file("A heron.\n\nOurs.\n", type="markdown"), file("A heron.\n\nTheirs.\n", type="markdown")
     result = merged(base, ours, theirs)
@@ -130,7 +130,7 @@ def test_paragraphs_that_both_sides_append_are_both_there_in_a_file_that_is_appe
     assert merged(base, theirs, ours).body == result.body
 
 
-def test_text_that_is_replaced_is_merged_by_lines_and_conflicts_where_they_meet() -> None:
+def test_text_that_is_replaced_is_merged_by_lines_and_conflicts_where_both_sides_change_a_line() -> None:
     base = file("one\ntwo\nthree\n", type="markdown", write="replace")
     first, last = (file(body, type="markdown", write="replace") for body in ("ONE\ntwo\nthree\n", "one\ntwo\nTHREE\n"))
     assert merged(base, first, last).body == b"ONE\ntwo\nTHREE\n"
@@ -162,8 +162,8 @@ def test_a_comment_that_would_be_lost_is_a_conflict() -> None:
     assert b"state: final # at last\n" in outcome.data
 
 
-def test_neighbouring_keys_are_no_conflict() -> None:
-    """By lines they would be one."""
+def test_changes_of_neighbouring_keys_are_not_a_conflict() -> None:
+    """A merge by lines would report a conflict."""
     base = file()
     result = merged(base, file("", ("owner: one", "owner: two")), file("", ("state: draft", "state: final")))
     assert result.meta == {"owner": "two", "state": "final"}
@@ -194,7 +194,7 @@ def test_a_key_that_one_side_removed_and_the_other_changed_is_a_conflict() -> No
     assert outcome.conflicts == ("slice.meta.owner",)
 
 
-def test_the_newer_change_counts_and_who_made_it() -> None:
+def test_the_newer_change_wins_with_its_writer() -> None:
     """Ruling 26."""
 
     def changed(at: str, by: str) -> tuple[str, str]:
@@ -208,7 +208,7 @@ def test_the_newer_change_counts_and_who_made_it() -> None:
         assert (result.updated_at, fields["updated_by"]) == ("2026-01-03T00:00:00.000Z", {"agent": "ours"})
 
 
-def test_a_file_that_both_sides_forgot_was_forgotten_first_by_the_earlier() -> None:
+def test_a_file_that_both_sides_archived_keeps_the_earlier_mark() -> None:
     def forgotten(at: str) -> SliceFile:
         return file("", ("  meta:\n", f"  archived:\n    at: {at}\n    reason: {at[-3:]}\n  meta:\n"))
 
@@ -226,14 +226,14 @@ def test_what_one_side_purged_does_not_come_back() -> None:
 # ---- links
 
 
-def test_links_that_both_sides_add_are_all_there() -> None:
+def test_links_that_both_sides_add_are_all_kept() -> None:
     result = merged(file(), file("", link("depends_on", "A")), file("", link("is_a", "B")))
     assert {(each.rel, each.to) for each in result.links} == {
         ("see_also", "01JOTHER000000000000000001"), ("depends_on", "A"), ("is_a", "B"),
     }  # fmt: skip
 
 
-def test_the_same_link_that_both_sides_add_is_there_once_and_one_that_a_side_removed_is_gone() -> None:
+def test_a_link_that_both_sides_add_is_kept_once_and_one_that_a_side_removed_is_gone() -> None:
     base = file("", link("is_a", "B"))
     ours = file("", link("is_a", "B"), link("depends_on", "A"))
     theirs = file("", link("depends_on", "A"))
@@ -248,16 +248,16 @@ def test_a_label_that_both_sides_change_differently_is_a_conflict() -> None:
     assert outcome.conflicts == ("slice.links.see_also.01JOTHER000000000000000001",)
 
 
-# ---- whole files
+# ---- complete files
 
 
-def test_files_that_both_sides_made_are_merged_without_a_base() -> None:
+def test_files_that_both_sides_created_are_merged_without_a_base() -> None:
     outcome = merge(None, file(row("a")), file(row("b")))
     assert (outcome.conflicts, outcome.data) == ((), file(row("a") + row("b")).to_bytes())
     assert conflicts(None, file(), file("", ("owner: one", "owner: two"))).conflicts == ("slice.meta.owner",)
 
 
-def test_two_files_of_different_ids_are_a_conflict_as_a_whole() -> None:
+def test_two_files_with_different_ids_are_one_conflict() -> None:
     other = file("", ("id: 01JFILE0000000000000000001", "id: 01JFILE0000000000000000002"))
     assert conflicts(None, file(), other).conflicts == ("slice",)
 
@@ -322,5 +322,5 @@ def test_a_merge_says_the_same_whoever_merges_whom_and_what_is_clean_is_well_for
 
 
 @pytest.mark.parametrize("data", [b"", b"a", b"a\nb", b"a\r\n\nb\n"])
-def test_lines_put_together_are_the_data(data: bytes) -> None:
+def test_joined_lines_are_the_data(data: bytes) -> None:
     assert b"".join(lines_of(data)) == data

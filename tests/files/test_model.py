@@ -1,4 +1,4 @@
-"""Forms as tables."""
+"""The forms that values must have, as tables."""
 
 from slicebase.files.model import FLAG, SHARE, TEXT, WHOLE, Form, Forms, misfits
 
@@ -10,7 +10,7 @@ FORMS: Forms = {
 }
 
 
-def test_values_of_another_form_are_named_by_their_path_in_their_own_order() -> None:
+def test_values_of_the_wrong_form_are_named_by_their_path_in_their_own_order() -> None:
     values = {"odd": 2, "inner": {"count": -1, "share": 1.5}, "name": ["x"]}
     assert [(misfit.name, misfit.value, misfit.form) for misfit in misfits(values, FORMS)] == [
         ("odd", 2, "odd"),
@@ -20,7 +20,7 @@ def test_values_of_another_form_are_named_by_their_path_in_their_own_order() -> 
     ]
 
 
-def test_what_should_hold_further_fields_is_a_mapping() -> None:
+def test_a_value_with_further_fields_must_be_a_mapping() -> None:
     assert [(misfit.name, misfit.form) for misfit in misfits({"inner": "x"}, FORMS)] == [("inner", "a mapping")]
 
 
@@ -28,7 +28,7 @@ def test_null_and_keys_that_the_table_does_not_name_fit() -> None:
     assert list(misfits({"name": None, "inner": None, "other": object()}, FORMS)) == []
 
 
-def test_a_truth_value_is_no_number() -> None:
+def test_a_boolean_is_not_a_number() -> None:
     assert [misfit.name for misfit in misfits({"inner": {"share": True, "count": False}}, FORMS)] == [
         "inner.share",
         "inner.count",

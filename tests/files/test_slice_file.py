@@ -90,7 +90,7 @@ slice:
 
 
 def slice_file(inside: str, body: str = "") -> SliceFile:
-    """A file with these lines under `slice:`."""
+    """Returns a file with these lines under `slice:`."""
     indented = "".join(f"  {line}\n" for line in inside.splitlines())
     return SliceFile.parse(f"---\nslice:\n{indented}---\n{body}".encode(), "x.slice")
 
@@ -164,8 +164,8 @@ def test_what_cannot_be_read_is_refused_with_file_line_and_column(data: bytes, c
     assert caught.value.where.column is not None
 
 
-def test_a_large_body_is_not_looked_at() -> None:
-    """A file of 50 MB is split, not scanned."""
+def test_a_large_body_is_not_scanned() -> None:
+    """A file of 50 MB is split only."""
     body = b"---\n" * 12_500_000
     assert SliceFile.parse(POINTER + body).body == body
 
@@ -204,7 +204,7 @@ def test_every_part_of_a_context_file() -> None:
     assert (file.unknown, file.beside) == ({"colour": "blue"}, {"tags": ["queue"]})
 
 
-def test_a_pointer_names_its_payload_and_holds_none_of_it() -> None:
+def test_a_pointer_names_its_payload_and_does_not_contain_it() -> None:
     """§ Pointer."""
     file = SliceFile.parse(POINTER)
     assert file.kind == "pointer"
@@ -251,7 +251,7 @@ def test_an_id_does_not_depend_on_the_files_name() -> None:
     [("1", "1"), ("01", "01"), ("1.50", "1.50"), ("true", "true"), ("~", "~"), ("null", "null"), ("1e3", "1e3"),
      ("no", "no"), ("'1'", "1"), ("0x1F", "0x1F"), ('""', "")],
 )  # fmt: skip
-def test_a_text_field_is_what_is_written_whatever_yaml_makes_of_it(written: str, text: str) -> None:
+def test_a_text_field_is_the_text_that_is_written(written: str, text: str) -> None:
     """Ruling 21."""
     file = slice_file(
         f"v: {written}\nid: {written}\ntitle: {written}\nlinks:\n- {{rel: {written}, to: {written}}}\n"
@@ -266,7 +266,7 @@ def test_a_text_field_without_a_value_is_absent() -> None:
     assert slice_file("title:\nsummary: # to come").title is None
 
 
-def test_fields_of_another_shape_read_as_absent_and_the_file_is_still_read() -> None:
+def test_fields_of_the_wrong_shape_read_as_absent_and_the_file_is_still_read() -> None:
     file = slice_file(
         "title: [a]\nbody: text\ncontract: 7\nlinks: x\npayload: []\nmeta: 1\nderived_from: id\nv: {a: b}"
     )
@@ -274,8 +274,8 @@ def test_fields_of_another_shape_read_as_absent_and_the_file_is_still_read() -> 
     assert (file.meta, file.derived_from, file.contract) == ({}, None, Contract(write="append"))
 
 
-def test_a_file_without_the_namespace_is_read_and_has_nothing() -> None:
-    """§ File Structure: all metadata stands under `slice`."""
+def test_a_file_without_the_key_slice_is_read_and_has_no_fields() -> None:
+    """§ File Structure: all metadata is under `slice`."""
     file = SliceFile.parse(b"---\ntitle: x\n---\n")
     assert (file.title, file.kind, file.beside) == (None, "context", {"title": "x"})
 
@@ -321,7 +321,7 @@ def test_a_file_is_archived_by_its_mark(inside: str, mark: Mark | None) -> None:
     assert slice_file(inside).archived == mark
 
 
-# ---- hashes, body, places
+# ---- hashes, body, positions
 
 
 def test_the_hash_of_a_context_file_is_its_bodys_and_of_a_pointer_its_payloads() -> None:
@@ -343,7 +343,7 @@ def test_the_frontmatter_is_stripped_for_a_model_in_one_call() -> None:
     assert SliceFile.parse(NOTE).text_for_model() == "\n# Deploying\n\nTag, build, roll out.\n"
 
 
-def test_a_body_that_is_no_utf8_is_kept_and_its_text_refused_with_a_place() -> None:
+def test_a_body_that_is_not_utf8_is_kept_and_its_text_refused_with_a_position() -> None:
     file = SliceFile.parse(NOTE + b"ok\n\xff", "x.slice")
     assert file.to_bytes() == NOTE + b"ok\n\xff"
     with pytest.raises(SlicebaseError) as caught:
@@ -351,7 +351,7 @@ def test_a_body_that_is_no_utf8_is_kept_and_its_text_refused_with_a_place() -> N
     assert (caught.value.code, caught.value.where) == ("not-utf8", Where("x.slice", 15, 1))
 
 
-def test_a_new_body_leaves_every_byte_of_the_frontmatter() -> None:
+def test_a_new_body_does_not_change_a_byte_of_the_frontmatter() -> None:
     """Ruling 20."""
     file = SliceFile.parse(DESIGN)
     assert file.with_body(b"new").to_bytes() == file.head + b"new"
@@ -367,13 +367,13 @@ def test_a_new_body_leaves_every_byte_of_the_frontmatter() -> None:
         ("slice.links.1", 22, 5),
         ("slice.archived.reason", 33, 44),
         ("tags.0", 35, 8),
-        ("slice.links.9.to", 19, 3),  # nearest that exists
+        ("slice.links.9.to", 19, 3),  # the nearest one that exists
         ("slice.nothing", 2, 1),
         ("nothing", 1, 1),
         ("", 1, 1),
     ],
 )
-def test_every_key_and_item_has_a_place(path: str, line: int, column: int) -> None:
+def test_every_key_and_item_has_a_position(path: str, line: int, column: int) -> None:
     assert SliceFile.parse(DESIGN, "x.slice").where(path) == Where("x.slice", line, column)
 
 
@@ -393,7 +393,7 @@ def examples() -> list[str]:
 
 
 @pytest.mark.skipif(not SPECIFICATION.exists(), reason="the specification is not beside this folder")
-def test_the_specifications_whole_files_are_read() -> None:
+def test_the_specifications_complete_files_are_read() -> None:
     files = [SliceFile.parse(example.encode()) for example in examples()]
     assert len(files) >= 6
     for file, example in zip(files, examples(), strict=True):

@@ -1,4 +1,4 @@
-"""What the format says must, never or only be, section by section, as `tt validate` holds files to it."""
+"""The requirements of the format, section by section, as `tt validate` checks them."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def test_a_file_has_frontmatter_between_two_markers(tmp_path: Path) -> None:
     assert rules(tmp_path, text().removesuffix("---\n")) == ["frontmatter-open"]
 
 
-def test_all_metadata_stands_under_one_key(tmp_path: Path) -> None:
+def test_all_metadata_is_under_one_key(tmp_path: Path) -> None:
     """§ File Structure."""
     assert rules(tmp_path, text().replace("slice:", "tags: [x]\nslice:")) == ["beside-slice"]
 
@@ -39,7 +39,7 @@ def test_a_pointer_never_contains_its_payload(tmp_path: Path) -> None:
 
 
 def test_a_context_has_its_content_in_a_body(tmp_path: Path) -> None:
-    """§ Context: any type but none."""
+    """§ Context: any type except none."""
     assert rules(tmp_path, text("none")) == ["kind-body"]
 
 
@@ -47,7 +47,7 @@ def test_a_context_has_its_content_in_a_body(tmp_path: Path) -> None:
     "line",
     ['  v: "1"\n', f"  id: {ID}\n", "  title: Tides\n", "  summary: When the water comes.\n", "    type: markdown\n"],
 )
-def test_five_fields_must_be_there(tmp_path: Path, line: str) -> None:
+def test_five_fields_are_required(tmp_path: Path, line: str) -> None:
     """§ Required Fields."""
     assert line in text()
     assert rules(tmp_path, text().replace(line, "")) == ["required"]
@@ -73,7 +73,7 @@ def test_the_contracts_modes_are_fixed(tmp_path: Path, key: str, known: list[str
 
 
 def test_an_excluded_topic_is_routed_somewhere(tmp_path: Path) -> None:
-    """§ Exclude: a link says where it goes."""
+    """§ Exclude: a link says where the topic belongs."""
     exclude = "  contract:\n    exclude: [Meeting notes]\n"
     link = f"  links:\n    - rel: routes_to\n      to: {OTHER}\n      label: meeting notes\n"
     neighbour: Files = {f".slices/{OTHER}.slice": text(file_id=OTHER)}
@@ -100,7 +100,7 @@ def test_every_row_has_an_id_and_a_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("key", "digits"), [("trace_id", 32), ("span_id", 16)])
-def test_a_trace_and_a_span_have_so_many_hex_digits(tmp_path: Path, key: str, digits: int) -> None:
+def test_a_trace_id_and_a_span_id_have_a_fixed_number_of_hex_digits(tmp_path: Path, key: str, digits: int) -> None:
     """§ Conversation."""
 
     def header(value: str) -> str:
@@ -125,7 +125,7 @@ def test_the_library_is_flat_and_named_by_id(tmp_path: Path) -> None:
     assert "id-name" in rules(tmp_path, text(file_id=OTHER))
 
 
-def test_an_id_that_is_no_ulid_is_accepted_with_a_hint(tmp_path: Path) -> None:
+def test_an_id_that_is_not_a_ulid_is_accepted_with_a_hint(tmp_path: Path) -> None:
     """§ Identifiers: UUIDs are acceptable, ULIDs recommended (ruling 21)."""
     uuid = "05ce3f25-3b45-539e-8730-509ea3dc8613"
     assert [place.rule for place in places(tmp_path, {f".slices/{uuid}.slice": text(file_id=uuid)})] == ["id-ulid"]

@@ -1,1 +1,1 @@
-"""Slice files as values: read, edited, checked and merged without touching a disk."""
+"""Slice files as values: read, edited, checked and merged without touching the disk."""

@@ -1,8 +1,6 @@
-"""A new slice file from typed values: the specification's keys in its order, nothing that is not given.
+"""Creates slice files, sets keys of their frontmatter, and archives or purges them.
 
-Setting keys of the frontmatter from the outside, by dotted keys (`tt define`).
-
-Forgetting: a mark that takes a file out of sight, and the tombstone of one whose content is gone (ruling 31).
+A new file has the specification's keys in the specification's order, and only the keys that were given.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -54,7 +52,7 @@ def new_file(
     purged: Mark | None = None,
     name: str | None = None,
 ) -> SliceFile:
-    """A file that follows the format; what does not is refused."""
+    """Creates a slice file from typed values. Raises an error if the values break a rule of the format."""
     kind = kind or ("pointer" if body_type == "none" and payload else "context")
     _check("kind", kind, KINDS)
     _check("body type", body_type, BODY_TYPES)
@@ -90,10 +88,15 @@ def new_file(
 
 def _check(what: str, value: str, known: Sequence[str]) -> None:
     if value not in known:
-        raise SlicebaseError("breaks-rule", f"{value!r} is no {what}", hint=f"choose one of {', '.join(known)}")
+        raise SlicebaseError(
+            "breaks-rule", f"{value!r} is not a known {what}", hint=f"choose one of {', '.join(known)}"
+        )
 
 
-# Keys that only their own verbs change, and which those are.
+# ---- setting keys (`tt define`)
+
+
+# Keys that cannot be set by hand, each with the hint that says what changes it.
 _MANAGED: Final[Mapping[str, str]] = {
     "id": "the id of a file never changes",
     "updated_at": "body writes set it",
@@ -104,7 +107,7 @@ _MANAGED: Final[Mapping[str, str]] = {
 
 
 def define(file: SliceFile, assignments: Iterable[str]) -> SliceFile:
-    """The file with each `key=value` set; `key=` takes the key away. Keys begin below `slice`."""
+    """Returns the file with each `key=value` set; `key=` removes the key. Keys are dotted and start below `slice`."""
     for assignment in assignments:
         path, text = split_assignment(assignment)
         if path[0] in _MANAGED:
@@ -118,7 +121,7 @@ def define(file: SliceFile, assignments: Iterable[str]) -> SliceFile:
 
 
 def contract_from(assignments: Iterable[str]) -> Contract | None:
-    """A new file's contract; `exclude` may be given several times."""
+    """Returns the contract of a new file, or None if nothing is given. `exclude` may be given several times."""
     given: dict[str, Any] = {}
     for assignment in assignments:
         path, text = split_assignment(assignment)
@@ -135,32 +138,40 @@ def contract_from(assignments: Iterable[str]) -> Contract | None:
 
 
 def split_assignment(assignment: str) -> tuple[tuple[str, ...], str]:
+    """Returns the path below `slice` and the text of a `key=value`."""
     key, equals, text = assignment.partition("=")
     path = tuple(key.strip().removeprefix("slice.").split("."))
     if not equals or not all(path):
-        raise SlicebaseError("usage", f"{assignment!r} is no key=value", hint="write it like meta.author=alice")
+        raise SlicebaseError("usage", f"{assignment!r} is not a key=value", hint="write it like meta.author=alice")
     return path, text
 
 
 def value_for(path: tuple[str, ...], text: str) -> Any:
-    """What a text means under a key: itself where the specification has a text there (ruling 21), else what YAML makes
-    of a number, a truth value, something in quotes, or a list or mapping in brackets."""
+    """Returns the value that a text has under a key.
+
+    It is the text itself where the specification has a text (ruling 21). Elsewhere it is read as YAML: a number,
+    true or false, null, a quoted text, or a list or mapping in brackets.
+    """
     if takes_text(path):
         return text
     return load(text) if text[:1] in "[{\"'" else resolve(text)
 
 
+# ---- archiving and purging (ruling 31)
+
+
 def archived(file: SliceFile, at: str, reason: str | None) -> SliceFile:
-    """Where it is archived already, the first mark stays."""
+    """Returns the file marked as archived. A file that is already archived keeps its first mark."""
     return file if file.archived else set_key(file, "slice.archived", Mark(at, reason))
 
 
 def restored(file: SliceFile) -> SliceFile:
+    """Returns the file without its archive mark."""
     return delete_key(file, "slice.archived") if file.archived else file
 
 
 def tombstone(file: SliceFile, at: str, reason: str | None) -> SliceFile:
-    """A pointer that says what was here, with its hash and size, and nothing of it but the title."""
+    """Returns the pointer that replaces a purged file. It keeps the id, title, hash and size, but no content."""
     if file.kind == "pointer":
         gone = Payload(None, file.payload.hash, file.payload.size) if file.payload else None
     else:

@@ -1,13 +1,12 @@
-"""What follows from stated links (§ Relationship Properties, ruling 28).
+"""Infers links from stated links, walks along links from one file, and draws the walk (§ Links, ruling 28).
 
-An edge follows from a stated one by turning it round, and from several by going through a chain. Both together
-are reachability: for each relationship, the stated edges and those of its converse turned round make one graph;
-a file is related to all that it reaches there if the relationship is transitive, else to its neighbours.
+An edge can be inferred in two ways: by reversing a stated edge, and by following a chain of edges (§ Relationship
+Properties). Both together are reachability. For each relationship, the stated edges and the reversed edges of its
+converse form one graph. If the relationship is transitive, a file is related to everything that it reaches in this
+graph; otherwise it is related to its neighbours only.
 
-The closure of a chain of n files has n² edges, so nothing is computed before it is asked for: one file's edges
-cost one walk, and a path is written out only where somebody reads it.
-
-A walk along links from one file: what it leads to, what leads to it, and what follows (§ Links, ruling 28).
+The closure of a chain of n files has n² edges, so nothing is computed before it is needed. The edges of one file
+cost one walk, and a path is built only when it is read.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -17,6 +16,8 @@ from msgspec import Struct
 
 from slicebase.files.links import RELATIONSHIPS
 
+# ---- inference
+
 
 class LinkEdge(NamedTuple):
     source: str
@@ -25,7 +26,7 @@ class LinkEdge(NamedTuple):
 
 
 class LinkPath(NamedTuple):
-    """The last stated edge of a way, and the way up to it."""
+    """The last stated edge of a path, and the path before it."""
 
     step: LinkEdge
     before: "LinkPath | None"
@@ -37,25 +38,25 @@ class InferredEdge(Struct, frozen=True, eq=False):
     source: str
     rel: str
     target: str
-    way: LinkPath
+    last: LinkPath
 
     @property
     def path(self) -> tuple[LinkEdge, ...]:
-        """The stated edges that it follows from, in order from source to target; some may be the other way round."""
+        """The stated edges that it follows from, in order from source to target; some may be reversed."""
         steps = []
-        way: LinkPath | None = self.way
-        while way:
-            steps.append(way.step)
-            way = way.before
+        path: LinkPath | None = self.last
+        while path:
+            steps.append(path.step)
+            path = path.before
         return tuple(reversed(steps))
 
 
 class Inference:
-    """Answers what follows from a set of stated edges. The order in which they are given changes nothing."""
+    """Infers edges from a set of stated edges. The order of the stated edges does not change the result."""
 
     def __init__(self, stated: Iterable[LinkEdge]) -> None:
         self._stated = frozenset(edge for edge in stated if edge.source != edge.target)
-        self._ways: dict[str, dict[str, dict[str, LinkEdge]]] = {}
+        self._graphs: dict[str, dict[str, dict[str, LinkEdge]]] = {}
         for edge in self._stated:
             self._add(edge.rel, edge.source, edge.target, edge)
         for edge in self._stated:
@@ -64,34 +65,38 @@ class Inference:
                 self._add(relationship.converse, edge.target, edge.source, edge)
 
     def _add(self, rel: str, source: str, target: str, because: LinkEdge) -> None:
-        self._ways.setdefault(rel, {}).setdefault(source, {}).setdefault(target, because)
+        self._graphs.setdefault(rel, {}).setdefault(source, {}).setdefault(target, because)
 
     def of(self, source: str, rel: str | None = None) -> Iterator[InferredEdge]:
-        """The inferred edges of one file, by relationship, nearest first, then in the order of ids."""
+        """Yields the inferred edges of one file by relationship, the nearest first, then in the order of ids."""
         for name in (rel,) if rel else RELATIONSHIPS:
             yield from self._walk(source, name)
 
     def all(self) -> Iterator[InferredEdge]:
+        """Yields the inferred edges of all files."""
         for rel in RELATIONSHIPS:
-            for source in sorted(self._ways.get(rel, ())):
+            for source in sorted(self._graphs.get(rel, ())):
                 yield from self._walk(source, rel)
 
     def _walk(self, source: str, rel: str) -> Iterator[InferredEdge]:
-        """Breadth first, so that each target gets a shortest way, and of those the first in the order of ids."""
-        neighbours: Mapping[str, Mapping[str, LinkEdge]] = self._ways.get(rel, {})
+        """Walks breadth first, so that each target gets a shortest path, and of those the first in the order of ids."""
+        neighbours: Mapping[str, Mapping[str, LinkEdge]] = self._graphs.get(rel, {})
         transitive = rel in RELATIONSHIPS and RELATIONSHIPS[rel].transitive
         seen = {source}
         reached: list[tuple[str, LinkPath | None]] = [(source, None)]
-        for place, before in reached:  # grows while it is walked
+        for place, before in reached:  # the list grows during the loop
             for target in sorted(neighbours.get(place, ())):
                 if target in seen:
                     continue
                 seen.add(target)
-                way = LinkPath(neighbours[place][target], before)
+                path = LinkPath(neighbours[place][target], before)
                 if transitive:
-                    reached.append((target, way))
+                    reached.append((target, path))
                 if LinkEdge(source, rel, target) not in self._stated:
-                    yield InferredEdge(source, rel, target, way)
+                    yield InferredEdge(source, rel, target, path)
+
+
+# ---- the walk
 
 
 Direction = Literal["out", "in", "both"]
@@ -106,14 +111,14 @@ class Stated(NamedTuple):
 
 
 class WalkStep(NamedTuple):
-    """An edge as one meets it on the way from `here`."""
+    """An edge that a walk finds at the place `here`."""
 
     edge: LinkEdge
     here: str
     label: str | None
     row: str
-    path: tuple[LinkEdge, ...]  # the stated edges from which an inferred one follows; empty for a stated one
-    first: bool  # whether the walk comes to `there` here for the first time, and goes on from it
+    path: tuple[LinkEdge, ...]  # the stated edges that an inferred edge follows from; empty for a stated edge
+    first: bool  # whether this step reaches `there` for the first time, so that the walk continues from it
 
     @property
     def outward(self) -> bool:
@@ -126,7 +131,7 @@ class WalkStep(NamedTuple):
 
 class Walk(NamedTuple):
     start: str
-    steps: Mapping[str, Sequence[WalkStep]]  # by the place from which they are taken
+    steps: Mapping[str, Sequence[WalkStep]]  # by the place where each step starts
 
     def all(self) -> Iterator[WalkStep]:
         for steps in self.steps.values():
@@ -137,7 +142,7 @@ class Walk(NamedTuple):
 
 
 class LinkSource(NamedTuple):
-    """Where a walk learns about links: those of a place, those to a place, and, to infer from, all of them."""
+    """Where a walk reads links: the links of a place, the links to a place and, for inference, all links."""
 
     out_of: Callable[[str], Collection[Stated]]
     into: Callable[[str], Collection[Stated]]
@@ -147,8 +152,10 @@ class LinkSource(NamedTuple):
 def explore(
     start: str, links: LinkSource, *, direction: Direction = "out", rel: str | None = None, depth: int = 1
 ) -> Walk:
-    """Breadth first, so that each place stands as near to the start as it is. An edge is met once, from either end,
-    and what is only inferred leads no further."""
+    """Walks along links from a file, breadth first, so that each place is reached by a shortest path.
+
+    An edge is found once, from either end. The walk does not continue from a place that only an inferred edge reaches.
+    """
     steps: dict[str, list[WalkStep]] = {}
     reached, met = {start}, set[tuple[LinkEdge | None, str]]()
     layer = [start]
@@ -180,7 +187,7 @@ def _steps_from(here: str, links: LinkSource, direction: Direction, rel: str | N
         yield from _inferred_into(here, links.inference, out, into, rel)
         return
     for edge in links.inference.of(here, rel):
-        # Who looks both ways sees the stated edge already, and need not be told that it has two ends.
+        # In both directions the stated edge itself is shown, so its reverse would only repeat it.
         if direction == "out" or rel or len(edge.path) > 1:
             yield WalkStep(LinkEdge(here, edge.rel, edge.target), here, None, "", edge.path, first=False)
 
@@ -188,7 +195,7 @@ def _steps_from(here: str, links: LinkSource, direction: Direction, rel: str | N
 def _inferred_into(
     here: str, inference: Inference, out: Collection[Stated], into: Collection[Stated], rel: str | None
 ) -> Iterator[WalkStep]:
-    """What is related to a place by `rel` is what the place is related to by the converse."""
+    """Yields the inferred edges to a place: the sources of `rel` are the targets of its converse."""
     stated = {each.edge for each in into}
     for name in (rel,) if rel else RELATIONSHIPS:
         converse = RELATIONSHIPS[name].converse if name in RELATIONSHIPS else None
@@ -203,13 +210,13 @@ def _inferred_into(
 
 
 def _mirrored(edge: LinkEdge) -> LinkEdge | None:
-    """The same seen from its other end."""
+    """Returns the same edge seen from its other end, None if the relationship has no converse."""
     relationship = RELATIONSHIPS.get(edge.rel)
     return LinkEdge(edge.target, relationship.converse, edge.source) if relationship and relationship.converse else None
 
 
 def _order(step: WalkStep) -> tuple[bool, bool, str, str, str]:
-    """What is stated before what is inferred, outward before inward."""
+    """Sorts stated steps before inferred ones, outward steps before inward ones."""
     return bool(step.path), not step.outward, step.edge.rel, step.there, step.row
 
 
@@ -217,7 +224,7 @@ def _order(step: WalkStep) -> tuple[bool, bool, str, str, str]:
 
 
 def tree(walk: Walk, name_of: Callable[[str], str]) -> Iterator[str]:
-    """The walk with branches drawn; dotted ones are inferred."""
+    """Yields the lines of the walk drawn as a tree. Dotted branches are inferred."""
     yield name_of(walk.start)
     pending = [(step, "", step is walk.steps[walk.start][-1]) for step in reversed(walk.steps.get(walk.start, ()))]
     while pending:
@@ -240,7 +247,7 @@ def _in_words(step: WalkStep, name_of: Callable[[str], str]) -> str:
 
 
 def mermaid(walk: Walk, name_of: Callable[[str], str]) -> str:
-    """The walk as a Mermaid flowchart; dotted arrows are inferred."""
+    """Returns the walk as a Mermaid flowchart. Dotted arrows are inferred."""
     names = {place: f"n{number}" for number, place in enumerate(walk.places())}
     lines = ["flowchart LR"]
     lines += [f'  {names[place]}["{_escaped(name_of(place))}"]' for place in names]

@@ -1,4 +1,4 @@
-"""What a search, a walk along links and a look at freshness need to know of a slice file, read in one pass."""
+"""Reads from a slice file, in one pass, what search, walks along links and freshness checks need."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -12,22 +12,22 @@ from slicebase.files.freshness import changed_at
 from slicebase.files.model import Link
 from slicebase.files.slice_file import SliceFile
 
-# What a line of a conversation or routine holds besides its content.
+# Keys of a conversation's or routine's line that are not content.
 _NO_CONTENT: Final = frozenset({"_meta", "role", "type", "ts", "call_id"})
 
 
 class BodyPassage(NamedTuple):
-    """A piece of a body: a row, a line of a conversation or routine, or the whole of any other body."""
+    """A piece of a body: a row, a line of a conversation or routine, or the complete body of any other type."""
 
     line: int  # of the file
-    row: str  # the row's id; empty where it is none
+    row: str  # the row's id; empty if the passage is not a row
     text: str
 
 
 class StatedLink(NamedTuple):
     link: Link
-    row: str  # the id of the row that states it; empty for the file's own
-    active: bool  # whether that row still holds
+    row: str  # the id of the row that states it; empty for a link in the frontmatter
+    active: bool  # whether that row is still active
 
 
 class Facts(Struct, frozen=True):
@@ -39,23 +39,23 @@ class Facts(Struct, frozen=True):
     hash: str | None
     source: str | None
     source_hash: str | None
-    changed: int | None  # milliseconds since 1970; None where only the disk knows
-    due: str | None  # what a writer left to be done, such as a summary (ruling 32)
+    changed: int | None  # milliseconds since 1970; None if only the file system knows
+    due: str | None  # work that a writer left to be done, such as a summary (ruling 32)
     archived: bool
     purged: bool
     rows: int
     meta: tuple[tuple[str, str], ...]  # dotted keys, values as text
     links: tuple[StatedLink, ...]
-    passages: tuple[BodyPassage, ...]  # what holds
-    former: tuple[BodyPassage, ...]  # rows that were superseded or whose status says that they do not hold
-    supersedes_elsewhere: tuple[str, ...]  # row ids that are not this file's
+    passages: tuple[BodyPassage, ...]  # active rows, and all other content
+    former: tuple[BodyPassage, ...]  # rows that were superseded, or whose status is not active
+    supersedes_elsewhere: tuple[str, ...]  # superseded row ids that are not in this file
 
 
 def read_facts(file: SliceFile, log: Sequence[Row] = ()) -> Facts:
-    """The facts of a file. `log` holds the rows of the other files that `part_of` joins with it (ruling 32)."""
+    """Returns the facts of a file. `log` holds the rows of the other files that `part_of` joins with it (ruling 32)."""
     rows = own_rows(file)
-    standing = {id(row) for row in active((*rows, *log))} if rows else set()
-    former = {row.line.number for row in rows if id(row) not in standing}
+    active_rows = {id(row) for row in active((*rows, *log))} if rows else set()
+    former = {row.line.number for row in rows if id(row) not in active_rows}
     lines = _lines(file, rows)
     passages = tuple(_passages(file, rows, lines))
     source, known = file.derived_from, {row.id for row in rows}
@@ -83,32 +83,36 @@ def read_facts(file: SliceFile, log: Sequence[Row] = ()) -> Facts:
 
 
 def own_rows(file: SliceFile) -> tuple[Row, ...]:
+    """Returns the rows of a jsonl body; other bodies have none."""
     return read_rows(file.body, file.body_line, file.name).rows if file.body_type == "jsonl" else ()
 
 
 def _lines(file: SliceFile, rows: Sequence[Row]) -> Sequence[JsonLine]:
-    """The lines of a body that consists of them, as far as they can be read."""
+    """Returns the readable lines of a body with one JSON object per line."""
     if file.body_type == "jsonl":
         return [row.line for row in rows]
     return read_lines(file.body, file.body_line).lines if file.body_type in _LINE_TEXTS else ()
 
 
 def _changed(file: SliceFile, rows: Sequence[Row], lines: Sequence[JsonLine]) -> int | None:
-    """Lines of a conversation leave the frontmatter alone as rows do, so their times count as well (ruling 26)."""
+    """Returns the time of the last change.
+
+    Appending to a conversation does not change the frontmatter, as with rows, so the times of lines count (ruling 26).
+    """
     times = [row.time for row in rows] or [read_time(line.value.get("ts")) for line in lines]
     newest = max((time for time in times if time is not None), default=None)
     return changed_at(file.id or "", updated_at=read_time(file.updated_at), newest_row=newest)
 
 
 def _links(file: SliceFile, rows: Sequence[Row], former: set[int]) -> Iterator[StatedLink]:
-    """What the links say, and `derived_from`, which states the relationship of that name."""
+    """Yields the links of the file and its rows, and `derived_from`, which states the relationship of that name."""
     source = file.derived_from
     derived = [Link("derived_from", source.id)] if source and source.id else []
     own = {(link.rel, link.to): link for link in (*derived, *file.links) if link.rel and link.to}
     yield from (StatedLink(link, "", active=True) for link in own.values())
     for row in rows:
-        holds = row.line.number not in former
-        yield from (StatedLink(link, row.id, holds) for link in row.links if link.rel and link.to)
+        is_active = row.line.number not in former
+        yield from (StatedLink(link, row.id, is_active) for link in row.links if link.rel and link.to)
 
 
 # ---- the body's text
@@ -125,7 +129,7 @@ def _passages(file: SliceFile, rows: Sequence[Row], lines: Sequence[JsonLine]) -
     values = {line.number: line.value for line in lines}
     for number, raw in enumerate(file.body.split(b"\n"), file.body_line):
         if raw.strip():
-            # A line that cannot be read is still found by its words.
+            # Search still finds a line that is not readable JSON.
             text = text_of(values[number]) if number in values else raw.decode(errors="replace")
             yield BodyPassage(number, ids.get(number, ""), text)
 
@@ -157,7 +161,7 @@ _LINE_TEXTS: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
 
 
 def _texts(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Every value below a key as the text that a filter compares; of a list, each item."""
+    """Yields every value below a key as the text that a filter compares. A list gives each of its items."""
     if isinstance(value, Mapping):
         for name, item in value.items():
             yield from _texts(item, f"{key}.{name}" if key else name)

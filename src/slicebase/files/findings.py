@@ -1,9 +1,9 @@
-"""What is wrong with a file, and where. Readers answer findings; only `rules` knows how grave each one is.
+"""Findings, and the rules of `tt validate` that they name.
 
-The rules that `tt validate` holds slice files to: a name, how grave it is, what it checks.
-
-An error breaks the format; a warning points at something that is read but probably not meant, or missing; a hint is
-advice. `checks` finds what breaks them. Rules about what cannot be read are named as the errors that readers raise.
+A finding says what is wrong with a file, and where. Readers return findings; only the table of rules says how severe
+each one is. An error breaks the format. A warning is about something that can be read but is probably not intended, or
+about something missing. A hint is advice. The package `check` finds what breaks the rules. A rule about a file
+that cannot be read has the name of the error that the reader raises.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ _SHOWN = 60
 
 
 class Finding(NamedTuple):
-    """One thing that breaks a rule. Lines and columns count from 1, columns in characters."""
+    """One breach of a rule. Lines and columns count from 1, columns in characters."""
 
     rule: str
     line: int | None
@@ -26,12 +26,12 @@ class Finding(NamedTuple):
 
 
 def refusal(error: SlicebaseError, file: str) -> Finding:
-    """What a reader refuses is a finding, too: the rule has the name of the error."""
+    """Returns the finding for an error that a reader raised. The rule has the name of the error's code."""
     return Finding(error.code, error.where.line, error.where.column, error.message, error.hint, file)
 
 
 class HeaderProblem(NamedTuple):
-    """A finding about a value of the frontmatter, named by its keys: its line and column are found later."""
+    """A finding about a value of the frontmatter, located by its keys. Its line and column are looked up later."""
 
     rule: str
     path: tuple[str, ...]
@@ -39,13 +39,17 @@ class HeaderProblem(NamedTuple):
     hint: str = ""
 
     def under(self, *path: str) -> "HeaderProblem":
+        """Returns the problem with these keys before its own."""
         return self._replace(path=(*path, *self.path))
 
 
 def shown(value: object) -> str:
-    """A value as a message quotes it: on one line and never long."""
+    """Returns a value as a message quotes it: on one line, and shortened if it is long."""
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+
+
+# ---- rules
 
 
 Severity = Literal["error", "warning", "hint"]
@@ -67,22 +71,22 @@ _TABLE: Final = (
     FormatRule("frontmatter-shape", "error", "the frontmatter is a mapping"),
     FormatRule("not-utf8", "error", "the file is UTF-8"),
     FormatRule("yaml-syntax", "error", "the YAML can be read"),
-    FormatRule("yaml-character", "error", "the YAML holds no control characters"),
-    FormatRule("yaml-anchor", "error", "the YAML holds no anchors and no aliases"),
-    FormatRule("yaml-tag", "error", "the YAML holds no tags"),
+    FormatRule("yaml-character", "error", "the YAML has no control characters"),
+    FormatRule("yaml-anchor", "error", "the YAML has no anchors and no aliases"),
+    FormatRule("yaml-tag", "error", "the YAML has no tags"),
     FormatRule("yaml-key", "error", "every key of the YAML is one plain or quoted scalar"),
     FormatRule("yaml-duplicate-key", "error", "no mapping of the YAML has a key twice"),
     FormatRule("yaml-documents", "error", "the YAML is one document"),
     FormatRule("yaml-nesting", "error", "the YAML is nested at most 64 levels deep"),
-    FormatRule("file-size", "hint", "the file is of a size that people and agents read: up to 1 MiB"),
+    FormatRule("file-size", "hint", "the file has at most 1 MiB, a size that people and agents read"),
     # the frontmatter's fields (§ Required Fields, § Identifiers, § Storage, rulings 21 and 23)
     FormatRule("slice-missing", "error", "the frontmatter has a mapping under `slice`"),
-    FormatRule("beside-slice", "warning", "all metadata stands under `slice`"),
-    FormatRule("unknown-key", "hint", "the keys of `slice` and its contract are ones that the format knows"),
-    FormatRule("required", "error", "v, id, title, summary and body.type are there and not empty"),
+    FormatRule("beside-slice", "warning", "all metadata is under `slice`"),
+    FormatRule("unknown-key", "hint", "`slice` and its contract have only keys that the format defines"),
+    FormatRule("required", "error", "v, id, title, summary and body.type are present and not empty"),
     FormatRule("field-type", "error", "every field has its type"),
     FormatRule("version", "error", "`v` is \"1\""),
-    FormatRule("id-form", "error", "the id can be a file's name and part of a reference"),
+    FormatRule("id-form", "error", "the id can be used as a file name and in a reference"),
     FormatRule("id-ulid", "hint", "the id is a ULID"),
     FormatRule("id-duplicate", "error", "no two files of a workspace have the same id"),
     FormatRule("id-name", "warning", "a file in .slices/ is named by its id"),
@@ -94,25 +98,25 @@ _TABLE: Final = (
     FormatRule("kind", "error", "the kind is context or pointer"),
     FormatRule("body-type", "error", "the body's type is one of the eight"),
     FormatRule("kind-body", "error", "a pointer's body type is none, a context's is not"),
-    FormatRule("pointer-body", "error", "where the body's type is none, there is no body"),
-    FormatRule("body-header", "warning", "`code` and `conversation` stand under `body` with that type only"),
-    FormatRule("merge-marks", "warning", "a text holds no marks of a merge that nobody finished"),
+    FormatRule("pointer-body", "error", "a body of the type none is empty"),
+    FormatRule("body-header", "warning", "`body.code` is only for code, `body.conversation` only for conversations"),
+    FormatRule("merge-marks", "warning", "a text has no conflict markers of an unfinished merge"),
     FormatRule("code-lang", "hint", "a code body names its language"),
-    FormatRule("payload-missing", "error", "a pointer has a payload with a uri; a purged one needs none"),
+    FormatRule("payload-missing", "error", "a pointer has a payload with a uri; a purged pointer needs none"),
     FormatRule("payload-kind", "warning", "a context file has no payload"),
     FormatRule("payload-unproven", "warning", "a payload has a hash and a size"),
-    FormatRule("payload-absent", "warning", "a local payload is there"),
-    FormatRule("payload-size", "error", "a local payload has the size that its pointer says"),
-    FormatRule("payload-hash", "error", "a local payload has the hash that its pointer says"),
-    FormatRule("hash-form", "error", "a hash is `sha256:` and 64 hex digits in lower case"),
+    FormatRule("payload-absent", "warning", "a local payload exists"),
+    FormatRule("payload-size", "error", "a local payload has the size that its pointer states"),
+    FormatRule("payload-hash", "error", "a local payload has the hash that its pointer states"),
+    FormatRule("hash-form", "error", "a hash is `sha256:` and 64 lower-case hex digits"),
     FormatRule("purged-kind", "error", "a purged file is a pointer"),
     # contract (§ Contract, ruling 25)
-    FormatRule("contract-enum", "error", "write and overflow have one of their values"),
+    FormatRule("contract-enum", "error", "write and overflow have one of their allowed values"),
     FormatRule("contract-write", "warning", "the write mode fits the body: append lines or paragraphs, supersede rows"),
-    FormatRule("exclude-unrouted", "hint", "a link with routes_to and that label answers each exclude"),
+    FormatRule("exclude-unrouted", "hint", "each excluded topic has a routes_to link with that topic as its label"),
     # links and sources (§ Links, § Derived Files, rulings 29 and 41)
     FormatRule("link-field", "error", "a link has a relationship and a target"),
-    FormatRule("link-rel", "error", "a link's relationship is in the table"),
+    FormatRule("link-rel", "error", "a link's relationship is one that the format defines"),
     FormatRule("link-form", "error", "a link's target is an id or a path, a folder only for routes_to"),
     FormatRule("link-target", "warning", "a link's target exists"),
     FormatRule("link-self", "warning", "no file links to itself"),
@@ -121,35 +125,36 @@ _TABLE: Final = (
     FormatRule("derived-target", "warning", "the source of a derived file exists"),
     FormatRule("derived-stale", "warning", "a derived file's source still has the recorded hash"),
     # lines of JSON (§ JSONL Body, ruling 27)
-    FormatRule("json-line", "error", "every line that is not blank holds JSON"),
-    FormatRule("json-object", "error", "every line holds an object"),
+    FormatRule("json-line", "error", "every line that is not blank is JSON"),
+    FormatRule("json-object", "error", "every line is an object"),
     FormatRule("row-meta", "error", "a row has an object `_meta`"),
     FormatRule("row-id", "error", "a row has an id, which is text without spaces"),
     FormatRule("row-created-at", "error", "a row has a created_at"),
-    FormatRule("row-field", "error", "what else `_meta` holds has its form"),
+    FormatRule("row-field", "error", "every other field of `_meta` has its form"),
     FormatRule("row-duplicate", "error", "no two rows of a file have the same id"),
     FormatRule("supersedes-unknown", "warning", "a superseded row is in the file, or in another file of the same log"),
-    FormatRule("supersedes-cycle", "error", "no rows supersede each other in a ring"),
+    FormatRule("supersedes-cycle", "error", "no rows supersede each other in a cycle"),
     FormatRule("supersedes-fork", "warning", "no two active rows supersede the same row"),
     # conversations (§ Conversation)
     FormatRule("conversation-header", "error", "the conversation's eight keys have their forms"),
     FormatRule("conversation-role", "error", "a line has a role, or is a compaction note"),
-    FormatRule("conversation-role-unknown", "warning", "a line's role is a known one"),
-    FormatRule("conversation-line", "error", "a line carries what its role needs"),
-    FormatRule("conversation-order", "hint", "the lines' times run forwards"),
+    FormatRule("conversation-role-unknown", "warning", "a line's role is known"),
+    FormatRule("conversation-line", "error", "a line has the fields that its role requires"),
+    FormatRule("conversation-order", "hint", "no line is older than a line before it"),
     FormatRule("conversation-contradiction", "warning", "participants and includes_… agree with the lines"),
     FormatRule("call-id", "warning", "a tool call and its result have a call_id, which is text"),
     FormatRule("call-pairs", "error", "a tool call has an id of its own, and one result"),
-    FormatRule("call-unknown", "warning", "a tool's result follows the call that it names"),
+    FormatRule("call-unknown", "warning", "a tool result comes after the call that it names"),
     FormatRule("call-unanswered", "warning", "every tool call has a result"),
     # routines (§ Routine, ruling 30)
-    FormatRule("routine-step", "error", "a step is one instruction, read or run, in its form"),
-    FormatRule("routine-key", "hint", "a step has no keys without a meaning"),
-    FormatRule("routine-target", "warning", "what a step reads or runs exists"),
+    FormatRule("routine-step", "error", "a step has one of instruction, read and run, and each field has its form"),
+    FormatRule("routine-key", "hint", "a step has only keys that the format defines"),
+    FormatRule("routine-target", "warning", "the file that a step reads or runs exists"),
 )  # fmt: skip
 
 RULES: Final[Mapping[str, FormatRule]] = {rule.name: rule for rule in _TABLE}
 
 
 def errors(findings: Iterable[Finding]) -> list[Finding]:
+    """Returns the findings whose rule is an error."""
     return [finding for finding in findings if RULES[finding.rule].severity == "error"]

@@ -1,6 +1,6 @@
-"""How fresh a file is: by its age, and, where it is derived, by its source's hash (§ Staleness, ruling 26).
+"""The freshness of a file: by its age and, for a derived file, by its source's hash (§ Staleness, ruling 26).
 
-Every time is an argument, in milliseconds since 1970: this module has no clock.
+Every time is an argument, in milliseconds since 1970: this module reads no clock.
 """
 
 import math
@@ -10,8 +10,6 @@ from typing import Final, Literal
 from slicebase.core.ids import is_ulid, ulid_time
 
 HALF_LIFE_DAYS: Final = 90.0
-
-
 _DAY: Final = 86_400_000
 
 
@@ -23,22 +21,21 @@ class Label(StrEnum):
 
 
 _BELOW: Final = ((0.25, Label.FRESH), (0.5, Label.AGING), (0.75, Label.STALE))
-
-
 _WARNED: Final = frozenset({Label.STALE, Label.DECAYED})
 
 
 def staleness(days: float, half_life: float = HALF_LIFE_DAYS) -> float:
-    """From 0, just written, towards 1. A time in the future counts as now: clocks differ."""
+    """Returns a number from 0, just written, towards 1. A time in the future counts as now, because clocks differ."""
     return 1 - math.pow(0.5, max(days, 0) / half_life)
 
 
 def label(stale: float) -> Label:
+    """Returns the label of a staleness."""
     return next((name for limit, name in _BELOW if stale < limit), Label.DECAYED)
 
 
 def oldest(name: Label, half_life: float = HALF_LIFE_DAYS) -> float:
-    """The days after which a file has this label."""
+    """Returns the number of days after which a file has this label."""
     labels = list(Label)
     limits = [0.0, *(limit for limit, _ in _BELOW)]
     return -half_life * math.log2(1 - limits[labels.index(name)])
@@ -47,7 +44,10 @@ def oldest(name: Label, half_life: float = HALF_LIFE_DAYS) -> float:
 def changed_at(
     file_id: str, *, updated_at: int | None = None, newest_row: int | None = None, file_time: int | None = None
 ) -> int | None:
-    """The moment from which a file's age runs: its last known change, else its making, else what the disk says."""
+    """Returns the time from which a file's age is counted.
+
+    It is the last known change, else the creation time in the id, else the time of the file system.
+    """
     changes = [time for time in (updated_at, newest_row) if time is not None]
     if changes:
         return max(changes)
@@ -55,16 +55,17 @@ def changed_at(
 
 
 def label_at(now: int, changed: int, half_life: float = HALF_LIFE_DAYS) -> Label:
+    """Returns the label that a file has now."""
     return label(staleness((now - changed) / _DAY, half_life))
 
 
 def annotation(now: int, changed: int, half_life: float = HALF_LIFE_DAYS) -> str:
-    """Freshness as a search result shows it, a warning sign behind what should be looked at again."""
+    """Returns the freshness as a search result shows it, with a warning sign if the file should be reviewed."""
     name = label_at(now, changed, half_life)
     return f"[{name} - {age_in_words(now - changed)}]" + (" ⚠️" if name in _WARNED else "")
 
 
-# Each unit is used up to the next one's length; a month is 30 days, a year 365.
+# The first unit that fits is used; a month is 30 days, a year 365.
 _UNITS: Final = (
     ("year", 365 * _DAY),
     ("month", 30 * _DAY),
@@ -75,6 +76,7 @@ _UNITS: Final = (
 
 
 def age_in_words(milliseconds: int) -> str:
+    """Returns an age in its largest unit, such as "3 days ago"."""
     for unit, length in _UNITS:
         if milliseconds >= length:
             count = milliseconds // length
@@ -83,7 +85,7 @@ def age_in_words(milliseconds: int) -> str:
 
 
 def derivation(recorded: str, current: str | None) -> Literal["fresh", "stale", "unknown"]:
-    """A derived file against its source: the hash it was made from, and the source's hash now (ruling 24)."""
+    """Compares the hash that a derived file recorded with the source's hash now (ruling 24)."""
     if current is None:
         return "unknown"
     return "fresh" if recorded == current else "stale"

@@ -1,12 +1,6 @@
-"""The name of a slice file: its id (§ Storage). An id that is no safe name is refused before any path is made of it.
+"""Names of slice files, relationships between them, targets of links, and cycles in a graph.
 
-The relationships between files, as data (§ Relationship Types).
-
-Links and what they point at (§ Addressing, ruling 29). Nothing here looks at a disk.
-
-Rings in a directed graph: rows that supersede each other, files that depend on each other.
-
-Kosaraju's algorithm, with stacks of its own instead of recursion: a chain of a million rows is no danger.
+Nothing here reads the disk.
 """
 
 import posixpath
@@ -17,6 +11,8 @@ from typing import Final, Literal, NamedTuple
 from slicebase.core.refs import parse
 from slicebase.errors import SlicebaseError
 
+# ---- file names: a slice file is named by its id (§ Storage)
+
 SUFFIX: Final = ".slice"
 SAFE_FORM: Final = "an id has no spaces, slashes, backslashes, @, : or #, and starts with neither a dot nor a hyphen"
 _SAFE: Final = re.compile(r"[^\s/\\@:#.\-][^\s/\\@:#]*")
@@ -24,7 +20,10 @@ _LONGEST: Final = 200  # bytes; file systems allow 255 with the suffix
 
 
 def is_safe(file_id: str) -> bool:
-    """Whether an id names a file of one folder, is no option of a command, and can stand in a reference (ruling 7)."""
+    """Returns whether an id is a file name without folders, is not a command's option, and fits into a reference.
+
+    Ruling 7 defines the references.
+    """
     return (
         _SAFE.fullmatch(file_id) is not None
         and file_id.isprintable()
@@ -33,11 +32,15 @@ def is_safe(file_id: str) -> bool:
 
 
 def file_name(file_id: str) -> str:
+    """Returns the file name of an id. Raises an error for an unsafe id, before it becomes part of a path."""
     if not is_safe(file_id):
         from slicebase.files.findings import shown
 
-        raise SlicebaseError("bad-id", f"{shown(file_id)} cannot be a file's name", hint=SAFE_FORM)
+        raise SlicebaseError("bad-id", f"{shown(file_id)} cannot be a file name", hint=SAFE_FORM)
     return file_id + SUFFIX
+
+
+# ---- relationships (§ Relationship Types)
 
 
 class Relationship(NamedTuple):
@@ -46,7 +49,7 @@ class Relationship(NamedTuple):
     transitive: bool
     symmetric: bool
     about: str
-    converse: str | None  # what B is to A when A is this to B; None where that does not follow
+    converse: str | None  # the relationship of B to A when A has this one to B; None if nothing follows
 
 
 class _Pair(NamedTuple):
@@ -58,8 +61,8 @@ class _Pair(NamedTuple):
     converses: bool = True
 
 
-# The specification's table. `evidence_for` and `evidence_against` stand there as a pair, but they are opposites,
-# not converses: that A supports B says nothing about what B does to A (ruling 28).
+# The specification's table. It has `evidence_for` and `evidence_against` as a pair, but they are opposites, not
+# converses: if A supports B, nothing follows about B's relationship to A (ruling 28).
 _TABLE: Final = (
     _Pair("depends_on", "blocks", True, False, "dependency"),
     _Pair("evidence_for", "evidence_against", False, False, "argument", converses=False),
@@ -73,8 +76,8 @@ _TABLE: Final = (
 )
 
 
-def _both_ways(pair: _Pair) -> dict[str, Relationship]:
-    """The inverse of a transitive relationship is transitive (ruling 28)."""
+def _both_directions(pair: _Pair) -> dict[str, Relationship]:
+    """Returns both relationships of a pair. The inverse of a transitive relationship is transitive (ruling 28)."""
     return {
         name: Relationship(
             name, inverse, pair.transitive, pair.symmetric, pair.about, inverse if pair.converses else None
@@ -84,9 +87,11 @@ def _both_ways(pair: _Pair) -> dict[str, Relationship]:
 
 
 RELATIONSHIPS: Final[Mapping[str, Relationship]] = {
-    name: relationship for pair in _TABLE for name, relationship in _both_ways(pair).items()
+    name: relationship for pair in _TABLE for name, relationship in _both_directions(pair).items()
 }
 
+
+# ---- targets of links (§ Addressing, ruling 29)
 
 TargetKind = Literal["id", "path", "reference", "uri"]
 
@@ -94,7 +99,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 def target_kind(to: str) -> TargetKind:
-    """What a target is, by its form: one of our references, another URI, a path, or else an id."""
+    """Returns the kind of a target by its form: one of our references, another URI, a path, or else an id."""
     if ":" in to or "_" in to:
         try:
             parse(to)
@@ -107,9 +112,10 @@ def target_kind(to: str) -> TargetKind:
 
 
 def resolve(folder: str, to: str) -> str | None:
-    """A path link as a path from the workspace, given its file's folder there; None where it leads outside.
+    """Returns a link's path relative to the workspace, None if it leads outside.
 
-    The folder `""` is the workspace itself. An absolute path names a place on one machine: it leads outside.
+    `folder` is the folder of the linking file; `""` is the workspace itself. An absolute path leads outside, because
+    it names a place on one machine only.
     """
     path = posixpath.normpath(posixpath.join(folder, to))
     outside = path.startswith(("/", "../")) or path == ".."
@@ -117,24 +123,31 @@ def resolve(folder: str, to: str) -> str | None:
 
 
 def meant_id(folder: str, to: str) -> str:
-    """A target as an id: a reference to a file is one, and so is a path to a slice file of its folder (ruling 29)."""
+    """Returns a target as an id, also for a reference to a file or a path to a slice file in `folder` (ruling 29)."""
     to = to.removeprefix("file:")
     parent, _, name = (resolve(folder, to) or "").rpartition("/")
     return name.removesuffix(SUFFIX) if parent == folder and name.endswith(SUFFIX) else to
 
 
+# ---- cycles: rows that supersede each other, files that depend on each other
+#
+# Kosaraju's algorithm, with its own stacks instead of recursion, so that a chain of a million rows is safe.
+
 Graph = Mapping[str, Collection[str]]
 
 
 def rings(graph: Graph) -> list[tuple[str, ...]]:
-    """The sets of nodes that reach each other, each sorted, and sorted. A node that points at itself is a ring."""
+    """Returns the sets of nodes that reach each other, each set sorted, in sorted order.
+
+    A node that points at itself is a cycle too.
+    """
     backwards: dict[str, list[str]] = {}
     for node, targets in graph.items():
         for target in targets:
             backwards.setdefault(target, []).append(node)
     found = []
     seen: set[str] = set()
-    for root in reversed(_leaving_order(graph)):
+    for root in reversed(_finish_order(graph)):
         members = reach(backwards, [root], seen)
         seen.update(members)
         if len(members) > 1 or (members and root in graph.get(root, ())):
@@ -143,7 +156,7 @@ def rings(graph: Graph) -> list[tuple[str, ...]]:
 
 
 def reach(graph: Graph, roots: Iterable[str], without: Collection[str] = ()) -> set[str]:
-    """Everything that can be reached from the roots, they included, on ways that avoid `without`."""
+    """Returns the nodes that can be reached from the roots, and the roots, on paths that avoid `without`."""
     pending = list(roots)
     reached: set[str] = set()
     while pending:
@@ -154,9 +167,9 @@ def reach(graph: Graph, roots: Iterable[str], without: Collection[str] = ()) -> 
     return reached
 
 
-def _leaving_order(graph: Graph) -> list[str]:
-    """Nodes in the order in which a depth-first walk leaves them for good."""
-    left: list[str] = []
+def _finish_order(graph: Graph) -> list[str]:
+    """Returns the nodes in the order in which a depth-first walk finishes them."""
+    finished: list[str] = []
     entered: set[str] = set()
     for root in graph:
         walk = [(root, iter(graph[root]))] if root not in entered else []
@@ -165,9 +178,9 @@ def _leaving_order(graph: Graph) -> list[str]:
             node, targets = walk[-1]
             target = next((target for target in targets if target not in entered), None)
             if target is None:
-                left.append(node)
+                finished.append(node)
                 walk.pop()
             else:
                 entered.add(target)
                 walk.append((target, iter(graph.get(target, ()))))
-    return left
+    return finished

@@ -1,9 +1,7 @@
-"""Three-way merging of bodies: rows by id, lines and paragraphs that both sides appended, and text.
+"""Merges slice files three-way: keys by name, links as a set, rows by id, other bodies by lines (docs/workspace.md).
 
-Three-way merging of slice files: keys by name, links as a set, rows by id (docs/workspace.md).
-
-What is merged is what a file says: two people who add rows, change different keys or add links do not meet. What both
-changed differently stays a conflict, marked as git marks one, with nothing of either side lost.
+The merge works on what a file means: two people who add rows, change different keys or add links have no conflict.
+What both sides changed differently is a conflict. It is marked as git marks one, and keeps the content of both sides.
 """
 
 import re
@@ -22,12 +20,16 @@ from slicebase.files.yaml.edit import append_item, delete_key, remove_item, same
 _LINES: Final = frozenset({"jsonl", "conversation", "routine"})
 
 
+# ---- bodies
+
+
 class MergedBody(NamedTuple):
     bodies: Merged[bytes]
     conflicts: tuple[str, ...] = ()
 
 
 def merge_bodies(base: SliceFile | None, ours: SliceFile, theirs: SliceFile) -> MergedBody:
+    """Merges the bodies of two files by rows, by appended lines or paragraphs, or else by lines of text."""
     before = base.body if base else b""
     plain = decide(before, ours.body, theirs.body)
     if plain.ours == plain.theirs:
@@ -45,9 +47,9 @@ def merge_bodies(base: SliceFile | None, ours: SliceFile, theirs: SliceFile) -> 
 
 
 def _merge_rows(before: bytes, ours: SliceFile, theirs: SliceFile) -> MergedBody | None:
-    """Rows have no order but their age, so what was added goes behind the rest by age (ruling 27).
+    """Merges rows by id. Rows are ordered by age only, so added rows go to the end, by age (ruling 27).
 
-    None where the bodies are no rows, or a line of them cannot be told from another.
+    Returns None if the bodies are not jsonl, or if a line is not a row with an id of its own.
     """
     known, one, other = _rows(before), _rows(ours.body), _rows(theirs.body)
     if ours.body_type != "jsonl" or known is None or one is None or other is None:
@@ -64,7 +66,7 @@ def _merge_rows(before: bytes, ours: SliceFile, theirs: SliceFile) -> MergedBody
 
 
 def _rows(body: bytes) -> dict[str, bytes] | None:
-    """Lines by their rows' ids; None where that leaves a line out."""
+    """Returns the lines by the ids of their rows, None if that would leave out a line."""
     rows = read_rows(body).rows
     lines = {row.id: row.line.raw for row in rows}
     filled = sum(1 for line in body.split(b"\n") if line.strip())
@@ -80,7 +82,10 @@ def _by_age(added: Mapping[str, Merged[bytes | None]]) -> list[str]:
 
 
 def _merge_appended(before: bytes, ours: SliceFile, theirs: SliceFile) -> MergedBody | None:
-    """What both sides appended, one behind the other, where that is how the file is written (ruling 26)."""
+    """Merges what both sides appended, one after the other, if the file is written by appending (ruling 26).
+
+    Returns None if it is not, or if a side changed more than that.
+    """
     if ours.body_type not in _LINES and not ours.contract.write == theirs.contract.write == "append":
         return None
     old, one, other = (
@@ -98,7 +103,7 @@ def _merge_appended(before: bytes, ours: SliceFile, theirs: SliceFile) -> Merged
 
 
 def _in_order(ours: SliceFile, one: list[bytes], theirs: SliceFile, other: list[bytes]) -> list[bytes]:
-    """Whoever merges whom, the order is the same: that of time where there is one."""
+    """Returns the added lines in an order that does not depend on which side merges: by time where there is one."""
     if ours.body_type == "conversation":
         times = {line.raw: read_time(line.value.get("ts")) for line in read_lines(b"\n".join(one + other)).lines}
         if None not in times.values() and len(times) == len({*one, *other}):
@@ -108,9 +113,12 @@ def _in_order(ours: SliceFile, one: list[bytes], theirs: SliceFile, other: list[
 
 
 def _body(like: bytes, lines: Sequence[bytes]) -> bytes:
-    """Lines as a body, with line ends like another's."""
+    """Returns the lines as a body, with the line ends of the body `like`."""
     end = b"\r\n" if like[: like.find(b"\n") + 1].endswith(b"\r\n") else b"\n"
     return b"".join(line.removesuffix(b"\r") + end for line in lines)
+
+
+# ---- files
 
 
 Path = tuple[str, ...]
@@ -120,11 +128,11 @@ _COMMENT: Final = re.compile(r"(?:^|\s)#.*$", re.MULTILINE)
 
 class Outcome(NamedTuple):
     data: bytes
-    conflicts: tuple[str, ...]  # keys and rows, or `body`; empty where everything is merged
+    conflicts: tuple[str, ...]  # keys and rows, or `body`; empty if everything is merged
 
 
 def merge_bytes(base: bytes, ours: bytes, theirs: bytes, name: str) -> Outcome:
-    """The same from the bytes of three files. What cannot be read is merged by its lines, as git does it."""
+    """Merges the bytes of three files. If one is not a readable slice file, they are merged by lines, as git does."""
     try:
         before = SliceFile.parse(base, name) if base else None
         return merge(before, SliceFile.parse(ours, name), SliceFile.parse(theirs, name))
@@ -134,8 +142,8 @@ def merge_bytes(base: bytes, ours: bytes, theirs: bytes, name: str) -> Outcome:
 
 
 def merge(base: SliceFile | None, ours: SliceFile, theirs: SliceFile) -> Outcome:
-    """Both sides of a file in one. Without a base, both sides made the file."""
-    if (ours.purged is None) != (theirs.purged is None):  # what was purged does not come back (ruling 31)
+    """Merges two versions of a file. Without a base, both sides created the file."""
+    if (ours.purged is None) != (theirs.purged is None):  # purged content does not come back (ruling 31)
         return Outcome((ours if ours.purged else theirs).to_bytes(), ())
     keys = _Keys(ours, theirs)
     values = keys.merged(base.frontmatter if base else {}, ours.frontmatter, theirs.frontmatter, ())
@@ -146,7 +154,7 @@ def merge(base: SliceFile | None, ours: SliceFile, theirs: SliceFile) -> Outcome
         if _comments(theirs) - _comments(base) - _comments(mine):
             other = _headed(base, theirs, ours, values.theirs)
             keys.conflicts.append("comments")
-    except SlicebaseError:  # the files differ in more than an edit can change, such as their ids
+    except SlicebaseError:  # no edit can change the difference, such as different ids
         return Outcome(marked(ours.to_bytes(), theirs.to_bytes()), ("slice",))
     versions = mine.with_body(bodies.ours).to_bytes(), other.with_body(bodies.theirs).to_bytes()
     return Outcome(marked(*versions), (*keys.conflicts, *conflicts))
@@ -156,7 +164,7 @@ def merge(base: SliceFile | None, ours: SliceFile, theirs: SliceFile) -> Outcome
 
 
 class _Absent:
-    """Stands for the value of a key that a side does not have."""
+    """The value of a key that a side does not have."""
 
 
 _ABSENT: Final = _Absent()
@@ -194,7 +202,7 @@ class _Keys:
         return Merged(one, other)
 
     def links(self, base: Any, ours: Any, theirs: Any) -> Merged[Any] | None:
-        """A set: what either side added is there, what either removed is not (§ Links)."""
+        """Merges links as a set: what either side added is in it, what either side removed is not (§ Links)."""
         known, one, other = (_by_target(side) for side in (base, ours, theirs))
         if known is None or one is None or other is None:
             return None
@@ -209,12 +217,12 @@ class _Keys:
         return Merged(mine, yours)
 
     def newer(self, base: Any, ours: Any, theirs: Any) -> Merged[Any]:
-        """Ruling 26: the last change counts, and who made it."""
+        """Returns the value of the side that changed last (ruling 26)."""
         newer = ours if self._ours_is_newer else theirs
         return Merged(newer, newer)
 
     def first(self, base: Any, ours: Any, theirs: Any) -> Merged[Any] | None:
-        """A file that both sides archived or purged has been so since the first of them did."""
+        """Returns the earlier of two marks, for a file that both sides archived or purged."""
         if not isinstance(ours, dict) or not isinstance(theirs, dict):
             return None
         first = min(ours, theirs, key=lambda mark: _moment(mark.get("at")))
@@ -236,7 +244,7 @@ def _moment(time: Any) -> float:
 
 
 def _by_target(links: Any) -> dict[tuple[str, str], Any] | None:
-    """Links by relationship and target; None where they cannot be told apart by these."""
+    """Returns the links by relationship and target, None if these do not distinguish all of them."""
     if links is _ABSENT or links is None:
         return {}
     if not isinstance(links, list) or not all(isinstance(link, dict) for link in links):
@@ -249,8 +257,11 @@ def _by_target(links: Any) -> dict[tuple[str, str], Any] | None:
 
 
 def _headed(base: SliceFile | None, ours: SliceFile, theirs: SliceFile, wanted: Any) -> SliceFile:
-    """A header that says what is wanted, made from the lines of both sides as far as they merge, so that the comments
-    of both stay. Where they do not, keys are brought over into our lines."""
+    """Returns a file whose header has the wanted values.
+
+    The header is merged from the lines of both sides if possible, so that the comments of both stay. Otherwise the
+    values are set in our header.
+    """
     lines = merge_lines(*(lines_of(file.head if file else b"") for file in (base, ours, theirs)))
     try:
         file = SliceFile.parse(b"".join(lines.ours), ours.name)
@@ -260,12 +271,15 @@ def _headed(base: SliceFile | None, ours: SliceFile, theirs: SliceFile, wanted: 
 
 
 def _comments(file: SliceFile | None) -> set[str]:
-    """What looks like a comment in a header. A text that only looks so is compared with the values as well."""
+    """Returns everything that looks like a comment in a header.
+
+    It may include a text that only looks like a comment; such a text is also compared with the values.
+    """
     return {match[0].strip() for match in _COMMENT.finditer(file.header)} if file else set()
 
 
 def _edited(file: SliceFile, wanted: Mapping[str, Any]) -> SliceFile:
-    """The file with this frontmatter, and everything that stays as it is written."""
+    """Returns the file with this frontmatter. Everything that does not change stays as it is written."""
     links = _links(wanted)
     if links and _links(file.frontmatter):
         for position in reversed(range(len(_links(file.frontmatter)))):

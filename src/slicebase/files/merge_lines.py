@@ -1,4 +1,4 @@
-"""Three-way merging of lines, and conflicts shown as git shows them."""
+"""Merges lines three-way, and marks conflicts as git does."""
 
 from collections.abc import Callable, Iterator, Sequence
 from difflib import Match, SequenceMatcher
@@ -11,14 +11,14 @@ Item = TypeVar("Item")
 
 
 class Merged(NamedTuple, Generic[Item]):
-    """What the two sides make together: once with every conflict decided for ours, once for theirs."""
+    """The result of a merge: once with every conflict decided for our side, once for their side."""
 
     ours: Item
     theirs: Item
 
 
 class _Stretch(NamedTuple):
-    """Lines that neither side changed: where they begin in the base and on each side, and how many they are."""
+    """Lines that neither side changed: where they start in the base and on each side, and how many there are."""
 
     base: int
     ours: int
@@ -31,7 +31,7 @@ class _Stretch(NamedTuple):
 
 
 def decide(base: Item, ours: Item, theirs: Item, equal: Callable[[Any, Any], bool] = eq) -> Merged[Item]:
-    """The side that changed something wins; where both did, differently, it stays open."""
+    """Chooses the side that changed something. If both did, differently, the result differs too: a conflict."""
     if equal(ours, base) or equal(ours, theirs):
         return Merged(theirs, theirs)
     if equal(theirs, base):
@@ -40,7 +40,7 @@ def decide(base: Item, ours: Item, theirs: Item, equal: Callable[[Any, Any], boo
 
 
 def merge_lines(base: Sequence[bytes], ours: Sequence[bytes], theirs: Sequence[bytes]) -> Merged[list[bytes]]:
-    """Takes each change from the side that made it."""
+    """Merges lines: takes each change from the side that made it."""
     one: list[bytes] = []
     other: list[bytes] = []
     place = _Stretch(0, 0, 0, 0)
@@ -58,7 +58,7 @@ def merge_lines(base: Sequence[bytes], ours: Sequence[bytes], theirs: Sequence[b
 
 
 def _unchanged(base: Sequence[bytes], ours: Sequence[bytes], theirs: Sequence[bytes]) -> Iterator[_Stretch]:
-    """The stretches that all three have, in order, and an empty one at the end."""
+    """Yields the stretches that all three have in common, in order, and an empty one at the end."""
     one, other = _blocks(base, ours), _blocks(base, theirs)
     while one and other:
         mine, yours = one[0], other[0]
@@ -78,7 +78,7 @@ def _blocks(base: Sequence[bytes], side: Sequence[bytes]) -> list[Match]:
 
 
 def marked(ours: bytes, theirs: bytes) -> bytes:
-    """Two versions of a file in one, with markers around what differs."""
+    """Returns two versions of a file as one, with conflict markers around the differences."""
     one, other = lines_of(ours), lines_of(theirs)
     pieces: list[bytes] = []
     for tag, start, end, other_start, other_end in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
@@ -91,11 +91,11 @@ def marked(ours: bytes, theirs: bytes) -> bytes:
 
 
 def lines_of(data: bytes) -> list[bytes]:
-    """The lines with their ends; put together they are the data."""
+    """Returns the lines with their line ends. Joined, they are the data again."""
     *lines, rest = data.split(b"\n")
     return [line + b"\n" for line in lines] + ([rest] if rest else [])
 
 
 def _ended(lines: Sequence[bytes]) -> list[bytes]:
-    """A marker has a line of its own, also behind a last line without an end."""
+    """Returns the lines, each with a line end, so that a marker after the last line has its own line."""
     return [line if line.endswith(b"\n") else line + b"\n" for line in lines]

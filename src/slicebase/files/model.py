@@ -1,6 +1,6 @@
-"""The typed parts of a slice file's frontmatter (format specification, by section).
+"""The typed parts of a slice file's frontmatter, and the forms that values must have.
 
-The forms that values must have, as tables: for frontmatter, for a row's envelope, for a conversation's header.
+The docstrings name the sections of the format specification.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +18,7 @@ KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 WRITE_MODES: Final[tuple[WriteMode, ...]] = get_args(WriteMode)
 OVERFLOWS: Final[tuple[Overflow, ...]] = get_args(Overflow)
 
-# § Write, ruling 25: what a file without a mode allows.
+# § Write, ruling 25: the write mode of a file that states none.
 DEFAULT_WRITE: Final[WriteMode] = "append"
 DEFAULT_WRITES: Final[Mapping[str, WriteMode]] = {"yaml": "replace", "code": "replace"}
 
@@ -30,7 +30,7 @@ KEYS: Final = (
 
 
 class Contract(Struct, frozen=True):
-    """§ Contract. A file that is read always has a write mode here, its own or the default."""
+    """§ Contract: the instructions for writers. For a file that was read, `write` is never None."""
 
     purpose: str | None = None
     exclude: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class Link(Struct, frozen=True):
 
 
 class DerivationSource(Struct, frozen=True):
-    """§ Derived Files: what a file was made from, and that source's hash then."""
+    """§ Derived Files: the source of a file, and the hash that the source had at that time."""
 
     id: str | None = None
     hash: str | None = None
@@ -64,7 +64,7 @@ class Payload(Struct, frozen=True):
 
 
 class Code(Struct, frozen=True):
-    """§ Code."""
+    """§ Code: the settings of a code body."""
 
     lang: str | None = None
     extension: str | None = None
@@ -91,15 +91,22 @@ class Mark(Struct, frozen=True):
     reason: str | None = None
 
 
+# ---- forms: tables for the frontmatter, a row's envelope and a conversation's header
+
+
 Forms = Mapping[str, Union["Form", "Forms"]]
 
 
 class Form(NamedTuple):
+    """A condition that a value must meet."""
+
     fits: Callable[[Any], bool]
     name: str  # as in "…, not text"
 
 
 class Misfit(NamedTuple):
+    """A value that does not have its form."""
+
     path: tuple[str, ...]
     value: Any
     form: str
@@ -110,7 +117,7 @@ class Misfit(NamedTuple):
 
 
 def misfits(values: Mapping[str, Any], forms: Forms, path: tuple[str, ...] = ()) -> Iterator[Misfit]:
-    """The values that have another form than the table's, in their own order. Null is absent, and fits."""
+    """Yields the values that do not have the form of the table, in their own order. Null counts as absent and fits."""
     for key, value in values.items():
         form = forms.get(key)
         if form is None or value is None:

@@ -1,7 +1,4 @@
-"""Reading the fields of a frontmatter by the types that the specification gives them.
-
-A slice file: bytes in, typed values out, the same bytes back.
-"""
+"""A slice file: bytes in, typed values out, the same bytes back."""
 
 import hashlib
 from collections.abc import Mapping
@@ -32,23 +29,23 @@ KeyPath = str | tuple[str, ...]
 
 
 def steps(path: KeyPath) -> tuple[str, ...]:
-    """A key path as its steps: `slice.links.0.to`; a tuple where a key holds a dot."""
+    """Returns the steps of a key path such as `slice.links.0.to`. A path is a tuple if a key contains a dot."""
     return tuple(path.split(".")) if isinstance(path, str) else path
 
 
-_ABSENT: Mapping[str, Any] = {}  # a key that is not there reads like one of another shape
+_ABSENT: Mapping[str, Any] = {}  # an absent key reads like a value of the wrong shape
 
 
 class HasSourceText(Protocol):
-    """What can say how a scalar is written."""
+    """An object that returns a scalar as it is written in the file."""
 
     def source_text(self, path: KeyPath) -> str | None: ...
 
 
 class Fields:
-    """A mapping of the frontmatter, read with the types that the specification gives its keys.
+    """A mapping of the frontmatter, read with the types that the specification gives to its keys.
 
-    A field that is absent or of another shape reads as None: `tt validate` reports it.
+    A field that is absent or has the wrong shape reads as None; `tt validate` reports it.
     """
 
     values: Mapping[str, Any]
@@ -70,7 +67,7 @@ class Fields:
         return self._text(self.values.get(key, _ABSENT), key)
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """The texts of a list; a single text counts as a list of one."""
+        """Returns the texts of a list. A single text counts as a list of one."""
         found = self.values.get(key)
         if not isinstance(found, list):
             text = self.text(key)
@@ -87,7 +84,7 @@ class Fields:
         return found if isinstance(found, bool) else None
 
     def _text(self, value: Any, *path: str) -> str | None:
-        """Text is text whatever YAML would make of it (ruling 21)."""
+        """Returns a scalar as the text that is written, even if YAML reads it as another type (ruling 21)."""
         if isinstance(value, str):
             return value
         if isinstance(value, dict | list):
@@ -96,7 +93,7 @@ class Fields:
 
 
 class SliceFile(Struct, frozen=True, dict=True, eq=False):
-    """An immutable slice file. Its name and bytes are its identity; the rest is read from them."""
+    """An immutable slice file. Its name and bytes are its identity; everything else is read from them."""
 
     name: str
     head: bytes  # everything up to the body, markers included
@@ -106,16 +103,17 @@ class SliceFile(Struct, frozen=True, dict=True, eq=False):
 
     @classmethod
     def parse(cls, data: bytes, name: str = "-") -> "SliceFile":
-        """Reads a file; refuses one whose frontmatter is no YAML mapping, and tolerates everything else."""
+        """Reads a file. Raises an error if the frontmatter is not a YAML mapping; accepts everything else."""
         start, end, body = split(data, name)
         header = decode(data[start:end], 2, name)
         return cls(name, data[:body], data[body:], header, _mapping(header, name))
 
     def to_bytes(self) -> bytes:
+        """Returns the bytes of the file, exactly as they were read."""
         return self.head + self.body
 
     def with_header(self, header: str) -> "SliceFile":
-        """The file with another YAML text between its markers."""
+        """Returns the file with another YAML text between its markers."""
         start, end, _ = split(self.head)
         head = self.head[:start] + header.encode() + self.head[end:]
         if split(head, self.name).body != len(head):
@@ -123,6 +121,7 @@ class SliceFile(Struct, frozen=True, dict=True, eq=False):
         return SliceFile(self.name, head, self.body, header, _mapping(header, self.name))
 
     def with_body(self, body: bytes) -> "SliceFile":
+        """Returns the file with another body."""
         return SliceFile(self.name, self.head, body, self.header, self.frontmatter)
 
     def __repr__(self) -> str:
@@ -142,12 +141,13 @@ class SliceFile(Struct, frozen=True, dict=True, eq=False):
 
     @cached_property
     def tree(self) -> Node:
-        """The frontmatter with the place of everything in it."""
-        from slicebase.files.yaml.scan import scan  # most files are read without it
+        """The frontmatter as a tree of nodes with their positions."""
+        from slicebase.files.yaml.scan import scan  # most files never need it
 
         return scan(self.header, first_line=2)
 
     def node(self, path: KeyPath) -> Node | None:
+        """Returns the node at a key path, None if it does not exist."""
         node = self.tree
         for step in steps(path):
             entry = node.child(step)
@@ -157,12 +157,12 @@ class SliceFile(Struct, frozen=True, dict=True, eq=False):
         return node
 
     def source_text(self, path: KeyPath) -> str | None:
-        """A scalar as it is written, whatever YAML would make of it; None where nothing is written."""
+        """Returns a scalar as it is written, without YAML's types; None if nothing is written."""
         node = self.node(path)
         return node.text if node and node.is_scalar and node.form != "empty" else None
 
     def where(self, path: KeyPath = ()) -> Where:
-        """The place of a key or a list's item, else of the nearest thing around it that exists."""
+        """Returns the line and column of a key or list item, or of the nearest enclosing one that exists."""
         node, offset = self.tree, None
         for step in steps(path):
             entry = node.child(step)
@@ -198,7 +198,7 @@ class SliceFile(Struct, frozen=True, dict=True, eq=False):
 
     @property
     def kind(self) -> str:
-        """Given, or as ruling 23 says."""
+        """The stated kind, or the default of ruling 23."""
         given = self._slice.text("kind")
         if given is not None:
             return given
@@ -241,7 +241,7 @@ class SliceFile(Struct, frozen=True, dict=True, eq=False):
 
     @property
     def write_mode(self) -> str:
-        """How the body may be changed: the contract's word, or ruling 25's default."""
+        """How the body may be changed: the mode in the contract, or the default of ruling 25."""
         given = self._slice.fields("contract").text("write")
         return given or DEFAULT_WRITES.get(self.body_type or "", DEFAULT_WRITE)
 
@@ -270,7 +270,7 @@ class SliceFile(Struct, frozen=True, dict=True, eq=False):
 
     @property
     def due(self) -> str | None:
-        """What a writer left to be done: a summary of a file that has grown too large (ruling 32)."""
+        """Work that a writer left to be done: a summary of a file that has grown too large (ruling 32)."""
         return self._slice.text("due")
 
     @property
@@ -282,7 +282,7 @@ class SliceFile(Struct, frozen=True, dict=True, eq=False):
         return self._mark("purged")
 
     def _mark(self, key: str) -> Mark | None:
-        """`{at, reason}`; any other value but null and false counts as a mark without them."""
+        """Returns the mark `{at, reason}`. Any other value except null and false counts as a mark without them."""
         if self._slice.values.get(key) in (None, False):
             return None
         fields = self._slice.fields(key)
@@ -295,35 +295,35 @@ class SliceFile(Struct, frozen=True, dict=True, eq=False):
 
     @property
     def beside(self) -> Mapping[str, Any]:
-        """The keys that stand beside `slice`."""
+        """The keys beside `slice`."""
         return {key: value for key, value in self.frontmatter.items() if key != "slice"}
 
     # ---- the body
 
     @property
     def body_line(self) -> int:
-        """The number of the body's first line in the file."""
+        """The line number in the file of the body's first line."""
         return self.head.count(b"\n") + 1
 
     def text_for_model(self) -> str:
-        """The content alone, without frontmatter (§ File Structure)."""
+        """Returns the content without the frontmatter (§ File Structure)."""
         return decode(self.body, self.body_line, self.name)
 
-    # ---- what names it
+    # ---- hashes
 
     @property
     def hash(self) -> str | None:
-        """What `derived_from.hash` of another file is compared with (ruling 24)."""
+        """The hash that `derived_from.hash` of another file is compared with (ruling 24)."""
         if self.kind == "pointer":
             return self.payload.hash if self.payload else None
         return digest(self.body)
 
     @property
     def version(self) -> str:
-        """The digest of the whole file: two writers see by it that they met (ruling 24)."""
-        whole = hashlib.sha256(self.head)
-        whole.update(self.body)
-        return "sha256:" + whole.hexdigest()
+        """The digest of the complete file, by which a writer notices another writer's change (ruling 24)."""
+        sha256 = hashlib.sha256(self.head)
+        sha256.update(self.body)
+        return "sha256:" + sha256.hexdigest()
 
 
 def _mapping(header: str, name: str) -> Mapping[str, Any]:

@@ -57,7 +57,7 @@ def test_a_line_is_a_message_or_a_note() -> None:
     assert places({"type": "something", "summary": "x"}) == [("conversation-role", 1)]
 
 
-def test_a_role_that_we_do_not_know_is_kept_and_reported() -> None:
+def test_an_unknown_role_is_kept_and_reported() -> None:
     conversation = read_conversation(body({"role": "narrator", "content": "x"}))
     assert [finding.rule for finding in conversation.findings] == ["conversation-role-unknown"]
     assert [entry.role for entry in conversation.entries] == ["narrator"]
@@ -73,7 +73,7 @@ def test_a_role_that_we_do_not_know_is_kept_and_reported() -> None:
         ({"type": "compaction_note", "summary": "x", "turns_summarized": -1}, 65),
     ],
 )
-def test_a_line_without_what_its_role_carries_is_a_finding(line: dict[str, Any], column: int) -> None:
+def test_a_line_without_the_fields_of_its_role_is_a_finding(line: dict[str, Any], column: int) -> None:
     findings = [finding for finding in read_conversation(body(line)).findings if finding.rule != "call-unanswered"]
     assert [(finding.rule, finding.column) for finding in findings] == [("conversation-line", column)]
 
@@ -102,7 +102,7 @@ def test_a_call_without_a_result_is_a_finding_at_the_call() -> None:
     assert places(LINES[0], LINES[2]) == [("call-unanswered", 2)]
 
 
-def test_times_are_iso_8601_and_run_forwards() -> None:
+def test_times_are_iso_8601_and_in_order() -> None:
     early, late = "2026-05-01T10:00:00Z", "2026-05-01T10:00:01Z"
 
     def said(ts: Any) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def test_all_eight_keys_of_the_header_have_their_form() -> None:
         ("includes_compaction", 1),
     ],
 )
-def test_a_key_of_another_form_is_a_problem(key: str, value: Any) -> None:
+def test_a_key_of_the_wrong_form_is_a_problem(key: str, value: Any) -> None:
     """§ Conversation: 32 and 16 hex digits, three formats, two flags."""
     problems = list(header_problems({**HEADER, key: value}))
     assert [(problem.rule, problem.path) for problem in problems] == [("conversation-header", (key,))]
@@ -154,14 +154,14 @@ def test_the_header_agrees_with_the_lines() -> None:
         ({}, LINES[:4], "includes_compaction"),
     ],
 )
-def test_a_header_that_says_something_else_is_a_problem(
+def test_a_header_that_contradicts_the_lines_is_a_problem(
     changed: dict[str, Any], lines: list[dict[str, Any]], key: str
 ) -> None:
     problems = contradictions({**HEADER, **changed}, read_conversation(body(*lines)).entries)
     assert [(problem.rule, problem.path) for problem in problems] == [("conversation-contradiction", (key,))]
 
 
-def test_a_conversation_that_has_not_begun_contradicts_nothing() -> None:
+def test_an_empty_conversation_contradicts_nothing() -> None:
     assert list(contradictions(HEADER, ())) == []
 
 

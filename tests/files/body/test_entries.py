@@ -1,4 +1,4 @@
-"""Ids of new rows and files."""
+"""The ids of new rows and files."""
 
 from itertools import islice
 
@@ -36,7 +36,7 @@ def test_two_branches_that_append_behind_the_same_row_do_not_meet(
         assert next(Stamp(moment, one).ids(before)) != next(Stamp(moment, two).ids(before))
 
 
-def test_a_row_from_the_far_future_does_not_drag_others_along() -> None:
+def test_a_row_from_the_far_future_does_not_change_the_time_of_new_ids() -> None:
     before = ulid(5_000_000, b"0123456789")
     assert ulid_time(next(Stamp(1000, b"0123456789").ids(before))) == 1000
     assert ulid_time(next(Stamp(1000, b"0123456789").ids("no ulid"))) == 1000

@@ -36,13 +36,13 @@ def test_each_object_comes_with_the_number_of_its_line_in_the_file() -> None:
         (b"9" * 5_000, "json-line", 1),
     ],
 )
-def test_a_line_that_holds_no_json_object_is_a_finding_at_its_place(line: bytes, rule: str, column: int) -> None:
+def test_a_line_that_is_not_a_json_object_is_a_finding_at_its_position(line: bytes, rule: str, column: int) -> None:
     lines, findings = read_lines(b'{"ok":1}\n' + line + b'\n{"ok":2}\n')
     assert [(finding.rule, finding.line, finding.column) for finding in findings] == [(rule, 2, column)]
     assert [line.value for line in lines] == [{"ok": 1}, {"ok": 2}]
 
 
-def test_a_body_of_another_type_gives_no_finding_for_each_of_its_lines() -> None:
+def test_a_body_of_another_type_does_not_give_a_finding_for_each_line() -> None:
     lines, findings = read_lines(b"prose\n" * 1000 + b"{}\n")
     assert len(lines) == 1
     assert len(findings) == 101
@@ -83,7 +83,7 @@ def test_the_column_of_a_path_is_where_its_value_starts(
     assert found == here
 
 
-def test_a_path_that_is_absent_is_where_its_container_starts() -> None:
+def test_the_column_of_an_absent_path_is_where_its_container_starts() -> None:
     assert locate(b' {"_meta": {"id": "x"}}', "_meta", "created_at") == 12
     assert locate(b' {"_meta": {"id": "x"}}', "text") == 2
     assert locate(b'{"to": 5}', "to", "deeper") == 8

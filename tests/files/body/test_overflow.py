@@ -1,4 +1,4 @@
-"""What leaves a body that has grown too large, and what stays."""
+"""Overflow: what moves out of a body that has grown too large, and what stays."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -49,7 +49,7 @@ def test_a_body_without_rows_or_sections_keeps_everything() -> None:
     assert move_oldest(file_of("markdown", b"# Only one\n" + b"x" * 100), 10) is None
 
 
-def test_a_part_is_joined_from_both_sides_and_says_why() -> None:
+def test_a_part_and_its_file_link_to_each_other_with_a_label_that_says_why() -> None:
     file = new_file(
         id="01A", title="Log", summary="S.", body_type="jsonl", name=".slices/01A.slice",
         contract=Contract(purpose="P.", overflow="split"),

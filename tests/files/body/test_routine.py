@@ -67,27 +67,27 @@ def test_instructions_reads_and_runs_are_read() -> None:
         ({"run": "x", "requirements": ["a", 5]}, 30),
     ],
 )
-def test_a_step_is_exactly_one_thing_in_its_form(step: dict[str, Any], column: int) -> None:
+def test_a_step_has_exactly_one_kind_in_its_form(step: dict[str, Any], column: int) -> None:
     """Ruling 30."""
     assert places(step) == [("routine-step", 1, column)]
 
 
-def test_a_key_that_means_nothing_is_reported_and_the_step_stays() -> None:
+def test_a_key_without_a_meaning_is_reported_and_the_step_stays() -> None:
     assert places({"run": "x", "notes": "y"}) == [("routine-key", 1, 23)]
     assert len(read_routine(body({"run": "x", "notes": "y"})).steps) == 1
     assert places({"_meta": {"id": "x"}, "run": "x"}) == []
 
 
 def test_a_routine_compiles_to_the_golden_file() -> None:
-    """§ Routine: what it requires first, numbered steps, what each reads and would run, its notes."""
+    """§ Routine: first the requirements, then numbered steps with what each reads or would run, and notes."""
     assert compiled(*STEPS) == COMPILED.read_text()
 
 
-def test_without_requirements_there_is_no_such_section() -> None:
+def test_a_routine_without_requirements_has_no_section_for_them() -> None:
     assert "Requirements" not in compiled(*STEPS[1:2])
 
 
-def test_a_mark_inside_a_name_does_not_end_its_code_span() -> None:
+def test_a_backtick_inside_a_name_does_not_end_its_code_span() -> None:
     assert "Run `` a`b ``" not in compiled({"run": "a`b"})
     assert "Run ``a`b``" in compiled({"run": "a`b"})
     assert "Run `` `a ``" in compiled({"run": "`a"})

@@ -26,14 +26,14 @@ def only(body: bytes) -> Row:
     return row
 
 
-def test_a_row_needs_no_more_than_an_id_and_a_time() -> None:
+def test_a_row_needs_only_an_id_and_a_time() -> None:
     """§ Row Envelope."""
     row = only(line(text="The gate opens at six."))
     assert (row.id, row.time, row.text) == ("01ROW1", MILLISECONDS, "The gate opens at six.")
     assert (row.supersedes, row.confidence, row.provenance, row.status, row.links) == ((), None, None, None, ())
 
 
-def test_everything_optional_is_read() -> None:
+def test_all_optional_fields_are_read() -> None:
     """§ Optional Metadata."""
     row = only(
         line(
@@ -75,7 +75,7 @@ def test_links_are_read_in_both_places_once_each() -> None:
     assert row.links == (Link("see_also", "01A"), Link("evidence_for", "01B", "why"))
 
 
-def test_links_beside_the_envelope_may_be_somebodys_own_field() -> None:
+def test_links_beside_the_envelope_may_be_a_field_of_the_user() -> None:
     assert only(line(links=["https://example.org"])).links == ()
     assert only(line(links="none")).links == ()
 
@@ -117,13 +117,13 @@ def test_an_envelope_without_its_required_fields_is_a_finding(body: bytes, rule:
     ],
 )
 def test_an_optional_field_of_the_wrong_form_is_a_finding_and_the_row_stays(meta: dict[str, Any]) -> None:
-    """§ Optional Metadata; § Provenance: confidence runs from 0 to 1."""
+    """§ Optional Metadata; § Provenance: confidence is between 0 and 1."""
     rows, findings = read_rows(line(meta))
     assert [finding.rule for finding in findings] == ["row-field"]
     assert [row.id for row in rows] == ["01ROW1"]
 
 
-def test_links_beside_the_envelope_that_have_begun_the_form_are_held_to_it() -> None:
+def test_links_beside_the_envelope_with_rel_or_to_must_have_the_form_of_links() -> None:
     assert [finding.rule for finding in read_rows(line(links=[{"rel": "parent"}])).findings] == ["row-field"]
 
 
@@ -131,7 +131,7 @@ def test_a_bare_superseded_id_still_supersedes() -> None:
     assert read_rows(line({"supersedes": "01ROW0"})).rows[0].supersedes == ("01ROW0",)
 
 
-def test_the_text_of_a_row_begins_with_text_and_goes_on_in_the_rows_order() -> None:
+def test_the_text_of_a_row_starts_with_text_and_continues_in_the_rows_order() -> None:
     """Ruling 36."""
     row = {"_meta": {"id": "x"}, "why": "because", "text": "That.", "n": 3, "empty": "", "also": "and so"}
     assert row_text(row) == "That.\n\nbecause\n\nand so"
@@ -158,7 +158,7 @@ def test_a_new_rows_line_has_its_envelope_first_and_its_links_in_it() -> None:
     )
 
 
-def test_a_new_row_with_nothing_optional_has_only_the_required_fields() -> None:
+def test_a_new_row_without_optional_fields_has_only_the_required_ones() -> None:
     assert row_line({"text": "x"}, "01NEW", 0) == (
         b'{"_meta":{"id":"01NEW","created_at":"1970-01-01T00:00:00.000Z"},"text":"x"}\n'
     )
@@ -177,7 +177,7 @@ def test_a_new_row_with_nothing_optional_has_only_the_required_fields() -> None:
         ({"content": {"x": object()}}, "not-json-value"),
     ],
 )
-def test_a_line_that_would_break_a_rule_is_never_made(arguments: dict[str, Any], code: str) -> None:
+def test_a_line_that_would_break_a_rule_is_never_created(arguments: dict[str, Any], code: str) -> None:
     given_ = {"content": {"text": "x"}, "row_id": "01NEW", "milliseconds": 0, **arguments}
     with pytest.raises(SlicebaseError) as caught:
         row_line(**given_)

@@ -29,7 +29,7 @@ def names(text: str) -> list[str]:
     return [section.slugs for section in sections(text)]
 
 
-def test_a_section_runs_from_its_heading_to_the_next() -> None:
+def test_a_section_goes_from_its_heading_to_the_next() -> None:
     found = sections(DOCUMENT)
     assert [(s.slugs, s.level, s.title, s.line) for s in found] == [
         ("", 0, "", 1),
@@ -41,7 +41,7 @@ def test_a_section_runs_from_its_heading_to_the_next() -> None:
     assert DOCUMENT[found[2].start : found[2].end] == "## High water\n\nLook it up.\n\n"
 
 
-def test_what_has_no_heading_is_one_section_and_nothing_has_none() -> None:
+def test_a_text_without_headings_is_one_section_and_an_empty_text_has_none() -> None:
     assert names("only text") == [""]
     assert sections("") == ()
 
@@ -81,7 +81,7 @@ def test_underlined_headings_count_with_all_their_lines() -> None:
         "<SCRIPT>\n# hidden\n</script>",
     ],
 )
-def test_what_only_looks_like_a_heading_is_none(text: str) -> None:
+def test_a_line_that_only_looks_like_a_heading_is_not_one(text: str) -> None:
     assert names(text) == [""]
     assert names(text.replace("\n", "\r\n")) == [""]
 
@@ -102,7 +102,7 @@ def test_what_only_looks_like_a_heading_is_none(text: str) -> None:
         "# heading \t##  ",
     ],
 )
-def test_what_is_a_heading_is_found(text: str) -> None:
+def test_a_heading_is_found(text: str) -> None:
     assert names(text)[-1] == "heading"
 
 
@@ -119,11 +119,11 @@ def test_what_is_a_heading_is_found(text: str) -> None:
         ("", "section"),
     ],
 )
-def test_a_slug_is_made_of_a_titles_letters_and_digits(title: str, expected: str) -> None:
+def test_a_slug_consists_of_a_titles_letters_and_digits(title: str, expected: str) -> None:
     assert slug(title) == expected
 
 
-def test_a_closing_run_of_hashes_is_no_part_of_the_title_but_a_sharp_is() -> None:
+def test_closing_hashes_are_not_part_of_the_title_but_a_sharp_is() -> None:
     assert [section.title for section in sections("# C#\n## F # #\n# ##\n#\n")] == ["C#", "F #", "", ""]
 
 

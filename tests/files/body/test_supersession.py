@@ -46,8 +46,8 @@ def test_a_row_with_another_status_than_active_is_not_active() -> None:
     assert ids(active(found)) == ["A", "C"]
 
 
-def test_a_row_that_was_taken_back_still_supersedes() -> None:
-    """Ruling 27: what counts is that a row supersedes it, whatever became of that row."""
+def test_a_row_that_was_retracted_still_supersedes() -> None:
+    """Ruling 27: a superseded row stays superseded, whatever the status of the row that supersedes it."""
     assert ids(active(rows(("A", "01", []), ("B", "02", ["A"]), B="retracted"))) == []
 
 
@@ -63,7 +63,7 @@ def test_the_history_of_a_row_leaves_out_the_rival_branch() -> None:
     assert ids(history(found, "A")) == ["A", "B", "C"]
 
 
-def test_newest_goes_by_time_then_id_never_by_position() -> None:
+def test_the_newest_row_is_found_by_time_then_id_never_by_position() -> None:
     found = rows(("B", "09", []), ("Z", "01", []), ("A", "09", []))
     assert newest(found) is found[0]
     assert newest(()) is None
@@ -84,32 +84,32 @@ def test_two_heads_are_a_finding_and_both_stay() -> None:
     assert found[1].line.raw.decode()[(finding.column or 0) - 1 :].startswith('["A"]')
 
 
-def test_two_heads_are_settled_by_a_row_that_supersedes_both() -> None:
+def test_two_heads_are_resolved_by_a_row_that_supersedes_both() -> None:
     found = rows(("A", "01", []), ("B", "02", ["A"]), ("C", "02", ["A"]), ("D", "03", ["B", "C"]))
     assert ids(active(found)) == ["D"]
     assert places(found) == []
 
 
-def test_two_heads_are_settled_when_one_is_taken_back() -> None:
+def test_two_heads_are_resolved_when_one_is_retracted() -> None:
     found = rows(("A", "01", []), ("B", "02", ["A"]), ("C", "02", ["A"]), C="retracted")
     assert ids(active(found)) == ["B"]
     assert places(found) == []
 
 
 def test_rows_that_supersede_each_other_are_a_finding_and_the_newest_stays() -> None:
-    """§ Mutation Model: the active version is the newest of its chain, and a ring is a chain without an end."""
+    """§ Mutation Model: the active version is the newest of its chain, and a cycle is a chain without an end."""
     found = rows(("A", "03", ["B"]), ("B", "02", ["A"]))
     assert ids(active(found)) == ["A"]
     assert places(found) == [("supersedes-cycle", 1)]
 
 
-def test_a_row_that_supersedes_itself_is_a_ring_of_one() -> None:
+def test_a_row_that_supersedes_itself_is_a_cycle_of_one() -> None:
     found = rows(("A", "01", ["A"]))
     assert ids(active(found)) == ["A"]
     assert places(found) == [("supersedes-cycle", 1)]
 
 
-def test_a_ring_that_a_later_row_supersedes_is_over() -> None:
+def test_a_cycle_that_a_later_row_supersedes_has_no_active_row() -> None:
     found = rows(("A", "03", ["B"]), ("B", "02", ["A"]), ("C", "04", ["A"]))
     assert ids(active(found)) == ["C"]
 
@@ -122,7 +122,7 @@ def test_an_unknown_superseded_row_is_a_finding() -> None:
 
 
 def test_rows_of_several_files_are_one_log() -> None:
-    """Ruling 32: a row may supersede one that has moved to another file, and each finding names its own file."""
+    """Ruling 32: a row may supersede a row that has moved to another file, and each finding names its own file."""
     old, _ = read_rows(b'{"_meta":{"id":"A","created_at":"2026-01-01"}}', 1, "old.slice")
     new, _ = read_rows(b'{"_meta":{"id":"B","created_at":"2026-01-02","supersedes":["A","C"]}}', 7, "new.slice")
     (finding,) = supersession_findings((*old, *new))
@@ -174,14 +174,14 @@ def test_a_chain_always_has_an_active_row(specs: list[Spec]) -> None:
     assert {row.id for row in found} <= covered
 
 
-def test_a_very_long_chain_is_quick_and_no_deeper_than_a_short_one() -> None:
+def test_a_very_long_chain_is_quick_and_needs_no_recursion() -> None:
     found = rows(*((f"R{n:06}", "01", [f"R{n - 1:06}"] if n else []) for n in range(20_000)))
     assert ids(active(found)) == ["R019999"]
     assert len(history(found, "R010000")) == 20_000
     assert list(supersession_findings(found)) == []
 
 
-def test_many_rings_are_quick() -> None:
+def test_many_cycles_are_quick() -> None:
     found = rows(*((f"R{n:06}", "01", [f"R{n:06}"]) for n in range(5_000)))
     assert len(active(found)) == 5_000
     assert len(list(supersession_findings(found))) == 5_000

@@ -1,4 +1,4 @@
-"""Text that goes into a body, and everything else that stays."""
+"""Adding text to a body changes nothing else in it."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -56,7 +56,7 @@ def test_a_section_that_is_replaced_keeps_its_heading_and_the_others_everything(
     assert new.endswith(text[section.end :])
 
 
-def test_lines_begin_on_a_line_of_their_own() -> None:
+def test_appended_lines_start_on_a_new_line() -> None:
     assert append_lines(b"", b"x\n") == b"x\n"
     assert append_lines(b"a", b"x\n") == b"a\nx\n"
     assert append_lines(b"a\n", b"x\n") == b"a\nx\n"

@@ -1,4 +1,4 @@
-"""Validation as a whole: files of every shape, the specification's own examples, and bytes of no shape at all."""
+"""Validation of complete files: files of every type, the specification's own examples, and arbitrary bytes."""
 
 import json
 import re
@@ -30,8 +30,8 @@ needs_specification = pytest.mark.skipif(
 )
 
 
-def test_a_library_with_a_file_of_every_shape_has_no_findings(tmp_path: Path) -> None:
-    """One file for each example of the specification, in its shape and in other words."""
+def test_a_library_with_a_file_of_every_type_has_no_findings(tmp_path: Path) -> None:
+    """The library has a file for each example of the specification, with the same structure and other texts."""
     shutil.copytree(EXAMPLES, tmp_path, dirs_exist_ok=True)
     checked = validate([tmp_path / ".slices"])
     assert checked.findings == ()
@@ -54,7 +54,7 @@ def blocks(language: str) -> list[str]:
 
 
 @needs_specification
-def test_the_specifications_whole_files_have_no_errors(tmp_path: Path) -> None:
+def test_the_specifications_complete_files_have_no_errors(tmp_path: Path) -> None:
     """A missing target or payload is a warning (ruling 29)."""
     whole = [block for block in (*blocks(""), *blocks("yaml")) if block.startswith("---\nslice:")]
     for block in whole:
@@ -78,7 +78,7 @@ def test_the_specifications_fragments_of_frontmatter_fit_into_a_file() -> None:
         checked = check_file(f"---\n{fragment}---\n".encode(), SEAT)
         assert isinstance(checked, Checked)
         rules = {finding.rule for finding in checked.findings}
-        # Its hashes are cut short, and fragments leave out what is not their subject.
+        # The hashes are shortened, and fragments leave out what is not their subject.
         assert rules <= {"required", "hash-form", "kind-body", "code-lang"}, fragment
 
 
@@ -93,7 +93,7 @@ def test_the_specifications_rows_and_lines_are_read_without_findings() -> None:
     assert list(header_problems(header["slice"]["body"]["conversation"])) == []
 
 
-# ---- bytes of no shape
+# ---- arbitrary bytes
 
 
 def well_placed(result: Checked | Finding, data: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Every rule: an input made for it gives exactly that finding at its place, and the same input mended gives none."""
+"""Every rule: an input that breaks it gives exactly that finding at its position, and the fixed input gives none."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -28,7 +28,7 @@ class Case(NamedTuple):
     broken: str | bytes
     line: int
     column: int
-    mended: str | bytes = CLEAN
+    fixed: str | bytes = CLEAN
     around: Files | None = None
 
 
@@ -398,7 +398,7 @@ ROUTINES = [
 ]
 
 CASES = [*READING, *FIELDS, *KINDS, *CONTRACTS, *LINKS, *ROWS, *CONVERSATIONS, *ROUTINES]
-# Rules that need more than the bytes of one file in the library; tests/library/test_check.py has theirs.
+# Rules that need more than the bytes of one file in the library; tests/library/test_check.py tests them.
 ON_DISK = {"unreadable", "id-duplicate", "file-name", "nested-folder"}
 
 
@@ -407,23 +407,23 @@ def ids(case: Case) -> str:
 
 
 @pytest.mark.parametrize("case", CASES, ids=ids)
-def test_an_input_made_for_a_rule_gives_exactly_that_finding(case: Case, tmp_path: Path) -> None:
-    # Two rules cannot be broken without another: an id of another form than the file's name breaks that rule, too.
+def test_an_input_that_breaks_a_rule_gives_exactly_that_finding(case: Case, tmp_path: Path) -> None:
+    # An input that breaks one of these two rules also breaks `id-name`, because the id differs from the file's name.
     also = {"id-name"} if case.rule in ("id-form", "id-ulid") else set()
     found = [place for place in places(tmp_path, {NAME: case.broken, **(case.around or {})}) if place.rule not in also]
     assert found == [Place(case.rule, NAME, case.line, case.column)]
 
 
 @pytest.mark.parametrize("case", CASES, ids=ids)
-def test_the_same_input_mended_gives_none(case: Case, tmp_path: Path) -> None:
-    assert places(tmp_path, {NAME: case.mended, **(case.around or {})}) == []
+def test_the_fixed_input_gives_no_finding(case: Case, tmp_path: Path) -> None:
+    assert places(tmp_path, {NAME: case.fixed, **(case.around or {})}) == []
 
 
-def test_every_rule_has_an_input_made_for_it() -> None:
+def test_every_rule_has_an_input_that_breaks_it() -> None:
     assert {case.rule for case in CASES} | ON_DISK == set(RULES)
 
 
-def test_every_rule_says_how_grave_it_is_and_what_it_checks() -> None:
+def test_every_rule_has_a_severity_and_says_what_it_checks() -> None:
     for name, rule in RULES.items():
         assert rule.name == name
         assert rule.severity in SEVERITIES

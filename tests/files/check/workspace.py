@@ -1,4 +1,4 @@
-"""A small workspace for the rules' tests: clean files to begin with, and what is found after an edit."""
+"""A small workspace for the tests of the rules: clean files, and the findings after an edit."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +14,7 @@ DIGEST = "sha256:" + "0" * 64
 
 
 def text(body_type: str = "markdown", body: str = "", more: str = "", file_id: str = ID, kind: str = "context") -> str:
-    """A clean file. `more` are further lines under `slice`, from line 10 on; without them the body starts at 11."""
+    """Returns a clean file. `more` adds lines under `slice` from line 10 on; without it the body starts at 11."""
     return (
         f'---\nslice:\n  v: "1"\n  kind: {kind}\n  id: {file_id}\n  title: Tides\n  summary: When the water comes.\n'
         f"  body:\n    type: {body_type}\n{more}---\n{body}"
@@ -26,7 +26,7 @@ def pointer(more: str = "", body: str = "") -> str:
 
 
 class Place(NamedTuple):
-    """A finding without its wording, which tests do not judge."""
+    """A finding without its wording, which tests do not check."""
 
     rule: str
     file: str

@@ -1,4 +1,4 @@
-"""Editing one key leaves every other line alone (ruling 20)."""
+"""Editing one key does not change any other line (ruling 20)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -66,7 +66,7 @@ SETTING: dict[str, tuple[str, str, Any, str]] = {
     "alone in a flow mapping": ("a: {b, c}\n", "a.b", 1, "a: {b: 1, c}\n"),
     "flow over several lines": ("a: {b: 1, # one\n  c: 2 } # why\n", "a.c", 3, "a: {b: 1, # one\n  c: 3 } # why\n"),
     "collection in a flow mapping": ("a: {b: 1}\n", "a.b", {"c": [1, "x: y"]}, 'a: {b: {c: [1, "x: y"]}}\n'),
-    "behind a dash": ("a:\n  - old # why\n  - c\n", "a.0", "new", "a:\n  - new # why\n  - c\n"),
+    "after a dash": ("a:\n  - old # why\n  - c\n", "a.0", "new", "a:\n  - new # why\n  - c\n"),
     "mapping behind a dash": ("a:\n  - b: 1\n    c: 2\n  - d\n", "a.0", "new", "a:\n  - new\n  - d\n"),
     "to a mapping behind a dash": ("a:\n- b\n- c\n", "a.0", {"d": 1, "e": 2}, "a:\n- d: 1\n  e: 2\n- c\n"),
     "to a mapping far behind a dash": ("a:\n-    b\n", "a.0", {"d": 1, "e": 2}, "a:\n- d: 1\n  e: 2\n"),
@@ -110,7 +110,7 @@ DELETING: dict[str, tuple[str, str, str]] = {
     "only item of its parent": ("a:\n- b\nc: 2\n", "a.0", "a: []\nc: 2\n"),
     "item": ("a:\n  - b # why\n  - c\n", "a.0", "a:\n  - c\n"),
     "item of several lines": ("a:\n- b: 1\n  c: 2\n- d\n", "a.0", "a:\n- d\n"),
-    "first key behind a dash": ("a:\n  - b: 1 # why\n    c: 2\n", "a.0.b", "a:\n  - c: 2\n"),
+    "first key after a dash": ("a:\n  - b: 1 # why\n    c: 2\n", "a.0.b", "a:\n  - c: 2\n"),
     "first key before a comment": ("a:\n  - b: 1\n    # why\n    c: 2\n", "a.0.b", "a:\n  - # why\n    c: 2\n"),
     "second key behind a dash": ("a:\n  - b: 1\n    c: 2\n", "a.0.c", "a:\n  - b: 1\n"),
     "first of nested lists": ("a:\n- - b\n  - c\n", "a.0.0", "a:\n- - c\n"),
@@ -126,7 +126,7 @@ DELETING: dict[str, tuple[str, str, str]] = {
 
 
 @pytest.mark.parametrize("name", DELETING)
-def test_deleting_a_key_takes_its_lines_only(name: str) -> None:
+def test_deleting_a_key_removes_its_lines_only(name: str) -> None:
     before, path, expected = DELETING[name]
     assert after(delete_key, before, path) == expected
 
@@ -159,7 +159,7 @@ def test_typed_values_can_be_written() -> None:
     assert remove_item(file, "slice.links", 0).links == ()
 
 
-def test_setting_what_is_already_there_changes_nothing() -> None:
+def test_setting_a_value_that_a_key_already_has_changes_nothing() -> None:
     file = file_with("a: 'x' # why\nb: {c: 1}\n")
     assert set_key(file, "a", "x") is file
     assert set_key(file, "b", {"c": 1}) is file
@@ -169,7 +169,7 @@ def test_a_key_with_a_dot_is_named_by_a_tuple() -> None:
     assert after(set_key, "a:\n  b.c: 1\n", ("a", "b.c"), 2) == "a:\n  b.c: 2\n"
 
 
-def test_byte_order_mark_line_ends_and_marker_spaces_survive() -> None:
+def test_byte_order_mark_line_ends_and_marker_spaces_stay() -> None:
     """Ruling 20."""
     data = b"\xef\xbb\xbf--- \r\nslice:\r\n  id: x\r\n---\t\r\nbody\r\n"
     edited = set_key(SliceFile.parse(data), "slice.meta.author", "kim")
@@ -228,13 +228,13 @@ def look(value: Any, path: Path) -> Any:
 
 
 def owned(h: Header, path: Path) -> tuple[int, int]:
-    """The lines that belong to a key and everything in it: from, to."""
+    """Returns the first and last line that belong to a key and everything in it."""
     lines = [at for at, line in enumerate(h.lines) if line.owner[: len(path)] == path]
     return lines[0], lines[-1] + 1
 
 
 def only_changed(before: str, after: str, first: int, last: int) -> bool:
-    """Whether all lines of `before` but those from `first` to `last` are in `after`, in their places."""
+    """Returns whether all lines of `before` except those from `first` to `last` are in `after`, in their positions."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     rest = len(old) - last
     return first + rest <= len(new) and new[:first] == old[:first] and new[len(new) - rest :] == old[last:]
@@ -264,7 +264,7 @@ def test_deleting_any_key_of_any_header(h: Header, data: st.DataObject) -> None:
     edited = delete_key(file, path)
     alone = len(look(file.frontmatter, path[:-1])) == 1
     first, last = owned(h, path[:-1] if alone else path)
-    # The line after the first key behind a dash moves up to the dash.
+    # The line below the first key after a dash moves up to the dash.
     assert any(only_changed(h.text, edited.header, first, end) for end in (last, last + 1))
 
 

@@ -89,7 +89,7 @@ def test_pyyaml_reads_back_what_has_no_exponent_that_it_misses(wanted: dict[str,
     [(None, "null"), (True, "true"), (0, "0"), (-3, "-3"), (1.0, "1.0"), (1e20, "1.0e+20"), (1.5e-7, "1.5e-07"),
      (math.inf, ".inf"), (-math.inf, "-.inf"), (math.nan, ".nan"), ({}, "{}"), ([], "[]")],
 )  # fmt: skip
-def test_values_that_are_no_text(value: Any, written: str) -> None:
+def test_values_that_are_not_text(value: Any, written: str) -> None:
     assert inline(value, flow=False) == written
 
 

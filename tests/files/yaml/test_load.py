@@ -1,4 +1,4 @@
-"""yaml-rs and the scanner give the same answers, and both give YAML 1.2's (ruling 22)."""
+"""yaml-rs and the scanner return the same values, and both follow YAML 1.2 (ruling 22)."""
 
 import itertools
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from tests.files.strategies import Header, damaged, headers, keys, scalars, soup
 
 
 def outcome(read: Callable[[str], Any], text: str) -> Any:
-    """A value, or the error's code and place."""
+    """Returns a value, or the error's code and position."""
     try:
         return read(text)
     except SlicebaseError as error:
@@ -88,12 +88,12 @@ def test_the_quick_reader_and_the_scanner_agree_on_words() -> None:
         "[[a]: b]",
     ],
 )
-def test_where_yaml_rs_reads_otherwise_the_scanner_decides(text: str) -> None:
+def test_where_yaml_rs_reads_differently_the_scanner_decides(text: str) -> None:
     assert agree(text)
 
 
 def test_nesting_that_would_overflow_yaml_rs_never_reaches_it() -> None:
-    """Ruling 22: a crash of the process is no answer."""
+    """Ruling 22: a text must never crash the process."""
     for text in ("- " * 30_000 + "x", "? " * 30_000, "[" * 30_000, "\n".join(" " * i + "-" for i in range(300))):
         assert outcome(load, text)[0] in ("yaml-nesting", "yaml-key")
 
@@ -109,7 +109,7 @@ def test_what_the_scanner_takes_yaml_rs_takes_too_and_reads_the_same_text(text: 
 
 
 def spelled(value: Any) -> Any:
-    """The shape of a value: scalars that are no text count as equal, for those the readers differ (ruling 22)."""
+    """Returns the shape of a value. Scalars that are not text count as equal, because readers differ (ruling 22)."""
     if isinstance(value, dict):
         return [
             (key if isinstance(key, str) and not _numeric(key) else 0, spelled(item)) for key, item in value.items()

@@ -1,4 +1,4 @@
-"""Where the frontmatter ends and the body begins (§ File Structure, ruling 20)."""
+"""Splitting a file into frontmatter and body (§ File Structure, ruling 20)."""
 
 import pytest
 from hypothesis import given
@@ -45,7 +45,7 @@ def test_the_body_is_every_byte_after_the_closing_markers_line_end(data: bytes, 
         (b"---\n" + b"a" * MAX_HEADER + b"\n---\n", "frontmatter-size", 2),
     ],
 )
-def test_a_file_without_markers_is_refused_with_its_place(data: bytes, code: str, line: int) -> None:
+def test_a_file_without_markers_is_refused_with_its_position(data: bytes, code: str, line: int) -> None:
     with pytest.raises(SlicebaseError) as caught:
         split(data, "x.slice")
     assert (caught.value.code, caught.value.where.file, caught.value.where.line) == (code, "x.slice", line)
@@ -67,7 +67,7 @@ def test_markers_are_found_or_missed_by_our_own_error(pieces: list[bytes]) -> No
     assert 0 < found.start <= found.end < found.body <= len(data)
 
 
-def test_a_byte_that_is_no_utf8_has_a_place() -> None:
+def test_a_byte_that_is_not_utf8_has_a_position() -> None:
     with pytest.raises(SlicebaseError) as caught:
         decode("é\nüü".encode() + b"\xff", first_line=5)
     assert (caught.value.code, caught.value.where.line, caught.value.where.column) == ("not-utf8", 6, 3)

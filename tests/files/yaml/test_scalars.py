@@ -1,4 +1,4 @@
-"""What scalars mean (ruling 22)."""
+"""The meaning of scalars (ruling 22)."""
 
 import math
 from typing import Any
@@ -13,7 +13,7 @@ NO_CORE_VALUES = (
 
 
 @pytest.mark.parametrize("text", NO_CORE_VALUES.split())
-def test_what_is_no_core_value_is_text(text: str) -> None:
+def test_a_scalar_that_is_not_a_core_value_is_text(text: str) -> None:
     """Ruling 22."""
     assert resolve(text) == text
 
@@ -61,7 +61,7 @@ def test_double_quotes_unescape_and_fold(inside: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("escape", ["\\q", "\\x4", "\\ud800", "\\ude00\\ud83d", "\\U00110000"])
-def test_an_escape_that_yaml_does_not_know_is_refused_with_its_place(escape: str) -> None:
+def test_an_escape_that_yaml_does_not_define_is_refused_with_its_position(escape: str) -> None:
     with pytest.raises(BadEscapeError) as caught:
         unquote_double("ab" + escape)
     assert caught.value.offset == 2
@@ -88,5 +88,5 @@ def test_block_scalars_keep_fold_and_chomp(lines: list[str], folded: bool, chomp
 @pytest.mark.parametrize(
     "inside", ["x" + " " * 60_000 + "y", "x" + " \t" * 30_000 + "\n y", "x" + "\n" * 60_000 + " y"]
 )
-def test_long_white_space_takes_no_longer_than_its_length(inside: str) -> None:
+def test_the_time_for_white_space_is_linear_in_its_length(inside: str) -> None:
     assert unquote_double(inside)[0] == unquote_single(inside)[0] == "x"

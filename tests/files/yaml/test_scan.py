@@ -1,4 +1,4 @@
-"""The scanner: values, places and refusals (ruling 22)."""
+"""The scanner: values, positions and refusals (ruling 22)."""
 
 import contextlib
 from typing import Any
@@ -107,8 +107,8 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize(("text", "code", "line", "column"), REFUSALS)
-def test_a_refusal_has_a_code_a_place_and_a_hint(text: str, code: str, line: int, column: int) -> None:
-    """Ruling 22's list, and what no YAML reader understands."""
+def test_a_refusal_has_a_code_a_position_and_a_hint(text: str, code: str, line: int, column: int) -> None:
+    """The list of ruling 22, and texts that no YAML reader can read."""
     with pytest.raises(SlicebaseError) as caught:
         scan(text, first_line=10)
     assert (caught.value.code, caught.value.where.line, caught.value.where.column) == (code, line + 9, column)
@@ -137,7 +137,7 @@ def test_block_nesting_is_bounded_too(step: str) -> None:
     assert caught.value.code == "yaml-nesting"
 
 
-def test_every_node_knows_where_it_stands() -> None:
+def test_every_node_has_its_position() -> None:
     text = "a: one\nb:\n  - two # why\n  - {c: 'three', d: [4]}\ne: |\n  five\n\nf: six\n  seven\n"
     root = scan(text)
     spans = {entry.key: text[entry.value.start : entry.value.end] for entry in root.entries}

@@ -1,4 +1,4 @@
-"""Lines of a conversation body and the header that describes them (§ Conversation)."""
+"""Reads the lines of a conversation body, and checks the header that describes them (§ Conversation)."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from slicebase.files.model import FLAG, TEXT, Form, is_texts, is_whole, misfits,
 COMPACTION_NOTE: Final = "compaction_note"
 FORMATS: Final = ("messages", "transcript", "compacted")
 
-# What a line of each role has to carry, besides its role.
+# The fields that a line of each role must have, besides the role.
 _REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
     "user": ("content",),
     "assistant": ("content",),
@@ -29,7 +29,7 @@ TOOL_ROLES: Final = frozenset({"tool", "tool_call", "tool_result"})
 
 
 class ConversationEntry(Struct, frozen=True):
-    """A message, a tool's call or result, or a note that older turns were compacted."""
+    """A message, a tool call, a tool result, or a note that older turns were compacted."""
 
     role: str  # one of the roles, or `compaction_note`
     text: str  # its content, or the note's summary
@@ -47,6 +47,7 @@ class Entries(NamedTuple):
 
 
 def read_conversation(body: bytes, first_line: int = 1, file: str = "") -> Entries:
+    """Returns the entries of a conversation body and the findings about them. `first_line` is its line in the file."""
     lines, unreadable = read_lines(body, first_line, file)
     findings = list(unreadable)
     entries = [entry for line in lines if (entry := _read_entry(line, findings)) is not None]
@@ -59,8 +60,8 @@ def _read_entry(line: JsonLine, findings: list[Finding]) -> ConversationEntry | 
     value = line.value
     role = COMPACTION_NOTE if value.get("type") == COMPACTION_NOTE else value.get("role")
     if not isinstance(role, str) or not role:
-        message = "the line has no role" if role is None else f"{shown(role)} is no role"
-        hint = f"roles are {', '.join(sorted(ROLES))}; a compaction note has that as its type"
+        message = "the line has no role" if role is None else f"{shown(role)} is not a role"
+        hint = f"roles are {', '.join(sorted(ROLES))}; a compaction note has `type`: {COMPACTION_NOTE}"
         findings.append(line.finding("conversation-role", message, "role", hint=hint))
         return None
     findings.extend(_line_findings(line, role))
@@ -83,14 +84,14 @@ def _read_entry(line: JsonLine, findings: list[Finding]) -> ConversationEntry | 
 
 def _line_findings(line: JsonLine, role: str) -> Iterator[Finding]:
     if role not in _REQUIRED:
-        yield line.finding("conversation-role-unknown", f"{shown(role)} is no role that we know", "role")
+        yield line.finding("conversation-role-unknown", f"{shown(role)} is not a known role", "role")
     for key in _REQUIRED.get(role, ()):
         value = line.value.get(key)
         if not isinstance(value, str):
-            message = f"a {role} line has text as `{key}`" + (f", not {shown(value)}" if key in line.value else "")
+            message = f"a {role} line needs text as `{key}`" + (f", not {shown(value)}" if key in line.value else "")
             yield line.finding("conversation-line", message, key)
     if role in ("tool_call", "tool_result") and not isinstance(line.value.get("call_id"), str):
-        yield line.finding("call-id", f"the {role} has no call_id, so nothing pairs it", "call_id")
+        yield line.finding("call-id", f"the {role} has no call_id, so call and result cannot be paired", "call_id")
     turns = line.value.get("turns_summarized")
     if turns is not None and not is_whole(turns):
         message = f"`turns_summarized` is {shown(turns)}, not a count"
@@ -98,9 +99,9 @@ def _line_findings(line: JsonLine, role: str) -> Iterator[Finding]:
 
 
 def _call_findings(entries: Sequence[ConversationEntry]) -> Iterator[Finding]:
-    """A result follows its call, and a call has one id and one result."""
+    """Checks that each result comes after its call, and that each call has its own id and one result."""
     calls: dict[str, JsonLine] = {}
-    answered: set[str] = set()
+    finished: set[str] = set()
     for line, kind, name in (piece for entry in entries for piece in _tool_pieces(entry)):
         if kind == "tool_call":
             if name in calls:
@@ -108,17 +109,19 @@ def _call_findings(entries: Sequence[ConversationEntry]) -> Iterator[Finding]:
             calls.setdefault(name, line)
             continue
         if name not in calls:
-            yield line.finding("call-unknown", f"the result names {shown(name)}, and no call before it does", "call_id")
-        elif name in answered:
-            yield line.finding("call-pairs", f"the call {shown(name)} has a result already", "call_id")
-        answered.add(name)
+            yield line.finding(
+                "call-unknown", f"the result names {shown(name)}, but no call before it has that id", "call_id"
+            )
+        elif name in finished:
+            yield line.finding("call-pairs", f"the call {shown(name)} already has a result", "call_id")
+        finished.add(name)
     for name, line in calls.items():
-        if name not in answered:
+        if name not in finished:
             yield line.finding("call-unanswered", f"the call {shown(name)} has no result", "call_id")
 
 
 def _tool_pieces(entry: ConversationEntry) -> Iterator[tuple[JsonLine, str, str]]:
-    """The calls and results of a line: its own, or those in the parts that an exported message has in its `_meta`."""
+    """Yields the calls and results of a line: its own, or those in the parts in an exported message's `_meta`."""
     if entry.role in TOOL_ROLES and entry.call_id is not None:
         yield entry.line, entry.role, entry.call_id
         return
@@ -135,34 +138,34 @@ def _order_findings(entries: Sequence[ConversationEntry]) -> Iterator[Finding]:
         if entry.time is None:
             continue
         if latest is not None and entry.time < latest:
-            yield entry.line.finding("conversation-order", "the line is older than one before it", "ts")
+            yield entry.line.finding("conversation-order", "the line is older than a line before it", "ts")
         latest = entry.time if latest is None else max(latest, entry.time)
 
 
 def header_problems(header: Mapping[str, Any]) -> Iterator[HeaderProblem]:
-    """The header's own forms. Paths begin at `conversation`'s keys."""
+    """Yields the header's values that do not have their form. Paths start at the keys of `conversation`."""
     for misfit in misfits(header, _HEADER):
         message = f"`{misfit.name}` is {shown(misfit.value)}, not {misfit.form}"
         yield HeaderProblem("conversation-header", misfit.path, message)
 
 
 def contradictions(header: Mapping[str, Any], entries: Sequence[ConversationEntry]) -> Iterator[HeaderProblem]:
-    """Where the header says one thing and the lines another."""
+    """Yields the statements of the header that do not agree with the lines."""
     roles = {entry.role: None for entry in entries}
     participants = header.get("participants")
     if isinstance(participants, list):
         absent = [role for role in roles if role != COMPACTION_NOTE and role not in participants]
         if absent:
-            message = f"`participants` leaves out {', '.join(absent)}, who speak in the body"
+            message = f"`participants` does not list {', '.join(absent)}, but the body has these roles"
             yield HeaderProblem("conversation-contradiction", ("participants",), message)
-    for key, meant, name in _PROMISES:
-        found = not meant.isdisjoint(roles)
+    for key, stated_roles, name in _STATEMENTS:
+        found = not stated_roles.isdisjoint(roles)
         if isinstance(header.get(key), bool) and header[key] != found and entries:
-            message = f"`{key}` is {str(header[key]).lower()}, and the body has {'' if found else 'no '}{name}"
+            message = f"`{key}` is {str(header[key]).lower()}, but the body has {'' if found else 'no '}{name}"
             yield HeaderProblem("conversation-contradiction", (key,), message)
 
 
-_PROMISES: Final = (
+_STATEMENTS: Final = (
     ("includes_tool_calls", TOOL_ROLES, "tool calls"),
     ("includes_compaction", frozenset({COMPACTION_NOTE}), "compaction notes"),
 )

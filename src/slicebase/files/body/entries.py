@@ -1,8 +1,7 @@
-"""What a write takes from outside: the moment, the randomness of its new ids, and who writes.
+"""Turns a text to remember into new lines: rows of a log, lines of a conversation, steps of a routine (ruling 25).
 
-Lines that a remembered text becomes: rows of a log, lines of a conversation, steps of a routine (ruling 25).
-
-A JSON object is a line, several lines of JSON objects are several, and any other text is the text of one line.
+A JSON object is one line. Several lines of JSON objects are several lines. Any other text is the text of one line.
+The time, the randomness for new ids and the writer come from outside, in a `Stamp`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,10 +18,12 @@ from slicebase.files.body.routine import read_routine
 from slicebase.files.body.rows import Provenance, Row, read_rows, row_line
 from slicebase.files.findings import Finding, errors
 
-_CLOCKS_DIFFER: Final = 1000  # milliseconds by which the clocks of one log's writers may plausibly differ
+_CLOCKS_DIFFER: Final = 1000  # milliseconds by which the clocks of a log's writers may differ
 
 
 class Stamp(NamedTuple):
+    """What a write takes from outside: the time, the randomness for its new ids, and who writes."""
+
     now: int  # milliseconds since 1970
     randomness: bytes
     provenance: Provenance | None = None
@@ -37,13 +38,13 @@ class Stamp(NamedTuple):
 
     @property
     def file_id(self) -> str:
-        """The id of a new file. It is none of the rows' ids, though one draw of chance makes them all."""
+        """The id of a new file. It differs from the ids of the rows, although all use the same randomness."""
         return ulid(self.now, raw_digest(self.randomness)[:ULID_RANDOM_BYTES])
 
     def ids(self, after: str | None = None) -> Iterator[str]:
-        """Ids of new rows, each greater than the last, and than `after` where that is of this very moment.
+        """Yields ids for new rows, each greater than the one before, and than `after` if that has the same time.
 
-        An id never merely follows the one before it: two branches that append behind the same row must not meet.
+        An id is never simply the successor of `after`: two branches that append after the same row need different ids.
         """
         before = ulid_time(after) if after and is_ulid(after) else -1
         moment = before + 1 if self.now <= before < self.now + _CLOCKS_DIFFER else self.now
@@ -65,10 +66,10 @@ class NewRow(NamedTuple):
 
 
 def objects_in(text: str) -> Objects | None:
-    """The JSON objects that a text consists of, None where it is anything else."""
-    whole = _object(text)
-    if whole is not None:
-        return [whole]
+    """Returns the JSON objects that a text consists of, None if it is anything else."""
+    single = _object(text)
+    if single is not None:
+        return [single]
     objects = [_object(line) for line in text.split("\n") if line.strip()]
     found = [each for each in objects if each is not None]
     return found if found and len(found) == len(objects) else None
@@ -86,10 +87,10 @@ def _object(text: str) -> dict[str, Any] | None:
 
 
 def new_rows(text: str, stamp: Stamp, *, supersedes: Sequence[str] = (), after: str | None = None) -> list[NewRow]:
-    """The rows of a text, each with its `_meta`. What an object brings along as `_meta` stays in it."""
+    """Returns new rows for a text, each with its `_meta`. The fields that an object has in `_meta` stay in it."""
     objects = objects_in(text) or [{"text": text.rstrip("\n")}]
     if supersedes and len(objects) > 1:
-        raise SlicebaseError("bad-row", "several rows cannot all supersede the same ones", hint="write them one by one")
+        raise SlicebaseError("bad-row", "several new rows cannot supersede the same rows", hint="write them one by one")
     return [_row(fields, row_id, stamp, supersedes) for fields, row_id in zip(objects, stamp.ids(after), strict=False)]
 
 
@@ -111,14 +112,14 @@ def _row(fields: Mapping[str, Any], row_id: str, stamp: Stamp, supersedes: Seque
 
 
 def _given_envelope(fields: Mapping[str, Any]) -> Row:
-    """What a new row says about itself, read as the row will be."""
+    """Returns the metadata that a new row states about itself, read in the same way as the finished row."""
     meta = fields.get("_meta", {})
-    unfit = sorted(meta.keys() - _ENVELOPE) if isinstance(meta, dict) else ["_meta"]
-    if unfit:
+    refused = sorted(meta.keys() - _ENVELOPE) if isinstance(meta, dict) else ["_meta"]
+    if refused:
         raise SlicebaseError(
             "bad-row",
-            f"a new row cannot say {', '.join(unfit)} of itself",
-            hint=f"`_meta` may bring {', '.join(sorted(_ENVELOPE))}; name what it supersedes with --supersedes",
+            f"a new row cannot set {', '.join(refused)}",
+            hint=f"`_meta` may have {', '.join(sorted(_ENVELOPE))}; name what it supersedes with --supersedes",
         )
     probe = read_rows(canonical({**fields, "_meta": {**_PLACEHOLDER, **meta}}))
     _refuse(probe.findings)
@@ -126,17 +127,17 @@ def _given_envelope(fields: Mapping[str, Any]) -> Row:
 
 
 def _joined(given: Provenance | None, captured: Provenance | None) -> Provenance | None:
-    """What the row says itself wins over what is captured."""
-    said = msgspec.to_builtins(given) if given else {}
+    """Joins two provenances. What the row itself states wins over what was captured."""
+    stated = msgspec.to_builtins(given) if given else {}
     known = msgspec.to_builtins(captured) if captured else {}
-    return Provenance(**{**known, **said}) if said or known else None
+    return Provenance(**{**known, **stated}) if stated or known else None
 
 
 # ---- conversations and routines
 
 
 def new_lines(body_type: str, text: str, stamp: Stamp) -> list[bytes]:
-    """The lines of a text in a conversation or a routine."""
+    """Returns new lines of a conversation or a routine for a text."""
     objects = objects_in(text) or [_bare(body_type, text)]
     return [_line(body_type, fields, stamp) for fields in objects]
 
@@ -145,7 +146,7 @@ def _bare(body_type: str, text: str) -> dict[str, Any]:
     if body_type == "routine":
         return {"instruction": text.strip()}
     raise SlicebaseError(
-        "bad-row", "a line of a conversation says who speaks", hint='write it like {"role": "user", "content": "…"}'
+        "bad-row", "a line of a conversation needs a role", hint='write it like {"role": "user", "content": "…"}'
     )
 
 
@@ -155,7 +156,7 @@ def _line(body_type: str, fields: Mapping[str, Any], stamp: Stamp) -> bytes:
         line.setdefault("ts", stamp.time)
     if stamp.provenance and "_meta" not in line:
         line["_meta"] = {"created_at": stamp.time, "provenance": stamp.who}
-    canonical(line)  # refuses what would be lost on the way
+    canonical(line)  # refuses what JSON cannot carry without loss
     encoded = msgspec.json.encode(line) + b"\n"
     _refuse((read_routine if body_type == "routine" else read_conversation)(encoded).findings)
     return encoded

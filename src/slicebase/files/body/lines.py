@@ -1,9 +1,7 @@
-"""Times as slice files carry them: any ISO-8601 is read (§ Row Envelope), only RFC 3339 is written (ruling 6).
+"""Reads bodies with one JSON object per line (jsonl, conversation, routine), and the times in slice files.
 
-Bodies with one JSON object per line: jsonl, conversation and routine share this reader.
-
-Any bytes give lines and findings, never an exception. Blank lines carry nothing and are passed over; a line may
-end with CRLF. Places are found only for what is reported.
+Any bytes give lines and findings, never an exception. Blank lines are skipped, and a line may end with CRLF. Columns
+are computed only for findings.
 """
 
 import json
@@ -18,6 +16,8 @@ from slicebase.errors import SlicebaseError
 from slicebase.files.findings import Finding, refusal, shown
 from slicebase.files.yaml.load import decode
 
+# ---- times: any ISO-8601 is read (§ Row Envelope), only RFC 3339 is written (ruling 6)
+
 
 class TimeProblem(NamedTuple):
     rule: str
@@ -26,18 +26,22 @@ class TimeProblem(NamedTuple):
 
 
 def judge_time(value: object) -> tuple[int | None, TimeProblem | None]:
-    """Milliseconds since 1970, None for what is no time, and what is to be said about it. Without a zone it is UTC."""
+    """Returns milliseconds since 1970, None if the value is not a time, and a problem, None if there is none.
+
+    A time without a zone is UTC.
+    """
     if isinstance(value, str):
         try:
             return from_text(value), None
         except SlicebaseError:
             loose = _loosely(value)
             if loose is not None:
-                return loose, TimeProblem("time-form", f"{shown(value)} is read, but it is not RFC 3339")
-    return None, TimeProblem("time", f"{shown(value)} is no ISO-8601 time")
+                return loose, TimeProblem("time-form", f"{shown(value)} can be read, but it is not RFC 3339")
+    return None, TimeProblem("time", f"{shown(value)} is not an ISO-8601 time")
 
 
 def read_time(value: object) -> int | None:
+    """Returns milliseconds since 1970, None if the value is not a time."""
     return judge_time(value)[0]
 
 
@@ -47,6 +51,9 @@ def _loosely(text: str) -> int | None:
         return from_text((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).isoformat())
     except (ValueError, SlicebaseError):
         return None
+
+
+# ---- lines
 
 
 _read_json = msgspec.json.Decoder().decode
@@ -64,7 +71,7 @@ class JsonLine(NamedTuple):
     file: str = ""
 
     def column(self, *path: str | int) -> int:
-        """Where the value at this path starts; where an object on the way starts, if the path ends there."""
+        """Returns the column of the value at this path, or of the last enclosing value that exists."""
         return locate(self.raw, *path)
 
     def finding(self, rule: str, message: str, *path: str | int, hint: str = "") -> Finding:
@@ -77,10 +84,10 @@ class Lines(NamedTuple):
 
 
 def read_lines(body: bytes, first_line: int = 1, file: str = "") -> Lines:
-    """The objects of a body whose first line has this number in this file.
+    """Returns the objects of a body. `first_line` is the number of the body's first line in the file.
 
-    The first hundred lines that hold none are findings of their own, all others together one: a body of another
-    type gives no millions of them.
+    Each of the first hundred lines without an object is a finding; all further ones together are one finding. So a
+    body of another type does not give millions of them.
     """
     lines: list[JsonLine] = []
     findings: list[Finding] = []
@@ -96,7 +103,7 @@ def read_lines(body: bytes, first_line: int = 1, file: str = "") -> Lines:
         else:
             more.append(number)
     if more:
-        message = f"{len(more)} more lines from here on hold no JSON object"
+        message = f"{len(more)} more lines from here on are not JSON objects"
         findings.append(Finding("json-line", more[0], 1, message, file=file))
     return Lines(tuple(lines), tuple(findings))
 
@@ -110,24 +117,24 @@ def _read_object(raw: bytes) -> dict[str, Any] | None:
 
 
 def _no_object(number: int, raw: bytes) -> Finding:
-    """The quick decoder says only that a line is bad; the standard library's says where."""
+    """Returns the finding for a bad line. The fast decoder does not say where it is bad; the standard library does."""
     try:
         json.loads(decode(raw, number))
         _read_json(raw)
     except SlicebaseError as error:
         return refusal(error, "")
     except JSONDecodeError as error:
-        return Finding("json-line", number, error.pos + 1, f"no JSON: {error.msg}")
+        return Finding("json-line", number, error.pos + 1, f"the line is not JSON: {error.msg}")
     except RecursionError:
         return Finding("json-line", number, 1, "the line is nested too deeply")
     except (msgspec.MsgspecError, ValueError) as error:
-        # What Python would read and JSON does not know: NaN, 1e999, half a surrogate pair.
-        return Finding("json-line", number, 1, f"no JSON: {error}")
-    return Finding("json-object", number, locate(raw), "the line holds JSON, but no object")
+        # Values that Python reads but JSON does not have: NaN, 1e999, half a surrogate pair.
+        return Finding("json-line", number, 1, f"the line is not JSON: {error}")
+    return Finding("json-object", number, locate(raw), "the line is JSON, but not an object")
 
 
 def locate(raw: bytes, *path: str | int) -> int:
-    """The column, in characters, of the value that stands at a path in a line of well-formed JSON."""
+    """Returns the column, in characters, of the value at a path in a line of well-formed JSON."""
     text = raw.decode()
     position = _after_space(text, 0)
     try:
@@ -137,12 +144,15 @@ def locate(raw: bytes, *path: str | int) -> int:
                 break
             position = inside
     except RecursionError:
-        pass  # deeper than the standard library looks: the place of the enclosing value has to do
+        pass  # too deep for the standard library: the position of the enclosing value is used
     return position + 1
 
 
 def _enter(text: str, position: int, step: str | int) -> int | None:
-    """Where the member or element `step` of the container at `position` starts. Of a key given twice, the last."""
+    """Returns the start of the member or element `step` of the container at `position`, None if there is none.
+
+    If a key occurs twice, the last one counts.
+    """
     found = None
     opening = text[position]
     position = _after_space(text, position + 1)

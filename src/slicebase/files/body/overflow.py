@@ -1,7 +1,7 @@
-"""What becomes of a file that grows too large (§ Overflow, ruling 32): its parts, and what moves to them.
+"""Splits a file that grows too large into parts, and moves content to them (§ Overflow, ruling 32).
 
-A part is joined to its file from both sides, by `part_of` and `has_part` with a label that says why it is there, so
-that a part which overflow made is never taken for one that people made.
+A part and its file link to each other, by `part_of` and `has_part`. The label of these links says why the part exists,
+so that a part created by overflow is never mistaken for one created by people.
 """
 
 from collections.abc import Iterable
@@ -16,31 +16,31 @@ from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import append_item
 from slicebase.files.yaml.load import decode
 
-CONTINUED: Final = "overflow"  # the label of a part in which a file goes on
-ARCHIVED: Final = "archive"  # the label of a part that older content moved to
+CONTINUED: Final = "overflow"  # the label of a part that continues a file
+ARCHIVED: Final = "archive"  # the label of a part that holds older content
 _LABELS: Final = (CONTINUED, ARCHIVED)
 
 
 class Moved(NamedTuple):
-    """A body cut in two: what leaves, and what stays."""
+    """A body divided into what moves out and what stays."""
 
     leaves: bytes
     stays: bytes
 
 
 def parts_of(file: SliceFile, *labels: str) -> list[str]:
-    """The ids of the parts that overflow made of a file, oldest first."""
+    """Returns the ids of the parts that overflow created for a file, the oldest first."""
     wanted = labels or _LABELS
     return [link.to for link in file.links if link.rel == "has_part" and link.label in wanted and link.to]
 
 
 def whole_of(file: SliceFile) -> str | None:
-    """The id of the file that overflow made this part of."""
+    """Returns the id of the file that overflow created this part for, None if it is not such a part."""
     return next((link.to for link in file.links if link.rel == "part_of" and link.label in _LABELS), None)
 
 
 def new_part(file: SliceFile, part_id: str, label: str, body: bytes = b"") -> SliceFile:
-    """A part of a file, of its kind; an archive is read-only."""
+    """Creates a part with the file's body type and contract. An archive is read-only."""
     number = len(parts_of(file, label)) + (2 if label == CONTINUED else 1)
     word = "part" if label == CONTINUED else "archive"
     stated = file.contract
@@ -66,13 +66,14 @@ def new_part(file: SliceFile, part_id: str, label: str, body: bytes = b"") -> Sl
 
 
 def joined(file: SliceFile, part_id: str, label: str) -> SliceFile:
+    """Returns the file with a link to a part."""
     return append_item(file, "slice.links", Link("has_part", part_id, label))
 
 
 def with_parts(file: SliceFile, parts: Iterable[SliceFile]) -> SliceFile:
-    """A file with the parts joined whose writer died before it came to that: a part is there before its file names it.
+    """Returns the file with links to the parts that an interrupted writer created but did not link.
 
-    What an archive has already leaves the file, as it was going to.
+    A part is written before its file links to it. Content that is already in an archive is removed from the file.
     """
     for part in parts:
         label = next((link.label for link in part.links if link.rel == "part_of" and link.to == file.id), None)
@@ -85,12 +86,12 @@ def with_parts(file: SliceFile, parts: Iterable[SliceFile]) -> SliceFile:
 def _without(file: SliceFile, moved: bytes) -> bytes:
     if file.body_type != "jsonl":
         return file.body.replace(moved, b"", 1)
-    gone = set(moved.split(b"\n")) - {b""}
-    return b"\n".join(line for line in file.body.split(b"\n") if line not in gone)
+    moved_lines = set(moved.split(b"\n")) - {b""}
+    return b"\n".join(line for line in file.body.split(b"\n") if line not in moved_lines)
 
 
 def move_oldest(file: SliceFile, most: int) -> Moved | None:
-    """Takes the oldest rows or sections out of a body until it has at most so many bytes; None where nothing can go."""
+    """Removes the oldest rows or sections from a body until it has at most `most` bytes; None if nothing can move."""
     if file.body_type == "jsonl":
         return _oldest_rows(file.body, most)
     return _oldest_sections(decode(file.body), most) if file.body_type == "markdown" else None
@@ -111,7 +112,10 @@ def _oldest_rows(body: bytes, most: int) -> Moved | None:
 
 
 def _oldest_sections(text: str, most: int) -> Moved | None:
-    """Sections are added at the end, so that the first are the oldest. The last one stays, and the beginning."""
+    """Moves the first sections, which are the oldest, since sections are added at the end.
+
+    The last section stays, and so does the text before the first one.
+    """
     units = _units(sections(text))
     size, end = len(encoded(text)), None
     for start, stop in units[:-1]:
@@ -126,9 +130,9 @@ def _oldest_sections(text: str, most: int) -> Moved | None:
 
 
 def _units(found: tuple[Section, ...]) -> list[tuple[int, int]]:
-    """The spans of the sections of the highest level that there are several of, with the sections below them.
+    """Returns the spans of the sections at the highest level that has several, with their subsections.
 
-    Only an unbroken run counts, the last one: what stands between two chapters belongs to neither.
+    Only the last unbroken run counts: text between two chapters belongs to neither.
     """
     levels = [section.level for section in found if section.level]
     several = [level for level in levels if levels.count(level) > 1]

@@ -1,6 +1,6 @@
-"""Steps of a routine, and the Markdown they compile to (§ Routine, ruling 30). Compiling executes nothing.
+"""Reads the steps of a routine, compiles them to Markdown, and returns a contract for readers.
 
-A contract as its readers want it: what belongs in a file, what does not, and where that goes (§ Contract).
+Compiling runs nothing (§ Routine, ruling 30).
 """
 
 import re
@@ -15,6 +15,8 @@ from slicebase.files.body.lines import JsonLine, read_lines
 from slicebase.files.findings import Finding, shown
 from slicebase.files.slice_file import SliceFile
 
+# ---- steps
+
 StepKind = Literal["instruction", "read", "run"]
 
 KINDS: Final[tuple[StepKind, ...]] = ("instruction", "read", "run")
@@ -23,7 +25,7 @@ _KEYS: Final = frozenset({*KINDS, "args", "note", "requirements", "_meta"})
 
 class RoutineStep(Struct, frozen=True):
     kind: StepKind
-    what: str  # the instruction, what is read, what is run
+    what: str  # the instruction, or the name of what the step reads or runs
     args: Any
     note: str | None
     requirements: tuple[str, ...]
@@ -36,6 +38,7 @@ class Routine(NamedTuple):
 
 
 def read_routine(body: bytes, first_line: int = 1, file: str = "") -> Routine:
+    """Returns the steps of a routine body and the findings about them. `first_line` is its line in the file."""
     lines, unreadable = read_lines(body, first_line, file)
     findings = list(unreadable)
     steps = [step for line in lines if (step := _read_step(line, findings)) is not None]
@@ -46,8 +49,8 @@ def _read_step(line: JsonLine, findings: list[Finding]) -> RoutineStep | None:
     value = line.value
     kinds = [kind for kind in KINDS if kind in value]
     if len(kinds) != 1:
-        message = f"the step has {' and '.join(kinds)}" if kinds else "the step has nothing to do"
-        findings.append(line.finding("routine-step", message, hint=f"a step has one of {', '.join(KINDS)}"))
+        message = f"the step has {' and '.join(kinds)}" if kinds else f"the step has no {', '.join(KINDS)}"
+        findings.append(line.finding("routine-step", message, hint=f"a step has exactly one of {', '.join(KINDS)}"))
         return None
     kind = kinds[0]
     if not isinstance(value[kind], str) or not value[kind].strip():
@@ -68,7 +71,7 @@ def _read_step(line: JsonLine, findings: list[Finding]) -> RoutineStep | None:
 def _extra_findings(line: JsonLine, kind: StepKind) -> Iterator[Finding]:
     value = line.value
     if "args" in value and kind != "run":
-        yield line.finding("routine-step", f"a step that is no `run` takes no `args`: it has `{kind}`", "args")
+        yield line.finding("routine-step", f"only a `run` step may have `args`, and this one has `{kind}`", "args")
     if not isinstance(value.get("note", ""), str):
         yield line.finding("routine-step", f"`note` is {shown(value['note'])}, not text", "note")
     if "requirements" in value and not _is_requirements(value["requirements"]):
@@ -77,7 +80,7 @@ def _extra_findings(line: JsonLine, kind: StepKind) -> Iterator[Finding]:
     for key in value:
         if key not in _KEYS:
             hint = f"a step has one of {', '.join(KINDS)}, and may have args, note and requirements"
-            yield line.finding("routine-key", f"`{key}` means nothing in a step", key, hint=hint)
+            yield line.finding("routine-key", f"`{key}` has no meaning in a step", key, hint=hint)
 
 
 def _is_requirements(value: object) -> bool:
@@ -89,12 +92,15 @@ def _requirements(value: object) -> tuple[str, ...]:
     return tuple(item for item in items if isinstance(item, str) and item.strip())
 
 
+# ---- compiling
+
+
 def compile_routine(
     title: str, summary: str, steps: Sequence[RoutineStep], title_of: Callable[[str], str | None]
 ) -> str:
-    """The routine as Markdown for an agent to follow: what it requires first, then the numbered steps.
+    """Returns the routine as Markdown for an agent to follow: first the requirements, then the numbered steps.
 
-    `title_of` gives the title of the file that a step reads or runs, None where there is none.
+    `title_of` returns the title of the file that a step reads or runs, None if there is no such file.
     """
     blocks = [f"# {_one_line(title)}", _one_line(summary)]
     required = _all_requirements(steps)
@@ -108,7 +114,7 @@ def compile_routine(
 
 
 def _all_requirements(steps: Sequence[RoutineStep]) -> dict[str, list[int]]:
-    """Each requirement once, in the order of the steps, with the numbers of the steps that name it."""
+    """Returns each requirement once, in the order of the steps, with the numbers of the steps that name it."""
     places: dict[str, list[int]] = {}
     for number, step in enumerate(steps, 1):
         for text in step.requirements:
@@ -145,7 +151,7 @@ def _arguments(args: Any) -> str:
 
 
 def _written(value: Any) -> str:
-    """Text as it is where it stands well in a line, anything else as JSON, which has one form only."""
+    """Returns a printable text as it is, and anything else as canonical JSON."""
     if isinstance(value, str) and value.strip() and value.isprintable():
         return value
     try:
@@ -155,7 +161,7 @@ def _written(value: Any) -> str:
 
 
 def _code(text: str) -> str:
-    """A code span whose marks are longer than any inside it."""
+    """Returns a code span whose backticks are more than any inside it."""
     marks = _longer_than_inside(text, 1)
     space = " " if text.startswith("`") or text.endswith("`") else ""
     return f"{marks}{space}{text}{space}{marks}"
@@ -176,14 +182,17 @@ def _one_line(text: str) -> str:
 
 
 def _indented(marker: str, text: str) -> str:
-    """A list item: its further lines stand under its first."""
+    """Returns a list item whose further lines are indented under its first."""
     first, *others = text.split("\n")
     margin = " " * len(marker)
     return "\n".join([marker + first, *(margin + line if line.strip() else "" for line in others)])
 
 
+# ---- contracts (§ Contract)
+
+
 def contract_as_json(file: SliceFile, title_of: Callable[[str], str | None]) -> dict[str, Any]:
-    """The contract with a place for each excluded topic, None where no link says one."""
+    """Returns the contract with the target file of each excluded topic, None if no link names one."""
     stated = file.contract
     routes = {plain(link.label): link.to for link in file.links if link.rel == "routes_to" and link.label}
     exclude = []
@@ -201,5 +210,5 @@ def contract_as_json(file: SliceFile, title_of: Callable[[str], str | None]) -> 
 
 
 def plain(topic: str) -> str:
-    """Topics are the same whatever their case and spacing."""
+    """Returns a topic in the form in which topics are compared: without differences of case and spacing."""
     return " ".join(topic.casefold().split())

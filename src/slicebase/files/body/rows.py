@@ -1,6 +1,6 @@
-"""Rows of a jsonl body: the envelope `_meta`, what is read from it, and a new row's line (§ JSONL Body, ruling 27).
+"""Reads the rows of a jsonl body with their envelope `_meta`, and writes new rows (§ JSONL Body, ruling 27).
 
-Reading is tolerant: a row with an id is a row, whatever else is wrong with it, and every wrong thing is a finding.
+Reading is tolerant: every object with an id in `_meta` is a row, and everything wrong with it is a finding.
 Writing is strict: a line that would give a finding is refused.
 """
 
@@ -25,7 +25,7 @@ _BEFORE_ALL: Final = -(2**63)  # a row without a readable time is older than eve
 class Provenance(Struct, frozen=True, omit_defaults=True):
     """Where knowledge came from (§ Provenance).
 
-    Rows show two shapes of it; the shorter one is read into this one: its author as agent, its method as source.
+    Rows have two shapes of it. The shorter one is read into this one: its author as agent, its method as source.
     """
 
     agent: str | None = None
@@ -46,7 +46,7 @@ class Row(Struct, frozen=True):
 
     @property
     def age_key(self) -> tuple[int, str, bytes]:
-        """Sorts rows from the oldest to the newest, wherever they stand (ruling 27)."""
+        """Sorts rows from the oldest to the newest, whatever their order in the file (ruling 27)."""
         return (_BEFORE_ALL if self.time is None else self.time, self.id, self.line.raw)
 
     @property
@@ -64,7 +64,7 @@ class Rows(NamedTuple):
 
 
 def read_rows(body: bytes, first_line: int = 1, file: str = "") -> Rows:
-    """The rows of a jsonl body whose first line has this number in this file."""
+    """Returns the rows of a jsonl body and the findings about them. `first_line` is its line in the file."""
     lines, unreadable = read_lines(body, first_line, file)
     findings = list(unreadable)
     rows = [row for line in lines if (row := _read_row(line, findings)) is not None]
@@ -72,13 +72,13 @@ def read_rows(body: bytes, first_line: int = 1, file: str = "") -> Rows:
 
 
 def row_text(fields: Mapping[str, Any]) -> str:
-    """A row as evidence and search see it: `text`, then its other top-level texts in their order (ruling 36)."""
+    """Returns a row's text for evidence and search: `text`, then its other top-level texts in order (ruling 36)."""
     others = (value for key, value in fields.items() if key != "text")
     return "\n\n".join(value for value in (fields.get("text"), *others) if isinstance(value, str) and value)
 
 
 def placed_links(row: Mapping[str, Any]) -> Iterator[tuple[Steps, Link]]:
-    """The links of a row, from both places where they are read (ruling 27), each with its path in the row."""
+    """Yields the links of a row, from both places where they may be (ruling 27), each with its path in the row."""
     meta = row.get("_meta")
     places = (
         (("_meta", "links"), meta.get("links") if isinstance(meta, dict) else None),
@@ -101,7 +101,7 @@ def row_line(
     status: str | None = None,
     links: Iterable[Link] = (),
 ) -> bytes:
-    """The line of a new row, line end included: `_meta` first, then the content in its order."""
+    """Returns the line of a new row with its line end: `_meta` first, then the content in its order."""
     optional = {
         "supersedes": list(supersedes),
         "confidence": confidence,
@@ -113,9 +113,9 @@ def row_line(
         k: v for k, v in optional.items() if v not in (None, [])
     }
     if "_meta" in content:
-        raise SlicebaseError("bad-row", "a row's content has no `_meta`: the envelope is made for it")
+        raise SlicebaseError("bad-row", "a row's content cannot have `_meta`: the envelope is created for it")
     row = {"_meta": meta, **content}
-    canonical(row)  # refuses what would be lost on the way: NaN, half a surrogate pair, integers beyond 2^53
+    canonical(row)  # refuses what JSON cannot carry without loss: NaN, half a surrogate pair, integers beyond 2^53
     line = msgspec.json.encode(row) + b"\n"
     for finding in read_rows(line).findings:
         raise SlicebaseError("bad-row", finding.message, hint=finding.hint)
@@ -129,12 +129,12 @@ def _written(link: Link) -> dict[str, Any]:
 def _read_row(line: JsonLine, findings: list[Finding]) -> Row | None:
     meta = line.value.get("_meta")
     if not isinstance(meta, dict):
-        message = "the row has no `_meta`" if meta is None else f"`_meta` is {shown(meta)}, no object"
-        findings.append(line.finding("row-meta", message, "_meta", hint="a row begins with its id and created_at"))
+        message = "the row has no `_meta`" if meta is None else f"`_meta` is {shown(meta)}, not an object"
+        findings.append(line.finding("row-meta", message, "_meta", hint="add `_meta` with the row's id and created_at"))
         return None
     row_id = meta.get("id")
     if not _is_id(row_id):
-        message = "the row has no id" if row_id is None else f"{shown(row_id)} is no row id"
+        message = "the row has no id" if row_id is None else f"{shown(row_id)} is not a row id"
         findings.append(line.finding("row-id", message, "_meta", "id", hint="an id is text without spaces"))
         return None
     time = _read_created_at(line, meta, findings)
@@ -190,11 +190,14 @@ def _is_links(value: object) -> bool:
 
 
 def _is_links_or_content(value: object) -> bool:
-    """Beside `_meta`, `links` may be anybody's own field: it is held to the form only where it has begun it."""
-    begun = isinstance(value, list) and any(
+    """Returns whether a `links` beside `_meta` is acceptable. It may be a field of the user's own.
+
+    It must have the form of links only if one of its items has `rel` or `to`.
+    """
+    has_links = isinstance(value, list) and any(
         isinstance(item, dict) and ("rel" in item or "to" in item) for item in value
     )
-    return not begun or _is_links(value)
+    return not has_links or _is_links(value)
 
 
 _LINKS: Final = "a list of links with rel and to"
@@ -214,7 +217,7 @@ _FORMS: Final[Forms] = {
 
 
 def _read_supersedes(value: object) -> tuple[str, ...]:
-    """A bare id is read as a list of one: losing it would bring an old row back to life."""
+    """Returns the superseded ids. A bare id is read as a list of one; ignoring it would make an old row active."""
     if value is None:
         return ()
     ids = value if isinstance(value, list) else [value]

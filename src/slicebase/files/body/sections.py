@@ -1,8 +1,8 @@
-"""Sections of a markdown body, which `sec:` references name by the slugs of their headings (ruling 7).
+"""Finds the sections of a markdown body, which `sec:` references name by the slugs of their headings (ruling 7).
 
-A section runs from its heading to the next heading of any level, so that the sections of a text, put together,
-are the text; what stands before the first heading is a section without a name. Headings are CommonMark's two
-forms at the top level of the document: fenced and indented code, HTML blocks, quotations and list items have none.
+A section goes from its heading to the next heading of any level, so that the sections of a text, joined, are the
+text. The text before the first heading is a section without a name. Headings are CommonMark's two forms at the top
+level of the document: fenced and indented code, HTML blocks, quotations and list items have none.
 """
 
 import re
@@ -41,56 +41,59 @@ class _Heading(NamedTuple):
 
 
 def sections(text: str) -> tuple[Section, ...]:
+    """Returns the sections of a text in their order."""
     headings = list(_headings(text))
     first = headings[0].start if headings else len(text)
     before = [Section("", 0, "", 0, first, 1)] if first else []
     ends = [*(heading.start for heading in headings[1:]), len(text)]
     named = [
         Section(path, heading.level, heading.title, heading.start, end, heading.line)
-        for heading, path, end in zip(headings, _paths(headings), ends, strict=False)  # no heading, no end
+        for heading, path, end in zip(
+            headings, _paths(headings), ends, strict=False
+        )  # `ends` has one item without headings
     ]
     return (*before, *named)
 
 
 def section_ref(file_id: str, body_digest: str, section: Section) -> Ref:
-    """The reference of a section of this very body: another body has another hash."""
+    """Returns the reference of a section. It includes the hash of the body, so it refers to this version only."""
     return Ref("sec", f"{file_id}@{body_digest.removeprefix('sha256:')[:12]}#{section.slugs}")
 
 
 def slug(title: str) -> str:
-    """A heading's name in references: its letters and digits in lower case, hyphens for spaces."""
+    """Returns a heading's name in references: its letters and digits in lower case, hyphens for spaces."""
     words = _NOT_IN_SLUGS.sub("", _LINK.sub(r"\1", title).lower()).split()
     return "-".join(words) or "section"
 
 
 def _paths(headings: list[_Heading]) -> list[str]:
-    """Each heading's slugs under those of its parents; the second of the same path gets `-1`, the third `-2`."""
+    """Returns each heading's slug after those of its parents. The second equal path gets `-1`, the third `-2`."""
     above: list[tuple[int, str]] = []
-    taken: set[str] = set()
+    used: set[str] = set()
     counts: dict[str, int] = {}
     paths = []
     for heading in headings:
         while above and above[-1][0] >= heading.level:
             above.pop()
         plain = path = "/".join((*(path for _, path in above[-1:]), slug(heading.title)))
-        while path in taken:
+        while path in used:
             counts[plain] = counts.get(plain, 0) + 1
             path = f"{plain}-{counts[plain]}"
-        taken.add(path)
+        used.add(path)
         above.append((heading.level, path))
         paths.append(path)
     return paths
 
 
 class _MarkdownLine(NamedTuple):
-    text: str  # empty where it belongs to code or HTML
+    text: str  # empty if the line belongs to code or HTML
     start: int
     number: int
 
 
 def _headings(text: str) -> Iterator[_Heading]:
-    """Knows just enough of CommonMark's blocks to tell a heading from what looks like one."""
-    paragraph: list[_MarkdownLine] = []  # lines that an underline would make a heading
+    """Yields the headings. It knows enough of CommonMark's blocks to skip what only looks like a heading."""
+    paragraph: list[_MarkdownLine] = []  # lines that become a heading if an underline follows
     contained = False  # the lines since the last blank one belong to a list item or a quotation
     for line in _outside_code(text):
         if match := _HASHES.match(line.text):
@@ -109,7 +112,7 @@ def _headings(text: str) -> Iterator[_Heading]:
 
 
 def _hashed_title(rest: str) -> str:
-    """The text behind the hashes, without the hashes that may close it."""
+    """Returns the text after the hashes, without the hashes that may close it."""
     title = rest.strip()
     without = title.rstrip("#")
     return title if without and without[-1] not in " \t" else without.strip()
@@ -117,7 +120,7 @@ def _hashed_title(rest: str) -> str:
 
 def _outside_code(text: str) -> Iterator[_MarkdownLine]:
     start = 0
-    end: re.Pattern[str] | None = None  # what ends the block that we are in
+    end: re.Pattern[str] | None = None  # matches the end of the current block
     for number, raw in enumerate(text.split("\n"), 1):
         line = raw.removesuffix("\r")
         inside = end is not None
@@ -131,7 +134,10 @@ def _outside_code(text: str) -> Iterator[_MarkdownLine]:
 
 
 def _end_of_fence(line: str) -> re.Pattern[str] | None:
-    """A fence ends with one at least as long, and may stand in a list item and be indented with it."""
+    """Returns the pattern that ends a fence, None if the line does not start one.
+
+    A fence ends with one at least as long. It may be in a list item and indented with it.
+    """
     markers = _MARKERS.match(line)
     offset = markers.end() if markers else 0
     match = _FENCE.match(line, offset)
@@ -142,7 +148,7 @@ def _end_of_fence(line: str) -> re.Pattern[str] | None:
 
 
 def _end_of_html(line: str) -> re.Pattern[str] | None:
-    """The blocks of HTML that go on over blank lines. One that ends on its first line hides nothing else."""
+    """Returns the pattern that ends an HTML block that may contain blank lines. A block of one line needs none."""
     match = _HTML.match(line)
     if not match:
         return None

@@ -1,4 +1,4 @@
-"""Which rows hold, which were replaced by what, and where that is unclear (§ Mutation Model, ruling 27).
+"""Finds the active rows of a log, the history of a row, and what is unclear in a log (§ Mutation Model, ruling 27).
 
 Files that `part_of` joins are one log (ruling 32): pass the rows of all of them.
 """
@@ -11,18 +11,18 @@ from slicebase.files.links import reach, rings
 
 
 def active(rows: Iterable[Row]) -> tuple[Row, ...]:
-    """The rows that hold, oldest first: superseded by none, with the status `active` or without one.
+    """Returns the active rows, the oldest first: no row supersedes them, and their status is absent or `active`.
 
-    In a ring of rows that supersede each other every row is superseded, and still one version has to be the
-    active one: the newest of the ring, unless a row outside it supersedes one of them.
+    In a cycle of rows that supersede each other, every row is superseded, but one version must be active: the newest
+    row of the cycle, unless a row outside the cycle supersedes one of its rows.
     """
     rows = _by_age(rows)
-    superseded = {old for row in rows for old in row.supersedes} - _heads_of_rings(rows)
+    superseded = {old for row in rows for old in row.supersedes} - _heads_of_cycles(rows)
     return tuple(row for row in rows if row.id not in superseded and row.status in (None, "active"))
 
 
 def history(rows: Iterable[Row], row_id: str) -> tuple[Row, ...]:
-    """Every version on the way to and from a row, oldest first: what it replaced, itself, what replaced it."""
+    """Returns the versions of a row, the oldest first: the rows it replaced, itself, and the rows that replaced it."""
     rows = _by_age(rows)
     older, newer = _older(rows), _newer(rows)
     versions = reach(older, [row_id]) | reach(newer, [row_id])
@@ -30,15 +30,16 @@ def history(rows: Iterable[Row], row_id: str) -> tuple[Row, ...]:
 
 
 def newest(rows: Iterable[Row]) -> Row | None:
+    """Returns the newest row, None if there are no rows."""
     return max(rows, key=lambda row: row.age_key, default=None)
 
 
 def supersession_findings(rows: Collection[Row]) -> Iterator[Finding]:
-    """What is unclear in the rows of a log."""
+    """Yields what is unclear in the rows of a log."""
     yield from _duplicates(rows)
     yield from _unknown(rows)
     if any(row.supersedes for row in rows):
-        yield from _rings(rows)
+        yield from _cycles(rows)
         yield from _double_heads(rows)
 
 
@@ -48,8 +49,8 @@ def _duplicates(rows: Iterable[Row]) -> Iterator[Finding]:
         before = first.setdefault(row.id, row).line
         if before is not row.line:
             place = f"line {before.number}" + (f" of {before.file}" if before.file != row.line.file else "")
-            message = f"the id {row.id} stands already on {place}"
-            yield row.line.finding("row-duplicate", message, "_meta", "id", hint="a row's id is its own")
+            message = f"the id {row.id} is already used on {place}"
+            yield row.line.finding("row-duplicate", message, "_meta", "id", hint="give the row an id of its own")
 
 
 def _unknown(rows: Collection[Row]) -> Iterator[Finding]:
@@ -63,17 +64,17 @@ def _unknown(rows: Collection[Row]) -> Iterator[Finding]:
                 yield row.line.finding("supersedes-unknown", message, "_meta", "supersedes", *path)
 
 
-def _rings(rows: Iterable[Row]) -> Iterator[Finding]:
+def _cycles(rows: Iterable[Row]) -> Iterator[Finding]:
     by_age = _by_age(rows)
     by_id = {row.id: row for row in by_age}
-    for ring in _rings_among(by_age):
-        last = max((by_id[name] for name in ring), key=lambda row: row.age_key)
-        message = f"{', '.join(ring)} supersede each other" if len(ring) > 1 else "the row supersedes itself"
+    for cycle in _cycles_among(by_age):
+        last = max((by_id[name] for name in cycle), key=lambda row: row.age_key)
+        message = f"{', '.join(cycle)} supersede each other" if len(cycle) > 1 else "the row supersedes itself"
         yield last.line.finding("supersedes-cycle", message, "_meta", "supersedes")
 
 
 def _double_heads(rows: Collection[Row]) -> Iterator[Finding]:
-    """Two branches of a repository may each replace the same row: both heads stay, and people decide."""
+    """Yields a finding where two branches of a repository replaced the same row. Both rows stay, and people decide."""
     older, newer = _older(rows), _newer(rows)
     if all(len(replacements) == 1 for replacements in newer.values()):
         return
@@ -86,7 +87,9 @@ def _double_heads(rows: Collection[Row]) -> Iterator[Finding]:
         rivals = [heads[version] for version in versions if version in heads]
         if len(rivals) > 1:
             rivals = _by_age(rivals)
-            message = f"{' and '.join(row.id for row in rivals)} replace the same row, and none replaces the other"
+            message = (
+                f"{' and '.join(row.id for row in rivals)} replace the same row, and none of them replaces another"
+            )
             hint = "append a row that supersedes them all"
             yield rivals[-1].line.finding("supersedes-fork", message, "_meta", "supersedes", hint=hint)
 
@@ -111,8 +114,8 @@ def _newer(rows: Iterable[Row]) -> dict[str, list[str]]:
     return graph
 
 
-def _rings_among(by_age: list[Row]) -> list[tuple[str, ...]]:
-    """Where every row supersedes older ones only, as it should be, there is no ring to look for."""
+def _cycles_among(by_age: list[Row]) -> list[tuple[str, ...]]:
+    """Returns the cycles of rows. If every row supersedes older rows only, as it should, the search is skipped."""
     older: set[str] = set()
     for row in by_age:
         if row.id in older or not older.issuperset(row.supersedes):
@@ -121,11 +124,11 @@ def _rings_among(by_age: list[Row]) -> list[tuple[str, ...]]:
     return []
 
 
-def _heads_of_rings(by_age: list[Row]) -> set[str]:
-    ring_of = {name: ring for ring in _rings_among(by_age) for name in ring}
-    head = {ring_of[row.id]: row.id for row in by_age if row.id in ring_of}
+def _heads_of_cycles(by_age: list[Row]) -> set[str]:
+    cycle_of = {name: cycle for cycle in _cycles_among(by_age) for name in cycle}
+    head = {cycle_of[row.id]: row.id for row in by_age if row.id in cycle_of}
     for row in by_age:
         for old in row.supersedes:
-            if old in ring_of and ring_of.get(row.id) != ring_of[old]:
-                head.pop(ring_of[old], None)
+            if old in cycle_of and cycle_of.get(row.id) != cycle_of[old]:
+                head.pop(cycle_of[old], None)
     return set(head.values())

@@ -1,4 +1,4 @@
-"""Putting text into a body so that nothing else of it changes (§ Write, ruling 25)."""
+"""Adds text to a body, or replaces a section, so that nothing else in the body changes (§ Write, ruling 25)."""
 
 from slicebase.core.hashing import lone_surrogate
 from slicebase.errors import SlicebaseError
@@ -7,6 +7,7 @@ from slicebase.files.yaml.load import decode
 
 
 def encoded(text: str) -> bytes:
+    """Returns the text as UTF-8. Raises our own error for half a surrogate pair."""
     try:
         return text.encode()
     except UnicodeEncodeError as error:
@@ -14,39 +15,42 @@ def encoded(text: str) -> bytes:
 
 
 def append_lines(body: bytes, lines: bytes) -> bytes:
-    """A body with more lines, which begin on a line of their own."""
+    """Returns the body with more lines at the end. They start on a new line."""
     return body + (b"\n" if body and not body.endswith(b"\n") else b"") + lines
 
 
 def append_paragraph(body: bytes, text: str) -> bytes:
-    """A body with one more paragraph, after one blank line."""
+    """Returns the body with one more paragraph at the end, after a blank line."""
     newline = _newline_of(body)
     gap = "" if not body.strip() else newline * max(0, 2 - _breaks_at_end(body))
     return body + encoded(gap + _paragraph(text, newline) + newline)
 
 
 def append_in_section(body: bytes, heading: str, text: str) -> bytes:
-    """A body with one more paragraph at the end of a section, before the next heading."""
-    whole, newline = decode(body), _newline_of(body)
-    section = find_section(whole, heading)
-    end = section.start + len(whole[section.start : section.end].rstrip())
-    below = whole[end:]
-    if section.end < len(whole):
-        below = newline * max(0, 2 - whole[end : section.end].count("\n")) + below
-    return encoded(whole[:end] + 2 * newline + _paragraph(text, newline) + (below or newline))
+    """Returns the body with one more paragraph at the end of a section, before the next heading."""
+    old, newline = decode(body), _newline_of(body)
+    section = find_section(old, heading)
+    end = section.start + len(old[section.start : section.end].rstrip())
+    below = old[end:]
+    if section.end < len(old):
+        below = newline * max(0, 2 - old[end : section.end].count("\n")) + below
+    return encoded(old[:end] + 2 * newline + _paragraph(text, newline) + (below or newline))
 
 
 def replace_section(body: bytes, heading: str, text: str) -> bytes:
-    """A body in which the text of a section is another one; its heading stays."""
-    whole, newline = decode(body), _newline_of(body)
-    section = find_section(whole, heading)
-    title = _heading_lines(whole[section.start : section.end])
-    after = newline + whole[section.end :] if section.end < len(whole) else ""
-    return encoded(whole[: section.start] + title.rstrip() + 2 * newline + _paragraph(text, newline) + newline + after)
+    """Returns the body with another text in a section. The heading stays."""
+    old, newline = decode(body), _newline_of(body)
+    section = find_section(old, heading)
+    title = _heading_lines(old[section.start : section.end])
+    after = newline + old[section.end :] if section.end < len(old) else ""
+    return encoded(old[: section.start] + title.rstrip() + 2 * newline + _paragraph(text, newline) + newline + after)
 
 
 def find_section(text: str, heading: str) -> Section:
-    """The section under a heading, named by its title, its slug or the path of its slugs."""
+    """Returns the section under a heading, which is named by its title, its slug or its path of slugs.
+
+    Raises an error if there is no such section, or more than one.
+    """
     wanted = heading.lstrip("#").strip()
     named = [section for section in sections(text) if section.level]
     for fits in (
@@ -66,7 +70,7 @@ def find_section(text: str, heading: str) -> Section:
 
 
 def _heading_lines(section: str) -> str:
-    """The heading itself: one line with hashes, or the lines down to its underline."""
+    """Returns the heading of a section: one line with hashes, or the lines down to its underline."""
     lines = section.splitlines(keepends=True)
     if lines[0].lstrip(" ").startswith("#"):
         return lines[0]
@@ -80,11 +84,11 @@ def _paragraph(text: str, newline: str) -> str:
 
 
 def _newline_of(body: bytes) -> str:
-    """CRLF is kept up where it is, and never begun (ruling 20)."""
+    """Returns the line end of the body: CRLF if its first line has it, else LF (ruling 20)."""
     end = body.find(b"\n")
     return "\r\n" if end > 0 and body[end - 1 : end] == b"\r" else "\n"
 
 
 def _breaks_at_end(body: bytes) -> int:
-    """How many line breaks end the body, blanks between them aside."""
+    """Returns the number of line breaks at the end of the body, ignoring blanks between them."""
     return body[len(body.rstrip()) :].count(b"\n")

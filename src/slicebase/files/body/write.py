@@ -1,4 +1,4 @@
-"""What a write makes of a slice file: the next version of it, or a refusal (rulings 25 and 26)."""
+"""Writes to a slice file's body: returns the next version of the file, or raises an error (rulings 25 and 26)."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -15,7 +15,7 @@ from slicebase.files.findings import Finding, errors
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import set_key
 
-LINES: Final = ("jsonl", "conversation", "routine")  # bodies of one JSON object a line
+LINES: Final = ("jsonl", "conversation", "routine")  # bodies with one JSON object per line
 PARAGRAPHS: Final = ("markdown", "text")
 
 
@@ -27,7 +27,7 @@ class NextVersion(NamedTuple):
 
 
 class WriteRequest(NamedTuple):
-    """What is to be remembered, and how."""
+    """The text to remember, and how to write it."""
 
     text: str
     stamp: Stamp
@@ -36,27 +36,27 @@ class WriteRequest(NamedTuple):
 
 
 def write(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row] = ()) -> NextVersion:
-    """The file with the text written to its body, as its contract's mode says.
+    """Returns the file with the text written to its body, by the write mode of its contract.
 
     `elsewhere` holds the rows of the other files of the same log (ruling 32).
     """
     refuse_closed(file)
     if not given.text.strip():
-        raise SlicebaseError("nothing-given", "there is nothing to remember")
+        raise SlicebaseError("nothing-given", "the text to remember is empty")
     mode, body_type = file.write_mode, file.body_type or ""
-    way = _WRITES.get((mode, body_type))
-    if way is None:
-        raise _against_contract(file, f"a {body_type} body cannot be written by {mode}")
+    body_write = _WRITES.get((mode, body_type))
+    if body_write is None:
+        raise _against_contract(file, f"the write mode {mode} does not work for a {body_type} body")
     _refuse_misfits(file, given)
     if body_type in LINES:
         refuse_broken(file, read_lines(file.body, file.body_line).findings)
-    return way(file, given, elsewhere)
+    return body_write(file, given, elsewhere)
 
 
 def refuse_closed(file: SliceFile) -> None:
-    """A body that cannot be written, whatever the text."""
+    """Raises an error if no text can be written to the file."""
     if file.purged:
-        raise SlicebaseError("purged", "the file was purged", hint="create a new one", where=Where(file.name))
+        raise SlicebaseError("purged", "the file was purged", hint="create a new file", where=Where(file.name))
     if file.archived:
         hint = f"bring it back with `tt restore {file.id}`"
         raise SlicebaseError("archived", "the file is archived", hint=hint, where=Where(file.name))
@@ -67,19 +67,19 @@ def refuse_closed(file: SliceFile) -> None:
 
 
 def with_body(file: SliceFile, body: bytes, stamp: Stamp) -> SliceFile:
-    """Another body, and with it another time of the last change (ruling 26)."""
+    """Returns the file with another body and the time of this change (ruling 26)."""
     return signed(set_key(file.with_body(body), "slice.updated_at", stamp.time), stamp)
 
 
 def signed(file: SliceFile, stamp: Stamp) -> SliceFile:
-    """Who wrote last, where that is captured (§ Provenance)."""
+    """Returns the file with the name of its last writer, if that is captured (§ Provenance)."""
     return set_key(file, "slice.updated_by", stamp.who) if stamp.who else file
 
 
 def refuse_new_errors(old: SliceFile | None, new: SliceFile) -> None:
-    """Writing is strict: an error that was not there before is refused (ruling 20).
+    """Raises an error if the new version has an error that the old one does not have: writing is strict (ruling 20).
 
-    Of rows behind an old body only the new ones are looked at: a log is not checked whole for each.
+    If rows were appended, only the new rows are checked, so that a write does not read the complete log.
     """
     if old and new.body_type == "jsonl" and new.head == old.head and new.body.startswith(old.body):
         found = errors(check_body(new.with_body(new.body[len(old.body) :])).findings)
@@ -94,12 +94,12 @@ def refuse_new_errors(old: SliceFile | None, new: SliceFile) -> None:
 
 
 def refuse_broken(file: SliceFile, findings: Iterable[Finding]) -> None:
-    """A line that nobody can read may be half of something: people look first."""
+    """Raises an error for a body with an unreadable line. The line may be incomplete, so people check it first."""
     for finding in errors(findings):
         raise SlicebaseError(
             "broken-file",
             f"the body cannot be read: {finding.message}",
-            hint=finding.hint or "mend the line; `tt validate` shows all that is wrong",
+            hint=finding.hint or "fix the line; `tt validate` shows everything that is wrong",
             where=Where(file.name, finding.line, finding.column),
         )
 
@@ -110,11 +110,11 @@ def _errors_in(file: SliceFile) -> list[Finding]:
     return errors(findings)
 
 
-# ---- the ways to write, by mode and body type
+# ---- writes, by mode and body type
 
 
 def _append_rows(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row]) -> NextVersion:
-    """Rows leave the frontmatter alone, so that two branches merge (ruling 26)."""
+    """Appends rows. The frontmatter does not change, so that two branches merge (ruling 26)."""
     if given.supersedes:
         _refuse_superseding(file, given.supersedes, (*read_rows(file.body).rows, *elsewhere))
     new = new_rows(given.text, given.stamp, supersedes=given.supersedes, after=_last_row(file.body))
@@ -123,15 +123,15 @@ def _append_rows(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row])
 
 
 def _last_row(body: bytes) -> str | None:
-    """The id of the row at the end: a log is not read whole for each new row."""
+    """Returns the id of the last row, without reading the complete log."""
     rows = read_rows(body.rstrip().rpartition(b"\n")[2]).rows
     return rows[0].id if rows else None
 
 
 def _supersede_rows(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row]) -> NextVersion:
-    """The first row of a log has nothing to supersede."""
+    """Appends a row that names the rows it supersedes. The first row of a log has nothing to supersede."""
     if not given.supersedes and (elsewhere or file.body.strip()):
-        raise _against_contract(file, "a new row names the rows that it supersedes", "name them with --supersedes")
+        raise _against_contract(file, "a new row must name the rows that it supersedes", "name them with --supersedes")
     return _append_rows(file, given, elsewhere)
 
 
@@ -173,7 +173,7 @@ _WRITES: Final[Mapping[tuple[str, str], BodyWrite]] = {
 }
 
 
-# ---- a whole body
+# ---- a complete body
 
 
 class Body(NamedTuple):
@@ -182,7 +182,7 @@ class Body(NamedTuple):
 
 
 def whole_body(body_type: str, text: str, stamp: Stamp) -> Body:
-    """A body that consists of this text. Rows that have their envelope keep it, byte for byte."""
+    """Returns a body that consists of this text. Rows that already have an envelope keep it, byte for byte."""
     if body_type not in LINES:
         return Body(encoded(text if text.endswith("\n") else text + "\n"))
     if body_type != "jsonl":
@@ -194,7 +194,7 @@ def whole_body(body_type: str, text: str, stamp: Stamp) -> Body:
 
 
 def _is_complete(text: str) -> bool:
-    """Whether a text is rows already: objects, one a line, each with its own id."""
+    """Returns whether a text is already rows: one object per line, each with its own id."""
     objects = objects_in(text) or ()
     lines = [line for line in text.split("\n") if line.strip()]
     ids = [fields["_meta"].get("id") for fields in objects if isinstance(fields.get("_meta"), dict)]
@@ -208,13 +208,13 @@ def _refuse_misfits(file: SliceFile, given: WriteRequest) -> None:
     if given.supersedes and file.body_type != "jsonl":
         raise _against_contract(file, f"a {file.body_type} body has no rows to supersede")
     if given.supersedes and file.write_mode == "replace":
-        raise _against_contract(file, "rows that are replaced cannot be superseded")
+        raise _against_contract(file, "the write mode replace replaces all rows, so none can be superseded")
     if given.section and file.body_type != "markdown":
         raise _against_contract(file, f"a {file.body_type} body has no sections")
 
 
 def _refuse_superseding(file: SliceFile, named: Sequence[str], log: Sequence[Row]) -> None:
-    """A row that is not there cannot be superseded, and one that another has superseded since is a conflict."""
+    """Raises an error if a named row does not exist, or if another row already supersedes it."""
     known = {row.id for row in log}
     newer = {old: row.id for row in log for old in row.supersedes}
     for row_id in named:

@@ -1,1 +1,1 @@
-"""The rules of the format: what is wrong with a header, a body, a file, and between files."""
+"""The rules of the format, checked for a header, a body, a complete file, and between files."""

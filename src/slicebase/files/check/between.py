@@ -1,8 +1,6 @@
-"""Where findings stand: a problem of the frontmatter, and a target that a file names, at their lines and columns.
+"""Checks the rules between files: duplicate ids, missing targets, changed sources and payloads, joined logs.
 
-What breaks the rules between files: ids that meet, targets that are missing, sources that changed.
-
-Everything around a file is asked of a `World`, which the store answers from the disk.
+A `World` provides everything around a file. The caller implements it with the disk.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -18,16 +16,19 @@ from slicebase.files.links import meant_id, reach, resolve, target_kind
 from slicebase.files.model import DerivationSource, Link, Payload
 from slicebase.files.slice_file import SliceFile
 
+# ---- the positions of findings
+
 
 def placed(file: SliceFile, problem: HeaderProblem) -> Finding:
+    """Returns the finding of a problem in the frontmatter, with its line and column."""
     _, line, column = file.where(problem.path)
     return Finding(problem.rule, line, column, problem.message, problem.hint, file.name)
 
 
 class Outgoing(NamedTuple):
-    """What a file points at, noted while it is read and followed when all files are known.
+    """A target that a file names. It is recorded when the file is read, and checked when all files are known.
 
-    The place that names it is a path in the frontmatter, or in a line of the body.
+    `path` is the position of its name, in the frontmatter or in a line of the body.
     """
 
     role: Literal["link", "read", "run"]
@@ -43,9 +44,13 @@ class Outgoing(NamedTuple):
 
 
 def outgoing_links(links: Sequence[Link]) -> Iterator[Outgoing]:
+    """Yields the targets of the links in the frontmatter."""
     for at, link in enumerate(links):
         if link.rel and link.to:
             yield Outgoing("link", link.to, ("slice", "links", str(at), "to"), rel=link.rel)
+
+
+# ---- files and the world around them
 
 
 LIBRARY: Final = ".slices"
@@ -71,7 +76,7 @@ class FileLocation(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """What is known about a file that was read. Its body is not kept, its head only to find places in it."""
+    """What is known about a checked file. Its body is not kept, and its head only to find positions in it."""
 
     location: FileLocation
     file: SliceFile
@@ -87,25 +92,29 @@ class Checked(NamedTuple):
 
 
 class World(Protocol):
-    """The workspace around the files that are checked. Paths run from its root and never leave it."""
+    """The workspace around the checked files. Paths start at its root and never leave it."""
 
-    def knows(self, file_id: str) -> bool: ...
+    def knows(self, file_id: str) -> bool:
+        """Returns whether the workspace has a file with this id."""
 
-    def load(self, file_id: str) -> SliceFile | None: ...
+    def load(self, file_id: str) -> SliceFile | None:
+        """Returns the file with this id, None if it is too large or cannot be read."""
 
-    def look(self, path: str) -> Target: ...
+    def look(self, path: str) -> Target:
+        """Returns what is at a path."""
 
     def size(self, path: str) -> int | None:
-        """The bytes of a file; None where it cannot be read."""
+        """Returns the size of a file in bytes, None if it cannot be read."""
 
-    def digest(self, path: str) -> str | None: ...
+    def digest(self, path: str) -> str | None:
+        """Returns the hash of a file, None if it cannot be read."""
 
     def part_links(self) -> Iterable[tuple[str, str]]:
-        """Which files of the workspace are joined into one log (ruling 32)."""
+        """Returns the pairs of files that are joined into one log (ruling 32)."""
 
 
 def between_findings(files: Sequence[Checked], world: World) -> Iterator[Finding]:
-    """What is wrong between the files of one workspace."""
+    """Yields the findings between the files of one workspace."""
     yield from _duplicate_ids(files)
     yield from _logs(files, world)
     for checked in files:
@@ -116,6 +125,7 @@ def between_findings(files: Sequence[Checked], world: World) -> Iterator[Finding
 
 
 def part_links(file: SliceFile) -> Iterator[tuple[str, str]]:
+    """Yields the pairs of ids that the file's `part_of` and `has_part` links join."""
     for link in file.links:
         if link.rel in _PART_LINKS and file.id and link.to:
             yield file.id, meant_id(LIBRARY, link.to)
@@ -126,7 +136,7 @@ def _duplicate_ids(files: Iterable[Checked]) -> Iterator[Finding]:
     for checked in sorted(files, key=lambda checked: checked.location):
         file_id = checked.id
         if file_id and first.setdefault(file_id, checked) is not checked:
-            message = f"{first[file_id].location.name} has the id {file_id} too"
+            message = f"{first[file_id].location.name} also has the id {file_id}"
             yield checked.finding("id-duplicate", ("id",), message, "give one of them a new id")
 
 
@@ -152,29 +162,29 @@ def _link(checked: Checked, out: Outgoing, world: World) -> Iterator[Finding]:
     target = _target(out.to, location, world)
     if target == "folder" and out.rel != "routes_to" and not out.to.endswith("/"):
         yield out.finding(file, "link-form", f"{shown(out.to)} is a folder", "only routes_to may lead to a folder")
-    yield from _nowhere(checked, out, target, "link-target")
+    yield from _bad_target(checked, out, target, "link-target")
 
 
 def _read(checked: Checked, out: Outgoing, world: World) -> Iterator[Finding]:
     target = _target(out.to, checked.location, world)
-    yield from _nowhere(checked, out, "missing" if target == "folder" else target, "routine-target")
+    yield from _bad_target(checked, out, "missing" if target == "folder" else target, "routine-target")
 
 
 def _run(checked: Checked, out: Outgoing, world: World) -> Iterator[Finding]:
-    """A step may run a file, but a command or a sub-agent as well: only what is surely a file is looked for."""
+    """Checks what a step runs. It may be a command or a sub-agent, so only a name that is clearly a file is checked."""
     kind = target_kind(out.to)
     if len(out.to.split()) == 1 and (kind in ("path", "reference") or is_ulid(out.to)):
-        yield from _nowhere(checked, out, _target(out.to, checked.location, world), "routine-target")
+        yield from _bad_target(checked, out, _target(out.to, checked.location, world), "routine-target")
 
 
 _FOLLOW: Final = {"link": _link, "read": _read, "run": _run}
 
 
-def _nowhere(checked: Checked, out: Outgoing, target: Target, missing_rule: str) -> Iterator[Finding]:
+def _bad_target(checked: Checked, out: Outgoing, target: Target, missing_rule: str) -> Iterator[Finding]:
     if target == "outside":
         yield out.finding(checked.file, "path-outside", f"{shown(out.to)} leads out of the workspace")
     elif target == "missing":
-        yield out.finding(checked.file, missing_rule, f"there is no {shown(out.to)}")
+        yield out.finding(checked.file, missing_rule, f"{shown(out.to)} does not exist")
 
 
 # ---- sources and payloads
@@ -183,18 +193,18 @@ def _nowhere(checked: Checked, out: Outgoing, target: Target, missing_rule: str)
 def _source(checked: Checked, world: World) -> Iterator[Finding]:
     source = checked.source
     if not source or not source.id or target_kind(source.id) == "reference":
-        return  # a snapshot's narrative names `sn_…` (ruling 41), which is no file
+        return  # a snapshot's narrative names `sn_…` (ruling 41), which is not a file
     if not world.knows(source.id):
-        yield checked.finding("derived-target", ("derived_from", "id"), f"there is no {shown(source.id)}")
+        yield checked.finding("derived-target", ("derived_from", "id"), f"the source {shown(source.id)} does not exist")
         return
     original = world.load(source.id)
     if original and source.hash and is_digest(source.hash) and derivation(source.hash, original.hash) == "stale":
         message = f"{source.id} has changed since: its hash is {original.hash}"
-        yield checked.finding("derived-stale", ("derived_from", "hash"), message, "make the file anew")
+        yield checked.finding("derived-stale", ("derived_from", "hash"), message, "derive the file again")
 
 
 def _payload(checked: Checked, world: World) -> Iterator[Finding]:
-    """The local payload's real size and hash. Remote ones are never fetched (ruling 29)."""
+    """Checks the size and hash of a local payload. Remote payloads are never fetched (ruling 29)."""
     payload = checked.payload
     if not payload or not payload.uri or target_kind(payload.uri) == "uri":
         return
@@ -206,7 +216,7 @@ def _payload(checked: Checked, world: World) -> Iterator[Finding]:
         return
     size = world.size(path) if target == "file" else None
     if size is None:
-        yield checked.finding("payload-absent", ("payload", "uri"), f"there is no file {shown(payload.uri)} to read")
+        yield checked.finding("payload-absent", ("payload", "uri"), f"the file {shown(payload.uri)} cannot be read")
     elif payload.size is not None and size != payload.size:
         yield checked.finding("payload-size", ("payload", "size"), f"the payload has {size} bytes, not {payload.size}")
     elif payload.hash and is_digest(payload.hash):
@@ -214,14 +224,14 @@ def _payload(checked: Checked, world: World) -> Iterator[Finding]:
         if real is None:
             yield checked.finding("payload-absent", ("payload", "uri"), f"{shown(payload.uri)} cannot be read")
         elif real != payload.hash:
-            yield checked.finding("payload-hash", ("payload", "hash"), f"the payload's hash is {real}")
+            yield checked.finding("payload-hash", ("payload", "hash"), f"the payload's real hash is {real}")
 
 
 # ---- logs of several files
 
 
 def _logs(files: Sequence[Checked], world: World) -> Iterator[Finding]:
-    """Findings about supersession, where files are joined over all of them (ruling 32)."""
+    """Yields the findings about supersession. Joined files are checked together, as one log (ruling 32)."""
     names = {checked.location.name for checked in files}
     joined = _joined(files, world)
     done: set[str] = set()
@@ -236,7 +246,7 @@ def _logs(files: Sequence[Checked], world: World) -> Iterator[Finding]:
 
 
 def _joined(files: Sequence[Checked], world: World) -> Mapping[str, Collection[str]]:
-    """The rest of the workspace is asked only where something is unclear without it."""
+    """Returns the joined files. The rest of the workspace is read only if a log has findings without it."""
     unclear = any(checked.log_findings for checked in files)
     pairs = [
         (checked.id, out.to)

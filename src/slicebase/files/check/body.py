@@ -1,4 +1,4 @@
-"""What breaks the rules in one file's body, by its type (§ Body Types)."""
+"""Checks the rules for one file's body, by its type (§ Body Types)."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
@@ -16,11 +16,11 @@ _CONVERSATION: Final = ("slice", "body", "conversation")
 class BodyCheck(NamedTuple):
     findings: tuple[Finding, ...] = ()
     outgoing: tuple[Outgoing, ...] = ()
-    log_findings: tuple[Finding, ...] = ()  # what holds as long as the file is a log by itself
+    log_findings: tuple[Finding, ...] = ()  # these apply only if the file is a log by itself
 
 
 def check_body(file: SliceFile) -> BodyCheck:
-    """A body whose type is not known is not looked at: the header's rules report the type."""
+    """Checks a body, and returns its findings and targets. An unknown type is left to the rules for the header."""
     check = _CHECKS.get(file.body_type or "")
     return check(file) if check else BodyCheck()
 
@@ -30,15 +30,15 @@ def _text(file: SliceFile) -> BodyCheck:
         text = decode(file.body, file.body_line)
     except SlicebaseError as error:
         return BodyCheck((refusal(error, file.name),))
-    marked = _merge_marks(text)
-    if marked is None:
+    conflict = _first_conflict(text)
+    if conflict is None:
         return BodyCheck()
-    message, hint = "a merge left its conflict marked here", "decide, and remove the marks"
-    return BodyCheck((Finding("merge-marks", file.body_line + marked, 1, message, hint, file.name),))
+    message, hint = "a merge left conflict markers here", "resolve the conflict, and remove the markers"
+    return BodyCheck((Finding("merge-marks", file.body_line + conflict, 1, message, hint, file.name),))
 
 
-def _merge_marks(text: str) -> int | None:
-    """The line, from 0, of the first conflict that git marked from its beginning to its end."""
+def _first_conflict(text: str) -> int | None:
+    """Returns the line, from 0, of the first complete conflict that git marked, None if there is none."""
     opened, is_divided = None, False
     for number, line in enumerate(text.split("\n") if "<<<<<<< " in text else ()):
         if line.startswith("<<<<<<< "):
@@ -63,7 +63,7 @@ def _yaml(file: SliceFile) -> BodyCheck:
 def _none(file: SliceFile) -> BodyCheck:
     if not file.body.strip():
         return BodyCheck()
-    message = "the body's type is none, and here is content"
+    message = "the body's type is none, but there is content here"
     hint = "keep the content in the payload, or give the body another type"
     return BodyCheck((Finding("pointer-body", file.body_line, 1, message, hint, file.name),))
 
@@ -93,7 +93,7 @@ def _conversation(file: SliceFile) -> BodyCheck:
 
 
 def _conversation_header(file: SliceFile) -> Mapping[str, Any]:
-    """The header's values, its ids as the text they are (ruling 21)."""
+    """Returns the header's values, with numbers as the text that is written (ruling 21)."""
     values = value_at(file.frontmatter, _CONVERSATION)
     if not isinstance(values, dict):
         return {}

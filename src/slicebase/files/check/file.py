@@ -1,7 +1,4 @@
-"""`tt validate`, without the disk: bytes and places in, findings out.
-
-The paths that a slice file names: what its links, its rows' links, its steps and its payload lead to.
-"""
+"""Checks slice files as `tt validate` does, without the disk, and lists the paths that a file names."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
@@ -15,7 +12,7 @@ from slicebase.files.links import target_kind
 from slicebase.files.slice_file import SliceFile
 
 LARGE: Final = 1024 * 1024
-LARGEST_YAML: Final = 4 * LARGE  # beyond it, a careful reading takes too long
+LARGEST_YAML: Final = 4 * LARGE  # the scanner would take too long for a larger body
 
 
 class ValidationReport(NamedTuple):
@@ -41,21 +38,21 @@ def report(files: int, findings: Iterable[Finding]) -> ValidationReport:
 
 
 def check_file(data: bytes, location: FileLocation, size: int | None = None) -> Checked | Finding:
-    """What is wrong with one file by itself, and what it points at; a single finding for one that cannot be read.
+    """Returns the findings of one file by itself and its targets, or a single finding if it cannot be read.
 
-    `size` is the file's, where the data is only its beginning: then its body is not judged.
+    `size` is given if the data is only the beginning of the file; then the body is not checked.
     """
     try:
         file = SliceFile.parse(data, location.name)
     except SlicebaseError as error:
         return refusal(error, location.name)
-    whole = size is None and not (file.body_type == "yaml" and len(data) > LARGEST_YAML)
-    body = check_body(file) if whole else BodyCheck()
+    with_body = size is None and not (file.body_type == "yaml" and len(data) > LARGEST_YAML)
+    body = check_body(file) if with_body else BodyCheck()
     links = file.links
     problems = (*header_problems(file, links), *_name_problems(file, location))
     findings = (
         *(placed(file, problem) for problem in problems),
-        *_size_findings(location, size or len(data), whole=whole),
+        *_size_findings(location, size or len(data), with_body=with_body),
         *body.findings,
     )
     return Checked(
@@ -71,28 +68,26 @@ def check_file(data: bytes, location: FileLocation, size: int | None = None) -> 
 
 
 def check_workspace(files: Sequence[Checked], world: World) -> Iterator[Finding]:
-    """Everything that is wrong with the files of one workspace, each by itself and all together."""
+    """Yields the findings of the files of one workspace: of each file by itself, and between the files."""
     for checked in files:
         yield from checked.findings
     yield from between_findings(files, world)
 
 
 def _name_problems(file: SliceFile, location: FileLocation) -> Iterator[HeaderProblem]:
-    """§ Storage: flat, and named by id. Elsewhere a name is free, since ids do not depend on paths."""
+    """Checks § Storage: .slices/ is flat, and its files are named by id. Elsewhere a file may have any name."""
     name = location.name.rpartition("/")[2].removesuffix(".slice")
     if file.id and name != file.id:
         rule = "id-name" if location.in_library else "file-name"
-        message = f"the file is named {name}, and its id is {file.id}"
+        message = f"the file is named {name}, but its id is {file.id}"
         yield HeaderProblem(rule, ("slice", "id"), message, f"name it {file.id}.slice")
     if location.in_library and location.path.count("/") > 1:
-        yield HeaderProblem(
-            "nested-folder", (), "the file stands in a folder of .slices/", "move it up: .slices/ is flat"
-        )
+        yield HeaderProblem("nested-folder", (), "the file is in a folder of .slices/", "move it up: .slices/ is flat")
 
 
-def _size_findings(location: FileLocation, size: int, *, whole: bool) -> Iterator[Finding]:
+def _size_findings(location: FileLocation, size: int, *, with_body: bool) -> Iterator[Finding]:
     if size > LARGE:
-        message = f"the file has {size / LARGE:.0f} MiB" + ("" if whole else ", and its body was not looked at")
+        message = f"the file has {size / LARGE:.0f} MiB" + ("" if with_body else ", and its body was not checked")
         yield Finding("file-size", 1, 1, message, "split it, or keep the content in a pointer's payload", location.name)
 
 
@@ -112,8 +107,14 @@ def _as_json(finding: Finding) -> dict[str, Any]:
     }
 
 
+# ---- the paths that a file names
+
+
 def named_paths(file: SliceFile) -> set[str]:
-    """Every path, as it is written. What a step runs is a command, and no path of ours."""
+    """Returns the paths in links, rows' links, steps and the payload, as they are written.
+
+    What a step runs is a command, not a path.
+    """
     outgoing = (*outgoing_links(file.links), *check_body(file).outgoing)
     paths = {out.to for out in outgoing if out.role != "run" and target_kind(out.to) == "path"}
     uri = file.payload.uri if file.payload else None
@@ -121,7 +122,10 @@ def named_paths(file: SliceFile) -> set[str]:
 
 
 def new_paths(old: SliceFile | None, new: SliceFile) -> set[str]:
-    """The paths that a version names and the one before it did not. Of a body that grew, only what is new is read."""
+    """Returns the paths that the new version names and the old one does not.
+
+    If the body grew, only its new part is read.
+    """
     if old is None:
         return named_paths(new)
     if new.head == old.head and new.body.startswith(old.body):

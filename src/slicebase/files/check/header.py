@@ -1,6 +1,7 @@
-"""The types of the frontmatter's fields, and which of them must be there (§ Required Fields, ruling 21).
+"""Checks the rules for one file's frontmatter.
 
-What breaks the rules in one file's frontmatter: fields that do not fit each other, or the format's values.
+First come the types of single fields and the required fields (§ Required Fields, ruling 21), then the fields that
+depend on each other or have fixed values.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,12 +28,14 @@ from slicebase.files.model import (
 )
 from slicebase.files.slice_file import SliceFile
 
+# ---- single fields
+
 
 def _is_scalar(value: object) -> bool:
     return not isinstance(value, dict | list)
 
 
-# Any scalar will do for text: the field takes its source text (ruling 21).
+# Any scalar is accepted as text: the field takes its source text (ruling 21).
 _TEXT: Final = Form(_is_scalar, "text")
 _TEXTS: Final = Form(lambda value: isinstance(value, list) and all(map(_is_scalar, value)), "a list of texts")
 _LIST: Final = Form(lambda value: isinstance(value, list), "a list")
@@ -42,7 +45,7 @@ _FORMS: Final[Forms] = {
     "body": {
         "type": _TEXT,
         "code": {"lang": _TEXT, "extension": _TEXT, "args": _TEXTS},
-        "conversation": {},  # its keys have rules of their own
+        "conversation": {},  # body/conversation.py checks its keys
     },
     "contract": {
         **dict.fromkeys(("purpose", "format", "cleanup", "write", "overflow"), _TEXT),
@@ -62,7 +65,7 @@ _CONTRACT_KEYS: Final = frozenset(Contract.__struct_fields__)
 
 
 def field_problems(values: Mapping[str, Any]) -> Iterator[HeaderProblem]:
-    """Whatever is wrong with single fields of `slice`, whatever they mean."""
+    """Yields the problems of single fields of `slice`: unknown keys, wrong types, missing fields, bad times."""
     yield from _unknown_keys((), values, KEYS)
     contract = values.get("contract")
     yield from _unknown_keys(("contract",), contract if isinstance(contract, dict) else {}, _CONTRACT_KEYS)
@@ -81,11 +84,12 @@ def field_problems(values: Mapping[str, Any]) -> Iterator[HeaderProblem]:
 
 
 def takes_text(path: tuple[str, ...]) -> bool:
-    """Whether the field at this path of `slice` is a text, whatever YAML would make of it."""
+    """Returns whether the field at this path of `slice` is a text, even if YAML reads it as another type."""
     return value_at(_FORMS, path) is _TEXT or (len(path) == 3 and path[0] == "links")
 
 
 def value_at(values: Any, path: tuple[str, ...]) -> Any:
+    """Returns the value at a path of nested mappings, None if it does not exist."""
     for step in path:
         values = values.get(step) if isinstance(values, dict) else None
     return values
@@ -96,18 +100,21 @@ def _unknown_keys(path: tuple[str, ...], values: Mapping[str, Any], known: Any) 
         if key not in known:
             name = ".".join((*path, key))
             yield HeaderProblem(
-                "unknown-key", ("slice", *path, key), f"the format knows no `{name}`", _meant(key, known)
+                "unknown-key", ("slice", *path, key), f"the format does not define `{name}`", _suggestion(key, known)
             )
 
 
-def _meant(key: str, known: Any) -> str:
+def _suggestion(key: str, known: Any) -> str:
     from difflib import get_close_matches  # rarely needed
 
     near = get_close_matches(key, sorted(known), n=1)
-    return f"do you mean `{near[0]}`?" if near else "keep what is your own under `meta`"
+    return f"did you mean `{near[0]}`?" if near else "put your own keys under `meta`"
 
 
-# Which bodies a write mode can be carried out on (ruling 25).
+# ---- the fields together
+
+
+# The body types that a write mode works for (ruling 25).
 _APPENDED: Final = frozenset({"jsonl", "conversation", "routine", "markdown", "text"})
 WRITABLE: Final[Mapping[str, frozenset[str]]] = {
     "append": _APPENDED,
@@ -116,13 +123,14 @@ WRITABLE: Final[Mapping[str, frozenset[str]]] = {
 
 
 def header_problems(file: SliceFile, links: Sequence[Link]) -> Iterator[HeaderProblem]:
+    """Yields everything that is wrong with a file's frontmatter."""
     values = file.frontmatter.get("slice")
     if not isinstance(values, dict):
         message = "there is no `slice`" if values is None else f"`slice` is {shown(values)}, not a mapping"
         yield HeaderProblem("slice-missing", ("slice",), message, "put all metadata under `slice`")
         return
     for key in file.beside:
-        yield HeaderProblem("beside-slice", (key,), f"`{key}` stands beside `slice`", "move it to slice.meta")
+        yield HeaderProblem("beside-slice", (key,), f"`{key}` is beside `slice`, not under it", "move it to slice.meta")
     yield from field_problems(values)
     yield from _identity(file)
     yield from _kind(file, values)
@@ -140,44 +148,46 @@ def _identity(file: SliceFile) -> Iterator[HeaderProblem]:
     if not is_safe(file.id):
         yield HeaderProblem("id-form", ("slice", "id"), f"{shown(file.id)} cannot be an id", SAFE_FORM)
     elif not is_ulid(file.id):
-        yield HeaderProblem("id-ulid", ("slice", "id"), f"{shown(file.id)} is no ULID, so it does not sort by time")
+        yield HeaderProblem("id-ulid", ("slice", "id"), f"{shown(file.id)} is not a ULID, so it does not sort by time")
 
 
 def _kind(file: SliceFile, values: Mapping[str, Any]) -> Iterator[HeaderProblem]:
     body_type = file.body_type
     if file.kind not in KINDS:
-        yield HeaderProblem("kind", ("slice", "kind"), f"{shown(file.kind)} is no kind", f"kinds are {_listed(KINDS)}")
+        yield HeaderProblem(
+            "kind", ("slice", "kind"), f"{shown(file.kind)} is not a kind", f"kinds are {_listed(KINDS)}"
+        )
     if body_type and body_type not in BODY_TYPES:
         hint = f"types are {_listed(BODY_TYPES)}"
-        yield HeaderProblem("body-type", ("slice", "body", "type"), f"{shown(body_type)} is no body type", hint)
+        yield HeaderProblem("body-type", ("slice", "body", "type"), f"{shown(body_type)} is not a body type", hint)
     elif body_type and file.kind in KINDS and (file.kind == "pointer") != (body_type == "none"):
-        message = f"a {file.kind} has no body of the type {body_type}"
+        message = f"a {file.kind} cannot have the body type {body_type}"
         yield HeaderProblem(
-            "kind-body", ("slice", "body", "type"), message, "a pointer has the body type none, and only it"
+            "kind-body", ("slice", "body", "type"), message, "a pointer has the body type none, and only a pointer does"
         )
     for header in ("code", "conversation"):
         if body_type in BODY_TYPES and body_type != header and value_at(values, ("body", header)) is not None:
-            message = f"`body.{header}` describes no body of the type {body_type}"
+            message = f"`body.{header}` does not belong to the body type {body_type}"
             yield HeaderProblem("body-header", ("slice", "body", header), message)
     if body_type == "code" and not file.code.lang:
-        yield HeaderProblem("code-lang", ("slice", "body"), "the code's language is not said", "set body.code.lang")
+        yield HeaderProblem("code-lang", ("slice", "body"), "the code's language is missing", "set body.code.lang")
     if file.purged and file.kind == "context":
-        yield HeaderProblem("purged-kind", ("slice", "purged"), "a purged file is a pointer, and this is a context")
+        yield HeaderProblem("purged-kind", ("slice", "purged"), "a purged file must be a pointer, not a context")
 
 
 def _payload(file: SliceFile, values: Mapping[str, Any]) -> Iterator[HeaderProblem]:
     given = values.get("payload")
     if file.kind == "context" and given is not None:
-        yield HeaderProblem("payload-kind", ("slice", "payload"), "a context file has its content in its body")
+        yield HeaderProblem("payload-kind", ("slice", "payload"), "a context file cannot have a payload")
     if file.kind != "pointer":
         return
     payload = file.payload
     if not (payload and payload.uri) and not file.purged:
-        message = "the pointer points nowhere" if given is None else "the payload has no uri"
-        yield HeaderProblem("payload-missing", ("slice", "payload"), message, "name the payload's place in payload.uri")
+        message = "the pointer has no payload" if given is None else "the payload has no uri"
+        yield HeaderProblem("payload-missing", ("slice", "payload"), message, "set payload.uri")
     for name in ("hash", "size"):
         if isinstance(given, dict) and given.get(name) is None:
-            message = f"the payload has no {name}, so nobody can check it"
+            message = f"the payload has no {name}, so it cannot be checked"
             yield HeaderProblem("payload-unproven", ("slice", "payload"), message)
     yield from _hash_form(("payload", "hash"), payload.hash if payload else None)
 
@@ -193,15 +203,15 @@ def _contract(file: SliceFile, values: Mapping[str, Any], links: Sequence[Link])
     mode = value_at(values, ("contract", "write"))
     writable = WRITABLE.get(mode) if isinstance(mode, str) else None
     if writable and file.body_type in BODY_TYPES and file.body_type not in writable:
-        message = f"a {file.body_type} body cannot be written by {mode}"
-        hint = f"it is for {_listed(sorted(writable))}"
+        message = f"the write mode {mode} does not work for a {file.body_type} body"
+        hint = f"it works for {_listed(sorted(writable))}"
         yield HeaderProblem("contract-write", ("slice", "contract", "write"), message, hint)
-    answered = {plain(link.label) for link in links if link.rel == "routes_to" and link.label}
+    routed = {plain(link.label) for link in links if link.rel == "routes_to" and link.label}
     for at, topic in enumerate(file.contract.exclude if value_at(values, ("contract", "exclude")) else ()):
-        if plain(topic) not in answered:
+        if plain(topic) not in routed:
             hint = f"add a link with rel: routes_to and label: {shown(topic)}"
             path = ("slice", "contract", "exclude", str(at))
-            yield HeaderProblem("exclude-unrouted", path, f"no link says where {shown(topic)} goes", hint)
+            yield HeaderProblem("exclude-unrouted", path, f"no link says where {shown(topic)} belongs", hint)
 
 
 def _links(links: Sequence[Link]) -> Iterator[HeaderProblem]:
@@ -215,16 +225,16 @@ def _links(links: Sequence[Link]) -> Iterator[HeaderProblem]:
 
 
 def link_problems(rel: str, to: str) -> Iterator[HeaderProblem]:
-    """What is wrong with a link by itself. Paths begin at the link's keys."""
+    """Yields the problems of a link by itself. Paths start at the link's keys."""
     if rel not in RELATIONSHIPS:
         from difflib import get_close_matches  # rarely needed
 
         near = get_close_matches(rel, RELATIONSHIPS, n=1)
-        hint = f"do you mean `{near[0]}`?" if near else f"relationships are {_listed(RELATIONSHIPS)}"
-        yield HeaderProblem("link-rel", ("rel",), f"{shown(rel)} is no relationship", hint)
+        hint = f"did you mean `{near[0]}`?" if near else f"relationships are {_listed(RELATIONSHIPS)}"
+        yield HeaderProblem("link-rel", ("rel",), f"{shown(rel)} is not a relationship", hint)
     if target_kind(to) == "uri":
         yield HeaderProblem(
-            "link-form", ("to",), f"{shown(to)} is neither an id nor a path", "a pointer can name a uri"
+            "link-form", ("to",), f"{shown(to)} is neither an id nor a path", "use a pointer to name a uri"
         )
     elif to.endswith("/") and rel != "routes_to":
         yield HeaderProblem("link-form", ("to",), f"{shown(to)} is a folder", "only routes_to may lead to a folder")
@@ -242,7 +252,7 @@ def _source(file: SliceFile, values: Mapping[str, Any]) -> Iterator[HeaderProble
 
 def _hash_form(path: tuple[str, ...], value: str | None) -> Iterator[HeaderProblem]:
     if value and not is_digest(value):
-        yield HeaderProblem("hash-form", ("slice", *path), f"{shown(value)} is no sha256: hash")
+        yield HeaderProblem("hash-form", ("slice", *path), f"{shown(value)} is not a sha256: hash")
 
 
 def _listed(names: Any) -> str:

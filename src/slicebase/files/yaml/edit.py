@@ -1,12 +1,10 @@
-"""Where a header is to be cut for an edit, and what goes there.
+"""Changes one key of a slice file so that only its lines change (ruling 20).
 
-An entry owns the lines from its key or dash to the end of its value. What stands between entries, comments above all,
-is never touched; a comment behind a value stays behind the new one.
+An entry owns the lines from its key or dash to the end of its value. Everything between entries, comments above all,
+is never touched; a comment after a value stays after the new value.
 
-Changing one key of a slice file so that only its lines change (ruling 20).
-
-The new text is spliced in by position. Afterwards the file is read again: unless it says what was wanted, and the same
-as before everywhere else, the edit is refused.
+The new text is inserted by position. Afterwards the file is read again: the edit is refused unless the file has the
+wanted value there and the same values as before everywhere else.
 """
 
 import re
@@ -23,15 +21,17 @@ _BLOCK_SCALAR = re.compile(r"[|>][-+\d]*")
 
 
 def misfit(file: SliceFile, path: Steps, what: str) -> SlicebaseError:
+    """Returns the error for a path that does not fit the file."""
     return SlicebaseError("edit-path", f"{'.'.join(path) or 'an empty path'} {what}", where=file.where(path))
 
 
 def refused(file: SliceFile, message: str, hint: str = "") -> SlicebaseError:
+    """Returns the error for an edit that would do something else than it should."""
     return SlicebaseError("edit-refused", message, hint=hint, where=file.where())
 
 
 class Splicer:
-    """Finds what is to be replaced in a header, and gives the header with it replaced."""
+    """Finds the text of a header that an edit replaces, and returns the header with the replacement."""
 
     def __init__(self, file: SliceFile, layout: YamlLayout) -> None:
         self.file = file
@@ -52,7 +52,7 @@ class Splicer:
             return self.add_key(node, key, value)
         if trail and node.is_scalar and node.value is None:
             return self.replace(*trail[-1], {key: value})
-        raise misfit(self.file, path[: len(trail)], f"is no mapping that could hold {key!r}")
+        raise misfit(self.file, path[: len(trail)], f"is not a mapping, so it cannot hold {key!r}")
 
     def delete(self, path: Steps) -> str:
         trail = self.trail(path)
@@ -64,7 +64,7 @@ class Splicer:
         if len(parent.entries) > 1:
             return self.delete_lines(entry)
         if len(trail) == 1:
-            raise refused(self.file, "the frontmatter's last key cannot go")
+            raise refused(self.file, "the only key of the frontmatter cannot be deleted")
         return self.replace(*trail[-2], {} if parent.is_map else [])
 
     def append(self, path: Steps, item: Any) -> str:
@@ -78,10 +78,10 @@ class Splicer:
             return self.add_in_flow(node, f"{inline(key)}: {inline(value)}")
         return self.add_lines(node.end, mapping_lines({key: value}, node.column, self.layout))
 
-    # ---- places
+    # ---- positions
 
     def trail(self, path: Steps) -> list[tuple[Node, NodeEntry]]:
-        """The entries on the way along a path as far as they exist, each with the collection that holds it."""
+        """Returns the entries along a path as far as they exist, each with the collection that contains it."""
         trail: list[tuple[Node, NodeEntry]] = []
         node = self.file.tree
         for step in path:
@@ -96,7 +96,7 @@ class Splicer:
         return self.text.rfind("\n", 0, offset) + 1
 
     def line_end(self, offset: int) -> int:
-        """Just before the line break of this offset's line."""
+        """Returns the offset just before the line break of this offset's line."""
         end = self.text.index("\n", offset)
         return end - 1 if self.text[end - 1 : end] == "\r" else end
 
@@ -125,10 +125,10 @@ class Splicer:
         new = written(value, parent.column, self.layout, in_list=parent.is_list, like=old.form)
         if old.start > self.line_end(entry.after):
             return self.replace_below(entry, old, new)
-        return self.replace_behind(entry, old, new)
+        return self.replace_after(entry, old, new)
 
     def replace_below(self, entry: NodeEntry, old: Node, new: Written) -> str:
-        """The old value starts in a line below its key."""
+        """Replaces a value that starts on a line below its key."""
         if not new.below and old.form not in ("block-map", "block-list", "literal", "folded"):
             return self.splice(old.start, old.end, new.head)
         first, last = self.line_start(old.start), self.next_line(old.end)
@@ -136,8 +136,8 @@ class Splicer:
         between = self.text[entry.after : first]
         return self.splice(entry.after, last, head + between + self.lines(new.below))
 
-    def replace_behind(self, entry: NodeEntry, old: Node, new: Written) -> str:
-        """The old value, or nothing, stands in the line of its key; a comment behind it stays."""
+    def replace_after(self, entry: NodeEntry, old: Node, new: Written) -> str:
+        """Replaces a value, or adds one, on the line of its key. A comment after it stays."""
         indicator = _BLOCK_SCALAR.match(self.text, old.start) if old.form in ("literal", "folded") else None
         in_key_line = indicator.end() if indicator else old.end
         line_end = self.line_end(in_key_line)
@@ -151,7 +151,7 @@ class Splicer:
     def delete_lines(self, entry: NodeEntry) -> str:
         start, end = self.line_start(entry.start), self.next_line(entry.end)
         if self.text[start : entry.start].strip(" "):
-            # The first key behind a dash: what follows moves up to the dash.
+            # The first key after a dash: the text that follows moves up to the dash.
             start = entry.start
             while self.text[end : end + 1] == " ":
                 end += 1
@@ -163,7 +163,7 @@ class Splicer:
         if not node.entries:
             return self.splice(node.start + 1, node.start + 1, item)
         end = node.entries[-1].end
-        # `{a:, b: c}` is one key more for some readers, so a space keeps the comma from the colon.
+        # Some readers find one more key in `{a:, b: c}`, so a space separates the comma from the colon.
         return self.splice(end, end, f"{' ' if self.text[end - 1] == ':' else ''}, {item}")
 
     def delete_in_flow(self, parent: Node, entry: NodeEntry) -> str:
@@ -174,14 +174,14 @@ class Splicer:
         before = parent.entries[at - 1] if at else None
         start = before.end if before else entry.start
         if "#" in self.text[start : entry.start]:
-            start = entry.start  # a comment about the item before: the comma stays with it
+            start = entry.start  # a comment belongs to the item before: the comma stays with it
         elif not before and self.text[end : end + 1] == ",":
             end += 1
         return self.splice(start, end, "")
 
 
 def layout_of(file: SliceFile) -> YamlLayout:
-    """How this file is laid out, as its first nested mapping and list show it."""
+    """Returns the layout of a file, taken from its first nested mapping and its first nested list."""
     found: dict[str, int] = {}
     waiting = [file.tree]
     while waiting and len(found) < 2:
@@ -196,8 +196,11 @@ def layout_of(file: SliceFile) -> YamlLayout:
     return YamlLayout(found.get("block-map", default.step), found.get("block-list", default.list_step), newline)
 
 
+# ---- the edits
+
+
 def set_key(file: SliceFile, path: KeyPath, value: Any) -> SliceFile:
-    """The file with this value under this key; keys on the way to it are made where they are missing."""
+    """Returns the file with this value under this key. Missing keys on the path to it are created."""
     where, value = steps(path), plain_value(value)
     if not where:
         raise misfit(file, where, "names no key")
@@ -210,30 +213,30 @@ def set_key(file: SliceFile, path: KeyPath, value: Any) -> SliceFile:
 
 
 def delete_key(file: SliceFile, path: KeyPath) -> SliceFile:
-    """The file without this key or list item."""
+    """Returns the file without this key or list item."""
     where = steps(path)
     return _edited(file, where, _GONE, lambda splicer: splicer.delete(where))
 
 
 def append_item(file: SliceFile, path: KeyPath, item: Any) -> SliceFile:
-    """The file with one more item at the end of a list, which is made where it is missing."""
+    """Returns the file with one more item at the end of a list. A missing list is created."""
     where, item = steps(path), plain_value(item)
     node = file.node(where)
     items = None if node is None else node.value
     if items is None or items == []:
         return set_key(file, where, [item])
     if not isinstance(items, list):
-        raise misfit(file, where, "is no list")
+        raise misfit(file, where, "is not a list")
     return _edited(file, where, [*items, item], lambda splicer: splicer.append(where, item))
 
 
 def remove_item(file: SliceFile, path: KeyPath, position: int) -> SliceFile:
-    """The file without one item of a list, counted from 0."""
+    """Returns the file without one item of a list, counted from 0."""
     return delete_key(file, (*steps(path), str(position)))
 
 
 def same(one: Any, other: Any) -> bool:
-    """Equal and of the same types: 1, 1.0 and true are three values, and nan is itself."""
+    """Returns whether two values are equal and of the same types: 1, 1.0 and true differ, and nan equals nan."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict):
@@ -244,7 +247,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def _set_mapping(file: SliceFile, path: Steps, old: Node, value: dict[str, Any]) -> SliceFile:
-    """Key by key, so that what stays the same stays as it is written."""
+    """Sets a mapping key by key, so that equal values stay as they are written."""
     for key, item in value.items():
         file = set_key(file, (*path, key), item)
     for entry in old.entries:
@@ -253,7 +256,7 @@ def _set_mapping(file: SliceFile, path: Steps, old: Node, value: dict[str, Any])
     return file
 
 
-# ---- the check
+# ---- checking the result
 
 
 def _edited(file: SliceFile, path: Steps, new: Any, edit: Callable[[Splicer], str]) -> SliceFile:
@@ -263,7 +266,7 @@ def _edited(file: SliceFile, path: Steps, new: Any, edit: Callable[[Splicer], st
     except SlicebaseError as error:
         if error.code != "edit-refused":
             raise
-    # A comment or an empty line can become part of a literal block; texts in quotes cannot take in what follows.
+    # A comment or an empty line after a literal block can become part of it. It cannot become part of a quoted text.
     return _checked(file, path, new, edit(Splicer(file, layout._replace(literal=False))))
 
 
@@ -273,7 +276,7 @@ def _checked(file: SliceFile, path: Steps, new: Any, header: str) -> SliceFile:
         edited = file.with_header(header)
         kept = same(edited.frontmatter, wanted) and same(edited.tree.value, wanted)
     except SlicebaseError as error:
-        raise refused(file, f"the file could not be read any more: {error.message}", error.hint) from None
+        raise refused(file, f"the edited file could not be read: {error.message}", error.hint) from None
     if not kept:
         raise refused(file, "the edit would change more than this key", "edit the file by hand")
     if file.id is not None and edited.id != file.id:
@@ -285,14 +288,14 @@ _GONE = object()
 
 
 def _changed(value: Any, path: Steps, new: Any) -> Any:
-    """A plain value with one place of it changed: what the edited file has to say."""
+    """Returns a plain value with one part changed: the value that the edited file must have."""
     if not path:
         return new
     step, rest = path[0], path[1:]
-    goes = new is _GONE and not rest
+    deleted = new is _GONE and not rest
     if isinstance(value, list):
         at = int(step)
-        return value[:at] + ([] if goes else [_changed(value[at], rest, new)]) + value[at + 1 :]
+        return value[:at] + ([] if deleted else [_changed(value[at], rest, new)]) + value[at + 1 :]
     values = value or {}
-    others = {key: item for key, item in values.items() if key != step} if goes else values
-    return others if goes else {**others, step: _changed(values.get(step), rest, new)}
+    others = {key: item for key, item in values.items() if key != step} if deleted else values
+    return others if deleted else {**others, step: _changed(values.get(step), rest, new)}

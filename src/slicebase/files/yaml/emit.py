@@ -1,6 +1,6 @@
-"""Writing YAML: clean, stable, and read back the same by every common reader.
+"""Writes YAML that is clean and stable, and that every common reader reads back the same.
 
-A text is quoted only where a YAML 1.1 or 1.2 reader would take it for something else, or not at all.
+A text is quoted only if a YAML 1.1 or 1.2 reader would read it as something else, or could not read it.
 """
 
 import math
@@ -14,11 +14,11 @@ from slicebase.core.hashing import lone_surrogate
 from slicebase.errors import SlicebaseError
 from slicebase.files.yaml.scan import Form
 
-# What some reader takes for a truth value, null or a special number, in any case.
+# Words that some reader reads as true, false, null or a special number, in upper or lower case.
 _WORDS: Final = frozenset(
     ("~", "null", "true", "false", "yes", "no", "on", "off", "y", "n", ".inf", "+.inf", "-.inf", ".nan")
 )
-# What some reader could take for a number, a date or a time, and some texts more.
+# Matches everything that some reader could read as a number, a date or a time, and some other texts.
 _NUMERIC = re.compile(r"[-+.]?[\d_.][\d_.,:+\-TtZz ]*(?:[eE][-+]?[\d_]*)?|[-+]?0[xXoObB][\da-fA-F_]*")
 _PLAIN = {
     False: re.compile(r"[\w./($](?:[^:#\n]|:(?=[^ ])|(?<=[^ ])#)*(?<=[^ ])"),
@@ -30,7 +30,7 @@ _ESCAPES: Final = {"\n": "\\n", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
 
 class YamlLayout(NamedTuple):
-    """How a file is laid out: what a mapping and a list are indented by below their key, its line ends, and whether
+    """The layout of a file: the indentation of a mapping and of a list below their key, the line end, and whether
     texts of several lines are literal blocks."""
 
     step: int = 2
@@ -40,14 +40,14 @@ class YamlLayout(NamedTuple):
 
 
 class Written(NamedTuple):
-    """A value as it stands behind its key: in the key's line, and in the lines below."""
+    """A value as it is written after its key: the part on the key's line, and the lines below."""
 
     head: str
     below: list[str]
 
 
 def plain_value(value: Any) -> Any:
-    """The same value made of dicts, lists and scalars; absent parts of a typed value are left out."""
+    """Returns the value as dicts, lists and scalars. Absent parts of a typed value are left out."""
     if isinstance(value, str):
         try:
             value.encode()
@@ -61,18 +61,18 @@ def plain_value(value: Any) -> Any:
         return {key: plain_value(item) for key, item in given if item is not None and item != ()}
     if isinstance(value, Mapping):
         if not all(isinstance(key, str) for key in value):
-            raise SlicebaseError("not-json-value", "a key of the frontmatter is no text")
+            raise SlicebaseError("not-json-value", "a key of the frontmatter is not text")
         return {plain_value(key): plain_value(item) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
         return [plain_value(item) for item in value]
-    raise SlicebaseError("not-json-value", f"a {type(value).__name__} has no place in the frontmatter")
+    raise SlicebaseError("not-json-value", f"the frontmatter cannot hold a {type(value).__name__}")
 
 
-# ---- in one line
+# ---- on one line
 
 
 def inline(value: Any, *, flow: bool = True, like: Form = "plain") -> str:
-    """A value in one line; `flow` says that it stands inside brackets, `like` which quotes it had."""
+    """Returns a value on one line. `flow` says that it is inside brackets, `like` which quotes it had."""
     if isinstance(value, str):
         return _text(value, flow=flow, like=like)
     if isinstance(value, dict):
@@ -114,15 +114,15 @@ def _float(value: float) -> str:
     if math.isnan(value):
         return ".nan"
     mantissa, exponent, power = repr(value).partition("e")
-    # YAML 1.1 asks for a point.
+    # YAML 1.1 requires a decimal point.
     return f"{mantissa if '.' in mantissa else mantissa + '.0'}{exponent}{power}"
 
 
-# ---- over several lines
+# ---- on several lines
 
 
 def written(value: Any, column: int, layout: YamlLayout, *, in_list: bool = False, like: Form = "plain") -> Written:
-    """A value behind a key or a dash in this column."""
+    """Returns a value as it is written after a key or a dash in this column."""
     if layout.literal and isinstance(value, str) and "\n" in value and (mark := _literal_mark(value)):
         indent = " " * (column + layout.step)
         lines = value.removesuffix("\n").split("\n")
@@ -157,7 +157,7 @@ def list_lines(values: Sequence[Any], column: int, layout: YamlLayout) -> list[s
 
 
 def _literal_mark(text: str) -> str | None:
-    """The indicator of a literal block for this text; None where a block would be fragile."""
+    """Returns the indicator of a literal block for this text, None if a block would be fragile."""
     lines = text.removesuffix("\n").split("\n")
     fragile = lines[0][:1] in ("", " ") or not lines[-1] or any(line != line.rstrip(" ") for line in lines)
     if fragile or _SPECIAL.search(text.replace("\n", "")):

@@ -1,10 +1,8 @@
-"""Where a slice file's frontmatter ends and its body begins (§ File Structure, ruling 20).
+"""Splits a slice file into frontmatter and body, and loads YAML quickly where that is safe.
 
-Reading YAML, quickly where it is harmless.
-
-The scanner says what a YAML text means. yaml-rs reads the same text some twenty times faster, without positions, and
-takes some things that we do not, or reads them differently (ruling 22). So yaml-rs reads what holds no trace of them,
-and the scanner the rest. `tests/files/test_yaml.py` holds the two to the same answers.
+The scanner defines what a YAML text means. yaml-rs reads the same text about twenty times faster, without positions,
+but it accepts some things that we refuse, and reads some differently (ruling 22). So yaml-rs reads the texts that
+have no sign of these, and the scanner reads the others. `tests/files/yaml/test_load.py` checks that both agree.
 """
 
 import re
@@ -16,6 +14,8 @@ import yaml_rs
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.yaml.scalars import MAX_NESTING
 
+# ---- frontmatter and body (§ File Structure, ruling 20)
+
 MAX_HEADER: Final = 64 * 1024
 BOM: Final = b"\xef\xbb\xbf"
 
@@ -24,7 +24,7 @@ _CLOSING = re.compile(rb"\n---[ \t]*(?:\r?\n|\r?\Z)")
 
 
 class FrontmatterSpan(NamedTuple):
-    """Offsets into a file: the YAML text between the markers, and the body behind them."""
+    """Offsets into a file: the YAML text between the markers, and the body after them."""
 
     start: int
     end: int
@@ -32,7 +32,7 @@ class FrontmatterSpan(NamedTuple):
 
 
 def split(data: bytes, name: str | None = None) -> FrontmatterSpan:
-    """Finds the markers. Only the size of the header counts for the time it takes."""
+    """Finds the markers of the frontmatter. The time depends on the size of the header only, not of the body."""
     opening = _OPENING.match(data)
     if not opening:
         raise SlicebaseError(
@@ -46,7 +46,7 @@ def split(data: bytes, name: str | None = None) -> FrontmatterSpan:
     if closing is None:
         raise SlicebaseError(
             "frontmatter-open",
-            "the frontmatter never ends",
+            "no second `---` line ends the frontmatter",
             hint="end it with a line `---`",
             where=Where(name, data.count(b"\n") + 1, 1),
         )
@@ -62,7 +62,7 @@ def split(data: bytes, name: str | None = None) -> FrontmatterSpan:
 
 
 def decode(data: bytes, first_line: int = 1, name: str | None = None) -> str:
-    """UTF-8 text, or an error that says which byte is none."""
+    """Decodes UTF-8. Raises an error that names the first wrong byte and its line and column."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -76,29 +76,31 @@ def decode(data: bytes, first_line: int = 1, name: str | None = None) -> str:
         ) from None
 
 
-# Most texts consist of these bytes alone.
+# ---- loading YAML
+
+# Most texts consist of these bytes only.
 _USUAL: Final = bytes({10, *range(32, 127)} - set(b"&*!?%"))
-# Control characters, tabs, a byte order mark, a carriage return that ends no line.
-# Named one by one: a class of all other characters would take ten times as long to compile.
+# Control characters, tabs, a byte order mark, a carriage return that does not end a line.
+# They are listed one by one: a class of all other characters would take ten times as long to compile.
 _FOREIGN = re.compile("[\\x00-\\t\\x0b-\\x1f\\x7f-\\x9f\\ud800-\\udfff\\ufeff\\ufffe\\uffff]")
-# An anchor, alias, tag, explicit key or directive where a token may start: behind a line break or an indicator.
+# An anchor, alias, tag, explicit key or directive where a token may start: after a line break or an indicator.
 _INDICATOR = re.compile(r"[&*!?%](?:(?<=[\n\[{,:].)|(?<=[\n\[{,:?\-] .)|(?<=  .))")
-# Nesting on which yaml-rs could overflow the stack: a dash or a colon opens a level, a column of a line two at most.
+# Nesting that could overflow the stack of yaml-rs: a dash or a colon opens a level, a column of a line at most two.
 _DEEP = re.compile(rf"\n[ -]{{{MAX_NESTING}}}")
-# All that yaml-rs could take for a number, wherever it may stand …
+# Everything that yaml-rs could read as a number, wherever it may be …
 _NUMERIC = re.compile(r"[-+.0-9_](?<=[\n\[{, ].)(?:[0-9_.a-dA-DfFxXoO]|[eE][-+]?|[iInN]\w*)*+(?= *[\n,\]}#:])")
 # … and the numbers on which all readers agree.
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?")
 _NUMBERS: Final = {int, float}
 _UNSURE: Final = object
-# yaml-rs takes the indicators of block scalars for text inside a flow collection, …
+# Inside a flow collection, yaml-rs reads the indicators of block scalars as text, …
 _BARS: Final = ("|", ">")
-# … and gives a block scalar without content at the end of the text a line break.
+# … and it adds a line break to a block scalar without content at the end of the text.
 _HOLLOW = re.compile(r"\n.*[|>][-+0-9]* *(?:#.*)?\n")
 
 
 def load(text: str, first_line: int = 1) -> Any:
-    """The value of a YAML text; `first_line` is the number of its first line where it is part of a file."""
+    """Returns the value of a YAML text. `first_line` is the number of its first line if it is part of a file."""
     lines = "\n" + (text.replace("\r\n", "\n") if "\r" in text else text)
     if not lines.endswith("\n"):
         lines += "\n"
@@ -106,7 +108,7 @@ def load(text: str, first_line: int = 1) -> Any:
         try:
             value = yaml_rs.loads(lines, parse_datetime=False)
         except (ValueError, TypeError):
-            pass  # the scanner says what is wrong, and where
+            pass  # the scanner reports what is wrong, and where
         else:
             if _is_ours(value, lines):
                 return value
@@ -114,14 +116,14 @@ def load(text: str, first_line: int = 1) -> Any:
 
 
 def load_plainly(text: str, first_line: int = 1) -> Any:
-    """The same by the scanner alone."""
+    """Returns the value of a YAML text, read by the scanner only."""
     from slicebase.files.yaml.scan import scan  # most headers never need it
 
     return scan(text, first_line).value
 
 
 def _is_odd(lines: str) -> bool:
-    """Whether yaml-rs might read what the scanner refuses, or read it differently."""
+    """Returns whether yaml-rs might read something that the scanner refuses, or read it differently."""
     unusual = lines.encode("utf-8", "surrogatepass").translate(None, _USUAL)
     if unusual and (_FOREIGN.search(lines) or _INDICATOR.search(lines)):
         return True
@@ -133,7 +135,7 @@ def _is_odd(lines: str) -> bool:
 
 
 def _is_ours(value: Any, lines: str) -> bool:
-    """Whether the scanner is sure to give this value too."""
+    """Returns whether the scanner is certain to return this value too."""
     if type(value) is not dict and type(value) is not list:
         return False
     kinds = _kinds(value)
@@ -154,7 +156,7 @@ def _has_odd_number(lines: str) -> bool:
 
 
 def _kinds(value: Any) -> set[type]:
-    """The types of everything in a collection; `_UNSURE` for a key that is no text, or for deep nesting."""
+    """Returns the types of everything in a collection; `_UNSURE` for a key that is not text, or for deep nesting."""
     kinds: set[type] = set()
     level = [value]
     for _ in range(MAX_NESTING):

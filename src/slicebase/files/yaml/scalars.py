@@ -1,9 +1,8 @@
-"""A place in a YAML text, and the way to the next line or to a refusal.
+"""The scanner's position in a YAML text with its refusals, and the meaning of scalars.
 
-What a YAML scalar means: YAML 1.2's core schema and stricter (ruling 22).
-
-A plain scalar is null, a boolean, a number or text; what other readers take for a number and the core schema
-writes differently (`010`, `1_000`, `12:30:45`), or for a truth value (`no`, `on`), stays text.
+Scalars follow YAML 1.2's core schema, and are stricter (ruling 22). A plain scalar is null, a boolean, a number or
+text. A scalar that other readers read as a number (`010`, `1_000`, `12:30:45`) or as a boolean (`no`, `on`), but that
+the core schema writes differently, is text.
 """
 
 import re
@@ -11,6 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import Final, NoReturn
 
 from slicebase.errors import SlicebaseError, Where
+
+# ---- the position in a text
 
 MAX_NESTING: Final = 64
 
@@ -30,7 +31,10 @@ _REFUSED: Final = {
 
 
 class Cursor:
-    """`pos` is an offset into the text; `indent` the column of the current line's content, -1 at the text's end."""
+    """A position in a YAML text.
+
+    `pos` is an offset into the text, `indent` the column of the current line's content, or -1 at the end of the text.
+    """
 
     def __init__(self, text: str, first_line: int) -> None:
         self.text = text if text.endswith("\n") else text + "\n"
@@ -40,7 +44,7 @@ class Cursor:
         self.depth = 0
 
     def next_content(self) -> None:
-        """From a line's start to the first character of the next line that has content."""
+        """Moves from the start of a line to the first character of the next line that has content."""
         gap = _GAP.match(self.text, self.pos)
         assert gap
         self.pos = gap.end()
@@ -49,6 +53,7 @@ class Cursor:
             self.fail("yaml-syntax", "a tab indents this line", hint="indent with spaces")
 
     def end_line(self) -> None:
+        """Moves past the end of the line to the next content. Refuses a text that follows the value on its line."""
         end = LINE_END.match(self.text, self.pos)
         if not end:
             self.fail_trailing()
@@ -60,6 +65,7 @@ class Cursor:
         return self.text[self.pos : self.pos + 1]
 
     def deeper(self) -> None:
+        """Enters a level of nesting. Refuses too many levels."""
         self.depth += 1
         if self.depth > MAX_NESTING:
             self.fail("yaml-nesting", f"more than {MAX_NESTING} levels are nested", hint="flatten the structure")
@@ -67,7 +73,7 @@ class Cursor:
     # ---- refusals
 
     def fail_start(self) -> NoReturn:
-        """Refuses a token that starts no node."""
+        """Refuses a token that cannot start a node."""
         code, what, hint = _REFUSED.get(self.char, ("yaml-syntax", "no value", "quote the text if it is meant as text"))
         self.fail(code, f"{what} starts here: {self.rest_of_line}", hint=hint)
 
@@ -78,10 +84,10 @@ class Cursor:
         self.fail("yaml-syntax", f"a key is expected before {self.rest_of_line}", hint="write it as `key: value`")
 
     def fail_trailing(self) -> NoReturn:
-        """Refuses what follows a value in its line."""
+        """Refuses a text that follows a value on its line."""
         if self.char == ":" and self.text[self.pos - 1] in "]}":
-            self.fail("yaml-key", "a collection stands here as a key", hint="a key is one word or quoted text")
-        self.fail("yaml-syntax", f"this cannot follow a value: {self.rest_of_line}", hint="quote the whole value")
+            self.fail("yaml-key", "a collection is used as a key here", hint="a key is one word or quoted text")
+        self.fail("yaml-syntax", f"this cannot follow a value: {self.rest_of_line}", hint="quote the complete value")
 
     @property
     def rest_of_line(self) -> str:
@@ -94,9 +100,11 @@ class Cursor:
 
 
 def place(text: str, offset: int) -> tuple[int, int]:
-    """Line and column of an offset, both from 1."""
+    """Returns the line and column of an offset, both counted from 1."""
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
+
+# ---- plain scalars
 
 Scalar = str | int | float | bool | None
 
@@ -117,7 +125,7 @@ _NUMBERS: Final[tuple[tuple[re.Pattern[str], Callable[[str], Scalar]], ...]] = (
 
 
 def resolve(text: str) -> Scalar:
-    """The value of a plain scalar."""
+    """Returns the value of a plain scalar."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] in "-+.0123456789":
@@ -125,14 +133,14 @@ def resolve(text: str) -> Scalar:
             if pattern.fullmatch(text):
                 try:
                     return convert(text)
-                except ValueError:  # more digits than Python reads
+                except ValueError:  # more digits than Python accepts
                     return text
     return text
 
 
 # ---- quoted scalars
 
-# A run of white space is taken whole, so that long ones cost no more than their length.
+# White space is matched possessively, so that the time for a long run is linear in its length.
 _FOLD = r"[ \t]*+(?:\r?\n[ \t]*+)+"
 _SINGLE = re.compile(rf"(?P<fold>{_FOLD})|[ \t]++|(?P<quote>'')")
 _DOUBLE = re.compile(
@@ -149,7 +157,7 @@ _LETTERS: Final = {
 
 
 class BadEscapeError(ValueError):
-    """An escape that YAML does not know, with its place inside the quotes."""
+    """An escape that YAML does not define, with its offset inside the quotes."""
 
     def __init__(self, escape: str, offset: int) -> None:
         super().__init__(escape)
@@ -158,10 +166,12 @@ class BadEscapeError(ValueError):
 
 
 def unquote_single(inside: str) -> str:
+    """Returns the text of a scalar in single quotes."""
     return _SINGLE.sub(_meant, inside)
 
 
 def unquote_double(inside: str) -> str:
+    """Returns the text of a scalar in double quotes."""
     return _DOUBLE.sub(_meant, inside)
 
 
@@ -176,7 +186,7 @@ def _meant(found: re.Match[str]) -> str:
 
 
 def _folded(breaks: str) -> str:
-    """A line break is a space; each further one is a line break."""
+    """Returns a space for one line break, and a line break for each further one."""
     return "\n" * (breaks.count("\n") - 1) or " "
 
 
@@ -195,17 +205,17 @@ _MEANINGS: Final[dict[str, Callable[[str], str | None]]] = {
 }
 
 
-# ---- scalars over several lines
+# ---- scalars on several lines
 
 
 def join_plain(lines: list[tuple[int, str]]) -> str:
-    """The lines of a plain scalar, each with the number of empty lines before it."""
+    """Joins the lines of a plain scalar. Each line comes with the number of empty lines before it."""
     first, *others = lines
     return first[1] + "".join(("\n" * empty or " ") + line for empty, line in others)
 
 
 def join_block(lines: list[str], *, folded: bool, chomping: str) -> str:
-    """The lines of a block scalar without their indentation, empty ones at the end included."""
+    """Joins the lines of a block scalar, given without their indentation and with the empty lines at the end."""
     used = len(lines)
     while used and not lines[used - 1]:
         used -= 1
@@ -216,7 +226,7 @@ def join_block(lines: list[str], *, folded: bool, chomping: str) -> str:
 
 
 def _fold_block(lines: list[str]) -> Iterator[str]:
-    """A break between two lines of text is a space; beside a more indented line it stays."""
+    """Yields folded lines: a break between two lines of text is a space; beside a more indented line it stays."""
     empty, before = 0, ""
     for line in lines:
         if not line:

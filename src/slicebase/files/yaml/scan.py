@@ -1,10 +1,8 @@
-"""The tree that the scanner makes of a YAML text: every node knows where it stands.
-
-A scanner of YAML that knows where everything stands.
+"""The scanner: reads a YAML text into a tree in which every node has its position.
 
 It defines what Slicebase reads: the YAML 1.2 that people write into headers, without anchors, aliases, tags,
-directives, several documents and keys that are not one scalar (ruling 22). It is as strict as YAML 1.2, but for the
-indentation inside brackets, where readers agree to be lenient, and it says why it does not take the rest.
+directives, several documents and keys that are not one scalar (ruling 22). It is as strict as YAML 1.2, except for
+the indentation inside brackets, where all readers are lenient. It says why it refuses a text.
 
     node   = block-list | block-map | leaf                   leaf = flow | quoted | plain | block scalar
     block-list = ("-" node)+  with every dash in one column
@@ -12,8 +10,8 @@ indentation inside brackets, where readers agree to be lenient, and it says why 
     flow   = "[" (leaf | pair) ("," …)* "]"  |  "{" pair ("," …)* "}"           pair = key [":" leaf]
 
 Each method starts on a token. A block method ends on the first character of the next line that has content, with
-`indent` as its column (-1 at the end of the text), a flow method just past its last character. `least` is the
-column that the lines of a node must reach.
+`indent` as its column (-1 at the end of the text). A flow method ends just past its last character. `least` is the
+smallest column at which the lines of a node may start.
 """
 
 import re
@@ -30,6 +28,8 @@ from slicebase.files.yaml.scalars import (
     unquote_single,
 )
 
+# ---- the tree
+
 Form = Literal[
     "empty", "plain", "single", "double", "literal", "folded", "block-map", "flow-map", "block-list", "flow-list"
 ]
@@ -43,7 +43,7 @@ class Node(NamedTuple):
     end: int
     text: str = ""  # a scalar's content
     entries: "tuple[NodeEntry, ...]" = ()
-    column: int = 0  # where the keys or dashes of a block collection stand, from 0
+    column: int = 0  # of the keys or dashes of a block collection, from 0
 
     @property
     def is_map(self) -> bool:
@@ -59,6 +59,7 @@ class Node(NamedTuple):
 
     @property
     def value(self) -> Any:
+        """The node as plain values."""
         if self.is_map:
             return {entry.key: entry.value.value for entry in self.entries}
         if self.is_list:
@@ -66,7 +67,7 @@ class Node(NamedTuple):
         return resolve(self.text) if self.form in ("plain", "empty") else self.text
 
     def child(self, step: str) -> "NodeEntry | None":
-        """The entry of this key, or of this position in a list."""
+        """Returns the entry with this key, or at this position of a list; None if there is none."""
         if self.is_list:
             position = int(step) if step.isascii() and step.isdigit() and len(step) < 9 else len(self.entries)
             return self.entries[position] if position < len(self.entries) else None
@@ -86,8 +87,10 @@ class NodeEntry(NamedTuple):
         return max(self.after, self.value.end)
 
 
-# YAML's printable characters, less the byte order mark and a carriage return that ends no line.
-# Named one by one: a class of all other characters would take ten times as long to compile.
+# ---- the tokens
+
+# The characters that YAML does not allow, the byte order mark, and a carriage return that does not end a line.
+# They are listed one by one: a class of all other characters would take ten times as long to compile.
 _FOREIGN = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x84\\x86-\\x9f\\ud800-\\udfff\\ufeff\\ufffe\\uffff](?!(?<=\r)\n)")
 _MARKER = re.compile(r"^(?:---|\.\.\.)(?=[ \t\r\n])", re.MULTILINE)
 
@@ -107,7 +110,7 @@ _BLOCK_SCALAR = re.compile(
 
 
 def _plain(outside: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What starts a plain scalar, and what of it may stand in one line, where characters in `outside` end it."""
+    """Returns patterns for the start of a plain scalar and for its text on one line; `outside` characters end it."""
     safe = rf"[^ \t\r\n{outside}]"
     first = rf"(?:[^ \t\r\n\-?:,\[\]{{}}#&*!|>'\"%@`]|[-?:](?={safe}))"
     rest = rf"(?:[^ \t\r\n:{outside}]++|:(?={safe})|[ \t]++(?=[^ \t\r\n#:{outside}]|:{safe}))"
@@ -120,6 +123,8 @@ _KEY = re.compile(
     + _PLAIN[False][1].pattern + ")" + _COLON.pattern
 )  # fmt: skip
 
+
+# ---- the scanner
 
 _CLOSING = {"[": "]", "{": "}"}
 
@@ -137,16 +142,16 @@ class _Bracket(NamedTuple):
 
 
 def scan(text: str, first_line: int = 1) -> Node:
-    """The tree of a YAML text; `first_line` is the number of its first line where it is part of a file."""
+    """Returns the tree of a YAML text. `first_line` is the number of its first line if it is part of a file."""
     return _Scanner(text, first_line).document()
 
 
 class _Scanner(Cursor):
-    # ---- the whole
+    # ---- the document
 
     def document(self) -> Node:
         if foreign := _FOREIGN.search(self.text):
-            self.fail("yaml-character", f"U+{ord(foreign[0]):04X} has no place in YAML", foreign.start())
+            self.fail("yaml-character", f"YAML does not allow the character U+{ord(foreign[0]):04X}", foreign.start())
         if marker := _MARKER.search(self.text):
             self.fail("yaml-documents", f"`{marker[0]}` starts or ends a document", marker.start(), "keep one document")
         self.next_content()
@@ -154,13 +159,13 @@ class _Scanner(Cursor):
             return Node("empty", 0, 0)
         node = self.block_node(0, self.indent)
         if self.indent >= 0:
-            self.fail("yaml-syntax", "this line belongs to nothing before it", hint="check the indentation")
+            self.fail("yaml-syntax", "this line does not belong to anything before it", hint="check the indentation")
         return node
 
     # ---- block collections
 
     def block_node(self, least: int, column: int | None) -> Node:
-        """`column` is where a block collection may start: nowhere behind `key:` in the same line."""
+        """Reads a node. `column` is where a block collection may start; None after `key:` on the same line."""
         if column is not None:
             if _DASH.match(self.text, self.pos):
                 return self.block_list(column)
@@ -198,11 +203,11 @@ class _Scanner(Cursor):
             entries.append(NodeEntry(key.start, self.pos, key.text, self.entry_value(column, in_list=False)))
         self.depth -= 1
         if self.indent > column:
-            self.fail("yaml-syntax", "this line is indented too far", hint=f"its key stands in column {column + 1}")
+            self.fail("yaml-syntax", "this line is indented too far", hint=f"its keys start in column {column + 1}")
         return Node("block-map", start, entries[-1].value.end, entries=tuple(entries), column=column)
 
     def entry_value(self, column: int, *, in_list: bool) -> Node:
-        """What stands behind a dash or a key's colon, in the same line or below."""
+        """Reads the value after a dash or a key's colon, on the same line or below."""
         after = self.pos
         if not LINE_END.match(self.text, after):
             white = _WHITE.match(self.text, after)
@@ -211,7 +216,7 @@ class _Scanner(Cursor):
             place = self.pos - self.text.rfind("\n", 0, self.pos) - 1
             return self.block_node(column + 1, place if in_list and "\t" not in white[0] else None)
         self.end_line()
-        # A list may stand in the column of its key (YAML 1.2.2, section 8.2.1).
+        # A list may be in the column of its key (YAML 1.2.2, section 8.2.1).
         in_key_column = not in_list and self.indent == column and _DASH.match(self.text, self.pos)
         if self.indent > column or in_key_column:
             return self.block_node(column + 1, self.indent)
@@ -219,7 +224,7 @@ class _Scanner(Cursor):
 
     def note_key(self, keys: set[str], key: str, start: int) -> None:
         if key in keys:
-            self.fail("yaml-duplicate-key", f"the key {key!r} stands here twice", start, "keep one of them")
+            self.fail("yaml-duplicate-key", f"the mapping has the key {key!r} twice", start, "keep one of them")
         keys.add(key)
 
     # ---- scalars
@@ -228,7 +233,7 @@ class _Scanner(Cursor):
         if self.char in ("[", "{"):
             return self.flow(least)
         if flow:
-            least = 0  # inside brackets readers agree not to look at the indentation of a scalar's further lines
+            least = 0  # inside brackets all readers ignore the indentation of a scalar's further lines
         if self.char in ('"', "'"):
             return self.quoted(least)
         first, _ = _PLAIN[flow]
@@ -265,7 +270,7 @@ class _Scanner(Cursor):
         return Node(form, start, self.pos, text)
 
     def check_lines(self, start: int, end: int, least: int) -> None:
-        """The lines of a quoted scalar are indented like any other content; behind a backslash readers do not look."""
+        """Checks that the lines of a quoted scalar are indented. Readers ignore the indentation after a backslash."""
         for line in _TEXT_LINE.finditer(self.text, start, end - 1):
             if len(line["indent"]) < least:
                 self.fail("yaml-syntax", "a line of this text is indented too little", line.end())
@@ -274,7 +279,7 @@ class _Scanner(Cursor):
         start = self.pos
         head = _BLOCK_SCALAR.match(self.text, start)
         if not head:
-            self.fail("yaml-syntax", f"`{self.char}` takes one digit from 1 and one of + and -", hint="quote the text")
+            self.fail("yaml-syntax", f"only a digit 1-9 and + or - may follow `{self.char}`", hint="quote the text")
         form: Form = "literal" if self.char == "|" else "folded"
         chomping = head["chomp1"] or head["chomp2"] or ""
         width = head["width1"] or head["width2"]
@@ -292,7 +297,7 @@ class _Scanner(Cursor):
         return Node(form, start, ends[used - 1] if used else end, text)
 
     def block_lines(self, indent: int | None, least: int) -> tuple[list[str], list[int]]:
-        """The content of a block scalar line by line, and where each line ends."""
+        """Reads a block scalar. Returns its lines, and the offset of the end of each."""
         lines, ends, widest = list[str](), list[int](), 0
         while self.pos < len(self.text):
             line_end = self.text.index("\n", self.pos)
@@ -340,14 +345,14 @@ class _Scanner(Cursor):
         if colon is None and not bracket.holds_map:
             return NodeEntry(node.start, node.start, "", node)
         if not node.is_scalar:
-            self.fail("yaml-key", "a collection stands here as a key", node.start, "a key is one word or quoted text")
+            self.fail("yaml-key", "a collection is used as a key here", node.start, "a key is one word or quoted text")
         if bracket.holds_map:
             return self.flow_pair(bracket, node, colon)
         self.deeper()
         pair = self.flow_pair(bracket, node, colon)
         self.depth -= 1
         if "\n" in self.text[node.start : pair.after]:
-            self.fail("yaml-key", "a key runs over several lines", node.start, "write it in one line")
+            self.fail("yaml-key", "a key is on several lines", node.start, "write it on one line")
         return NodeEntry(node.start, node.start, "", Node("flow-map", node.start, self.pos, entries=(pair,)))
 
     def flow_pair(self, bracket: _Bracket, key: Node, colon: int | None) -> NodeEntry:
@@ -358,21 +363,24 @@ class _Scanner(Cursor):
         return NodeEntry(key.start, after, key.text, self.leaf(bracket.least, flow=True))
 
     def flow_colon(self, bracket: _Bracket, key: Node) -> int | None:
-        """Just past the colon that makes this node a key; a quoted key needs no space behind it."""
+        """Returns the offset just past the colon that makes this node a key, None if it is not a key.
+
+        A quoted key needs no space after its colon.
+        """
         if self.flow_gap(bracket) == ":":
-            behind = self.pos + 1
-            if key.form in ("single", "double") or self.text[behind] in " \t\r\n,]}":
-                return behind
+            after = self.pos + 1
+            if key.form in ("single", "double") or self.text[after] in " \t\r\n,]}":
+                return after
         return None
 
     def flow_gap(self, bracket: _Bracket) -> str:
-        """Passes white space, line breaks and comments; the character behind them."""
+        """Skips white space, line breaks and comments, and returns the character after them."""
         gap = _FLOW_GAP.match(self.text, self.pos)
         assert gap
         self.pos = gap.end()
         if not self.char:
             self.fail("yaml-syntax", f"`{self.text[bracket.start]}` is never closed", bracket.start)
-        # Readers agree not to look at the indentation of quotes and punctuation.
+        # All readers ignore the indentation of quotes and punctuation.
         if gap["indent"] is not None and len(gap["indent"]) < bracket.least and self.char not in "[]{},:'\"":
             self.fail("yaml-syntax", "this line is indented too little", hint="indent it further than its key")
         return self.char
