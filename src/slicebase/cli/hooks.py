@@ -66,7 +66,7 @@ def status(ctx: click.Context, client: str, as_json: bool) -> int:
     return Exit.FINDINGS if found.missing else Exit.DONE
 
 
-# ---- calls by the agent
+# Calls by the agent
 
 
 class HookCall(NamedTuple):
