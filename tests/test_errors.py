@@ -1,4 +1,4 @@
-"""One family of errors: every code is in the table, in use, and in the reference."""
+"""One family of errors: every code that is raised is in the table, and an error keeps its fields."""
 
 import ast
 import pickle
@@ -40,6 +40,6 @@ def test_a_place_that_becomes_known_later_is_added_and_never_overwritten() -> No
     assert error.at(Where("a.slice", 9)).where == Where("a.slice", 3)
 
 
-def test_an_error_survives_the_way_between_processes() -> None:
+def test_an_error_can_be_sent_between_processes() -> None:
     error = SlicebaseError("bad-time", "no time", hint="write one", where=Where("a", 1, 2))
     assert pickle.loads(pickle.dumps(error)).as_json() == error.as_json()
