@@ -1,9 +1,8 @@
-"""An agent loop with no model: it looks for a word in the files of a folder, and proves what it says.
+"""An agent loop without a model: it searches the files of a folder for a word, and proves what it claims.
 
     python examples/agent_loop.py FOLDER WORD
 
-Each file is a step. What is found is cited and claimed; the run is compacted when that is due and ends with a
-narrative.
+Each file is a step. Each match is cited and claimed. The run is compacted when that is due, and ends with a narrative.
 """
 
 import os
@@ -17,11 +16,12 @@ from slicebase.files.body.entries import Stamp
 
 
 def clock() -> int:
+    """Returns the current time, in milliseconds since 1970."""
     return time.time_ns() // 1_000_000
 
 
 def look_for(base: Slicebase, run: str, word: str, path: Path) -> None:
-    """One step: plan to read a file, read it, say what it holds."""
+    """Performs one step: plans to read a file, reads it, and claims what it contains."""
     with base.runs.step(run, clock) as step:
         step.plan(text=f"look for {word!r} in {path.name}")
         step.act(tool="read", text=path.name)
@@ -39,6 +39,7 @@ def look_for(base: Slicebase, run: str, word: str, path: Path) -> None:
 
 
 def main(folder: str, word: str) -> None:
+    """Searches every file of a folder, and prints the narrative of the run."""
     with tempfile.TemporaryDirectory() as place, Slicebase.init(Path(place)) as base:
         done = {"text": "Every file was read.", "budgets": {"max_steps": 1000}}
         base.runs.start("search", f"Find {word!r} in {folder}.", done, now=clock())

@@ -24,6 +24,6 @@ READERS = {"json": json.loads, "toml": tomllib.loads}
 def test_a_client_has_a_well_formed_snippet_that_starts_the_server(client: str) -> None:
     match = re.search(rf"^{client}, `[^`]+`[^\n]*:\n\n```(json|toml)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
     assert match is not None
-    told: dict[str, Any] = READERS[match[1]](match[2])
-    server = told[CLIENTS[client]]["slicebase"]
+    result: dict[str, Any] = READERS[match[1]](match[2])
+    server = result[CLIENTS[client]]["slicebase"]
     assert [server["command"], server["args"][0]] == ["tt", "mcp"]

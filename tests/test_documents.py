@@ -1,6 +1,6 @@
-"""What the documents show is what happens: every `console` block runs, in order, and prints what stands there.
+"""The documents show what really happens: every `console` block runs, in order, and prints the shown output.
 
-`…` in the shown output stands for anything, on one line or, on a line of its own, for any lines.
+`…` in the shown output stands for any text on one line or, on its own line, for any lines.
 """
 
 import os
@@ -18,7 +18,7 @@ END = "--- end of output ---"
 
 
 def sessions(document: str) -> list[tuple[str, str]]:
-    """The commands of a document with the output that it shows."""
+    """Returns the commands of a document with the output that it shows."""
     found = []
     for _, block in re.findall(r"^(`{3,})console\n(.*?)^\1$", document, re.DOTALL | re.MULTILINE):
         for step in re.split(r"^(?=\$ )", block, flags=re.MULTILINE):
@@ -33,7 +33,7 @@ def sessions(document: str) -> list[tuple[str, str]]:
 
 
 def outputs(commands: list[str], folder: Path) -> list[str]:
-    """Runs the commands in one shell, as a person would, and answers what each printed."""
+    """Runs the commands in one shell, as a person does, and returns what each printed."""
     script = "\n".join(f"{command}\necho '{END}'" for command in commands)
     bin_folder = Path(sys.executable).parent
     environment = {

@@ -1,4 +1,4 @@
-"""Errors: every code that is raised is in the table, and an error keeps its parts."""
+"""One family of errors: every code that is raised is in the table, and an error keeps its fields."""
 
 import ast
 import pickle
@@ -23,7 +23,7 @@ def test_every_code_that_is_raised_is_in_the_table() -> None:
     assert codes_raised() <= CODES.keys()
 
 
-def test_an_error_has_its_place_hint_and_exit_status() -> None:
+def test_an_error_knows_its_place_hint_and_exit_status() -> None:
     error = SlicebaseError("bad-time", "no time", hint="write one", where=Where("a.slice", 3, 7))
     assert error.exit == Exit.REFUSED
     assert error.as_json() == {
@@ -35,11 +35,11 @@ def test_an_error_has_its_place_hint_and_exit_status() -> None:
     assert str(error).startswith("a.slice:3:7: ")
 
 
-def test_missing_parts_of_a_place_are_added_and_known_parts_are_kept() -> None:
+def test_a_place_that_becomes_known_later_is_added_and_never_overwritten() -> None:
     error = SlicebaseError("bad-time", "no time", where=Where(line=3))
     assert error.at(Where("a.slice", 9)).where == Where("a.slice", 3)
 
 
-def test_an_error_can_be_passed_between_processes() -> None:
+def test_an_error_can_be_sent_between_processes() -> None:
     error = SlicebaseError("bad-time", "no time", hint="write one", where=Where("a", 1, 2))
     assert pickle.loads(pickle.dumps(error)).as_json() == error.as_json()

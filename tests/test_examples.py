@@ -1,4 +1,4 @@
-"""What stands in examples/ works."""
+"""The programs in examples/ work."""
 
 import subprocess
 import sys

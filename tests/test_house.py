@@ -1,4 +1,4 @@
-"""The drawing of the house shows the package as it is (tools/house.py, docs/images/house.svg)."""
+"""The drawing of the package shows it as it is (tools/house.py, docs/images/house.svg)."""
 
 import os
 from itertools import combinations
@@ -40,7 +40,7 @@ def frame(group: Element) -> Frame:
 
 
 def lines_by_module(folder: str) -> dict[str, int]:
-    """Counts the lines of the modules below a folder, or of one module, without the code that is tested."""
+    """Counts the lines of the modules in a folder, or of one module, without the code under test."""
     path = SOURCE / folder
     if not path.is_dir():
         return {f"{path.name}.py": len((SOURCE / f"{folder}.py").read_bytes().splitlines())}
@@ -105,7 +105,7 @@ def test_arrows_point_down(drawing: Element) -> None:
         assert boxes[arrow.get("data-from")].bottom < boxes[arrow.get("data-to")].y
 
 
-def test_boxes_stand_apart_on_their_floors(drawing: Element) -> None:
+def test_boxes_do_not_overlap_and_are_on_their_floors(drawing: Element) -> None:
     boxes = {group.attrib["data-room"]: frame(group) for group in groups(drawing, "room")}
     for one, other in combinations(boxes.values(), 2):
         beside = one.right < other.x or other.right < one.x
@@ -133,7 +133,7 @@ def test_an_edge_that_a_path_implies_is_left_out() -> None:
     assert reduced(graph) == [("a", "b"), ("b", "c"), ("c", "d")]
 
 
-def test_positions_keep_their_gaps_and_stay_near_to_what_is_wanted() -> None:
+def test_positions_keep_their_gaps_and_stay_near_the_wanted_ones() -> None:
     assert spread([0, 10, 30], [1, 1, 1], [5, 5]) == [0, 10, 30]
     assert spread([10, 10], [1, 1], [4]) == [8, 12]
     assert spread([10, 10], [3, 1], [4]) == [9, 13]

@@ -1,7 +1,7 @@
 """Slicebase: the one object that an application holds.
 
-The verbs stand in the order of the path: bring conversations in, select around a turn, build a context, replay it,
-verify everything. Each reads from the store, calls pure functions, and writes the result. The clock travels in.
+Its methods are the verbs, in the order of the path: import conversations, build a context, replay it, verify
+everything. Each verb reads from the store, calls pure functions, and writes the result. The caller passes the time.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.workspace import Workspace, make_workspace, open_workspace
 
-if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is called
+if TYPE_CHECKING:  # keeps start-up fast: a verb imports what it needs when it is called
     from slicebase.agents.agent_files import TextChange
     from slicebase.agents.hooks import ClientHooks
     from slicebase.agents.memory_tool import MemoryTool
@@ -46,15 +46,17 @@ if TYPE_CHECKING:  # start-up counts: a verb imports what it needs when it is ca
 
 
 class Slicebase(Parts):
+    """An open workspace, with the verbs that work on it. It is a context manager that closes itself."""
+
     def __init__(self, workspace: Workspace, *, is_new: bool = False) -> None:
         super().__init__(workspace)
         self.is_new = is_new
 
     @classmethod
     def init(cls, folder: Path, driver: str | None = None) -> Self:
-        """Makes the folder a workspace; one that is there already stays as it is.
+        """Makes the folder a workspace and opens it; an existing workspace stays as it is.
 
-        `driver` is the command by which git is to merge slice files (`tt merge-driver %O %A %B %P`).
+        `driver` is the command with which git merges slice files (`tt merge-driver %O %A %B %P`).
         """
         base = cls(make_workspace(folder))
         if driver:
@@ -64,7 +66,7 @@ class Slicebase(Parts):
         return base
 
     def uninit(self, *, delete_data: bool = False, dry_run: bool = False) -> list[str]:
-        """Takes away what `init` set up, and the database on request; slice files stay. Answers what goes."""
+        """Removes what `init` set up, and the database on request; slice files stay. Returns what is removed."""
         from slicebase.verbs.install import uninstall
 
         self.close()
@@ -72,7 +74,10 @@ class Slicebase(Parts):
 
     @classmethod
     def open(cls, start: Path, root: Path | None = None, *, create: bool = False) -> Self:
-        """The workspace at `root`, else the nearest one from `start` upwards, else with `create` a new one."""
+        """Opens the workspace at `root`, or the nearest one from `start` upwards; with `create`, creates a missing one.
+
+        Raises `no-workspace` if there is none and `create` is false.
+        """
         try:
             return cls(open_workspace(start, root))
         except SlicebaseError as error:
@@ -82,7 +87,7 @@ class Slicebase(Parts):
 
     @cached_property
     def graph(self) -> "Graph":
-        """The conversation graph: what is stored, and context slices of it."""
+        """The conversation graph: the stored turns, and context slices around them."""
         from slicebase.verbs.graph import Graph
 
         return Graph(self)
@@ -110,39 +115,40 @@ class Slicebase(Parts):
 
     @cached_property
     def compacted(self) -> "CompactedNotes":
-        """Which sessions were compacted and have not been told."""
+        """Notes on sessions that were compacted and whose agent does not know yet what was lost."""
         from slicebase.history.notes import CompactedNotes
 
         return CompactedNotes(self.workspace.cache)
 
     @cached_property
     def chunks(self) -> "ChunkTexts":
-        """What stands behind references that can be cited."""
+        """The texts of chunks: of references that can be cited."""
         from slicebase.verbs.evidence import ChunkTexts
 
         return ChunkTexts(self.truth, self.folder)
 
     def close(self) -> None:
+        """Closes the database and the indexes; a later verb opens them again."""
         super().close()
-        for part in ("graph", "runs", "chunks"):  # they hold what was closed
+        for part in ("graph", "runs", "chunks"):  # they refer to what was closed
             self.__dict__.pop(part, None)
 
     # The workspace
 
     def status(self, now: int) -> "Overview":
-        """What is here, in numbers."""
+        """Returns what the workspace holds, in numbers, and what is wrong with it."""
         from slicebase.verbs.status import overview
 
         return overview(self.workspace, now, self.settings.freshness_half_life_days)
 
     def config(self, environment: Mapping[str, str]) -> "list[Setting]":
-        """Every setting, with where its value comes from."""
+        """Returns every setting, with the source of its value."""
         from slicebase.workspace.settings import settings_with_sources
 
         return settings_with_sources(self.workspace.root, environment)
 
     def set(self, name: str, value: str | None) -> None:
-        """Sets one setting; None takes it out, so that its default holds."""
+        """Sets one setting in slicebase.toml; None removes it, so that its default applies."""
         from slicebase.workspace.settings import set_setting
 
         set_setting(self.workspace, name, value)
@@ -150,7 +156,7 @@ class Slicebase(Parts):
             self.__dict__.pop(part, None)
 
     def agents_md(self, *, remove: bool = False, dry_run: bool = False) -> "TextChange":
-        """Keeps a marked block in AGENTS.md that tells agents how to use the memory here, or takes it away."""
+        """Writes or removes a marked block in AGENTS.md that tells agents how to use the memory here."""
         from slicebase.agents.agent_files import keep_block
 
         return keep_block(self.workspace, remove=remove, dry_run=dry_run)
@@ -158,7 +164,10 @@ class Slicebase(Parts):
     def doctor(
         self, driver: str, *, fix: bool = False, home: "AgentHome | None" = None
     ) -> "tuple[list[Complaint], list[Complaint]]":
-        """What is wrong, and what of it was fixed; with `home`, also what a coding agent will soon delete."""
+        """Returns what is wrong and, with `fix`, what was fixed.
+
+        With `home`, transcripts that a coding agent will soon delete are reported too.
+        """
         from slicebase.verbs.doctor import examine, fix_all
 
         found = examine(self.workspace, driver, home)
@@ -174,13 +183,16 @@ class Slicebase(Parts):
         either: bool = False,
         limit: int = 10,
     ) -> "SearchResults":
-        """Finds slice files by their words, best first; and turns, unless filters ask for what only files have."""
+        """Finds slice files and turns by their words, best first.
+
+        Filters that only files can match leave turns out.
+        """
         from slicebase.verbs.search import search
 
         return search(self, query, filters, former_rows=former_rows, either=either, limit=limit)
 
     def validate(self, paths: Sequence[Path] = ()) -> "ValidationReport":
-        """What breaks the rules of the format, in these files and folders or in the whole library."""
+        """Checks files and folders against the format; without paths, the complete library."""
         from slicebase.library.check import validate
 
         return validate(paths or [self.workspace.library], self.workspace.root)
@@ -197,7 +209,7 @@ class Slicebase(Parts):
         dry_run: bool = False,
         progress: "Progress" = lambda name, count: None,
     ) -> "Account":
-        """Imports conversations from files, folders and zips, and accounts for every record."""
+        """Imports conversations from files, folders and zips, and returns an account of every record."""
         from slicebase.verbs.imports import import_conversations
 
         return import_conversations(
@@ -211,20 +223,20 @@ class Slicebase(Parts):
         )
 
     def follow(self, transcript: Path) -> "Followed":
-        """Imports what a coding agent's transcript has gained since the last time; the index takes it in later."""
+        """Imports what was added to a coding agent's transcript since the last call; the index is updated later."""
         from slicebase.history.follow import follow
 
         return follow(self.truth, self.workspace.cache, transcript)
 
     def narrate_session(self, session: str, *, now: int) -> "Narrative":
-        """Projects a stored session as a run, takes a snapshot of where it stands, and narrates it."""
+        """Projects a stored session as a run, takes a snapshot of its state, and writes its narrative."""
         from slicebase.verbs.runs import narrate_session
 
         name = name_of("session", session)
         return narrate_session(self.runs, name, self.truth.turns.session(name).facts.get("shown_last"), now)
 
     def export(self, session: str, to: Path, *, file_id: str) -> Path:
-        """Writes a session as a conversation slice file, which imports to the same ids and branches."""
+        """Writes a session as a conversation slice file, whose import gives the same ids and branches."""
         from slicebase.verbs.imports import export
 
         return export(self, session, to, file_id=file_id)
@@ -242,12 +254,12 @@ class Slicebase(Parts):
         run: str | None = None,
         step: int | None = None,
     ) -> "RecordedContext":
-        """A cited context for a question, under a budget, with the manifest that pins it.
+        """Builds a cited context for a question, within a budget, and records the manifest that pins it.
 
-        `as_of` is the time that the context speaks from, `now` the time at which the manifest is recorded. Without
-        `record`, or where the workspace can only be read, nothing is written, and the manifest cannot be replayed by
-        its id. With `run` the context begins with the run's last snapshot, and the manifest is bound to a step of it,
-        by default the next.
+        `as_of` is the point in time that the context describes; `now` is the time at which the manifest is recorded.
+        Without `record`, or if the workspace is read-only, nothing is written and the manifest cannot be replayed by
+        its id. With `run`, the context begins with the last snapshot of the run, and the manifest is bound to a step
+        of the run, by default the next one.
         """
         from slicebase.verbs.contexts import context
 
@@ -265,7 +277,7 @@ class Slicebase(Parts):
         )
 
     def context_again(self, manifest: str, *, now: int, record: bool = True) -> "RecordedContext":
-        """Asks a manifest's question again, with its budget and policy, of what is stored now."""
+        """Asks the question of a manifest again, with the same budget and policy, of what is stored now."""
         from slicebase.context.lost import RULES as LOST
         from slicebase.verbs.newest import NEWEST
 
@@ -279,13 +291,13 @@ class Slicebase(Parts):
         return context_again(self, before, now=now, record=record)
 
     def project_context(self, *, tokens: int, now: int) -> "RecordedContext":
-        """Builds a context of what the library holds, the last changed first, for the start of a session."""
+        """Builds a context of the library's files, the last changed first, for the start of a session."""
         from slicebase.verbs.newest import project_context
 
         return project_context(self, tokens=tokens, now=now)
 
     def lost(self, session: str | None = None) -> "Losses":
-        """Judges what each compaction of a session kept and lost; without one, of the session compacted last."""
+        """Judges what each compaction of a session kept and lost; by default, of the session compacted last."""
         from slicebase.verbs.lost import lost
 
         return lost(self, session)
@@ -297,7 +309,7 @@ class Slicebase(Parts):
         return lost_everywhere(self)
 
     def lost_in(self, paths: Iterable[Path], progress: "Progress" = lambda name, count: None) -> "Losses":
-        """Imports transcripts, then judges the session that was compacted last among theirs."""
+        """Imports transcripts, then judges the one of their sessions that was compacted last."""
         from slicebase.verbs.lost import lost_in
 
         return lost_in(self, paths, progress)
@@ -311,10 +323,11 @@ class Slicebase(Parts):
         return lost_context(self, session, tokens=tokens, now=now, as_of=as_of, record=record)
 
     def manifest(self, manifest: str) -> "Manifest":
+        """Returns a recorded manifest by its id."""
         return self.truth.manifests.get(ref_of("mf", manifest)).manifest
 
     def show(self, reference: str) -> dict[str, Any]:
-        """What a reference names, as plain values."""
+        """Returns what a reference names, as plain values."""
         from slicebase.history.show import SHOWN
 
         ref = parse_ref(reference)
@@ -325,7 +338,7 @@ class Slicebase(Parts):
         return {"ref": str(ref), **SHOWN[ref.kind](self.truth, ref.name)}
 
     def replay(self, manifest: str) -> "Replayed":
-        """The same bytes from the pieces that a manifest pins; never a search."""
+        """Renders a recorded context again, byte for byte, from the pieces that its manifest pins; never searches."""
         from slicebase.context.manifest import replayed
 
         name = ref_of("mf", manifest)
@@ -333,40 +346,40 @@ class Slicebase(Parts):
         return replayed(name, recorded, *self.truth.manifests.texts_of(name, recorded))
 
     def purge(self, reference: str, *, now: int, reason: str = "", dry_run: bool = False) -> "PurgedTurns":
-        """Takes the text of a turn, a session or a run away for good; `library.purge` does it for slice files."""
+        """Deletes the text of a turn, a session or a run for good; `library.purge` does so for slice files."""
         from slicebase.verbs.purge import purge
 
         return purge(self, reference, now=now, reason=reason, dry_run=dry_run)
 
-    # Evidence: what was cited, and what rests on it
+    # Evidence and proofs
 
     def add(self, path: Path, stamp: "Stamp", *, title: str | None = None, copy: bool = False) -> "AddedDocument":
-        """A local text document, by a pointer file, in stable chunks that can be cited."""
+        """Adds a local text document by a pointer file, in stable chunks that can be cited."""
         from slicebase.verbs.evidence import add_document
 
         return add_document(self.library, path, stamp, title=title, copy=copy)
 
     def cite(self, reference: str, *, quote: str | None = None, span: tuple[int, int] | None = None) -> "Evidence":
-        """Puts evidence for what stands behind a reference into the ledger, by quote or span."""
+        """Adds a quote or a span of the text that a reference names to the evidence ledger."""
         from slicebase.verbs.evidence import cite_chunk
 
         return cite_chunk(self, reference, quote=quote, span=span)
 
     def why(self, reference: str, *, forward: bool = False) -> "Reason":
-        """What a reference rests on, down to the text; forward, what rests on it."""
+        """Returns what a reference rests on, down to the quoted text; with `forward`, what rests on it."""
         from slicebase.verbs.why import Why
 
         why = Why(self.truth, self.folder, self.chunks)
         return why.forward(reference) if forward else why.backward(reference)
 
     def seal(self, stamp: "Stamp") -> "Seal":
-        """The heads of all that is stored, in a slice file that git can commit."""
+        """Writes the heads of all runs and sessions, and the versions of all files, to a slice file for git."""
         from slicebase.verbs.seal import seal
 
         return seal(self.truth, self.folder, stamp.file_id, stamp.time)
 
     def verify(self, progress: Callable[[str], None] = lambda what: None, *, seal: str | None = None) -> "Verdict":
-        """Derives everything stored again; with a seal (`latest`, or its id), also compares it with that."""
+        """Derives everything stored again and compares; with a seal (`latest` or its id), also compares with that."""
         from slicebase.verbs.verify import verify_workspace
 
         return verify_workspace(self, progress, seal)

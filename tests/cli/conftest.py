@@ -9,7 +9,7 @@ from slicebase.cli.main import run
 
 
 class Done(NamedTuple):
-    """What a command did: its exit status, what it printed, and the JSON in that."""
+    """The result of a command: its exit status, what it printed, and the JSON that this contains."""
 
     exit: int
     out: str
@@ -29,7 +29,7 @@ Tt = Callable[..., Done]
 
 @pytest.fixture
 def tt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Tt:
-    """Runs a command as `tt` would, in a folder of its own."""
+    """Returns a function that runs a command as `tt` does, in its own folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SLICEBASE_ROOT", raising=False)
 

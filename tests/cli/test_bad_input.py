@@ -1,4 +1,4 @@
-"""What a new user, a hostile one and a broken disk do to the command line: an error of ours, never a traceback."""
+"""Bad input by a new or hostile user, and a broken disk: the command line prints our own error, never a traceback."""
 
 import json
 import os
@@ -25,13 +25,13 @@ def imported(tt: Tt) -> Tt:
     return tt
 
 
-def test_no_arguments_show_the_help_and_no_error(tt: Tt) -> None:
+def test_no_arguments_show_the_help_and_not_an_error(tt: Tt) -> None:
     done = tt()
     assert done.exit == 2
     assert done.err.startswith("Usage: tt")
 
 
-def test_a_reader_that_goes_away_is_no_error(imported: Tt, tmp_path: Path) -> None:
+def test_a_reader_that_closes_the_pipe_is_not_an_error(imported: Tt, tmp_path: Path) -> None:
     for command in (["slice", TURN, "--json"], ["turns", SESSION], ["verify"]):
         reading, writing = os.pipe()
         os.close(reading)
@@ -58,14 +58,14 @@ def test_a_reader_that_goes_away_is_no_error(imported: Tt, tmp_path: Path) -> No
         ["export", NOT_UTF8, "--to", "x"],
     ],
 )
-def test_arguments_that_are_no_text_are_refused(imported: Tt, command: list[str]) -> None:
+def test_arguments_that_are_not_text_are_refused(imported: Tt, command: list[str]) -> None:
     done = imported(*command, "--json")
     assert done.exit in (1, 3, 4), done
     if done.exit != 1:
         assert done.error.keys() >= {"code", "message", "hint", "where"}
 
 
-def test_a_batch_goes_on_behind_a_policy_that_is_no_text(imported: Tt, tmp_path: Path) -> None:
+def test_a_batch_continues_after_a_policy_that_is_not_text(imported: Tt, tmp_path: Path) -> None:
     requests = tmp_path / "requests.jsonl"
     requests.write_text(f'{{"anchor_turn_id":"{TURN}","policy":"\\ud800"}}\n{{"anchor_turn_id":"{TURN}"}}\n')
     done = imported("slice", "--batch", requests)
@@ -81,7 +81,7 @@ def test_options_that_a_batch_would_ignore_are_refused(imported: Tt, tmp_path: P
         assert imported("slice", "--batch", "requests.jsonl", *option).exit == 2
 
 
-def test_a_budget_beyond_all_numbers_is_a_bad_budget(imported: Tt) -> None:
+def test_a_budget_that_is_too_large_is_a_bad_budget(imported: Tt) -> None:
     for option in ("--tokens", "--turns"):
         assert imported("context", "limit", option, 10**30, "--json").error["code"] == "bad-budget"
 
@@ -102,7 +102,7 @@ def test_a_search_for_nothing_is_a_usage_error(imported: Tt) -> None:
     assert imported("turns", SESSION, "--limit", 0).exit == 2
 
 
-def test_turns_in_json_have_their_whole_text(imported: Tt) -> None:
+def test_turns_in_json_have_their_complete_text(imported: Tt) -> None:
     rows = imported("turns", SESSION, "--json").json["rows"]
     assert max(len(row["text"]) for row in rows) > 500
 
@@ -113,7 +113,7 @@ def test_asking_again_without_recording_records_nothing(imported: Tt) -> None:
     assert imported("verify", "--json").json["checked"]["manifests"] == 1
 
 
-def test_a_page_that_sqlite_cannot_read_is_an_error_of_ours(imported: Tt, tmp_path: Path) -> None:
+def test_a_page_that_sqlite_cannot_read_gives_our_own_error(imported: Tt, tmp_path: Path) -> None:
     imported("context", "limit")
     path = tmp_path / ".slicebase" / "slicebase.db"
     connection = apsw.Connection(str(path))
@@ -129,7 +129,7 @@ def test_a_page_that_sqlite_cannot_read_is_an_error_of_ours(imported: Tt, tmp_pa
 
 
 @pytest.mark.parametrize("command", [["validate", "empty.slice"], ["validate", "nowhere"], ["verify"]])
-def test_no_color_is_kept_to_on_a_terminal(imported: Tt, tmp_path: Path, command: list[str]) -> None:
+def test_no_color_turns_colours_off_on_a_terminal(imported: Tt, tmp_path: Path, command: list[str]) -> None:
     (tmp_path / "empty.slice").write_bytes(b"")
     assert b"\x1b[" in _on_a_terminal(tmp_path, command, {})
     assert b"\x1b[" not in _on_a_terminal(tmp_path, command, {"NO_COLOR": "1"})
@@ -142,11 +142,11 @@ def _on_a_terminal(folder: Path, command: list[str], more: dict[str, str]) -> by
     whole = [sys.executable, "-m", "slicebase", *command]
     subprocess.run(whole, check=False, stdout=theirs, stderr=theirs, cwd=folder, env=environment)
     os.close(theirs)
-    said = b""
+    printed = b""
     try:
         while chunk := os.read(ours, 65536):
-            said += chunk
-    except OSError:  # how Linux says that the other end is closed
+            printed += chunk
+    except OSError:  # on Linux, this means that the other end is closed
         pass
     os.close(ours)
-    return said
+    return printed

@@ -1,4 +1,4 @@
-"""`tt validate` on the command line: what it prints where, and its exit status."""
+"""`tt validate` on the command line: its output on stdout and stderr, and its exit status."""
 
 import json
 from pathlib import Path
@@ -41,7 +41,7 @@ def test_a_finding_is_printed_with_its_place(workspace: Path, capsys: pytest.Cap
     assert capsys.readouterr().out.startswith(f"../{NAME}:3:3 error version ")
 
 
-def test_warnings_fail_only_where_it_is_strict(workspace: Path) -> None:
+def test_warnings_fail_only_with_strict(workspace: Path) -> None:
     write(workspace, {NAME: WARNED})
     assert run(["validate"]) == 0
     assert run(["validate", "--strict"]) == 1
@@ -52,7 +52,7 @@ def test_hints_never_fail(workspace: Path) -> None:
     assert run(["validate", "--strict"]) == 0
 
 
-def test_json_is_one_object_of_the_promised_shape(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_is_one_object_of_the_documented_shape(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(workspace, {NAME: BROKEN})
     answer = as_json(capsys)
     assert list(answer) == ["schema_version", "findings", "counts"]
@@ -89,7 +89,9 @@ def test_the_rules_can_be_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert [(rule["rule"], rule["severity"]) for rule in rules] == [(r.name, r.severity) for r in RULES.values()]
 
 
-def test_nothing_from_a_file_steers_the_terminal(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_control_characters_of_a_file_are_escaped_on_the_terminal(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     line = '{"_meta":{"id":"\\u001b[2J","created_at":"2026-01-01T00:00:00Z"}}\n'
     write(workspace, {NAME: text("jsonl", line + line)})
     assert run(["validate"]) == 1

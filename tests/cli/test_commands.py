@@ -1,4 +1,4 @@
-"""One verb, one name: the faces are compared with the table."""
+"""One verb, one name: Python, the command line and MCP are compared with the table of commands."""
 
 import click
 import pytest
@@ -12,13 +12,13 @@ from slicebase.verbs.graph import Graph
 from slicebase.verbs.runs import RunVerbs
 
 PARTS = {"graph": Graph, "library": Library, "runs": RunVerbs}
-FAMILIES = {"run", "hook"}  # commands with commands of their own
+FAMILIES = {"run", "hook"}  # commands with subcommands
 VERBS = {name: command.python for name, command in LISTED.items() if command.python}
 FACES = [name for name, command in LISTED.items() if command.python is None]
 
 
 @pytest.mark.parametrize("name", VERBS)
-def test_a_verb_is_there_in_python(name: str) -> None:
+def test_a_verb_exists_in_python(name: str) -> None:
     part, _, method = VERBS[name].rpartition(".")
     found = getattr(PARTS[part] if part else Slicebase, method)
     assert callable(found) or name in FAMILIES
@@ -37,7 +37,7 @@ def options_of(command: click.Command) -> set[str]:
     return {option for parameter in command.params for option in parameter.opts}
 
 
-def test_the_verbs_of_runs_are_there_in_python_and_as_commands() -> None:
+def test_the_verbs_of_runs_exist_in_python_and_as_commands() -> None:
     group = tt.get_command(click.Context(tt), "run")
     assert isinstance(group, click.Group)
     assert set(group.commands) == set(RUN_VERBS)
@@ -48,7 +48,7 @@ def test_the_verbs_of_runs_are_there_in_python_and_as_commands() -> None:
         assert "--json" in options_of(group.commands[name])
 
 
-def test_a_face_is_a_listed_command_with_a_help_text_and_no_verb() -> None:
+def test_an_interface_is_a_listed_command_with_a_help_text_and_no_verb() -> None:
     assert not set(FACES) & set(VERBS)
     for name in FACES:
         command = tt.get_command(click.Context(tt), name)
@@ -77,6 +77,6 @@ def test_a_mistyped_command_gets_a_suggestion(
     assert f"{meant}`" in capsys.readouterr().err
 
 
-def test_a_word_that_is_like_no_command_gets_none(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_word_that_resembles_no_command_gets_no_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["xyzzy"]) == Exit.USAGE
     assert "mean" not in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The path from import to verify, as one types it."""
+"""The path from import to verify on the command line."""
 
 import json
 from pathlib import Path
@@ -24,7 +24,7 @@ def first_turn(tt: Tt) -> str:
     return str(tt("turns", session, "--json").json["rows"][5]["ref"])
 
 
-def test_import_makes_a_workspace_where_there_is_none_and_says_so(tt: Tt, tmp_path: Path) -> None:
+def test_import_creates_a_missing_workspace_and_reports_it(tt: Tt, tmp_path: Path) -> None:
     done = tt("import", SAMPLE)
     assert done.exit == 0
     assert str(tmp_path) in done.err
@@ -38,19 +38,19 @@ def test_the_same_import_again_adds_nothing(imported: Tt) -> None:
     assert imported("verify", "--json").json["checked"]["turns"] == 41
 
 
-def test_a_dry_run_says_what_would_happen_and_stores_nothing(tt: Tt, tmp_path: Path) -> None:
+def test_a_dry_run_shows_what_would_happen_and_stores_nothing(tt: Tt, tmp_path: Path) -> None:
     tt("init")
-    told = tt("import", SAMPLE, "--dry-run", "--json").json
-    assert told["turns"]["new"] == 41
+    result = tt("import", SAMPLE, "--dry-run", "--json").json
+    assert result["turns"]["new"] == 41
     assert tt("turns").exit == 1
 
 
 def test_every_record_of_an_import_is_accounted_for(tt: Tt) -> None:
-    told = tt("import", SAMPLE, "--json").json
-    assert told["records"] == told["turns"]["new"] + sum(told["no_turns"].values())
+    result = tt("import", SAMPLE, "--json").json
+    assert result["records"] == result["turns"]["new"] + sum(result["no_turns"].values())
 
 
-def test_a_slice_is_the_same_bytes_again(imported: Tt) -> None:
+def test_a_slice_has_the_same_bytes_again(imported: Tt) -> None:
     turn = first_turn(imported)
     export = imported("slice", turn, "--json")
     assert export.exit == 0
@@ -73,7 +73,7 @@ def test_a_stored_slice_is_checked(imported: Tt, tmp_path: Path) -> None:
     assert imported("slice", "--check", stored).exit == 3
 
 
-def test_a_batch_answers_line_by_line_in_order(imported: Tt, tmp_path: Path) -> None:
+def test_a_batch_prints_a_line_for_each_request_in_order(imported: Tt, tmp_path: Path) -> None:
     turn = first_turn(imported).removeprefix("turn:")
     requests = [
         json.dumps({"anchor_turn_id": turn}),
@@ -102,9 +102,9 @@ def test_a_batch_answers_line_by_line_in_order(imported: Tt, tmp_path: Path) -> 
 
 def test_a_slice_can_be_explained_and_drawn(imported: Tt) -> None:
     turn = first_turn(imported)
-    told = imported("slice", turn, "--explain", "--json", "--policy", "focused").json
-    assert told["selected"][0]["way"] == "anchor"
-    assert {row["reason"] for row in told["left_out"]} == {"radius"}
+    result = imported("slice", turn, "--explain", "--json", "--policy", "focused").json
+    assert result["selected"][0]["way"] == "anchor"
+    assert {row["reason"] for row in result["left_out"]} == {"radius"}
     assert imported("slice", turn, "--mermaid").out.startswith("flowchart")
     assert turn in imported("slice", turn).out
 
@@ -146,32 +146,32 @@ def test_without_a_workspace_reading_is_an_error_and_writes_nothing(tt: Tt, tmp_
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_context_is_fenced_labelled_and_under_its_budget(imported: Tt) -> None:
-    told = imported("context", QUESTION, "--tokens", 900, "--as-of", NOW, "--json").json
-    manifest = told["manifest"]
+def test_a_context_is_fenced_labelled_and_within_its_budget(imported: Tt) -> None:
+    result = imported("context", QUESTION, "--tokens", 900, "--as-of", NOW, "--json").json
+    manifest = result["manifest"]
     assert manifest["tokens_used"] <= 900
-    assert told["recorded"]
+    assert result["recorded"]
     assert manifest["pieces"]
     for piece in manifest["pieces"]:
-        assert piece["ref"] in told["text"]
+        assert piece["ref"] in result["text"]
         assert sum(piece["parts"].values()) == piece["score"]
     assert {left["reason"] for left in manifest["left_out"]} == {"tokens"}
     assert manifest["considered"] == len(manifest["pieces"]) + len(manifest["left_out"])
 
 
 def test_a_context_that_is_not_recorded_leaves_no_manifest(imported: Tt) -> None:
-    told = imported("context", QUESTION, "--no-record", "--json").json
-    assert not told["recorded"]
-    assert imported("replay", told["manifest_id"]).exit == 4
+    result = imported("context", QUESTION, "--no-record", "--json").json
+    assert not result["recorded"]
+    assert imported("replay", result["manifest_id"]).exit == 4
 
 
-def test_a_limit_of_turns_is_kept(imported: Tt) -> None:
+def test_a_limit_of_turns_is_respected(imported: Tt) -> None:
     manifest = imported("context", QUESTION, "--turns", 3, "--json").json["manifest"]
     assert len(manifest["pieces"]) == 3
     assert {left["reason"] for left in manifest["left_out"]} == {"turns"}
 
 
-def test_nothing_found_is_exit_1(imported: Tt) -> None:
+def test_nothing_found_is_exit_status_1(imported: Tt) -> None:
     assert imported("context", "zyxwvut").exit == 1
 
 
@@ -182,14 +182,14 @@ def test_replay_gives_the_same_bytes(imported: Tt) -> None:
     assert imported("replay", built["manifest_id"], "--json").json["identical"]
 
 
-def test_the_newest_manifest_is_replayed_where_none_is_named(imported: Tt) -> None:
+def test_the_newest_manifest_is_replayed_by_default(imported: Tt) -> None:
     assert imported("replay").exit == 4
     imported("context", "delay")
     newest = imported("context", QUESTION, "--json").json
     assert imported("replay").out == newest["text"]
 
 
-def test_the_same_question_of_the_same_store_is_the_same_manifest(imported: Tt, tmp_path: Path) -> None:
+def test_the_same_question_to_the_same_store_gives_the_same_manifest(imported: Tt, tmp_path: Path) -> None:
     """Ruling 43: the index is disposable."""
     before = imported("context", QUESTION, "--as-of", NOW, "--json").json["manifest_id"]
     for path in (tmp_path / ".slicebase" / "cache").iterdir():
@@ -227,7 +227,7 @@ def test_one_flipped_byte_in_the_file_is_found(imported: Tt, tmp_path: Path) -> 
     assert imported("replay", manifest).exit == 1
 
 
-def test_show_names_what_a_reference_names(imported: Tt) -> None:
+def test_show_prints_what_a_reference_names(imported: Tt) -> None:
     turn = first_turn(imported)
     shown = imported("show", turn, "--json").json
     assert shown["session"] == "5b0c7c1e-3d52-4f0e-9a86-2f7b1d0c64aa"
@@ -243,7 +243,7 @@ def test_turns_are_searched_by_their_content(imported: Tt) -> None:
     assert imported("turns", "--search", "zyxwvut").exit == 1
 
 
-def test_a_purged_turn_is_gone_from_every_file_and_said_to_be(imported: Tt, tmp_path: Path) -> None:
+def test_a_purged_turn_is_gone_from_every_file_and_reported_as_purged(imported: Tt, tmp_path: Path) -> None:
     """Ruling 19."""
     built = imported("context", QUESTION, "--tokens", 900, "--json").json
     turn = imported("turns", "--search", "never on my machine", "--json").json["rows"][0]["ref"]
@@ -266,7 +266,7 @@ def test_a_purged_turn_is_gone_from_every_file_and_said_to_be(imported: Tt, tmp_
     assert imported("show", turn, "--json").json["text"] is None
 
 
-def test_a_whole_session_can_be_purged(imported: Tt) -> None:
+def test_a_complete_session_can_be_purged(imported: Tt) -> None:
     session = imported("turns", "--json").json["rows"][0]["session"]
     assert len(imported("purge", f"session:{session}", "--json").json["turns"]) == 41
     assert imported("context", QUESTION).exit == 1

@@ -1,4 +1,4 @@
-"""Contexts from slice files: rows and sections beside turns."""
+"""Contexts with pieces of slice files: rows and sections next to turns."""
 
 from pathlib import Path
 
@@ -20,8 +20,8 @@ def notes(tt: Tt) -> tuple[Tt, str, str]:
 
 
 def pieces(tt: Tt, question: str) -> dict[str, str]:
-    told = tt("context", question, "--as-of", NOW, "--json").json
-    return {piece["ref"]: piece["label"] for piece in told["manifest"]["pieces"]}
+    result = tt("context", question, "--as-of", NOW, "--json").json
+    return {piece["ref"]: piece["label"] for piece in result["manifest"]["pieces"]}
 
 
 def test_rows_and_sections_are_found_cited_and_replayed(notes: tuple[Tt, str, str]) -> None:
@@ -34,7 +34,7 @@ def test_rows_and_sections_are_found_cited_and_replayed(notes: tuple[Tt, str, st
     assert tt("replay", built["manifest_id"]).out == built["text"]
 
 
-def test_superseded_rows_and_archived_files_stay_out(notes: tuple[Tt, str, str]) -> None:
+def test_superseded_rows_and_archived_files_are_left_out(notes: tuple[Tt, str, str]) -> None:
     tt, _, log = notes
     old = next(ref for ref in pieces(tt, "zeppelin budget crowns") if ref.startswith("row:"))
     tt("remember", log, "The zeppelin budget is 200 crowns.", "--supersedes", old.partition("/")[2])
@@ -45,10 +45,10 @@ def test_superseded_rows_and_archived_files_stay_out(notes: tuple[Tt, str, str])
     assert not any(ref.startswith("row:") for ref in pieces(tt, "zeppelin budget crowns"))
 
 
-def test_stale_text_says_so(notes: tuple[Tt, str, str]) -> None:
+def test_stale_text_is_labelled(notes: tuple[Tt, str, str]) -> None:
     tt, _, _ = notes
-    told = tt("context", "zeppelins", "--as-of", "2028-01-01T00:00:00Z", "--json").json
-    assert all("DECAYED" in piece["label"] for piece in told["manifest"]["pieces"])
+    result = tt("context", "zeppelins", "--as-of", "2028-01-01T00:00:00Z", "--json").json
+    assert all("DECAYED" in piece["label"] for piece in result["manifest"]["pieces"])
 
 
 def test_an_edited_file_is_drift_and_its_old_text_is_still_replayed(notes: tuple[Tt, str, str], tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_the_index_of_chunks_is_disposable(notes: tuple[Tt, str, str], tmp_path:
     assert any("Guide" in label for label in pieces(tt, "zeppelins").values())
 
 
-def test_a_broken_file_does_not_keep_the_others_out(notes: tuple[Tt, str, str], tmp_path: Path) -> None:
+def test_a_broken_file_does_not_exclude_the_others(notes: tuple[Tt, str, str], tmp_path: Path) -> None:
     tt, _, _ = notes
     (tmp_path / ".slices" / "broken.slice").write_bytes(b"---\nslice: [\n")
     assert pieces(tt, "zeppelins")
@@ -82,7 +82,8 @@ def test_a_broken_file_does_not_keep_the_others_out(notes: tuple[Tt, str, str], 
 
 
 def test_a_purge_leaves_no_byte_of_the_content_in_any_file(notes: tuple[Tt, str, str], tmp_path: Path) -> None:
-    """Truth, index and caches: what was found, recalled and kept by a manifest is gone, with free pages and logs."""
+    """Truth, index and caches: text that was found, recalled and kept by a manifest is gone, also from free pages and
+    logs."""
     tt, page, log = notes
     assert tt("search", "deploy").exit == tt("context", "deployment budget").exit == 0
     for file_id in (page, log):

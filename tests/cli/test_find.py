@@ -1,4 +1,4 @@
-"""The commands that find files and look after a workspace, as a person or a program calls them."""
+"""The commands that find files and maintain a workspace, as a person or a program calls them."""
 
 import json
 import os
@@ -69,7 +69,7 @@ def test_a_search_without_a_match_exits_with_1_and_a_hint(tt: Tt, library: Path)
         (["stor*"], {"log"}),
     ],
 )
-def test_options_choose_where_to_look(tt: Tt, library: Path, arguments: list[str], expected: set[str]) -> None:
+def test_options_choose_what_is_searched(tt: Tt, library: Path, arguments: list[str], expected: set[str]) -> None:
     done = tt("search", *arguments, "--json")
     assert {hit["id"] for hit in done.json["files"]} == expected
     assert done.exit == (0 if expected else 1)
@@ -80,7 +80,7 @@ def test_what_cannot_be_understood_is_a_usage_error(tt: Tt, library: Path, argum
     assert tt("search", *arguments).exit == 2
 
 
-def test_turns_are_found_as_well(tt: Tt, library: Path) -> None:
+def test_turns_are_found_too(tt: Tt, library: Path) -> None:
     tt("import", "--sample")
     done = tt("search", "retry", "--json")
     assert done.exit == 0
@@ -107,13 +107,13 @@ def test_a_broken_file_is_mentioned_and_does_not_stop_anything(tt: Tt, library: 
 # ---- the others
 
 
-def test_list_shows_files_and_hides_what_was_forgotten(tt: Tt, library: Path) -> None:
+def test_list_shows_files_and_hides_archived_ones(tt: Tt, library: Path) -> None:
     assert [line.split()[0] for line in tt("list").out.splitlines()] == ["heron", "log"]
     assert len(tt("list", "--archived", "--json").json["files"]) == 3
     assert tt("list", "--kind", "pointer").exit == 1
 
 
-def test_stale_says_why_and_since_when(tt: Tt, library: Path) -> None:
+def test_stale_shows_why_and_since_when(tt: Tt, library: Path) -> None:
     done = tt("stale")
     assert done.exit == 1
     assert "since 2026-04-01" in done.out
@@ -122,21 +122,21 @@ def test_stale_says_why_and_since_when(tt: Tt, library: Path) -> None:
     assert tt("stale", "--half-life", "100000").exit == 0
 
 
-def test_info_tells_everything(tt: Tt, library: Path) -> None:
-    told = tt("info", "heron", "--json").json
-    assert told["meta"] == {"owner": "one"}
-    assert told["links"]["in"] == [{"source": "log", "rel": "is_a", "target": "heron", "label": None, "row": None}]
+def test_info_shows_everything(tt: Tt, library: Path) -> None:
+    result = tt("info", "heron", "--json").json
+    assert result["meta"] == {"owner": "one"}
+    assert result["links"]["in"] == [{"source": "log", "rel": "is_a", "target": "heron", "label": None, "row": None}]
     assert "← " in tt("info", "hero").out
     assert tt("info", "nope", "--json").error["code"] == "no-file"
     assert tt("info", "nope").exit == 4
 
 
-def test_explore_draws_trees_graphs_and_json(tt: Tt, library: Path) -> None:
+def test_explore_prints_trees_graphs_and_json(tt: Tt, library: Path) -> None:
     assert tt("explore", "log").out.splitlines()[1] == "└─ is_a → heron (About herons)"
     assert tt("explore", "heron").out.splitlines()[1] == "└─ is_a ← log (Title of log)"
     assert tt("explore", "log", "--mermaid").out.startswith("flowchart LR\n")
-    told = tt("explore", "heron", "--direction", "out", "--infer", "--json").json
-    assert told["edges"] == [
+    result = tt("explore", "heron", "--direction", "out", "--infer", "--json").json
+    assert result["edges"] == [
         {"source": "heron", "rel": "type_of", "target": "log", "label": None, "row": None, "inferred": True,
          "path": [{"source": "log", "rel": "is_a", "target": "heron"}]}
     ]  # fmt: skip
@@ -146,9 +146,9 @@ def test_explore_draws_trees_graphs_and_json(tt: Tt, library: Path) -> None:
 # ---- the workspace
 
 
-def test_status_says_where_and_what(tt: Tt, library: Path) -> None:
-    told = tt("status", "--json").json
-    assert (told["root"], told["files"], told["archived"], told["rows"]) == (
+def test_status_shows_the_workspace_and_its_content(tt: Tt, library: Path) -> None:
+    result = tt("status", "--json").json
+    assert (result["root"], result["files"], result["archived"], result["rows"]) == (
         str(library.resolve()), {"jsonl": 1, "markdown": 1}, 1, 2,
     )  # fmt: skip
     assert "2 files" in tt("status").out
@@ -161,9 +161,9 @@ def test_config_shows_sets_and_unsets(tt: Tt, library: Path, monkeypatch: pytest
     assert tt("config", "freshness.half_life_days", "1").exit == 0
     assert (library / "slicebase.toml").read_text() == "# ours\n\n[freshness]\nhalf_life_days = 1\n"
     monkeypatch.setenv("SLICEBASE_AGENT", "me")
-    told = {each["name"]: each["source"] for each in tt("config", "--json").json["settings"]}
-    assert told["freshness.half_life_days"] == "slicebase.toml:4"
-    assert told["provenance.agent"] == "SLICEBASE_AGENT"
+    result = {each["name"]: each["source"] for each in tt("config", "--json").json["settings"]}
+    assert result["freshness.half_life_days"] == "slicebase.toml:4"
+    assert result["provenance.agent"] == "SLICEBASE_AGENT"
     assert tt("config", "freshness.half_life_days", "--unset").exit == 0
     assert tt("config", "nonsense").exit == 3
     assert tt("config", "--unset").exit == 2
@@ -222,7 +222,7 @@ def test_the_shell_completes_commands_options_and_ids(library: Path) -> None:
     assert completions(library, "merge-d") == []
 
 
-def test_every_command_answers_for_help(tt: Tt) -> None:
+def test_every_command_has_a_help_text(tt: Tt) -> None:
     for name in ("search", "explore", "stale", "list", "info", "status", "config", "doctor", "uninit", "init"):
         done = tt(name, "--help")
         assert done.exit == 0

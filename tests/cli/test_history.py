@@ -1,4 +1,4 @@
-"""Importing what is on the machine, and exporting sessions."""
+"""Importing the sessions on this machine, and exporting sessions."""
 
 import shutil
 import zipfile
@@ -32,7 +32,7 @@ def test_without_paths_the_sessions_of_this_machine_are_found_and_asked_about(tt
     assert tt("import", "--yes", "--json").json["turns"]["new"] == 41
 
 
-def test_an_agent_that_keeps_its_sessions_elsewhere_is_found_there(
+def test_an_agent_that_keeps_its_sessions_in_another_folder_is_found_there(
     tt: Tt, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moved = tmp_path / "moved" / "projects"
@@ -42,7 +42,7 @@ def test_an_agent_that_keeps_its_sessions_elsewhere_is_found_there(
     assert tt("import", "-y", "--json").json["turns"]["new"] == 41
 
 
-def test_an_exported_session_imports_to_the_same_ids_branches_and_slices(tt: Tt, tmp_path: Path) -> None:
+def test_importing_an_exported_session_gives_the_same_ids_branches_and_slices(tt: Tt, tmp_path: Path) -> None:
     tt("import", SAMPLE)
     turn = "2c95cb2b-f886-45d4-96e8-2595a5b1f061"
     before = tt("slice", turn, "--json").out
@@ -66,12 +66,12 @@ def test_an_export_overwrites_nothing_and_names_what_is_missing(tt: Tt, tmp_path
     assert not (tmp_path / "x.slice").exists()
 
 
-def test_a_dry_run_makes_no_workspace(tt: Tt, tmp_path: Path) -> None:
+def test_a_dry_run_creates_no_workspace(tt: Tt, tmp_path: Path) -> None:
     assert tt("import", SAMPLE, "--dry-run", "--json").json["turns"]["new"] == 41
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_input_of_a_folder_that_cannot_be_read_costs_itself_alone(tt: Tt, tmp_path: Path) -> None:
+def test_an_unreadable_file_of_a_folder_does_not_stop_the_others(tt: Tt, tmp_path: Path) -> None:
     folder = tmp_path / "exports"
     folder.mkdir()
     (folder / "a.zip").write_bytes(b"PK\x03\x04 no more")
@@ -79,16 +79,16 @@ def test_an_input_of_a_folder_that_cannot_be_read_costs_itself_alone(tt: Tt, tmp
         archive.write(SAMPLE, "damaged.jsonl")
         archive.write(SAMPLE, "whole.jsonl")
     packed = bytearray((folder / "b.zip").read_bytes())
-    packed[packed.index(b"sessionId")] ^= 1  # of the first member, whose checksum no longer fits
+    packed[packed.index(b"sessionId")] ^= 1  # in the first member, whose checksum no longer matches
     (folder / "b.zip").write_bytes(packed)
     done = tt("import", folder, "--json")
     assert (done.exit, done.json["turns"]["new"], done.json["content_left_out"]) == (1, 41, 2)
-    assert [Path(told.partition(":")[0]).name for told in done.json["unreadable"]] == ["a.zip", "b.zip!damaged.jsonl"]
+    assert [Path(text.partition(":")[0]).name for text in done.json["unreadable"]] == ["a.zip", "b.zip!damaged.jsonl"]
     assert tt("import", folder / "a.zip", "--json").error["code"] == "bad-zip"
 
 
 def test_a_record_that_differs_from_a_stored_turn_is_reported_with_its_place(tt: Tt, tmp_path: Path) -> None:
-    """Ruling 15: the first stays, the other counts as content left out."""
+    """Ruling 15: the first record stays, the other one counts as content that was left out."""
     tt("import", SAMPLE)
     changed = next(line for line in SAMPLE.read_text().splitlines() if '"role"' in line)
     (tmp_path / "edited.jsonl").write_text(changed.replace('"role"', '"edited": 1, "role"') + "\n")

@@ -1,4 +1,4 @@
-"""Graph files on the command line: all of a file, or nothing of it."""
+"""Graph files on the command line: a file is imported completely or not at all."""
 
 import json
 from pathlib import Path
@@ -84,8 +84,8 @@ def test_another_record_under_a_stored_id_is_left_out_and_the_first_stays(tt: Tt
 
 def test_edges_between_sessions_become_continues(tt: Tt, tmp_path: Path) -> None:
     """Ruling 13."""
-    told = load(tt, tmp_path, [turn(1), turn(2, session_id="t")], [edge(1, 2)]).json
-    assert (told["edges"], told["continues"]) == (0, 1)
+    result = load(tt, tmp_path, [turn(1), turn(2, session_id="t")], [edge(1, 2)]).json
+    assert (result["edges"], result["continues"]) == (0, 1)
     assert len(tt("slice", uuid(2), "--json").json["turns"]) == 1
 
 
@@ -104,7 +104,7 @@ def test_edges_between_sessions_become_continues(tt: Tt, tmp_path: Path) -> None
         ([turn(1), turn(2)], [edge(1, 2, "likes")], "unknown-value"),
     ],
 )
-def test_a_bad_graph_file_is_refused_whole(
+def test_a_bad_graph_file_is_refused_completely(
     tt: Tt, tmp_path: Path, turns: list[dict[str, Any]], edges: list[dict[str, str]], code: str
 ) -> None:
     """Ruling 14."""

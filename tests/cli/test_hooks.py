@@ -1,4 +1,4 @@
-"""The hooks exactly as the client calls them: a process, the documented JSON on stdin, JSON on stdout."""
+"""The hooks as the client calls them: a process with the documented JSON on stdin, and JSON on stdout."""
 
 import json
 import os
@@ -26,9 +26,9 @@ class Answer(NamedTuple):
 
     @property
     def context(self) -> str:
-        told = json.loads(self.out)["hookSpecificOutput"]
-        assert set(told) == {"hookEventName", "additionalContext"}
-        return str(told["additionalContext"])
+        result = json.loads(self.out)["hookSpecificOutput"]
+        assert set(result) == {"hookEventName", "additionalContext"}
+        return str(result["additionalContext"])
 
 
 def call(event: str, given: object, *options: str, cwd: Path = PROJECT) -> Answer:
@@ -62,14 +62,14 @@ def turns(project: Path, session: str) -> int:
 
 
 def until_boundary(data: bytes) -> int:
-    """Where the transcript stood when the client began to compact."""
+    """Returns the size of the transcript when the client began to compact."""
     return data.rindex(b"\n", 0, data.index(b'"compact_boundary"')) + 1
 
 
 @needs_data
 @pytest.mark.parametrize("original", sorted(COMPACTED.glob("*.jsonl")), ids=lambda path: path.stem[:8])
 def test_a_compaction_of_a_real_session(original: Path, project: Path) -> None:
-    """Before it the transcript is imported and narrated; afterwards the agent gets the narrative once."""
+    """Before the compaction the transcript is imported and narrated; after it the agent gets the narrative once."""
     data, session = original.read_bytes(), original.stem
     transcript = project / "with space" / original.name
     transcript.parent.mkdir()
@@ -101,7 +101,7 @@ def test_a_compaction_of_a_real_session(original: Path, project: Path) -> None:
 
 
 @needs_data
-def test_a_second_compaction_goes_on_with_the_same_run(project: Path) -> None:
+def test_a_second_compaction_continues_the_same_run(project: Path) -> None:
     original = sorted(COMPACTED.glob("*.jsonl"))[0]
     data = original.read_bytes()
     transcript = project / original.name
@@ -114,44 +114,42 @@ def test_a_second_compaction_goes_on_with_the_same_run(project: Path) -> None:
         assert base.runs.snapshot(f"from-{original.stem}")["sequence"] == 2
 
 
-def test_a_session_starts_with_what_the_library_holds_within_the_budget(project: Path, tt: Tt) -> None:
+def test_a_session_starts_with_the_files_of_the_library_within_the_budget(project: Path, tt: Tt) -> None:
     for name in ("one", "two"):
         done = tt(
             "--root", project, "create", "--title", f"File {name}", "--summary", "A word.", "--body", f"{name} " * 2000
         )
         assert done.exit == 0, done.err
     assert tt("--root", project, "config", "hooks.tokens", 600).exit == 0
-    told = call("SessionStart", given(project, project / "none.jsonl", "s", source="startup"))
-    assert told.err == ""
-    assert "File two" in told.context
-    assert len(told.context) < 600 * 4
+    result = call("SessionStart", given(project, project / "none.jsonl", "s", source="startup"))
+    assert result.err == ""
+    assert "File two" in result.context
+    assert len(result.context) < 600 * 4
     with Slicebase.open(project) as base:
         (manifest,) = (row[0] for row in base.truth.database.connection.execute("SELECT manifest FROM manifests"))
-        assert base.replay(str(manifest)).text == told.context
+        assert base.replay(str(manifest)).text == result.context
 
 
-def test_an_empty_library_says_nothing(project: Path) -> None:
+def test_an_empty_library_prints_nothing(project: Path) -> None:
     assert call("SessionStart", given(project, project / "none.jsonl", "s", source="startup")) == Answer(0, "", "")
 
 
 @pytest.mark.parametrize("stdin", [b"", b"{", b"[]", b'{"session_id": 7}', b"\xff", b"[" * 100_000])
-def test_whatever_stands_on_stdin_the_agent_goes_on(stdin: bytes, project: Path) -> None:
-    told = call("PreCompact", stdin, cwd=project)
-    assert (told.exit, told.out) == (0, "")
-    assert told.err
+def test_bad_input_on_stdin_does_not_stop_the_agent(stdin: bytes, project: Path) -> None:
+    result = call("PreCompact", stdin, cwd=project)
+    assert (result.exit, result.out) == (0, "")
+    assert result.err
 
 
 @pytest.mark.parametrize("event", [*EVENTS, "Stop"])
-def test_an_event_without_its_call_or_without_a_meaning_for_us_stops_nothing(event: str, project: Path) -> None:
-    told = call(event, b"{}", cwd=project)
-    assert (told.exit, told.out) == (0, "")
-    assert "[bad-request]" in told.err
+def test_an_event_without_its_call_or_an_unknown_event_does_not_stop_the_agent(event: str, project: Path) -> None:
+    result = call(event, b"{}", cwd=project)
+    assert (result.exit, result.out) == (0, "")
+    assert "[bad-request]" in result.err
 
 
-def test_a_transcript_that_is_not_there_and_a_folder_without_a_workspace_stop_nothing(
-    project: Path, tmp_path: Path
-) -> None:
+def test_a_missing_transcript_and_a_missing_workspace_do_not_stop_the_agent(project: Path, tmp_path: Path) -> None:
     for folder in (project, tmp_path):
-        told = call("SessionEnd", given(folder, tmp_path / "none.jsonl", "s"))
-        assert (told.exit, told.out) == (0, "")
-        assert "[no-" in told.err
+        result = call("SessionEnd", given(folder, tmp_path / "none.jsonl", "s"))
+        assert (result.exit, result.out) == (0, "")
+        assert "[no-" in result.err

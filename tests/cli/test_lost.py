@@ -1,4 +1,4 @@
-"""`tt lost`, as one types it; on the sample and on real transcripts with counts that were checked by hand."""
+"""`tt lost` on the sample, and on real transcripts with counts that were checked by hand."""
 
 import json
 import shutil
@@ -33,8 +33,8 @@ def test_the_sample_is_several_hundred_turns_with_one_compaction(sampled: Tt) ->
 
 
 def test_the_counts_of_the_sample(sampled: Tt) -> None:
-    """By hand, from the file: 64 distinct paths; 63 calls of Bash with 43 distinct commands, of which one was refused
-    and 14 are tests, one of them the same in a loop; sentences and errors were read."""
+    """Counted by hand in the file: 64 distinct paths, and 63 calls of Bash with 43 distinct commands. One of these was
+    refused and 14 are tests; one test is repeated in a loop. Sentences and errors were read."""
     assert counts(sampled) == {
         "decision": (3, 14),
         "instruction": (5, 28),
@@ -46,7 +46,7 @@ def test_the_counts_of_the_sample(sampled: Tt) -> None:
     }
 
 
-def test_the_summary_comes_first_then_the_lost_by_importance_each_with_a_reference(sampled: Tt) -> None:
+def test_the_summary_comes_first_then_the_lost_items_by_importance_with_references(sampled: Tt) -> None:
     done = sampled("lost", "--limit", 3)
     lines = done.out.splitlines()
     assert "kept 3 of 14 decisions" in lines[1]
@@ -66,7 +66,7 @@ def test_what_was_lost_can_be_recalled(sampled: Tt) -> None:
             assert " ".join(span.split()) == each["text"]
 
 
-def test_the_same_is_said_again(sampled: Tt) -> None:
+def test_the_same_is_printed_again(sampled: Tt) -> None:
     assert sampled("lost").out == sampled("lost", SESSION).out == sampled("lost", f"session:{SESSION}").out
     assert sampled("lost", SAMPLE).out == sampled("lost").out
 
@@ -110,13 +110,13 @@ def test_a_session_without_a_compaction_exits_1(tt: Tt, tmp_path: Path) -> None:
     assert tt("lost", "--tokens", 500).exit == 1
 
 
-def test_a_session_that_is_not_there_is_not_found(sampled: Tt) -> None:
+def test_an_unknown_session_is_not_found(sampled: Tt) -> None:
     assert sampled("lost", "nowhere", "--json").error["code"] == "no-session"
     assert sampled("lost", "--tokens", 5, "--json").error["code"] == "bad-budget"
 
 
 @pytest.mark.parametrize("arguments", [("x", "--sample"), ("--all", "--sample"), ("--all", "--tokens", "900")])
-def test_arguments_that_do_not_go_together(tt: Tt, arguments: tuple[str, ...]) -> None:
+def test_arguments_that_exclude_each_other_are_refused(tt: Tt, arguments: tuple[str, ...]) -> None:
     assert tt("lost", *arguments).exit == 2
 
 
@@ -130,7 +130,7 @@ def test_all_sessions_as_a_table(sampled: Tt) -> None:
     assert [each["session"] for each in sampled("lost", "--all", "--json").json["sessions"]] == [SESSION]
 
 
-def test_several_compactions_of_a_session_are_told_one_by_one(tt: Tt, tmp_path: Path) -> None:
+def test_several_compactions_of_a_session_are_listed_one_by_one(tt: Tt, tmp_path: Path) -> None:
     lines = SAMPLE.read_text().splitlines()
     last = json.loads(lines[-1])
     summary = {**json.loads(lines[-7]), "parentUuid": last["uuid"], "uuid": "0" * 8 + last["uuid"][8:]}
@@ -157,7 +157,7 @@ def test_several_compactions_of_a_session_are_told_one_by_one(tt: Tt, tmp_path: 
 def test_real_transcripts_with_counts_that_were_checked_by_hand(
     tt: Tt, tmp_path: Path, name: str, expected: dict[str, tuple[int, int]]
 ) -> None:
-    """How they were checked stands in docs/lost.md."""
+    """docs/lost.md describes how they were checked."""
     copy = tmp_path / f"{name}.jsonl"
     shutil.copyfile(REAL / f"{name}.jsonl", copy)
     assert counts(tt, copy) == expected

@@ -1,7 +1,7 @@
-"""Every command as other programs run it: a process of its own whose output is read through pipes until they end.
+"""Every command as other programs run it: as a process whose output is read through pipes until they end.
 
-A process that a command leaves behind holds these pipes open, and whoever reads them waits for ever. So each command is
-called in a library large enough to fill a pipe with the names of its files; its pipes must end, and so must every
+A process that a command leaves behind keeps these pipes open, and their reader waits forever. So each command is called
+in a library that is large enough to fill a pipe with the names of its files; its pipes must end, and so must every
 process of its group.
 """
 
@@ -28,8 +28,8 @@ from tests.library.samples import NOW, library, put, rows, text_of
 from tests.paths import PROJECT
 
 FILES = 3_000
-SECONDS = 60  # the most that a command may take
-MOMENT = 2  # seconds that the pipes of a process may stay open behind its end
+SECONDS = 60  # the maximum time of a command
+MOMENT = 2  # seconds that the pipes of a process may stay open after its end
 SESSION = "c41f0a52-6b7d-4c1e-9f58-7d0e2a93b610"  # of the long sample, which was compacted
 TURN = "turn:0961d9aa-a012-46c7-b376-16f70598151d"
 LOG = "01J00000000000000000000001"
@@ -38,7 +38,7 @@ QUESTION = "how are discount codes compared?"
 
 
 class Filled(NamedTuple):
-    """A workspace with something for every command, and the names of what got its name only there."""
+    """A workspace with data for every command, and the names that were generated there."""
 
     folder: Path
     home: Path
@@ -47,13 +47,13 @@ class Filled(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A command line; `{name}` in an argument stands for one of the workspace's names."""
+    """A command line; `{name}` in an argument stands for one of the names of the workspace."""
 
     command: str
     arguments: tuple[str, ...]
     status: int
     stdin: bytes | None
-    cold: bool  # the index has to be made anew
+    cold: bool  # the index must be built again
 
 
 def call(command: str, *arguments: str, status: int = 0, stdin: str | None = None, cold: bool = False) -> Call:
@@ -61,11 +61,11 @@ def call(command: str, *arguments: str, status: int = 0, stdin: str | None = Non
 
 
 def event(source: str = "auto") -> str:
-    """What a coding agent says to a hook."""
+    """Returns the JSON that a coding agent sends to a hook."""
     return json.dumps({"session_id": SESSION, "transcript_path": str(LONG_SAMPLE), "source": source})
 
 
-# A command that changes something changes a file or a run of its own, so that each call can be made alone.
+# A command that writes changes a file or a run that no other call uses, so each call can run alone.
 CALLS = (
     call("init"),
     call("uninit", "--dry-run"),
@@ -146,7 +146,7 @@ CALLS = (
 
 
 def commands() -> Iterator[str]:
-    """The name of every command: those of the tables, and those of their groups."""
+    """Yields the name of every command: those of the tables and their subcommands."""
     for name in (*LISTED, *PLUMBING):
         yield name
         command = tt.get_command(click.Context(tt), name)
@@ -189,7 +189,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Filled:
 
 
 def run_captured(filled: Filled, arguments: list[str], status: int, stdin: bytes | None = None) -> str:
-    """Runs `tt` with pipes as a program would, expects its end and its status, and answers what it printed."""
+    """Runs `tt` with pipes as a program does, checks that it ends with the status, and returns its output."""
     with subprocess.Popen(
         [sys.executable, "-m", "slicebase", *arguments],
         stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
@@ -212,22 +212,22 @@ def run_captured(filled: Filled, arguments: list[str], status: int, stdin: bytes
     out, err = (data.decode() for data in printed)
     assert process.returncode == status, err
     assert "Traceback" not in err
-    assert "slicebase: " not in err, err  # a hook that fails says so, and its status is 0 all the same
+    assert "slicebase: " not in err, err  # a hook that fails prints this, with status 0
     assert not left, "it left a process behind"
     return out
 
 
 def until_the_end(process: "subprocess.Popen[bytes]", stdin: bytes | None) -> tuple[bytes, bytes] | None:
-    """Everything that a process prints, or None where that has no end.
+    """Returns everything that a process prints, or None if its pipes do not end.
 
-    Pipes that outlive their process by a moment will not end: there is no need to wait for the rest of the minute.
+    Pipes that stay open for a moment after the end of their process will not end: there is no need to wait longer.
     """
     for _ in range(0, SECONDS, MOMENT):
         has_ended = process.poll() is not None
         try:
             return process.communicate(stdin, timeout=MOMENT)
         except subprocess.TimeoutExpired:
-            stdin = None  # it is being written already
+            stdin = None  # the first call writes it
             if has_ended:
                 break
     return None
@@ -249,8 +249,8 @@ def test_every_command_that_exists_is_called() -> None:
 
 @pytest.mark.parametrize("command", ["", *commands()])
 def test_the_help_of_a_command_ends_and_leaves_no_process_behind(filled: Filled, command: str) -> None:
-    told = run_captured(filled, [*command.split(), "--help"], 0)
-    assert told.startswith(f"Usage: tt {command}".rstrip())
+    result = run_captured(filled, [*command.split(), "--help"], 0)
+    assert result.startswith(f"Usage: tt {command}".rstrip())
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.command + " cold" * call.cold)
@@ -261,8 +261,8 @@ def test_a_command_ends_with_its_status_and_leaves_no_process_behind(filled: Fil
     run_captured(filled, [*call.command.split(), *arguments], call.status, call.stdin)
 
 
-def test_a_hook_ends_while_its_work_goes_on_in_the_background(filled: Filled) -> None:
-    """The one command that leaves a process behind on purpose: that holds none of the pipes, and does its work."""
+def test_a_hook_ends_while_its_work_continues_in_the_background(filled: Filled) -> None:
+    """The only command that leaves a process behind on purpose; that process holds no pipe and does its work."""
     assert run_captured(filled, ["hook", "run", "PreCompact"], 0, event().encode()) == ""
     end = time.monotonic() + SECONDS
     with Slicebase.open(filled.folder) as base:

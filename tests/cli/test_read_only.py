@@ -1,4 +1,4 @@
-"""A workspace that can only be read: everything that only looks works, and says that nothing was recorded."""
+"""A workspace that can only be read: commands that only read work, and report that nothing was recorded."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from tests.paths import PROJECT
 
 Call = Callable[..., "subprocess.CompletedProcess[str]"]
 
-# The superuser may write everywhere, unless that is taken from him.
+# The superuser may write everywhere, unless this capability is dropped.
 _POWERLESS = ["setpriv", "--bounding-set", "-dac_override", "--inh-caps", "-dac_override"] if os.geteuid() == 0 else []
 
 
@@ -44,12 +44,12 @@ def test_a_context_is_returned_and_not_recorded(read_only: Call) -> None:
     """Ruling 42."""
     done = read_only("context", "limit", "--json")
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told["recorded"] is False
-    assert told["manifest"]["pieces"]
+    result = json.loads(done.stdout)
+    assert result["recorded"] is False
+    assert result["manifest"]["pieces"]
 
 
-def test_what_only_looks_works(read_only: Call) -> None:
+def test_commands_that_only_read_work(read_only: Call) -> None:
     for command in (
         ["verify"],
         ["replay"],
@@ -61,7 +61,7 @@ def test_what_only_looks_works(read_only: Call) -> None:
         assert done.returncode == 0, done.stderr
 
 
-def test_what_writes_is_refused(read_only: Call) -> None:
+def test_commands_that_write_are_refused(read_only: Call) -> None:
     done = read_only("import", PROJECT / "tests" / "golden" / "tree_40_random.json", "--format", "graph", "--json")
     assert done.returncode == 3
     assert json.loads(done.stderr)["code"] == "cannot-write"

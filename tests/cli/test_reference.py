@@ -1,4 +1,4 @@
-"""The documentation says what the program does."""
+"""The documentation agrees with the program."""
 
 import re
 
@@ -12,13 +12,13 @@ def test_the_reference_is_up_to_date() -> None:
     assert (PROJECT / "docs" / "reference.md").read_text() == reference()
 
 
-def test_every_command_is_shown_somewhere_a_person_reads() -> None:
-    told = "\n".join(path.read_text() for path in [PROJECT / "README.md", *PROJECT.glob("docs/*.md")])
+def test_every_command_is_shown_in_the_documentation() -> None:
+    result = "\n".join(path.read_text() for path in [PROJECT / "README.md", *PROJECT.glob("docs/*.md")])
     for name in LISTED:
-        assert re.search(rf"\btt {name}\b", told), f"`tt {name}` is not documented"
+        assert re.search(rf"\btt {name}\b", result), f"`tt {name}` is not documented"
 
 
-def test_links_between_documents_lead_somewhere() -> None:
+def test_links_between_documents_lead_to_existing_files() -> None:
     for page in [PROJECT / "README.md", PROJECT / "CONTRIBUTING.md", *PROJECT.glob("docs/**/*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"

@@ -1,4 +1,4 @@
-"""Runs and evidence as one types them: what goes to stdout, exit statuses, JSON, streams."""
+"""Runs and evidence on the command line: output, exit statuses, JSON, streams."""
 
 import io
 import json
@@ -67,12 +67,12 @@ def test_a_run_from_its_start_to_its_narrative(tt: Tt, run: str, evidence: list[
     assert tt("verify").exit == 0
 
 
-def test_the_door_refuses_with_exit_3(tt: Tt, run: str) -> None:
+def test_a_bad_claim_is_refused_with_exit_status_3(tt: Tt, run: str) -> None:
     refused = tt("run", "claim", run, "Nobody said so.", "--status", "verified", "--json")
     assert (refused.exit, refused.error["code"]) == (3, "gate-would-refuse")
 
 
-def test_a_stream_is_taken_as_it_is_and_the_gate_catches_it(tt: Tt, run: str, tmp_path: Path) -> None:
+def test_a_stream_is_stored_as_it_is_and_the_gate_refuses_it(tt: Tt, run: str, tmp_path: Path) -> None:
     bad = {"type": "CLAIM", "payload": {"claim_id": "c1", "status": "verified", "statement": "So."}}
     (tmp_path / "events.jsonl").write_text(lines(bad, *(event for step in range(9) for event in cycle(step))))
     done = tt("run", "log", run, "--file", "events.jsonl", "--auto-compact", "--json")
@@ -128,8 +128,8 @@ def test_a_stream_on_stdin_is_logged_as_it_arrives(tt: Tt, run: str, monkeypatch
     assert tt("run", "status", run, "--json").json["events"] == 5
 
 
-def test_what_is_printed_of_a_stream_is_on_disk(tt: Tt, run: str, tmp_path: Path) -> None:
-    """The writer's other end: a line, the answer, and then the process is killed."""
+def test_events_of_a_stream_that_were_printed_are_on_disk(tt: Tt, run: str, tmp_path: Path) -> None:
+    """Another process writes a line, reads the response, and kills the command at the end."""
     environment = {"PYTHONPATH": str(PROJECT / "src"), "PATH": ""}
     command = [sys.executable, "-m", "slicebase", "run", "log", run, "--file", "-"]
     with subprocess.Popen(
@@ -154,7 +154,7 @@ def test_one_event_is_logged_by_its_type(tt: Tt, run: str) -> None:
     assert tt("run", "log", run).exit == 2
 
 
-def test_a_budget_stops_the_run_behind_the_event_that_exceeds_it(tt: Tt) -> None:
+def test_a_budget_stops_the_run_after_the_event_that_exceeds_it(tt: Tt) -> None:
     tt("run", "start", "-o", "x", "--done", "y", "--budget", "max_steps=1", "--id", "short")
     assert tt("run", "log", "short", "ACT_DONE", "--step", 1).exit == 0
     done = tt("run", "log", "short", "ACT_DONE", "--step", 2, "--json")
@@ -212,8 +212,8 @@ def test_why_prints_a_tree_a_graph_and_json(tt: Tt, run: str, evidence: list[str
     assert graph.startswith("graph TD\n")
     assert graph.count("-->") == 2
     assert "<stale>" not in graph
-    told = tt("why", evidence[0], "--forward", "--json").json
-    assert told["children"][0]["ref"] == f"claim:{run}/c1"
+    result = tt("why", evidence[0], "--forward", "--json").json
+    assert result["children"][0]["ref"] == f"claim:{run}/c1"
     assert tt("why", f"claim:{run}/c9").exit == 4
 
 
@@ -230,17 +230,17 @@ def test_show_knows_evidence_runs_claims_and_snapshots(tt: Tt, run: str, evidenc
 
 def test_cite_takes_a_quote_or_a_span(tt: Tt, evidence: list[str], tmp_path: Path) -> None:
     (chunk,) = tt("add", "notes.md", "--json").json["chunks"]
-    told = tt("cite", chunk["ref"], "--span", "9-32", "--json").json
-    assert told["quote"] == "The lock file is stale."
-    assert told["evidence_id"] == evidence[0]
-    assert list(told["pointer"]) == ["evidence_id", "chunk_id", "span"]
+    result = tt("cite", chunk["ref"], "--span", "9-32", "--json").json
+    assert result["quote"] == "The lock file is stale."
+    assert result["evidence_id"] == evidence[0]
+    assert list(result["pointer"]) == ["evidence_id", "chunk_id", "span"]
     assert tt("cite", chunk["ref"], "--quote", "The", "--json").error["code"] == "quote-ambiguous"
     assert tt("cite", chunk["ref"], "--quote", "The", "--span", "33-36").exit == 0
     assert tt("cite", chunk["ref"], "--span", "x").exit == 2
     assert tt("cite", chunk["ref"]).exit == 3
 
 
-def test_a_seal_is_made_and_compared(tt: Tt, run: str) -> None:
+def test_a_seal_is_created_and_compared(tt: Tt, run: str) -> None:
     sealed = tt("seal", "--json").json
     assert sealed["runs"] == 1
     assert tt("verify", "--seal").exit == 0
@@ -251,10 +251,10 @@ def test_a_seal_is_made_and_compared(tt: Tt, run: str) -> None:
 def test_a_context_for_a_run_is_bound_to_its_step(tt: Tt, run: str) -> None:
     tt("import", "--sample")
     tt("run", "compact", run)
-    told = tt("context", "which time limit did we decide on", "--run", f"run:{run}", "--step", 3, "--json").json
-    assert told["manifest"]["pieces"][0]["ref"].startswith("sn_")
-    assert tt("replay", told["manifest_id"]).out == told["text"]
+    result = tt("context", "which time limit did we decide on", "--run", f"run:{run}", "--step", 3, "--json").json
+    assert result["manifest"]["pieces"][0]["ref"].startswith("sn_")
+    assert tt("replay", result["manifest_id"]).out == result["text"]
     (snapshot,) = tt("run", "compact", run, "--json").json["snapshots"]
     shown = json.loads(tt("run", "snapshot", snapshot).out)
-    assert shown["latest_context_manifest_ids"] == [told["manifest_id"]]
+    assert shown["latest_context_manifest_ids"] == [result["manifest_id"]]
     assert tt("verify").exit == 0

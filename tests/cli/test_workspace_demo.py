@@ -1,10 +1,10 @@
-"""`tt demo`: what it shows is what happens."""
+"""`tt demo` runs, and shows what it promises."""
 
 import subprocess
 import sys
 
 
-def test_the_demo_shows_the_whole_path_and_leaves_nothing_behind() -> None:
+def test_the_demo_shows_the_complete_path() -> None:
     done = subprocess.run([sys.executable, "-m", "slicebase", "demo"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     for shown in ("of 14 decisions", "identical", "gate-would-refuse", "VERIFIED", "BROKEN text-hash"):

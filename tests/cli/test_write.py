@@ -1,4 +1,4 @@
-"""The library as one types it: what goes to stdout, exit statuses, JSON, provenance from the environment."""
+"""The library on the command line: output, exit statuses, JSON, provenance from the environment."""
 
 import io
 from pathlib import Path
@@ -32,14 +32,14 @@ def type_in(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(data)))
 
 
-def test_create_prints_the_id_alone(tt: Tt, tmp_path: Path) -> None:
+def test_create_prints_only_the_id(tt: Tt, tmp_path: Path) -> None:
     done = tt("create", "--title", "T", "--summary", "S.")
     assert done.out == done.out.strip() + "\n"
     assert is_ulid(done.out.strip())
-    told = tt("create", "--title", "T", "--summary", "S.", "--json").json
-    assert told["schema_version"] == "1"
-    assert file_of(tmp_path, told["id"]).version == told["version"]
-    assert told["file"] == f".slices/{told['id']}.slice"
+    result = tt("create", "--title", "T", "--summary", "S.", "--json").json
+    assert result["schema_version"] == "1"
+    assert file_of(tmp_path, result["id"]).version == result["version"]
+    assert result["file"] == f".slices/{result['id']}.slice"
 
 
 def test_a_body_comes_from_an_option_a_file_or_stdin(tt: Tt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,7 +53,7 @@ def test_a_body_comes_from_an_option_a_file_or_stdin(tt: Tt, tmp_path: Path, mon
     assert tt("create", "--title", "T", "--summary", "S.", "--body", "-", "--json").error["code"] == "not-utf8"
 
 
-def test_what_is_not_understood_is_a_usage_error(tt: Tt) -> None:
+def test_wrong_arguments_are_usage_errors(tt: Tt) -> None:
     tt("init")
     note = new(tt)
     for arguments in (
@@ -72,7 +72,7 @@ def test_what_is_not_understood_is_a_usage_error(tt: Tt) -> None:
         assert tt(*arguments).exit == 2, arguments
 
 
-def test_remember_prints_a_reference_that_recall_takes(tt: Tt) -> None:
+def test_remember_prints_a_reference_that_recall_accepts(tt: Tt) -> None:
     log = new(tt, "--type", "jsonl")
     ref = tt("remember", log, "Use PostgreSQL.").out.strip()
     assert ref.startswith(f"row:{log}/")
@@ -92,7 +92,7 @@ def test_remember_reads_stdin(tt: Tt, monkeypatch: pytest.MonkeyPatch) -> None:
     assert tt("remember", log, "-").out.count("row:") == 2
 
 
-def test_pages_say_which_is_next(tt: Tt) -> None:
+def test_a_page_names_the_next_one(tt: Tt) -> None:
     note = new(tt, "--body", "words " * 500)
     first = tt("recall", note, "--tokens", "300", "--json").json
     assert first["next"] == 2
@@ -118,7 +118,7 @@ def test_a_contract_is_shown_and_nothing_written(tt: Tt) -> None:
     assert tt("remember", note, "--contract", "--json").json["write"] == "append"
 
 
-def test_exit_statuses_tell_refusals_from_what_is_missing_and_conflicts(tt: Tt) -> None:
+def test_exit_statuses_distinguish_refusals_missing_files_and_conflicts(tt: Tt) -> None:
     note, other = new(tt, "--body", "x", "--contract", "write=error"), new(tt)
     assert tt("remember", note, "y").exit == 3
     assert tt("remember", "01NOPE", "y").exit == 4

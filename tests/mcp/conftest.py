@@ -15,20 +15,20 @@ from slicebase.base import Slicebase
 from slicebase.mcp.calls import ServerEnvironment
 from slicebase.mcp.server import build
 
-_Made = TypeVar("_Made")
+_Value = TypeVar("_Value")
 
 GENERATIONS = ("legacy", "2026-07-28")
 NOW = 1_780_000_000_000
 
 
 class Agent(NamedTuple):
-    """The SDK's own client, on a server in this process. Each call is a connection of its own."""
+    """The client of the SDK, with a server in this process. Each call opens its own connection."""
 
     environment: ServerEnvironment
     generation: str
 
-    def ask(self, question: Callable[[Client], Awaitable[_Made]]) -> _Made:
-        async def asked() -> _Made:
+    def ask(self, question: Callable[[Client], Awaitable[_Value]]) -> _Value:
+        async def asked() -> _Value:
             info = Implementation(name="weaver", version="3")
             async with Client(build(self.environment), mode=self.generation, client_info=info) as client:
                 return await question(client)
@@ -48,7 +48,7 @@ class Agent(NamedTuple):
         return found.structured_content
 
     def protocol_error(self, question: Callable[[Client], Awaitable[object]]) -> Any:
-        """What the protocol's own error says of ours."""
+        """Returns the data of the protocol error, which is our own error."""
 
         async def refused(client: Client) -> Any:
             with pytest.raises(MCPError) as caught:
@@ -58,7 +58,7 @@ class Agent(NamedTuple):
         return self.ask(refused)
 
     def refusal(self, tool: str, **arguments: Any) -> str:
-        """The code of the error that a call meets."""
+        """Returns the code of the error that a call returns."""
         found = self.call(tool, **arguments)
         assert found.is_error
         assert set(found.structured_content) == {"code", "message", "hint", "where"}
@@ -98,12 +98,12 @@ def agent(request: pytest.FixtureRequest, environment: ServerEnvironment) -> Age
 
 @pytest.fixture
 def one_agent(environment: ServerEnvironment) -> Agent:
-    """Where the generation of the protocol makes no difference."""
+    """An agent for tests in which the generation of the protocol makes no difference."""
     return Agent(environment, "legacy")
 
 
 def tree(folder: Path) -> Mapping[str, bytes]:
-    """Every file under a folder but disposable caches."""
+    """Returns every file in a folder except disposable caches, with its bytes."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))

@@ -1,4 +1,4 @@
-"""What clients are told about the tools, and what it costs them."""
+"""The descriptions of the tools, and the tokens that they cost clients."""
 
 import json
 import re
@@ -18,8 +18,8 @@ PAGE = PROJECT / "docs" / "mcp.md"
 
 
 def test_all_tools_together_cost_less_than_their_budget(agent: Agent) -> None:
-    told = agent.ask(lambda client: client.list_tools()).tools
-    wire = [tool.model_dump_json(by_alias=True, exclude_none=True) for tool in told]  # as the SDK sends them
+    result = agent.ask(lambda client: client.list_tools()).tools
+    wire = [tool.model_dump_json(by_alias=True, exclude_none=True) for tool in result]  # as the SDK sends them
     assert tokens(f"[{','.join(wire)}]") < BUDGET
 
 
@@ -30,27 +30,27 @@ def test_tools_and_actions_are_named_like_verbs() -> None:
 
 @pytest.mark.parametrize("name", TOOLS)
 def test_a_tool_has_a_title_a_description_all_hints_and_both_schemas(name: str) -> None:
-    told = described(name, TOOLS[name])
-    assert told["title"]
-    assert told["description"].endswith(".")
+    result = described(name, TOOLS[name])
+    assert result["title"]
+    assert result["description"].endswith(".")
     hints = {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
-    assert {type(told["annotations"].pop(hint)) for hint in hints} == {bool}
-    assert not told["annotations"]
-    for schema in (told["inputSchema"], told["outputSchema"]):
+    assert {type(result["annotations"].pop(hint)) for hint in hints} == {bool}
+    assert not result["annotations"]
+    for schema in (result["inputSchema"], result["outputSchema"]):
         assert schema["type"] == "object"
         assert schema["properties"]
-    assert told["inputSchema"]["additionalProperties"] is False
-    assert '"examples"' in json.dumps(told["inputSchema"])
+    assert result["inputSchema"]["additionalProperties"] is False
+    assert '"examples"' in json.dumps(result["inputSchema"])
 
 
 @pytest.mark.parametrize("name", TOOLS)
-def test_a_schema_stands_in_one_piece(name: str) -> None:
-    told = json.dumps(described(name, TOOLS[name]))
-    assert "$ref" not in told
-    assert "$defs" not in told
+def test_a_schema_has_no_references(name: str) -> None:
+    result = json.dumps(described(name, TOOLS[name]))
+    assert "$ref" not in result
+    assert "$defs" not in result
 
 
-def test_a_tool_that_writes_does_not_say_that_it_only_reads() -> None:
+def test_a_tool_that_writes_does_not_claim_to_be_read_only() -> None:
     for read_only in (False, True):
         assert not any(tool.hints(read_only)["readOnlyHint"] for tool in TOOLS.values() if tool.writes)
     assert not TOOLS["context"].hints(read_only=False)["readOnlyHint"]

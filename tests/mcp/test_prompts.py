@@ -25,7 +25,7 @@ def test_a_session_about_a_topic_begins_with_a_context(agent: Agent) -> None:
     assert "# Context for: gateway" in prompt(agent, "start_session", topic="gateway")
 
 
-def test_handing_over_a_run_tells_its_last_snapshot(agent: Agent) -> None:
+def test_handing_over_a_run_includes_its_last_snapshot(agent: Agent) -> None:
     agent.result("run", action="start", run="r", objective="Fix the gateway.", done="Tests pass.")
     agent.result("run", action="compact", run="r")
     assert "Fix the gateway." in prompt(agent, "hand_over", run="r")
@@ -40,7 +40,7 @@ def test_a_routine_is_a_prompt(agent: Agent) -> None:
     assert "Run the tests." in prompt(agent, f"routine:{made['id']}")
 
 
-def test_a_prompt_that_is_not_there_or_does_not_fit_is_refused_with_our_code(agent: Agent) -> None:
+def test_an_unknown_prompt_or_argument_is_refused_with_our_code(agent: Agent) -> None:
     def code(name: str, **arguments: str) -> str:
         return str(agent.protocol_error(lambda client: client.get_prompt(name, arguments))["code"])
 

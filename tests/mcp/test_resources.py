@@ -36,7 +36,7 @@ def test_a_snapshot_is_read_as_the_json_that_its_id_proves(agent: Agent) -> None
     assert snapshot_id(json.loads(content.text)) == name
 
 
-def test_a_purged_run_keeps_nothing_else_from_being_listed(one_agent: Agent) -> None:
+def test_a_purged_run_does_not_stop_the_listing(one_agent: Agent) -> None:
     made = one_agent.result("create", title="Gateway", summary="About it.")
     one_agent.result("run", action="start", run="r", objective="Fix it.", done="Tests pass.")
     (name,) = one_agent.result("run", action="compact", run="r")["snapshots"]
@@ -47,7 +47,7 @@ def test_a_purged_run_keeps_nothing_else_from_being_listed(one_agent: Agent) -> 
     assert refused(one_agent, f"slicebase://snapshot/{name}") == "purged"
 
 
-def test_a_manifest_tells_what_was_left_out(one_agent: Agent) -> None:
+def test_a_manifest_shows_what_was_left_out(one_agent: Agent) -> None:
     built = one_agent.result("context", question="What did the tests say?", tokens=200)
     manifest = json.loads(read(one_agent, f"slicebase://manifest/{built['manifest_id']}").text)
     assert len(manifest["left_out"]) == built["left_out"]
@@ -78,7 +78,7 @@ def refused(agent: Agent, uri: str) -> str:
     return str(agent.protocol_error(lambda client: client.read_resource(uri))["code"])
 
 
-def test_what_is_not_there_is_an_error_of_the_protocol_with_our_code(agent: Agent) -> None:
+def test_a_missing_resource_is_an_error_of_the_protocol_with_our_code(agent: Agent) -> None:
     for uri, code in (
         ("slicebase://file/nowhere", "no-file"),
         ("slicebase://file/..%2F..%2Fetc", "bad-id"),

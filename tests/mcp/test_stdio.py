@@ -31,7 +31,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": SOURCE}
 
 
 def server(folder: Path, *options: str, pid: Path | None = None) -> StdioServerParameters:
-    """The command that starts a server; with `pid`, it writes down its process's number first."""
+    """Returns the command that starts a server; with `pid`, it first writes the id of its process to that file."""
     command = [*TT, "mcp", *options]
     if pid:
         command = ["sh", "-c", f'echo $$ > "{pid}"; exec "$@"', "sh", *command]
@@ -39,7 +39,7 @@ def server(folder: Path, *options: str, pid: Path | None = None) -> StdioServerP
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
-def test_a_client_speaks_with_a_process(folder: Path, generation: str) -> None:
+def test_a_client_talks_to_a_process(folder: Path, generation: str) -> None:
     async def talk() -> Any:
         async with Client(stdio_client(server(folder)), mode=generation) as client:
             assert [tool.name for tool in (await client.list_tools()).tools] == list(TOOLS)
@@ -61,7 +61,7 @@ HELLO = {
 
 
 def test_nothing_but_the_protocol_is_on_stdout_and_nothing_is_done_before_the_first_call(tmp_path: Path) -> None:
-    """The folder is no workspace: a server that looked for one would say so."""
+    """The folder is not a workspace: a server that opened one would print an error."""
     messages: list[dict[str, Any]] = [
         {"id": 1, "method": "initialize", "params": HELLO},
         {"method": "notifications/initialized"},
@@ -88,7 +88,7 @@ def test_nothing_but_the_protocol_is_on_stdout_and_nothing_is_done_before_the_fi
 
 
 def test_several_clients_and_one_killed_in_the_middle_lose_nothing(folder: Path, tmp_path_factory: Any) -> None:
-    """Three processes write to one log and one run. What was acknowledged is there once, and everything verifies."""
+    """Three processes write to one log and one run. What was acknowledged is stored once, and everything verifies."""
     with Slicebase.open(folder) as base:
         base.runs.start("shared", "Write together.", "All have written.", now=1_780_000_000_000)
     made = subprocess.run(
@@ -107,7 +107,7 @@ def test_several_clients_and_one_killed_in_the_middle_lose_nothing(folder: Path,
         async with Client(stdio_client(process), mode=generation, client_info=info) as client:
             for number in range(rounds):
                 if victim and number == kill_at:
-                    group.start_soon(_strike, pid)
+                    group.start_soon(_kill, pid)
                     with suppress(MCPError):
                         await client.call_tool("remember", {"id": log, "text": f"{name} is killed"})
                     return
@@ -137,11 +137,11 @@ def test_several_clients_and_one_killed_in_the_middle_lose_nothing(folder: Path,
     assert {stored[event] for event in events} == {"ACT_DONE"}
 
 
-async def _strike(pid: Path) -> None:
+async def _kill(pid: Path) -> None:
     os.kill(int(pid.read_text()), signal.SIGKILL)
 
 
-def test_without_the_sdk_the_error_says_how_to_get_it(
+def test_without_the_sdk_the_error_says_how_to_install_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delitem(sys.modules, "slicebase.mcp.server", raising=False)

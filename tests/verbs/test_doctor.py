@@ -1,4 +1,4 @@
-"""The doctor finds what is wrong, mends what needs no decision, and never touches a file that cannot be read."""
+"""The doctor finds what is wrong, fixes what needs no decision, and never changes a file that cannot be read."""
 
 import subprocess
 from pathlib import Path
@@ -42,7 +42,7 @@ def test_what_a_killed_writer_left_is_removed(workspace: Workspace) -> None:
     assert not (workspace.library / TEMPORARY).exists()
 
 
-def test_a_damaged_index_is_thrown_away(workspace: Workspace) -> None:
+def test_a_damaged_index_is_deleted(workspace: Workspace) -> None:
     finder = Finder(workspace)
     finder.list_files()
     finder.index.database.path.write_bytes(b"no database" * 500)
@@ -51,7 +51,7 @@ def test_a_damaged_index_is_thrown_away(workspace: Workspace) -> None:
     assert wrong(workspace) == []
 
 
-def test_a_file_is_named_by_its_id_again(workspace: Workspace) -> None:
+def test_a_file_is_renamed_to_its_id(workspace: Workspace) -> None:
     (workspace.library / f"{GOOD}.slice").rename(workspace.library / "renamed.slice")
     assert wrong(workspace) == ["name"]
     fix_all(examine(workspace, DRIVER))
@@ -59,7 +59,7 @@ def test_a_file_is_named_by_its_id_again(workspace: Workspace) -> None:
     assert (workspace.library / f"{GOOD}.slice").exists()
 
 
-def test_two_files_with_one_id_are_a_persons_to_decide(workspace: Workspace) -> None:
+def test_two_files_with_one_id_are_left_to_a_person(workspace: Workspace) -> None:
     put(workspace, GOOD, "another", name="other")
     before = sorted(path.read_bytes() for path in workspace.library.iterdir())
     complaints = examine(workspace, DRIVER)
@@ -68,7 +68,7 @@ def test_two_files_with_one_id_are_a_persons_to_decide(workspace: Workspace) -> 
     assert sorted(path.read_bytes() for path in workspace.library.iterdir()) == before
 
 
-def test_a_broken_file_is_told_with_its_place_and_left_as_it_is(workspace: Workspace) -> None:
+def test_a_broken_file_is_reported_with_its_place_and_left_as_it_is(workspace: Workspace) -> None:
     path = workspace.library / "broken.slice"
     path.write_text("---\nslice: [\n---\n")
     (complaint,) = examine(workspace, DRIVER)
@@ -85,7 +85,7 @@ def test_a_merge_that_was_left_unfinished_is_one_complaint(workspace: Workspace)
     assert wrong(workspace) == ["merge"]
 
 
-def test_conflict_markers_in_a_text_are_told_although_the_file_can_be_read(workspace: Workspace) -> None:
+def test_conflict_markers_in_a_text_are_reported_although_the_file_can_be_read(workspace: Workspace) -> None:
     path = workspace.library / f"{GOOD}.slice"
     path.write_text(path.read_text() + "\n<<<<<<< ours\none\n=======\ntwo\n>>>>>>> theirs\n")
     assert wrong(workspace) == ["merge"]
@@ -98,20 +98,20 @@ def test_a_missing_merge_driver_is_set_up(workspace: Workspace) -> None:
     assert wrong(workspace) == []
 
 
-def test_a_missing_ignore_rule_is_made(workspace: Workspace) -> None:
+def test_a_missing_ignore_rule_is_created(workspace: Workspace) -> None:
     (workspace.root / ".slicebase" / ".gitignore").unlink()
     assert wrong(workspace) == ["ignore"]
     fix_all(examine(workspace, DRIVER))
     assert wrong(workspace) == []
 
 
-def test_what_belongs_to_this_machine_is_not_for_git(workspace: Workspace) -> None:
+def test_local_files_do_not_belong_in_git(workspace: Workspace) -> None:
     (workspace.root / ".slicebase" / "x").write_text("x")
     subprocess.run(["git", "add", "-f", ".slicebase/x"], cwd=workspace.root, check=True)
     assert wrong(workspace) == ["tracked"]
 
 
-def test_settings_and_a_database_that_cannot_be_used_are_told(workspace: Workspace) -> None:
+def test_settings_and_a_database_that_cannot_be_used_are_reported(workspace: Workspace) -> None:
     (workspace.root / "slicebase.toml").write_text("[")
     workspace.database.parent.mkdir(parents=True)
     workspace.database.write_bytes(b"no database" * 500)

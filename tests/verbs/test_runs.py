@@ -77,7 +77,7 @@ def test_a_turn_a_row_a_section_and_a_document_are_cited_in_the_same_way(base: S
         assert base.truth.ledger[evidence.evidence_id] == evidence
 
 
-def test_the_document_is_taken_once_and_its_chunks_are_its_own(base: Slicebase, tmp_path: Path) -> None:
+def test_a_document_is_added_once_and_has_its_own_chunks(base: Slicebase, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("word " * 5000)
     first, second = base.add(tmp_path / "notes.txt", stamp(1)), base.add(tmp_path / "notes.txt", stamp(2))
     assert (first.is_new, second.is_new) == (True, False)
@@ -89,7 +89,7 @@ def test_the_document_is_taken_once_and_its_chunks_are_its_own(base: Slicebase, 
     assert code_of(lambda: base.add(tmp_path, stamp(3))) == "no-input"
 
 
-def test_what_is_not_there_cannot_be_cited(base: Slicebase) -> None:
+def test_missing_text_cannot_be_cited(base: Slicebase) -> None:
     for reference in (
         "turn:00000000-0000-0000-0000-00000000dead",
         "row:f/r",
@@ -103,7 +103,7 @@ def test_what_is_not_there_cannot_be_cited(base: Slicebase) -> None:
     assert code_of(lambda: base.cite(f"file:{'0' * 26}", quote="x")) == "no-file"
 
 
-def test_edited_removed_and_purged_texts_are_told_apart(base: Slicebase, tmp_path: Path) -> None:
+def test_edited_removed_and_purged_texts_are_distinguished(base: Slicebase, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("The lock file is stale.\n")
     base.add(tmp_path / "notes.txt", stamp(1))
     page = base.library.create("Page", "S.", stamp(3), body="The lock file is stale.\n", contract=["write=replace"])
@@ -139,7 +139,7 @@ def test_a_payload_outside_the_workspace_is_not_read(base: Slicebase, tmp_path: 
     outside.unlink()
 
 
-# Claims and the rest
+# Claims, conflicts, failures and questions
 
 
 def evidence(base: Slicebase, quote: str = "lock file was stale") -> str:
@@ -182,7 +182,7 @@ def test_conflicts_failures_and_questions_are_opened_and_closed(base: Slicebase)
 # Conversations as runs
 
 
-def test_a_session_becomes_a_run_and_goes_on_when_it_has_grown(base: Slicebase) -> None:
+def test_a_session_becomes_a_run_that_continues_when_the_session_has_grown(base: Slicebase) -> None:
     base.truth.turns.add(Session("s2", "test"), _other(TRANSCRIPT[:7]), Annotator(base.truth))
     first = base.runs.from_session("s2", "talk", now=NOW)
     again = base.runs.from_session("s2", "talk", now=NOW)
@@ -190,15 +190,15 @@ def test_a_session_becomes_a_run_and_goes_on_when_it_has_grown(base: Slicebase) 
     base.runs.compact("talk", now=NOW)
     base.truth.turns.add(Session("s2", "test"), _other(TRANSCRIPT), Annotator(base.truth))
     base.runs.from_session("s2", "talk", now=NOW)
-    said = [name for name in types(base, "talk") if name != "SNAPSHOT"]
+    printed = [name for name in types(base, "talk") if name != "SNAPSHOT"]
     base.runs.from_session("s2", "whole", now=NOW)
-    assert said == types(base, "whole")
+    assert printed == types(base, "whole")
     assert code_of(lambda: base.runs.from_session("s2", RUN, now=NOW)) == "run-differs"
     assert code_of(lambda: base.runs.from_session("nothing", "x", now=NOW)) == "no-session"
 
 
 def _other(turns: list[Any]) -> list[Any]:
-    """The same conversation in another session."""
+    """Returns the same conversation in another session."""
     made: list[Any] = []
     for number, turn in enumerate(turns):
         parents = (Parent(made[-1].id),) if made else ()
@@ -324,7 +324,7 @@ def test_why_leads_from_a_narrative_to_the_text_and_forward_again(base: Slicebas
     assert json.loads(json.dumps(forward.as_json()))["children"][0]["ref"] == one
 
 
-def test_why_a_context_piece_is_there_and_what_it_went_into(base: Slicebase) -> None:
+def test_why_shows_the_pieces_of_a_context_and_the_runs_that_used_it(base: Slicebase) -> None:
     built = base.context("why does the build fail", tokens=4000, now=NOW, run=RUN).context
     name = built.manifest.manifest_id
     assert [child.ref for child in base.why(name).children] == [piece.ref for piece in built.manifest.pieces]
@@ -336,14 +336,14 @@ def test_why_a_context_piece_is_there_and_what_it_went_into(base: Slicebase) -> 
     assert child.ref == base.runs.snapshot(RUN)["snapshot_id"]
 
 
-def test_why_of_what_is_unknown_says_so(base: Slicebase) -> None:
+def test_why_of_an_unknown_reference_is_an_error(base: Slicebase) -> None:
     assert code_of(lambda: base.why(f"claim:{RUN}/c9")) == "no-item"
     assert code_of(lambda: base.why("claim:nothing/c9")) == "no-run"
     assert code_of(lambda: base.why("ev_" + "0" * 32)) == "no-evidence"
     assert code_of(lambda: base.why("session:s1")) == "bad-reference"
 
 
-def test_why_copes_with_claims_that_the_gate_would_refuse(base: Slicebase) -> None:
+def test_why_works_with_claims_that_the_gate_would_refuse(base: Slicebase) -> None:
     odd = {"claim_id": "odd", "evidence_refs": [{"evidence_id": 5}, "x", {"evidence_id": "ev_" + "0" * 32}]}
     base.runs.log(RUN, [EventDraft(type="CLAIM", payload=odd)], now=NOW)
     assert [child.note for child in base.why(f"claim:{RUN}/odd").children] == ["not in the ledger"]
@@ -360,7 +360,7 @@ def test_a_seal_holds_while_everything_only_grows(base: Slicebase) -> None:
     base.runs.log(RUN, cycle(1), now=NOW)
     base.truth.turns.add(Session("s1", "test"), TRANSCRIPT, Annotator(base.truth))
     assert base.verify(seal="latest").findings == ()
-    assert base.seal(stamp(3)).files == 1  # a seal is no file that is sealed
+    assert base.seal(stamp(3)).files == 1  # a seal does not contain other seals
     assert base.validate().findings == ()
 
 
@@ -373,7 +373,7 @@ def tamper(base: Slicebase, *statements: str) -> None:
     connection.close()
 
 
-def test_a_log_that_was_written_anew_is_found_by_its_seal(base: Slicebase) -> None:
+def test_a_log_that_was_rewritten_is_found_by_its_seal(base: Slicebase) -> None:
     base.runs.log(RUN, cycle(1), now=NOW)
     base.seal(stamp(2))
     tamper(base, *(f"DELETE FROM {table} WHERE run = '{RUN}'" for table in ("events", "runs", "steps")))
@@ -433,7 +433,7 @@ def fail_in_a_step(base: Slicebase) -> None:
         raise ZeroDivisionError("by nothing")
 
 
-def test_an_error_in_a_step_is_a_failure_and_goes_on(base: Slicebase) -> None:
+def test_an_error_in_a_step_is_a_failure_and_propagates(base: Slicebase) -> None:
     with pytest.raises(ZeroDivisionError):
         fail_in_a_step(base)
     assert types(base)[1:] == ["PLAN_DONE", "FAILURE", "ACT_DONE", "OBSERVE_DONE"]
@@ -447,7 +447,7 @@ def test_a_closed_run_has_no_more_steps(base: Slicebase) -> None:
     assert caught.value.code == "run-closed"
 
 
-def test_a_step_that_the_gate_refuses_says_so(base: Slicebase) -> None:
+def test_a_step_that_the_gate_refuses_raises_an_error(base: Slicebase) -> None:
     bad = EventDraft(type="CLAIM", payload={"claim_id": "c", "statement": "x", "status": "verified"})
     with (
         pytest.raises(SlicebaseError) as caught,

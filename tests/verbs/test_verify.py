@@ -1,4 +1,4 @@
-"""Verify: one stored value of every kind is changed, and exactly the fitting finding comes out."""
+"""Verify: one stored value of every kind is changed, and exactly the matching finding is reported."""
 
 import apsw
 import pytest
@@ -46,7 +46,7 @@ def filled(truth: Truth) -> Truth:
 
 
 def tamper(truth: Truth, statement: str) -> None:
-    """As someone would who opens the file and does not care for triggers."""
+    """Changes the database like someone who opens the file and drops the triggers."""
     connection = apsw.Connection(str(truth.database.path))
     triggers = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall()
     for (trigger,) in triggers:
@@ -115,7 +115,7 @@ def test_places_of_a_large_session_are_compared_too(truth: Truth) -> None:
     assert [finding.check for finding in verify(truth).findings] == ["derived"]
 
 
-def test_a_purged_text_is_listed_and_no_damage(filled: Truth) -> None:
+def test_a_purged_text_is_listed_and_is_not_damage(filled: Truth) -> None:
     """Ruling 19."""
     stored = filled.turns.get(name("a")).record
     assert filled.texts.purge("session:s", [stored.content_hash], "2026-02-01T00:00:00.000Z") == 1
@@ -127,7 +127,7 @@ def test_a_purged_text_is_listed_and_no_damage(filled: Truth) -> None:
     assert (verdict.status, verdict.exit) == ("VERIFIED", 0)
 
 
-def test_a_graph_that_grew_is_drift_and_no_damage(filled: Truth) -> None:
+def test_a_graph_that_grew_is_drift_and_not_damage(filled: Truth) -> None:
     """Ruling 44."""
     store(filled, [turn("e", "a")])
     verdict = verify(filled)
@@ -158,7 +158,7 @@ def test_the_default_policy_needs_no_record(filled: Truth) -> None:
         ("manifests", "record"), ("manifests", "hash"), ("shapes", "turns"),
     ],
 )  # fmt: skip
-def test_a_value_of_any_type_in_any_column_is_a_finding_and_no_crash(
+def test_a_value_of_any_type_in_any_column_is_a_finding_and_not_a_crash(
     filled: Truth, table: str, column: str, value: str
 ) -> None:
     rows = "" if table == "shapes" else f"WHERE rowid = (SELECT max(rowid) FROM {table})"
@@ -176,7 +176,7 @@ def test_a_value_of_any_type_in_any_column_is_a_finding_and_no_crash(
         ("sessions", '"facts":{', '"facts":{"deep":' + "[" * 20_000 + "]" * 20_000 + ","),
     ],
 )
-def test_a_record_that_fits_its_hash_and_makes_no_sense_is_a_finding(
+def test_a_record_that_matches_its_hash_and_makes_no_sense_is_a_finding(
     filled: Truth, table: str, old: str, new: str
 ) -> None:
     query = f"SELECT rowid, CAST(record AS TEXT) FROM {table} ORDER BY rowid DESC LIMIT 1"

@@ -1,4 +1,4 @@
-"""Verify of runs: one stored value of every kind is changed, and exactly the fitting finding comes out."""
+"""Verify of runs: one stored value of every kind is changed, and exactly the matching finding is reported."""
 
 import apsw
 import msgspec
@@ -104,7 +104,7 @@ def test_a_snapshots_changed_text_is_found_in_the_snapshot(filled: Truth) -> Non
 
 
 def test_a_snapshot_rewritten_with_all_its_hashes_does_not_follow_from_the_log(filled: Truth) -> None:
-    """Someone who can compute hashes, and forgets that the log says otherwise."""
+    """An attacker computes all hashes, but the log still says something else."""
     stored = filled.runs.snapshots.get(RUN, 1)
     forged = stored.snapshot
     forged["state"]["claims"][0]["statement"] = "It is fresh."
@@ -124,7 +124,7 @@ def test_a_snapshot_rewritten_with_all_its_hashes_does_not_follow_from_the_log(f
     assert checks(verify(filled)) == ["snapshot-event"]
 
 
-def test_purged_payloads_and_quotes_are_listed_and_no_damage(filled: Truth) -> None:
+def test_purged_payloads_and_quotes_are_listed_and_are_not_damage(filled: Truth) -> None:
     *_, last = filled.runs.events(RUN)
     filled.texts.purge(owner(RUN), [last.link.payload_hash], NOW)
     record = next(iter(LEDGER.values()))
@@ -134,7 +134,7 @@ def test_purged_payloads_and_quotes_are_listed_and_no_damage(filled: Truth) -> N
     assert verdict.status == "VERIFIED"
 
 
-def test_a_quote_that_does_not_stand_in_its_turn_is_found(filled: Truth) -> None:
+def test_a_quote_that_is_not_in_its_turn_is_found(filled: Truth) -> None:
     true = cite(Chunk("session:s", f"turn:{name('a')}", "the lock file is stale"), "lock file")
     filled.ledger.keep(true)
     texts = {true.chunk_id: "the lock file is stale", **{record.chunk_id: MADE for record in LEDGER.values()}}

@@ -1,1 +1,1 @@
-"""The command line: it parses, calls one verb, and prints."""
+"""The command line: each command parses its arguments, calls one verb, and prints the result."""

@@ -1,6 +1,6 @@
-"""`tt validate`: what breaks the rules of the format, and where.
+"""Commands that check: validate and verify; and the git merge driver.
 
-The git merge driver: git calls it with three files and takes the merged one from the second.
+git calls the merge driver with three files and reads the merged one from the second.
 """
 
 import sys
@@ -25,14 +25,14 @@ _COLOURS = {
 
 @click.command(short_help="Check slice files against the format.")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--strict", is_flag=True, help="Fail on warnings, too.")
+@click.option("--strict", is_flag=True, help="Fail on warnings too.")
 @click.option("--rules", "list_rules", is_flag=True, help="List the rules instead of checking anything.")
 @json_option
 @click.pass_context
 def validate(ctx: click.Context, paths: tuple[Path, ...], strict: bool, list_rules: bool, as_json: bool) -> int:
-    """Check slice files and folders of them; without PATHS, the workspace's.
+    """Check slice files, or folders of them, against the format. Without PATHS, check the workspace.
 
-    Exit status: 0 nothing is broken, 1 errors were found (with --strict, or warnings), 4 there is no such path.
+    Exit status: 0 no errors, 1 errors were found (with --strict, errors or warnings), 4 a path does not exist.
     """
     if list_rules:
         return _print_rules(as_json)
@@ -85,7 +85,7 @@ def _print_rules(as_json: bool) -> int:
 @click.argument("theirs", type=click.Path(path_type=Path))
 @click.argument("name")
 def merge_driver(base: Path, ours: Path, theirs: Path, name: str) -> int:
-    """Merge two versions of a slice file over their base, for git. Exit 1 where a conflict is left."""
+    """Merge two versions of a slice file over their base, for git. Exit status 1 if a conflict is left."""
     from slicebase.library.merge import merge_files
 
     conflicts = merge_files(base, ours, theirs, name)
@@ -95,16 +95,18 @@ def merge_driver(base: Path, ours: Path, theirs: Path, name: str) -> int:
 
 
 @click.command()
-@click.option("--seal", is_flag=False, flag_value="latest", metavar="[ID]", help="Compare with a seal too.")
+@click.option("--seal", is_flag=False, flag_value="latest", metavar="[ID]",
+              help="Also compare with a seal (default: the latest).")  # fmt: skip
 @json_option
 @click.pass_context
 def verify(ctx: click.Context, seal: str | None, as_json: bool) -> int:
-    """Re-derive everything stored, from bytes, and compare.
+    """Derive everything stored again from its bytes, and compare.
 
-    Ends VERIFIED (exit 0), BROKEN (1) or UNVERIFIABLE (6). Drift and purges are listed and no damage.
+    The result is VERIFIED (exit status 0), BROKEN (1) or UNVERIFIABLE (6). Drift and purges are listed; they are not
+    damage.
     """
-    shows = sys.stderr.isatty()
-    progress = (lambda what: note(f"checking {what} …")) if shows else (lambda what: None)
+    on_terminal = sys.stderr.isatty()
+    progress = (lambda what: note(f"checking {what} …")) if on_terminal else (lambda what: None)
     verdict = open_base(ctx).verify(progress, seal=seal)
     if as_json:
         findings = [finding._asdict() for finding in verdict.findings]

@@ -1,7 +1,7 @@
-"""The commands: one name for a verb in Python, on the command line and over MCP, in the groups that `tt --help` shows.
+"""The table of commands: one name for each verb in Python, on the command line and over MCP.
 
-The faces are compared with this table by tests/cli/test_commands.py. The command line reads its help from here, so that
-`tt --help` imports nothing else.
+tests/cli/test_commands.py compares these interfaces with the table. The groups are those of `tt --help`, which reads
+its summaries from here and so imports no command.
 """
 
 from collections.abc import Mapping
@@ -9,8 +9,10 @@ from typing import NamedTuple
 
 
 class Command(NamedTuple):
-    python: str | None  # where it is on slicebase.base.Slicebase; None for what shows the verbs or serves them
-    place: str  # its module and function below slicebase.cli
+    """A command of `tt`."""
+
+    python: str | None  # its attribute of slicebase.base.Slicebase; None for commands that only show or serve verbs
+    place: str  # its module and function in slicebase.cli
     summary: str
 
 
@@ -90,7 +92,7 @@ RUN_VERBS: Mapping[str, str] = {
     "list": "runs.list_runs",
 }
 
-# Commands that other programs call. No listing shows them.
+# Commands that other programs call. They are not listed.
 PLUMBING: Mapping[str, Command] = {
     "merge-driver": Command(None, "check:merge_driver", "Merge slice files for git."),
 }

@@ -1,4 +1,4 @@
-"""The path on the command line: context, replay, verify."""
+"""Commands that build a context and print it again: context, replay."""
 
 from typing import TYPE_CHECKING
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from slicebase.context.assemble import RecordedContext
     from slicebase.context.manifest import Manifest
 
-_SHOWN = 20  # of what was left out
+_SHOWN = 20  # pieces that were left out
 
 
 @click.command()
 @click.argument("question", required=False)
-@click.option("--tokens", default=4000, show_default=True, metavar="N", help="The most that the context may cost.")
-@click.option("--turns", type=int, metavar="N", help="The most turns that it may hold.")
-@click.option("--policy", metavar="NAME|HASH|FILE", help="How to slice around what was found (default: focused).")
-@click.option("--as-of", metavar="TIME", help="The time that the context speaks from (default: now).")
-@click.option("--again", metavar="MANIFEST", help="Ask a manifest's question anew, and show what differs.")
-@click.option("--diff", nargs=2, metavar="A B", help="Show what differs between two manifests.")
-@click.option("--no-record", is_flag=True, help="Write nothing: the context cannot be replayed by its manifest's id.")
+@click.option("--tokens", default=4000, show_default=True, metavar="N", help="The token budget.")
+@click.option("--turns", type=int, metavar="N", help="The maximum number of turns.")
+@click.option("--policy", metavar="NAME|HASH|FILE", help="The policy to slice with (default: focused).")
+@click.option("--as-of", metavar="TIME", help="The point in time that the context describes (default: now).")
+@click.option("--again", metavar="MANIFEST", help="Ask a manifest's question again, and show what differs.")
+@click.option("--diff", nargs=2, metavar="A B", help="Show the differences between two manifests.")
+@click.option("--no-record", is_flag=True, help="Write nothing. The manifest cannot be replayed by its id.")
 @click.option(
-    "--run", metavar="RUN", help="Begin with this run's last snapshot, and bind the manifest to a step of it."
+    "--run", metavar="RUN", help="Begin with the last snapshot of this run, and bind the manifest to one of its steps."
 )
-@click.option("--step", type=int, metavar="N", help="With --run: the step (default: the next).")
-@click.option("--explain", is_flag=True, help="Say what was taken and left out, and what the scores are made of.")
+@click.option("--step", type=int, metavar="N", help="With --run: the step (default: the next one).")
+@click.option("--explain", is_flag=True, help="Show what was selected and left out, and the parts of each score.")
 @json_option
 @click.pass_context
 def context(
@@ -50,8 +50,8 @@ def context(
 ) -> int:
     """Build a cited context for a question, and record its manifest.
 
-    The context is Markdown for a model: each piece fenced, with its source, date and reference. Exit 1 where nothing
-    was found, or where the compared contexts differ.
+    The context is Markdown for a model. Each piece is fenced and has its source, date and reference. Exit status 1 if
+    nothing was found, or if the compared contexts differ.
     """
     if sum(given is not None for given in (question, again, diff)) != 1:
         raise click.UsageError("Give one of: a question, --again, --diff.")
@@ -59,8 +59,8 @@ def context(
     if diff is not None:
         return _print_difference(base.manifest(diff[0]), base.manifest(diff[1]), as_json)
     if again is not None:
-        anew = base.context_again(again, now=now(), record=not no_record)
-        return _print_difference(base.manifest(again), anew.context.manifest, as_json)
+        rebuilt = base.context_again(again, now=now(), record=not no_record)
+        return _print_difference(base.manifest(again), rebuilt.context.manifest, as_json)
     moment = from_text(as_of) if as_of else None
     built = base.context(
         str(question),
@@ -78,10 +78,11 @@ def context(
 
 
 def print_context(built: "RecordedContext", explain: bool, as_json: bool) -> None:
+    """Prints a context, or with `explain` how its pieces were chosen."""
     text, manifest, _ = built.context
     if as_json:
-        told = msgspec.to_builtins(manifest)
-        print_json({"manifest_id": manifest.manifest_id, "recorded": built.recorded, "manifest": told, "text": text})
+        fields = msgspec.to_builtins(manifest)
+        print_json({"manifest_id": manifest.manifest_id, "recorded": built.recorded, "manifest": fields, "text": text})
     elif explain:
         _print_choice(manifest)
     else:
@@ -124,9 +125,10 @@ def _print_choice(manifest: "Manifest") -> None:
 @json_option
 @click.pass_context
 def replay(ctx: click.Context, manifest: str | None, as_json: bool) -> int:
-    """Print the same bytes that a manifest (the newest, unless named) recorded, from the pinned pieces; never a search.
+    """Print a recorded context again, byte for byte. Without MANIFEST, print the newest one.
 
-    Exit 6 where pieces were purged, 1 where something is broken; then the rest is printed with a mark in its place.
+    The text comes from the pieces that the manifest pins; nothing is searched. Exit status 6 if pieces were purged, 1
+    if a piece is broken. The other pieces are still printed, with a mark in place of each missing one.
     """
     base = open_base(ctx)
     name = manifest or base.truth.manifests.newest()

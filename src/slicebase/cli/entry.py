@@ -1,4 +1,7 @@
-"""The way in and out. Start and end of a short command take longer than its work, so both are kept short here."""
+"""The entry point and the exit of the program.
+
+The start and the end of a short command take longer than its work. Both are kept fast here.
+"""
 
 import gc
 import os
@@ -7,15 +10,15 @@ from contextlib import suppress
 
 
 def main() -> None:
-    """The entry point of `tt`, `slicebase` and `python -m slicebase`."""
-    gc.set_threshold(100_000, 50, 50)  # loading modules makes many objects and no garbage
+    """Runs `tt`, `slicebase` or `python -m slicebase`, and ends the process with its exit status."""
+    gc.set_threshold(100_000, 50, 50)  # loading modules creates many objects and no garbage
     from slicebase.cli.main import run
 
     leave(run(sys.argv[1:]))
 
 
 def leave(status: int) -> None:
-    """Ends the process without taking it apart piece by piece: everything is closed, and what is printed is out."""
+    """Ends the process without the interpreter's clean-up: everything is closed already, and output is flushed."""
     with suppress(BrokenPipeError):
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:

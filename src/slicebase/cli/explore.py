@@ -1,4 +1,4 @@
-"""`tt explore`: the links around a file, as a tree, a drawing or JSON."""
+"""`tt explore`: the links around a file, as a tree, a Mermaid graph or JSON."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 @click.command()
 @id_argument
 @click.option("--direction", type=click.Choice(["out", "in", "both"]), default="both", show_default=True,
-              help="Links that the file states, links to it, or both.")  # fmt: skip
-@click.option("--rel", type=click.Choice(sorted(RELATIONSHIPS)), metavar="REL", help="Links of one relationship.")
-@click.option("--depth", type=click.IntRange(1, 100), default=1, show_default=True, metavar="N", help="How far to go.")
-@click.option("--infer", is_flag=True, help="Add what follows from the links, each with the links it follows from.")
+              help="Follow links from the file, links to it, or both.")  # fmt: skip
+@click.option("--rel", type=click.Choice(sorted(RELATIONSHIPS)), metavar="REL",
+              help="Follow only links of this relationship.")  # fmt: skip
+@click.option("--depth", type=click.IntRange(1, 100), default=1, show_default=True, metavar="N",
+              help="The number of links to follow from the file.")  # fmt: skip
+@click.option("--infer", is_flag=True, help="Add inferred links, each with the links that it follows from.")
 @click.option("--mermaid", is_flag=True, help="Print a Mermaid graph.")
 @json_option
 @click.pass_context
@@ -34,7 +36,7 @@ def explore(
     mermaid: bool,
     as_json: bool,
 ) -> None:
-    """Follow the links around a file."""
+    """Show the links around a file as a tree."""
     found = open_base(ctx).finder.explore(file_id, direction=direction, rel=rel, depth=depth, infer=infer)
     if as_json:
         print_json(_as_json(found))

@@ -1,4 +1,4 @@
-"""Commands that find slice files and look at them: search, list, stale, info."""
+"""Commands that find slice files and show them: search, list, stale, info."""
 
 import sys
 from typing import TYPE_CHECKING, Any
@@ -21,18 +21,21 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("query", nargs=-1, required=True)
 @filter_options
-@click.option("--rows", type=click.Choice(["active", "all"]), default="active", help="Look in superseded rows, too.")
-@click.option("--any", "either", is_flag=True, help="Any of the words, not all of them.")
-@click.option("--limit", type=click.IntRange(1), default=10, show_default=True, metavar="N", help="How many at most.")
+@click.option("--rows", type=click.Choice(["active", "all"]), default="active", show_default=True,
+              help="Search active rows only, or superseded rows too.")  # fmt: skip
+@click.option("--any", "either", is_flag=True, help="Match any of the words instead of all of them.")
+@click.option("--limit", type=click.IntRange(1), default=10, show_default=True, metavar="N",
+              help="The maximum number of results.")  # fmt: skip
 @json_option
 @click.pass_context
 def search(
     ctx: click.Context, /, query: tuple[str, ...], rows: str, either: bool, limit: int, as_json: bool, **filters: Any
 ) -> int:
-    """Find slice files by the words in title, summary, body and rows, and turns by theirs; the best first.
+    """Find slice files and turns by their words, best first.
 
-    All words have to be there, in any form (retry finds retries); "several words" in quotation marks stand in a row,
-    and retr* finds what begins so. A word in the title weighs most. Exit status 1 where nothing is found.
+    The words of a file are those of its title, summary, body and rows. All words must match, in any form (retry finds
+    retries). "Words in quotation marks" match as a phrase, and retr* matches words that begin with retr. A word in the
+    title counts most. Exit status 1 if nothing is found.
     """
     base, moment = open_base(ctx), now()
     wanted = chosen(base, moment, **filters)
@@ -67,7 +70,7 @@ def _print_search(found: "SearchResults", moment: int, half_life: float) -> None
 
 
 def _marked(snippet: "Snippet") -> str:
-    """Bold on a terminal, **so** in a pipe."""
+    """Returns a snippet with its matches in bold on a terminal, **like this** in a pipe."""
     before, after = ("\x1b[1m", "\x1b[0m") if sys.stdout.isatty() else ("**", "**")
     pieces, place = [], 0
     for start, end in snippet.marks:
@@ -97,7 +100,7 @@ def _hit_json(hit: "Hit", moment: int, half_life: float) -> dict[str, Any]:
 
 
 def note_unreadable(base: "Slicebase") -> None:
-    """The rest works; but a file that nobody can read is not passed over in silence."""
+    """Prints how many files cannot be read; they are left out of every result."""
     if base.finder.index.unreadable:
         note(f"{counted(base.finder.index.unreadable, 'file')} cannot be read: `tt doctor` says why")
 
@@ -107,7 +110,7 @@ def note_unreadable(base: "Slicebase") -> None:
 @json_option
 @click.pass_context
 def list_files(ctx: click.Context, /, as_json: bool, **filters: Any) -> int:
-    """List slice files, the last changed first. Exit status 1 where there is none."""
+    """List slice files, the last changed first. Exit status 1 if there are none."""
     base, moment = open_base(ctx), now()
     half_life = base.settings.freshness_half_life_days
     entries = base.finder.list_files(chosen(base, moment, **filters))
@@ -121,14 +124,15 @@ def list_files(ctx: click.Context, /, as_json: bool, **filters: Any) -> int:
 
 
 @click.command()
-@click.option("--half-life", type=click.FloatRange(0, min_open=True), metavar="DAYS", help="Instead of the setting's.")
+@click.option("--half-life", type=click.FloatRange(0, min_open=True), metavar="DAYS",
+              help="Use this half-life instead of the setting.")  # fmt: skip
 @filter_options
 @json_option
 @click.pass_context
 def stale(ctx: click.Context, /, half_life: float | None, as_json: bool, **filters: Any) -> int:
-    """List the files that should be looked at again, why, and since when: their age, or a source that changed.
+    """List files that should be checked again, with the reason and since when: their age, or a source that changed.
 
-    Exit status 1 where there are any.
+    Exit status 1 if there are any.
     """
     from slicebase.core.times import to_text
 
@@ -162,7 +166,7 @@ def stale(ctx: click.Context, /, half_life: float | None, as_json: bool, **filte
 @json_option
 @click.pass_context
 def info(ctx: click.Context, file_id: str, as_json: bool) -> int:
-    """Show everything that is known of a file. Exit status 1 where something is wrong with it."""
+    """Show everything that is known about a file. Exit status 1 if something is wrong with it."""
     import msgspec
 
     base, moment = open_base(ctx), now()
@@ -178,11 +182,11 @@ def info(ctx: click.Context, file_id: str, as_json: bool) -> int:
 
 
 def _links_json(found: "Info") -> dict[str, Any]:
-    def told(each: "Stated") -> dict[str, Any]:
+    def fields(each: "Stated") -> dict[str, Any]:
         return {**each.edge._asdict(), "label": each.label, "row": each.row or None}
 
     return {
-        "links": {"out": [told(each) for each in found.links_out], "in": [told(each) for each in found.links_in]},
+        "links": {"out": [fields(each) for each in found.links_out], "in": [fields(each) for each in found.links_in]},
         "findings": [
             {"rule": each.rule, "line": each.line, "column": each.column, "message": each.message, "hint": each.hint}
             for each in found.findings
@@ -192,7 +196,7 @@ def _links_json(found: "Info") -> dict[str, Any]:
 
 def _print_info(found: "Info", first: str) -> None:
     file, entry = found.file, found.entry
-    told = {
+    fields = {
         "summary": entry.summary,
         "kind": f"{entry.kind}, {entry.body_type}" + (f", {entry.rows} rows" if entry.body_type == "jsonl" else ""),
         "file": f"{file.name}, {entry.size} bytes",
@@ -205,9 +209,9 @@ def _print_info(found: "Info", first: str) -> None:
         "meta": ", ".join(f"{key} {value}" for key, value in file.meta.items()),
     }
     click.echo(first)
-    for name, words in told.items():
-        if words:
-            click.echo(f"{name:9} {printable(words)}")
+    for name, value in fields.items():
+        if value:
+            click.echo(f"{name:9} {printable(value)}")
     for each in found.links_out:
         click.echo(f"{'→':9} {each.edge.rel} {printable(each.edge.target)}")
     for each in found.links_in:

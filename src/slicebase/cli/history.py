@@ -1,4 +1,4 @@
-"""Commands that bring conversations in and show what is stored."""
+"""Commands that import and export conversations and show what is stored: import, export, turns, show."""
 
 import json
 import os
@@ -31,12 +31,12 @@ _SHOWN_NOTES = 20
 @click.command("import")
 @click.argument("paths", nargs=-1, metavar="[PATH]…")
 @click.option("--sample", is_flag=True, help="Import the transcript that ships with Slicebase, to try things on.")
-@click.option("--yes", "-y", is_flag=True, help="Without paths: import what was found, without asking.")
-@click.option("--format", "format_name", metavar="NAME", help="Say what the inputs are, instead of recognising them.")
-@click.option("--session", metavar="ID", help="The session of inputs that name none (default: the file's name).")
-@click.option("--no-redact", is_flag=True, help="Keep keys and tokens as they stand.")
-@click.option("--lenient", is_flag=True, help="Exit with 0 even when message content was left out.")
-@click.option("--dry-run", is_flag=True, help="Say what would happen, and store nothing.")
+@click.option("--yes", "-y", is_flag=True, help="Without paths: import what was found without asking.")
+@click.option("--format", "format_name", metavar="NAME", help="The format of the inputs (default: detect it).")
+@click.option("--session", metavar="ID", help="The session of inputs that name none (default: the file name).")
+@click.option("--no-redact", is_flag=True, help="Do not redact keys and tokens.")
+@click.option("--lenient", is_flag=True, help="Exit with status 0 even if message content was left out.")
+@click.option("--dry-run", is_flag=True, help="Show what would happen, and store nothing.")
 @json_option
 @click.pass_context
 def import_(
@@ -51,10 +51,10 @@ def import_(
     dry_run: bool,
     as_json: bool,
 ) -> int:
-    """Bring conversations into the graph: files, folders and zips.
+    """Import conversations from files, folders and zips.
 
-    Without paths: what Claude Code, Codex and Gemini keep on this machine. What was imported before is not imported
-    twice. Exit status 1 when message content was left out.
+    Without PATH, import the sessions that Claude Code, Codex and Gemini keep on this machine. Nothing is imported
+    twice. Exit status 1 if message content was left out.
     """
     found = [*map(Path, paths), *([SAMPLE] if sample else [])] or _discovered(yes)
     base = _open_to_try(ctx) if dry_run else open_base(ctx, create=True)
@@ -75,7 +75,7 @@ def import_(
 
 
 def _open_to_try(ctx: click.Context) -> "Slicebase":
-    """The workspace to compare with; where there is none, an empty one that goes when the command ends."""
+    """Opens the workspace to compare with, or an empty temporary one if there is none."""
     from slicebase.base import Slicebase
 
     try:
@@ -87,14 +87,16 @@ def _open_to_try(ctx: click.Context) -> "Slicebase":
 
 
 def _discovered(yes: bool) -> list[Path]:
-    """The sessions of this machine's agents, once the person has agreed."""
+    """Returns the folders where agents on this machine keep their sessions, after the user has agreed."""
     found = discover(Path.home(), os.environ)
     if not found:
-        raise SlicebaseError("nothing-found", "no agent's sessions were found here", hint="name files or folders")
+        raise SlicebaseError(
+            "nothing-found", "no sessions of agents were found on this machine", hint="name files or folders"
+        )
     for each in found:
         note(f"found     {each.files} files, {each.bytes / 1e6:.1f} MB: {each.folder} ({each.format})")
     if not yes and not sys.stdin.isatty():
-        raise click.UsageError("Say --yes to import what was found.")
+        raise click.UsageError("Use --yes to import what was found.")
     if not yes:
         click.confirm("Import them?", abort=True, err=True)
     return [each.folder for each in found]
@@ -102,12 +104,13 @@ def _discovered(yes: bool) -> list[Path]:
 
 @click.command()
 @click.argument("session")
-@click.option("--format", "format_name", type=click.Choice(["slice"]), default="slice", show_default=True)
-@click.option("--to", "path", required=True, metavar="PATH", help="The file to write; it must not exist.")
+@click.option("--format", "format_name", type=click.Choice(["slice"]), default="slice", show_default=True,
+              help="The format to write.")  # fmt: skip
+@click.option("--to", "path", required=True, metavar="PATH", help="The file to write. It must not exist.")
 @json_option
 @click.pass_context
 def export(ctx: click.Context, session: str, format_name: str, path: str, as_json: bool) -> None:
-    """Write a session as a conversation slice file, which imports to the same ids and branches."""
+    """Write a session as a conversation slice file. Importing that file gives the same ids and branches."""
     base = open_base(ctx)
     written = base.export(session, Path(path), file_id=ulid(now(), os.urandom(ULID_RANDOM_BYTES)))
     if as_json:
@@ -118,7 +121,7 @@ def export(ctx: click.Context, session: str, format_name: str, path: str, as_jso
 
 @contextmanager
 def import_progress() -> Iterator["Progress"]:
-    """A line that is rewritten on a terminal; silence in a pipe."""
+    """Yields a callback that shows progress in one line on a terminal, and does nothing in a pipe."""
     if not sys.stderr.isatty():
         yield lambda name, count: None
         return
@@ -165,7 +168,7 @@ def _conflict_json(conflict: "SourceConflict") -> dict[str, str]:
 
 def _print_account(account: "Account", dry_run: bool) -> None:
     report = account.report
-    told = {
+    rows = {
         "read": f"{report.records} records ({_listed(account.formats)})",
         "would add" if dry_run else "added": f"{account.new} turns in {len(report.sessions)} sessions; "
         f"{account.edges} edges ({account.branches} branches), {account.continues} continuations",
@@ -174,11 +177,11 @@ def _print_account(account: "Account", dry_run: bool) -> None:
         "joined": f"{account.joined} turns got the parent they waited for" if account.joined else "",
         "no turns": _listed(report.others),
         "redacted": _listed(report.redacted),
-        "unknown": f"{len(account.unrecognised)} files are no conversations" if account.unrecognised else "",
+        "unknown": f"{len(account.unrecognised)} files are not conversations" if account.unrecognised else "",
     }
-    for name, words in told.items():
-        if words:
-            click.echo(f"{name:9} {words}")
+    for name, text in rows.items():
+        if text:
+            click.echo(f"{name:9} {text}")
     _print_notes(account)
 
 
@@ -187,7 +190,7 @@ def _listed(counts: dict[str, int]) -> str:
 
 
 def _print_notes(account: "Account") -> None:
-    """Each reason once, with how often and where first; records that were left out each with their place."""
+    """Prints each reason once, with its count and first place, and every record that was left out with its place."""
     report = account.report
     first = {(each.action, each.reason): each for each in reversed(report.notes)}
     for (action, reason), count in sorted(report.reasons.items()):
@@ -207,14 +210,17 @@ def _print_notes(account: "Account") -> None:
 
 @click.command()
 @click.argument("session", required=False)
-@click.option("--search", "-s", "words", metavar="WORDS", help="Turns whose content holds the words, best first.")
+@click.option("--search", "-s", "words", metavar="WORDS", help="List turns that contain the words, best first.")
 @click.option(
-    "--limit", type=click.IntRange(1), default=50, show_default=True, metavar="N", help="How many turns at most."
+    "--limit", type=click.IntRange(1), default=50, show_default=True, metavar="N", help="The maximum number of turns."
 )
 @json_option
 @click.pass_context
 def turns(ctx: click.Context, session: str | None, words: str | None, limit: int, as_json: bool) -> int:
-    """List the stored sessions, the turns of one, or the turns that hold some words."""
+    """List the stored sessions, the turns of SESSION, or the turns that contain some words.
+
+    Exit status 1 if there are none.
+    """
     if session is not None and words is not None:
         raise click.UsageError("Give a session or --search, not both.")
     graph = open_base(ctx).graph
@@ -241,7 +247,7 @@ def _turn_row(view: "TurnView") -> dict[str, Any]:
 
 
 def one_line(text: str | None, width: int = 60) -> str:
-    """The beginning of a text, None where it was purged, on one line."""
+    """Returns the beginning of a text on one line; a text that is None was purged."""
     words = "(purged)" if text is None else " ".join(text[: 4 * width].split())
     return printable(words if len(words) <= width else words[: width - 1] + "…")
 
@@ -251,7 +257,7 @@ def one_line(text: str | None, width: int = 60) -> str:
 @json_option
 @click.pass_context
 def show(ctx: click.Context, reference: str, as_json: bool) -> int:
-    """Show what a reference names: a turn, a session, a manifest."""
+    """Show what a reference names: a turn, a session, a manifest, a run, a claim, a snapshot or evidence."""
     shown = open_base(ctx).show(reference)
     if as_json:
         print_json(shown)

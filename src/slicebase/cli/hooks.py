@@ -1,4 +1,4 @@
-"""`tt hook`: hooks in a coding agent's settings, and what they do when the agent calls them."""
+"""`tt hook`: installs hooks in the settings of a coding agent, and runs them when the agent calls."""
 
 import json
 import os
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     from slicebase.base import Slicebase
 
 _client = click.argument("client", metavar="CLIENT")
-_dry_run = click.option("--dry-run", is_flag=True, help="Show what the settings would be, and write nothing.")
+_dry_run = click.option("--dry-run", is_flag=True, help="Print the new settings, and write nothing.")
 
 
 @click.group(cls=Group)
 def hook() -> None:
-    """Let a coding agent call Slicebase when a session starts, before a compaction, after it, and at the end.
+    """Let a coding agent call Slicebase as it works.
 
-    CLIENT is claude-code.
+    The hooks run when a session starts, before and after a compaction, and when a session ends. CLIENT is claude-code.
     """
 
 
 @hook.command()
 @_client
-@click.option("--program", default="tt", show_default=True, metavar="NAME", help="How the client calls Slicebase.")
+@click.option("--program", default="tt", show_default=True, metavar="NAME", help="The command that the client calls.")
 @_dry_run
 @json_option
 @click.pass_context
 def install(ctx: click.Context, client: str, program: str, dry_run: bool, as_json: bool) -> None:
-    """Put our hooks into the project's settings; whatever else is there stays as it is."""
+    """Add the hooks to the settings of the project. Other settings stay as they are."""
     print_text_change(
         open_base(ctx, create=not dry_run).hooks.install(client, program=program, dry_run=dry_run), dry_run, as_json
     )
@@ -47,7 +47,7 @@ def install(ctx: click.Context, client: str, program: str, dry_run: bool, as_jso
 @json_option
 @click.pass_context
 def uninstall(ctx: click.Context, client: str, dry_run: bool, as_json: bool) -> None:
-    """Take our hooks away again, and the file where we made it."""
+    """Remove the hooks, and the settings file if `tt hook install` created it."""
     print_text_change(open_base(ctx).hooks.uninstall(client, dry_run=dry_run), dry_run, as_json)
 
 
@@ -56,7 +56,7 @@ def uninstall(ctx: click.Context, client: str, dry_run: bool, as_json: bool) -> 
 @json_option
 @click.pass_context
 def status(ctx: click.Context, client: str, as_json: bool) -> int:
-    """Say which hooks are installed. Exit 1 where one is missing."""
+    """Show which hooks are installed. Exit status 1 if one is missing."""
     found = open_base(ctx).hooks.status(client)
     if as_json:
         print_json(found.as_json())
@@ -66,11 +66,11 @@ def status(ctx: click.Context, client: str, as_json: bool) -> int:
     return Exit.FINDINGS if found.missing else Exit.DONE
 
 
-# ---- when the agent calls
+# Calls by the agent
 
 
 class HookCall(NamedTuple):
-    """What the client says on stdin, as far as it concerns us."""
+    """The fields that we use of the JSON that the client sends on stdin."""
 
     event: str
     session: str
@@ -80,30 +80,30 @@ class HookCall(NamedTuple):
 
 @hook.command("run")
 @click.argument("event")
-@click.option("--wait", is_flag=True, help="Do at once what otherwise goes on in the background.")
+@click.option("--wait", is_flag=True, help="Do all work now instead of in the background.")
 @json_option
 @click.pass_context
 def run_(ctx: click.Context, event: str, wait: bool, as_json: bool) -> int:
-    """Do what an EVENT of the client asks for: reads its JSON on stdin, prints JSON for it.
+    """Handle an EVENT of the client: read its JSON on stdin, print JSON for it.
 
-    Whatever goes wrong is said on stderr and stops nothing: the exit status is always 0.
+    Errors are printed on stderr and never stop the client: the exit status is always 0.
     """
     try:
-        told = _answer(ctx, event, wait)
+        text = _response(ctx, event, wait)
     except SlicebaseError as error:
         note(f"slicebase: {error} [{error.code}]")
     except Exception as error:
         note(f"slicebase: {type(error).__name__}: {error}")
     else:
-        if told:
-            click.echo(json.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": told}}))
+        if text:
+            click.echo(json.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}))
     return Exit.DONE
 
 
-def _answer(ctx: click.Context, event: str, wait: bool) -> str | None:
+def _response(ctx: click.Context, event: str, wait: bool) -> str | None:
     given = json.loads(sys.stdin.buffer.read() or b"{}")
     if event not in _EVENTS or not isinstance(given, dict) or not isinstance(given.get("session_id"), str):
-        raise SlicebaseError("bad-request", f"no call of {event} stands on stdin")
+        raise SlicebaseError("bad-request", f"stdin does not hold a call of the event {event}")
     path = given.get("transcript_path")
     call = HookCall(
         event,
@@ -126,7 +126,7 @@ def _session_start(base: "Slicebase", call: HookCall, wait: bool) -> str | None:
 
 
 def _after_compaction(base: "Slicebase", call: HookCall, wait: bool) -> str | None:
-    """The narrative, once it is written; the note stays until a prompt has seen what the compaction lost."""
+    """Returns the narrative if it is written. The note stays until a prompt has shown what the compaction lost."""
     compacted = base.compacted.get(call.session)
     if compacted is None or compacted.reported or compacted.narrative is None:
         return None
@@ -140,12 +140,12 @@ def _prompt(base: "Slicebase", call: HookCall, wait: bool) -> str | None:
     compacted = base.compacted.get(call.session)
     if compacted is None:
         return None
-    told = [] if compacted.reported or compacted.narrative is None else [_narrative(base, compacted.narrative)]
+    texts = [] if compacted.reported or compacted.narrative is None else [_narrative(base, compacted.narrative)]
     _import(base, call, wait)
     lost = base.lost_context(call.session, tokens=base.settings.hooks_tokens, now=now())
-    told += [lost.context.text] if lost.context.manifest.pieces else []
-    base.compacted.drop(call.session)  # last: what fails is told with the next prompt
-    return "\n\n".join(told) or None
+    texts += [lost.context.text] if lost.context.manifest.pieces else []
+    base.compacted.drop(call.session)  # last: after an error, the next prompt tries again
+    return "\n\n".join(texts) or None
 
 
 def _narrative(base: "Slicebase", file_id: str) -> str:
@@ -167,12 +167,12 @@ def _narrate(base: "Slicebase", session: str) -> None:
     from slicebase.history.notes import Compacted
 
     narrative = base.narrate_session(session, now=now())
-    if base.compacted.get(session) is not None:  # the next prompt may have come before
+    if base.compacted.get(session) is not None:  # the next prompt may have dropped the note already
         base.compacted.put(session, Compacted(narrative.file_id))
 
 
 def _in_background(base: "Slicebase", session: str) -> None:
-    """A long session takes seconds to be projected: the agent does not wait for it, and compacts meanwhile."""
+    """Starts a process that narrates the session. This takes seconds for a long one, and the agent must not wait."""
     import subprocess
 
     arguments = ("--root", str(base.workspace.root), "hook", "narrate", session)
@@ -191,7 +191,7 @@ def _in_background(base: "Slicebase", session: str) -> None:
 @json_option
 @click.pass_context
 def narrate(ctx: click.Context, session: str, as_json: bool) -> None:
-    """Project a session as a run, compact and narrate it."""
+    """Project a session as a run, compact it, and write its narrative."""
     _narrate(open_base(ctx), session)
 
 

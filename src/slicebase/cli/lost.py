@@ -1,4 +1,4 @@
-"""What compactions forgot, on the command line: lost."""
+"""`tt lost`: what compactions forgot."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,11 +23,11 @@ _WIDTH = 96
 
 @click.command()
 @click.argument("what", required=False, metavar="[SESSION|TRANSCRIPT]")
-@click.option("--sample", is_flag=True, help="The long transcript that ships with Slicebase, to try this on.")
-@click.option("--all", "everything", is_flag=True, help="Every session that was compacted, as a table.")
-@click.option("--limit", default=20, show_default=True, metavar="N", help="How many lost items to list at the most.")
-@click.option("--tokens", type=int, metavar="N", help="Print them as a context of at most N tokens, and record it.")
-@click.option("--as-of", metavar="TIME", help="With --tokens: the time that the context speaks from (default: now).")
+@click.option("--sample", is_flag=True, help="Use the long transcript that ships with Slicebase, to try this on.")
+@click.option("--all", "everything", is_flag=True, help="Show every session that was compacted, as a table.")
+@click.option("--limit", default=20, show_default=True, metavar="N", help="The maximum number of lost items to list.")
+@click.option("--tokens", type=int, metavar="N", help="Print a context of at most N tokens instead, and record it.")
+@click.option("--as-of", metavar="TIME", help="With --tokens: the time that the context describes (default: now).")
 @json_option
 @click.pass_context
 def lost(
@@ -40,10 +40,10 @@ def lost(
     as_of: str | None,
     as_json: bool,
 ) -> int:
-    """Say what the summary of a compaction still holds of the turns before it, and list the rest.
+    """Show what the summary of a compaction kept of the turns before it, and list what it lost.
 
-    Without an argument: the session that was compacted last. A transcript that is not imported yet is imported first,
-    with its secrets redacted. `tt recall` opens the references. Exit 1 where nothing was compacted.
+    Without an argument, use the session that was compacted last. A transcript that is not imported yet is imported
+    first, with its secrets redacted. `tt recall` opens the references. Exit status 1 if nothing was compacted.
     """
     if sum((what is not None, sample, everything)) > 1 or (everything and tokens is not None):
         raise click.UsageError(
@@ -82,7 +82,7 @@ def _print_losses(found: "Losses", limit: int) -> None:
         )
         click.echo(click.style(f"The summary {headline(tally([loss]))}.", bold=True))
         if not loss.readable:
-            note("Its summary is encrypted: what it kept cannot be seen from here.")
+            note("The summary is encrypted, so what it kept cannot be read.")
         _print_lost(loss, limit)
     if any(loss.lost for loss in found.compactions):
         note(f"`tt recall turn:…` opens one; `tt lost {found.session} --tokens 2000` puts them into a prompt.")

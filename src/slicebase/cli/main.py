@@ -1,4 +1,4 @@
-"""`tt`: finds the command, runs it, and turns errors into words and exit statuses."""
+"""`tt`: finds the command, runs it, and turns errors into messages and exit statuses."""
 
 import importlib
 import os
@@ -13,12 +13,12 @@ from slicebase.cli.commands import GROUPS, LISTED, PLUMBING
 from slicebase.cli.output import Group, colour, print_error
 from slicebase.errors import Exit, SlicebaseError
 
-if TYPE_CHECKING:  # start-up counts
+if TYPE_CHECKING:  # keeps start-up fast
     from click.shell_completion import CompletionItem
 
 
 class LazyGroup(Group):
-    """A group that knows its commands' names and summaries, and imports one only to run it."""
+    """A group that knows the names and summaries of its commands, and imports a command only to run it."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(LISTED)
@@ -32,18 +32,18 @@ class LazyGroup(Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs the command; a reader that went away (`tt … | head`) is no error, though click would exit with 1."""
+        """Runs the command. A reader that closes the pipe (`tt … | head`) is not an error; click would exit with 1."""
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
             return result
         except BrokenPipeError:
-            # Python flushes stdout once more at exit: what is left goes nowhere.
+            # Python flushes stdout once more at exit: the rest is discarded.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return Exit.DONE
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
-        """Completes commands without importing them."""
+        """Completes the names of commands without importing them."""
         from click.shell_completion import CompletionItem
 
         names = [name for name in LISTED if name.startswith(incomplete)]
@@ -63,8 +63,8 @@ class LazyGroup(Group):
     epilog="Exit status: 0 done, 1 findings or no match, 2 usage, 3 refused, 4 not found, 5 conflict, 6 unverifiable.",
 )
 @click.version_option(__version__, "--version", prog_name="slicebase", message="%(prog)s %(version)s")
-@click.option("--root", metavar="FOLDER", help="The workspace's folder, instead of the nearest one above.")
-@click.option("--global", "use_global", is_flag=True, help="The user's own workspace, which belongs to no project.")
+@click.option("--root", metavar="FOLDER", help="Use the workspace in this folder instead of the nearest one above.")
+@click.option("--global", "use_global", is_flag=True, help="Use your own workspace, which belongs to no project.")
 @click.pass_context
 def tt(ctx: click.Context, root: str | None, use_global: bool) -> None:
     """Verifiable memory for long-running AI agents."""
@@ -75,7 +75,7 @@ def tt(ctx: click.Context, root: str | None, use_global: bool) -> None:
 
 
 def user_folder() -> str:
-    """The folder of the user's own workspace, by the XDG base directory specification."""
+    """Returns the folder of the user's own workspace, according to the XDG base directory specification."""
     data = os.environ.get("XDG_DATA_HOME", "")
     if not os.path.isabs(data):
         data = os.path.join(os.path.expanduser("~"), ".local", "share")
@@ -83,12 +83,13 @@ def user_folder() -> str:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """The entry point of `tt`, `slicebase` and `python -m slicebase`."""
+    """Runs `tt` and exits with its status."""
     argv = sys.argv[1:] if arguments is None else arguments
     sys.exit(run(argv))
 
 
 def run(argv: list[str]) -> int:
+    """Runs a command and returns its exit status; an error is printed on stderr."""
     as_json = "--json" in argv
     try:
         result: Any = tt.main(argv, prog_name="tt", standalone_mode=False)
@@ -107,22 +108,22 @@ def run(argv: list[str]) -> int:
         click.echo("Stopped.", err=True)
         return 130
     except Exception as error:
-        told = _as_our_error(error)
-        if told is None:
+        ours = _as_our_error(error)
+        if ours is None:
             raise
-        print_error(told, as_json)
-        return told.exit
+        print_error(ours, as_json)
+        return ours.exit
 
 
 def _as_our_error(error: Exception) -> SlicebaseError | None:
-    """What a library says of bad input or a damaged database, in our words; None for a fault of the program."""
-    if isinstance(error, UnicodeEncodeError):  # an argument whose bytes are no UTF-8 holds surrogates
+    """Returns our own error for bad input or a damaged database; None for a bug of the program."""
+    if isinstance(error, UnicodeEncodeError):  # an argument whose bytes are not UTF-8 contains surrogates
         from slicebase.core.hashing import lone_surrogate
 
         return lone_surrogate(error)
     if type(error).__module__ != "apsw":
         return None
-    from slicebase.truth.database import as_our_error  # start-up counts: apsw is there already, by now
+    from slicebase.truth.database import as_our_error  # apsw is loaded already
 
     return as_our_error(error)
 

@@ -1,4 +1,4 @@
-"""`tt mcp`: the verbs for an agent, over stdin and stdout."""
+"""`tt mcp`: serves the verbs to an agent over stdin and stdout."""
 
 import os
 from pathlib import Path
@@ -10,14 +10,14 @@ from slicebase.errors import SlicebaseError
 
 
 @click.command()
-@click.option("--root", metavar="FOLDER", help="The workspace's folder, instead of the nearest one above.")
-@click.option("--read-only", is_flag=True, help="Offer no tool that writes; contexts are not recorded.")
+@click.option("--root", metavar="FOLDER", help="Use the workspace in this folder instead of the nearest one above.")
+@click.option("--read-only", is_flag=True, help="Offer no tools that write, and record no contexts.")
 @click.pass_context
 def mcp(ctx: click.Context, root: str | None, read_only: bool) -> None:
-    """Serve this workspace to an agent by the Model Context Protocol, over stdin and stdout.
+    """Serve this workspace to an agent over stdin and stdout, with the Model Context Protocol.
 
-    A client starts it; docs/mcp.md shows how to register it. Nothing is opened before the first call. Writes are
-    signed with the client's name, and with SLICEBASE_SESSION or else a session of this server's own.
+    A client starts the server; docs/mcp.md shows how to register it. Nothing is opened before the first call. Writes
+    are signed with the name of the client and a session: SLICEBASE_SESSION, or a new one for each server.
     """
     try:
         from slicebase.mcp.server import serve
@@ -25,7 +25,7 @@ def mcp(ctx: click.Context, root: str | None, read_only: bool) -> None:
         if (error.name or "").partition(".")[0] not in _SDK:
             raise
         raise SlicebaseError(
-            "no-sdk", "the MCP SDK is not installed", hint="pip install 'slicebase[mcp]' brings it"
+            "no-sdk", "the MCP SDK is not installed", hint="install it with `pip install 'slicebase[mcp]'`"
         ) from None
     from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
     from slicebase.mcp.calls import ServerEnvironment

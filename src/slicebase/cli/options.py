@@ -1,11 +1,4 @@
-"""Opening the workspace that a command works on.
-
-What the commands of the library share: stamps with provenance, texts from stdin, and what they print of a change.
-
-What the commands that find files share: filters, ids that complete themselves, and how files are told.
-
-
-"""
+"""What commands share: the clock, the workspace, provenance and filter options, and how changes and files are shown."""
 
 import os
 import re
@@ -32,23 +25,29 @@ if TYPE_CHECKING:
     from slicebase.files.body.entries import Stamp
     from slicebase.library.library import Change
 
-_LARGE = 500  # files that take a while to read
+_LARGE = 500  # files in a library that takes a while to read
+
+
+# The clock and the workspace
 
 
 def now() -> int:
-    """The clock, in milliseconds since 1970."""
+    """Returns the current time, in milliseconds since 1970."""
     return time.time_ns() // 1_000_000
 
 
 def named_root(ctx: click.Context) -> Path | None:
-    """The folder that --root or SLICEBASE_ROOT names."""
-    options = ctx.find_root().obj or ctx.find_root().params  # a shell that completes does not call the command itself
+    """Returns the folder that --root or SLICEBASE_ROOT names."""
+    options = ctx.find_root().obj or ctx.find_root().params  # shell completion does not call the command itself
     root = options.get("root") or os.environ.get("SLICEBASE_ROOT")
     return Path(root) if root else None
 
 
 def open_base(ctx: click.Context, *, create: bool = False) -> "Slicebase":
-    """The workspace of this call, closed when the command ends. `create` makes one where there is none, and says so."""
+    """Opens the workspace of this call, which is closed when the command ends.
+
+    With `create`, a missing workspace is created and reported.
+    """
     from slicebase.base import Slicebase
 
     base = Slicebase.open(Path.cwd(), named_root(ctx), create=create)
@@ -60,17 +59,22 @@ def open_base(ctx: click.Context, *, create: bool = False) -> "Slicebase":
 
 
 def index_progress(done: int, total: int) -> None:
-    """A line on a terminal while a large library is read; silence in a pipe."""
+    """Shows progress in one line on a terminal while a large library is read; prints nothing in a pipe."""
     if total >= _LARGE and sys.stderr.isatty() and (done % 100 == 0 or done == total):
         click.echo(f"\r\x1b[Kreading {done} of {total} files" if done < total else "\r\x1b[K", err=True, nl=False)
 
 
 def merge_command() -> str:
-    """The command by which git merges slice files: this very program. -P keeps the repository's own code out."""
+    """Returns the command with which git merges slice files: this program.
+
+    -P keeps Python from importing code of the repository.
+    """
     import shlex
 
     return f"{shlex.quote(sys.executable)} -P -m slicebase merge-driver %O %A %B %P"
 
+
+# Writes: provenance, texts and changes
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -82,26 +86,32 @@ def _note_field(ctx: click.Context, option: click.Parameter, value: Any) -> None
 
 
 _OPTIONS = [
-    click.option(f"--{name}", type=kind, metavar=metavar, expose_value=False, callback=_note_field, help=words)
-    for name, kind, metavar, words in (
+    click.option(f"--{name}", type=kind, metavar=metavar, expose_value=False, callback=_note_field, help=text)
+    for name, kind, metavar, text in (
         ("agent", str, "NAME", "Who writes (or SLICEBASE_AGENT)."),
-        ("session", str, "ID", "The session it is written in (or SLICEBASE_SESSION)."),
-        ("source", str, "HOW", "How it is known: user-statement, inference, observation."),
+        ("session", str, "ID", "The session of the write (or SLICEBASE_SESSION)."),
+        ("source", str, "HOW", "How it is known: user-statement, inference or observation."),
         ("confidence", click.FloatRange(0, 1), "0..1", "How reliable it is."),
-        ("context", str, "TEXT", "What it was said or seen in."),
+        ("context", str, "TEXT", "The situation in which it was stated or observed."),
     )
 ]
 
 
 def provenance_options(command: _Command) -> _Command:
-    """The five fields of a write's provenance (§ Provenance); any of them, or a setting, turns its capture on."""
+    """Adds options for the five fields of provenance (§ Provenance).
+
+    Any of them, or a setting, makes the write record its provenance.
+    """
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
 def stamp_for(ctx: click.Context, base: "Slicebase") -> "Stamp":
-    """When, with which randomness, and by whom. The only place that reads SLICEBASE_AGENT and SLICEBASE_SESSION."""
+    """Returns the stamp of a write: the time, random bytes and the provenance.
+
+    Of the library's commands, only this function reads SLICEBASE_AGENT and SLICEBASE_SESSION.
+    """
     from slicebase.files.body.entries import Stamp
     from slicebase.files.body.rows import Provenance
 
@@ -115,29 +125,31 @@ def stamp_for(ctx: click.Context, base: "Slicebase") -> "Stamp":
 
 
 def given_text(text: str) -> str:
-    """A text from the command line; `-` is stdin."""
+    """Returns a text from the command line; `-` reads it from stdin."""
     from slicebase.files.yaml.load import decode
 
     return decode(sys.stdin.buffer.read(), name="-") if text == "-" else text
 
 
 def print_change(change: "Change", as_json: bool, *, dry_run: bool = False, refs: bool = False) -> None:
-    """What a write did. `refs` prints what it made on stdout; a word about the rest goes to stderr."""
+    """Prints what a write did, on stderr; with `refs`, references to what it wrote are printed on stdout."""
     if as_json:
         print_json({"dry_run": dry_run, **change.as_json()})
         return
     if refs:
         click.echo("\n".join(change.refs or (f"file:{change.id}",)))
     done = "would change" if dry_run else "changed"
-    note(f"{change.id} {done if change.changed else 'is that already'}" + _OVERFLOW.get(change.overflow or "", ""))
+    note(f"{change.id} {done if change.changed else 'is unchanged'}" + _OVERFLOW.get(change.overflow or "", ""))
 
 
 _OVERFLOW = {
-    "split": ": the file goes on in a new part",
+    "split": ": the file continues in a new part",
     "archive": ": the oldest content moved to an archive",
-    "summarize": ": it has grown large and is due to be summarized",
+    "summarize": ": the file is large and should be summarized",
 }
 
+
+# Filters and ids
 
 _DAY = 86_400_000
 _AGE = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)(h|d|w|mo|y)")
@@ -146,7 +158,7 @@ _MOST_COMPLETED = 50
 
 
 def complete_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
-    """Ids for a shell to complete, with their titles; forgotten ones where they are to be restored."""
+    """Returns ids with their titles for shell completion; for `tt restore`, those of archived files."""
     from click.shell_completion import CompletionItem
 
     try:
@@ -161,21 +173,25 @@ id_argument = click.argument("file_id", metavar="ID", shell_complete=complete_id
 
 
 def filter_options(command: _Command) -> _Command:
-    """Options that choose among files; `chosen` makes the filters of what they give."""
+    """Adds the options that filter files; `chosen` turns their values into filters."""
     for option in reversed(_FILTERS):
         command = option(command)
     return command
 
 
 _FILTERS = (
-    click.option("--kind", type=click.Choice(["context", "pointer"]), help="Files of this kind."),
-    click.option("--type", "body_type", metavar="TYPE", help="Files whose body is of this type: markdown, jsonl, …"),
-    click.option("--rel", metavar="REL", help="Files with a link of this relationship."),
-    click.option("--meta", multiple=True, metavar="KEY=VALUE", help="Files whose meta block says so, by dotted keys."),
+    click.option("--kind", type=click.Choice(["context", "pointer"]), help="Only files of this kind."),
+    click.option("--type", "body_type", metavar="TYPE", help="Only files with this body type: markdown, jsonl, …"),
+    click.option("--rel", metavar="REL", help="Only files with a link of this relationship."),
     click.option(
-        "--fresher-than", metavar="AGE", help="Changed since: 12h, 30d, 8w, 3mo, 1y, or AGING, STALE, DECAYED."
+        "--meta", multiple=True, metavar="KEY=VALUE", help="Only files with this value in meta (dotted keys)."
     ),
-    click.option("--archived", is_flag=True, help="Show what was forgotten, too."),
+    click.option(
+        "--fresher-than",
+        metavar="AGE",
+        help="Only files changed within this age (12h, 30d, 8w, 3mo, 1y) or label (AGING, STALE, DECAYED).",
+    ),
+    click.option("--archived", is_flag=True, help="Include archived files."),
 )
 
 
@@ -190,6 +206,7 @@ def chosen(
     fresher_than: str | None,
     archived: bool,
 ) -> Filters:
+    """Returns the filters that the options of `filter_options` describe."""
     half_life = base.settings.freshness_half_life_days
     since = None if fresher_than is None else now - _milliseconds(fresher_than, half_life)
     return Filters(kind, body_type, rel, tuple(_pair(text) for text in meta), since, archived)
@@ -200,34 +217,36 @@ def _milliseconds(age: str, half_life: float) -> int:
         return round(oldest(Label(age.upper()), half_life) * _DAY)
     match = _AGE.fullmatch(age.lower())
     if not match:
-        raise click.UsageError(f"{age!r} is no age: write 12h, 30d, 8w, 3mo, 1y, or a label.")
+        raise click.UsageError(f"{age!r} is not an age. Write 12h, 30d, 8w, 3mo, 1y, or a label.")
     return round(float(match[1]) * _UNITS[match[2]])
 
 
 def _pair(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not (key and equals):
-        raise click.UsageError(f"{text!r} is no KEY=VALUE.")
+        raise click.UsageError(f"{text!r} is not KEY=VALUE.")
     return key, value
 
 
-# ---- how files are told
+# Files in text and JSON
 
 
 def freshness(entry: FileEntry, now: int, half_life: float) -> str:
-    """The label as the specification prints it (§ Time-Based Staleness); a changed source counts before age."""
+    """Returns the label as the specification prints it (§ Time-Based Staleness); a changed source overrides the age."""
     if entry.derivation == "stale":
         return "[STALE - source changed] ⚠️"
     return annotation(now, entry.changed, half_life)
 
 
 def headline(entry: FileEntry, now: int, half_life: float, title: str | None = None) -> str:
+    """Returns the line that lists a file: its id, title, freshness and marks."""
     marks = [word for word, there in (("forgotten", entry.archived), ("purged", entry.purged)) if there]
-    told = f"{printable(entry.id)} ({printable(entry.title) if title is None else title})"
-    return "  ".join([told, freshness(entry, now, half_life), *marks])
+    name = f"{printable(entry.id)} ({printable(entry.title) if title is None else title})"
+    return "  ".join([name, freshness(entry, now, half_life), *marks])
 
 
 def file_json(entry: FileEntry, now: int, half_life: float) -> dict[str, Any]:
+    """Returns what `--json` shows of a file."""
     stale = staleness((now - entry.changed) / _DAY, half_life)
     return {
         "id": entry.id,

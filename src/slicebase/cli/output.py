@@ -1,4 +1,4 @@
-"""What commands print: data on stdout, everything else on stderr; `--json` is one object with `schema_version`."""
+"""What commands print: data on stdout, everything else on stderr; with `--json`, one object with `schema_version`."""
 
 import os
 import sys
@@ -19,7 +19,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 class Group(click.Group):
-    """A group of commands that suggests the nearest one where a name is mistyped."""
+    """A group of commands that suggests similar names for an unknown command."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -27,7 +27,7 @@ class Group(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError:
-            from difflib import get_close_matches  # start-up counts
+            from difflib import get_close_matches  # imported here to keep start-up fast
 
             nearest = get_close_matches(args[0], self.list_commands(ctx), n=3)
             names = " or ".join(f"`{ctx.command_path} {name}`" for name in nearest)
@@ -36,19 +36,21 @@ class Group(click.Group):
 
 
 def json_option(command: _Command) -> _Command:
+    """Adds the option --json."""
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")(command)
 
 
 def print_json(fields: Mapping[str, Any], default: Callable[[Any], Any] | None = None) -> None:
-    import json  # start-up counts
+    """Prints one JSON object with these fields and `schema_version`."""
+    import json  # imported here to keep start-up fast
 
-    told = {"schema_version": SCHEMA_VERSION, **fields}
-    click.echo(json.dumps(told, ensure_ascii=False, indent=2, default=default))
+    document = {"schema_version": SCHEMA_VERSION, **fields}
+    click.echo(json.dumps(document, ensure_ascii=False, indent=2, default=default))
 
 
 @contextmanager
 def read_input(path: str) -> Iterator[IO[bytes]]:
-    """A file that a command reads, or stdin for `-`."""
+    """Opens a file that a command reads; `-` is stdin."""
     if path == "-":
         yield sys.stdin.buffer
         return
@@ -60,11 +62,12 @@ def read_input(path: str) -> Iterator[IO[bytes]]:
 
 
 def colour() -> bool | None:
-    """Whether to colour what is printed: never with NO_COLOR; None leaves it to click, which colours terminals."""
+    """Returns whether to use colours: False with NO_COLOR; None lets click decide, which uses them on terminals."""
     return False if os.environ.get("NO_COLOR") else None
 
 
 def print_error(error: SlicebaseError, as_json: bool) -> None:
+    """Prints an error and its hint on stderr."""
     if as_json:
         import json
 
@@ -76,7 +79,7 @@ def print_error(error: SlicebaseError, as_json: bool) -> None:
 
 
 def print_text_change(change: "TextChange", dry_run: bool, as_json: bool) -> None:
-    """What became of a file of the project; of a dry run, the whole text."""
+    """Prints how a file of the project changed; for a dry run, its complete new text."""
     if as_json:
         print_json({"dry_run": dry_run, **change._asdict()})
         return
@@ -86,14 +89,15 @@ def print_text_change(change: "TextChange", dry_run: bool, as_json: bool) -> Non
 
 
 def printable(text: str) -> str:
-    """Text from a file as a terminal may show it: control characters, which could steer it, are written out."""
+    """Returns a text that is safe to show on a terminal: control characters are escaped."""
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def counted(number: int, name: str) -> str:
+    """Returns a number with its noun: `1 file`, `2 files`."""
     return f"{number} {name}{'' if number == 1 else 's'}"
 
 
 def note(text: str) -> None:
-    """A word to the person at the terminal that is no data."""
+    """Prints a message for the user on stderr."""
     click.echo(text, err=True)

@@ -1,7 +1,4 @@
-"""Commands that show slice files to a model: recall, routine.
-
-Evidence on the command line: add, cite, why, seal.
-"""
+"""Commands that show memory to a model (recall, routine), and commands about evidence (add, cite, why, seal)."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,18 +16,24 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("refs", nargs=-1, required=True, metavar="REF…", shell_complete=complete_ids)
-@click.option("--rows", type=click.Choice(["active", "all"]), default="active", show_default=True, help="Of a log.")
-@click.option("--tokens", type=click.IntRange(1), metavar="N", help="The most that a page may cost.")
+@click.option("--rows", type=click.Choice(["active", "all"]), default="active", show_default=True,
+              help="Print the active rows of a log, or superseded rows too.")  # fmt: skip
+@click.option("--tokens", type=click.IntRange(1), metavar="N", help="The maximum size of a page.")
 @click.option(
-    "--page", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="With --tokens: which page."
+    "--page",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="With --tokens: the page to print.",
 )
 @json_option
 @click.pass_context
 def recall(ctx: click.Context, refs: tuple[str, ...], rows: Any, tokens: int | None, page: int, as_json: bool) -> None:
     """Print files, rows, sections and turns as a model should see them: fenced, and labelled with their sources.
 
-    A REF is an id, or file:ID, row:ID/ROW, sec:ID@HASH#HEADING, turn:UUID. Nothing is cut silently: with --tokens,
-    what does not fit stands on a further page.
+    REF is an id, file:ID, row:ID/ROW, sec:ID@HASH#HEADING or turn:UUID. Nothing is cut silently: with --tokens, text
+    that does not fit is on the next page.
     """
     found = open_base(ctx).library.recall(refs, now=now(), rows=rows, tokens=tokens, page=page)
     if as_json:
@@ -66,7 +69,7 @@ def _as_json(page: "Page") -> dict[str, Any]:
 @json_option
 @click.pass_context
 def routine(ctx: click.Context, file_id: str, as_json: bool) -> None:
-    """Compile a routine into Markdown to follow. Nothing is executed."""
+    """Compile a routine into Markdown with steps to follow. Nothing is executed."""
     text = open_base(ctx).library.routine(file_id)
     if as_json:
         print_json({"text": text})
@@ -82,9 +85,10 @@ def routine(ctx: click.Context, file_id: str, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def add(ctx: click.Context, path: Path, title: str | None, copy: bool, as_json: bool) -> None:
-    """Make a local text document citable: a pointer to it, and stable chunks of about 800 tokens.
+    """Make a local text document citable. Prints the references of its chunks.
 
-    Prints the chunks' references. An edit of the document changes only the chunks around it.
+    The document gets a pointer file and stable chunks of about 800 tokens. An edit of the document changes only the
+    chunks around it.
     """
     base = open_base(ctx, create=True)
     added = base.add(path, stamp_for(ctx, base), title=title, copy=copy)
@@ -94,20 +98,20 @@ def add(ctx: click.Context, path: Path, title: str | None, copy: bool, as_json: 
         return
     for chunk in added.chunks:
         click.echo(f"{chunk.chunk_id}  {printable(' '.join(chunk.text[:200].split()))[:60]}")
-    note(f"file:{added.file.id}" + ("" if added.is_new else " was there before"))
+    note(f"file:{added.file.id}" + ("" if added.is_new else " exists already"))
 
 
 @click.command()
 @click.argument("reference", metavar="REF")
-@click.option("--quote", "-q", metavar="TEXT", help="The text, as it stands there.")
-@click.option("--span", metavar="START-END", help="Where it stands, in characters; needed where a quote stands twice.")
+@click.option("--quote", "-q", metavar="TEXT", help="The text to cite, word for word.")
+@click.option("--span", metavar="START-END", help="Its position in characters; required if the quote occurs twice.")
 @json_option
 @click.pass_context
 def cite(ctx: click.Context, reference: str, quote: str | None, span: str | None, as_json: bool) -> None:
-    """Put a piece of text into the evidence ledger. Prints its id.
+    """Add a piece of text to the evidence ledger. Prints the id of the evidence.
 
-    REF is a turn, a row, a section or a span of a document; or a session or file, where the quote stands in one of its
-    chunks alone.
+    REF is a turn, a row, a section or a span of a document. It can also be a session or a file if exactly one of its
+    chunks contains the quote.
     """
     import msgspec
 
@@ -127,14 +131,14 @@ def _span(text: str) -> tuple[int, int]:
 
 @click.command()
 @click.argument("reference", metavar="REF")
-@click.option("--forward", is_flag=True, help="What rests on it, instead of what it rests on.")
+@click.option("--forward", is_flag=True, help="Show what rests on REF instead.")
 @click.option("--mermaid", is_flag=True, help="Print a Mermaid graph.")
 @json_option
 @click.pass_context
 def why(ctx: click.Context, reference: str, forward: bool, mermaid: bool, as_json: bool) -> None:
-    """Show what a claim, a file or a context rests on, down to the text that was quoted.
+    """Show what a claim, a file or a context rests on, down to the quoted text.
 
-    REF is claim:<run>/<id>, run:…, file:…, ev_…, sn_…, mf_… or a chunk; --forward takes a session too.
+    REF is claim:<run>/<id>, run:…, file:…, ev_…, sn_…, mf_… or a chunk; with --forward, also session:….
     """
     found = open_base(ctx).why(reference, forward=forward)
     if as_json:
@@ -181,7 +185,7 @@ def _escaped(words: str) -> str:
 def seal(ctx: click.Context, as_json: bool) -> None:
     """Write the heads of all runs and sessions, and the versions of all files, into a slice file for git.
 
-    `tt verify --seal` compares with it, so that a log that was cut or written anew is found too. Prints the file's id.
+    Prints the id of the file. `tt verify --seal` compares with it, and so also finds a log that was cut or rewritten.
     """
     base = open_base(ctx)
     sealed = base.seal(stamp_for(ctx, base))

@@ -1,4 +1,4 @@
-"""What the commands of runs read: names, done definitions, thresholds, streams of events."""
+"""What the commands of runs read: run ids, done definitions, thresholds, streams of events."""
 
 import json
 import os
@@ -19,19 +19,21 @@ run_argument = click.argument("run_id", metavar="RUN")
 
 
 def run_name(text: str) -> str:
+    """Returns the id of a run that is given as such or as `run:ID`."""
     from slicebase.core.refs import ref_of
 
     return ref_of("run", text).removeprefix("run:")
 
 
 def new_run_id() -> str:
+    """Returns a new run id (a ULID)."""
     from slicebase.core.ids import ulid
 
     return ulid(now(), os.urandom(ULID_RANDOM_BYTES))
 
 
 def done_definition(text: str, budgets: tuple[str, ...]) -> Any:
-    """Words, or an object; budgets make words an object."""
+    """Returns a done definition: a text or an object. A text with budgets becomes an object."""
     done: Any = json_object(text, "--done") if text.lstrip().startswith("{") else text
     if not budgets:
         return done
@@ -40,19 +42,19 @@ def done_definition(text: str, budgets: tuple[str, ...]) -> Any:
 
 
 def thresholds_of(base: "Slicebase", given: tuple[str, ...] = ()) -> "Thresholds":
-    """The settings' thresholds, and over them those that were given."""
+    """Returns the thresholds of the settings, overridden by those given as KEY=N."""
     import msgspec
 
     from slicebase.runs.gate import Thresholds
 
-    usual = {"counted_events": base.settings.compaction_events, "steps": base.settings.compaction_steps}
-    values = usual | {name: _number(value) for name, _, value in (each.partition("=") for each in given)}
+    defaults = {"counted_events": base.settings.compaction_events, "steps": base.settings.compaction_steps}
+    values = defaults | {name: _number(value) for name, _, value in (each.partition("=") for each in given)}
     try:
         thresholds = msgspec.convert(values, Thresholds)
     except msgspec.ValidationError as error:
         raise click.UsageError(f"--threshold: {error}") from None
     if min(thresholds.counted_events, thresholds.steps) < 1:
-        raise click.UsageError("--threshold: a threshold is at least 1")
+        raise click.UsageError("--threshold: a threshold must be at least 1")
     return thresholds
 
 
@@ -64,6 +66,7 @@ def _number(text: str) -> Any:
 
 
 def json_object(text: str, option: str) -> dict[str, Any]:
+    """Returns the JSON object that an option gives."""
     try:
         value = json.loads(text)
     except ValueError as error:
@@ -73,8 +76,8 @@ def json_object(text: str, option: str) -> dict[str, Any]:
     return value
 
 
-def arriving(stream: IO[bytes]) -> Iterator[list[bytes]]:
-    """The lines of a stream as they arrive: what is there together is one batch."""
+def line_batches(stream: IO[bytes]) -> Iterator[list[bytes]]:
+    """Yields the lines of a stream as they arrive; lines that arrive together are one batch."""
     rest = b""
     read = getattr(stream, "read1", stream.read)
     while data := read(1 << 16):

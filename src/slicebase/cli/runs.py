@@ -1,6 +1,6 @@
-"""Commands that write runs: start, log, from, claim, conflict, question, failure, compact, stop, fork.
+"""`tt run`: the group, and the commands that write runs.
 
-`tt run`: the runs of agents, from their start to their narratives.
+They are start, log, from, claim, conflict, question, failure, compact, stop and fork.
 """
 
 import os
@@ -12,9 +12,9 @@ import click
 from slicebase.cli.options import now, open_base
 from slicebase.cli.output import Group, json_option, read_input
 from slicebase.cli.run_options import (
-    arriving,
     done_definition,
     json_object,
+    line_batches,
     new_run_id,
     run_argument,
     run_name,
@@ -26,11 +26,13 @@ STOP_REASONS = ("OBJECTIVE_ACHIEVED", "BUDGET_EXCEEDED", "NO_EVIDENCE", "HUMAN_R
 
 
 @click.command()
-@click.option("--objective", "-o", required=True, metavar="TEXT", help="What the run is for. It never changes.")
-@click.option("--done", required=True, metavar="TEXT|JSON", help="When it is done: words, or a JSON object.")
-@click.option("--budget", "budgets", multiple=True, metavar="KEY=N", help="max_steps, max_seconds or max_cost.")
+@click.option("--objective", "-o", required=True, metavar="TEXT", help="The purpose of the run. It never changes.")
+@click.option("--done", required=True, metavar="TEXT|JSON", help="The done definition: text, or a JSON object.")
+@click.option("--budget", "budgets", multiple=True, metavar="KEY=N",
+              help="A limit: max_steps, max_seconds or max_cost.")  # fmt: skip
 @click.option("--id", "run_id", metavar="RUN", help="The run's id (default: a new one).")
-@click.option("--provenance-mode", default="audit_only", show_default=True, metavar="MODE")
+@click.option("--provenance-mode", default="audit_only", show_default=True, metavar="MODE",
+              help="The provenance mode that snapshots record.")  # fmt: skip
 @json_option
 @click.pass_context
 def start(
@@ -54,9 +56,10 @@ def start(
 @click.argument("event_type", required=False, metavar="[TYPE]")
 @click.option("--step", type=int, metavar="N", help="The step of a single event.")
 @click.option("--payload", metavar="JSON", help="The payload of a single event.")
-@click.option("--file", "path", metavar="EVENTS.jsonl", help="Lines {type, step?, time?, payload?}; `-` is stdin.")
-@click.option("--auto-compact", is_flag=True, help="Compact whenever that is due.")
-@click.option("--threshold", "thresholds", multiple=True, metavar="KEY=N", help="counted_events=18, steps=8.")
+@click.option("--file", "path", metavar="EVENTS.jsonl", help="Read lines {type, step?, time?, payload?}; `-` is stdin.")
+@click.option("--auto-compact", is_flag=True, help="Compact the run whenever that is due.")
+@click.option("--threshold", "thresholds", multiple=True, metavar="KEY=N",
+              help="Compact at this threshold: counted_events=18, steps=8.")  # fmt: skip
 @json_option
 @click.pass_context
 def log(
@@ -70,10 +73,10 @@ def log(
     thresholds: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Log events: one, or a stream of JSON lines.
+    """Log one event, or a stream of JSON lines.
 
-    A stream is taken as it is, and the gate catches what is wrong with it. Lines that arrive together on stdin are
-    stored together; what a call has printed is on disk. Exit 3 where the gate or a budget stops the run.
+    A stream is stored as it is; the gate finds errors in it at the next compaction. Lines that arrive together on stdin
+    are stored together. Everything that is printed is on disk. Exit status 3 if the gate or a budget stops the run.
     """
     from slicebase.runs.event import EventDraft, read_lines
 
@@ -86,7 +89,7 @@ def log(
         print_logged(base.runs.log(name, drafts, now=now(), thresholds=limits), as_json)
         return
     with read_input(str(path)) as stream:
-        batches = arriving(stream) if path == "-" else iter([stream.readlines()])
+        batches = line_batches(stream) if path == "-" else iter([stream.readlines()])
         first = 1
         for lines in batches:
             drafts = list(read_lines(lines, str(path), first))
@@ -97,10 +100,10 @@ def log(
 @click.command("from")
 @click.argument("source", metavar="SESSION|FILE.traj")
 @click.option("--id", "run_id", metavar="RUN", help="The run's id (default: from-<session>).")
-@click.option("--leaf", metavar="TURN", help="The end of the branch to follow (default: the newest).")
+@click.option("--leaf", metavar="TURN", help="The last turn of the branch to follow (default: the newest turn).")
 @click.option("--objective", "-o", metavar="TEXT", help="The objective (default: the first prompt).")
-@click.option("--done", metavar="TEXT|JSON", help="When it is done (default: when every prompt is answered).")
-@click.option("--auto-compact", is_flag=True, help="Compact whenever that is due.")
+@click.option("--done", metavar="TEXT|JSON", help="The done definition (default: every prompt is answered).")
+@click.option("--auto-compact", is_flag=True, help="Compact the run whenever that is due.")
 @json_option
 @click.pass_context
 def from_(
@@ -113,11 +116,11 @@ def from_(
     auto_compact: bool,
     as_json: bool,
 ) -> None:
-    """Make a run of an imported conversation, or of a trajectory.
+    """Create a run from an imported conversation, or from a trajectory.
 
-    A prompt is a step, the text before a tool call a plan, the call an act, its result an observation, an error a
-    failure; what the agent answers is a claim, and a candidate unless it cites. Called again, it adds what the
-    conversation has gained.
+    A prompt becomes a step, the text before a tool call a plan, the call an act, its result an observation, and an
+    error a failure. An answer of the agent becomes a claim, a candidate unless it cites. A second call adds what is new
+    in the conversation.
     """
     from slicebase.verbs.runs import run_of
 
@@ -142,8 +145,12 @@ def from_(
 @run_argument
 @click.argument("statement", required=False)
 @click.option("--id", "claim_id", metavar="ID", help="The claim's id (default: a new one).")
-@click.option("--status", type=click.Choice(["verified", "candidate", "retracted"]), help="Default: candidate.")
-@click.option("--evidence", "-e", multiple=True, metavar="EV", help="Evidence that `tt cite` made.")
+@click.option(
+    "--status",
+    type=click.Choice(["verified", "candidate", "retracted"]),
+    help="The status of the claim (default: candidate).",
+)
+@click.option("--evidence", "-e", multiple=True, metavar="EV", help="The id of evidence, as `tt cite` prints it.")
 @json_option
 @click.pass_context
 def claim(
@@ -155,7 +162,7 @@ def claim(
     evidence: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Make a claim, or with --id and no STATEMENT change the status of one.
+    """Log a claim, or change the status of one (--id without STATEMENT).
 
     A verified claim without evidence is refused.
     """
@@ -169,8 +176,8 @@ def claim(
 @click.command()
 @run_argument
 @click.argument("description", required=False)
-@click.option("-a", "side_a", multiple=True, metavar="EV", help="Evidence of one side.")
-@click.option("-b", "side_b", multiple=True, metavar="EV", help="Evidence of the other side.")
+@click.option("-a", "side_a", multiple=True, metavar="EV", help="Evidence for one side.")
+@click.option("-b", "side_b", multiple=True, metavar="EV", help="Evidence for the other side.")
 @click.option("--id", "conflict_id", metavar="ID", help="The conflict's id (default: a new one).")
 @click.option("--resolve", metavar="ID", help="Resolve this conflict.")
 @json_option
@@ -185,7 +192,7 @@ def conflict(
     resolve: str | None,
     as_json: bool,
 ) -> None:
-    """Record a conflict with evidence on both sides, or resolve one."""
+    """Log a conflict with evidence for both sides, or resolve one."""
     if (description is None) == (resolve is None):
         raise click.UsageError("Give one of DESCRIPTION and --resolve.")
     runs = open_base(ctx).runs
@@ -198,17 +205,17 @@ def conflict(
 @click.command()
 @run_argument
 @click.argument("text")
-@click.option("--close", is_flag=True, help="The question is answered, or no question any more.")
+@click.option("--close", is_flag=True, help="Close the question: it is answered, or no longer open.")
 @json_option
 @click.pass_context
 def question(ctx: click.Context, run_id: str, text: str, close: bool, as_json: bool) -> None:
-    """Ask a question, or close it."""
+    """Log an open question, or close it."""
     print_logged(open_base(ctx).runs.question(run_name(run_id), text, now=now(), close=close), as_json)
 
 
 @click.command()
 @run_argument
-@click.option("--category", metavar="TEXT", help="What kind of failure.")
+@click.option("--category", metavar="TEXT", help="The kind of failure.")
 @click.option("--where", metavar="TEXT", help="Where it happened.")
 @click.option("--why", metavar="TEXT", help="Why it happened.")
 @click.option("--id", "failure_id", metavar="ID", help="The failure's id (default: a new one).")
@@ -225,7 +232,7 @@ def failure(
     resolve: str | None,
     as_json: bool,
 ) -> None:
-    """Record a failure, or resolve one."""
+    """Log a failure, or resolve one."""
     if resolve is None and not (category and where and why):
         raise click.UsageError("Give --category, --where and --why, or --resolve.")
     logged = open_base(ctx).runs.failure(
@@ -245,18 +252,18 @@ def failure(
 @json_option
 @click.pass_context
 def compact(ctx: click.Context, run_id: str, as_json: bool) -> None:
-    """Take a snapshot. One that does not pass its checks stops the run (exit 3)."""
+    """Compact a run into a snapshot. A snapshot that fails its checks stops the run (exit status 3)."""
     print_logged(open_base(ctx).runs.compact(run_name(run_id), now=now()), as_json)
 
 
 @click.command()
 @run_argument
-@click.option("--reason", type=click.Choice(STOP_REASONS), required=True, help="Why it stops.")
-@click.option("--message", default="", metavar="TEXT", help="More about that.")
+@click.option("--reason", type=click.Choice(STOP_REASONS), required=True, help="Why the run stops.")
+@click.option("--message", default="", metavar="TEXT", help="Details of the reason.")
 @json_option
 @click.pass_context
 def stop(ctx: click.Context, run_id: str, reason: Any, message: str, as_json: bool) -> None:
-    """Close a run behind a last snapshot. It takes no more events."""
+    """Take a last snapshot and close a run. It accepts no more events."""
     print_logged(open_base(ctx).runs.stop(run_name(run_id), reason, now=now(), message=message), as_json)
 
 
@@ -266,7 +273,7 @@ def stop(ctx: click.Context, run_id: str, reason: Any, message: str, as_json: bo
 @json_option
 @click.pass_context
 def fork(ctx: click.Context, run_id: str, fork_id: str | None, as_json: bool) -> None:
-    """Start a run that goes on from another's last snapshot that passed. Prints its id."""
+    """Start a run that continues from the last snapshot of another run that passed. Prints its id."""
     tally = open_base(ctx).runs.fork(run_name(run_id), fork_id or new_run_id(), now=now())
     print_id(tally.run_id, as_json)
 

@@ -1,7 +1,4 @@
-"""What the commands of runs print.
-
-Commands that read runs: snapshot, narrative, status, list.
-"""
+"""Commands that read runs (snapshot, narrative, status, list), and what the commands of runs print."""
 
 import json
 import sys
@@ -19,7 +16,11 @@ if TYPE_CHECKING:
     from slicebase.truth.runs import Logged
 
 
-def told(status: "RunStatus") -> Iterator[str]:
+# Printing
+
+
+def status_lines(status: "RunStatus") -> Iterator[str]:
+    """Yields the status of a run, line by line."""
     following, coverage, metrics = status.next_compaction, status.coverage, status.metrics
     yield f"run        {status.run_id}  ({status.stopped or 'running'})"
     yield f"objective  {printable(' '.join(status.objective.split()))}"
@@ -48,6 +49,7 @@ def told(status: "RunStatus") -> Iterator[str]:
 
 
 def print_id(run_id: str, as_json: bool) -> None:
+    """Prints the id of a run."""
     if as_json:
         print_json({"run": run_id})
     else:
@@ -55,6 +57,7 @@ def print_id(run_id: str, as_json: bool) -> None:
 
 
 def print_logged(logged: "Logged", as_json: bool) -> None:
+    """Prints the snapshots that were taken, and the numbers of the events that were logged."""
     tally = logged.tally
     if as_json:
         print_json(
@@ -78,13 +81,16 @@ def print_logged(logged: "Logged", as_json: bool) -> None:
         )
 
 
+# Commands
+
+
 @click.command()
 @click.argument("run_id", metavar="RUN|sn_…")
-@click.option("--sequence", "-n", type=int, metavar="N", help="Which one (default: the last that passed).")
+@click.option("--sequence", "-n", type=int, metavar="N", help="Its number in the run (default: the last that passed).")
 @json_option
 @click.pass_context
 def snapshot(ctx: click.Context, run_id: str, sequence: int | None, as_json: bool) -> None:
-    """Print a snapshot: its JSON, in the specification's shape."""
+    """Print a snapshot as JSON, in the shape that the specification defines."""
     found = open_base(ctx).runs.snapshot(run_id if run_id.startswith("sn_") else run_name(run_id), sequence)
     if as_json:
         from slicebase.runs.snapshot import to_bytes
@@ -97,11 +103,11 @@ def snapshot(ctx: click.Context, run_id: str, sequence: int | None, as_json: boo
 
 @click.command()
 @run_argument
-@click.option("--print", "only_print", is_flag=True, help="Print it, and write no slice file.")
+@click.option("--print", "only_print", is_flag=True, help="Print the narrative, and write no slice file.")
 @json_option
 @click.pass_context
 def narrative(ctx: click.Context, run_id: str, only_print: bool, as_json: bool) -> None:
-    """Tell what a run knew at its last snapshot, as a slice file. Prints the file's id."""
+    """Write what a run knew at its last snapshot as a slice file. Prints the id of the file."""
     made, is_new = open_base(ctx).runs.narrative(run_name(run_id), write=not only_print)
     if as_json:
         print_json({**made._asdict(), "written": is_new})
@@ -116,7 +122,7 @@ def narrative(ctx: click.Context, run_id: str, only_print: bool, as_json: bool) 
 @json_option
 @click.pass_context
 def status(ctx: click.Context, run_id: str, as_json: bool) -> None:
-    """Show where a run stands, and the figures that would justify other thresholds."""
+    """Show the state of a run, and the figures that would justify other thresholds."""
     import msgspec
 
     base = open_base(ctx)
@@ -124,7 +130,7 @@ def status(ctx: click.Context, run_id: str, as_json: bool) -> None:
     if as_json:
         print_json(msgspec.to_builtins(found))
     else:
-        for line in told(found):
+        for line in status_lines(found):
             click.echo(line)
 
 
@@ -132,7 +138,7 @@ def status(ctx: click.Context, run_id: str, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def list_(ctx: click.Context, as_json: bool) -> None:
-    """List the runs, the one that moved last first."""
+    """List the runs, the last changed first."""
     rows = [
         {
             "run": tally.run_id,

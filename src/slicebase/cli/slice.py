@@ -1,4 +1,4 @@
-"""`tt slice`: one slice, a batch of them, or a stored one checked."""
+"""`tt slice`: selects one context slice or a batch of them, or checks a stored one."""
 
 import json
 import sys
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 @click.command("slice")
 @click.argument("turn", required=False)
-@click.option("--policy", metavar="NAME|HASH|FILE", help="default, focused, broad, a hash, or a JSON file.")
+@click.option("--policy", metavar="NAME|HASH|FILE", help="A policy: default, focused, broad, a hash, or a JSON file.")
 @click.option("--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Change one parameter of the policy.")
-@click.option("--explain", is_flag=True, help="Say why each turn is in, and what stayed out and why.")
+@click.option("--explain", is_flag=True, help="Show why each turn was selected or left out.")
 @click.option("--mermaid", is_flag=True, help="Print the slice as a Mermaid graph.")
-@click.option("--batch", metavar="REQUESTS", help='Read {"anchor_turn_id", "policy"?} lines; print one result a line.')
-@click.option("--check", metavar="FILE", help="Derive a stored SliceExport again and compare.")
+@click.option("--batch", metavar="REQUESTS", help='Read lines {"anchor_turn_id", "policy"?}, print a line for each.')
+@click.option("--check", metavar="FILE", help="Derive a stored SliceExport again, and compare.")
 @json_option
 @click.pass_context
 def slice_(
@@ -42,11 +42,12 @@ def slice_(
 ) -> int:
     """Select the context slice around a turn (SlicePolicy v1).
 
-    With --json, the SliceExport alone: the same graph and policy give the same bytes, for ever. A batch writes one
-    SliceExport or one error object a line, in the order of its requests, and exits with 1 if any line is an error.
+    With --json, print only the SliceExport: the same graph and policy always give the same bytes. A batch prints one
+    SliceExport or error object for each request, in the order of the requests. Exit status 1 if a request of a batch
+    failed, or if a checked slice differs.
     """
     if sum(given is not None for given in (turn, batch, check)) != 1:
-        raise click.UsageError("Name one of: a turn, --batch, --check.")
+        raise click.UsageError("Give one of: a turn, --batch, --check.")
     if turn is None and (policy or assignments or explain or mermaid):
         raise click.UsageError("--policy, --set, --explain and --mermaid go with a turn.")
     graph = open_base(ctx).graph
@@ -136,20 +137,20 @@ def _batch(graph: "Graph", path: str) -> int:
     ):
         for number, line in lines:
             try:
-                out.write(_answer(graph, line) + b"\n")
+                out.write(_export(graph, line) + b"\n")
             except SlicebaseError as error:
                 failed = True
-                told = error.at(Where(path, number)).as_json()
-                out.write(json.dumps(told, ensure_ascii=False).encode() + b"\n")
+                fields = error.at(Where(path, number)).as_json()
+                out.write(json.dumps(fields, ensure_ascii=False).encode() + b"\n")
     return Exit.FINDINGS if failed else Exit.DONE
 
 
 def _requests(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Lines with their numbers; a line of spaces is no request."""
+    """Yields the lines of a stream with their numbers; blank lines are skipped."""
     return ((number, line) for number, line in enumerate(stream, 1) if line.strip())
 
 
-def _answer(graph: "Graph", line: bytes) -> bytes:
+def _export(graph: "Graph", line: bytes) -> bytes:
     request = _request(line)
     return graph.select(request["anchor_turn_id"], graph.requested_policy(request.get("policy"))).export
 
@@ -158,10 +159,10 @@ def _request(line: bytes) -> dict[str, Any]:
     try:
         request = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise SlicebaseError("bad-json", f"the line is no JSON: {error}") from None
+        raise SlicebaseError("bad-json", f"the line is not JSON: {error}") from None
     if not isinstance(request, dict) or not isinstance(request.get("anchor_turn_id"), str):
         raise SlicebaseError(
-            "bad-request", "the line is no request", hint='write {"anchor_turn_id": "<uuid>", "policy": "focused"}'
+            "bad-request", "the line is not a request", hint='write {"anchor_turn_id": "<uuid>", "policy": "focused"}'
         )
     unknown = request.keys() - {"anchor_turn_id", "policy"}
     if unknown:

@@ -1,13 +1,4 @@
-"""`tt init` and the way every command finds its workspace.
-
-`tt config`: the settings, where each comes from, and setting one.
-
-`tt doctor`: what is wrong here, and how to mend it.
-
-`tt agents-md`: what agents are told about the memory of a project.
-
-`tt demo`: the product in a minute, on a sample that ships with it.
-"""
+"""Commands about the workspace: init, uninit, status, config, doctor, agents-md, demo."""
 
 import json
 import os
@@ -32,10 +23,10 @@ if TYPE_CHECKING:
 @json_option
 @click.pass_context
 def init(ctx: click.Context, folder: str | None, as_json: bool) -> None:
-    """Make a folder (this one, unless named) a workspace. A second time changes nothing.
+    """Make FOLDER (by default this folder) a workspace. A second call changes nothing.
 
-    In a git repository this also sets up a merge driver: a line in .gitattributes, which belongs into git, and a
-    command in the repository's own configuration.
+    In a git repository this also sets up a merge driver: a line in .gitattributes, which should be committed, and a
+    command in the configuration of the repository.
     """
     from slicebase.base import Slicebase
 
@@ -53,17 +44,17 @@ def init(ctx: click.Context, folder: str | None, as_json: bool) -> None:
 
 
 @click.command()
-@click.option("--delete-data", is_flag=True, help="Delete the database, too: turns, runs, manifests.")
-@click.option("--dry-run", is_flag=True, help="Say what would go, and take nothing away.")
+@click.option("--delete-data", is_flag=True, help="Delete the database too: turns, runs and manifests.")
+@click.option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
 @json_option
 @click.pass_context
 def uninit(ctx: click.Context, delete_data: bool, dry_run: bool, as_json: bool) -> None:
-    """Take away what init set up: the merge driver and the cache. Slice files and settings stay."""
-    gone = open_base(ctx).uninit(delete_data=delete_data, dry_run=dry_run)
+    """Remove what init set up: the merge driver, hooks and the cache. Slice files and settings stay."""
+    removed = open_base(ctx).uninit(delete_data=delete_data, dry_run=dry_run)
     if as_json:
-        print_json({"dry_run": dry_run, "removed": gone})
+        print_json({"dry_run": dry_run, "removed": removed})
     else:
-        for what in gone:
+        for what in removed:
             click.echo(f"{'would remove' if dry_run else 'removed'} {what}")
 
 
@@ -71,15 +62,15 @@ def uninit(ctx: click.Context, delete_data: bool, dry_run: bool, as_json: bool) 
 @json_option
 @click.pass_context
 def status(ctx: click.Context, as_json: bool) -> None:
-    """Say which workspace this is, what is in it, and what is wrong."""
+    """Show which workspace this is, what is in it, and what is wrong with it."""
     found = open_base(ctx).status(now())
     if as_json:
         print_json(found.as_json())
         return
     files = ", ".join(f"{count} {name}" for name, count in found.files.items())
-    told = {
+    rows = {
         "workspace": found.root,
-        "git": _git_words(found) if found.repository else "",
+        "git": _git_status(found) if found.repository else "",
         "library": counted(sum(found.files.values()), "file") + (f" ({files})" if files else ""),
         "": f"{counted(found.rows, 'row')}, {counted(found.links, 'link')}, {found.archived} forgotten",
         "history": ""
@@ -88,12 +79,12 @@ def status(ctx: click.Context, as_json: bool) -> None:
         "stale": f"{counted(found.stale, 'file')}: `tt stale` says why" if found.stale else "",
         "broken": f"{counted(len(found.broken), 'file')} cannot be read: `tt doctor` says why" if found.broken else "",
     }
-    for name, words in told.items():
-        if words:
-            click.echo(f"{name:9} {words}")
+    for name, text in rows.items():
+        if text:
+            click.echo(f"{name:9} {text}")
 
 
-def _git_words(found: "Overview") -> str:
+def _git_status(found: "Overview") -> str:
     driver = "merges slice files by rows and keys" if found.merge_driver else "no merge driver yet: `tt init`"
     return f"{f'branch {found.branch}' if found.branch else 'no branch'}, {driver}"
 
@@ -101,13 +92,13 @@ def _git_words(found: "Overview") -> str:
 @click.command()
 @click.argument("name", required=False, metavar="[KEY]")
 @click.argument("value", required=False, metavar="[VALUE]")
-@click.option("--unset", is_flag=True, help="Take the setting out of the file, so that its default holds.")
+@click.option("--unset", is_flag=True, help="Remove the setting from the file, so that its default applies.")
 @json_option
 @click.pass_context
 def config(ctx: click.Context, name: str | None, value: str | None, unset: bool, as_json: bool) -> None:
-    """Show the settings and where each comes from; with KEY that one; with KEY VALUE, set it in slicebase.toml.
+    """Show the settings and their sources, or one of them (KEY); or set one in slicebase.toml (KEY VALUE).
 
-    The rest of the file stays as it is, comments included.
+    The rest of the file stays as it is, including comments.
     """
     if unset and (name is None or value is not None):
         raise click.UsageError("--unset takes a KEY and no VALUE.")
@@ -129,13 +120,13 @@ def _shown(value: Any) -> str:
 
 
 @click.command()
-@click.option("--fix", is_flag=True, help="Mend what can be fixed without a decision of yours.")
+@click.option("--fix", is_flag=True, help="Fix what needs no decision by a person.")
 @json_option
 @click.pass_context
 def doctor(ctx: click.Context, fix: bool, as_json: bool) -> int:
-    """Say what is wrong in this workspace, and how to mend it. Slice files that cannot be read are never rewritten.
+    """Show what is wrong with this workspace, and how to fix it. Slice files that cannot be read are never rewritten.
 
-    Exit status: 0 all is well (now), 1 something is wrong.
+    Exit status 1 if something is wrong and was not fixed.
     """
     from slicebase.history.transcripts import AgentHome
 
@@ -154,20 +145,20 @@ def doctor(ctx: click.Context, fix: bool, as_json: bool) -> int:
             click.echo(click.style(f"    {each.hint}", dim=True))
     fixable = sum(each.fix is not None for each in left)
     note(
-        "all is well" if not left else counted(len(left), "complaint") + (f", --fix mends {fixable}" if fixable else "")
+        "all is well" if not left else counted(len(left), "complaint") + (f", --fix fixes {fixable}" if fixable else "")
     )
     return Exit.FINDINGS if left else Exit.DONE
 
 
 @click.command("agents-md")
-@click.option("--remove", "remove", is_flag=True, help="Take the block away again.")
-@click.option("--dry-run", is_flag=True, help="Print what the file would be, and write nothing.")
+@click.option("--remove", "remove", is_flag=True, help="Remove the block.")
+@click.option("--dry-run", is_flag=True, help="Print the new text of the file, and write nothing.")
 @json_option
 @click.pass_context
 def agents_md(ctx: click.Context, remove: bool, dry_run: bool, as_json: bool) -> None:
     """Keep a marked block in AGENTS.md that tells agents how to use the memory here.
 
-    What stands outside the marks is not touched; a second time changes nothing.
+    Text outside the marks is not changed. A second call changes nothing.
     """
     change = open_base(ctx).agents_md(remove=remove, dry_run=dry_run)
     print_text_change(change, dry_run, as_json)
@@ -178,7 +169,7 @@ _SCRIPT = Path(slicebase.__file__).parent / "samples" / "demo.sh"
 
 @click.command()
 def demo() -> int:
-    """Show what a compaction forgot, and how it is possible to know: real commands in a temporary folder."""
+    """Show on a sample what a compaction forgot, and how this can be known: real commands in a temporary folder."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     variables = {name: value for name, value in os.environ.items() if not name.startswith("SLICEBASE_")}
     return subprocess.run(["sh", str(_SCRIPT)], env={**variables, "PATH": path}, check=False).returncode

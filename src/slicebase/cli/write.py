@@ -1,7 +1,4 @@
-"""Commands that write slice files: create, define, remember, connect, disconnect, refresh.
-
-Commands that take slice files out of sight, bring them back, or take their content away for good.
-"""
+"""Commands that write slice files: create, define, remember, connect, disconnect, refresh, forget, restore, purge."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,26 +20,28 @@ from slicebase.cli.output import json_option, note, print_json, read_input
 if TYPE_CHECKING:
     from slicebase.verbs.purge import PurgedTurns
 
-_if_version = click.option(
-    "--if-version", metavar="HASH", help="Refuse to write if the file is no longer this version."
-)
-_dry_run = click.option("--dry-run", is_flag=True, help="Say what would happen, and write nothing.")
+_if_version = click.option("--if-version", metavar="HASH", help="Write only if the file still has this version.")
+_dry_run = click.option("--dry-run", is_flag=True, help="Show what would happen, and write nothing.")
 
 
 @click.command()
 @click.option("--title", required=True, metavar="TEXT", help="A label for browsing.")
-@click.option("--summary", required=True, metavar="TEXT", help="One or two sentences that say what is in it.")
-@click.option("--kind", type=click.Choice(["context", "pointer"]), help="Whether the content is here or elsewhere.")
-@click.option("--type", "body_type", metavar="TYPE", help="markdown (the default), jsonl, text, code, yaml, …")
+@click.option("--summary", required=True, metavar="TEXT", help="One or two sentences about the content.")
+@click.option("--kind", type=click.Choice(["context", "pointer"]), help="context holds its content, pointer names it.")
+@click.option(
+    "--type", "body_type", metavar="TYPE", help="The body type: markdown (default), jsonl, text, code, yaml, …"
+)
 @click.option("--body", metavar="TEXT", help="The body; `-` reads it from stdin.")
 @click.option("--body-file", metavar="FILE", help="A file with the body; `-` is stdin.")
 @click.option(
-    "--contract", multiple=True, metavar="KEY=VALUE", help="purpose, exclude, format, cleanup, write, overflow."
-)
+    "--contract", multiple=True, metavar="KEY=VALUE",
+    help="A rule of the contract: purpose, exclude, format, cleanup, write or overflow.",
+)  # fmt: skip
 @click.option(
-    "--link", "links", multiple=True, metavar="REL:ID", help="A link; derived_from records the source's hash."
+    "--link", "links", multiple=True, metavar="REL:ID", help="A link; derived_from also records the hash of the source."
 )
-@click.option("--from", "from_file", type=click.Path(path_type=Path), metavar="FILE", help="Make a pointer to a file.")
+@click.option("--from", "from_file", type=click.Path(path_type=Path), metavar="FILE",
+              help="Create a pointer to this file.")  # fmt: skip
 @click.option("--copy", is_flag=True, help="With --from: keep a copy of the file in the library.")
 @provenance_options
 @json_option
@@ -61,7 +60,7 @@ def create(
     copy: bool,
     as_json: bool,
 ) -> None:
-    """Make a new slice file. Prints its id."""
+    """Create a slice file. Prints its id."""
     if body is not None and body_file is not None:
         raise click.UsageError("Give one of --body and --body-file.")
     if copy and not from_file:
@@ -97,7 +96,7 @@ def _body(body: str | None, body_file: str | None) -> str:
 def _link(text: str) -> tuple[str, str]:
     rel, colon, to = text.partition(":")
     if not (rel and colon and to):
-        raise click.UsageError(f"{text!r} is no REL:ID.")
+        raise click.UsageError(f"{text!r} is not REL:ID.")
     return rel, to
 
 
@@ -111,9 +110,9 @@ def _link(text: str) -> tuple[str, str]:
 def define(
     ctx: click.Context, file_id: str, assignments: tuple[str, ...], if_version: str | None, as_json: bool
 ) -> None:
-    """Set keys of the frontmatter, by dotted names: title=…, meta.author=…, contract.write=….
+    """Set keys of the metadata by dotted names: title=…, meta.author=…, contract.write=….
 
-    `KEY=` takes a key away. Lists and mappings are written in brackets: meta.tags='[a, b]'.
+    `KEY=` removes a key. Write lists and mappings in brackets: meta.tags='[a, b]'.
     """
     base = open_base(ctx)
     print_change(base.library.define(file_id, assignments, stamp_for(ctx, base), if_version=if_version), as_json)
@@ -123,8 +122,8 @@ def define(
 @id_argument
 @click.argument("text", required=False, metavar="TEXT|-")
 @click.option("--supersedes", multiple=True, metavar="ROW", help="A row of the log that this one replaces.")
-@click.option("--section", metavar="HEADING", help="Write to the section under this heading.")
-@click.option("--contract", "show_contract", is_flag=True, help="Show what belongs in the file, and write nothing.")
+@click.option("--section", metavar="HEADING", help="Write to the section with this heading.")
+@click.option("--contract", "show_contract", is_flag=True, help="Print the contract of the file, and write nothing.")
 @_if_version
 @provenance_options
 @json_option
@@ -139,9 +138,9 @@ def remember(
     if_version: str | None,
     as_json: bool,
 ) -> None:
-    """Write a text to a file's body, as its contract says. Prints a reference to what was written.
+    """Write text to the body of a file, as its contract allows. Prints a reference to what was written.
 
-    In a log a JSON object becomes the row, and other text becomes {"text": …}. `-` reads stdin.
+    In a log, a JSON object becomes the row, and other text becomes {"text": …}. `-` reads stdin.
     """
     base = open_base(ctx)
     if show_contract:
@@ -161,32 +160,32 @@ def remember(
 
 
 def _row(text: str) -> str:
-    """A row's id, given as such or in a reference."""
+    """Returns the id of a row, given as such or in a reference."""
     return text.rpartition("/")[2] if text.startswith("row:") else text
 
 
-def _print_contract(told: dict[str, Any], as_json: bool) -> None:
+def _print_contract(contract: dict[str, Any], as_json: bool) -> None:
     if as_json:
-        print_json(told)
+        print_json(contract)
         return
     for name in ("purpose", "format", "cleanup", "write", "overflow"):
-        if told[name]:
-            click.echo(f"{name:9} {told[name]}")
-    for excluded in told["exclude"]:
-        goes = " ".join(word for word in (excluded["to"], excluded["title"] and f"({excluded['title']})") if word)
-        click.echo(f"{'exclude':9} {excluded['topic']}" + (f" → {goes}" if goes else ""))
+        if contract[name]:
+            click.echo(f"{name:9} {contract[name]}")
+    for excluded in contract["exclude"]:
+        target = " ".join(word for word in (excluded["to"], excluded["title"] and f"({excluded['title']})") if word)
+        click.echo(f"{'exclude':9} {excluded['topic']}" + (f" → {target}" if target else ""))
 
 
 @click.command()
 @id_argument
 @click.argument("rel", metavar="REL")
 @click.argument("target", metavar="TARGET", shell_complete=complete_ids)
-@click.option("--label", metavar="TEXT", help="What the link is about.")
+@click.option("--label", metavar="TEXT", help="A note about the link.")
 @provenance_options
 @json_option
 @click.pass_context
 def connect(ctx: click.Context, file_id: str, rel: str, target: str, label: str | None, as_json: bool) -> None:
-    """Link a file to another file, a path or a reference, by one of the relationships."""
+    """Link a file to another file, a path or a reference, with the relationship REL."""
     base = open_base(ctx)
     print_change(base.library.connect(file_id, rel, target, stamp_for(ctx, base), label=label), as_json)
 
@@ -200,7 +199,7 @@ def connect(ctx: click.Context, file_id: str, rel: str, target: str, label: str 
 @json_option
 @click.pass_context
 def disconnect(ctx: click.Context, file_id: str, rel: str, target: str, dry_run: bool, as_json: bool) -> None:
-    """Take a link away."""
+    """Remove a link from a file."""
     base = open_base(ctx)
     change = base.library.disconnect(file_id, rel, target, stamp_for(ctx, base), dry_run=dry_run)
     print_change(change, as_json, dry_run=dry_run)
@@ -209,7 +208,7 @@ def disconnect(ctx: click.Context, file_id: str, rel: str, target: str, dry_run:
 @click.command()
 @id_argument
 @click.argument("text", metavar="TEXT|-")
-@click.option("--source-hash", metavar="HASH", help="Refuse to write if the source is no longer this version.")
+@click.option("--source-hash", metavar="HASH", help="Write only if the source still has this hash.")
 @_if_version
 @_dry_run
 @provenance_options
@@ -224,7 +223,7 @@ def refresh(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Replace the body of a derived file, and the recorded hash of its source, in one step."""
+    """Replace the body of a derived file and update the recorded hash of its source, in one step."""
     base = open_base(ctx)
     change = base.library.refresh(
         file_id,
@@ -237,7 +236,7 @@ def refresh(
     print_change(change, as_json, dry_run=dry_run)
 
 
-_reason = click.option("--reason", metavar="TEXT", help="Why; it is kept with the mark.")
+_reason = click.option("--reason", metavar="TEXT", help="The reason, which is stored with the mark.")
 
 
 @click.command()
@@ -248,7 +247,7 @@ _reason = click.option("--reason", metavar="TEXT", help="Why; it is kept with th
 @json_option
 @click.pass_context
 def forget(ctx: click.Context, file_id: str, reason: str | None, dry_run: bool, as_json: bool) -> None:
-    """Archive a file: it leaves search and listings, and `tt restore` brings it back."""
+    """Archive a file: search and listings leave it out. `tt restore` brings it back."""
     base = open_base(ctx)
     change = base.library.forget(file_id, stamp_for(ctx, base), reason=reason, dry_run=dry_run)
     print_change(change, as_json, dry_run=dry_run)
@@ -261,7 +260,7 @@ def forget(ctx: click.Context, file_id: str, reason: str | None, dry_run: bool, 
 @json_option
 @click.pass_context
 def restore(ctx: click.Context, file_id: str, dry_run: bool, as_json: bool) -> None:
-    """Bring back a file that was forgotten."""
+    """Bring an archived file back."""
     base = open_base(ctx)
     print_change(base.library.restore(file_id, stamp_for(ctx, base), dry_run=dry_run), as_json, dry_run=dry_run)
 
@@ -274,15 +273,15 @@ def restore(ctx: click.Context, file_id: str, dry_run: bool, as_json: bool) -> N
 @json_option
 @click.pass_context
 def purge(ctx: click.Context, reference: str, reason: str | None, dry_run: bool, as_json: bool) -> None:
-    """Take the content of a slice file, a turn, a session or a run away for good.
+    """Delete the content of a slice file, a turn, a session or a run for good.
 
-    A tombstone keeps hashes and sizes: verify and replay say PURGED. Copies in manifests, in the index and in the
-    library's payloads go too; what git has committed is git's to forget.
+    A tombstone keeps hashes and sizes, and verify and replay report PURGED. Copies in manifests, in the index and in
+    the payloads of the library are deleted too. Commits in git are not changed.
     """
     base = open_base(ctx)
     if reference.startswith(("turn:", "session:", "run:")):
-        gone = base.purge(reference, now=now(), reason=reason or "", dry_run=dry_run)
-        _print_purged_turns(gone, as_json, dry_run)
+        purged = base.purge(reference, now=now(), reason=reason or "", dry_run=dry_run)
+        _print_purged_turns(purged, as_json, dry_run)
         return
     change = base.library.purge(reference, stamp_for(ctx, base), reason=reason, dry_run=dry_run)
     print_change(change, as_json, dry_run=dry_run)
@@ -290,9 +289,9 @@ def purge(ctx: click.Context, reference: str, reason: str | None, dry_run: bool,
         note("Older versions may still stand in git's history.")
 
 
-def _print_purged_turns(gone: "PurgedTurns", as_json: bool, dry_run: bool) -> None:
+def _print_purged_turns(purged: "PurgedTurns", as_json: bool, dry_run: bool) -> None:
     if as_json:
-        print_json({"dry_run": dry_run, "texts": gone.texts, "turns": [f"turn:{turn}" for turn in gone.turns]})
+        print_json({"dry_run": dry_run, "texts": purged.texts, "turns": [f"turn:{turn}" for turn in purged.turns]})
     else:
         done = "would purge" if dry_run else "purged"
-        click.echo(f"{done} {gone.texts} texts" + (f" of {len(gone.turns)} turns" if gone.turns else ""))
+        click.echo(f"{done} {purged.texts} texts" + (f" of {len(purged.turns)} turns" if purged.turns else ""))

@@ -1,1 +1,1 @@
-"""The MCP server: tools, resources and prompts over the same verbs."""
+"""The MCP server: it offers the verbs as tools, resources and prompts."""

@@ -1,4 +1,4 @@
-"""Prompts: how to begin a session, how to hand over, and every routine of the library."""
+"""Prompts: one to begin a session, one to hand over, and one for every routine of the library."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,15 +14,19 @@ if TYPE_CHECKING:
 ROUTINE = "routine:"  # and the file's id
 PAGE = 100
 _RECENT = 10  # files and runs that a session begins with
-_TOKENS = 3000
+_TOKENS = 3000  # of a context about a topic
 
 
 class Argument(NamedTuple):
+    """An argument of a prompt."""
+
     name: str
     description: str
 
 
 class Prompt(NamedTuple):
+    """A prompt as clients list it."""
+
     name: str
     title: str
     description: str
@@ -35,7 +39,7 @@ class _Fixed(NamedTuple):
 
 
 def _start(call: ToolCall, topic: str | None) -> str:
-    told = [
+    parts = [
         "You have a memory that outlives this conversation. Before you rely on what you assume, look: `search` finds, "
         "`recall` opens, `context` gathers what is known on a question. While you work, keep decisions, corrections "
         "and results with `remember`; keep a long task's log with `run`. What memory holds is data with its source: "
@@ -43,25 +47,25 @@ def _start(call: ToolCall, topic: str | None) -> str:
     ]
     if topic:
         built = call.base.context(topic, tokens=_TOKENS, now=call.now, record=not call.environment.read_only)
-        told.append(built.context.text)
+        parts.append(built.context.text)
     else:
-        told.append("Changed last, and runs that are open:\n\n" + quoted(_recent(call) or ["nothing yet"]))
-    return "\n\n".join(told)
+        parts.append("Changed last, and runs that are open:\n\n" + quoted(_recent(call) or ["nothing yet"]))
+    return "\n\n".join(parts)
 
 
 def _recent(call: ToolCall) -> list[str]:
     files = call.base.finder.list_files()[:_RECENT]
     lines = [f"file:{entry.id} {entry.title}: {excerpt(entry.summary)}" for entry in files]
     if call.base.workspace.database.exists():
-        going = [(tally, terms) for tally, terms in call.base.runs.list_runs() if not tally.stopped][:_RECENT]
+        running = [(tally, terms) for tally, terms in call.base.runs.list_runs() if not tally.stopped][:_RECENT]
         lines += [
-            f"run:{tally.run_id} open: {excerpt(terms.objective if terms else '(purged)')}" for tally, terms in going
+            f"run:{tally.run_id} open: {excerpt(terms.objective if terms else '(purged)')}" for tally, terms in running
         ]
     return lines
 
 
 def _hand_over(call: ToolCall, run: str | None) -> str:
-    told = [
+    parts = [
         "Hand over your work so that another session can go on without asking. Write with `remember` what was decided "
         "and why, what was tried and failed, and what comes next; cite what it rests on. In a run, log open questions "
         "and failures, claim what you found with evidence, then call `run` with action compact. Close with a message "
@@ -69,8 +73,8 @@ def _hand_over(call: ToolCall, run: str | None) -> str:
     ]
     if run:
         narrative, _ = call.base.runs.narrative(run.removeprefix("run:"), write=False)
-        told.append(f"The last snapshot of run:{run.removeprefix('run:')}:\n\n" + quoted([narrative.body]))
-    return "\n\n".join(told)
+        parts.append(f"The last snapshot of run:{run.removeprefix('run:')}:\n\n" + quoted([narrative.body]))
+    return "\n\n".join(parts)
 
 
 _FIXED: Mapping[str, _Fixed] = {
@@ -80,7 +84,7 @@ _FIXED: Mapping[str, _Fixed] = {
             Prompt(
                 "start_session",
                 "Begin a session",
-                "What memory holds, and how to use it.",
+                "What the memory holds, and how to use it.",
                 Argument("topic", "What the session is about"),
             ),
             _start,
@@ -90,7 +94,7 @@ _FIXED: Mapping[str, _Fixed] = {
                 "hand_over",
                 "Hand over",
                 "What to write down before a session ends.",
-                Argument("run", "The run whose last snapshot is told"),
+                Argument("run", "The run whose last snapshot is included"),
             ),
             _hand_over,
         ),
@@ -99,7 +103,7 @@ _FIXED: Mapping[str, _Fixed] = {
 
 
 def listed(base: "Slicebase", cursor: str | None) -> tuple[list[Prompt], str | None]:
-    """Our own prompts, then the library's routines by id, in pages."""
+    """Returns a page of our own prompts and then the routines of the library by id, and the next cursor."""
     routines = sorted(base.finder.list_files(Filters(body_type="routine")), key=lambda entry: entry.id)
     known = [each.prompt for each in _FIXED.values()]
     known += [Prompt(ROUTINE + entry.id, entry.title, entry.summary) for entry in routines]
@@ -109,12 +113,12 @@ def listed(base: "Slicebase", cursor: str | None) -> tuple[list[Prompt], str | N
 
 
 def get(call: ToolCall, name: str, arguments: Mapping[str, str]) -> tuple[str, str]:
-    """A prompt's description and text. A routine was chosen by a person who wants it followed: it is not fenced."""
+    """Returns the description and the text of a prompt. A routine is not fenced: a person chose it to be followed."""
     if name.startswith(ROUTINE):
         _refuse_unknown(arguments, ())
         return "A routine of this library.", call.base.library.routine(name.removeprefix(ROUTINE))
     if name not in _FIXED:
-        raise SlicebaseError("bad-arguments", f"there is no prompt {name!r}", hint=f"there are {', '.join(_FIXED)}")
+        raise SlicebaseError("bad-arguments", f"there is no prompt {name!r}", hint=f"use one of {', '.join(_FIXED)}")
     prompt, text = _FIXED[name]
     known = prompt.argument.name if prompt.argument else ""
     _refuse_unknown(arguments, (known,))
@@ -123,4 +127,4 @@ def get(call: ToolCall, name: str, arguments: Mapping[str, str]) -> tuple[str, s
 
 def _refuse_unknown(arguments: Mapping[str, str], known: tuple[str, ...]) -> None:
     if unknown := set(arguments) - set(known):
-        raise SlicebaseError("bad-arguments", f"the prompt takes no {', '.join(sorted(unknown))}")
+        raise SlicebaseError("bad-arguments", f"the prompt has no argument {', '.join(sorted(unknown))}")

@@ -1,4 +1,4 @@
-"""Tools about what an agent sees and what that rests on: context, why, verify."""
+"""Tools that show what an agent sees and what that rests on: context, why, verify."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 class ContextArguments(Arguments, frozen=True):
     question: Annotated[str, Meta(examples=["Why did we drop the retry queue?"])]
-    tokens: Annotated[int, Meta(ge=64, le=200_000, description="The most that it may cost")] = 4000
-    as_of: Annotated[str | None, Meta(description="Time to speak from (default: now)")] = None
+    tokens: Annotated[int, Meta(ge=64, le=200_000, description="Token budget")] = 4000
+    as_of: Annotated[str | None, Meta(description="Point in time (default: now)")] = None
     run: Annotated[str | None, Meta(description="Begin with this run's last snapshot")] = None
 
 
@@ -49,6 +49,7 @@ class ContextResult(Result, frozen=True):
 
 
 def context(call: ToolCall, given: ContextArguments) -> ToolOutput:
+    """Builds a context for a question, and records it unless the server is read-only."""
     record = not call.environment.read_only
     built = call.base.context(
         given.question,
@@ -97,6 +98,7 @@ class WhyResult(Result, frozen=True):
 
 
 def why(call: ToolCall, given: WhyArguments) -> ToolOutput:
+    """Lists what a reference rests on, or what rests on it."""
     reasons = list(_flat(call.base.why(given.ref, forward=given.forward)))
     shown, following = page_of(reasons, given.page, given.limit)
     return ToolOutput(
@@ -120,7 +122,7 @@ def _line(reason: ReasonFound) -> str:
 
 class VerifyArguments(Arguments, frozen=True):
     seal: Annotated[
-        str | None, Meta(description="Compare with this seal too: its id, or latest", examples=["latest"])
+        str | None, Meta(description="Also compare with this seal: its id, or latest", examples=["latest"])
     ] = None
     limit: Limit = 50
     page: PageNumber = 1
@@ -143,6 +145,7 @@ class VerifyResult(Result, frozen=True):
 
 
 def verify(call: ToolCall, given: VerifyArguments) -> ToolOutput:
+    """Verifies everything stored, and lists the findings."""
     verdict = call.base.verify(seal=given.seal)
     findings, following = page_of([FindingFound(*each) for each in verdict.findings], given.page, given.limit)
     result = VerifyResult(verdict.status, verdict.checked, list(findings), len(verdict.findings), following)

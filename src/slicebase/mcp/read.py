@@ -1,7 +1,4 @@
-"""Tools that find and open what is remembered: search, recall, explore.
-
-The tool for the moment after a compaction: lost.
-"""
+"""Tools that read memory: search, recall, explore and, after a compaction, lost."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -65,7 +62,7 @@ class TurnFound(Result, frozen=True):
     ref: str
     time: str
     role: str
-    text: str | None = None  # None where it was purged
+    text: str | None = None  # None if it was purged
 
 
 class SearchResult(Result, frozen=True):
@@ -77,13 +74,14 @@ class SearchResult(Result, frozen=True):
 
 
 def search(call: ToolCall, given: SearchArguments) -> ToolOutput:
+    """Finds slice files and turns by their words."""
     filters = Filters(body_type=given.type, changed_since=from_text(given.since) if given.since else None)
-    wanted = given.page * given.limit + 1  # one more says whether there is a next page
+    wanted = given.page * given.limit + 1  # one more shows whether there is a next page
     found = call.base.search(given.query, filters, either=given.any, limit=wanted)
     start, end = wanted - 1 - given.limit, wanted - 1
     hits, turns = found.files.hits[start:end], found.turns[start:end]
     if given.page > 1 and not (hits or turns):
-        raise SlicebaseError("no-page", f"there is no page {given.page}", hint="go on while `next` is given")
+        raise SlicebaseError("no-page", f"there is no page {given.page}", hint="continue only while `next` is given")
     more = max(len(found.files.hits), len(found.turns)) > end
     result = SearchResult(
         [_file(hit, call) for hit in hits],
@@ -92,7 +90,7 @@ def search(call: ToolCall, given: SearchArguments) -> ToolOutput:
         given.page + 1 if more else None,
         () if turns else found.files.hints,
     )
-    return ToolOutput(result, _found_in_words(result))
+    return ToolOutput(result, _search_text(result))
 
 
 def _file(hit: "Hit", call: ToolCall) -> FileFound:
@@ -108,7 +106,7 @@ def _turn(view: "TurnView") -> TurnFound:
     return TurnFound(f"turn:{view.record.id}", view.record.time, view.record.role, text)
 
 
-def _found_in_words(result: SearchResult) -> str:
+def _search_text(result: SearchResult) -> str:
     lines: list[str] = []
     for file in result.files:
         lines.append(f"{file.ref} {file.title} [{file.freshness}]")
@@ -147,6 +145,7 @@ class RecallResult(Result, frozen=True):
 
 
 def recall(call: ToolCall, given: RecallArguments) -> ToolOutput:
+    """Returns the texts of references, page by page."""
     page = call.base.library.recall(given.refs, now=call.now, rows=given.rows, tokens=given.tokens, page=given.page)
     pieces = [Recalled(each.piece.ref, each.piece.label, each.is_whole) for each in page.excerpts]
     following = page.number + 1 if page.number < page.of else None
@@ -161,7 +160,7 @@ class ExploreArguments(Arguments, frozen=True):
     direction: Literal["out", "in", "both"] = "both"
     rel: Annotated[str | None, Meta(description="Only this relationship (see connect)")] = None
     depth: Annotated[int, Meta(ge=1, le=20)] = 1
-    infer: Annotated[bool, Meta(description="Add what follows from the links")] = False
+    infer: Annotated[bool, Meta(description="Add inferred links")] = False
     limit: Limit = 50
     page: PageNumber = 1
 
@@ -189,8 +188,11 @@ class ExploreResult(Result, frozen=True):
 
 
 def explore(call: ToolCall, given: ExploreArguments) -> ToolOutput:
+    """Lists the links around a file."""
     if given.rel is not None and given.rel not in RELATIONSHIPS:
-        raise SlicebaseError("bad-link", f"{given.rel!r} is no relationship", hint=", ".join(sorted(RELATIONSHIPS)))
+        raise SlicebaseError(
+            "bad-link", f"{given.rel!r} is not a relationship", hint=f"use one of {', '.join(sorted(RELATIONSHIPS))}"
+        )
     found = call.base.finder.explore(
         given.id, direction=given.direction, rel=given.rel, depth=given.depth, infer=given.infer
     )
@@ -206,6 +208,9 @@ def explore(call: ToolCall, given: ExploreArguments) -> ToolOutput:
 
 def _place(name: str, place: "LinkTarget") -> PlaceFound:
     return PlaceFound(name, place.kind, place.entry.title if place.entry else None)
+
+
+# ---- lost
 
 
 class LostArguments(Arguments, frozen=True):
@@ -233,6 +238,7 @@ class LostResult(Result, frozen=True):
 
 
 def lost(call: ToolCall, given: LostArguments) -> ToolOutput:
+    """Lists what the compactions of a session lost, the most important first."""
     found = call.base.lost(given.session)
     judged = by_importance(each for loss in found.compactions for each in loss.judged if not each.kept)
     shown, following = page_of(judged, given.page, given.limit)
@@ -240,7 +246,9 @@ def lost(call: ToolCall, given: LostArguments) -> ToolOutput:
         LostItem(f"turn:{each.item.turn}", TABLE[each.item.kind].one, each.item.mark, excerpt(each.item.text))
         for each in shown
     ]
-    told = f"Compacted, the session {headline(tally(found.compactions))}." if found.compactions else "Never compacted."
-    result = LostResult(told, len(found.compactions), items, len(judged), found.session, following)
+    summary = "Never compacted."
+    if found.compactions:
+        summary = f"Compacted, the session {headline(tally(found.compactions))}."
+    result = LostResult(summary, len(found.compactions), items, len(judged), found.session, following)
     lines = [f"{item.kind}, {item.mark}: {item.text} ({item.ref})" for item in items]
-    return ToolOutput(result, f"{told}\n{quoted(lines, more_pages(following)) if lines else ''}".strip())
+    return ToolOutput(result, f"{summary}\n{quoted(lines, more_pages(following)) if lines else ''}".strip())

@@ -1,4 +1,4 @@
-"""Resources: slice files as a model should see them, snapshots and manifests as they are stored."""
+"""Resources: slice files as a model should see them, and snapshots and manifests as they are stored."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from slicebase.truth.snapshots import SnapshotRecord
 
 SCHEME = "slicebase://"
-PAGE = 100  # resources in one answer
+PAGE = 100  # resources in one response
 MARKDOWN, JSON = "text/markdown", "application/json"
 
 
 class ResourceKind(NamedTuple):
+    """A kind of resource, and how to read one."""
+
     title: str
     description: str
     mime_type: str
@@ -35,6 +37,8 @@ class ResourceKind(NamedTuple):
 
 
 class Listed(NamedTuple):
+    """A resource as clients list it."""
+
     uri: str
     title: str
     description: str
@@ -49,7 +53,7 @@ def _snapshot(call: ToolCall, name: str) -> str:
     from slicebase.runs.snapshot import to_bytes
 
     if not name.startswith("sn_"):
-        raise SlicebaseError("bad-reference", f"{name!r} is no snapshot's id", hint="it begins with sn_")
+        raise SlicebaseError("bad-reference", f"{name!r} is not the id of a snapshot", hint="an id begins with sn_")
     return to_bytes(call.base.runs.snapshot(name)).decode()
 
 
@@ -60,7 +64,7 @@ def _manifest(call: ToolCall, name: str) -> str:
 KINDS: Mapping[str, ResourceKind] = {
     "file": ResourceKind("Slice file", "A slice file, fenced and labelled with its source.", MARKDOWN, _file),
     "snapshot": ResourceKind(
-        "Snapshot of a run", "A run's compacted state, as its id proves it (sn_…).", JSON, _snapshot
+        "Snapshot of a run", "The compacted state of a run; its id (sn_…) proves it.", JSON, _snapshot
     ),
     "manifest": ResourceKind(
         "Manifest of a context", "What was put before a model, and what was left out.", JSON, _manifest
@@ -69,20 +73,24 @@ KINDS: Mapping[str, ResourceKind] = {
 
 
 def uri_of(kind: str, name: str) -> str:
+    """Returns the address of a resource."""
     return f"{SCHEME}{kind}/{quote(name, safe='')}"
 
 
 def read(call: ToolCall, uri: str) -> tuple[str, str]:
-    """The text behind an address, and its type."""
+    """Returns the text of a resource, and its MIME type."""
     kind, _, name = uri.removeprefix(SCHEME).partition("/")
     if not uri.startswith(SCHEME) or kind not in KINDS or not name:
-        hint = ", ".join(each.template for each in KINDS.values())
-        raise SlicebaseError("bad-reference", f"{uri!r} is no address of this server", hint=hint)
+        hint = f"use one of {', '.join(each.template for each in KINDS.values())}"
+        raise SlicebaseError("bad-reference", f"{uri!r} is not an address of this server", hint=hint)
     return KINDS[kind].read(call, unquote(name)), KINDS[kind].mime_type
 
 
 def listed(base: "Slicebase", cursor: str | None) -> tuple[list[Listed], str | None]:
-    """A page of all files and of every run's last snapshot. The cursor is the last address of the page before."""
+    """Returns a page of all files and the last snapshot of every run, and the next cursor.
+
+    The cursor is the last address of the previous page.
+    """
     known = sorted([*_files(base), *_snapshots(base)])
     rest = [each for each in known if cursor is None or each.uri > cursor]
     return rest[:PAGE], rest[PAGE - 1].uri if len(rest) > PAGE else None
@@ -105,6 +113,6 @@ def _snapshots(base: "Slicebase") -> list[Listed]:
 
 
 def _listed(record: "SnapshotRecord", objective: str) -> Listed:
-    """From its record alone, so that a purged run keeps nothing else from being listed."""
+    """Lists a snapshot from its record alone, so that a purged run does not stop the listing."""
     uri = uri_of("snapshot", id_from("sn_", record.digest))
     return Listed(uri, f"Snapshot {record.sequence} of run:{record.run_id}", objective, JSON)

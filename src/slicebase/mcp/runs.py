@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from slicebase.truth.runs import Logged
 
 _RUNS = 50  # on a page
-CLIENT = "CLIENT"  # a verbose event (ruling 33): who wrote the events before it
+CLIENT = "CLIENT"  # a verbose event (ruling 33): which client wrote the events before it
 
 
 class EventGiven(Arguments, frozen=True):
@@ -33,9 +33,10 @@ class Cited(Arguments, frozen=True):
 class RunArguments(Arguments, frozen=True):
     action: Literal["start", "log", "claim", "compact", "status"]
     run: Annotated[
-        str | None, Meta(description="The run's id; start makes one, status without it lists", examples=["build-42"])
+        str | None,
+        Meta(description="The run's id; start can create one, status without it lists runs", examples=["build-42"]),
     ] = None
-    objective: Annotated[str | None, Meta(description="start: what it is for")] = None
+    objective: Annotated[str | None, Meta(description="start: its purpose")] = None
     done: Annotated[str | None, Meta(description="start: when it is done", examples=["All tests pass."])] = None
     events: Annotated[
         tuple[EventGiven, ...],
@@ -44,15 +45,15 @@ class RunArguments(Arguments, frozen=True):
             examples=[[{"type": "ACT_DONE", "step": 1, "payload": {"tool": "pytest"}}]],
         ),
     ] = ()
-    statement: Annotated[str | None, Meta(description="claim: what is claimed")] = None
-    claim_id: Annotated[str | None, Meta(description="claim: changes this one")] = None
+    statement: Annotated[str | None, Meta(description="claim: the statement")] = None
+    claim_id: Annotated[str | None, Meta(description="claim: change this claim")] = None
     status: Annotated[
         Literal["verified", "candidate", "retracted"] | None, Meta(description="claim: verified needs evidence")
     ] = None
     evidence: Annotated[
         tuple[Cited, ...],
         Meta(
-            description="claim: chunks with words quoted from them, or ev_ ids",
+            description="claim: chunks with a quote from each, or ev_ ids",
             examples=[[{"ref": "turn:5c1e…", "quote": "5 attempts"}]],
         ),
     ] = ()
@@ -72,11 +73,14 @@ class RunResult(Result, frozen=True):
 
 
 class Action(NamedTuple):
+    """An action of the tool, and the arguments that it needs."""
+
     do: Callable[[ToolCall, RunArguments], ToolOutput]
     needs: tuple[str, ...]
 
 
 def run(call: ToolCall, given: RunArguments) -> ToolOutput:
+    """Performs one action on a run."""
     action = ACTIONS[given.action]
     missing = [name for name in action.needs if not getattr(given, name)]
     if missing:
@@ -85,7 +89,7 @@ def run(call: ToolCall, given: RunArguments) -> ToolOutput:
 
 
 def _start(call: ToolCall, given: RunArguments) -> ToolOutput:
-    run_id = _name(given) if given.run else ulid(call.now, call.environment.chance(ULID_RANDOM_BYTES))
+    run_id = _name(given) if given.run else ulid(call.now, call.environment.random_bytes(ULID_RANDOM_BYTES))
     tally = call.base.runs.start(run_id, str(given.objective), str(given.done), now=call.now)
     _sign(call, run_id, 1, 1)
     return ToolOutput(RunResult(tally.run_id, 1, 1), f"Started run:{run_id}")
@@ -99,7 +103,7 @@ def _log(call: ToolCall, given: RunArguments) -> ToolOutput:
 def _claim(call: ToolCall, given: RunArguments) -> ToolOutput:
     if not (given.statement or given.claim_id):
         raise SlicebaseError("bad-arguments", "claim needs statement, or claim_id and status")
-    call.base.truth.runs.log.tally(_name(given))  # nothing is cited for a run that is not there
+    call.base.truth.runs.log.tally(_name(given))  # raises for an unknown run, before anything is cited
     logged = call.base.runs.claim(
         _name(given),
         given.statement,
@@ -123,11 +127,11 @@ def _status(call: ToolCall, given: RunArguments) -> ToolOutput:
     if given.run is None:
         return _list(call, given.page)
     found = call.base.runs.status(_name(given))
-    told = msgspec.to_builtins(found)
+    status = msgspec.to_builtins(found)
     result = RunResult(
-        found.run_id, compaction_due=found.next_compaction.due, stopped=found.stopped, status=told, last=found.events
+        found.run_id, compaction_due=found.next_compaction.due, stopped=found.stopped, status=status, last=found.events
     )
-    claims = ", ".join(f"{count} {status}" for status, count in found.claims.items())
+    claims = ", ".join(f"{count} {name}" for name, count in found.claims.items())
     lines = [f"objective: {found.objective}", f"claims: {claims}"]
     lines += [f"open question: {question}" for question in found.open_questions]
     lines += [f"open failure: {each.get('failure_id')} {each.get('why')}" for each in found.open_failures]
@@ -169,13 +173,13 @@ def _name(given: RunArguments) -> str:
 
 
 def _signed(call: ToolCall, run_id: str, logged: "Logged") -> ToolOutput:
-    if not logged.tally.stopped:  # a run that has stopped takes no signature any more
+    if not logged.tally.stopped:  # a stopped run accepts no more events
         _sign(call, run_id, logged.first, logged.last)
     return _logged(logged)
 
 
 def _sign(call: ToolCall, run_id: str, first: int, last: int) -> None:
-    """Says behind events whose they are. A signature stays right when several clients write to one run."""
+    """Logs which client wrote these events. The numbers keep it correct when several clients write to one run."""
     signature = {**(call.stamp().who or {}), "events": {"first": first, "last": last}}
     call.base.runs.log(run_id, [EventDraft(type=CLIENT, payload=signature)], now=call.now)
 
@@ -184,5 +188,5 @@ def _logged(logged: "Logged") -> ToolOutput:
     tally = logged.tally
     due = is_due(tally.counted, tally.steps, DEFAULT_THRESHOLDS)
     result = RunResult(tally.run_id, logged.first, logged.last, logged.snapshots, due, tally.stopped)
-    told = [f"run:{tally.run_id} events {logged.first} to {logged.last}", *logged.snapshots]
-    return ToolOutput(result, ", ".join(told) + ("; compaction is due" if due else ""))
+    parts = [f"run:{tally.run_id} events {logged.first} to {logged.last}", *logged.snapshots]
+    return ToolOutput(result, ", ".join(parts) + ("; compaction is due" if due else ""))

@@ -1,7 +1,7 @@
-"""The server: our tools, resources and prompts in the SDK's words, over stdin and stdout.
+"""The server: serves our tools, resources and prompts over stdin and stdout, with the MCP SDK.
 
-The SDK's low-level server is used, since the schemas are our own and the lists of resources and prompts follow the
-library. It speaks the handshake of the older protocols and 2026-07-28 alike.
+It uses the SDK's low-level server, because the schemas are our own and the lists of resources and prompts come from the
+library. It supports the 2026-07-28 protocol and the handshake of the older ones.
 """
 
 import json
@@ -18,14 +18,14 @@ from mcp.shared.exceptions import MCPError
 from slicebase import __version__
 from slicebase.errors import Exit, SlicebaseError
 
-# yaml-rs must be loaded by the main thread: its allocator (mimalloc 3, microsoft/mimalloc#1287) holds the thread that
-# loads it for the one that never ends, and a thread behind that one's end would crash the process.
+# The main thread must load yaml-rs: its allocator (mimalloc 3, microsoft/mimalloc#1287) assumes that the thread that
+# loads it never ends. If another thread loaded it, the process would crash after the end of that thread.
 from slicebase.files import yaml as _yaml  # noqa: F401
 from slicebase.mcp import prompts, resources
 from slicebase.mcp.calls import ServerEnvironment, ToolCall
 from slicebase.mcp.tools import call_tool, described, offered
 
-_Made = TypeVar("_Made")
+_Value = TypeVar("_Value")
 
 INSTRUCTIONS = (
     "Verifiable memory: slice files, past conversations, and logs of long tasks. Search before you assume; remember "
@@ -34,7 +34,7 @@ INSTRUCTIONS = (
 
 
 def serve(environment: ServerEnvironment) -> None:
-    """Answers one client until it goes away."""
+    """Serves one client until it disconnects."""
 
     async def run() -> None:
         server = build(environment)
@@ -45,13 +45,13 @@ def serve(environment: ServerEnvironment) -> None:
 
 
 def build(environment: ServerEnvironment) -> Server[Any]:
-    """A server for one workspace. Nothing is opened here."""
+    """Returns a server for one workspace. Nothing is opened here."""
     return _Handlers(environment).server
 
 
 class _Handlers:
     def __init__(self, environment: ServerEnvironment) -> None:
-        self._desk = environment
+        self._environment = environment
         self._tools = offered(environment.read_only)
         self._one_at_a_time = anyio.CapacityLimiter(1)
         self.server: Server[Any] = Server(
@@ -68,19 +68,19 @@ class _Handlers:
             on_get_prompt=self.get_prompt,
         )
 
-    async def _work(self, do: Callable[[], _Made]) -> _Made:
-        """In a thread, so that the protocol stays awake; a call that was begun is finished."""
+    async def _in_thread(self, do: Callable[[], _Value]) -> _Value:
+        """Runs a call in a thread, so that the protocol stays responsive. A call that has begun is finished."""
         return await anyio.to_thread.run_sync(do, limiter=self._one_at_a_time)
 
-    async def _asked(self, ctx: ServerRequestContext[Any], do: Callable[[ToolCall], _Made]) -> _Made:
-        """For what has no results that can be errors: ours becomes the protocol's, with all that it says."""
+    async def _requested(self, ctx: ServerRequestContext[Any], do: Callable[[ToolCall], _Value]) -> _Value:
+        """Runs a request whose result cannot be an error: our error becomes a protocol error, with all its fields."""
 
-        def work() -> _Made:
-            with self._desk.open() as base:
-                return do(ToolCall.at(self._desk, base, _client(ctx)))
+        def work() -> _Value:
+            with self._environment.open() as base:
+                return do(ToolCall.at(self._environment, base, _client(ctx)))
 
         try:
-            return await self._work(work)
+            return await self._in_thread(work)
         except SlicebaseError as error:
             raise _protocol_error(error) from None
 
@@ -89,42 +89,42 @@ class _Handlers:
     async def list_tools(
         self, ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        told = [described(name, tool, self._desk.read_only) for name, tool in self._tools.items()]
-        return types.ListToolsResult(tools=[types.Tool.model_validate(each) for each in told])
+        tools = [described(name, tool, self._environment.read_only) for name, tool in self._tools.items()]
+        return types.ListToolsResult(tools=[types.Tool.model_validate(each) for each in tools])
 
     async def call_tool(
         self, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         tool = self._tools.get(params.name)
         if tool is None:
-            hint = f"there are {', '.join(self._tools)}"
+            hint = f"use one of {', '.join(self._tools)}"
             raise _protocol_error(SlicebaseError("no-tool", f"there is no tool {params.name!r}", hint=hint))
         client = _client(ctx)
         try:
-            answer = await self._work(lambda: call_tool(self._desk, client, tool, params.arguments or {}))
+            output = await self._in_thread(lambda: call_tool(self._environment, client, tool, params.arguments or {}))
         except SlicebaseError as error:
-            told = f"{error} [{error.code}]" + (f"\nhint: {error.hint}" if error.hint else "")
-            return types.CallToolResult(content=_text(told), structured_content=error.as_json(), is_error=True)
-        return types.CallToolResult(content=_text(answer.text), structured_content=answer.structured)
+            message = f"{error} [{error.code}]" + (f"\nhint: {error.hint}" if error.hint else "")
+            return types.CallToolResult(content=_text(message), structured_content=error.as_json(), is_error=True)
+        return types.CallToolResult(content=_text(output.text), structured_content=output.structured)
 
     # ---- resources
 
     async def list_resources(
         self, ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        found, following = await self._asked(ctx, lambda call: resources.listed(call.base, _cursor(params)))
-        told = [
+        found, following = await self._requested(ctx, lambda call: resources.listed(call.base, _cursor(params)))
+        listed = [
             types.Resource(
                 uri=each.uri, name=each.title, title=each.title, description=each.description, mime_type=each.mime_type
             )
             for each in found
         ]
-        return types.ListResourcesResult(resources=told, next_cursor=following)
+        return types.ListResourcesResult(resources=listed, next_cursor=following)
 
     async def list_templates(
         self, ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
-        told = [
+        templates = [
             types.ResourceTemplate(
                 uri_template=kind.template,
                 name=name,
@@ -134,13 +134,13 @@ class _Handlers:
             )
             for name, kind in resources.KINDS.items()
         ]
-        return types.ListResourceTemplatesResult(resource_templates=told)
+        return types.ListResourceTemplatesResult(resource_templates=templates)
 
     async def read_resource(
         self, ctx: ServerRequestContext[Any], params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
-        text, mime_type = await self._asked(ctx, lambda call: resources.read(call, uri))
+        text, mime_type = await self._requested(ctx, lambda call: resources.read(call, uri))
         return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, text=text, mime_type=mime_type)])
 
     # ---- prompts
@@ -148,8 +148,8 @@ class _Handlers:
     async def list_prompts(
         self, ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
     ) -> types.ListPromptsResult:
-        found, following = await self._asked(ctx, lambda call: prompts.listed(call.base, _cursor(params)))
-        told = [
+        found, following = await self._requested(ctx, lambda call: prompts.listed(call.base, _cursor(params)))
+        listed = [
             types.Prompt(
                 name=each.name,
                 title=each.title,
@@ -160,18 +160,20 @@ class _Handlers:
             )
             for each in found
         ]
-        return types.ListPromptsResult(prompts=told, next_cursor=following)
+        return types.ListPromptsResult(prompts=listed, next_cursor=following)
 
     async def get_prompt(
         self, ctx: ServerRequestContext[Any], params: types.GetPromptRequestParams
     ) -> types.GetPromptResult:
-        description, text = await self._asked(ctx, lambda call: prompts.get(call, params.name, params.arguments or {}))
+        description, text = await self._requested(
+            ctx, lambda call: prompts.get(call, params.name, params.arguments or {})
+        )
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
         return types.GetPromptResult(description=description, messages=[message])
 
 
 def _client(ctx: ServerRequestContext[Any]) -> str | None:
-    """The client's name, from the handshake or, in 2026-07-28, from the request."""
+    """Returns the name of the client, from the handshake or, in 2026-07-28, from the request."""
     params = ctx.session.client_params
     return params.client_info.name or None if params else None
 

@@ -1,4 +1,4 @@
-"""Tools that write slice files: create, remember, connect. Contracts hold, and the client signs."""
+"""Tools that write slice files: create, remember, connect. Contracts apply, and writes are signed by the client."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -18,7 +18,9 @@ class LinkGiven(Arguments, frozen=True):
 
 class CreateArguments(Arguments, frozen=True):
     title: Annotated[str, Meta(examples=["Deployment decisions"])]
-    summary: Annotated[str, Meta(description="One or two sentences: what is in it", examples=["Why we deploy so."])]
+    summary: Annotated[
+        str, Meta(description="One or two sentences about the content", examples=["How and why we deploy."])
+    ]
     body: str = ""
     type: Annotated[
         str, Meta(description="jsonl: a log of rows, for facts that change", examples=["markdown", "jsonl"])
@@ -33,14 +35,14 @@ class CreateArguments(Arguments, frozen=True):
 class RememberArguments(Arguments, frozen=True):
     id: Annotated[str, Meta(description="The file's id", examples=["01JABC…"])]
     text: Annotated[
-        str, Meta(description="In a log a JSON object is the row", examples=["Retries stop after 5 attempts."])
+        str, Meta(description="In a log, a JSON object is the row", examples=["Retries stop after 5 attempts."])
     ]
     supersedes: Annotated[tuple[str, ...], Meta(description="Rows that this one replaces")] = ()
     section: Annotated[str | None, Meta(description="Heading to write under")] = None
-    if_version: Annotated[str | None, Meta(description="Refuse unless the file is this version")] = None
-    source: Annotated[Literal["user-statement", "inference", "observation"] | None, Meta(description="How known")] = (
-        None
-    )
+    if_version: Annotated[str | None, Meta(description="Write only if the file has this version")] = None
+    source: Annotated[
+        Literal["user-statement", "inference", "observation"] | None, Meta(description="How it is known")
+    ] = None
     confidence: Annotated[float, Meta(ge=0, le=1)] | None = None
 
 
@@ -60,6 +62,7 @@ class ChangeResult(Result, frozen=True):
 
 
 def create(call: ToolCall, given: CreateArguments) -> ToolOutput:
+    """Creates a slice file."""
     return _change_output(
         call.base.library.create(
             given.title,
@@ -74,6 +77,7 @@ def create(call: ToolCall, given: CreateArguments) -> ToolOutput:
 
 
 def remember(call: ToolCall, given: RememberArguments) -> ToolOutput:
+    """Writes text to a slice file, as its contract says."""
     return _change_output(
         call.base.library.remember(
             given.id,
@@ -87,6 +91,7 @@ def remember(call: ToolCall, given: RememberArguments) -> ToolOutput:
 
 
 def connect(call: ToolCall, given: ConnectArguments) -> ToolOutput:
+    """Links a file to something."""
     return _change_output(call.base.library.connect(given.id, given.rel, given.to, call.stamp(), label=given.label))
 
 

@@ -1,1 +1,1 @@
-"""What a user asks for: each verb reads from the state, decides with pure functions, and writes the result."""
+"""The verbs: each reads what is stored, decides with pure functions, and writes the result."""

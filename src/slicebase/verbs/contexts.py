@@ -1,4 +1,4 @@
-"""Contexts for a question: finds turns, slices around the best, fetches their texts, and lets `context` decide."""
+"""Contexts for a question: finds turns, slices around the best ones, reads their texts, and assembles the pieces."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -27,7 +27,7 @@ _LEAST_TOKENS = 64
 
 
 class Request(NamedTuple):
-    """What is asked for: a question, what the answer may cost, when it speaks, and how to slice around turns."""
+    """A request for a context: the question, the budget, the point in time, and the policy for slices."""
 
     question: str
     tokens: int
@@ -49,7 +49,7 @@ def context(
     run: str | None = None,
     step: int | None = None,
 ) -> RecordedContext:
-    """Builds a context for a question and records its manifest; `Slicebase.context` says what the options mean."""
+    """Builds a context for a question and records its manifest; `Slicebase.context` describes the options."""
     chosen = Graph(parts).policy(policy or "focused")
     request = Request(question, tokens, turns, now if as_of is None else as_of, chosen)
     runs = _runs(parts) if run else None
@@ -65,13 +65,13 @@ def context(
 
 
 def _runs(parts: Parts) -> "RunVerbs":
-    from slicebase.verbs.runs import RunVerbs  # start-up counts: most contexts belong to no run
+    from slicebase.verbs.runs import RunVerbs  # imported here to keep start-up fast: most contexts belong to no run
 
     return RunVerbs(parts.truth, parts.folder)
 
 
 def context_again(parts: Parts, before: Manifest, *, now: int, record: bool = True) -> RecordedContext:
-    """Asks a manifest's question again, with its budget and policy, of what is stored now."""
+    """Asks the question of a manifest again, with the same budget and policy, of what is stored now."""
     policies = [pinned.policy_params_hash for pinned in before.slices]
     return context(
         parts,
@@ -87,8 +87,10 @@ def context_again(parts: Parts, before: Manifest, *, now: int, record: bool = Tr
 def build_context(
     truth: Truth, index: TurnIndex, chunks: LibraryChunks | None, request: Request, first: Sequence[Candidate] = ()
 ) -> Context:
-    """Turns and, where there is a library, rows and sections, merged by worth under the budget, behind what comes
-    first whatever it is worth."""
+    """Builds a context of turns and, if there is a library, rows and sections: the best that fit into the budget.
+
+    The pieces of `first` come before all others, whatever their score.
+    """
     _check(request)
     ranked = ranked_turns(truth, index, request.question, CONSIDERED)
     pinned, selections = _slices(truth, ranked[:ANCHORS], request.policy)
@@ -126,12 +128,13 @@ def _check(request: Request) -> None:
 
 
 def check_tokens(tokens: int) -> None:
+    """Raises `bad-budget` if a context of this size cannot be built."""
     _check_budget("tokens", tokens, _LEAST_TOKENS)
 
 
 def _check_budget(what: str, number: int, least: int) -> None:
     if not least <= number <= LARGEST_INTEGER:
-        hint = f"from {least} to {LARGEST_INTEGER}"
+        hint = f"give a number from {least} to {LARGEST_INTEGER}"
         raise SlicebaseError("bad-budget", f"a context of {number} {what} cannot be built", hint=hint)
 
 
@@ -163,8 +166,9 @@ def _turn_candidates(truth: Truth, merged: Sequence[Ranked]) -> list[Candidate]:
 
 
 def turn_candidate(record: TurnRecord, session: Session, text: str, found: Ranked) -> Candidate:
+    """Returns a turn as a candidate for a context."""
     title = f"{session.title} · " if session.title else ""
-    when = from_text(record.time)  # 0 where the source knows none
+    when = from_text(record.time)  # 0 if the source has no time
     return Candidate(
         ref=f"turn:{record.id}",
         corpus=f"session:{record.session}",

@@ -1,4 +1,4 @@
-"""What is wrong with a workspace, and how to fix it. What only a person can decide is reported, never done."""
+"""What is wrong with a workspace, and how to fix it. What only a person can decide is reported and never changed."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,13 +28,13 @@ _CONFLICT_MARKER: Final = b"\n<<<<<<< "
 
 
 class Complaint(NamedTuple):
-    """Something that is wrong: where, what, and what helps."""
+    """A problem: its place, a message, and what helps."""
 
     check: str
     place: str
     message: str
     hint: str
-    fix: Callable[[], object] | None = None  # None where only a person can
+    fix: Callable[[], object] | None = None  # None if only a person can fix it
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -47,7 +47,7 @@ class Complaint(NamedTuple):
 
 
 class Examined(NamedTuple):
-    """The workspace, the command by which git merges slice files, and where a coding agent keeps its transcripts."""
+    """The workspace, the command with which git merges slice files, and where a coding agent keeps its transcripts."""
 
     workspace: Workspace
     driver: str
@@ -55,13 +55,13 @@ class Examined(NamedTuple):
 
 
 def examine(workspace: Workspace, driver: str, home: AgentHome | None = None) -> list[Complaint]:
-    """Everything that is wrong, in the order of the checks."""
+    """Returns everything that is wrong, in the order of the checks."""
     examined = Examined(workspace, driver, home)
     return [complaint for check in CHECKS.values() for complaint in check(examined)]
 
 
 def fix_all(complaints: Sequence[Complaint]) -> list[Complaint]:
-    """Mends what can be; answers what that was."""
+    """Fixes what can be fixed, and returns these complaints."""
     fixed = [complaint for complaint in complaints if complaint.fix]
     for complaint in fixed:
         assert complaint.fix is not None
@@ -76,44 +76,51 @@ def _settings(examined: Examined) -> Iterator[Complaint]:
         yield Complaint("settings", str(error.where), error.message, error.hint or "`tt config` shows the settings")
 
 
-def _litter(examined: Examined) -> Iterator[Complaint]:
+def _temporary_files(examined: Examined) -> Iterator[Complaint]:
     folder = SliceFolder(examined.workspace)
     for place in (folder.path, folder.path / PAYLOADS):
         if os.path.lexists(place / TEMPORARY):
-            message = "a process that was killed while it wrote left a temporary file"
+            message = "a process that was killed while writing left a temporary file"
             yield Complaint("litter", str(place / TEMPORARY), message, "remove it", folder.clean)
 
 
 def _overflow(examined: Examined) -> Iterator[Complaint]:
     folder = SliceFolder(examined.workspace)
     for file_id in unfinished(folder):
-        message = "a process that was killed while content moved to a part left the move unfinished"
+        message = "a process was killed while it moved content to another part: the move is unfinished"
         yield Complaint("overflow", f"{LIBRARY}/{file_id}{SUFFIX}", message, "finish it", partial(finish_all, folder))
 
 
 def _payloads(examined: Examined) -> Iterator[Complaint]:
-    """Told, never removed: the pointer may be on another branch."""
+    """Reports copies that no pointer names. They are never removed: the pointer may be on another branch."""
     for path in unclaimed_copies(SliceFolder(examined.workspace)):
         message = "no file names this copy of a payload"
-        yield Complaint("payload", os.path.relpath(path, examined.workspace.root), message, "delete it, or point at it")
+        yield Complaint(
+            "payload", os.path.relpath(path, examined.workspace.root), message, "delete it, or create a pointer to it"
+        )
 
 
 def _format(examined: Examined) -> Iterator[Complaint]:
-    """Errors and unfinished merges; `tt validate` tells the other warnings. Of an unfinished merge, one complaint."""
+    """Reports errors and unfinished merges; `tt validate` shows the other warnings.
+
+    An unfinished merge is one complaint.
+    """
     root = examined.workspace.root
-    grave = [
+    serious = [
         finding
         for finding in validate([examined.workspace.library], root).findings
         if RULES[finding.rule].severity == "error" or finding.rule == "merge-marks"
     ]
-    for name, findings in groupby(grave, key=attrgetter("file")):
+    for name, findings in groupby(serious, key=attrgetter("file")):
         place = os.path.relpath(name, root)
         if _has_conflict_markers(Path(name)):
-            yield Complaint("merge", place, "a merge left its conflicts marked here", "decide, and remove the markers")
+            yield Complaint(
+                "merge", place, "a merge left conflict markers here", "resolve the conflicts, and remove the markers"
+            )
             continue
         for finding in findings:
             line = f":{finding.line}" if finding.line else ""
-            yield Complaint("format", place + line, finding.message, finding.hint or "`tt validate` tells more")
+            yield Complaint("format", place + line, finding.message, finding.hint or "`tt validate` shows more")
 
 
 def _has_conflict_markers(path: Path) -> bool:
@@ -150,7 +157,7 @@ def _repository(examined: Examined) -> Iterator[Complaint]:
         message = "git does not merge slice files by their keys, links and rows here"
         yield Complaint("merge-driver", str(root), message, "`tt init` sets it up", partial(install, *examined[:2]))
     if git.is_tracked(root, LOCAL):
-        message = "what belongs to this machine alone is in git"
+        message = "files that belong to this machine only are in git"
         yield Complaint("tracked", LOCAL, message, f"git rm -r --cached {LOCAL}")
 
 
@@ -158,7 +165,7 @@ def _local(examined: Examined) -> Iterator[Complaint]:
     local = examined.workspace.root / LOCAL
     if not (local / ".gitignore").exists():
         message = f"{LOCAL}/ has no ignore rule"
-        yield Complaint("ignore", str(local), message, "make it", partial(make_local_folder, examined.workspace.root))
+        yield Complaint("ignore", str(local), message, "create it", partial(make_local_folder, examined.workspace.root))
 
 
 def _index(examined: Examined) -> Iterator[Complaint]:
@@ -177,20 +184,20 @@ def _database(examined: Examined) -> Iterator[Complaint]:
 
 
 def _transcripts(examined: Examined) -> Iterator[Complaint]:
-    """A coding agent deletes what is old, whether anybody has kept it or not."""
+    """Reports transcripts that are not imported and that a coding agent will soon delete because of their age."""
     if examined.home is None:
         return
     for path, days in endangered(examined.workspace.root, examined.workspace.database, examined.home):
         message = f"Claude Code deletes this transcript in {days} days, and it is not imported"
         yield Complaint(
-            "transcripts", str(path), message, "`tt import` brings it in; `tt hook install` does so from now on"
+            "transcripts", str(path), message, "`tt import` imports it; `tt hook install` does so from now on"
         )
 
 
 CHECKS: Final[Mapping[str, Callable[[Examined], Iterator[Complaint]]]] = {
     "local": _local,
     "settings": _settings,
-    "litter": _litter,
+    "litter": _temporary_files,
     "overflow": _overflow,
     "payloads": _payloads,
     "index": _index,

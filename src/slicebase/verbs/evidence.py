@@ -1,6 +1,6 @@
-"""What stands behind a chunk's reference now: turns from the truth, rows, sections and documents from the library.
+"""Chunks that can be cited: finds the text of a reference now, adds documents, and adds evidence to the ledger.
 
-Local text documents as citable chunks: a pointer file, and where the chunks begin and end.
+Turns come from the truth; rows, sections and documents come from the library.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -27,15 +27,19 @@ from slicebase.verbs.parts import Parts
 from slicebase.workspace.atomic import read_bytes, read_chunks
 from slicebase.workspace.workspace import LIBRARY
 
+# The text of a reference
+
 
 class Placed(NamedTuple):
-    """The corpus that a chunk belongs to, and what is there."""
+    """The corpus that a chunk belongs to, and its text now."""
 
     corpus_id: str
     lookup: Lookup
 
 
 class ChunkTexts:
+    """Finds the texts of chunks in the truth and in the library."""
+
     def __init__(self, truth: Truth, folder: SliceFolder) -> None:
         self._truth = truth
         self._folder = folder
@@ -47,18 +51,18 @@ class ChunkTexts:
         }
 
     def chunk(self, reference: str) -> Chunk:
-        """A chunk that can be cited."""
+        """Returns a chunk by its reference; raises if it is purged, has changed or is gone."""
         ref = chunk_ref(reference)
         corpus_id, found = self._find[ref.kind](ref)
         if found.state == "purged":
             raise SlicebaseError("purged", f"{ref} was purged")
         if found.state != "same":
-            changed = ": what it is part of has changed" if found.state == "other" else ""
+            changed = ": the text that it is part of has changed" if found.state == "other" else ""
             raise SlicebaseError("no-chunk", f"there is no {ref}{changed}")
         return Chunk(corpus_id, str(ref), found.text)
 
     def holding(self, reference: str, quote: str) -> Chunk:
-        """The one chunk of a session or file in which a quote stands; a chunk's own reference means itself."""
+        """Returns the only chunk of a session or file that contains a quote; for a chunk's reference, that chunk."""
         ref = parse(reference)
         if ref.is_chunk:
             return self.chunk(reference)
@@ -66,30 +70,31 @@ class ChunkTexts:
         if len(found) == 1:
             return found[0]
         if not found:
-            raise SlicebaseError("quote-not-found", f"no chunk of {ref} holds the quote")
+            raise SlicebaseError("quote-not-found", f"no chunk of {ref} contains the quote")
         named = ", ".join(chunk.chunk_id for chunk in found[:3])
         raise SlicebaseError(
-            "quote-ambiguous", f"{len(found)} chunks of {ref} hold the quote", hint=f"name one of them: {named}"
+            "quote-ambiguous", f"{len(found)} chunks of {ref} contain the quote", hint=f"name one of them: {named}"
         )
 
     def of(self, ref: Ref) -> Iterator[Chunk]:
-        """The chunks of a session or a file."""
+        """Yields the chunks of a session or a file."""
         if ref.kind == "session":
             names: Iterator[str] = (f"turn:{stored.record.id}" for stored in self._truth.turns.of_session(ref.name))
         elif ref.kind == "file":
             names = self._references(self._folder.find(ref.name))
         else:
-            raise SlicebaseError("not-a-chunk", f"{ref} has no chunks", hint="a session or a file has")
+            raise SlicebaseError("not-a-chunk", f"{ref} has no chunks", hint="name a session or a file")
         for name in names:
             placed = self.placed(name)
             if placed.lookup.state == "same":
                 yield Chunk(placed.corpus_id, name, placed.lookup.text)
 
     def look_up(self, evidence: Evidence) -> Lookup:
-        """What stands behind evidence now."""
+        """Returns the text now of the chunk that evidence cites."""
         return self.placed(evidence.chunk_id).lookup
 
     def placed(self, reference: str) -> Placed:
+        """Returns the corpus and the text of a chunk."""
         ref = chunk_ref(reference)
         return self._find[ref.kind](ref)
 
@@ -104,7 +109,7 @@ class ChunkTexts:
             body_hash = digest(file.body)
             yield from (str(section_ref(file.id or "", body_hash, each)) for each in sections(_text(file.body)))
 
-    # One reference to its corpus and its text
+    # One method for each kind of reference
 
     def _turn(self, ref: Ref) -> Placed:
         stored = self._truth.turns.find([ref.name]).get(ref.name)
@@ -133,22 +138,22 @@ class ChunkTexts:
 
         return self._in_file(ref.owner, section_of)
 
-    def _in_file(self, file_id: str, look: Callable[[SliceFile], Lookup]) -> Placed:
+    def _in_file(self, file_id: str, find: Callable[[SliceFile], Lookup]) -> Placed:
         file = self._folder.get(file_id)
         if file is None or file.id != file_id:
             return Placed(f"file:{file_id}", GONE)
-        return Placed(f"file:{file_id}", PURGED if file.purged else look(file))
+        return Placed(f"file:{file_id}", PURGED if file.purged else find(file))
 
     def _document(self, ref: Ref) -> Placed:
-        """A document is known by its pointers, of which the first that still has it answers."""
-        answers = [
+        """Finds a document by its pointers, and uses the pointer whose payload is in the best state."""
+        found = [
             Placed(f"doc:{file.payload.hash}", self._span(file, ref.local))
             for file in self._folder.mentioning(f"sha256:{ref.owner}".encode())
             if file.payload and (file.payload.hash or "").startswith(f"sha256:{ref.owner}")
         ]
         order = ["same", "purged", "other", "gone"]
         gone = Placed(f"doc:sha256:{ref.owner}", GONE)
-        return min(answers, key=lambda placed: order.index(placed.lookup.state), default=gone)
+        return min(found, key=lambda placed: order.index(placed.lookup.state), default=gone)
 
     def _span(self, file: SliceFile, local: str) -> Lookup:
         if file.purged:
@@ -163,7 +168,7 @@ class ChunkTexts:
         return Lookup("same", text[start:end]) if start < end <= len(text) else GONE
 
     def _payload(self, file: SliceFile) -> bytes | None:
-        """The bytes of a payload that lies in the workspace (ruling 29)."""
+        """Returns the bytes of a payload that is inside the workspace (ruling 29), else None."""
         uri = file.payload.uri if file.payload else None
         inside = resolve(LIBRARY, uri) if uri and "://" not in uri else None
         if inside is None:
@@ -178,10 +183,11 @@ class ChunkTexts:
 
 
 def chunk_ref(reference: str) -> Ref:
+    """Parses the reference of a chunk; raises `not-a-chunk` for any other."""
     ref = parse(reference)
     if not ref.is_chunk:
         raise SlicebaseError(
-            "not-a-chunk", f"{reference} cannot be cited", hint="a turn, a row, a section or a span of a document can"
+            "not-a-chunk", f"{reference} cannot be cited", hint="cite a turn, a row, a section or a span of a document"
         )
     return ref
 
@@ -190,8 +196,11 @@ def _text(data: bytes) -> str:
     return data.decode(errors="replace")
 
 
+# Documents and evidence
+
+
 class AddedDocument(NamedTuple):
-    """The pointer of a document and its chunks; `is_new` where there was no pointer to these bytes yet."""
+    """The pointer of a document and its chunks; `is_new` if there was no pointer to these bytes before."""
 
     file: SliceFile
     chunks: list[DocumentChunk]
@@ -201,16 +210,17 @@ class AddedDocument(NamedTuple):
 def add_document(
     library: Library, path: Path, stamp: Stamp, *, title: str | None = None, copy: bool = False
 ) -> AddedDocument:
+    """Creates a pointer to a local text document, unless there is one, and returns it with the document's chunks."""
     data = b"".join(read_chunks(path.resolve())) if path.is_file() else None
     if data is None:
-        raise SlicebaseError("no-input", f"{path} is no file", where=Where(str(path)))
+        raise SlicebaseError("no-input", f"{path} is not a file", where=Where(str(path)))
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
         raise SlicebaseError(
             "not-utf8",
-            f"{path} is no UTF-8 text: byte {error.start} begins no character",
-            hint=f"`tt create --from {path}` makes a pointer to a file of any kind",
+            f"{path} is not UTF-8 text: byte {error.start} does not begin a character",
+            hint=f"`tt create --from {path}` creates a pointer to a file of any kind",
             where=Where(str(path)),
         ) from None
     payload_hash = digest(data)
@@ -226,7 +236,7 @@ def add_document(
 def cite_chunk(
     parts: Parts, reference: str, *, quote: str | None = None, span: tuple[int, int] | None = None
 ) -> Evidence:
-    """Puts evidence for what stands behind a reference into the ledger, by quote or span."""
+    """Adds a quote or a span of the text that a reference names to the evidence ledger."""
     chunks = ChunkTexts(parts.truth, parts.folder)
     chunk = chunks.holding(reference, quote) if quote else chunks.chunk(reference)
     evidence = cite(chunk, quote, Span(start=span[0], end=span[1]) if span else None)

@@ -18,42 +18,44 @@ from slicebase.verbs.parts import Parts
 
 
 class TurnView(NamedTuple):
-    """A stored turn as people look at it."""
+    """A stored turn with its text."""
 
     record: TurnRecord
-    text: str | None  # None where it was purged
+    text: str | None  # None if it was purged
 
 
 def ranked_turns(truth: Truth, index: TurnIndex, question: str, limit: int) -> list[Ranked]:
-    """The best turns for a question, with the index brought up to date before."""
+    """Updates the index, and returns the best turns for a question."""
     bring_up_to_date(index, truth)
     asked = analyse(question, index.words(question))
     return rank(asked, index.figures(asked), limit)
 
 
 class Graph:
-    """The conversation graph: what is stored, and slices of it."""
+    """The conversation graph of a workspace: its sessions and turns, and context slices around turns."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._truth = parts.truth
 
     def sessions(self) -> list[tuple[Session, int]]:
-        """Every session with the number of its turns."""
+        """Returns every session with the number of its turns."""
         return list(self._truth.turns.sessions())
 
     def turns(self, session: str) -> list[TurnView]:
+        """Returns the turns of a session."""
         name = name_of("session", session)
         self._truth.turns.session(name)  # an unknown session is an error, not an empty one
         return [self._view(stored.record) for stored in self._truth.turns.of_session(name)]
 
     def turn(self, turn: str) -> TurnView:
+        """Returns one turn."""
         return self._view(self._truth.turns.get(name_of("turn", turn)).record)
 
     def search(self, words: str, limit: int) -> list[TurnView]:
-        """Turns that hold the words, best first."""
+        """Returns the turns that contain the words, best first."""
         if not words.strip():
-            raise SlicebaseError("no-words", "there is no word to look for")
+            raise SlicebaseError("no-words", "there is no word to search for")
         found = ranked_turns(self._truth, self._parts.turn_index, words, limit)
         return [self.turn(each.turn) for each in found]
 
@@ -63,25 +65,25 @@ class Graph:
         return TurnView(record, text)
 
     def policy(self, name: str | None = None, assignments: Iterable[str] = ()) -> SlicePolicyV1:
-        """A policy by its name, its hash or the file that holds it, after assignments such as max_nodes=64."""
+        """Returns a policy by its name, its hash or its file, changed by assignments such as max_nodes=64."""
         return policy_with(DEFAULT if name is None else self._truth.policies.named(name), assignments)
 
     def requested_policy(self, value: Any) -> SlicePolicyV1:
-        """What a request means: a name, a hash, an object (whole, or partial over the default), or nothing."""
+        """Returns the policy of a request: a name, a hash, an object (complete or partial over the default) or None."""
         return self._truth.policies.find(value) if isinstance(value, str) else PRESETS.resolve(value)
 
     def select(self, turn: str, policy: SlicePolicyV1) -> ContextSlice:
-        """The context slice around a turn: the same graph and policy give the same bytes."""
+        """Returns the context slice around a turn. The same graph and policy give the same bytes."""
         self._truth.policies.keep(policy)
         return self._truth.sessions.slice_around(name_of("turn", turn), policy)
 
     def explain(self, turn: str, policy: SlicePolicyV1) -> Explanation:
-        """Why each turn of the slice is in it, and why the best of the others are not."""
+        """Returns why each turn of a slice was selected, and why the best of the others were not."""
         name = name_of("turn", turn)
         return explain(self._truth.sessions.around(name, policy.max_radius + 1), name, policy)
 
     def check(self, export: bytes) -> tuple[Difference, ...]:
-        """Derives a stored SliceExport again: what differs, nothing where it is identical."""
+        """Derives a stored SliceExport again and returns the differences; none if it is identical."""
         stored = read_export(export)
         policy = self._truth.policies.find(stored.policy_params_hash)
         return compare(stored, self._truth.sessions.slice_around(stored.anchor_turn_id, policy).contents)

@@ -1,4 +1,4 @@
-"""Conversations in and out: importing files into the truth and its index, exporting a session as a slice file."""
+"""Imports conversations into the truth and its index, and exports a session as a slice file."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -26,7 +26,7 @@ def import_conversations(
     dry_run: bool = False,
     progress: Progress = lambda name, count: None,
 ) -> Account:
-    """Imports files, folders and zips, and accounts for every record; `dry_run` stores nothing."""
+    """Imports files, folders and zips, and returns an account of every record; `dry_run` stores nothing."""
     found = list(inputs(paths))
     database = parts.truth.database
     with database.trying() if dry_run else database.bulk():
@@ -44,9 +44,9 @@ def import_conversations(
 
 
 def export(parts: Parts, session: str, to: Path, *, file_id: str) -> Path:
-    """Writes a session as a conversation slice file, which imports to the same ids and branches."""
+    """Writes a session as a conversation slice file, whose import gives the same ids and branches."""
     file = export_session(parts.truth, name_of("session", session), file_id)
     if to.exists():
-        raise SlicebaseError("file-exists", f"{to} is there already", hint="choose another name", where=Where(str(to)))
+        raise SlicebaseError("file-exists", f"{to} exists already", hint="choose another name", where=Where(str(to)))
     write_bytes(to, [file.to_bytes()])
     return to

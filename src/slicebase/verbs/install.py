@@ -1,6 +1,6 @@
-"""What `tt init` sets up around a workspace, and `tt uninit` takes away again.
+"""What `tt init` sets up around a workspace, and `tt uninit` removes.
 
-Slice files are never touched: they are the user's. The database goes only on request.
+Slice files are never changed: they belong to the user. The database is removed only on request.
 """
 
 import shutil
@@ -16,14 +16,17 @@ from slicebase.workspace.workspace import LOCAL, Workspace, make_local_folder
 
 
 class RemovalStep(NamedTuple):
-    """Something to take away, and how."""
+    """Something to remove, and the function that removes it."""
 
     what: str
     do: Callable[[], object]
 
 
 def install(workspace: Workspace, driver: str) -> list[str]:
-    """Sets up what is missing: the folder that git ignores, and in a repository the merge driver. Answers what was."""
+    """Sets up what is missing: the folder that git ignores and, in a repository, the merge driver.
+
+    Returns what was set up for git.
+    """
     make_local_folder(workspace.root)
     if not git.is_repository(workspace.root):
         return []
@@ -36,7 +39,10 @@ def install(workspace: Workspace, driver: str) -> list[str]:
 
 
 def uninstall(workspace: Workspace, *, delete_data: bool = False, dry_run: bool = False) -> list[str]:
-    """Takes everything away but slice files and settings; the database only with `delete_data`. Answers what."""
+    """Removes everything except slice files and settings; the database only with `delete_data`.
+
+    Returns what is removed.
+    """
     steps = list(_steps(workspace, delete_data))
     for step in () if dry_run else steps:
         try:
@@ -74,11 +80,11 @@ def _database_files(workspace: Workspace) -> list[Path]:
 
 
 def _remove_if_empty(workspace: Workspace) -> None:
-    """The folder with our ignore rule and lock goes when nothing else is left in it."""
+    """Removes the local folder if only our ignore rule and lock are left in it, and the database's empty folder."""
     local = workspace.root / LOCAL
     ours = {local / ".gitignore", workspace.lock}
     if set(local.iterdir()) <= ours:
         shutil.rmtree(local)
-    with_data = workspace.database.parent
-    if with_data.name != LOCAL and with_data.is_dir() and not any(with_data.iterdir()):
-        with_data.rmdir()
+    data = workspace.database.parent
+    if data.name != LOCAL and data.is_dir() and not any(data.iterdir()):
+        data.rmdir()

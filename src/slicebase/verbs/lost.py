@@ -1,4 +1,4 @@
-"""What compactions of stored sessions kept and lost, and the lost as a context for the next prompt."""
+"""What compactions of stored sessions kept and lost, and a context of what was lost for the next prompt."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -22,14 +22,14 @@ from slicebase.verbs.parts import Parts
 
 
 class Losses(NamedTuple):
-    """A session's compactions, judged, oldest first; no session where none was compacted."""
+    """The judged compactions of a session, oldest first; `session` is None if no session was compacted."""
 
     session: str | None
     compactions: list[Loss]
 
 
 def lost(parts: Parts, session: str | None = None) -> Losses:
-    """Judges each compaction of a session; without one, of the session that was compacted last."""
+    """Judges each compaction of a session; by default, of the session that was compacted last."""
     name = name_of("session", session) if session else next(iter(compacted_sessions(parts.truth)), None)
     return Losses(name, [judge(each) for each in compactions(parts.truth, name)] if name else [])
 
@@ -40,7 +40,7 @@ def lost_everywhere(parts: Parts) -> list[Losses]:
 
 
 def lost_in(parts: Parts, paths: Iterable[Path], progress: Progress) -> Losses:
-    """Imports transcripts, then judges the session that was compacted last among theirs."""
+    """Imports transcripts, then judges the one of their sessions that was compacted last."""
     read = import_conversations(parts, paths, progress=progress).report.sessions
     newest = next((session for session in compacted_sessions(parts.truth) if session in read), None)
     return lost(parts, newest or min(read)) if read else Losses(None, [])
@@ -59,7 +59,7 @@ def lost_context(
 
 
 def _lost_context(truth: Truth, session: str, losses: Sequence[Loss], tokens: int, as_of: int) -> Context:
-    """What compactions of a session lost, the most important first, one piece for each turn that holds some of it."""
+    """Builds a context of the lost items, the most important first, with one piece for each turn that contains some."""
     check_tokens(tokens)
     lost: dict[str, list[Judged]] = {}
     for each in by_importance(judged for loss in losses for judged in loss.judged if not judged.kept):
@@ -84,7 +84,7 @@ def _lost_candidate(
     stored = truth.texts.get(f"session:{record.session}", record.content_hash)
     text = turn_text(read_parts(stored.data)) if stored and stored.data is not None else ""
     best = found[0].weight * 1_000_000
-    told = dict.fromkeys(f"{TABLE[each.item.kind].one} {each.item.mark}" for each in found)
+    kinds = dict.fromkeys(f"{TABLE[each.item.kind].one} {each.item.mark}" for each in found)
     plain = turn_candidate(record, sessions[record.session], text, Ranked(record.id, best, {"importance": best}))
     passage = Span(start=min(each.item.start for each in found), end=max(each.item.end for each in found))
-    return plain._replace(label=f"lost: {', '.join(told)} · {plain.label}", passage=passage)
+    return plain._replace(label=f"lost: {', '.join(kinds)} · {plain.label}", passage=passage)

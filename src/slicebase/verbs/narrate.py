@@ -1,6 +1,6 @@
-"""Narratives in the library, and snapshots and manifests where contexts meet runs.
+"""What connects runs with the library, contexts and conversations.
 
-Conversations on their way to become runs: stored turns, trajectories, and what a run has of them already.
+Narratives become slice files, snapshots and manifests enter contexts, and conversations become runs.
 """
 
 import json
@@ -31,9 +31,11 @@ from slicebase.truth.runs import Runs
 from slicebase.truth.truth import Truth
 from slicebase.workspace.workspace import LIBRARY
 
+# Narratives
+
 
 def narrative_file(narrative: Narrative) -> SliceFile:
-    """A narrative as a slice file (ruling 41)."""
+    """Returns a narrative as a slice file (ruling 41)."""
     return new_file(
         id=narrative.file_id,
         title=narrative.title,
@@ -49,7 +51,7 @@ def narrative_file(narrative: Narrative) -> SliceFile:
 
 
 def keep_narrative(folder: SliceFolder, narrative: Narrative) -> bool:
-    """Writes a narrative's slice file; answers whether it is new."""
+    """Writes the slice file of a narrative; returns whether it is new."""
     file = narrative_file(narrative)
     with folder.writing() as writer:
         if folder.get(file.id or "") is not None:
@@ -58,8 +60,8 @@ def keep_narrative(folder: SliceFolder, narrative: Narrative) -> bool:
     return True
 
 
-def narrated_before(runs: Runs, folder: SliceFolder, snapshot: dict[str, Json]) -> dict[str, Json] | None:
-    """The last snapshot of the run before this one that has a narrative in the library."""
+def last_narrated(runs: Runs, folder: SliceFolder, snapshot: dict[str, Json]) -> dict[str, Json] | None:
+    """Returns the last earlier snapshot of the run that has a narrative in the library, else None."""
     earlier = {
         "sn_" + record.digest[7:39]: record.sequence
         for record in runs.snapshots.records(snapshot["run_id"])
@@ -71,25 +73,28 @@ def narrated_before(runs: Runs, folder: SliceFolder, snapshot: dict[str, Json]) 
     return runs.snapshots.get(snapshot["run_id"], max(narrated)).snapshot if narrated else None
 
 
-def as_candidate(snapshot: dict[str, Json]) -> Candidate:
-    """A snapshot, told, as a piece of a context."""
-    told = narrate(snapshot)
+# Contexts of runs
+
+
+def snapshot_candidate(snapshot: dict[str, Json]) -> Candidate:
+    """Returns the narrative of a snapshot as a candidate for a context."""
+    narrative = narrate(snapshot)
     run_id = snapshot["run_id"]
     return Candidate(
-        ref=told.derived_from,
+        ref=narrative.derived_from,
         corpus=f"run:{run_id}",
-        content_hash=digest(told.body.encode()),
-        text=told.body,
-        label=f"snapshot {snapshot['sequence']} · {told.updated_at}",
+        content_hash=digest(narrative.body.encode()),
+        text=narrative.body,
+        label=f"snapshot {snapshot['sequence']} · {narrative.updated_at}",
         group=f"run:{run_id}",
-        order=(0, told.derived_from),
+        order=(0, narrative.derived_from),
         score=0,
         parts={},
     )
 
 
-def summed_up(manifest: Manifest) -> ManifestLogged:
-    """What a run's log says of a manifest (ruling 38)."""
+def manifest_entry(manifest: Manifest) -> ManifestLogged:
+    """Returns what the log of a run records of a manifest (ruling 38)."""
     policies = [pinned.policy_params_hash for pinned in manifest.slices]
     chunks = [piece.ref for piece in manifest.pieces if parse(piece.ref).is_chunk]
     return ManifestLogged(
@@ -104,13 +109,17 @@ def summed_up(manifest: Manifest) -> ManifestLogged:
     )
 
 
+# Conversations as runs
+
+
 def turns_of(truth: Truth, session: str) -> list[Turn]:
-    """The turns of a session with their contents; a purged one has no parts."""
+    """Returns the turns of a session with their contents; a purged turn has no parts."""
     truth.turns.session(session)
     return [truth.with_content(stored.record) for stored in truth.turns.of_session(session)]
 
 
-def take_trajectory(truth: Truth, path: Path) -> str:
+def store_trajectory(truth: Truth, path: Path) -> str:
+    """Stores a trajectory as a session, and returns the session's name, which is the file's."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -119,21 +128,21 @@ def take_trajectory(truth: Truth, path: Path) -> str:
     return path.stem
 
 
-def not_yet_said(runs: Runs, run_id: str, drafts: list[EventDraft]) -> list[EventDraft]:
-    """What a conversation has gained since it was logged; refused where the run began with something else."""
-    said = [
+def new_drafts(runs: Runs, run_id: str, drafts: list[EventDraft]) -> list[EventDraft]:
+    """Returns the drafts that the run does not have yet; raises `run-differs` if the run begins differently."""
+    logged = [
         {"type": event.type, "step": event.step, "time": event.time, "payload": event.payload}
         for event in runs.events(run_id)
         if event.seq == 1 or TYPES.get(event.type, VERBOSE).agent
     ]
-    if [_plain(draft) for draft in drafts[: len(said)]] != said:
+    if [_plain(draft) for draft in drafts[: len(logged)]] != logged:
         raise SlicebaseError(
             "run-differs", f"run:{run_id} does not begin like this conversation", hint="choose another id for the run"
         )
-    return drafts[len(said) :]
+    return drafts[len(logged) :]
 
 
 def _plain(draft: EventDraft) -> dict[str, Any]:
-    """A draft as it reads back from a log."""
+    """Returns a draft as it is read back from a log."""
     payload = msgspec.json.decode(msgspec.json.encode(draft.payload))
     return {"type": draft.type, "step": draft.step, "time": draft.time, "payload": payload}

@@ -1,4 +1,4 @@
-"""A context without a question: what of the library was changed last. It starts quickly, since hooks wait for it."""
+"""A context without a question: the files of the library that were changed last. It must be fast: hooks wait for it."""
 
 from slicebase.context.assemble import Candidate, Context, RecordedContext, assemble
 from slicebase.context.manifest import Budget
@@ -8,12 +8,12 @@ from slicebase.errors import SlicebaseError
 from slicebase.library.library import Library
 from slicebase.verbs.parts import Parts
 
-NEWEST = "newest/1"  # in place of a ranker: files in the order in which they were changed
+NEWEST = "newest/1"  # the manifest's ranker: files in the order of their last change
 _NEWEST_FILES = 30
 
 
 def project_context(parts: Parts, *, tokens: int, now: int) -> RecordedContext:
-    """Builds and records a context of what the library holds, the last changed first."""
+    """Builds and records a context of the library's files, the last changed first."""
     built = newest_context(parts.library, tokens, now)
     if built.manifest.pieces:
         parts.truth.manifests.keep(built, now)
@@ -21,14 +21,14 @@ def project_context(parts: Parts, *, tokens: int, now: int) -> RecordedContext:
 
 
 def newest_context(library: Library, tokens: int, as_of: int) -> Context:
-    """The files of a library that were changed last, each with what it begins with, under the budget."""
+    """Builds a context of the files that were changed last, each with its beginning, within the budget."""
     look = library.look(as_of)
     candidates = []
     for entry in library.list_files()[:_NEWEST_FILES]:
         try:
             piece = look.pieces([f"file:{entry.id}"])[0]
         except SlicebaseError:
-            continue  # it cannot be read now: `tt validate` says why
+            continue  # the file cannot be read: `tt validate` shows why
         candidates.append(
             Candidate(
                 ref=f"file:{entry.id}",

@@ -1,6 +1,6 @@
-"""What verbs work with: the parts of an open workspace, each made when it is first asked for.
+"""The parts of an open workspace that verbs work with. Each part is created when it is first used.
 
-A verb builds only what it uses: to reach the folder of slice files, neither the library nor its index is made.
+So a verb creates only what it needs: a verb that uses the folder of slice files opens no index.
 """
 
 from functools import cached_property
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from slicebase.workspace.workspace import Workspace
 
-if TYPE_CHECKING:  # start-up counts: a part is imported when it is made
+if TYPE_CHECKING:  # keeps start-up fast: a part is imported when it is created
     from slicebase.index.schema import ReadProgress
     from slicebase.index.turns import TurnIndex
     from slicebase.library.chunks import LibraryChunks
@@ -20,25 +20,29 @@ if TYPE_CHECKING:  # start-up counts: a part is imported when it is made
 
 
 class Parts:
+    """The truth, the indexes, the library and the settings of one workspace."""
+
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
         self.index_progress: ReadProgress = lambda done, total: None
 
     @cached_property
     def settings(self) -> "Settings":
+        """The settings of the workspace."""
         from slicebase.workspace.settings import load_settings
 
         return load_settings(self.workspace.root)
 
     @cached_property
     def truth(self) -> "Truth":
+        """The database with turns, runs, manifests and texts."""
         from slicebase.truth.truth import Truth
 
         return Truth(self.workspace.database, create=True)
 
     @cached_property
     def turn_index(self) -> "TurnIndex":
-        """The full-text index of turns, as it was at its last filling."""
+        """The full-text index of turns, as it was last updated."""
         from slicebase.index.turns import TurnIndex
 
         return TurnIndex(self.workspace.cache / "turns.db")
@@ -52,26 +56,28 @@ class Parts:
 
     @cached_property
     def finder(self) -> "Finder":
-        """The library's verbs that only look: they start quicker than those that write."""
+        """The verbs of the library that only read; they start faster than those that write."""
         from slicebase.library.finder import Finder
 
         return Finder(self.workspace, self.index_progress)
 
     @cached_property
     def library(self) -> "Library":
+        """The library of slice files, with all its verbs."""
         from slicebase.library.library import Library
 
         return Library(self.workspace, self.settings, lambda: self.truth, self.index_progress)
 
     @cached_property
     def library_chunks(self) -> "LibraryChunks":
-        """Rows and sections of slice files, as a question finds them."""
+        """The rows and sections of slice files, with the index in which questions find them."""
         from slicebase.index.turns import TurnIndex
         from slicebase.library.chunks import LibraryChunks
 
         return LibraryChunks(self.library, TurnIndex(self.workspace.chunks))
 
     def close(self) -> None:
+        """Closes what was opened."""
         for part in ("library_chunks", "turn_index", "truth"):
             if part in self.__dict__:
                 self.__dict__.pop(part).close()

@@ -1,4 +1,4 @@
-"""Purging turns, sessions and runs: their text is replaced by tombstones (ruling 19)."""
+"""Purges turns, sessions and runs: tombstones replace their texts (ruling 19)."""
 
 from typing import NamedTuple
 
@@ -11,10 +11,10 @@ from slicebase.verbs.parts import Parts
 
 
 def purge(parts: Parts, reference: str, *, now: int, reason: str = "", dry_run: bool = False) -> "PurgedTurns":
-    """Takes the text of a turn, a session or a run away for good."""
+    """Deletes the text of a turn, a session or a run for good."""
     ref = parse(reference)
     if ref.kind not in ("turn", "session", "run"):
-        raise SlicebaseError("bad-reference", f"{reference!r} names no turn, session or run")
+        raise SlicebaseError("bad-reference", f"{reference!r} does not name a turn, a session or a run")
     mark = f"{to_text(now)} {reason}".strip()
     if ref.kind == "run":
         return PurgedTurns(purge_run(parts.truth, ref.name, mark, dry_run=dry_run), ())
@@ -22,7 +22,10 @@ def purge(parts: Parts, reference: str, *, now: int, reason: str = "", dry_run: 
 
 
 def purge_run(truth: Truth, run_id: str, mark: str, *, dry_run: bool = False) -> int:
-    """Replaces all payloads, blobs and snapshots of a run by tombstones; answers how many. Its chain stays provable."""
+    """Replaces all payloads, blobs and snapshots of a run by tombstones; returns their number.
+
+    The chain of the run can still be verified.
+    """
     truth.runs.log.tally(run_id)
     if dry_run:
         return truth.texts.count(f"run:{run_id}")
@@ -32,7 +35,7 @@ def purge_run(truth: Truth, run_id: str, mark: str, *, dry_run: bool = False) ->
 
 
 class PurgedTurns(NamedTuple):
-    """What a purge took away: the texts, and the turns that had them (equal texts of a session are one text)."""
+    """What a purge deleted: the number of texts, and the turns that had them (a session stores equal texts once)."""
 
     texts: int
     turns: tuple[str, ...]
@@ -43,13 +46,13 @@ def purge_turns(truth: Truth, index: TurnIndex, ref: Ref, mark: str, *, dry_run:
     session = ref.name if ref.kind == "session" else truth.turns.get(ref.name).record.session
     truth.turns.session(session)
     records = [stored.record for stored in truth.turns.of_session(session)]
-    gone = {record.content_hash for record in records if ref.kind == "session" or record.id == ref.name}
-    turns = tuple(record.id for record in records if record.content_hash in gone)
+    texts = {record.content_hash for record in records if ref.kind == "session" or record.id == ref.name}
+    turns = tuple(record.id for record in records if record.content_hash in texts)
     if dry_run:
-        return PurgedTurns(len(gone), turns)
+        return PurgedTurns(len(texts), turns)
     quotes = {quote for turn in turns for quote in truth.ledger.quotes_of(f"turn:{turn}")}
     with truth.database.erasing():
-        count = truth.texts.purge(f"session:{session}", gone, mark)
+        count = truth.texts.purge(f"session:{session}", texts, mark)
         truth.texts.purge(f"session:{session}", quotes, mark)
         index.remove(turns)
     return PurgedTurns(count, turns)

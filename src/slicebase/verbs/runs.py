@@ -1,16 +1,16 @@
-"""A step of an agent as a `with` block: plan, act and observe, each on disk as soon as it is said.
+"""The verbs of runs (`base.runs`), and a step of an agent as a `with` block.
 
     with base.runs.step("my-run", clock) as step:
         step.plan(text="look at the log")
         step.act(tool="bash", text="make test")
         step.observe(text=output)
 
-A step always ends with its three terminal events: what was not said is logged as empty. Behind them the run is
-compacted where that is due. An error that leaves the block is logged as a failure, and goes on.
+Each event is on disk as soon as its method returns. A step always ends with its three terminal events: those that the
+block did not log are logged as empty. Then the run is compacted if that is due. An error that leaves the block is
+logged as a failure, and propagates.
 
-The verbs of runs, as applications and faces call them: `base.runs`.
-
-What a coding agent's compaction leaves to do before it: a snapshot of the session as a run, and its narrative.
+`narrate_session` does the work before a coding agent's compaction: a snapshot of the session as a run, and its
+narrative.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -46,19 +46,21 @@ from slicebase.runs.status import RunStatus, RunTally, measure, status_of
 from slicebase.truth.runs import Logged, Runs
 from slicebase.truth.truth import Truth
 from slicebase.verbs.narrate import (
-    as_candidate,
     keep_narrative,
-    narrated_before,
-    not_yet_said,
-    summed_up,
-    take_trajectory,
+    last_narrated,
+    manifest_entry,
+    new_drafts,
+    snapshot_candidate,
+    store_trajectory,
     turns_of,
 )
 
-_WHY = 500
+_WHY = 500  # characters of an error's message
 
 
 class RunStep:
+    """One step of a run, for a `with` block."""
+
     def __init__(
         self, runs: Runs, run_id: str, number: int, clock: Callable[[], int], thresholds: Thresholds | None
     ) -> None:
@@ -84,11 +86,11 @@ class RunStep:
         return self._terminal("OBSERVE_DONE", payload)
 
     def log(self, type_: str, **payload: Any) -> Logged:
-        """Any other event of the step."""
+        """Logs any other event of the step."""
         return self._append([EventDraft(type=type_, step=self.number, payload=payload)])
 
     def context(self, manifest: ManifestLogged) -> Logged:
-        """What was put before the model in this step."""
+        """Logs what was put before the model in this step."""
         return self._append(list(bind(manifest, self.number)))
 
     def _terminal(self, type_: str, payload: dict[str, Any]) -> Logged:
@@ -120,14 +122,14 @@ class RunStep:
 
 
 class RunVerbs:
-    """Runs of a workspace. Every write takes the time; with `thresholds` a run is compacted whenever that is due."""
+    """The runs of a workspace. Every write takes the time; with `thresholds`, a run is compacted whenever it is due."""
 
     def __init__(self, truth: Truth, folder: SliceFolder) -> None:
         self._truth = truth
         self._runs = truth.runs
         self._folder = folder
 
-    # ---- beginning
+    # Starting a run
 
     def start(
         self,
@@ -138,14 +140,14 @@ class RunVerbs:
         now: int,
         provenance_mode: str = DEFAULT_PROVENANCE_MODE,
     ) -> RunTally:
-        """A new run. Its objective and done definition never change."""
+        """Starts a run. Its objective and done definition never change."""
         terms = RunStarted(
             objective=objective, done_definition=done_definition, provenance_mode=provenance_mode, forked_from=None
         )
         return self._runs.start(run_id, terms, now)
 
     def fork(self, run_id: str, new_run_id: str, *, now: int) -> RunTally:
-        """A run that goes on from another's last snapshot that passed."""
+        """Starts a run that continues from the last snapshot of another run that passed."""
         return self._runs.fork(run_id, new_run_id, now)
 
     def from_session(
@@ -161,27 +163,27 @@ class RunVerbs:
         thresholds: Thresholds | None = None,
         open_end: bool = False,
     ) -> Logged:
-        """A stored conversation as a run. Where the run is there already, what the conversation has gained is added.
+        """Projects a stored conversation as a run; to an existing run it adds what is new in the conversation.
 
-        With `open_end` the conversation goes on: what its next turns may still change is left for the next time.
+        `open_end` is for a conversation that continues: what its next turns may still change is left for the next call.
         """
         turns = path_of(turns_of(self._truth, session), leaf)
         terms = terms_of(turns, objective, done_definition)
         drafts = project(turns, started=terms, evidence=self._truth.ledger, step_at=step_at, open_end=open_end)
         if not self._runs.log.exists(run_id):
             self._runs.begin(run_id, drafts[:1], now)
-        return self._runs.append(run_id, not_yet_said(self._runs, run_id, drafts), now, thresholds)
+        return self._runs.append(run_id, new_drafts(self._runs, run_id, drafts), now, thresholds)
 
     def take_trajectory(self, path: Path) -> str:
-        """Stores a SWE-agent trajectory as a session, named after its file; answers the session."""
-        return take_trajectory(self._truth, path)
+        """Stores a SWE-agent trajectory as a session with the name of its file; returns the session."""
+        return store_trajectory(self._truth, path)
 
-    # ---- logging
+    # Logging
 
     def log(
         self, run_id: str, drafts: Iterable[EventDraft], *, now: int, thresholds: Thresholds | None = None
     ) -> Logged:
-        """Events as an agent sends them. What the gate would refuse is taken, and the gate will refuse it."""
+        """Logs events as an agent sends them; the gate refuses bad ones at the next compaction, not here."""
         return self._runs.append(run_id, drafts, now, thresholds)
 
     def claim(
@@ -194,7 +196,7 @@ class RunVerbs:
         status: ClaimStatus | None = None,
         evidence: Sequence[str] = (),
     ) -> Logged:
-        """A claim, new or in other words; without a statement, another status of one that is there."""
+        """Logs a claim or a new statement of one; without a statement, changes the status of an existing claim."""
         if statement is None:
             changed = self._item(run_id, "CLAIM", claim_id)
             payload = {**changed, "status": status or changed["status"]}
@@ -219,7 +221,7 @@ class RunVerbs:
         side_a: Sequence[str] = (),
         side_b: Sequence[str] = (),
     ) -> Logged:
-        """A conflict between two pieces of evidence; without a description, the one of this id is resolved."""
+        """Logs a conflict between two sides of evidence; without a description, resolves the conflict with this id."""
         if description is None:
             return self._resolve(run_id, "CONFLICT", conflict_id, now)
         conflict = ConflictLogged(
@@ -241,6 +243,7 @@ class RunVerbs:
         failure_id: str | None = None,
         resolve: bool = False,
     ) -> Logged:
+        """Logs a failure; with `resolve`, resolves the failure with this id."""
         if resolve:
             return self._resolve(run_id, "FAILURE", failure_id, now)
         failure = FailureLogged(
@@ -249,30 +252,34 @@ class RunVerbs:
         return self._runs.say(run_id, EventDraft.of("FAILURE", failure), now)
 
     def question(self, run_id: str, text: str, *, now: int, close: bool = False) -> Logged:
+        """Logs an open question, or closes it."""
         if close and text not in self._runs.state(run_id).open_questions:
-            raise SlicebaseError("no-item", f"run:{run_id} has no such open question", hint="`tt run status` has them")
+            hint = "`tt run status` shows the open questions"
+            raise SlicebaseError("no-item", f"run:{run_id} has no open question {text!r}", hint=hint)
         question = QuestionLogged(question=text, status="closed" if close else "open")
         return self._runs.say(run_id, EventDraft.of("QUESTION", question), now)
 
     def bind(self, run_id: str, manifest: Manifest, *, now: int, step: int | None = None) -> Logged:
-        """A context that was put before the model in a step, by default the next."""
-        return self._runs.append(run_id, bind(summed_up(manifest), step or self.next_step(run_id)), now)
+        """Logs the context that was put before the model in a step, by default the next one."""
+        return self._runs.append(run_id, bind(manifest_entry(manifest), step or self.next_step(run_id)), now)
 
     def remembered(self, run_id: str) -> tuple[Candidate, ...]:
-        """What a context for a run begins with: its last snapshot that passed, told."""
+        """Returns what a context for a run begins with: the narrative of its last snapshot that passed."""
         latest = self._runs.latest(run_id)
-        return (as_candidate(latest.snapshot),) if latest else ()
+        return (snapshot_candidate(latest.snapshot),) if latest else ()
 
     def _resolve(self, run_id: str, type_: str, item_id: str | None, now: int) -> Logged:
         payload = {**self._item(run_id, type_, item_id), "status": "resolved"}
         return self._runs.say(run_id, EventDraft(type=type_, payload=payload), now)
 
     def _item(self, run_id: str, type_: str, item_id: str | None) -> dict[str, Json]:
-        """A claim, conflict or failure as it was logged last."""
+        """Returns a claim, conflict or failure as it was logged last."""
         kind = ITEMS[type_]
         item = getattr(self._runs.state(run_id), kind.collection).get(item_id)
         if item is None:
-            raise SlicebaseError("no-item", f"run:{run_id} has no {kind.id} {item_id}", hint="`tt run status` has them")
+            raise SlicebaseError(
+                "no-item", f"run:{run_id} has no {kind.id} {item_id}", hint="`tt run status` shows them"
+            )
         return {name: item[name] for name in kind.fields if name in item}
 
     def _free_id(self, run_id: str, type_: str, prefix: str) -> str:
@@ -288,29 +295,29 @@ class RunVerbs:
             record = self._truth.ledger.get(evidence_id)
             if record is None:
                 raise SlicebaseError(
-                    "no-evidence", f"the ledger has no {evidence_id}", hint="`tt cite` puts evidence into it"
+                    "no-evidence", f"the ledger has no {evidence_id}", hint="`tt cite` adds evidence to it"
                 )
             pointers.append(record.pointer)
         return tuple(pointers)
 
-    # ---- compacting and ending
+    # Compacting and stopping
 
     def compact(self, run_id: str, *, now: int) -> Logged:
-        """Takes a snapshot, or stops the run where it does not pass."""
+        """Takes a snapshot; stops the run if the snapshot does not pass its checks."""
         return self._runs.compact(run_id, now)
 
     def stop(self, run_id: str, reason: StopReason, *, now: int, message: str = "") -> Logged:
-        """Closes a run behind a last snapshot."""
+        """Takes a last snapshot and closes a run."""
         return self._runs.stop(run_id, reason, message, now)
 
-    # ---- reading
+    # Reading
 
     def list_runs(self) -> list[tuple[RunTally, RunStarted | None]]:
-        """Every run with its terms (None where they were purged), the one that moved last first."""
+        """Returns every run with its terms (None if they were purged), the last changed first."""
         return [(tally, self._runs.terms(tally.run_id)) for tally in list(self._runs.log.tallies())]
 
     def snapshot(self, run_id: str, sequence: int | None = None) -> dict[str, Json]:
-        """A snapshot of a run: by its number, else the last that passed; or the one whose id is given."""
+        """Returns a snapshot by its id, or by its run and number (by default, the last that passed)."""
         if run_id.startswith("sn_"):
             return self._runs.snapshots.find(run_id).snapshot
         if sequence is not None:
@@ -323,44 +330,47 @@ class RunVerbs:
         return latest.snapshot
 
     def status(self, run_id: str, thresholds: Thresholds = DEFAULT_THRESHOLDS) -> RunStatus:
-        """Where a run stands, and what would justify other thresholds."""
+        """Returns the state of a run, and the figures that would justify other thresholds."""
         tally = self._runs.log.tally(run_id)
         events = self._runs.events(run_id)
         return status_of(tally, self._runs.log.started(run_id), self._runs.state(run_id), measure(events), thresholds)
 
     def narrative(self, run_id: str, *, write: bool = True) -> tuple[Narrative, bool]:
-        """The narrative of a run's last snapshot that passed, and whether its slice file is new."""
+        """Returns the narrative of a run's last snapshot that passed, and whether its slice file is new."""
         snapshot = self.snapshot(run_id)
-        made = narrate(snapshot, narrated_before(self._runs, self._folder, snapshot))
+        made = narrate(snapshot, last_narrated(self._runs, self._folder, snapshot))
         return made, keep_narrative(self._folder, made) if write else False
 
     def next_step(self, run_id: str) -> int:
-        """The number of the step that would come next."""
+        """Returns the number of the next step."""
         return self._runs.log.last_step(run_id) + 1
 
     def step(
         self, run_id: str, clock: Callable[[], int], *, thresholds: Thresholds | None = DEFAULT_THRESHOLDS
     ) -> RunStep:
-        """The next step of an agent, for a `with` block."""
+        """Returns the next step of an agent, for a `with` block."""
         return RunStep(self._runs, run_id, self.next_step(run_id), clock, thresholds)
 
 
-# The conversation was rewound, or its run stopped: it goes on as another run.
-_OTHERWISE: Final = frozenset({"run-differs", "run-closed", "gate-refused"})
+# Errors after which a session continues as another run: the conversation was rewound, or its run was stopped.
+_NEEDS_NEW_RUN: Final = frozenset({"run-differs", "run-closed", "gate-refused"})
 
 
 def run_of(session: str) -> str:
-    """The run that a session is projected to, unless another is named."""
+    """Returns the id of the run that a session is projected to, unless another one is named."""
     return "from-" + "-".join(session.replace("/", "-").split())
 
 
 def narrate_session(runs: RunVerbs, session: str, leaf: str | None, now: int) -> Narrative:
-    """A session as a run, compacted and told. Where its run cannot go on, another begins, named by the leaf too."""
+    """Projects a session as a run, compacts and narrates it.
+
+    If its run cannot continue, another one is started, whose id also names the leaf.
+    """
     name = run_of(session)
     try:
         return _narrated(runs, session, name, now)
     except SlicebaseError as error:
-        if error.code not in _OTHERWISE or leaf is None:
+        if error.code not in _NEEDS_NEW_RUN or leaf is None:
             raise
         return _narrated(runs, session, f"{name}-{leaf[:8]}", now)
 

@@ -1,8 +1,8 @@
 """Seals: the heads of all runs and sessions, and the versions of the library's files, in one slice file for git.
 
-A chain shows that what is there follows from what is there; a seal outside the database shows that nothing was cut off
-or written anew. Each line is a JSON array: `["run", id, events, hash]`, `["session", id, counts, hash]` with the hash
-over the hashes of its records, `["file", id, version]`.
+A hash chain shows that the stored records are consistent. A seal outside the database also shows that nothing was cut
+off or rewritten. Each line is a JSON array: `["run", id, events, hash]`, `["session", id, counts, hash]` with the hash
+of the hashes of its records, or `["file", id, version]`.
 """
 
 from collections.abc import Iterator
@@ -26,6 +26,8 @@ _RECORDS = ("sessions", "turns", "links", "annotations")
 
 
 class Seal(NamedTuple):
+    """A seal that was written, and the numbers of what it seals."""
+
     file: SliceFile
     runs: int
     sessions: int
@@ -33,7 +35,7 @@ class Seal(NamedTuple):
 
 
 def seal(truth: Truth, folder: SliceFolder, file_id: str, time: str) -> Seal:
-    """Writes a new seal; earlier ones stay, and none seals another."""
+    """Writes a new seal; earlier seals stay, and no seal contains another."""
     runs, sessions, files = list(_runs(truth)), list(_sessions(truth)), list(_files(folder))
     body = b"".join(msgspec.json.encode(line) + b"\n" for line in (*runs, *sessions, *files))
     file = new_file(
@@ -53,17 +55,17 @@ def seal(truth: Truth, folder: SliceFolder, file_id: str, time: str) -> Seal:
 
 
 def find_seal(folder: SliceFolder, name: str) -> SliceFile:
-    """The seal of this id; `latest` is the one that was written last."""
+    """Returns the seal with this id; `latest` is the last one that was written."""
     if name != "latest":
         return folder.find(name)
     seals = [file for file in folder.mentioning(b"slicebase") if _is_seal(file)]
     if not seals:
-        raise SlicebaseError("no-file", "there is no seal", hint="`tt seal` makes one")
+        raise SlicebaseError("no-file", "there is no seal", hint="`tt seal` creates one")
     return max(seals, key=lambda file: (file.updated_at or "", file.id or ""))
 
 
 def broken_seals(truth: Truth, folder: SliceFolder, file: SliceFile) -> Iterator[VerifyFinding]:
-    """What the seal says and the store does not: logs that were cut or written anew; files that have changed."""
+    """Yields the differences between a seal and the store: logs that were cut or rewritten, files that changed."""
     for number, line in enumerate(file.body.splitlines(), 1):
         place = f"{file.name}:{file.body_line + number - 1}"
         try:
@@ -117,7 +119,7 @@ def _count(truth: Truth, table: str, session: str) -> int:
 
 
 def _session_hash(truth: Truth, session: str, counts: list[int]) -> str:
-    """Over the hashes of the session's first records of each kind: later ones do not change it."""
+    """Returns the hash of the hashes of a session's first records of each kind; later records do not change it."""
     hashes = bytearray()
     for table, count in zip(_RECORDS, counts, strict=True):
         query = f"SELECT hash FROM {table} WHERE session = ? AND seq <= ? ORDER BY seq"

@@ -1,4 +1,4 @@
-"""Search over slice files and turns. It starts quickly: the graph is loaded only where there are turns."""
+"""Searches slice files and turns. It starts fast: the graph is loaded only if there are turns."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 
 class SearchResults(NamedTuple):
+    """The files and the turns that a search found."""
+
     files: "Results"
     turns: "list[TurnView]"
 
@@ -25,7 +27,7 @@ def search(
     either: bool = False,
     limit: int = 10,
 ) -> SearchResults:
-    """Finds slice files by their words, best first; and turns, unless filters ask for what only files have."""
+    """Finds slice files and turns by their words, best first; filters that only files can match leave turns out."""
     chosen = filters or EVERY_FILE
     files = parts.finder.search(query, chosen, former_rows=former_rows, either=either, limit=limit)
     asks_for_files = chosen._replace(archived=False, changed_since=None) != EVERY_FILE

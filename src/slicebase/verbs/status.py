@@ -1,4 +1,4 @@
-"""What is in a workspace, in numbers."""
+"""An overview of a workspace, in numbers."""
 
 from typing import Any, NamedTuple
 
@@ -10,17 +10,19 @@ from slicebase.workspace.workspace import Workspace
 
 
 class Overview(NamedTuple):
+    """What a workspace holds, and what is wrong with it."""
+
     root: str
     branch: str | None
     repository: bool
     merge_driver: bool
-    files: dict[str, int]  # readable and not archived, by the type of their bodies
+    files: dict[str, int]  # readable and not archived, by body type
     archived: int
     rows: int
     links: int
-    broken: tuple[str, ...]  # what keeps files from being read
+    broken: tuple[str, ...]  # why files cannot be read
     stale: int
-    sessions: int | None  # None where there is no database yet
+    sessions: int | None  # None if there is no database yet
     turns: int | None
     database: str
     index_bytes: int
@@ -30,6 +32,7 @@ class Overview(NamedTuple):
 
 
 def overview(workspace: Workspace, now: int, half_life: float) -> Overview:
+    """Returns an overview of a workspace."""
     finder = Finder(workspace)
     counts = finder.index.ask(_counts)
     sessions, turns = _history(workspace)

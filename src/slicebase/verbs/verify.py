@@ -1,7 +1,7 @@
-"""Re-derivation: every stored hash, id, text, slice and rendering, from bytes, right to left along the path.
+"""Verification: derives every stored hash, id, text, slice and rendering again from its bytes, and compares.
 
-It answers findings and raises on no stored data, however broken. What one check reports, the checks behind it pass
-over: a flipped byte is one finding, not a landslide.
+It returns findings and never raises on stored data, however broken. What one check reports, later checks skip: one
+changed byte is one finding, not many.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ from slicebase.verbs.verify_runs import RunProof, VerifyFinding, VerifyStatus
 
 
 class Verdict(NamedTuple):
-    """The end of a verification (ruling 44): drift and purges are listed, and no damage."""
+    """The result of a verification (ruling 44): drift and purges are listed, and are not damage."""
 
     checked: dict[str, int]
     findings: tuple[VerifyFinding, ...]
@@ -47,13 +47,13 @@ LookUp = Callable[[Evidence], Lookup]
 
 
 def verify_workspace(parts: Parts, progress: Callable[[str], None], seal: str | None = None) -> Verdict:
-    """Derives everything stored again; with a seal (`latest`, or its id), also compares it with that."""
+    """Derives everything stored again and compares; with a seal (`latest` or its id), also compares with that."""
 
     def text_now(reference: str) -> str | None:
         try:
             return parts.library.look(0).pieces([reference])[0].text
         except SlicebaseError:
-            return None  # it is gone, or has changed
+            return None  # it is gone or has changed
 
     sealed = find_seal(parts.folder, seal) if seal else None
     verdict = verify(parts.truth, text_now, progress, ChunkTexts(parts.truth, parts.folder).look_up)
@@ -67,10 +67,10 @@ def verify(
     progress: Callable[[str], None] = lambda what: None,
     look_up: LookUp | None = None,
 ) -> Verdict:
-    """Checks the whole truth, one row at a time.
+    """Checks the complete truth, one row at a time.
 
-    `text_now` answers what a part of a slice file says today. With `look_up`, quotes are compared with where they were
-    cut from.
+    `text_now` returns the current text of a part of a slice file. With `look_up`, quotes are compared with the texts
+    that they were taken from.
     """
     return _Verification(truth, text_now, progress, look_up).run()
 
@@ -92,17 +92,17 @@ class _Verification:
 
     def run(self) -> Verdict:
         for table in _NUMBERED:
-            self._look_at(table, partial(self._numbered_records, table))
-        self._look_at("texts", self._texts)
-        self._look_at("contents and annotations", self._turns_complete)
-        self._look_at("derived tables", self._derived)
-        self._look_at("policies", self._policies)
-        self._look_at("manifests", self._manifests)
-        self._look_at("runs", self._runs)
+            self._run_check(table, partial(self._numbered_records, table))
+        self._run_check("texts", self._texts)
+        self._run_check("contents and annotations", self._turns_complete)
+        self._run_check("derived tables", self._derived)
+        self._run_check("policies", self._policies)
+        self._run_check("manifests", self._manifests)
+        self._run_check("runs", self._runs)
         return Verdict(self._checked, tuple(self._findings))
 
-    def _look_at(self, what: str, check: Callable[[], None]) -> None:
-        """A page that SQLite cannot read ends one check, not the verification."""
+    def _run_check(self, what: str, check: Callable[[], None]) -> None:
+        """Runs one check. A page that SQLite cannot read ends this check, not the verification."""
         self._progress(what)
         try:
             check()
@@ -113,22 +113,22 @@ class _Verification:
         self._findings.append(VerifyFinding(status, check, place, expected, found))
 
     def _name_place(self, finding: int, place: str) -> None:
-        """A text's turn says more to a person than its owner and hash."""
+        """Replaces the place of a finding: the turn of a text says more to a person than its owner and hash."""
         self._findings[finding] = self._findings[finding]._replace(place=place)
 
     def _count(self, what: str) -> None:
         self._checked[what] = self._checked.get(what, 0) + 1
 
-    # Records in numbered tables: the bytes, then what they say, then their place
+    # Records in numbered tables: the bytes, then their content, then their place
 
     def _numbered_records(self, table: str) -> None:
         keys, read, key_of = _NUMBERED[table]
-        # SQLite keeps a value of any type in any column: what stands there is read as what belongs there.
+        # SQLite stores a value of any type in any column: each is read as the type that belongs there.
         columns = f"session, CAST(seq AS INTEGER), CAST(record AS BLOB), CAST(hash AS BLOB), {keys or 'NULL'}"
         query = f"SELECT {columns} FROM {table} ORDER BY session, seq"
         before = ("", 0)
         for session, seq, record, stored_hash, key in self._connection.execute(query):
-            if table != "sessions" or seq == 1:  # a session that was told more of has several records
+            if table != "sessions" or seq == 1:  # a session whose facts changed has several records
                 self._count(table)
             place = f"{table} {session} #{seq}"
             expected_seq = before[1] + 1 if session == before[0] else 1
@@ -161,13 +161,13 @@ class _Verification:
             if purged is not None:
                 self._report("PURGED", "text", place, found=f"purged {purged}")
             elif (actual := raw_digest(data)) != stored_hash:
-                # Whichever of the two was changed, the other names the text that is missed elsewhere.
+                # The text or its hash was changed. Other records refer to the text by one of these two hashes.
                 for name in (stored_hash, actual):
                     self._broken_texts[owner, "sha256:" + name.hex()] = len(self._findings)
                 self._report("BROKEN", "text-hash", place, stored_hash.hex(), actual.hex())
 
     def _turns_complete(self) -> None:
-        """Every turn has its content, or its tombstone, and an annotation that is found by the turn's number."""
+        """Checks that every turn has its content or tombstone, and an annotation whose range has the turn's number."""
         sessions: list[Any] = self._connection.execute("SELECT DISTINCT session FROM turns ORDER BY session").fetchall()
         for (session,) in sessions:
             if session in self._broken_sessions:
@@ -200,7 +200,7 @@ class _Verification:
     # Derived tables
 
     def _derived(self) -> None:
-        """What is kept beside the truth for speed says the same as the truth."""
+        """Checks that the tables that are kept for speed agree with the truth."""
         for check, expected, found in derived_differences(self._connection, self._broken_sessions):
             self._report("BROKEN", "derived", check, expected, found)
 
@@ -246,7 +246,7 @@ class _Verification:
                 self._report(problem.status, "rendering", name, problem.expected, problem.found)
 
     def _files(self, name: str, manifest: Manifest) -> None:
-        """A slice file that was edited since is drift: the manifest keeps its text (ruling 44)."""
+        """Reports a slice file that was edited since as drift: the manifest keeps its text (ruling 44)."""
         for piece in manifest.pieces:
             if piece.corpus.startswith("file:"):
                 text = self._text_now(piece.ref)
@@ -278,7 +278,7 @@ class _Verification:
             self._findings.append(problem)
 
     def _looked_up(self, evidence: Evidence) -> Lookup | None:
-        """What stands behind evidence now; None where that is not known, or reported already."""
+        """Returns the current text of the chunk that evidence cites; None if it is not known or reported already."""
         corpus = evidence.corpus_id
         if self._look_up is None or corpus.removeprefix("session:") in self._broken_sessions:
             return None
@@ -289,25 +289,25 @@ class _Verification:
         return self._look_up(evidence)
 
     def _reported(self, owner: str, text: str, place: str) -> bool:
-        """Whether a text is reported as broken already; the finding then names what the text belongs to."""
+        """Returns whether a text is reported as broken already; then the finding gets the place of the text's use."""
         finding = self._broken_texts.get((owner, text))
         if finding is not None:
             self._name_place(finding, place)
         return finding is not None
 
 
-def _whole_annotations(record: bytes) -> AnnotationRecord:
-    """An annotation record whose columns are all as long as its turns, and hold numbers where they should."""
+def _checked_annotations(record: bytes) -> AnnotationRecord:
+    """Reads an annotation record; raises unless all its columns are as long as its turns and contain numbers."""
     annotations = read_annotations(record)
     for _ in annotations.annotations():
         pass
     return annotations
 
 
-# Of each numbered table: its key columns, how a record is read, and the session and key that the record itself gives.
+# For each numbered table: its key columns, the reader of a record, and the session and key that a record itself states.
 _NUMBERED: dict[str, tuple[str, Callable[[bytes], Any], Callable[[Any], tuple[str, Any]]]] = {
     "sessions": ("", read_session, lambda session: (session.id, None)),
     "turns": ("turn", read_turn, lambda turn: (turn.session, uuid_bytes(turn.id))),
     "links": ("child", read_link, lambda link: (link.session, uuid_bytes(link.child))),
-    "annotations": ("", _whole_annotations, lambda annotations: (annotations.session, None)),
+    "annotations": ("", _checked_annotations, lambda annotations: (annotations.session, None)),
 }

@@ -1,7 +1,7 @@
-"""Runs and evidence derived again from their stored bytes: for verify.
+"""Derives runs and evidence again from their stored bytes, for verify.
 
-One run at a time: its events and their chain, where it stands, then every snapshot, folded anew from the log and
-compared. What is reported of a run once makes the rest of it unprovable, and is not reported again.
+It checks one run at a time: its events and their chain, its tally, then every snapshot, which is folded again from the
+log and compared. After the first problem of a run, the rest of the run cannot be proven and is not reported.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -28,7 +28,7 @@ VerifyStatus = Literal["BROKEN", "UNVERIFIABLE", "PURGED", "DRIFTED"]
 
 
 class VerifyFinding(NamedTuple):
-    """What does not follow from the stored bytes: where, what was expected, what was found."""
+    """Something that does not follow from the stored bytes: its place, what was expected, and what was found."""
 
     status: VerifyStatus
     check: str
@@ -38,23 +38,28 @@ class VerifyFinding(NamedTuple):
 
 
 class RunProof:
-    """`reported` answers whether a text, by owner and digest, is reported already, and takes the place of its use."""
+    """Checks runs and evidence.
+
+    `reported` takes the owner and digest of a text and the place of its use; it returns whether the text is reported
+    already.
+    """
 
     def __init__(self, truth: Truth, reported: Callable[[str, str, str], bool], count: Callable[[str], None]) -> None:
         self._truth = truth
         self._connection = truth.database.connection
         self._reported = reported
         self._count = count
-        self._blind: set[str] = set()  # runs with a broken text
+        self._unreadable: set[str] = set()  # runs with a broken text
 
     def runs(self) -> Iterator[VerifyFinding]:
+        """Yields what is wrong with the runs."""
         tables = "SELECT run FROM events UNION SELECT run FROM snapshots UNION SELECT run FROM runs"
         for (run_id,) in self._rows(f"{tables} ORDER BY run"):
             self._count("runs")
             problems = self._log(run_id)
             yield from problems
-            if not problems and run_id not in self._blind:
-                yield from self._standing(run_id)
+            if not problems and run_id not in self._unreadable:
+                yield from self._tally(run_id)
                 yield from self._snapshots(run_id)
 
     def _rows(self, query: str, *values: str) -> list[Any]:
@@ -63,7 +68,7 @@ class RunProof:
     # The log
 
     def _log(self, run_id: str) -> list[VerifyFinding]:
-        """The records one by one, and their chain as they come by."""
+        """Checks the records one by one, and their chain."""
         problems: list[VerifyFinding] = []
         for broken in check_chain(LogHead(run_id), self._links(run_id, problems)):
             place = f"run:{run_id} event {broken.seq}"
@@ -71,7 +76,7 @@ class RunProof:
         return problems
 
     def _links(self, run_id: str, problems: list[VerifyFinding]) -> Iterator[ChainLink]:
-        """What the chain covers, up to the first record that cannot be read."""
+        """Yields what the chain covers, up to the first record that cannot be read."""
         expected: str | None = "RUN_STARTED"
         query = "SELECT seq, payload, record, hash FROM events WHERE run = ? ORDER BY seq"
         for seq, payload, record, stored_hash in self._connection.execute(query, (run_id,)):
@@ -101,12 +106,12 @@ class RunProof:
     def _payload(self, link: ChainLink, place: str) -> Iterator[VerifyFinding]:
         key = (owner(link.run_id), link.payload_hash)
         if self._reported(*key, place):
-            self._blind.add(link.run_id)
+            self._unreadable.add(link.run_id)
         elif self._truth.texts.get(*key) is None:
             yield VerifyFinding("BROKEN", "payload-missing", place, link.payload_hash, "no text")
 
-    def _standing(self, run_id: str) -> Iterator[VerifyFinding]:
-        """What is kept beside the log says the same as the log."""
+    def _tally(self, run_id: str) -> Iterator[VerifyFinding]:
+        """Checks that the tables that are kept beside the log agree with the log."""
         steps: dict[int | None, int] = {}
         try:
             expected = tally_row(tally_of(run_id, _noting_steps(self._truth.runs.events(run_id), steps)))
@@ -168,7 +173,7 @@ class RunProof:
         since: list[Event],
         place: str,
     ) -> Iterator[VerifyFinding]:
-        """A snapshot against its record, its event, and the log that it was folded from."""
+        """Compares a snapshot with its record, its event, and the log that it was folded from."""
         if (derived := snapshot_digest(snapshot)) != record.digest:
             yield VerifyFinding("BROKEN", "snapshot-id", place, record.digest, derived)
             return
@@ -182,7 +187,7 @@ class RunProof:
         folded = build(state_of(inputs), snapshot["created_at"])
         if snapshot_digest(folded) != record.digest:
             yield VerifyFinding("BROKEN", "snapshot-fold", place, snapshot_digest(folded), record.digest)
-        if record.status == "PASS":  # what did not pass then may pass with evidence that came later
+        if record.status == "PASS":  # what failed then may pass now, with evidence that was added later
             failed = [result.name for result in check(snapshot, inputs) if result.status == "FAIL"]
             if failed or snapshot["validation"]["status"] != "PASS":
                 yield VerifyFinding("BROKEN", "snapshot-checks", place, "PASS", ", ".join(failed))
@@ -197,6 +202,7 @@ class RunProof:
     # Evidence
 
     def evidence(self, look_up: Callable[[Evidence], Lookup | None]) -> Iterator[VerifyFinding]:
+        """Yields what is wrong with the evidence ledger."""
         query = "SELECT evidence, chunk, record FROM evidence ORDER BY evidence"
         for name, chunk, data in self._rows(query):
             self._count("evidence")
@@ -219,7 +225,7 @@ class RunProof:
             return
         resolution = resolve(self._truth.ledger[record.evidence_id], now)
         if resolution.status in ("changed", "gone"):
-            # A turn never changes, so that a quote which does not stand in it never did.
+            # A turn never changes: a quote that is not in it now never was.
             broken = record.chunk_id.startswith("turn:") and resolution.status == "changed"
             status: VerifyStatus = "BROKEN" if broken else "DRIFTED"
             yield VerifyFinding(
@@ -228,21 +234,22 @@ class RunProof:
 
 
 class _Window:
-    """A run's events, read once from beginning to end."""
+    """The events of a run, read once from beginning to end."""
 
     def __init__(self, truth: Truth, run_id: str) -> None:
         self._events = (stored.event for stored in truth.runs.log.events(run_id))
 
     def until(self, seq: int) -> list[Event]:
-        """The next events up to this number."""
-        taken: list[Event] = []
+        """Returns the next events up to this number."""
+        events: list[Event] = []
         for event in self._events:
-            taken.append(event)
+            events.append(event)
             if event.seq >= seq:
                 break
-        return taken
+        return events
 
     def rest(self) -> Iterator[Event]:
+        """Yields the events that are left."""
         try:
             yield from self._events
         except SlicebaseError:  # purged: reported as a text
@@ -250,7 +257,7 @@ class _Window:
 
 
 def _noting_steps(events: Iterable[Event], steps: dict[int | None, int]) -> Iterator[Event]:
-    """The events as they are, with the last of each step written down."""
+    """Yields the events unchanged, and notes the last event of each step in `steps`."""
     for event in events:
         if event.type in TERMINAL:
             steps[event.step] = event.seq

@@ -1,4 +1,4 @@
-"""Why: from a claim, a file or a context back to the text that supports it; and forward, to what rests on a text."""
+"""`why`: from a claim, a file or a context back to the text that supports it, or forward to what rests on a text."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ _SHOWN = 300  # characters of a chunk
 
 
 class Reason(NamedTuple):
-    """Something that is known, in its own words, and what it rests on; or forward, what rests on it."""
+    """A node of the tree: a reference and its text; its children are what it rests on or, forward, what rests on it."""
 
     ref: str
     kind: str
@@ -29,6 +29,8 @@ class Reason(NamedTuple):
 
 
 class Why:
+    """Walks from references to what they rest on, and back."""
+
     def __init__(self, truth: Truth, folder: SliceFolder, chunks: ChunkTexts) -> None:
         self._truth = truth
         self._folder = folder
@@ -54,19 +56,19 @@ class Why:
         }
 
     def backward(self, reference: str) -> Reason:
-        """What a reference rests on, down to the text."""
+        """Returns what a reference rests on, down to the quoted text."""
         ref = parse(reference)
         reason: Reason = _known(self._backward, ref)(ref)
         return reason
 
     def forward(self, reference: str) -> Reason:
-        """What rests on a reference, up to the narratives and contexts that hold it."""
+        """Returns what rests on a reference, up to the narratives and contexts that contain it."""
         ref = parse(reference)
         children = tuple(_known(self._forward, ref)(ref))
         here = self._backward[ref.kind](ref) if ref.kind in self._backward else Reason(str(ref), ref.kind, "")
         return here._replace(children=children)
 
-    # ---- backward
+    # Backward
 
     def _claim(self, ref: Ref) -> Reason:
         claim = self._truth.runs.state(ref.owner).claims.get(ref.local)
@@ -81,7 +83,7 @@ class Why:
 
     def _evidence(self, ref: Ref) -> Reason:
         if str(ref) not in self._truth.ledger:
-            raise SlicebaseError("no-evidence", f"the ledger has no {ref}", hint="`tt cite` puts evidence into it")
+            raise SlicebaseError("no-evidence", f"the ledger has no {ref}", hint="`tt cite` adds evidence to it")
         return self._evidence_of(str(ref))
 
     def _evidence_of(self, evidence_id: str) -> Reason:
@@ -98,10 +100,10 @@ class Why:
         corpus, found = self._chunks.placed(str(ref))
         state = {"same": "", "other": "what it is part of has changed", "gone": "gone", "purged": "purged"}[found.state]
         stored = self._truth.turns.find([ref.name]).get(ref.name) if ref.kind == "turn" else None
-        told = [stored.record.role, stored.record.time] if stored else []
+        origin = [stored.record.role, stored.record.time] if stored else []
         text = found.text if found.state == "same" else ""
         shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
-        return Reason(str(ref), "chunk", shown, " · ".join(word for word in (corpus, *told, state) if word))
+        return Reason(str(ref), "chunk", shown, " · ".join(word for word in (corpus, *origin, state) if word))
 
     def _snapshot(self, ref: Ref) -> Reason:
         snapshot = self._truth.runs.snapshots.find(str(ref)).snapshot
@@ -136,7 +138,7 @@ class Why:
             pieces.append(made._replace(note=piece.label, children=made.children if found.kind == "sn" else ()))
         return Reason(str(ref), "context", manifest.question, f"as of {manifest.as_of}", tuple(pieces))
 
-    # ---- forward
+    # Forward
 
     def _on_chunk(self, ref: Ref) -> Iterator[Reason]:
         for record in self._truth.ledger.of_chunk(str(ref)):
@@ -177,7 +179,7 @@ class Why:
         return Reason(place, "conflict", str(item.get("description")), f"{item.get('status')}, {alone}")
 
     def _on_claim(self, ref: Ref) -> Iterator[Reason]:
-        """The narratives that tell the claim, and the forks that took it over."""
+        """Yields the narratives that contain the claim, and the forks that inherited it."""
         holding = {
             snapshot["snapshot_id"]
             for snapshot in self._snapshots(ref.owner)
@@ -205,7 +207,7 @@ class Why:
             if str(ref) in state.retrieval.manifest_ids:
                 yield Reason(f"run:{run_id}", "run", str(state.objective), "since its last snapshot")
 
-    # ---- what is stored
+    # Reading what is stored
 
     def _states(self) -> Iterator[tuple[str, RunState]]:
         for tally in list(self._truth.runs.log.tallies()):
@@ -243,6 +245,6 @@ class Why:
 def _known(table: Mapping[str, Any], ref: Ref) -> Any:
     if ref.kind not in table:
         raise SlicebaseError(
-            "bad-reference", f"nothing is known of a {ref.kind}", hint=f"{', '.join(table)} can be asked"
+            "bad-reference", f"a {ref.kind} cannot be explained: {ref}", hint=f"use one of {', '.join(table)}"
         )
     return table[ref.kind]
