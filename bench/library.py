@@ -21,7 +21,7 @@ from slicebase.files.create import new_file
 from slicebase.files.model import Link
 from slicebase.files.slice_file import SliceFile
 from slicebase.library.finder import Finder
-from slicebase.workspace.workspace import Workspace, make_workspace
+from slicebase.workspace.workspace import Workspace, create_workspace
 
 FILES = 10_000
 FILE_BYTES = 2048
@@ -41,7 +41,7 @@ def sentences() -> list[str]:
 
 def write_library(folder: Path, files: int) -> Workspace:
     chance, lines = random.Random(1), sentences()
-    workspace = make_workspace(folder)
+    workspace = create_workspace(folder)
     ids = [ulid(1_750_000_000_000 + n * 1000, chance.randbytes(ULID_RANDOM_BYTES)) for n in range(files)]
     for n, file_id in enumerate(ids):
         body = f"# {chance.choice(lines)}\n"

@@ -3,6 +3,7 @@
 `python -m bench.start ../other/src` measures both versions in one run, alternately, so that a busy machine slows both.
 """
 
+import json
 import os
 import statistics
 import subprocess
@@ -18,13 +19,17 @@ SOURCE = Path(__file__).resolve().parent.parent / "src"
 ROUNDS = 21
 FILES = 200
 SCRIPT = "from slicebase.cli.entry import main; main()"  # what the installed `tt` does
-PROMPT = b'{"hook_event_name": "UserPromptSubmit", "session_id": "none", "prompt": "go on"}'
+SAMPLE = SOURCE / "slicebase" / "samples" / "claude-code-session.jsonl"
+HOOK = json.dumps({"session_id": "bench", "transcript_path": str(SAMPLE), "source": "startup"}).encode()
 COMMANDS: dict[str, tuple[tuple[str, ...], bytes]] = {
     "tt --version": (("--version",), b""),
     "tt validate": (("validate",), b""),
     "tt search": (("search", "folder"), b""),
     "tt status": (("status",), b""),
-    "tt hook prompt": (("hook", "prompt"), PROMPT),
+    "hook SessionStart": (("hook", "run", "SessionStart"), HOOK),
+    "hook UserPromptSubmit": (("hook", "run", "UserPromptSubmit"), HOOK),
+    "tt run list": (("run", "list"), b""),
+    "tt context": (("context", "how are folders locked?"), b""),
 }
 
 
@@ -57,7 +62,7 @@ def run(others: Sequence[Path] = ()) -> None:
                 [once(workspace.root, source, arguments, data) for source in (None, *sources)] for _ in range(ROUNDS)
             ]
             bare, *times = (statistics.median(column) for column in zip(*rounds, strict=True))
-            print(f"  {what:16}" + "".join(f" {time * 1000:8.1f} ms {time / bare:5.2f}×" for time in times))
+            print(f"  {what:22}" + "".join(f" {time * 1000:8.1f} ms {time / bare:5.2f}×" for time in times))
 
 
 if __name__ == "__main__":

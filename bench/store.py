@@ -17,7 +17,7 @@ from slicebase.base import Slicebase
 from slicebase.graph.policy import DEFAULT, FOCUSED
 from slicebase.history.account import Account
 from slicebase.history.imports import import_graph
-from slicebase.index.turns import bring_up_to_date
+from slicebase.index.turns import update_turn_index
 from slicebase.truth.truth import Truth
 from slicebase.verbs.contexts import Request, build_context
 
@@ -98,7 +98,7 @@ def measure_contexts(size: int, folder: Path) -> None:
     base = Slicebase.init(folder / f"context-{size}")
     rate = load(base.truth, forest(size), words)
     start = process_time()
-    bring_up_to_date(base.turn_index, base.truth)
+    update_turn_index(base.turn_index, base.truth)
     filled = size / (process_time() - start)
     chance = random.Random(6)
     questions = [text(chance, words) for _ in range(QUESTIONS)]

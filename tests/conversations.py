@@ -8,7 +8,7 @@ from slicebase.graph.binary32 import binary32
 from slicebase.graph.record import AnnotationRecord, annotation_records
 from slicebase.graph.turn import Annotation, Parent, Part, Session, Turn
 from slicebase.truth.truth import Truth
-from slicebase.truth.turns import Added
+from slicebase.truth.turns import AddedTurns
 
 SESSION = Session("s", "test")
 
@@ -36,7 +36,7 @@ def salient(of: str) -> float:
     return binary32(int(of[:4], 16) / 65536)
 
 
-def annotate(added: Added) -> list[AnnotationRecord]:
+def annotate(added: AddedTurns) -> list[AnnotationRecord]:
     notes = [annotation(turn.id, salience=salient(turn.id)) for turn in added.turns]
     return list(annotation_records(added.turns[0].session, notes))
 

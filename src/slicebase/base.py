@@ -13,7 +13,7 @@ from slicebase.core.refs import name_of, ref_of
 from slicebase.core.refs import parse as parse_ref
 from slicebase.errors import SlicebaseError
 from slicebase.verbs.parts import Parts
-from slicebase.workspace.workspace import Workspace, make_workspace, open_workspace
+from slicebase.workspace.workspace import Workspace, create_workspace, open_workspace
 
 if TYPE_CHECKING:  # keeps start-up fast: a verb imports what it needs when it is called
     from slicebase.agents.agent_files import TextChange
@@ -58,7 +58,7 @@ class Slicebase(Parts):
 
         `driver` is the command with which git merges slice files (`tt merge-driver %O %A %B %P`).
         """
-        base = cls(make_workspace(folder))
+        base = cls(create_workspace(folder))
         if driver:
             from slicebase.verbs.install import install
 
@@ -83,7 +83,7 @@ class Slicebase(Parts):
         except SlicebaseError as error:
             if error.code != "no-workspace" or not create:
                 raise
-            return cls(make_workspace(root or start), is_new=True)
+            return cls(create_workspace(root or start), is_new=True)
 
     @cached_property
     def graph(self) -> "Graph":

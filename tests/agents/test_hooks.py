@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from slicebase.agents.agent_files import find, items, with_item, without_item
 from slicebase.agents.hooks import CLIENTS, ClientHooks
 from slicebase.base import Slicebase
-from slicebase.workspace.workspace import make_workspace
+from slicebase.workspace.workspace import create_workspace
 from tests.codes import code_of
 
 CLIENT = "claude-code"
@@ -39,7 +39,7 @@ SETTINGS = {
 
 @pytest.fixture
 def hooks(tmp_path: Path) -> ClientHooks:
-    return ClientHooks(make_workspace(tmp_path))
+    return ClientHooks(create_workspace(tmp_path))
 
 
 def settings_of(tmp_path: Path) -> Path:

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from slicebase.context.snippets import Marker, Snippet, expression, read_query, snippet
 from slicebase.context.words import for_index
-from slicebase.index.schema import TOKENIZER, Reader
+from slicebase.index.schema import TOKENIZER, Tokenizer
 
 CONNECTION = apsw.Connection(":memory:")
-READER = Reader(CONNECTION)
+READER = Tokenizer(CONNECTION)
 
 
 def shown(text: str, query: str) -> Snippet:

@@ -25,7 +25,7 @@ def test_the_anchor_comes_first_and_the_best_neighbour_next(slicer: Slicer) -> N
 
 def test_a_selected_turn_names_the_turn_it_was_reached_from(slicer: Slicer) -> None:
     given = graph([turn(1), turn(2), turn(3), turn(4)], (1, 2), (2, 3), (1, 4))
-    found = {c.turn_id: (c.distance, c.reached_from, c.way) for c in slicer.select(given, tid(2), DEFAULT)}
+    found = {c.turn_id: (c.distance, c.reached_from, c.reached_as) for c in slicer.select(given, tid(2), DEFAULT)}
     assert found == {
         tid(2): (0, None, "anchor"),
         tid(1): (1, tid(2), "parent"),
@@ -68,7 +68,7 @@ def test_siblings_come_from_all_parents(slicer: Slicer) -> None:
     turns = [turn(1), turn(2), turn(3), turn(4, salience=0.8), turn(5, salience=0.6), turn(6, salience=0.7)]
     given = graph(turns, (1, 3), (2, 3), (1, 4), (2, 5), (2, 6))
     found = slicer.select(given, tid(3), policy_from({"max_siblings_per_node": 2, "max_radius": 1}))
-    assert {c.turn_id for c in found if c.way == "sibling" and c.reached_from == tid(3)} == {tid(4), tid(6)}
+    assert {c.turn_id for c in found if c.reached_as == "sibling" and c.reached_from == tid(3)} == {tid(4), tid(6)}
 
 
 def test_equally_salient_siblings_go_by_id(slicer: Slicer) -> None:

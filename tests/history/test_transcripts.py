@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from slicebase.base import Slicebase
-from slicebase.history.transcripts import AgentHome, endangered
+from slicebase.history.transcripts import AgentHome, expiring_transcripts
 
 DAY = 86_400_000
 NOW = 1_790_000_000_000
@@ -39,7 +39,7 @@ def transcript(base: Slicebase, home: Path, age_days: float) -> Path:
 
 
 def found(base: Slicebase, home: Path) -> list[tuple[Path, int]]:
-    return list(endangered(base.workspace.root, base.workspace.database, AgentHome(home, NOW)))
+    return list(expiring_transcripts(base.workspace.root, base.workspace.database, AgentHome(home, NOW)))
 
 
 @pytest.mark.parametrize(("age", "days"), [(22, None), (23.5, 6), (29.5, 0), (90, 0)])

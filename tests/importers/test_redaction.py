@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.graph.turn import Part, Session, Turn
-from slicebase.importers.redaction import RULES, redact, redacted, redacted_plainly
+from slicebase.importers.redaction import RULES, redact, redacted, redacted_by_all_rules
 from slicebase.importers.values import Batch, Options
 from tests.importers.reading import jsonl, take
 from tests.importers.test_claude_code import call, record
@@ -118,7 +118,7 @@ PROSE = st.text(alphabet="abc XYZ_-./:=@\n'\"0é", max_size=30)
 def test_the_fast_way_and_the_plain_one_agree(pieces: list[str], joint: str) -> None:
     text = joint.join(pieces)
     fast, plain = Counter[str](), Counter[str]()
-    assert redacted(text, fast) == redacted_plainly(text, plain)
+    assert redacted(text, fast) == redacted_by_all_rules(text, plain)
     assert fast == plain
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import apsw
 import pytest
 
-from slicebase.index.schema import Reader
+from slicebase.index.schema import Tokenizer
 from slicebase.library.finder import Finder
 from slicebase.workspace.workspace import Workspace
 from tests.library.samples import library, put, rows
@@ -60,7 +60,7 @@ def real(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> Workspac
 
 def test_a_search_finds_exactly_the_files_that_have_the_words(real: Workspace, texts: list[str]) -> None:
     """Compares the index with a search that reads every file, for words, pairs and phrases from the texts."""
-    finder, reader = Finder(real), Reader(apsw.Connection(":memory:"))
+    finder, reader = Finder(real), Tokenizer(apsw.Connection(":memory:"))
     stems = {}
     for entry in finder.list_files():
         info = finder.info(entry.id).file

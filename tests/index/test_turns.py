@@ -151,12 +151,12 @@ def test_an_index_that_is_in_use_is_not_deleted(tmp_path: Path, monkeypatch: pyt
     other = Disposable(path, LAYOUT._replace(version=99))
     with TurnIndex(path) as index:
         index.add(TALK, mark="five")
-        held = other.hold()
+        held = other.open()
         assert held.connection.execute("SELECT turns FROM state").get == 0
         assert held.connection.filename == ""
         held.close()
         assert (index.mark, found(index, "heron")) == ("five", ["a", "b", "c"])
-    held = other.hold()
+    held = other.open()
     assert held.connection.filename == str(path)
     held.close()
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from slicebase.library.finder import Finder
-from slicebase.workspace.workspace import Workspace, make_workspace
+from slicebase.workspace.workspace import Workspace, create_workspace
 
 NOW = 1_772_000_000_000  # some moment in 2026, in milliseconds
 DAY = 86_400_000
@@ -14,7 +14,7 @@ DAY = 86_400_000
 
 def library(folder: Path) -> Workspace:
     folder.mkdir(parents=True, exist_ok=True)
-    return make_workspace(folder)
+    return create_workspace(folder)
 
 
 def text_of(file_id: str, body: str = "", *, type: str = "markdown", **fields: Any) -> str:

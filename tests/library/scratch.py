@@ -11,7 +11,7 @@ from slicebase.files.slice_file import SliceFile
 from slicebase.library.library import Library
 from slicebase.truth.truth import Truth
 from slicebase.workspace.settings import Settings
-from slicebase.workspace.workspace import make_workspace
+from slicebase.workspace.workspace import create_workspace
 
 NOON = 1_767_268_800_000  # 2026-01-01T12:00:00Z
 
@@ -26,7 +26,7 @@ class ScratchLibrary(Library):
     """A library with its own stamps, and methods that read what is on the disk."""
 
     def __init__(self, root: Path, settings: Settings | None = None) -> None:
-        workspace = make_workspace(root)
+        workspace = create_workspace(root)
         super().__init__(workspace, settings or Settings(), lambda: Truth(workspace.database, create=True))
         self._stamps = stamps()
 

@@ -7,7 +7,7 @@ import pytest
 from slicebase.files.body.supersession import active
 from slicebase.files.slice_file import SliceFile
 from slicebase.library.check import validate
-from slicebase.library.folder import finish_all, unfinished
+from slicebase.library.folder import finish_overflows, unfinished_overflows
 from slicebase.library.library import Change
 from slicebase.workspace.settings import Settings
 from tests.codes import code_of
@@ -223,9 +223,9 @@ def test_what_a_killed_writer_left_unfinished_is_finished(
 ) -> None:
     file_id = scratch.new(body_type, "", f"overflow={overflow}")
     before, part = interrupted(scratch, file_id)
-    assert unfinished(scratch.folder) == [file_id]
-    assert finish_all(scratch.folder) == [file_id]
-    assert unfinished(scratch.folder) == finish_all(scratch.folder) == []
+    assert unfinished_overflows(scratch.folder) == [file_id]
+    assert finish_overflows(scratch.folder) == [file_id]
+    assert unfinished_overflows(scratch.folder) == finish_overflows(scratch.folder) == []
     assert [each.id for each in parts(scratch, file_id)] == [part.id]
     assert scratch.file(part.id or "").body == part.body
     body = SliceFile.parse(before).body
@@ -248,7 +248,7 @@ def test_a_part_of_a_file_that_cannot_be_read_waits_for_it(scratch: ScratchLibra
     log = scratch.new("jsonl", "", "overflow=split")
     interrupted(scratch, log)
     scratch.path(log).write_bytes(b"broken")
-    assert unfinished(scratch.folder) == []
+    assert unfinished_overflows(scratch.folder) == []
 
 
 def test_a_file_that_is_refreshed_has_the_same_size_limit(scratch: ScratchLibrary) -> None:

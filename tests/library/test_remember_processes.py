@@ -14,7 +14,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.files.body.rows import read_rows
 from slicebase.files.slice_file import SliceFile
 from slicebase.library.check import validate
-from slicebase.library.folder import finish_all
+from slicebase.library.folder import finish_overflows
 from slicebase.workspace.atomic import TEMPORARY
 from tests.library.scratch import ScratchLibrary
 from tests.paths import PROJECT
@@ -65,7 +65,7 @@ def test_killed_writers_leave_files_that_parse_and_every_acknowledged_write(tmp_
     assert set(acknowledged) <= {row.text for row in rows}
     # A row whose move was interrupted is in two files, with the same bytes.
     assert len({row.line.raw for row in rows}) == len({row.text for row in rows})
-    finish_all(scratch.folder)
+    finish_overflows(scratch.folder)
     assert not validate([scratch.folder.path], tmp_path).counts["error"]
     scratch.remember(log, "and the library still works", scratch.stamp)
     assert {path.suffix for path in scratch.folder.path.iterdir()} == {".slice"}

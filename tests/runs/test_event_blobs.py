@@ -1,7 +1,7 @@
 """Content that is too large for a payload becomes a blob (ruling 33)."""
 
 from slicebase.core.hashing import canonical, digest
-from slicebase.runs.event import MAX_PAYLOAD, EventDraft, LogHead, append, spill
+from slicebase.runs.event import MAX_PAYLOAD, EventDraft, LogHead, append, move_to_blobs
 from tests.runs.made import NOW, RUN
 
 
@@ -10,7 +10,7 @@ def test_long_texts_of_a_large_payload_become_blobs_at_every_level() -> None:
     draft = EventDraft(
         type="OBSERVE_DONE", step=1, time=NOW, payload={"out": {"lines": [long, "short"]}, "err": longer}
     )
-    spilled, blobs = spill(draft)
+    spilled, blobs = move_to_blobs(draft)
     assert blobs == {digest(text.encode()): text.encode() for text in (long, longer)}
     assert len(canonical(spilled.payload)) < MAX_PAYLOAD
     assert spilled.payload["out"]["lines"][1] == "short"

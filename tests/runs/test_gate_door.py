@@ -10,7 +10,16 @@ from slicebase.core.hashing import canonical
 from slicebase.errors import SlicebaseError
 from slicebase.runs.checks import Inputs
 from slicebase.runs.event import MAX_PAYLOAD, EventDraft, LogHead, append_all
-from slicebase.runs.gate import admit, bind, compact, fork, refuse_at_door, seen, start, stopped
+from slicebase.runs.gate import (
+    admit,
+    check_before_logging,
+    compact,
+    fork,
+    manifest_events,
+    source_events,
+    start,
+    stopped,
+)
 from slicebase.runs.records import ManifestLogged, RunStarted
 from slicebase.runs.state import RunState, fold
 from tests.runs.made import (
@@ -81,7 +90,7 @@ def test_every_other_event_is_admitted_unchanged() -> None:
 
 def refusal(draft: EventDraft, *before: EventDraft) -> str | None:
     try:
-        refuse_at_door(draft, fold(RunState(RUN), log(*before)), LEDGER, NOW)
+        check_before_logging(draft, fold(RunState(RUN), log(*before)), LEDGER, NOW)
     except SlicebaseError as error:
         return error.code
     return None
@@ -140,7 +149,7 @@ def test_a_fork_continues_from_a_snapshot() -> None:
 
 def test_sources_are_logged_in_as_many_events_as_their_size_needs() -> None:
     chunks = [f"turn:{number:08x}-0000-0000-0000-000000000000" for number in range(5000)]
-    drafts = list(seen(["session:s1"], chunks, step=4))
+    drafts = list(source_events(["session:s1"], chunks, step=4))
     assert len(drafts) > 1
     assert all(len(canonical(draft.payload)) <= MAX_PAYLOAD for draft in drafts)
     state = fold(RunState(RUN), log(*drafts))
@@ -149,13 +158,15 @@ def test_sources_are_logged_in_as_many_events_as_their_size_needs() -> None:
 
 
 def test_few_sources_are_logged_in_one_event_and_none_in_no_event() -> None:
-    assert len(list(seen(["session:s1"], ["row:f/r"]))) == 1
-    assert list(seen([], [])) == []
+    assert len(list(source_events(["session:s1"], ["row:f/r"]))) == 1
+    assert list(source_events([], [])) == []
 
 
 def test_a_large_manifest_is_its_event_and_source_events_after_it() -> None:
     chunks = tuple(f"turn:{number:08x}-0000-0000-0000-000000000000" for number in range(3000))
-    first, *rest = bind(ManifestLogged(manifest_id="mf_" + "0" * 32, selected=3000, chunk_ids=chunks), step=2)
+    first, *rest = manifest_events(
+        ManifestLogged(manifest_id="mf_" + "0" * 32, selected=3000, chunk_ids=chunks), step=2
+    )
     assert first.type == "MANIFEST"
     assert {draft.type for draft in rest} == {"SOURCE"}
     state = fold(RunState(RUN), log(first, *rest))
@@ -164,7 +175,7 @@ def test_a_large_manifest_is_its_event_and_source_events_after_it() -> None:
 
 
 def test_a_small_manifest_is_one_event() -> None:
-    assert len(list(bind(ManifestLogged(manifest_id="mf_" + "0" * 32)))) == 1
+    assert len(list(manifest_events(ManifestLogged(manifest_id="mf_" + "0" * 32)))) == 1
 
 
 def test_a_run_of_steps_and_forks_keeps_its_terms() -> None:

@@ -239,7 +239,7 @@ def test_a_narrative_is_a_slice_file_that_supersedes_the_one_before_and_grows_st
     base.runs.compact(RUN, now=NOW + 1)
     (stale,) = base.library.stale(NOW, 90)
     assert (stale.entry.id, stale.reasons[0].kind) == (first.file_id, "source-changed")
-    assert "later snapshot" in base.library.look(NOW).pieces([f"file:{first.file_id}"])[0].label
+    assert "later snapshot" in base.library.reader(NOW).pieces([f"file:{first.file_id}"])[0].label
     second, _ = base.runs.narrative(RUN)
     assert second.supersedes == first.file_id
     assert [link.to for link in base.library.folder.find(second.file_id).links] == [first.file_id]

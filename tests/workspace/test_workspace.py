@@ -7,7 +7,7 @@ import pytest
 
 from slicebase.errors import SlicebaseError
 from slicebase.truth.truth import Truth
-from slicebase.workspace.workspace import find_root, make_workspace, open_workspace
+from slicebase.workspace.workspace import create_workspace, find_root, open_workspace
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -23,11 +23,11 @@ def refusal(start: Path, root: Path | None = None) -> str:
 
 
 def test_the_nearest_workspace_upwards_is_found(tmp_path: Path) -> None:
-    make_workspace(tmp_path)
+    create_workspace(tmp_path)
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
     assert find_root(inner) == tmp_path.resolve()
-    make_workspace(tmp_path / "a")
+    create_workspace(tmp_path / "a")
     assert find_root(inner) == (tmp_path / "a").resolve()
 
 
@@ -36,26 +36,26 @@ def test_a_folder_without_a_workspace_is_an_error_with_a_hint(tmp_path: Path) ->
 
 
 def test_a_named_root_must_be_a_workspace_itself(tmp_path: Path) -> None:
-    make_workspace(tmp_path)
+    create_workspace(tmp_path)
     (tmp_path / "inner").mkdir()
     assert refusal(tmp_path, tmp_path / "inner") == "no-workspace"
     assert refusal(tmp_path, tmp_path / "nowhere") == "no-workspace"
 
 
 def test_init_twice_changes_nothing(tmp_path: Path) -> None:
-    make_workspace(tmp_path)
+    create_workspace(tmp_path)
     (tmp_path / ".slicebase" / ".gitignore").write_text("# mine\n*\n")
-    make_workspace(tmp_path)
+    create_workspace(tmp_path)
     assert (tmp_path / ".slicebase" / ".gitignore").read_text() == "# mine\n*\n"
 
 
 def test_outside_git_the_database_is_in_the_workspace(tmp_path: Path) -> None:
-    assert make_workspace(tmp_path).database == tmp_path.resolve() / ".slicebase" / "slicebase.db"
+    assert create_workspace(tmp_path).database == tmp_path.resolve() / ".slicebase" / "slicebase.db"
 
 
 def test_inside_git_the_database_is_in_the_git_directory_and_git_does_not_show_it(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
-    workspace = make_workspace(tmp_path)
+    workspace = create_workspace(tmp_path)
     assert workspace.database == tmp_path.resolve() / ".git" / "slicebase" / "slicebase.db"
     Truth(workspace.database, create=True).close()
     (workspace.cache / "x").write_text("x")
@@ -68,13 +68,13 @@ def test_worktrees_share_a_database(tmp_path: Path) -> None:
     git(main, "init", "-q")
     git(main, "commit", "-q", "--allow-empty", "-m", "start")
     git(main, "worktree", "add", "-q", "../other")
-    assert make_workspace(tmp_path / "other").database == make_workspace(main).database
+    assert create_workspace(tmp_path / "other").database == create_workspace(main).database
 
 
 def test_a_workspace_in_a_subfolder_has_its_own_database(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     (tmp_path / "part" / "slicebase.db").mkdir(parents=True)
-    databases = {make_workspace(folder).database for folder in (tmp_path, tmp_path / "part")}
+    databases = {create_workspace(folder).database for folder in (tmp_path, tmp_path / "part")}
     assert len(databases) == 2
 
 
@@ -85,12 +85,12 @@ def test_a_submodule_has_its_own_git_directory(tmp_path: Path) -> None:
         git(tmp_path / name, "commit", "-q", "--allow-empty", "-m", "start")
     source = str(tmp_path / "inner")
     git(tmp_path / "outer", "-c", "protocol.file.allow=always", "submodule", "add", "-q", source, "sub")
-    workspace = make_workspace(tmp_path / "outer" / "sub")
+    workspace = create_workspace(tmp_path / "outer" / "sub")
     assert ".git/modules/sub/slicebase" in workspace.database.as_posix()
 
 
 def test_a_database_moves_when_its_folder_becomes_a_repository(tmp_path: Path) -> None:
-    before = make_workspace(tmp_path)
+    before = create_workspace(tmp_path)
     Truth(before.database, create=True).close()
     git(tmp_path, "init", "-q")
     after = open_workspace(tmp_path)
@@ -100,7 +100,7 @@ def test_a_database_moves_when_its_folder_becomes_a_repository(tmp_path: Path) -
 
 
 def test_a_database_in_use_is_not_moved(tmp_path: Path) -> None:
-    used = Truth(make_workspace(tmp_path).database, create=True)
+    used = Truth(create_workspace(tmp_path).database, create=True)
     used.database.connection.execute("BEGIN IMMEDIATE")
     git(tmp_path, "init", "-q")
     assert refusal(tmp_path) == "locked"
@@ -110,7 +110,7 @@ def test_a_database_in_use_is_not_moved(tmp_path: Path) -> None:
 
 
 def test_two_databases_are_an_error_and_both_stay(tmp_path: Path) -> None:
-    old = make_workspace(tmp_path).database
+    old = create_workspace(tmp_path).database
     Truth(old, create=True).close()
     git(tmp_path, "init", "-q")
     new = open_workspace(tmp_path).database

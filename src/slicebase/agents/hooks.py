@@ -14,7 +14,7 @@ import msgspec
 from slicebase.agents.agent_files import TextChange, find, with_item, without_item
 from slicebase.errors import SlicebaseError, Where
 from slicebase.workspace.atomic import locked, read_bytes, remove, write_bytes
-from slicebase.workspace.workspace import LOCAL, Workspace, make_local_folder
+from slicebase.workspace.workspace import LOCAL, Workspace, create_local_folder
 
 MARK: Final = "# slicebase"
 PROGRAM: Final = "tt"
@@ -63,7 +63,7 @@ class ClientHooks:
     def install(self, client: str, *, program: str = PROGRAM, dry_run: bool = False) -> TextChange:
         """Adds the hooks that are missing; everything else in the settings stays as it is."""
         path, events = self._of(client)
-        make_local_folder(self._workspace.root)
+        create_local_folder(self._workspace.root)
         with locked(self._workspace.lock):
             before = _read(path)
             text = before if before and before.strip() else "{}\n"
@@ -79,7 +79,7 @@ class ClientHooks:
     def uninstall(self, client: str, *, dry_run: bool = False) -> TextChange:
         """Removes our hooks, and the file and its folder if we created them."""
         path, _ = self._of(client)
-        make_local_folder(self._workspace.root)
+        create_local_folder(self._workspace.root)
         with locked(self._workspace.lock):
             now = _read(path)
             kept = self._all_kept().get(client)

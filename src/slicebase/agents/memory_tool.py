@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.entries import Stamp
-from slicebase.files.body.write import refuse_new_errors, signed, with_body
+from slicebase.files.body.write import refuse_new_errors, with_body, with_writer
 from slicebase.files.create import archived, new_file
 from slicebase.files.links import file_name
 from slicebase.files.model import Contract
@@ -189,7 +189,7 @@ class MemoryTool:
         self._replace(writer, file, with_body(file, _encoded(text), stamp), stamp)
 
     def _replace(self, writer: FolderWriter, old: SliceFile, new: SliceFile, stamp: Stamp) -> None:
-        new = signed(new, stamp)
+        new = with_writer(new, stamp)
         refuse_new_errors(old, new)
         writer.replace(old, new)
 

@@ -41,7 +41,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "info": Command("library.info", "find:info", "Show everything that is known about a file."),
         "recall": Command("library.recall", "recall:recall", "Print memory as a model should see it."),
         "explore": Command("library.explore", "explore:explore", "Follow the links around a file."),
-        "stale": Command("library.stale", "find:stale", "List files that need another look."),
+        "stale": Command("library.stale", "find:stale", "List files that should be checked again."),
         "routine": Command("library.routine", "recall:routine", "Compile a routine into steps to follow."),
         "context": Command("context", "context:context", "Build a cited context for a question."),
         "replay": Command("replay", "context:replay", "Print the bytes of a recorded context again."),

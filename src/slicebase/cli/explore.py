@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from slicebase.cli.options import id_argument, open_base
+from slicebase.cli.file_options import id_argument
+from slicebase.cli.options import open_base
 from slicebase.cli.output import json_option, print_json, printable
 from slicebase.files.explore import mermaid as drawn
 from slicebase.files.explore import tree

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from slicebase.cli.options import chosen, file_json, filter_options, headline, id_argument, now, open_base
+from slicebase.cli.file_options import chosen, file_json, filter_options, headline, id_argument
+from slicebase.cli.options import now, open_base
 from slicebase.cli.output import counted, json_option, note, print_json, printable
 from slicebase.errors import Exit
 

@@ -15,7 +15,7 @@ from slicebase.history.inputs import LONG_SAMPLE
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
-    from slicebase.context.lost import Judged, Loss
+    from slicebase.context.lost import JudgedItem, Loss
     from slicebase.verbs.lost import Losses
 
 _WIDTH = 96
@@ -99,13 +99,13 @@ def _print_lost(loss: "Loss", limit: int) -> None:
         note(f"… and {len(loss.lost) - len(shown)} more: --limit {len(loss.lost)} lists them all.")
 
 
-def _kind(each: "Judged") -> str:
+def _kind(each: "JudgedItem") -> str:
     from slicebase.context.lost import TABLE
 
     return f"{TABLE[each.item.kind].one}, {each.item.mark}"
 
 
-def _words(each: "Judged") -> str:
+def _words(each: "JudgedItem") -> str:
     words = " ".join(each.item.text.split())
     return printable(words if len(words) <= _WIDTH else words[: _WIDTH - 1] + "…")
 
@@ -146,7 +146,7 @@ def _loss_as_json(loss: "Loss") -> dict[str, Any]:
     }
 
 
-def _item_as_json(each: "Judged") -> dict[str, Any]:
+def _item_as_json(each: "JudgedItem") -> dict[str, Any]:
     item = each.item
     return {
         "kind": item.kind,

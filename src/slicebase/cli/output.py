@@ -85,7 +85,7 @@ def print_text_change(change: "TextChange", dry_run: bool, as_json: bool) -> Non
         return
     if dry_run and change.text is not None:
         click.echo(change.text, nl=False)
-    note(change.said(dry_run))
+    note(change.message(dry_run))
 
 
 def printable(text: str) -> str:

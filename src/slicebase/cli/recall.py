@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from slicebase.cli.options import complete_ids, id_argument, now, open_base, provenance_options, stamp_for
+from slicebase.cli.file_options import complete_ids, id_argument
+from slicebase.cli.options import now, open_base, provenance_options, stamp_for
 from slicebase.cli.output import json_option, note, print_json, printable
 
 if TYPE_CHECKING:

@@ -88,11 +88,11 @@ def _print_slice(graph: "Graph", found: "ContextSlice") -> None:
 
 def _print_explanation(graph: "Graph", explanation: "Explanation", as_json: bool) -> None:
     selected = [
-        {"turn": c.turn_id, "distance": c.distance, "priority": c.priority, "way": c.way, "from": c.reached_from}
+        {"turn": c.turn_id, "distance": c.distance, "priority": c.priority, "way": c.reached_as, "from": c.reached_from}
         for c in explanation.selected
     ]
     left_out = [
-        {"turn": c.turn_id, "distance": c.distance, "priority": c.priority, "way": c.way, "from": c.reached_from,
+        {"turn": c.turn_id, "distance": c.distance, "priority": c.priority, "way": c.reached_as, "from": c.reached_from,
          "reason": reason}
         for c, reason in explanation.left_out
     ]  # fmt: skip

@@ -5,16 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from slicebase.cli.options import (
-    complete_ids,
-    given_text,
-    id_argument,
-    now,
-    open_base,
-    print_change,
-    provenance_options,
-    stamp_for,
-)
+from slicebase.cli.file_options import complete_ids, id_argument
+from slicebase.cli.options import given_text, now, open_base, print_change, provenance_options, stamp_for
 from slicebase.cli.output import json_option, note, print_json, read_input
 
 if TYPE_CHECKING:
@@ -286,7 +278,7 @@ def purge(ctx: click.Context, reference: str, reason: str | None, dry_run: bool,
     change = base.library.purge(reference, stamp_for(ctx, base), reason=reason, dry_run=dry_run)
     print_change(change, as_json, dry_run=dry_run)
     if change.changed and not dry_run and not as_json:
-        note("Older versions may still stand in git's history.")
+        note("Older versions may still be in git's history.")
 
 
 def _print_purged_turns(purged: "PurgedTurns", as_json: bool, dry_run: bool) -> None:

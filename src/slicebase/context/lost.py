@@ -66,7 +66,7 @@ TABLE: Final[Mapping[Kind, KindRow]] = {
 }
 
 
-class Judged(NamedTuple):
+class JudgedItem(NamedTuple):
     """An item, and whether the summary kept it."""
 
     item: TranscriptItem
@@ -92,10 +92,10 @@ class Loss(NamedTuple):
     summary: Turn
     turns: int  # how many it removed
     readable: bool
-    judged: tuple[Judged, ...]
+    judged: tuple[JudgedItem, ...]
 
     @property
-    def lost(self) -> list[Judged]:
+    def lost(self) -> list[JudgedItem]:
         """The lost items, the most important first."""
         return by_importance(each for each in self.judged if not each.kept)
 
@@ -103,11 +103,11 @@ class Loss(NamedTuple):
 def judge(compaction: CompactedTurns) -> Loss:
     """Returns which items of the removed turns the summary kept."""
     summary = Passages("\n\n".join(turn_text(turn.parts) for turn in compaction.summary))
-    judged = [Judged(item, TABLE[item.kind].kept(item, summary)) for item in items(compaction.before)]
+    judged = [JudgedItem(item, TABLE[item.kind].kept(item, summary)) for item in items(compaction.before)]
     return Loss(compaction.summary[-1], len(compaction.before), compaction.readable, tuple(judged))
 
 
-def by_importance(judged: Iterable[Judged]) -> list[Judged]:
+def by_importance(judged: Iterable[JudgedItem]) -> list[JudgedItem]:
     """Returns items by weight, the highest first; among equal ones the newest first."""
     newest_first = list(judged)[::-1]
     return sorted(newest_first, key=lambda each: -each.weight)

@@ -10,7 +10,7 @@ from functools import lru_cache
 from math import ceil
 from typing import Any, Final, Literal, NamedTuple, get_args
 
-from slicebase.graph.annotate import CORRECTED, DECIDED, spaced, words_in
+from slicebase.graph.annotate import CORRECTED, DECIDED, phrase_patterns, words_in
 
 # Sentences
 
@@ -71,7 +71,7 @@ def _prose(text: str) -> Iterator[tuple[int, int]]:
 def says(text: str, phrases: tuple[str, ...]) -> bool:
     """Returns whether the text contains one of the phrases, word for word."""
     words = f" {' '.join(words_in(text))} "
-    return any(phrase in words for _, phrase in spaced(phrases))
+    return any(phrase in words for _, phrase in phrase_patterns(phrases))
 
 
 @lru_cache(maxsize=4096)

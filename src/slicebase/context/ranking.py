@@ -92,7 +92,7 @@ def rank(question: Question, figures: Figures, limit: int) -> list[Ranked]:
     return [Ranked(turn, -score, dict(zip(PARTS, parts, strict=True))) for score, turn, parts in best]
 
 
-def brought_to_scale(ranked: Iterable[Ranked], indexed: int, other: int) -> list[Ranked]:
+def rescaled(ranked: Iterable[Ranked], indexed: int, other: int) -> list[Ranked]:
     """Returns a ranking of one index in the scale of another index.
 
     A word that only one turn has is then worth the same in both.

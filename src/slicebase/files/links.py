@@ -122,7 +122,7 @@ def resolve(folder: str, to: str) -> str | None:
     return None if outside else path
 
 
-def meant_id(folder: str, to: str) -> str:
+def target_id(folder: str, to: str) -> str:
     """Returns a target as an id, also for a reference to a file or a path to a slice file in `folder` (ruling 29)."""
     to = to.removeprefix("file:")
     parent, _, name = (resolve(folder, to) or "").rpartition("/")

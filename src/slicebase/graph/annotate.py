@@ -282,13 +282,15 @@ def _applies(row: TurnPattern, features: _Features) -> bool:
         and features.marks.issuperset(row.marks)
         and (
             not row.phrases
-            or any(first in features.words and phrase in features.spoken for first, phrase in spaced(row.phrases))
+            or any(
+                first in features.words and phrase in features.spoken for first, phrase in phrase_patterns(row.phrases)
+            )
         )
     )
 
 
 @lru_cache(maxsize=256)
-def spaced(phrases: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+def phrase_patterns(phrases: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     """Returns, for each phrase, its first word, and its words with a space around each."""
     split = [words_in(phrase) for phrase in phrases]
     return tuple((words[0], f" {' '.join(words)} ") for words in split if words)

@@ -17,7 +17,7 @@ from slicebase.core.hashing import LARGEST_INTEGER, digest, lone_surrogate, xxh6
 from slicebase.core.ids import is_uuid
 from slicebase.core.times import whole_seconds
 from slicebase.graph.binary32 import binary32, shortest
-from slicebase.graph.graph_file import Path, decode, refusal
+from slicebase.graph.graph_file import Path, decode, error_at
 from slicebase.graph.policy import POLICY_ID, SlicePolicyV1
 from slicebase.graph.turn import Annotation, Edge, EdgeType, Phase, Role, Turn
 
@@ -216,7 +216,7 @@ def read_export(data: bytes) -> SliceExport:
     export = decode(data, _decoder)
     for path, text in _ids(export):
         if not is_uuid(text):
-            raise refusal(data, "bad-uuid", path, f"{text!r} is not a UUID")
+            raise error_at(data, "bad-uuid", path, f"{text!r} is not a UUID")
     return replace(export, turns=tuple(_rounded(data, place, turn) for place, turn in enumerate(export.turns)))
 
 
@@ -233,7 +233,7 @@ def _rounded(data: bytes, place: int, turn: ExportedTurn) -> ExportedTurn:
     numbers = {field: binary32(getattr(turn, field)) for field in FRACTIONS}
     for field, number in numbers.items():
         if not isfinite(number):
-            raise refusal(data, "not-finite", ("turns", place, field), "the number is too large for binary32")
+            raise error_at(data, "not-finite", ("turns", place, field), "the number is too large for binary32")
     return replace(turn, **numbers)
 
 

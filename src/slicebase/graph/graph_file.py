@@ -69,7 +69,7 @@ def decode(data: bytes, decoder: msgspec.json.Decoder[_T]) -> _T:
         raise SlicebaseError("bad-json", "the text is nested too deeply") from None
 
 
-def refusal(data: bytes, code: str, path: Path, problem: str, hint: str = "") -> SlicebaseError:
+def error_at(data: bytes, code: str, path: Path, problem: str, hint: str = "") -> SlicebaseError:
     """Returns an error about the value at a path of a text that has been decoded."""
     data = data.removeprefix(_BOM)
     where = _where(data, offset) if (offset := _offset(data, path)) is not None else Where()
@@ -95,7 +95,7 @@ def _misfit(data: bytes, words: str) -> SlicebaseError:
     problem, place = (match[1], match[2] or "") if match else (words, "")
     path = tuple(int(step[2]) if step[2] else step[1] for step in _STEP.finditer(place))
     code = next(code for sign, code in _CODES if sign in problem)
-    return refusal(data, code, path, problem.replace("`", ""))
+    return error_at(data, code, path, problem.replace("`", ""))
 
 
 def _where(data: bytes, offset: int) -> Where:
@@ -230,7 +230,7 @@ def _positions(data: bytes, records: Sequence[_TurnRecord]) -> dict[str, int]:
     for place, turn_id in enumerate(ids):
         if positions.setdefault(turn_id, place) != place:
             problem = f"{turn_id} is already the id of turns[{positions[turn_id]}]"
-            raise refusal(data, "duplicate-turn", ("turns", place, "id"), problem)
+            raise error_at(data, "duplicate-turn", ("turns", place, "id"), problem)
     return positions
 
 
@@ -255,7 +255,7 @@ def _uuid(data: bytes, path: Path, text: str) -> str:
     try:
         return uuid_text(text)
     except SlicebaseError as error:
-        raise refusal(data, error.code, path, error.message, error.hint) from None
+        raise error_at(data, error.code, path, error.message, error.hint) from None
 
 
 def _refuse_cycles(data: bytes, edges: Sequence[Edge]) -> None:
@@ -268,7 +268,7 @@ def _refuse_cycles(data: bytes, edges: Sequence[Edge]) -> None:
         cycle = set(pairwise(error.args[1]))
         place = max(place for place, edge in enumerate(edges) if (edge.parent, edge.child) in cycle)
         problem = f"the edge makes {edges[place].parent} its own ancestor, through {len(cycle)} edges"
-        raise refusal(data, "cycle", ("edges", place), problem) from None
+        raise error_at(data, "cycle", ("edges", place), problem) from None
 
 
 def _between_sessions(edges: Iterable[Edge], sessions: Mapping[str, str]) -> tuple[Edge, ...]:
@@ -299,7 +299,7 @@ def _content(data: bytes, place: int, content: str | tuple[Part, ...]) -> tuple[
     try:
         return parts, f'"content":{canonical(to_builtins(content)).decode()},'
     except SlicebaseError as error:
-        raise refusal(data, error.code, ("turns", place, "content"), error.message, error.hint) from None
+        raise error_at(data, error.code, ("turns", place, "content"), error.message, error.hint) from None
 
 
 def _annotations(data: bytes, turns: Sequence[Turn], records: Sequence[_TurnRecord]) -> tuple[Annotation, ...]:
@@ -308,7 +308,7 @@ def _annotations(data: bytes, turns: Sequence[Turn], records: Sequence[_TurnReco
     if inf in complexity or -inf in complexity:
         place = next(place for place, number in enumerate(complexity) if isinf(number))
         path = ("turns", place, "trajectory_complexity")
-        raise refusal(data, "not-finite", path, "the number is too large for binary32")
+        raise error_at(data, "not-finite", path, "the number is too large for binary32")
     salience = array("f", [record.salience for record in records])
     homogeneity = array("f", [record.trajectory_homogeneity for record in records])
     temporal = array("f", [record.trajectory_temporal for record in records])

@@ -63,7 +63,7 @@ class FrontierTurn(NamedTuple):
     distance: int
     turn_id: str
     reached_from: str | None
-    way: ReachedAs
+    reached_as: ReachedAs
 
     @property
     def priority(self) -> float:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from slicebase.graph.turn import Edge
 from slicebase.importers.values import Batch, ImportReport, Note
 from slicebase.truth.truth import Truth
-from slicebase.truth.turns import Added, Annotate
+from slicebase.truth.turns import AddedTurns, Annotate
 
 if TYPE_CHECKING:
     from slicebase.errors import SlicebaseError
@@ -39,7 +39,7 @@ class Account:
         self.waiting = 0
         self.joined = 0
 
-    def add(self, batch: Batch, added: Added, where: str) -> None:
+    def add(self, batch: Batch, added: AddedTurns, where: str) -> None:
         self.report.add(batch)
         self.new += len(added.turns)
         self.known += added.known
@@ -69,7 +69,7 @@ def store_batches(
 ) -> None:
     """Stores batches that were read from an input. `waiting`, the edges whose child has not arrived, is updated."""
     for batch in batches:
-        added = truth.turns.add(batch.session, batch.turns, annotate) if batch.session else Added()
+        added = truth.turns.add(batch.session, batch.turns, annotate) if batch.session else AddedTurns()
         account.add(batch, added, name)
         waiting[:] = _link(truth, account, [*waiting, *batch.links])
 

@@ -7,7 +7,7 @@ from slicebase.graph.annotate import ANCESTORS, RULES, Rules, Trace, annotate, t
 from slicebase.graph.record import AnnotationRecord, annotation_records
 from slicebase.graph.turn import Annotation, Turn, tree_parent
 from slicebase.truth.truth import Truth
-from slicebase.truth.turns import Added
+from slicebase.truth.turns import AddedTurns
 
 _MOST_TRACES = 20_000  # that are kept, of the turns annotated last
 
@@ -23,7 +23,7 @@ class Annotator:
         self._children: Counter[str] = Counter()  # how many children each turn of the session has
         self._counted: set[str] = set()  # the turns whose number of children is known
 
-    def __call__(self, added: Added) -> Iterable[AnnotationRecord]:
+    def __call__(self, added: AddedTurns) -> Iterable[AnnotationRecord]:
         session = added.turns[0].session
         new = {turn.id: turn for turn in added.turns}
         if session != self._session:
@@ -33,7 +33,7 @@ class Annotator:
         annotations += self._annotate_again(session, added.joined, new.keys())
         return annotation_records(session, annotations)
 
-    def _count_children(self, added: Added, new: Set[str]) -> None:
+    def _count_children(self, added: AddedTurns, new: Set[str]) -> None:
         """Counts the stored children of new turns' parents. Only an awaited turn has children before it arrives."""
         parents = {parent for turn in added.turns if (parent := turn.tree_parent) is not None}
         unknown = parents - self._counted

@@ -15,7 +15,7 @@ from slicebase.truth.truth import Truth
 def compacted_sessions(truth: Truth) -> list[str]:
     """Returns the sessions that contain a summary, the one with the newest summary first."""
     newest: dict[str, str] = {}
-    for record in truth.turns.of_the_system():
+    for record in truth.turns.system_turns():
         if record.time >= newest.get(record.session, "") and _is_summary(truth.turn(record.id)):
             newest[record.session] = record.time
     return sorted(newest, key=lambda session: (newest[session], session), reverse=True)

@@ -16,7 +16,7 @@ from slicebase.history.inputs import Input
 from slicebase.importers.formats import FORMATS, HEAD_BYTES, Import, reading_order, recognise
 from slicebase.importers.values import Batch, Format, ImportSource, Options
 from slicebase.truth.truth import Truth
-from slicebase.truth.turns import Added, Annotate
+from slicebase.truth.turns import AddedTurns, Annotate
 
 FORMAT = "graph"
 _INPUT_FAULTS = ("bad-zip", "no-input")
@@ -162,7 +162,7 @@ def _by_session(turns: Iterable[Turn]) -> dict[str, list[Turn]]:
 def _add(
     truth: Truth, session: Session, turns: list[Turn], given: Mapping[str, Annotation], account: Account, name: str
 ) -> None:
-    def annotate(added: Added) -> Iterable[AnnotationRecord]:
+    def annotate(added: AddedTurns) -> Iterable[AnnotationRecord]:
         return annotation_records(session.id, [given[turn.id] for turn in added.turns])
 
     added = truth.turns.add(session, turns, annotate)

@@ -23,21 +23,21 @@ class AgentHome(NamedTuple):
     now: int
 
 
-class Endangered(NamedTuple):
+class ExpiringTranscript(NamedTuple):
     """A transcript that will soon be deleted."""
 
     path: Path
     days: int  # until it is deleted; 0 if that may happen at any time
 
 
-def endangered(root: Path, database: Path, home: AgentHome) -> Iterator[Endangered]:
+def expiring_transcripts(root: Path, database: Path, home: AgentHome) -> Iterator[ExpiringTranscript]:
     """Yields the transcripts of this project that will soon be deleted and whose last turn is not stored."""
     period = _cleanup_days(root, home.folder)
     for path in sorted(_project_folder(root, home.folder).glob("*.jsonl")):
         try:
             left = period - (home.now - path.stat().st_mtime_ns // 1_000_000) / _DAY
             if left <= _SOON_DAYS and not _is_imported(path, database):
-                yield Endangered(path, max(0, int(left)))
+                yield ExpiringTranscript(path, max(0, int(left)))
         except OSError:
             continue  # gone since the folder was listed
 

@@ -165,7 +165,7 @@ def redacted(text: str, counts: Counter[str]) -> str:
     return text
 
 
-def redacted_plainly(text: str, counts: Counter[str]) -> str:
+def redacted_by_all_rules(text: str, counts: Counter[str]) -> str:
     """Returns the same as `redacted`, but applies every rule to every text."""
     for rule in (*(rule for rule in RULES if not rule.leads), *_LEADING):
         text = _replaced(text, rule, counts)

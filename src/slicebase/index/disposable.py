@@ -62,13 +62,13 @@ class Disposable:
 
         return self._with_fallback(in_file, in_memory)
 
-    def hold(self) -> "Held":
+    def open(self) -> "OpenDatabase":
         """Opens the database until the result is closed. Nobody can delete it meanwhile."""
-        return self._with_fallback(lambda: Held.of(self._opened()), self.hold_in_memory)
+        return self._with_fallback(lambda: OpenDatabase.of(self._opened()), self.open_in_memory)
 
-    def hold_in_memory(self) -> "Held":
+    def open_in_memory(self) -> "OpenDatabase":
         """Opens a new database in memory."""
-        return Held.of(self._in_memory())
+        return OpenDatabase.of(self._in_memory())
 
     def _with_fallback(self, in_file: Callable[[], Answer], in_memory: Callable[[], Answer]) -> Answer:
         """Calls `in_file`, again after a rebuild if the file is damaged or has another layout; else `in_memory`."""
@@ -155,14 +155,14 @@ class Disposable:
                 raise _OtherLayoutError
 
 
-class Held(NamedTuple):
+class OpenDatabase(NamedTuple):
     """An open database, and the function that closes it."""
 
     connection: apsw.Connection
     close: Callable[[], None]
 
     @classmethod
-    def of(cls, opened: AbstractContextManager[apsw.Connection]) -> "Held":
+    def of(cls, opened: AbstractContextManager[apsw.Connection]) -> "OpenDatabase":
         """Enters a context manager that is left when the result is closed."""
         stack = ExitStack()
         return cls(stack.enter_context(opened), stack.close)

@@ -16,7 +16,7 @@ import apsw
 from slicebase.errors import SlicebaseError
 from slicebase.index.disposable import Disposable, reading, writing
 from slicebase.index.schema import LAYOUT, ReadProgress
-from slicebase.workspace.workspace import Workspace, make_local_folder
+from slicebase.workspace.workspace import Workspace, create_local_folder
 
 Answer = TypeVar("Answer")
 
@@ -42,7 +42,7 @@ class FileIndex:
 
         if not self.database.path.exists():
             with suppress(SlicebaseError):  # where nothing can be written, the index is built in memory
-                make_local_folder(self._root)
+                create_local_folder(self._root)
         return self.database.ask(with_current_files)
 
     def _bring_up_to_date(self, connection: apsw.Connection) -> None:

@@ -19,7 +19,7 @@ UNICODE61: Final = ("remove_diacritics", "2", "categories", "L* N* Co Mc Mn")
 TOKENIZER: Final = " ".join(("porter unicode61", *(f"'{option}'" for option in UNICODE61)))
 
 
-class Reader:
+class Tokenizer:
     """Splits texts into words as FTS5 does when it indexes them."""
 
     def __init__(self, connection: apsw.Connection) -> None:

@@ -14,7 +14,7 @@ from slicebase.context.snippets import Marker, Snippet, Term, TermMark, expressi
 from slicebase.core.refs import Ref
 from slicebase.errors import SlicebaseError
 from slicebase.index.entries import COLUMNS, EVERY_FILE, FileEntry, Filters, conditions
-from slicebase.index.schema import PASSAGE_BREAK, Reader
+from slicebase.index.schema import PASSAGE_BREAK, Tokenizer
 
 _WEIGHTS: Final = "10.0, 4.0, 1.0, 1.0"  # of title, summary, passages, former rows
 _MOST_PASSAGES: Final = 3
@@ -58,7 +58,7 @@ class Results(NamedTuple):
 
 def search(connection: apsw.Connection, wanted: Search) -> Results:
     """Returns the best files for a search, or hints where nothing matches."""
-    reader = Reader(connection)
+    reader = Tokenizer(connection)
     stems = {term: reader.stems(term.text) for term in read_query(wanted.typed)}
     terms = [term for term, words in stems.items() if words]
     if not terms:
@@ -140,7 +140,7 @@ class _Passage(NamedTuple):
 class _HitBuilder:
     """Builds the hits that are shown, with marks on the terms."""
 
-    def __init__(self, connection: apsw.Connection, reader: Reader, marker: Marker, former: bool) -> None:
+    def __init__(self, connection: apsw.Connection, reader: Tokenizer, marker: Marker, former: bool) -> None:
         self._connection = connection
         self._reader = reader
         self._marker = marker
@@ -214,13 +214,13 @@ SELECT title, summary, passages, former FROM files JOIN bodies ON bodies.file = 
 """
 
 
-def hints(connection: apsw.Connection, reader: Reader, terms: Sequence[Term], wanted: Search) -> list[str]:
+def hints(connection: apsw.Connection, reader: Tokenizer, terms: Sequence[Term], wanted: Search) -> list[str]:
     """Returns what to try after a search that found nothing."""
     found = [*_other_words(connection, reader, terms), *_other_searches(connection, terms, wanted)]
     return found or ["there is no similar word here: `tt list` shows the files"]
 
 
-def _other_words(connection: apsw.Connection, reader: Reader, terms: Sequence[Term]) -> Iterator[str]:
+def _other_words(connection: apsw.Connection, reader: Tokenizer, terms: Sequence[Term]) -> Iterator[str]:
     for term in terms:
         similar = [] if term.begins or term.unspaced else _similar(connection, reader, term)
         if similar:
@@ -247,7 +247,7 @@ def _wider_searches(wanted: Search, terms: int) -> Iterator[tuple[Search, str]]:
         yield wanted._replace(either=True), "would match some of the words: --any"
 
 
-def _similar(connection: apsw.Connection, reader: Reader, term: Term) -> list[str]:
+def _similar(connection: apsw.Connection, reader: Tokenizer, term: Term) -> list[str]:
     """Returns words of the index for a term that is not in it: one typing error away, or longer words that begin so."""
     stems = reader.stems(term.text)
     known = "SELECT EXISTS (SELECT 1 FROM vocabulary WHERE term = ?)"
@@ -269,7 +269,7 @@ def _typing_errors(word: str) -> list[str]:
     return sorted({*fewer, *exchanged, *wrong, *more} - {word, ""})
 
 
-def _word(connection: apsw.Connection, reader: Reader, stem: str) -> str:
+def _word(connection: apsw.Connection, reader: Tokenizer, stem: str) -> str:
     """Returns a word with this stem as a file writes it."""
     for texts in connection.execute(_TEXTS_WITH, (stem,)):
         for text in texts:

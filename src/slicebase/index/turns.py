@@ -26,7 +26,7 @@ from slicebase.graph.turn import turn_text
 from slicebase.index.disposable import DatabaseLayout, Disposable
 from slicebase.index.figures import read_figures
 from slicebase.index.schema import TOKENIZER, UNICODE61
-from slicebase.truth.database import Database, translated
+from slicebase.truth.database import Database, database_errors
 from slicebase.truth.truth import Truth
 
 _BATCH = 10_000
@@ -104,15 +104,15 @@ class TurnIndex:
         self.path = path or Path(":memory:")
         disposable = Disposable(self.path, LAYOUT)
         with self._errors():
-            self._held = disposable.hold() if path else disposable.hold_in_memory()
-        self._connection = self._held.connection
+            self._open = disposable.open() if path else disposable.open_in_memory()
+        self._connection = self._open.connection
         self._database = Database(self.path, self._connection)
         self._texts = self._connection.fts5_tokenizer("unicode61", [*UNICODE61])
         self._stems = self._connection.fts5_tokenizer("porter", ["unicode61", *UNICODE61])
         self._label_stems: dict[str, str] = {}
 
     def close(self) -> None:
-        self._held.close()
+        self._open.close()
 
     def __enter__(self) -> Self:
         return self
@@ -270,7 +270,7 @@ class TurnIndex:
     def _errors(self) -> Iterator[None]:
         """Turns errors of SQLite into errors of ours. Damage is reported as damage of the index."""
         try:
-            with translated(self.path):
+            with database_errors(self.path):
                 yield
         except SlicebaseError as error:
             if error.code != "database-damaged":
@@ -285,7 +285,7 @@ _EMPTY = "0 0 0"
 Progress = Callable[[int], None]  # called with the number of turns that were added since the last call
 
 
-def bring_up_to_date(index: TurnIndex, truth: Truth, progress: Progress = lambda count: None) -> None:
+def update_turn_index(index: TurnIndex, truth: Truth, progress: Progress = lambda count: None) -> None:
     """Adds the turns that are new in the truth, and removes those that were purged."""
     now = _mark(truth)
     before = index.mark or _EMPTY

@@ -101,7 +101,7 @@ class CheckedWorkspace:
         path = os.path.normpath(os.path.join(folder, os.path.basename(name)))
         printable = _printable(name)
         try:
-            if os.path.islink(name) and self.look(path) == "outside":
+            if os.path.islink(name) and self.target_at(path) == "outside":
                 return Finding("path-outside", None, None, "a symbolic link leads out of the workspace", file=printable)
             data, size = _read(name, LARGEST_READ)
         except OSError as error:
@@ -149,7 +149,7 @@ class CheckedWorkspace:
 
     # ---- paths
 
-    def look(self, path: str) -> Target:
+    def target_at(self, path: str) -> Target:
         real = os.path.realpath(os.path.join(self._root, path))
         if not f"{real}/".startswith(self._inside):
             return "outside"

@@ -47,7 +47,7 @@ class LibraryChunks:
         """Returns a chunk as a candidate piece, labelled as of a time; None if the file has just changed."""
         ref = parse(found.turn)
         try:
-            recalled = self._library.look(as_of).pieces([found.turn])[0]
+            recalled = self._library.reader(as_of).pieces([found.turn])[0]
         except SlicebaseError:
             return None
         entry = self._entries[ref.owner]
@@ -92,7 +92,7 @@ class LibraryChunks:
                 for section in sections(text):
                     yield str(section_ref(entry.id, body_digest, section)), text[section.start : section.end]
                 return
-            for piece in self._library.look(now).pieces([f"file:{entry.id}"]):
+            for piece in self._library.reader(now).pieces([f"file:{entry.id}"]):
                 if piece.ref.startswith("row:") or entry.body_type != "jsonl":
                     yield piece.ref, piece.text
         except SlicebaseError:

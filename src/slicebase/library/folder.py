@@ -21,8 +21,8 @@ from slicebase.files.check.between import part_links
 from slicebase.files.check.file import new_paths
 from slicebase.files.links import SUFFIX, file_name, is_safe, reach, resolve
 from slicebase.files.slice_file import SliceFile
-from slicebase.workspace.atomic import clean, locked, no_file, read_bytes, translated, write_bytes
-from slicebase.workspace.workspace import LIBRARY, Workspace, make_local_folder
+from slicebase.workspace.atomic import clean, file_errors, locked, not_a_file, read_bytes, write_bytes
+from slicebase.workspace.workspace import LIBRARY, Workspace, create_local_folder
 
 PAYLOADS: Final = "payloads"  # payloads that were copied into the library
 _MOST_SHOWN: Final = 5  # ids in a hint
@@ -44,7 +44,7 @@ class SliceFolder:
         """Returns the names of all slice files, readable or not."""
         self._refuse_linked_folder()
         try:
-            with translated(self.path, "cannot-read"):
+            with file_errors(self.path, "cannot-read"):
                 names = os.listdir(self.path)
         except FileNotFoundError:
             return []
@@ -133,7 +133,7 @@ class SliceFolder:
 
     def _refuse_linked_folder(self) -> None:
         if self.path.is_symlink():
-            raise no_file(self.path)
+            raise not_a_file(self.path)
 
     def path_of(self, file: SliceFile) -> Path:
         return self.root / file.name
@@ -156,16 +156,16 @@ class SliceFolder:
     @contextmanager
     def writing(self) -> Iterator["FolderWriter"]:
         """Holds the lock from a writer's first read to its last write."""
-        make_local_folder(self.root)
+        create_local_folder(self.root)
         with locked(self._lock):
             self._refuse_linked_folder()
-            with translated(self.path):
+            with file_errors(self.path):
                 self.path.mkdir(exist_ok=True)
             yield FolderWriter(self)
 
     def clean(self) -> list[Path]:
         """Removes the temporary files that killed writers left. Returns their paths."""
-        make_local_folder(self.root)
+        create_local_folder(self.root)
         return [*clean(self.path, self._lock), *clean(self.payloads, self.payloads_lock)]
 
 
@@ -206,10 +206,10 @@ class FolderWriter:
         """Refuses new paths that lead out of the workspace; `tt validate` reports those that were there before."""
         for to in sorted(new_paths(old, new)):
             if self.folder.inside(to) is None:
-                raise outside(to)
+                raise outside_workspace(to)
 
 
-def outside(to: str) -> SlicebaseError:
+def outside_workspace(to: str) -> SlicebaseError:
     """Returns the error for a path that leads out of the workspace."""
     return SlicebaseError("outside-workspace", f"{to} leads out of the workspace")
 
@@ -262,7 +262,7 @@ class Logs:
 # ---- overflow that a killed writer did not finish
 
 
-def unfinished(folder: SliceFolder) -> list[str]:
+def unfinished_overflows(folder: SliceFolder) -> list[str]:
     """Returns the ids of files that do not name a part that overflow created from them."""
     parts = [(whole, part.id) for part in folder.mentioning(b"part_of") if (whole := whole_of(part))]
     files = {whole: folder.readable(whole) for whole, _ in parts}
@@ -276,8 +276,10 @@ def finish_overflow(writer: FolderWriter, logs: Logs, file: SliceFile) -> bool:
     return new is not file
 
 
-def finish_all(folder: SliceFolder) -> list[str]:
+def finish_overflows(folder: SliceFolder) -> list[str]:
     """Finishes the overflow of every file where that is necessary. Returns the ids of these files."""
     logs = Logs(folder)
     with folder.writing() as writer:
-        return [file_id for file_id in unfinished(folder) if finish_overflow(writer, logs, writer.find(file_id))]
+        return [
+            file_id for file_id in unfinished_overflows(folder) if finish_overflow(writer, logs, writer.find(file_id))
+        ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.entries import Stamp
 from slicebase.files.body.routine import contract_as_json
-from slicebase.files.body.write import WriteRequest, refuse_broken, refuse_new_errors, signed, whole_body
+from slicebase.files.body.write import WriteRequest, refuse_broken, refuse_new_errors, whole_body, with_writer
 from slicebase.files.create import archived, contract_from, define, new_file, restored, tombstone
 from slicebase.files.links import file_name
 from slicebase.files.model import Payload
@@ -174,12 +174,12 @@ class Library(Finder):
         """Returns what references lead to, fenced and labelled for a model; with `tokens`, one page of it."""
         from slicebase.context.recall import pages
 
-        found = pages(self.look(now, rows).pieces(refs), tokens)
+        found = pages(self.reader(now, rows).pieces(refs), tokens)
         if not 1 <= page <= len(found):
             raise SlicebaseError("no-page", f"there is no page {page}", hint=f"the pages are 1 to {len(found)}")
         return found[page - 1]
 
-    def look(self, now: int, rows: "Which" = "active") -> "Recall":
+    def reader(self, now: int, rows: "Which" = "active") -> "Recall":
         """Returns a reader that finds what references lead to, piece by piece, as of a time."""
         from slicebase.library.recall import Recall
 
@@ -212,7 +212,7 @@ class Library(Finder):
 
         with self.folder.writing() as writer:
             old = writer.find(file_id)
-            new = old if old.purged else signed(tombstone(old, stamp.time, reason), stamp)
+            new = old if old.purged else with_writer(tombstone(old, stamp.time, reason), stamp)
             if dry_run:
                 return Change(new, not old.purged)
             writer.replace(old, new)
@@ -239,7 +239,7 @@ class Library(Finder):
             new = change(old)
             if new.to_bytes() == old.to_bytes():
                 return Change(old, changed=False)
-            new = signed(new, stamp)
+            new = with_writer(new, stamp)
             refuse_new_errors(old, new)
             if not dry_run:
                 writer.replace(old, new)

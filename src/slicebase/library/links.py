@@ -6,11 +6,11 @@ from typing import Final
 from slicebase.core.refs import Ref, parse
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.rows import read_rows
-from slicebase.files.links import RELATIONSHIPS, SUFFIX, meant_id, target_kind
+from slicebase.files.links import RELATIONSHIPS, SUFFIX, target_id, target_kind
 from slicebase.files.model import DerivationSource, Link
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import append_item, remove_item
-from slicebase.library.folder import SliceFolder, outside
+from slicebase.library.folder import SliceFolder, outside_workspace
 from slicebase.workspace.workspace import LIBRARY
 
 _OWNED: Final = ("file", "row", "sec")  # references into slice files
@@ -35,7 +35,7 @@ class Linker:
         positions = [
             at
             for at, link in enumerate(file.links)
-            if link.rel == rel and link.to and wanted in (link.to, meant_id(LIBRARY, link.to))
+            if link.rel == rel and link.to and wanted in (link.to, target_id(LIBRARY, link.to))
         ]
         if not positions:
             known = ", ".join(f"{link.rel}:{link.to}" for link in file.links)
@@ -66,7 +66,7 @@ class Linker:
 
     def title_of(self, target: str) -> str | None:
         """Returns the title of the file that a link or a step of a routine leads to."""
-        file = self._folder.readable(meant_id(LIBRARY, target))
+        file = self._folder.readable(target_id(LIBRARY, target))
         return file.title if file else None
 
     # ---- targets
@@ -96,7 +96,7 @@ class Linker:
     def _path(self, rel: str, to: str) -> str:
         real = self._folder.inside(to)
         if real is None:
-            raise outside(to)
+            raise outside_workspace(to)
         if not real.exists():
             raise SlicebaseError("no-file", f"there is no {to}", hint="a path starts at the folder of the slice file")
         if real.parent == self._folder.path and real.name.endswith(SUFFIX):
@@ -107,6 +107,6 @@ class Linker:
 
     def _id_of(self, to: str) -> str:
         """Returns the complete id of a target that is an existing file, else the target itself."""
-        name = meant_id(LIBRARY, to)
+        name = target_id(LIBRARY, to)
         file = self._folder.readable(name)
         return (file.id if file else None) or name

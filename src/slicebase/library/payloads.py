@@ -14,8 +14,8 @@ from slicebase.errors import SlicebaseError, Where
 from slicebase.files.links import resolve
 from slicebase.files.model import Payload
 from slicebase.library.folder import PAYLOADS, SliceFolder
-from slicebase.workspace.atomic import locked, read_chunks, remove, translated, write_bytes
-from slicebase.workspace.workspace import LIBRARY, make_local_folder
+from slicebase.workspace.atomic import file_errors, locked, read_chunks, remove, write_bytes
+from slicebase.workspace.workspace import LIBRARY, create_local_folder
 
 _ENDING: Final = re.compile(r"(?:\.[A-Za-z0-9]{1,10}){1,2}$")
 
@@ -47,7 +47,7 @@ def new_payload(folder: SliceFolder, path: Path | None, file_id: str, *, copy: b
     if path is None or not copy:
         yield _in_place(folder, path) if path else None
         return
-    make_local_folder(folder.root)
+    create_local_folder(folder.root)
     with locked(folder.payloads_lock):
         payload = _copied(folder, path, file_id)
         try:
@@ -78,7 +78,7 @@ def _copied(folder: SliceFolder, path: Path, file_id: str) -> Payload:
     """Copies a file into the library, named by the pointer's id. Returns its payload."""
     ending = _ENDING.search(path.name)
     name = file_id + (ending[0] if ending else "")
-    with translated(folder.payloads):
+    with file_errors(folder.payloads):
         folder.payloads.mkdir(parents=True, exist_ok=True)
     measured = _Measured(read_chunks(_real(path)))
     write_bytes(folder.payloads / name, measured)
@@ -96,7 +96,7 @@ def unclaimed_copies(folder: SliceFolder) -> list[Path]:
     """Returns copies that no file names: their writer died, or their pointer is gone or on another branch."""
     if not folder.payloads.is_dir():
         return []
-    make_local_folder(folder.root)
+    create_local_folder(folder.root)
     with locked(folder.payloads_lock):
         copies = sorted(path for path in folder.payloads.iterdir() if is_ulid(path.name.partition(".")[0]))
         pointers = (file.payload for file in folder.mentioning(PAYLOADS.encode()))

@@ -130,7 +130,7 @@ class HashedEvent(NamedTuple):
     payload: bytes
 
 
-def seal(head: LogHead, draft: EventDraft, now: str) -> HashedEvent:
+def hashed_event(head: LogHead, draft: EventDraft, now: str) -> HashedEvent:
     """Returns the event that a draft becomes after `head`, with its hashes.
 
     A draft without a time gets `now`. The payload is decoded from its canonical bytes, so that an event in memory
@@ -155,7 +155,7 @@ def seal(head: LogHead, draft: EventDraft, now: str) -> HashedEvent:
 
 def append(head: LogHead, draft: EventDraft, now: str) -> tuple[Event, LogHead]:
     """Returns the event that a draft becomes after `head`, and the new end of the log."""
-    event = seal(head, draft, now).event
+    event = hashed_event(head, draft, now).event
     return event, LogHead(head.run_id, event.seq, event.hash)
 
 
@@ -249,7 +249,7 @@ LONG = 2000  # code points; longer texts are moved out of a payload that is too 
 HEAD = 500
 
 
-def spill(draft: EventDraft) -> tuple[EventDraft, dict[str, bytes]]:
+def move_to_blobs(draft: EventDraft) -> tuple[EventDraft, dict[str, bytes]]:
     """Returns a draft with its long texts replaced by hash, size and beginning, and those texts as blobs by hash."""
     blobs: dict[str, bytes] = {}
     payload: dict[str, Any] = {name: _with_blobs(value, blobs) for name, value in draft.payload.items()}

@@ -233,7 +233,7 @@ def admit(draft: EventDraft, started: RunStarted) -> EventDraft:
     return draft
 
 
-def refuse_at_door(draft: EventDraft, state: RunState, evidence: Mapping[str, Evidence], now: str) -> None:
+def check_before_logging(draft: EventDraft, state: RunState, evidence: Mapping[str, Evidence], now: str) -> None:
     """Raises an error if the gate would refuse the state with this event as its only change.
 
     The checks are the gate's own. They run on a small run that has only the item of this event.
@@ -272,20 +272,20 @@ def fork(run_id: str, snapshot: Mapping[str, Json]) -> Iterator[EventDraft]:
     for question in snapshot["state"]["open_questions"]:
         yield EventDraft.of("QUESTION", QuestionLogged(question=question))
     coverage = snapshot["state"]["source_coverage"]
-    yield from seen(coverage["source_ids_seen"], coverage["chunk_ids_seen"])
+    yield from source_events(coverage["source_ids_seen"], coverage["chunk_ids_seen"])
 
 
-def seen(source_ids: Iterable[str], chunk_ids: Iterable[str], step: int | None = None) -> Iterator[EventDraft]:
+def source_events(source_ids: Iterable[str], chunk_ids: Iterable[str], step: int | None = None) -> Iterator[EventDraft]:
     """Yields SOURCE events for these ids, as many as their size needs."""
     for sources, chunks in zip_longest(_batches(source_ids), _batches(chunk_ids), fillvalue=()):
         yield EventDraft.of("SOURCE", SourceLogged(source_ids=sources, chunk_ids=chunks), step=step)
 
 
-def bind(manifest: ManifestLogged, step: int | None = None) -> Iterator[EventDraft]:
+def manifest_events(manifest: ManifestLogged, step: int | None = None) -> Iterator[EventDraft]:
     """Yields the event of a manifest, and SOURCE events for the selected chunks that do not fit into its payload."""
     first, *rest = list(_batches(manifest.chunk_ids)) or [()]
     yield EventDraft.of("MANIFEST", msgspec.structs.replace(manifest, chunk_ids=first), step=step)
-    yield from seen((), (chunk_id for batch in rest for chunk_id in batch), step=step)
+    yield from source_events((), (chunk_id for batch in rest for chunk_id in batch), step=step)
 
 
 _BATCH = MAX_PAYLOAD // 2 - 1024  # bytes of ids; a payload contains at most two batches

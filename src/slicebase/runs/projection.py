@@ -20,7 +20,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.graph.turn import Part, Turn, part_text
 from slicebase.runs.event import EventDraft
 from slicebase.runs.evidence import Evidence
-from slicebase.runs.gate import seen
+from slicebase.runs.gate import source_events
 from slicebase.runs.records import ClaimLogged, DoneDefinition, FailureLogged, RunStarted
 
 KEPT = 500  # code points that are kept of a longer text
@@ -189,7 +189,7 @@ class _Projection:
     def see(self) -> None:
         if self.unseen:
             last = self.unseen[-1]
-            for draft in seen([f"session:{last.session}"], map(_ref, self.unseen), step=self.step):
+            for draft in source_events([f"session:{last.session}"], map(_ref, self.unseen), step=self.step):
                 self.log(draft.type, last, draft.payload, draft.step)
         self.unseen = []
 

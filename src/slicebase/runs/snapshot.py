@@ -158,7 +158,7 @@ def delta(previous: Mapping[str, Json], snapshot: Mapping[str, Json]) -> dict[st
     return {name: change if name == "state" else value for name, value in snapshot.items()}
 
 
-def patched(previous: Mapping[str, Json], change: Mapping[str, Json]) -> dict[str, Json]:
+def apply_delta(previous: Mapping[str, Json], change: Mapping[str, Json]) -> dict[str, Json]:
     """Returns the snapshot that a delta was made from."""
     before, after = previous["state"], change["state"]
     state = {

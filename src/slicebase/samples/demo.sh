@@ -24,7 +24,7 @@ run 'tt slice 0961d9aa-a012-46c7-b376-16f70598151d --policy focused --set max_no
 say "A question finds its turns: fenced pieces with source, date and reference, under a budget."
 run 'tt context "how are discount codes compared?" --tokens 200 | tee before.md'
 
-say "Every context has a manifest. Replay never searches: the same bytes, for ever."
+say "Every context has a manifest. Replay never searches: the same bytes, forever."
 run 'tt replay > after.md && cmp before.md after.md && echo identical'
 
 say "An agent's run claims nothing without evidence: the gate refuses it."
@@ -37,7 +37,7 @@ run 'tt why claim:codes/c1'
 say "Everything stored is derived again from bytes."
 run 'tt verify'
 
-say "Now one byte of the database is changed, behind Slicebase's back."
+say "Now one byte of the database is changed without Slicebase."
 run "python3 -c \"
 import pathlib
 database = pathlib.Path('.git/slicebase/slicebase.db')

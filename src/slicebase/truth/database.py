@@ -173,7 +173,7 @@ class Database:
         if self.connection.in_transaction:
             yield self.connection
             return
-        with translated(self.path):
+        with database_errors(self.path):
             self.connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self.connection
@@ -184,9 +184,9 @@ class Database:
                 raise
 
     @contextmanager
-    def trying(self) -> Iterator[None]:
+    def rolled_back(self) -> Iterator[None]:
         """Runs a transaction that is always rolled back, for a dry run."""
-        with translated(self.path):
+        with database_errors(self.path):
             self.connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -200,7 +200,7 @@ class Database:
         try:
             yield
         finally:
-            with translated(self.path):
+            with database_errors(self.path):
                 self.connection.execute("PRAGMA synchronous = FULL")
                 self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_FULL)
 
@@ -209,7 +209,7 @@ class Database:
         """Erases what is removed inside, also from the free pages of the file and from the write-ahead log."""
         self.connection.execute("PRAGMA secure_delete = ON")
         yield
-        with translated(self.path):
+        with database_errors(self.path):
             self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
             self.connection.execute("VACUUM")
             self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
@@ -221,7 +221,7 @@ def open_database(path: Path, *, create: bool = False, migrations: Mapping[int, 
         raise SlicebaseError(
             "no-database", f"there is no database at {path} yet", hint="`tt import` creates it with a conversation"
         )
-    with translated(path):
+    with database_errors(path):
         if create:
             path.parent.mkdir(parents=True, exist_ok=True)
         is_frozen = _is_frozen(path)
@@ -311,7 +311,7 @@ def backup(path: Path, to: Path) -> None:
 
 
 @contextmanager
-def translated(path: Path) -> Iterator[None]:
+def database_errors(path: Path) -> Iterator[None]:
     """Turns an error of SQLite or of the system into a SlicebaseError."""
     try:
         yield

@@ -13,7 +13,7 @@ import apsw
 import msgspec
 
 from slicebase.errors import SlicebaseError
-from slicebase.runs.event import TERMINAL, ChainLink, Event, EventDraft, LogHead, seal
+from slicebase.runs.event import TERMINAL, ChainLink, Event, EventDraft, LogHead, hashed_event
 from slicebase.runs.records import RunStarted
 from slicebase.runs.status import RunTally, advance
 from slicebase.truth.database import Database
@@ -123,8 +123,8 @@ class Appender:
         """Seals a draft as the next event of the run, and returns it."""
         tally = self.tally
         if tally.stopped is not None:
-            raise closed(tally)
-        sealed = seal(tally.head, draft, now)
+            raise run_closed(tally)
+        sealed = hashed_event(tally.head, draft, now)
         event, payload_hash = sealed.event, hash_bytes(sealed.payload_hash)
         self._events.append((tally.run_id, event.seq, payload_hash, sealed.record, hash_bytes(event.hash)))
         self._payloads[payload_hash] = sealed.payload
@@ -163,7 +163,7 @@ class Appender:
         self._events, self._payloads, self._steps = [], {}, {}
 
 
-def closed(tally: RunTally) -> SlicebaseError:
+def run_closed(tally: RunTally) -> SlicebaseError:
     """Returns the error for a write to a run that has stopped."""
     return SlicebaseError(
         "run-closed",

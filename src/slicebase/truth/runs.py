@@ -9,17 +9,17 @@ from typing import NamedTuple
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.runs.checks import Inputs
-from slicebase.runs.event import Event, EventDraft, spill
+from slicebase.runs.event import Event, EventDraft, move_to_blobs
 from slicebase.runs.gate import (
     UNLIMITED,
     Thresholds,
     admit,
     budgets_of,
+    check_before_logging,
     compact,
     exceeded,
     fork,
     is_due,
-    refuse_at_door,
     start,
     state_of,
     stopped,
@@ -28,7 +28,7 @@ from slicebase.runs.records import RunStarted, StopReason
 from slicebase.runs.state import RunState
 from slicebase.runs.status import RunTally
 from slicebase.truth.ledger import Ledger
-from slicebase.truth.run_log import Appender, RunLog, closed
+from slicebase.truth.run_log import Appender, RunLog, run_closed
 from slicebase.truth.snapshots import Snapshots, StoredSnapshot
 
 
@@ -88,7 +88,7 @@ class Runs:
     def say(self, run_id: str, draft: EventDraft, now: int, thresholds: Thresholds | None = None) -> Logged:
         """Logs one event. Refuses at once an event that the gate would refuse."""
         with self.log.appending(run_id) as appender:
-            refuse_at_door(draft, self.state(run_id), self.ledger.records, to_text(now))
+            check_before_logging(draft, self.state(run_id), self.ledger.records, to_text(now))
             writer = _RunWriter(self, appender, to_text(now), thresholds)
             writer.add(draft)
         return writer.outcome()
@@ -116,7 +116,7 @@ class Runs:
         """Raises `run-closed` if the run has stopped."""
         tally = self.log.tally(run_id)
         if tally.stopped is not None:
-            raise closed(tally)
+            raise run_closed(tally)
 
     def events(self, run_id: str) -> Iterator[Event]:
         """Returns the events of a run. Raises `no-run` at once, not at the first event."""
@@ -210,7 +210,7 @@ class _RunWriter:
         except SlicebaseError as error:
             if error.code != "payload-too-large":
                 raise
-            spilled, blobs = spill(draft)
+            spilled, blobs = move_to_blobs(draft)
             self._appender.append(spilled, self._now)
             self._appender.keep_blobs(blobs)
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 from slicebase.core.hashing import canonical, raw_digest
 from slicebase.errors import SlicebaseError
 from slicebase.runs.gate import Compaction
-from slicebase.runs.snapshot import delta, from_bytes, patched, to_bytes
+from slicebase.runs.snapshot import apply_delta, delta, from_bytes, to_bytes
 from slicebase.runs.state import Json
 from slicebase.truth.database import Database
 from slicebase.truth.run_log import owner
@@ -100,7 +100,7 @@ class Snapshots:
     def read(self, record: SnapshotRecord, previous: dict[str, Json]) -> dict[str, Json]:
         """Returns the snapshot of a record. A snapshot that is stored as an addition needs the previous one."""
         body = self._body(record)
-        return body if record.weight == 0 else patched(previous, body)
+        return body if record.weight == 0 else apply_delta(previous, body)
 
     def find(self, snapshot_id: str) -> StoredSnapshot:
         """Returns a snapshot by its id."""

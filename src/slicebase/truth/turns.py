@@ -33,14 +33,14 @@ _LOOKUP = 500  # ids per query
 _FEW = 8  # ids: up to this number, each is searched in the records; for more, all records are read
 
 
-class Stored(NamedTuple):
+class StoredTurn(NamedTuple):
     """A turn's number in its session, and its record."""
 
     seq: int
     record: TurnRecord
 
 
-class Added(NamedTuple):
+class AddedTurns(NamedTuple):
     """The result of adding a batch of turns."""
 
     turns: tuple[Turn, ...] = ()  # stored by this call
@@ -53,7 +53,7 @@ class Added(NamedTuple):
     joined: tuple[str, ...] = ()  # stored turns whose parent arrived with this batch
 
 
-class Linked(NamedTuple):
+class LinkedTurns(NamedTuple):
     """The result of adding edges that are not in the record of their child."""
 
     edges: int = 0
@@ -63,7 +63,7 @@ class Linked(NamedTuple):
     cycles: tuple[tuple[str, str], ...] = ()
 
 
-Annotate = Callable[[Added], Iterable[AnnotationRecord]]
+Annotate = Callable[[AddedTurns], Iterable[AnnotationRecord]]
 
 
 class Turns:
@@ -76,7 +76,7 @@ class Turns:
     def _connection(self) -> apsw.Connection:
         return self._database.connection
 
-    def add(self, session: Session, turns: Iterable[Turn], annotate: Annotate | None = None) -> Added:
+    def add(self, session: Session, turns: Iterable[Turn], annotate: Annotate | None = None) -> AddedTurns:
         """Stores the turns of one session that are new, in one transaction with their annotations."""
         with self._database.writing() as connection:
             writer = _TurnWriter(self, connection, session)
@@ -85,7 +85,7 @@ class Turns:
                 _append_annotations(connection, record, self._numbers(record, writer.numbers))
             return added
 
-    def link(self, edges: Iterable[Edge]) -> Linked:
+    def link(self, edges: Iterable[Edge]) -> LinkedTurns:
         """Appends edges to stored turns. Skips an edge that is already stored."""
         with self._database.writing() as connection:
             return _link(self, connection, list(edges))
@@ -101,19 +101,19 @@ class Turns:
         found = {turn_id: stored.seq for turn_id, stored in self.find(missing).items()} if missing else {}
         return [known[turn_id] if turn_id in known else found[turn_id] for turn_id in annotations.turns]
 
-    def find(self, turn_ids: Iterable[str]) -> dict[str, Stored]:
+    def find(self, turn_ids: Iterable[str]) -> dict[str, StoredTurn]:
         """Returns those of these turns that are stored, by id."""
-        found: dict[str, Stored] = {}
+        found: dict[str, StoredTurn] = {}
         for chunk in _chunks(map(uuid_bytes, turn_ids), _LOOKUP):
             marks = ",".join("?" * len(chunk))
             for seq, record in self._connection.execute(
                 f"SELECT seq, record FROM turns WHERE turn IN ({marks})", chunk
             ):
-                stored = Stored(seq, read_turn(record))
+                stored = StoredTurn(seq, read_turn(record))
                 found.setdefault(stored.record.id, stored)
         return found
 
-    def get(self, turn_id: str) -> Stored:
+    def get(self, turn_id: str) -> StoredTurn:
         """Returns a stored turn. Raises `no-turn` where it is not stored."""
         stored = self.find([turn_id]).get(turn_id)
         if stored is None:
@@ -138,11 +138,11 @@ class Turns:
             raise SlicebaseError("no-session", f"there is no session {session!r}", hint="`tt turns` lists them")
         return read_session(row[0])
 
-    def of_session(self, session: str) -> Iterator[Stored]:
+    def of_session(self, session: str) -> Iterator[StoredTurn]:
         """Yields the turns of a session."""
         query = "SELECT seq, record FROM turns WHERE session = ? ORDER BY seq"
         for seq, record in self._connection.execute(query, (session,)):
-            yield Stored(seq, read_turn(record))
+            yield StoredTurn(seq, read_turn(record))
 
     def mentioning(self, session: str, turn_ids: Collection[str]) -> Iterator[TurnRecord]:
         """Yields at least the turns of a session whose records contain one of these ids. For many ids, yields all."""
@@ -153,7 +153,7 @@ class Turns:
         found = (row for turn in turn_ids for row in self._connection.execute(query, (session, turn.encode())))
         yield from {record.id: record for (row,) in found for record in (read_turn(row),)}.values()
 
-    def of_the_system(self) -> Iterator[TurnRecord]:
+    def system_turns(self) -> Iterator[TurnRecord]:
         """Yields the turns with the role `system` of every session."""
         query = """SELECT record FROM turns WHERE instr(record, '"role":"system"') ORDER BY session, seq"""
         for (record,) in self._connection.execute(query):
@@ -213,12 +213,12 @@ class _TurnWriter:
         self._session = session
         self.numbers: dict[str, int] = {}  # the numbers of the added turns in their session
 
-    def add(self, offered: list[Turn]) -> Added:
+    def add(self, offered: list[Turn]) -> AddedTurns:
         stored = self._turns.find(turn.id for turn in offered)
         new, known, conflicts = _classify(offered, stored)
         self._keep_facts()
         if not new:
-            return Added(known=known, conflicts=conflicts)
+            return AddedTurns(known=known, conflicts=conflicts)
         awaited = _awaited(self._connection, new)
         cycles = self._cut_cycles(new, awaited)
         edges, continues, waiting = self._resolve(new)
@@ -226,7 +226,7 @@ class _TurnWriter:
         self._connection.executemany("DELETE FROM waiting WHERE parent = ?", [(uuid_bytes(turn),) for turn in awaited])
         joined = tuple(sorted({child for children in awaited.values() for child in children}))
         keep_places(self._connection, self._session.id, new, self.numbers, rejoined=bool(joined))
-        return Added(tuple(new.values()), known, conflicts, edges, continues, waiting, cycles, joined)
+        return AddedTurns(tuple(new.values()), known, conflicts, edges, continues, waiting, cycles, joined)
 
     def _keep_facts(self) -> None:
         """Appends the facts of the session that the source states, if they are new or changed."""
@@ -280,7 +280,7 @@ class _TurnWriter:
         keep_texts(self._connection, f"session:{name}", texts)
 
 
-def _classify(offered: list[Turn], stored: Mapping[str, Stored]) -> tuple[dict[str, Turn], int, tuple[str, ...]]:
+def _classify(offered: list[Turn], stored: Mapping[str, StoredTurn]) -> tuple[dict[str, Turn], int, tuple[str, ...]]:
     """Returns the new turns, the number of known turns, and the ids of turns that differ from the stored ones."""
     new: dict[str, Turn] = {}
     known = 0
@@ -314,7 +314,7 @@ def _awaited(connection: apsw.Connection, new: Iterable[str]) -> dict[str, list[
     return awaited
 
 
-def _link(turns: Turns, connection: apsw.Connection, edges: list[Edge]) -> Linked:
+def _link(turns: Turns, connection: apsw.Connection, edges: list[Edge]) -> LinkedTurns:
     stored = turns.find({end for edge in edges for end in (edge.child, edge.parent)})
     homes = {turn_id: there.record.session for turn_id, there in stored.items()}
     added, unknown, cycles = [], [], []
@@ -332,7 +332,7 @@ def _link(turns: Turns, connection: apsw.Connection, edges: list[Edge]) -> Linke
         refill_places(connection, session)
     inside = sum(child == parent for child, parent in added)
     waiting = sum(parent is None for _, parent in added)
-    return Linked(inside, len(added) - inside - waiting, waiting, tuple(unknown), tuple(cycles))
+    return LinkedTurns(inside, len(added) - inside - waiting, waiting, tuple(unknown), tuple(cycles))
 
 
 def _insert_link(connection: apsw.Connection, edge: Edge, homes: Mapping[str, str]) -> None:

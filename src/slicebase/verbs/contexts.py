@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slicebase.context.assemble import Candidate, Context, RecordedContext, assemble
 from slicebase.context.manifest import Budget, Manifest, PinnedSlice
-from slicebase.context.ranking import ANCHORS, CHUNKS, CONSIDERED, RANKER, Ranked, brought_to_scale, merge
+from slicebase.context.ranking import ANCHORS, CHUNKS, CONSIDERED, RANKER, Ranked, merge, rescaled
 from slicebase.core.hashing import LARGEST_INTEGER, lone_surrogate
 from slicebase.core.times import from_text, to_text
 from slicebase.errors import SlicebaseError
@@ -111,7 +111,7 @@ def build_context(
 
 def _chunk_candidates(chunks: LibraryChunks, request: Request, turns: int) -> list[Candidate]:
     found = chunks.ranked(request.question, CHUNKS, request.as_of)
-    scaled = brought_to_scale(found, len(chunks), turns or len(chunks))
+    scaled = rescaled(found, len(chunks), turns or len(chunks))
     return [candidate for each in scaled if (candidate := chunks.candidate(each, request.as_of))]
 
 

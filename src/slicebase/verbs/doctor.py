@@ -11,18 +11,18 @@ from typing import Any, Final, NamedTuple
 from slicebase.errors import SlicebaseError
 from slicebase.files.findings import RULES
 from slicebase.files.links import SUFFIX, is_safe
-from slicebase.history.transcripts import AgentHome, endangered
+from slicebase.history.transcripts import AgentHome, expiring_transcripts
 from slicebase.index.entries import Filters
 from slicebase.library.check import validate
 from slicebase.library.finder import Finder
-from slicebase.library.folder import PAYLOADS, SliceFolder, finish_all, unfinished
+from slicebase.library.folder import PAYLOADS, SliceFolder, finish_overflows, unfinished_overflows
 from slicebase.library.payloads import unclaimed_copies
 from slicebase.truth.database import open_database
 from slicebase.verbs.install import install
 from slicebase.workspace import git
 from slicebase.workspace.atomic import TEMPORARY
 from slicebase.workspace.settings import load_settings
-from slicebase.workspace.workspace import LIBRARY, LOCAL, Workspace, make_local_folder
+from slicebase.workspace.workspace import LIBRARY, LOCAL, Workspace, create_local_folder
 
 _CONFLICT_MARKER: Final = b"\n<<<<<<< "
 
@@ -86,9 +86,11 @@ def _temporary_files(examined: Examined) -> Iterator[Complaint]:
 
 def _overflow(examined: Examined) -> Iterator[Complaint]:
     folder = SliceFolder(examined.workspace)
-    for file_id in unfinished(folder):
+    for file_id in unfinished_overflows(folder):
         message = "a process was killed while it moved content to another part: the move is unfinished"
-        yield Complaint("overflow", f"{LIBRARY}/{file_id}{SUFFIX}", message, "finish it", partial(finish_all, folder))
+        yield Complaint(
+            "overflow", f"{LIBRARY}/{file_id}{SUFFIX}", message, "finish it", partial(finish_overflows, folder)
+        )
 
 
 def _payloads(examined: Examined) -> Iterator[Complaint]:
@@ -165,7 +167,9 @@ def _local(examined: Examined) -> Iterator[Complaint]:
     local = examined.workspace.root / LOCAL
     if not (local / ".gitignore").exists():
         message = f"{LOCAL}/ has no ignore rule"
-        yield Complaint("ignore", str(local), message, "create it", partial(make_local_folder, examined.workspace.root))
+        yield Complaint(
+            "ignore", str(local), message, "create it", partial(create_local_folder, examined.workspace.root)
+        )
 
 
 def _index(examined: Examined) -> Iterator[Complaint]:
@@ -187,7 +191,7 @@ def _transcripts(examined: Examined) -> Iterator[Complaint]:
     """Reports transcripts that are not imported and that a coding agent will soon delete because of their age."""
     if examined.home is None:
         return
-    for path, days in endangered(examined.workspace.root, examined.workspace.database, examined.home):
+    for path, days in expiring_transcripts(examined.workspace.root, examined.workspace.database, examined.home):
         message = f"Claude Code deletes this transcript in {days} days, and it is not imported"
         yield Complaint(
             "transcripts", str(path), message, "`tt import` imports it; `tt hook install` does so from now on"

@@ -12,7 +12,7 @@ from slicebase.graph.policy import DEFAULT, PRESETS, SlicePolicyV1, policy_with
 from slicebase.graph.record import TurnRecord, read_parts
 from slicebase.graph.select import Explanation, explain
 from slicebase.graph.turn import Session, turn_text
-from slicebase.index.turns import TurnIndex, bring_up_to_date
+from slicebase.index.turns import TurnIndex, update_turn_index
 from slicebase.truth.truth import Truth
 from slicebase.verbs.parts import Parts
 
@@ -26,7 +26,7 @@ class TurnView(NamedTuple):
 
 def ranked_turns(truth: Truth, index: TurnIndex, question: str, limit: int) -> list[Ranked]:
     """Updates the index, and returns the best turns for a question."""
-    bring_up_to_date(index, truth)
+    update_turn_index(index, truth)
     asked = analyse(question, index.words(question))
     return rank(asked, index.figures(asked), limit)
 

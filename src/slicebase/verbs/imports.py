@@ -11,7 +11,7 @@ from slicebase.history.imports import Progress, import_inputs
 from slicebase.history.inputs import inputs
 from slicebase.history.show import export_session
 from slicebase.importers.values import Options
-from slicebase.index.turns import bring_up_to_date
+from slicebase.index.turns import update_turn_index
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.atomic import write_bytes
 
@@ -29,7 +29,7 @@ def import_conversations(
     """Imports files, folders and zips, and returns an account of every record; `dry_run` stores nothing."""
     found = list(inputs(paths))
     database = parts.truth.database
-    with database.trying() if dry_run else database.bulk():
+    with database.rolled_back() if dry_run else database.bulk():
         account = import_inputs(
             parts.truth,
             found,
@@ -39,7 +39,7 @@ def import_conversations(
             progress=progress,
         )
     if not dry_run:
-        bring_up_to_date(parts.turn_index, parts.truth)
+        update_turn_index(parts.turn_index, parts.truth)
     return account
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from slicebase.agents.hooks import CLIENTS, ClientHooks
 from slicebase.errors import SlicebaseError, Where
 from slicebase.workspace import git
-from slicebase.workspace.workspace import LOCAL, Workspace, make_local_folder
+from slicebase.workspace.workspace import LOCAL, Workspace, create_local_folder
 
 
 class RemovalStep(NamedTuple):
@@ -27,7 +27,7 @@ def install(workspace: Workspace, driver: str) -> list[str]:
 
     Returns what was set up for git.
     """
-    make_local_folder(workspace.root)
+    create_local_folder(workspace.root)
     if not git.is_repository(workspace.root):
         return []
     done = []
@@ -71,7 +71,7 @@ def _steps(workspace: Workspace, delete_data: bool) -> Iterator[RemovalStep]:
             yield RemovalStep(f"the database {path}", path.unlink)
     local = root / LOCAL
     if local.exists():
-        yield RemovalStep(f"the folder {local}, where nothing else is in it", lambda: _remove_if_empty(workspace))
+        yield RemovalStep(f"the folder {local}, if nothing else is in it", lambda: _remove_if_empty(workspace))
 
 
 def _database_files(workspace: Workspace) -> list[Path]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slicebase.context.assemble import Candidate, Context, RecordedContext, assemble
-from slicebase.context.lost import RULES, TABLE, Judged, Loss, by_importance, judge
+from slicebase.context.lost import RULES, TABLE, JudgedItem, Loss, by_importance, judge
 from slicebase.context.manifest import Budget
 from slicebase.context.ranking import Ranked
 from slicebase.core.refs import name_of
@@ -61,7 +61,7 @@ def lost_context(
 def _lost_context(truth: Truth, session: str, losses: Sequence[Loss], tokens: int, as_of: int) -> Context:
     """Builds a context of the lost items, the most important first, with one piece for each turn that contains some."""
     check_tokens(tokens)
-    lost: dict[str, list[Judged]] = {}
+    lost: dict[str, list[JudgedItem]] = {}
     for each in by_importance(judged for loss in losses for judged in loss.judged if not judged.kept):
         lost.setdefault(each.item.turn, []).append(each)
     records = truth.turns.find(lost)
@@ -79,7 +79,7 @@ def _lost_context(truth: Truth, session: str, losses: Sequence[Loss], tokens: in
 
 
 def _lost_candidate(
-    truth: Truth, record: TurnRecord, sessions: Mapping[str, Session], found: Sequence[Judged]
+    truth: Truth, record: TurnRecord, sessions: Mapping[str, Session], found: Sequence[JudgedItem]
 ) -> Candidate:
     stored = truth.texts.get(f"session:{record.session}", record.content_hash)
     text = turn_text(read_parts(stored.data)) if stored and stored.data is not None else ""

@@ -22,11 +22,11 @@ def project_context(parts: Parts, *, tokens: int, now: int) -> RecordedContext:
 
 def newest_context(library: Library, tokens: int, as_of: int) -> Context:
     """Builds a context of the files that were changed last, each with its beginning, within the budget."""
-    look = library.look(as_of)
+    reader = library.reader(as_of)
     candidates = []
     for entry in library.list_files()[:_NEWEST_FILES]:
         try:
-            piece = look.pieces([f"file:{entry.id}"])[0]
+            piece = reader.pieces([f"file:{entry.id}"])[0]
         except SlicebaseError:
             continue  # the file cannot be read: `tt validate` shows why
         candidates.append(

@@ -25,7 +25,7 @@ from slicebase.context.manifest import Manifest
 from slicebase.errors import SlicebaseError
 from slicebase.library.folder import SliceFolder
 from slicebase.runs.event import EventDraft
-from slicebase.runs.gate import DEFAULT_THRESHOLDS, Thresholds, bind
+from slicebase.runs.gate import DEFAULT_THRESHOLDS, Thresholds, manifest_events
 from slicebase.runs.narrative import Narrative, narrate
 from slicebase.runs.projection import StepAt, path_of, project, terms_of
 from slicebase.runs.records import (
@@ -91,7 +91,7 @@ class RunStep:
 
     def context(self, manifest: ManifestLogged) -> Logged:
         """Logs what was put before the model in this step."""
-        return self._append(list(bind(manifest, self.number)))
+        return self._append(list(manifest_events(manifest, self.number)))
 
     def _terminal(self, type_: str, payload: dict[str, Any]) -> Logged:
         logged = self._append([EventDraft(type=type_, step=self.number, payload=payload)])
@@ -261,7 +261,7 @@ class RunVerbs:
 
     def bind(self, run_id: str, manifest: Manifest, *, now: int, step: int | None = None) -> Logged:
         """Logs the context that was put before the model in a step, by default the next one."""
-        return self._runs.append(run_id, bind(manifest_entry(manifest), step or self.next_step(run_id)), now)
+        return self._runs.append(run_id, manifest_events(manifest_entry(manifest), step or self.next_step(run_id)), now)
 
     def remembered(self, run_id: str) -> tuple[Candidate, ...]:
         """Returns what a context for a run begins with: the narrative of its last snapshot that passed."""

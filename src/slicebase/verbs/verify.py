@@ -51,7 +51,7 @@ def verify_workspace(parts: Parts, progress: Callable[[str], None], seal: str | 
 
     def text_now(reference: str) -> str | None:
         try:
-            return parts.library.look(0).pieces([reference])[0].text
+            return parts.library.reader(0).pieces([reference])[0].text
         except SlicebaseError:
             return None  # it is gone or has changed
 

@@ -28,7 +28,7 @@ _CHUNK: Final = 1 << 20
 @contextmanager
 def locked(path: Path, patience: float = _LONGEST_WAIT) -> Iterator[None]:
     """Holds the lock file at `path`. Other processes and threads wait for it, at most `patience` seconds."""
-    with translated(path):
+    with file_errors(path):
         lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
     try:
         _wait_for(lock, path, patience)
@@ -61,13 +61,13 @@ def read_bytes(path: Path) -> bytes:
 
 def read_chunks(path: Path, *, follow: bool = False) -> Iterator[bytes]:
     """Yields the bytes of a regular file in chunks. Raises a conflict when the file changes meanwhile."""
-    with translated(path, "cannot-read"):
+    with file_errors(path, "cannot-read"):
         # Without O_NONBLOCK, opening a pipe would wait forever.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW))
         try:
             before = os.fstat(descriptor)
             if not stat.S_ISREG(before.st_mode):
-                raise no_file(path)
+                raise not_a_file(path)
             while chunk := os.read(descriptor, _CHUNK):
                 yield chunk
             after = os.fstat(descriptor)
@@ -115,7 +115,7 @@ def clean(folder: Path, lock: Path) -> list[Path]:
 
 
 @contextmanager
-def translated(path: Path, code: str = "cannot-write") -> Iterator[None]:
+def file_errors(path: Path, code: str = "cannot-write") -> Iterator[None]:
     """Turns an OSError into a SlicebaseError with this code. A missing file stays a FileNotFoundError."""
     try:
         yield
@@ -125,7 +125,7 @@ def translated(path: Path, code: str = "cannot-write") -> Iterator[None]:
         raise _refusal(error, path, code) from None
 
 
-def no_file(path: Path) -> SlicebaseError:
+def not_a_file(path: Path) -> SlicebaseError:
     """Returns the error for a path that is not a regular file."""
     return SlicebaseError(
         "not-a-file",
@@ -196,5 +196,5 @@ def _refusal(error: OSError, path: Path, code: str = "cannot-write") -> Slicebas
     if error.errno in _FULL:
         return SlicebaseError("disk-full", "the disk is full; nothing was written", where=Where(str(path)))
     if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.EISDIR):
-        return no_file(path)
+        return not_a_file(path)
     return SlicebaseError(code, f"{path.name}: {error.strerror}", where=Where(str(path)))

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.freshness import HALF_LIFE_DAYS
-from slicebase.workspace.workspace import SETTINGS, Workspace, make_local_folder
+from slicebase.workspace.workspace import SETTINGS, Workspace, create_local_folder
 
 _TABLE: Final = re.compile(r"\s*\[\s*([^\[\]]+?)\s*\]\s*(?:#.*)?$")
 _ENTRY: Final = re.compile(
@@ -156,7 +156,7 @@ def set_setting(workspace: Workspace, name: str, given: str | None) -> None:
     from slicebase.workspace.atomic import locked, write_bytes
 
     root = workspace.root
-    make_local_folder(root)
+    create_local_folder(root)
     with locked(workspace.lock):
         before, text = _read(root)
         value = _value_of(name, given) if given is not None else None

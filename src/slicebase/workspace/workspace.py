@@ -81,17 +81,17 @@ def open_workspace(start: Path, root: Path | None = None) -> Workspace:
     return workspace
 
 
-def make_workspace(root: Path) -> Workspace:
+def create_workspace(root: Path) -> Workspace:
     """Creates a workspace in the folder. Files that exist already stay as they are."""
     try:
         (root / LIBRARY).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SlicebaseError("cannot-write", f"{error.strerror}: {error.filename}", where=Where(str(root))) from None
-    make_local_folder(root)
+    create_local_folder(root)
     return open_workspace(root, root)
 
 
-def make_local_folder(root: Path) -> None:
+def create_local_folder(root: Path) -> None:
     """Creates the folder for the files of this machine, which a new clone does not have."""
     try:
         (root / LOCAL / "cache").mkdir(parents=True, exist_ok=True)

@@ -68,10 +68,10 @@ def refuse_closed(file: SliceFile) -> None:
 
 def with_body(file: SliceFile, body: bytes, stamp: Stamp) -> SliceFile:
     """Returns the file with another body and the time of this change (ruling 26)."""
-    return signed(set_key(file.with_body(body), "slice.updated_at", stamp.time), stamp)
+    return with_writer(set_key(file.with_body(body), "slice.updated_at", stamp.time), stamp)
 
 
-def signed(file: SliceFile, stamp: Stamp) -> SliceFile:
+def with_writer(file: SliceFile, stamp: Stamp) -> SliceFile:
     """Returns the file with the name of its last writer, if that is captured (§ Provenance)."""
     return set_key(file, "slice.updated_by", stamp.who) if stamp.who else file
 

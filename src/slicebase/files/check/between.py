@@ -12,7 +12,7 @@ from slicebase.core.refs import parse
 from slicebase.files.body.lines import JsonLine
 from slicebase.files.findings import Finding, HeaderProblem, shown
 from slicebase.files.freshness import derivation
-from slicebase.files.links import meant_id, reach, resolve, target_kind
+from slicebase.files.links import reach, resolve, target_id, target_kind
 from slicebase.files.model import DerivationSource, Link, Payload
 from slicebase.files.slice_file import SliceFile
 
@@ -91,7 +91,7 @@ class Checked(NamedTuple):
         return placed(self.file, HeaderProblem(rule, ("slice", *path), message, hint))
 
 
-class World(Protocol):
+class WorkspaceView(Protocol):
     """The workspace around the checked files. Paths start at its root and never leave it."""
 
     def knows(self, file_id: str) -> bool:
@@ -100,7 +100,7 @@ class World(Protocol):
     def load(self, file_id: str) -> SliceFile | None:
         """Returns the file with this id, None if it is too large or cannot be read."""
 
-    def look(self, path: str) -> Target:
+    def target_at(self, path: str) -> Target:
         """Returns what is at a path."""
 
     def size(self, path: str) -> int | None:
@@ -113,7 +113,7 @@ class World(Protocol):
         """Returns the pairs of files that are joined into one log (ruling 32)."""
 
 
-def between_findings(files: Sequence[Checked], world: World) -> Iterator[Finding]:
+def between_findings(files: Sequence[Checked], world: WorkspaceView) -> Iterator[Finding]:
     """Yields the findings between the files of one workspace."""
     yield from _duplicate_ids(files)
     yield from _logs(files, world)
@@ -128,7 +128,7 @@ def part_links(file: SliceFile) -> Iterator[tuple[str, str]]:
     """Yields the pairs of ids that the file's `part_of` and `has_part` links join."""
     for link in file.links:
         if link.rel in _PART_LINKS and file.id and link.to:
-            yield file.id, meant_id(LIBRARY, link.to)
+            yield file.id, target_id(LIBRARY, link.to)
 
 
 def _duplicate_ids(files: Iterable[Checked]) -> Iterator[Finding]:
@@ -143,18 +143,18 @@ def _duplicate_ids(files: Iterable[Checked]) -> Iterator[Finding]:
 # ---- links and steps
 
 
-def _target(to: str, location: FileLocation, world: World) -> Target:
+def _target(to: str, location: FileLocation, world: WorkspaceView) -> Target:
     kind = target_kind(to)
     if kind == "path":
         path = resolve(location.folder, to)
-        return "outside" if path is None else world.look(path)
+        return "outside" if path is None else world.target_at(path)
     if kind == "reference":
         reference = parse(to)
         return "file" if reference.kind not in _OWNED or world.knows(reference.owner) else "missing"
     return "file" if kind == "uri" or world.knows(to) else "missing"
 
 
-def _link(checked: Checked, out: Outgoing, world: World) -> Iterator[Finding]:
+def _link(checked: Checked, out: Outgoing, world: WorkspaceView) -> Iterator[Finding]:
     file, location = checked.file, checked.location
     if out.line is None and (out.to == checked.id or resolve(location.folder, out.to) == location.path):
         yield out.finding(file, "link-self", "the file links to itself")
@@ -165,12 +165,12 @@ def _link(checked: Checked, out: Outgoing, world: World) -> Iterator[Finding]:
     yield from _bad_target(checked, out, target, "link-target")
 
 
-def _read(checked: Checked, out: Outgoing, world: World) -> Iterator[Finding]:
+def _read(checked: Checked, out: Outgoing, world: WorkspaceView) -> Iterator[Finding]:
     target = _target(out.to, checked.location, world)
     yield from _bad_target(checked, out, "missing" if target == "folder" else target, "routine-target")
 
 
-def _run(checked: Checked, out: Outgoing, world: World) -> Iterator[Finding]:
+def _run(checked: Checked, out: Outgoing, world: WorkspaceView) -> Iterator[Finding]:
     """Checks what a step runs. It may be a command or a sub-agent, so only a name that is clearly a file is checked."""
     kind = target_kind(out.to)
     if len(out.to.split()) == 1 and (kind in ("path", "reference") or is_ulid(out.to)):
@@ -190,7 +190,7 @@ def _bad_target(checked: Checked, out: Outgoing, target: Target, missing_rule: s
 # ---- sources and payloads
 
 
-def _source(checked: Checked, world: World) -> Iterator[Finding]:
+def _source(checked: Checked, world: WorkspaceView) -> Iterator[Finding]:
     source = checked.source
     if not source or not source.id or target_kind(source.id) == "reference":
         return  # a snapshot's narrative names `sn_…` (ruling 41), which is not a file
@@ -203,13 +203,13 @@ def _source(checked: Checked, world: World) -> Iterator[Finding]:
         yield checked.finding("derived-stale", ("derived_from", "hash"), message, "derive the file again")
 
 
-def _payload(checked: Checked, world: World) -> Iterator[Finding]:
+def _payload(checked: Checked, world: WorkspaceView) -> Iterator[Finding]:
     """Checks the size and hash of a local payload. Remote payloads are never fetched (ruling 29)."""
     payload = checked.payload
     if not payload or not payload.uri or target_kind(payload.uri) == "uri":
         return
     path = resolve(checked.location.folder, payload.uri)
-    target = "outside" if path is None else world.look(path)
+    target = "outside" if path is None else world.target_at(path)
     if path is None or target == "outside":
         message = f"{shown(payload.uri)} leads out of the workspace"
         yield checked.finding("path-outside", ("payload", "uri"), message)
@@ -230,7 +230,7 @@ def _payload(checked: Checked, world: World) -> Iterator[Finding]:
 # ---- logs of several files
 
 
-def _logs(files: Sequence[Checked], world: World) -> Iterator[Finding]:
+def _logs(files: Sequence[Checked], world: WorkspaceView) -> Iterator[Finding]:
     """Yields the findings about supersession. Joined files are checked together, as one log (ruling 32)."""
     names = {checked.location.name for checked in files}
     joined = _joined(files, world)
@@ -245,7 +245,7 @@ def _logs(files: Sequence[Checked], world: World) -> Iterator[Finding]:
             yield from (finding for finding in _log_findings(log, world) if finding.file in names)
 
 
-def _joined(files: Sequence[Checked], world: World) -> Mapping[str, Collection[str]]:
+def _joined(files: Sequence[Checked], world: WorkspaceView) -> Mapping[str, Collection[str]]:
     """Returns the joined files. The rest of the workspace is read only if a log has findings without it."""
     unclear = any(checked.log_findings for checked in files)
     pairs = [
@@ -261,7 +261,7 @@ def _joined(files: Sequence[Checked], world: World) -> Mapping[str, Collection[s
     return joined
 
 
-def _log_findings(log: Iterable[str], world: World) -> Iterator[Finding]:
+def _log_findings(log: Iterable[str], world: WorkspaceView) -> Iterator[Finding]:
     from slicebase.files.body.rows import read_rows
     from slicebase.files.body.supersession import supersession_findings
 

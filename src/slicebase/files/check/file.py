@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from slicebase.errors import SlicebaseError
-from slicebase.files.check.between import Checked, FileLocation, World, between_findings, outgoing_links, placed
+from slicebase.files.check.between import Checked, FileLocation, WorkspaceView, between_findings, outgoing_links, placed
 from slicebase.files.check.body import BodyCheck, check_body
 from slicebase.files.check.header import header_problems
 from slicebase.files.findings import RULES, SEVERITIES, Finding, HeaderProblem, Severity, refusal
@@ -67,7 +67,7 @@ def check_file(data: bytes, location: FileLocation, size: int | None = None) -> 
     )
 
 
-def check_workspace(files: Sequence[Checked], world: World) -> Iterator[Finding]:
+def check_workspace(files: Sequence[Checked], world: WorkspaceView) -> Iterator[Finding]:
     """Yields the findings of the files of one workspace: of each file by itself, and between the files."""
     for checked in files:
         yield from checked.findings

@@ -1,0 +1,131 @@
+"""What the commands that find files share: filters, ids that complete, and how a file is shown."""
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from slicebase.cli.options import open_base
+from slicebase.cli.output import printable
+from slicebase.core.times import EARLIEST, LATEST, to_text
+from slicebase.errors import SlicebaseError
+from slicebase.files.freshness import Label, annotation, label, oldest, staleness
+from slicebase.index.entries import FileEntry, Filters
+from slicebase.workspace.workspace import LIBRARY
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from slicebase.base import Slicebase
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_DAY = 86_400_000
+_AGE = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)(h|d|w|mo|y)")
+_UNITS = {"h": _DAY / 24, "d": _DAY, "w": 7 * _DAY, "mo": 30 * _DAY, "y": 365 * _DAY}
+_MOST_COMPLETED = 50
+
+
+def complete_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+    """Returns ids with their titles for shell completion; for `tt restore`, those of archived files."""
+    from click.shell_completion import CompletionItem
+
+    try:
+        entries = open_base(ctx).finder.list_files(Filters(archived=ctx.command.name == "restore"))
+    except SlicebaseError:
+        return []
+    found = [CompletionItem(entry.id, help=entry.title) for entry in entries if entry.id.startswith(incomplete)]
+    return found[:_MOST_COMPLETED]
+
+
+id_argument = click.argument("file_id", metavar="ID", shell_complete=complete_ids)
+
+
+def filter_options(command: _Command) -> _Command:
+    """Adds the options that filter files; `chosen` turns their values into filters."""
+    for option in reversed(_FILTERS):
+        command = option(command)
+    return command
+
+
+_FILTERS = (
+    click.option("--kind", type=click.Choice(["context", "pointer"]), help="Only files of this kind."),
+    click.option("--type", "body_type", metavar="TYPE", help="Only files with this body type: markdown, jsonl, …"),
+    click.option("--rel", metavar="REL", help="Only files with a link of this relationship."),
+    click.option(
+        "--meta", multiple=True, metavar="KEY=VALUE", help="Only files with this value in meta (dotted keys)."
+    ),
+    click.option(
+        "--fresher-than",
+        metavar="AGE",
+        help="Only files changed within this age (12h, 30d, 8w, 3mo, 1y) or label (AGING, STALE, DECAYED).",
+    ),
+    click.option("--archived", is_flag=True, help="Include archived files."),
+)
+
+
+def chosen(
+    base: "Slicebase",
+    now: int,
+    *,
+    kind: str | None,
+    body_type: str | None,
+    rel: str | None,
+    meta: tuple[str, ...],
+    fresher_than: str | None,
+    archived: bool,
+) -> Filters:
+    """Returns the filters that the options of `filter_options` describe."""
+    half_life = base.settings.freshness_half_life_days
+    since = None if fresher_than is None else now - _milliseconds(fresher_than, half_life)
+    return Filters(kind, body_type, rel, tuple(_pair(text) for text in meta), since, archived)
+
+
+def _milliseconds(age: str, half_life: float) -> int:
+    if age.upper() in (Label.AGING, Label.STALE, Label.DECAYED):
+        return round(oldest(Label(age.upper()), half_life) * _DAY)
+    match = _AGE.fullmatch(age.lower())
+    if not match:
+        raise click.UsageError(f"{age!r} is not an age. Write 12h, 30d, 8w, 3mo, 1y, or a label.")
+    return round(float(match[1]) * _UNITS[match[2]])
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not (key and equals):
+        raise click.UsageError(f"{text!r} is not KEY=VALUE.")
+    return key, value
+
+
+def freshness(entry: FileEntry, now: int, half_life: float) -> str:
+    """Returns the label as the specification prints it (§ Time-Based Staleness); a changed source overrides the age."""
+    if entry.derivation == "stale":
+        return "[STALE - source changed] ⚠️"
+    return annotation(now, entry.changed, half_life)
+
+
+def headline(entry: FileEntry, now: int, half_life: float, title: str | None = None) -> str:
+    """Returns the line that lists a file: its id, title, freshness and marks."""
+    marks = [word for word, there in (("forgotten", entry.archived), ("purged", entry.purged)) if there]
+    name = f"{printable(entry.id)} ({printable(entry.title) if title is None else title})"
+    return "  ".join([name, freshness(entry, now, half_life), *marks])
+
+
+def file_json(entry: FileEntry, now: int, half_life: float) -> dict[str, Any]:
+    """Returns what `--json` shows of a file."""
+    stale = staleness((now - entry.changed) / _DAY, half_life)
+    return {
+        "id": entry.id,
+        "title": entry.title,
+        "summary": entry.summary,
+        "kind": entry.kind,
+        "type": entry.body_type,
+        "file": f"{LIBRARY}/{entry.name}",
+        "bytes": entry.size,
+        "rows": entry.rows,
+        "hash": entry.hash,
+        "changed": to_text(min(max(entry.changed, EARLIEST), LATEST)),
+        "freshness": {"label": str(label(stale)), "staleness": round(stale, 6), "derivation": entry.derivation},
+        "archived": bool(entry.archived),
+        "purged": bool(entry.purged),
+    }
