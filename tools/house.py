@@ -117,7 +117,7 @@ def draw(house: House) -> str:
         f"<style>{STYLE}</style>",
         rectangle(Frame(0, 0, plan.width, plan.height), fill="#ffffff"),
         text(MARGIN, 30, "The rooms of Slicebase", "title"),
-        text(MARGIN, 50, "Imports point down: a room uses only what stands below it.", "quiet"),
+        text(MARGIN, 50, "Imports point down: a room imports only rooms below it.", "quiet"),
         *draw_floors(plan),
         *draw_arrows(house, plan),
     ]
