@@ -1,4 +1,4 @@
-# Everything runs in .venv, which each target makes for itself with the pinned versions.
+# Everything runs in .venv, which each target creates if it is missing, with the pinned versions.
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready

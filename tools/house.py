@@ -23,7 +23,7 @@ CAPTIONS = {
     "pure": "values in, values out",
     "ground": "what every room uses",
 }
-TINTS = ("#eaf1fa", "#eff7ee")  # bands take turns
+TINTS = ("#eaf1fa", "#eff7ee")  # of the bands, alternately
 MARGIN = 14
 LABEL = 86  # width of the floors' labels
 BOX = 252
@@ -88,7 +88,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Plan:
-    """Where everything stands: bands of floors, boxes of rooms and gaps for bends, and the left edge of the table."""
+    """Where everything is: bands of floors, boxes of rooms and gaps for bends, and the left edge of the table."""
 
     bands: Mapping[str, Frame]
     boxes: Mapping[str, Frame]
@@ -160,7 +160,7 @@ def planned(house: House) -> Plan:
 
 
 def sentence(room: Room) -> list[str]:
-    """Returns the lines of a room's subject, as they stand in its box."""
+    """Returns the lines of a room's subject, as its box shows them."""
     return wrapped(room.subject, BOX - 2 * PAD)
 
 

@@ -1,7 +1,7 @@
 """Slicebase: the one object that an application holds.
 
 Its methods are the verbs, in the order of the path: import conversations, build a context, replay it, verify
-everything. Each verb reads from the store, calls pure functions, and writes the result. The caller passes the time.
+everything. Each verb reads what is stored, calls pure functions, and writes the result. The caller passes the time.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -346,7 +346,7 @@ class Slicebase(Parts):
         return replayed(name, recorded, *self.truth.manifests.texts_of(name, recorded))
 
     def purge(self, reference: str, *, now: int, reason: str = "", dry_run: bool = False) -> "PurgedTurns":
-        """Deletes the text of a turn, a session or a run for good; `library.purge` does so for slice files."""
+        """Deletes the text of a turn, a session or a run permanently; `library.purge` does so for slice files."""
         from slicebase.verbs.purge import purge
 
         return purge(self, reference, now=now, reason=reason, dry_run=dry_run)

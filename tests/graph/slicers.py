@@ -1,4 +1,4 @@
-"""The plain and the fast version behind one interface, so that the same test body runs both."""
+"""The plain and the fast version with the same interface, so that the same test body runs both."""
 
 from typing import Protocol
 

@@ -1,4 +1,4 @@
-"""A transcript that grows is read from the last position; the store is the same as after one import of all of it."""
+"""A transcript that grows is read from the last position; the result is the same as after one import of all of it."""
 
 import json
 import os

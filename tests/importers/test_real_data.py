@@ -34,7 +34,7 @@ def test_the_forked_transcript() -> None:
 
 
 def test_the_forked_and_the_resumed_transcript_have_different_records_with_the_same_ids() -> None:
-    """Ruling 15: the store keeps the first and reports the others."""
+    """Ruling 15: the database keeps the first and reports the others."""
     fork, resume = (taken_from("claude-code", f"dag_{name}.jsonl").by_id for name in ("fork", "resume"))
     common = fork.keys() & resume.keys()
     assert (len(common), sum(fork[turn].source_hash != resume[turn].source_hash for turn in common)) == (8, 3)

@@ -27,13 +27,13 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
     "Remember": {
         "create": Command("library.create", "write:create", "Create a slice file."),
         "define": Command("library.define", "write:define", "Set keys of a file's metadata."),
-        "remember": Command("library.remember", "write:remember", "Write to a file, as its contract allows."),
+        "remember": Command("library.remember", "write:remember", "Write a fact to a file, as its contract allows."),
         "connect": Command("library.connect", "write:connect", "Link a file to another."),
         "disconnect": Command("library.disconnect", "write:disconnect", "Remove a link."),
         "refresh": Command("library.refresh", "write:refresh", "Update a derived file after its source changed."),
-        "forget": Command("library.forget", "write:forget", "Archive a file: it leaves search and listings."),
+        "forget": Command("library.forget", "write:forget", "Archive a file: search and listings leave it out."),
         "restore": Command("library.restore", "write:restore", "Bring an archived file back."),
-        "purge": Command("library.purge", "write:purge", "Delete content for good; a tombstone stays."),
+        "purge": Command("library.purge", "write:purge", "Delete content permanently; a tombstone stays."),
     },
     "Find": {
         "search": Command("search", "find:search", "Find slice files, rows and turns by their words."),
@@ -47,7 +47,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "replay": Command("replay", "context:replay", "Print the bytes of a recorded context again."),
     },
     "History": {
-        "import": Command("import_", "history:import_", "Import conversations."),
+        "import": Command("import_", "history:import_", "Import conversations from agents and chat exports."),
         "export": Command("export", "history:export", "Write a session as a conversation slice file."),
         "turns": Command("graph.turns", "history:turns", "List sessions and turns, or search their content."),
         "show": Command("show", "history:show", "Show what a reference names."),
@@ -68,8 +68,8 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
     "Check": {
         "validate": Command("validate", "check:validate", "Check slice files against the format."),
         "doctor": Command("doctor", "workspace:doctor", "Find what is wrong with the workspace, and fix it."),
-        "verify": Command("verify", "check:verify", "Derive everything stored again, and compare."),
-        "seal": Command("seal", "recall:seal", "Write the heads of everything stored into a file for git."),
+        "verify": Command("verify", "check:verify", "Check that everything stored is unchanged."),
+        "seal": Command("seal", "recall:seal", "Write the hashes of everything stored to a file for git."),
     },
 }
 LISTED: Mapping[str, Command] = {name: command for group in GROUPS.values() for name, command in group.items()}

@@ -70,7 +70,7 @@ def json_object(text: str, option: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise SlicebaseError("bad-json", f"{option}: {error}") from None
+        raise SlicebaseError("bad-json", f"{option} is not JSON: {error}") from None
     if not isinstance(value, dict):
         raise SlicebaseError("wrong-type", f"{option} takes a JSON object")
     return value

@@ -99,7 +99,7 @@ def _print_explanation(graph: "Graph", explanation: "Explanation", as_json: bool
     if as_json:
         print_json({"selected": selected, "left_out": left_out})
         return
-    for title, rows in (("selected, in this order", selected), ("stayed out, best first", left_out)):
+    for title, rows in (("selected, in this order", selected), ("left out, best first", left_out)):
         click.echo(f"{title}: {len(rows)}")
         for row in rows:
             reached = f"{row['way']} of {str(row['from'])[:8]}" if row["from"] else "anchor"

@@ -169,7 +169,7 @@ _SCRIPT = Path(slicebase.__file__).parent / "samples" / "demo.sh"
 
 @click.command()
 def demo() -> int:
-    """Show on a sample what a compaction forgot, and how this can be known: real commands in a temporary folder."""
+    """Run real commands on a sample, in a temporary folder: what a compaction forgot, and how Slicebase proves it."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     variables = {name: value for name, value in os.environ.items() if not name.startswith("SLICEBASE_")}
     return subprocess.run(["sh", str(_SCRIPT)], env={**variables, "PATH": path}, check=False).returncode

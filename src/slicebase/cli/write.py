@@ -265,7 +265,7 @@ def restore(ctx: click.Context, file_id: str, dry_run: bool, as_json: bool) -> N
 @json_option
 @click.pass_context
 def purge(ctx: click.Context, reference: str, reason: str | None, dry_run: bool, as_json: bool) -> None:
-    """Delete the content of a slice file, a turn, a session or a run for good.
+    """Delete the content of a slice file, a turn, a session or a run permanently.
 
     A tombstone keeps hashes and sizes, and verify and replay report PURGED. Copies in manifests, in the index and in
     the payloads of the library are deleted too. Commits in git are not changed.

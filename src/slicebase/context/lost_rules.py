@@ -42,6 +42,8 @@ _WINDOW: Final = 3  # consecutive sentences
 
 
 class Sentence(NamedTuple):
+    """A sentence, and its span in the text."""
+
     text: str
     start: int
     end: int

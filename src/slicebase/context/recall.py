@@ -46,6 +46,8 @@ class Excerpt(NamedTuple):
 
 
 class Page(NamedTuple):
+    """One page of recalled pieces: its number, the number of all pages, and what is on it."""
+
     number: int
     of: int
     excerpts: tuple[Excerpt, ...]

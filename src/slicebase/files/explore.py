@@ -20,6 +20,8 @@ from slicebase.files.links import RELATIONSHIPS
 
 
 class LinkEdge(NamedTuple):
+    """A link between two files, by their ids."""
+
     source: str
     rel: str
     target: str
@@ -130,6 +132,8 @@ class WalkStep(NamedTuple):
 
 
 class Walk(NamedTuple):
+    """The result of a walk along links: where it starts, and its steps."""
+
     start: str
     steps: Mapping[str, Sequence[WalkStep]]  # by the place where each step starts
 

@@ -25,12 +25,16 @@ class BodyPassage(NamedTuple):
 
 
 class StatedLink(NamedTuple):
+    """A link, and where the file states it."""
+
     link: Link
     row: str  # the id of the row that states it; empty for a link in the frontmatter
     active: bool  # whether that row is still active
 
 
 class Facts(Struct, frozen=True):
+    """What search, walks along links and freshness checks need to know about a file."""
+
     id: str | None
     title: str
     summary: str

@@ -57,6 +57,8 @@ SEVERITIES: Final[tuple[Severity, ...]] = ("error", "warning", "hint")
 
 
 class FormatRule(NamedTuple):
+    """A rule of the format: its name, its severity, and what it checks."""
+
     name: str
     severity: Severity
     checks: str

@@ -14,6 +14,8 @@ _DAY: Final = 86_400_000
 
 
 class Label(StrEnum):
+    """The four labels of freshness, from new to old."""
+
     FRESH = "FRESH"
     AGING = "AGING"
     STALE = "STALE"

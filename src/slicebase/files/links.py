@@ -44,6 +44,8 @@ def file_name(file_id: str) -> str:
 
 
 class Relationship(NamedTuple):
+    """A type of link, and what can be inferred from it."""
+
     name: str
     inverse: str
     transitive: bool

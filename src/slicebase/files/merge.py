@@ -24,6 +24,8 @@ _LINES: Final = frozenset({"jsonl", "conversation", "routine"})
 
 
 class MergedBody(NamedTuple):
+    """A merged body, and the rows in which there is a conflict."""
+
     bodies: Merged[bytes]
     conflicts: tuple[str, ...] = ()
 
@@ -127,6 +129,8 @@ _COMMENT: Final = re.compile(r"(?:^|\s)#.*$", re.MULTILINE)
 
 
 class Outcome(NamedTuple):
+    """A merged file, and what both sides changed differently."""
+
     data: bytes
     conflicts: tuple[str, ...]  # keys and rows, or `body`; empty if everything is merged
 

@@ -166,7 +166,7 @@ class CompactSession:
         return zip(*ranked, strict=True)
 
     def _rank(self, turns: "array[int]", distance: int, policy: SlicePolicyV1) -> "tuple[array[int], array[float]]":
-        """Computes §4 and §5.3 for many turns. An array of C floats rounds its numbers to binary32 (ruling 8)."""
+        """Returns turns in the order of §5.3, with their priorities (§4). C floats round to binary32 (ruling 8)."""
         scoring, kind, salience, rank = policy.scoring, self.columns.kind, self.columns.salience, self.columns.rank
         weights, decay = scoring.weights * len(get_args(Role)), scoring.decays[distance]
         weighted = array("f", [salience[turn] * scoring.salience_weight for turn in turns])

@@ -178,7 +178,7 @@ class _File(Struct):
 
 
 class OutsideEdge(NamedTuple):
-    """An edge with an end that is not in the file. Only the store knows whether that turn exists."""
+    """An edge with an end that is not in the file. Only the database shows whether that turn exists."""
 
     place: str
     edge: Edge

@@ -161,7 +161,7 @@ def _params_hash(policy: SlicePolicyV1) -> str:
 
 
 class Decays(dict[int, float]):
-    """distance_decay^distance, computed once for each distance."""
+    """The powers of a policy's `distance_decay` by distance, each computed once."""
 
     def __init__(self, decay: float) -> None:
         self.decay = decay
@@ -299,7 +299,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 class PolicySet(NamedTuple):
-    """The policies that names and hashes stand for.
+    """Policies, found by name or by hash.
 
     It is immutable: adding a policy gives a new set, and a name or a hash never changes its meaning.
     """
@@ -311,7 +311,7 @@ class PolicySet(NamedTuple):
         """Returns the set with one more policy, which is found by its hash and, if given, by its name."""
         known = self.by_hash.get(policy.params_hash, policy)
         if known != policy:
-            raise SlicebaseError("policy-name", f"the hash {policy.params_hash} stands for other parameters")
+            raise SlicebaseError("policy-name", f"the hash {policy.params_hash} belongs to other parameters")
         names = self.by_name if name is None else {**self.by_name, name: self._nameable(name, policy)}
         return PolicySet(MappingProxyType(dict(names)), MappingProxyType({**self.by_hash, policy.params_hash: policy}))
 
@@ -323,7 +323,9 @@ class PolicySet(NamedTuple):
                 hint="a name starts with a letter, has letters, digits, _ . and -, and does not look like a hash",
             )
         if self.by_name.get(name, policy) != policy:
-            raise SlicebaseError("policy-name", f"{name} stands for other parameters", hint="choose another name")
+            raise SlicebaseError(
+                "policy-name", f"the name {name} belongs to other parameters", hint="choose another name"
+            )
         return policy
 
     def find(self, text: str) -> SlicePolicyV1:

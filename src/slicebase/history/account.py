@@ -23,7 +23,7 @@ class SourceConflict(NamedTuple):
 
 
 class Account:
-    """Counts records as the importers read them, and turns and edges as the store added them."""
+    """Counts records as the importers read them, and turns and edges as the database added them."""
 
     def __init__(self) -> None:
         self.report = ImportReport()
@@ -54,7 +54,7 @@ class Account:
 
     @property
     def content_left_out(self) -> int:
-        """How much content is not in the store: skipped records, other versions of stored turns, unreadable inputs."""
+        """How much content is not stored: skipped records, other versions of stored turns, unreadable inputs."""
         return self.report.content_left_out + len(self.conflicts) + len(self.unreadable)
 
 

@@ -84,7 +84,7 @@ def follow(truth: Truth, cache: Path, path: Path) -> Followed:
                 store_batches(truth, account, rest, waiting, name=name, annotate=annotate)
             account.waiting += len(waiting)
     except OSError as error:
-        raise SlicebaseError("no-input", f"{path}: {error.strerror}", where=Where(str(path))) from None
+        raise SlicebaseError("no-input", str(error.strerror), where=Where(str(path))) from None
     if state is not None:
         _write(store, state)
     return Followed(account, start, end)

@@ -139,7 +139,7 @@ def import_graph(truth: Truth, data: bytes, name: str, account: Account) -> None
 
 
 def _refuse_unknown_ends(truth: Truth, file: GraphFile) -> None:
-    """Refuses an edge to or from a turn that is neither in the file nor in the store (ruling 14)."""
+    """Refuses an edge to or from a turn that is neither in the file nor stored (ruling 14)."""
     here = {turn.id for turn in file.turns}
     stored = truth.turns.find({end for _, edge in file.outside for end in (edge.parent, edge.child)} - here)
     for location, edge in file.outside:

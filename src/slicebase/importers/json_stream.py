@@ -2,8 +2,8 @@
 
 Memory is bounded. Damage that can be repaired is repaired and reported; a record that cannot be repaired is refused.
 The fast path is msgspec's decoder. Bytes that it refuses go to the slow path, which repairs one problem after another:
-bytes that are not UTF-8, NUL bytes, bare control characters, records glued together, lone surrogates, numbers that JSON
-readers disagree on (ruling 1).
+bytes that are not UTF-8, NUL bytes, bare control characters, several records on one line, lone surrogates, numbers that
+JSON readers disagree on (ruling 1).
 """
 
 import json

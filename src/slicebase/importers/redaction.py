@@ -5,8 +5,8 @@ recognisable. Nothing is guessed from how random a text looks, so the hash of a 
 
 Why it is fast: nearly all shapes contain a run of `RUN` letters, digits, `_` and `-` in which one of a few prefixes is
 at the start or after a `-`. It is cheap to map each byte to "token character or not" and to search for such a run. The
-rules are applied only to texts with a suspicious run, or with one of a few fixed words. `redacted_plainly` applies all
-rules to every text; a test checks that the two agree.
+rules are applied only to texts with a suspicious run, or with one of a few fixed words. `redacted_by_all_rules` applies
+all rules to every text; a test checks that the two agree.
 """
 
 import re

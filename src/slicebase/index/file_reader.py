@@ -86,7 +86,7 @@ class Update:
         if known:
             self._delete(known.number)
         stored = (known and known.number, name, stamp, version, None, problem, time, size)
-        # The name of a file stands in for a missing id.
+        # Without an id, the name of the file is used.
         self._connection.execute(_INSERT, (*stored, facts.id or name.removesuffix(SUFFIX), *_fields(facts)))
         if facts is not _NO_FACTS:
             self._store_contents(self._connection.last_insert_rowid(), facts)
@@ -119,7 +119,7 @@ class Update:
     # ---- logs of several files (ruling 32)
 
     def _update_logs(self) -> None:
-        """Stores those files again whose rows hold, or no longer hold, because of rows in other files.
+        """Stores those files again in which rows become active or inactive because of rows in other files.
 
         The index keeps the fingerprint of the complete log with each of these files. When the fingerprint changes, the
         files of the log are stored again.

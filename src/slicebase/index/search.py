@@ -25,7 +25,7 @@ class Search(NamedTuple):
 
     typed: str
     filters: Filters = EVERY_FILE
-    former: bool = False  # also search in rows that no longer hold
+    former: bool = False  # also search in rows that are not active
     either: bool = False  # match any of the terms, not all
     limit: int = 10
 
@@ -240,7 +240,7 @@ def _wider_searches(wanted: Search, terms: int) -> Iterator[tuple[Search, str]]:
     if filters._replace(archived=False) != Filters():
         yield wanted._replace(filters=Filters(archived=filters.archived)), "would match without the filters"
     if not wanted.former:
-        yield wanted._replace(former=True), "would match in rows that no longer hold: --rows all"
+        yield wanted._replace(former=True), "would match in rows that are not active: --rows all"
     if not filters.archived:
         yield wanted._replace(filters=filters._replace(archived=True)), "would match that were forgotten: --archived"
     if terms > 1 and not wanted.either:

@@ -87,7 +87,7 @@ def _resolved(folder: Path) -> Path:
 
 
 class CheckedWorkspace:
-    """A workspace on disk, as the rules see it (`files.check.between.World`)."""
+    """A workspace on disk, as the rules see it (`files.check.between.WorkspaceView`)."""
 
     def __init__(self, root: Path) -> None:
         self.root = root

@@ -4,7 +4,7 @@ A file is named by its id (§ Storage), but its id counts, not its name: a file 
 the files whose names are not ULIDs. A file that cannot be read is reported where it is met, and never written.
 
 Files that `part_of` joins are one log (ruling 32). Overflow writes a part first, and then the file that it is a part
-of: a writer that is killed in between leaves a part that its file does not name. `finish_all` repairs that.
+of: a writer that is killed in between leaves a part that its file does not name. `finish_overflows` repairs that.
 """
 
 import os

@@ -63,7 +63,7 @@ def _in_place(folder: SliceFolder, path: Path) -> Payload:
     if not real.is_relative_to(folder.root):
         raise SlicebaseError(
             "outside-workspace",
-            f"{path} is outside the workspace, where nobody else has it",
+            "the file is outside the workspace, where nobody else has it",
             hint="--copy puts a copy of it into the library",
             where=Where(str(path)),
         )
@@ -109,4 +109,4 @@ def _real(path: Path) -> Path:
     try:
         return Path(os.path.realpath(path, strict=True))
     except OSError as error:
-        raise SlicebaseError("no-input", f"{path}: {error.strerror}", where=Where(str(path))) from None
+        raise SlicebaseError("no-input", str(error.strerror), where=Where(str(path))) from None

@@ -111,7 +111,7 @@ class Recall(NamedTuple):
         yield from map(_piece, shown)
 
     def _row(self, ref: Ref) -> Iterator[RecalledPiece]:
-        """Yields the row that was named, whether it holds or not; its label says which."""
+        """Yields the row that was named, active or not; its label says which."""
         file = self._find(ref.owner)
         found = [row for row in _rows_of(self.logs.of(file)) if row.file is file and row.row.id == ref.local]
         if not found:
@@ -158,7 +158,7 @@ _READERS: Final[Mapping[str, Callable[[Recall, Ref], Iterator[RecalledPiece]]]] 
 
 
 class _LocatedRow(NamedTuple):
-    """A row, the file that it is in, and whether it holds."""
+    """A row, the file that it is in, and whether it is active."""
 
     row: Row
     file: SliceFile

@@ -67,7 +67,7 @@ KINDS: Mapping[str, ResourceKind] = {
         "Snapshot of a run", "The compacted state of a run; its id (sn_…) proves it.", JSON, _snapshot
     ),
     "manifest": ResourceKind(
-        "Manifest of a context", "What was put before a model, and what was left out.", JSON, _manifest
+        "Manifest of a context", "What was given to a model, and what was left out.", JSON, _manifest
     ),
 }
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a compaction forgot, and how it is possible to know: each command as one would type it, in a folder of its own.
+# Shows what a compaction forgot, and how Slicebase proves it. Runs real commands in a temporary folder.
 set -eu
 
 folder=$(mktemp -d)
@@ -15,10 +15,10 @@ run() { printf '%s$ %s%s\n' "$bold" "$*" "$plain"; eval "$*"; }
 say "A coding agent's context was compacted after 380 turns. What did the summary keep?"
 run 'tt lost --sample --limit 6'
 
-say "The rest is one recall away."
+say 'tt recall opens what the summary lost.'
 run 'tt recall turn:73904ddc-46f3-4fe6-8d48-8a59d5f25da7'
 
-say "How? The transcript is a graph of turns. A slice of it is the same bytes and hashes on every machine."
+say "How it works: the transcript is a graph of turns. A slice of it has the same bytes and hashes on every machine."
 run 'tt slice 0961d9aa-a012-46c7-b376-16f70598151d --policy focused --set max_nodes=5'
 
 say "A question finds its turns: fenced pieces with source, date and reference, under a budget."
@@ -27,14 +27,14 @@ run 'tt context "how are discount codes compared?" --tokens 200 | tee before.md'
 say "Every context has a manifest. Replay never searches: the same bytes, forever."
 run 'tt replay > after.md && cmp before.md after.md && echo identical'
 
-say "An agent's run claims nothing without evidence: the gate refuses it."
+say "A run of an agent cannot claim something as verified without evidence: the gate refuses it."
 run 'tt run start --id codes --objective "How are discount codes compared?" --done "The answer is cited."'
 run 'tt run claim codes "Codes are compared as typed." --status verified || echo "exit status $?"'
 run 'evidence=$(tt cite turn:0961d9aa-a012-46c7-b376-16f70598151d --quote "compared without regard to case")'
 run 'tt run claim codes "Codes are compared without regard to case." --status verified -e $evidence'
 run 'tt why claim:codes/c1'
 
-say "Everything stored is derived again from bytes."
+say "tt verify derives everything stored again from its bytes."
 run 'tt verify'
 
 say "Now one byte of the database is changed without Slicebase."

@@ -74,7 +74,7 @@ CREATE TABLE events (
   run TEXT NOT NULL, seq INTEGER NOT NULL, payload BLOB NOT NULL, record BLOB NOT NULL, hash BLOB NOT NULL,
   PRIMARY KEY (run, seq)
 ) STRICT;
--- a record names the text of the run that holds the snapshot, whole or as what it adds to the one before
+-- a record names the text of the run that holds the snapshot, complete or as what it adds to the one before
 CREATE TABLE snapshots (
   run TEXT NOT NULL, seq INTEGER NOT NULL, snapshot TEXT NOT NULL, record BLOB NOT NULL, hash BLOB NOT NULL,
   PRIMARY KEY (run, seq)
@@ -88,13 +88,13 @@ CREATE INDEX evidence_by_chunk ON evidence (chunk);
 CREATE TABLE waiting (parent BLOB NOT NULL, child BLOB NOT NULL, PRIMARY KEY (parent, child)) WITHOUT ROWID;
 -- derived: how large a session is, and how many turns of it have two parents
 CREATE TABLE shapes (session TEXT PRIMARY KEY, turns INTEGER NOT NULL, joins INTEGER NOT NULL) WITHOUT ROWID;
--- derived, for large sessions: where a turn stands in its tree, so that a slice reads only a window of it
+-- derived, for large sessions: the root and depth of a turn, so that a slice reads only a window of its tree
 CREATE TABLE places (
   session TEXT NOT NULL, root BLOB NOT NULL, depth INTEGER NOT NULL, seq INTEGER NOT NULL,
   PRIMARY KEY (session, root, depth, seq)
 ) WITHOUT ROWID;
 CREATE INDEX places_by_seq ON places (session, seq);
--- derived: where each run stands, and the last event of each of its steps
+-- derived: the head and the counts of each run, and the last event of each of its steps
 CREATE TABLE runs (
   run TEXT PRIMARY KEY, seq INTEGER NOT NULL, hash BLOB NOT NULL, started TEXT NOT NULL, updated TEXT NOT NULL,
   sequence INTEGER NOT NULL, compacted INTEGER NOT NULL, counted INTEGER NOT NULL, steps INTEGER NOT NULL,

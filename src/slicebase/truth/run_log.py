@@ -120,7 +120,7 @@ class Appender:
         self.tally = tally
 
     def append(self, draft: EventDraft, now: str) -> Event:
-        """Seals a draft as the next event of the run, and returns it."""
+        """Adds a draft to the log as the next event of the run, and returns that event."""
         tally = self.tally
         if tally.stopped is not None:
             raise run_closed(tally)

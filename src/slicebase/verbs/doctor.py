@@ -133,7 +133,7 @@ def _has_conflict_markers(path: Path) -> bool:
 
 
 def _names(examined: Examined) -> Iterator[Complaint]:
-    """§ Storage: a file is named by its id."""
+    """Reports files that are not named by their id (§ Storage)."""
     library = examined.workspace.library
     for entry in Finder(examined.workspace).list_files(Filters(archived=True)):
         target = library / f"{entry.id}{SUFFIX}"

@@ -213,7 +213,7 @@ def add_document(
     """Creates a pointer to a local text document, unless there is one, and returns it with the document's chunks."""
     data = b"".join(read_chunks(path.resolve())) if path.is_file() else None
     if data is None:
-        raise SlicebaseError("no-input", f"{path} is not a file", where=Where(str(path)))
+        raise SlicebaseError("no-input", "this is not a file", where=Where(str(path)))
     try:
         text = data.decode()
     except UnicodeDecodeError as error:

@@ -123,7 +123,7 @@ def store_trajectory(truth: Truth, path: Path) -> str:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise SlicebaseError("no-input", f"{path}: {error.strerror}", where=Where(str(path))) from None
+        raise SlicebaseError("no-input", str(error.strerror), where=Where(str(path))) from None
     truth.turns.add(Session(path.stem, FORMAT), read_trajectory(data, path.stem), Annotator(truth))
     return path.stem
 

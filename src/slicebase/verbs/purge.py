@@ -11,7 +11,7 @@ from slicebase.verbs.parts import Parts
 
 
 def purge(parts: Parts, reference: str, *, now: int, reason: str = "", dry_run: bool = False) -> "PurgedTurns":
-    """Deletes the text of a turn, a session or a run for good."""
+    """Deletes the text of a turn, a session or a run permanently."""
     ref = parse(reference)
     if ref.kind not in ("turn", "session", "run"):
         raise SlicebaseError("bad-reference", f"{reference!r} does not name a turn, a session or a run")

@@ -90,7 +90,7 @@ class RunStep:
         return self._append([EventDraft(type=type_, step=self.number, payload=payload)])
 
     def context(self, manifest: ManifestLogged) -> Logged:
-        """Logs what was put before the model in this step."""
+        """Logs the context that was given to the model in this step."""
         return self._append(list(manifest_events(manifest, self.number)))
 
     def _terminal(self, type_: str, payload: dict[str, Any]) -> Logged:
@@ -260,7 +260,7 @@ class RunVerbs:
         return self._runs.say(run_id, EventDraft.of("QUESTION", question), now)
 
     def bind(self, run_id: str, manifest: Manifest, *, now: int, step: int | None = None) -> Logged:
-        """Logs the context that was put before the model in a step, by default the next one."""
+        """Logs the context that was given to the model in a step, by default the next one."""
         return self._runs.append(run_id, manifest_events(manifest_entry(manifest), step or self.next_step(run_id)), now)
 
     def remembered(self, run_id: str) -> tuple[Candidate, ...]:

@@ -65,7 +65,7 @@ def find_seal(folder: SliceFolder, name: str) -> SliceFile:
 
 
 def broken_seals(truth: Truth, folder: SliceFolder, file: SliceFile) -> Iterator[VerifyFinding]:
-    """Yields the differences between a seal and the store: logs that were cut or rewritten, files that changed."""
+    """Yields the differences between a seal and what is stored: logs that were cut or rewritten, files that changed."""
     for number, line in enumerate(file.body.splitlines(), 1):
         place = f"{file.name}:{file.body_line + number - 1}"
         try:

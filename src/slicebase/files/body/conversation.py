@@ -42,6 +42,8 @@ class ConversationEntry(Struct, frozen=True):
 
 
 class Entries(NamedTuple):
+    """The entries of a conversation body, and the findings about its lines."""
+
     entries: tuple[ConversationEntry, ...]
     findings: tuple[Finding, ...]
 

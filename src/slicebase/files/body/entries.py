@@ -61,6 +61,8 @@ Objects = Sequence[dict[str, Any]]
 
 
 class NewRow(NamedTuple):
+    """A new row: its id, and its line with the line end."""
+
     id: str
     line: bytes
 

@@ -20,6 +20,8 @@ from slicebase.files.yaml.load import decode
 
 
 class TimeProblem(NamedTuple):
+    """What is wrong with a time: the broken rule, a message and a hint."""
+
     rule: str
     message: str
     hint: str = "write it like 2026-01-31T12:00:00.000Z"
@@ -79,6 +81,8 @@ class JsonLine(NamedTuple):
 
 
 class Lines(NamedTuple):
+    """The JSON objects of a body, and the findings about its lines."""
+
     lines: tuple[JsonLine, ...]
     findings: tuple[Finding, ...]
 

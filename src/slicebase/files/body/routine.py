@@ -24,6 +24,8 @@ _KEYS: Final = frozenset({*KINDS, "args", "note", "requirements", "_meta"})
 
 
 class RoutineStep(Struct, frozen=True):
+    """A step of a routine."""
+
     kind: StepKind
     what: str  # the instruction, or the name of what the step reads or runs
     args: Any
@@ -33,6 +35,8 @@ class RoutineStep(Struct, frozen=True):
 
 
 class Routine(NamedTuple):
+    """The steps of a routine, and the findings about its lines."""
+
     steps: tuple[RoutineStep, ...]
     findings: tuple[Finding, ...]
 

@@ -36,6 +36,8 @@ class Provenance(Struct, frozen=True, omit_defaults=True):
 
 
 class Row(Struct, frozen=True):
+    """A row of a log, with the fields of its envelope."""
+
     id: str
     time: int | None  # milliseconds since 1970
     supersedes: tuple[str, ...]
@@ -59,6 +61,8 @@ class Row(Struct, frozen=True):
 
 
 class Rows(NamedTuple):
+    """The rows of a log, and the findings about its lines."""
+
     rows: tuple[Row, ...]
     findings: tuple[Finding, ...]
 

@@ -25,6 +25,8 @@ _NOT_IN_SLUGS: Final = re.compile(r"[^\w -]")
 
 
 class Section(NamedTuple):
+    """A section of a Markdown text."""
+
     slugs: str  # the slugs of the heading and those above it, `/` between; empty before the first heading
     level: int  # 1 to 6; 0 before the first heading
     title: str

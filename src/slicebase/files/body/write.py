@@ -177,6 +177,8 @@ _WRITES: Final[Mapping[tuple[str, str], BodyWrite]] = {
 
 
 class Body(NamedTuple):
+    """A new body, and the ids of its rows."""
+
     file_body: bytes
     rows: tuple[str, ...] = ()
 

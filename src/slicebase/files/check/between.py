@@ -1,6 +1,6 @@
 """Checks the rules between files: duplicate ids, missing targets, changed sources and payloads, joined logs.
 
-A `World` provides everything around a file. The caller implements it with the disk.
+A `WorkspaceView` provides everything around a file. The caller implements it with the disk.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

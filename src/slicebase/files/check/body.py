@@ -14,6 +14,8 @@ _CONVERSATION: Final = ("slice", "body", "conversation")
 
 
 class BodyCheck(NamedTuple):
+    """The result of checking a body: its findings, and the targets that it names."""
+
     findings: tuple[Finding, ...] = ()
     outgoing: tuple[Outgoing, ...] = ()
     log_findings: tuple[Finding, ...] = ()  # these apply only if the file is a log by itself
