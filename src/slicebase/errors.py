@@ -56,12 +56,8 @@ CODES: Mapping[str, ErrorKind] = {
     # slice files: editing and creating
     "edit-path": ErrorKind(Exit.REFUSED, "a key path does not fit the frontmatter"),
     "edit-refused": ErrorKind(Exit.REFUSED, "an edit cannot be made without changing something else"),
-    # slice files: rows
-    "bad-row": ErrorKind(Exit.REFUSED, "a new row would break a rule of its own envelope"),
     # policies
     "bad-policy": ErrorKind(Exit.REFUSED, "a policy is not a JSON object with the known keys"),
-    "policy-type": ErrorKind(Exit.REFUSED, "a value in a policy has the wrong type"),
-    "policy-range": ErrorKind(Exit.REFUSED, "a number in a policy is outside its range"),
     "policy-millionth": ErrorKind(Exit.REFUSED, "a number in a policy is not a whole number of millionths"),
     "policy-version": ErrorKind(Exit.REFUSED, "the version of a policy is not slice_policy_v1"),
     "policy-name": ErrorKind(
@@ -136,7 +132,7 @@ CODES: Mapping[str, ErrorKind] = {
     # the library: writing and reading
     "conflict": ErrorKind(Exit.CONFLICT, "something has changed since the version that a write is based on"),
     "broken-file": ErrorKind(Exit.REFUSED, "a file has lines that cannot be read; it is left as it is"),
-    "breaks-rule": ErrorKind(Exit.REFUSED, "a write, or a new file, would break a rule of the format"),
+    "breaks-rule": ErrorKind(Exit.REFUSED, "a write, a new file or a new row would break a rule of the format"),
     "write-mode": ErrorKind(Exit.REFUSED, "the file's contract or kind does not allow this write"),
     "overflow": ErrorKind(
         Exit.REFUSED, "the file would become larger than its maximum size, and its contract does not allow that"

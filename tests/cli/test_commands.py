@@ -77,6 +77,7 @@ def test_a_mistyped_command_gets_a_suggestion(
     assert f"{meant}`" in capsys.readouterr().err
 
 
-def test_a_word_that_resembles_no_command_gets_no_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["xyzzy"]) == Exit.USAGE
+@pytest.mark.parametrize("word", ["xyzzy", "save", "chat", "", "ß" * 10_000], ids=lambda word: word[:8])
+def test_a_word_that_resembles_no_command_gets_no_suggestion(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([word]) == Exit.USAGE
     assert "mean" not in capsys.readouterr().err

@@ -93,7 +93,7 @@ def test_a_batch_prints_a_line_for_each_request_in_order(imported: Tt, tmp_path:
     assert done.exit == 1
     assert [len(answer["turns"]) for answer in answers[:3]][2] == 2
     assert [answer["code"] for answer in answers[3:]] == [
-        "no-turn", "bad-reference", "policy-range", "bad-json", "bad-request", "bad-request",
+        "no-turn", "bad-reference", "out-of-range", "bad-json", "bad-request", "bad-request",
     ]  # fmt: skip
     assert [answer["where"]["line"] for answer in answers[3:]] == [4, 5, 6, 7, 8, 9]
     path.write_text("\n".join(requests[:3]))
@@ -116,7 +116,7 @@ def test_a_slice_can_be_explained_and_drawn(imported: Tt) -> None:
         (["slice", "not-a-uuid"], "bad-reference", 3),
         (["slice", "session:x"], "bad-reference", 3),
         (["slice", "{turn}", "--policy", "nobody"], "unknown-policy", 4),
-        (["slice", "{turn}", "--set", "max_nodes=0"], "policy-range", 3),
+        (["slice", "{turn}", "--set", "max_nodes=0"], "out-of-range", 3),
         (["slice", "{turn}", "--set", "salience_weight=0.0000001"], "policy-millionth", 3),
         (["slice", "{turn}", "--batch", "x"], "usage", 2),
         (["slice", "--batch", "nowhere.jsonl"], "no-input", 4),

@@ -65,26 +65,26 @@ def test_other_parameters_give_another_hash(one: SlicePolicyV1, other: SlicePoli
 @pytest.mark.parametrize(
     ("given", "code"),
     [
-        ({"max_nodes": 0}, "policy-range"),
-        ({"max_nodes": -1}, "policy-range"),
-        ({"max_nodes": 2**53}, "policy-range"),
-        ({"max_nodes": 64.0}, "policy-type"),
-        ({"max_nodes": True}, "policy-type"),
-        ({"max_nodes": "64"}, "policy-type"),
-        ({"max_radius": -1}, "policy-range"),
-        ({"max_radius": 2**32}, "policy-range"),
-        ({"max_siblings_per_node": -1}, "policy-range"),
-        ({"salience_weight": 1.000001}, "policy-range"),
-        ({"salience_weight": -0.1}, "policy-range"),
-        ({"salience_weight": False}, "policy-type"),
-        ({"salience_weight": None}, "policy-type"),
-        ({"distance_decay": 1.1}, "policy-range"),
+        ({"max_nodes": 0}, "out-of-range"),
+        ({"max_nodes": -1}, "out-of-range"),
+        ({"max_nodes": 2**53}, "out-of-range"),
+        ({"max_nodes": 64.0}, "wrong-type"),
+        ({"max_nodes": True}, "wrong-type"),
+        ({"max_nodes": "64"}, "wrong-type"),
+        ({"max_radius": -1}, "out-of-range"),
+        ({"max_radius": 2**32}, "out-of-range"),
+        ({"max_siblings_per_node": -1}, "out-of-range"),
+        ({"salience_weight": 1.000001}, "out-of-range"),
+        ({"salience_weight": -0.1}, "out-of-range"),
+        ({"salience_weight": False}, "wrong-type"),
+        ({"salience_weight": None}, "wrong-type"),
+        ({"distance_decay": 1.1}, "out-of-range"),
         ({"distance_decay": float("nan")}, "not-finite"),
         ({"distance_decay": float("inf")}, "not-finite"),
-        ({"distance_decay": 10**400}, "policy-range"),
+        ({"distance_decay": 10**400}, "out-of-range"),
         ({"distance_decay": 0.1234567}, "policy-millionth"),
-        ({"include_siblings": 1}, "policy-type"),
-        ({"phase_weights": {"planning": 1.0}}, "policy-type"),
+        ({"include_siblings": 1}, "wrong-type"),
+        ({"phase_weights": {"planning": 1.0}}, "wrong-type"),
     ],
 )
 def test_a_value_outside_its_range_is_refused_and_never_clamped(given: dict[str, Any], code: str) -> None:
@@ -94,7 +94,7 @@ def test_a_value_outside_its_range_is_refused_and_never_clamped(given: dict[str,
 
 @pytest.mark.parametrize(
     ("weight", "code"),
-    [(1_000_001, "policy-range"), (-1_000_000.5, "policy-range"), ("1", "policy-type"), (1e-9, "policy-millionth")],
+    [(1_000_001, "out-of-range"), (-1_000_000.5, "out-of-range"), ("1", "wrong-type"), (1e-9, "policy-millionth")],
 )
 def test_phase_weights_have_limits_too(weight: Any, code: str) -> None:
     with pytest.raises(SlicebaseError) as caught:

@@ -42,12 +42,12 @@ def test_a_partial_object_changes_only_what_it_names() -> None:
     [
         ({"max_node": 64}, "bad-policy"),
         ({"phase_weights": {"dreaming": 1}}, "bad-policy"),
-        ({"phase_weights": [1]}, "policy-type"),
+        ({"phase_weights": [1]}, "wrong-type"),
         ({"version": "slice_policy_v2"}, "policy-version"),
         ({"version": None}, "policy-version"),
-        ([], "policy-type"),
-        (5, "policy-type"),
-        ({"max_nodes": None}, "policy-type"),
+        ([], "wrong-type"),
+        (5, "wrong-type"),
+        ({"max_nodes": None}, "wrong-type"),
     ],
 )
 def test_other_objects_are_refused(value: Any, code: str) -> None:
@@ -104,11 +104,11 @@ def test_assignments_can_set_single_weights() -> None:
     ("assignment", "code"),
     [
         ("max_nodes", "bad-policy"),
-        ("max_nodes=", "policy-type"),
-        ("max_nodes=many", "policy-type"),
-        ("max_nodes=1.0", "policy-type"),
-        ("max_nodes=0", "policy-range"),
-        ("max_nodes.x=1", "policy-type"),
+        ("max_nodes=", "wrong-type"),
+        ("max_nodes=many", "wrong-type"),
+        ("max_nodes=1.0", "wrong-type"),
+        ("max_nodes=0", "out-of-range"),
+        ("max_nodes.x=1", "wrong-type"),
         ("nodes=1", "bad-policy"),
         ("phase_weights.x=1", "bad-policy"),
         ("distance_decay=Infinity", "not-finite"),
@@ -157,4 +157,4 @@ def test_a_request_is_a_name_a_hash_an_object_or_nothing() -> None:
     assert PRESETS.resolve({"max_nodes": 9}).max_nodes == 9
     with pytest.raises(SlicebaseError) as caught:
         PRESETS.resolve(5)
-    assert code_of(caught) == "policy-type"
+    assert code_of(caught) == "wrong-type"

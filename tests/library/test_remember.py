@@ -63,7 +63,7 @@ def test_metadata_that_an_object_gives_stays_and_what_it_may_not_give_is_refused
         '{"confidence": 2}',
         "[]",
     ):
-        assert code_of(scratch.remember, log, f'{{"_meta": {meta}}}', scratch.stamp) == "bad-row"
+        assert code_of(scratch.remember, log, f'{{"_meta": {meta}}}', scratch.stamp) == "breaks-rule"
     assert len(scratch.rows(log)) == 1
 
 
@@ -132,8 +132,8 @@ def test_a_line_of_a_conversation_says_who_speaks_and_gets_its_time(scratch: Scr
     scratch.remember(talk, '{"role": "tool_result", "call_id": "c1", "content": "a b"}', scratch.stamp)
     assert scratch.body(talk).count('"ts":"2026-01-01T12:00:0') == 2
     assert scratch.file(talk).head == head
-    assert code_of(lambda: scratch.remember(talk, "hello", scratch.stamp)) == "bad-row"
-    assert code_of(lambda: scratch.remember(talk, '{"role": "user"}', scratch.stamp)) == "bad-row"
+    assert code_of(lambda: scratch.remember(talk, "hello", scratch.stamp)) == "breaks-rule"
+    assert code_of(lambda: scratch.remember(talk, '{"role": "user"}', scratch.stamp)) == "breaks-rule"
     again = '{"role": "tool_result", "call_id": "c1", "content": "c d"}'
     assert code_of(scratch.remember, talk, again, scratch.stamp) == "breaks-rule"
 
@@ -143,7 +143,7 @@ def test_a_text_becomes_an_instruction_of_a_routine(scratch: ScratchLibrary) -> 
     scratch.remember(routine, "Run the tests.", scratch.stamp)
     scratch.remember(routine, '{"run": "make test", "note": "twice"}', scratch.stamp)
     assert scratch.body(routine) == '{"instruction":"Run the tests."}\n{"run":"make test","note":"twice"}\n'
-    assert code_of(lambda: scratch.remember(routine, '{"run": "a", "read": "b"}', scratch.stamp)) == "bad-row"
+    assert code_of(lambda: scratch.remember(routine, '{"run": "a", "read": "b"}', scratch.stamp)) == "breaks-rule"
 
 
 # ---- supersede, replace, error
@@ -227,7 +227,9 @@ def test_options_that_do_not_fit_the_body_are_refused(scratch: ScratchLibrary) -
     assert code_of(lambda: scratch.remember(log, "x", scratch.stamp, section="A")) == "write-mode"
     scratch.remember(log, "x", scratch.stamp)
     first = scratch.rows(log)[0].id
-    assert code_of(lambda: scratch.remember(log, '{"a": 1}\n{"a": 2}', scratch.stamp, supersedes=[first])) == "bad-row"
+    assert (
+        code_of(lambda: scratch.remember(log, '{"a": 1}\n{"a": 2}', scratch.stamp, supersedes=[first])) == "breaks-rule"
+    )
 
 
 @pytest.mark.parametrize("text", ["half \ud800", '{"n": 9007199254740993}', '{"n": 1e999}'])

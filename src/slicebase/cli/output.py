@@ -18,6 +18,9 @@ SCHEMA_VERSION = "1"
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
+_ALIKE = 0.7  # how much a command must be like what was typed to be suggested
+
+
 class Group(click.Group):
     """A group of commands that suggests similar names for an unknown command."""
 
@@ -29,7 +32,7 @@ class Group(click.Group):
         except click.UsageError:
             from difflib import get_close_matches  # imported here to keep start-up fast
 
-            nearest = get_close_matches(args[0], self.list_commands(ctx), n=3)
+            nearest = get_close_matches(args[0], self.list_commands(ctx), n=3, cutoff=_ALIKE)
             names = " or ".join(f"`{ctx.command_path} {name}`" for name in nearest)
             suggestion = f" Did you mean {names}?" if nearest else ""
             raise click.UsageError(f"No such command {args[0]!r}.{suggestion}", ctx) from None

@@ -47,9 +47,9 @@ def _refuse(code: str, key: str, problem: str, hint: str = "") -> SlicebaseError
 def _count(least: int, most: int) -> _Check:
     def check(key: str, value: Any) -> int:
         if type(value) is not int:
-            raise _refuse("policy-type", key, f"{value!r} is not an integer")
+            raise _refuse("wrong-type", key, f"{value!r} is not an integer")
         if not least <= value <= most:
-            raise _refuse("policy-range", key, f"{value} is not between {least} and {most}")
+            raise _refuse("out-of-range", key, f"{value} is not between {least} and {most}")
         return value
 
     return check
@@ -58,11 +58,11 @@ def _count(least: int, most: int) -> _Check:
 def _fraction(least: int, most: int) -> _Check:
     def check(key: str, value: Any) -> float:
         if type(value) not in (int, float):
-            raise _refuse("policy-type", key, f"{value!r} is not a number")
+            raise _refuse("wrong-type", key, f"{value!r} is not a number")
         if type(value) is float and not isfinite(value):
             raise _refuse("not-finite", key, f"{value!r} is not finite")
         if not least <= value <= most:
-            raise _refuse("policy-range", key, f"{value!r} is not between {least} and {most}")
+            raise _refuse("out-of-range", key, f"{value!r} is not between {least} and {most}")
         nearest = millionths(value) / MILLION
         if binary32(nearest) != binary32(value):
             raise _refuse(
@@ -78,7 +78,7 @@ def _fraction(least: int, most: int) -> _Check:
 
 def _flag(key: str, value: Any) -> bool:
     if type(value) is not bool:
-        raise _refuse("policy-type", key, f"{value!r} is neither true nor false")
+        raise _refuse("wrong-type", key, f"{value!r} is neither true nor false")
     return value
 
 
@@ -101,7 +101,7 @@ class PhaseWeights(Struct, frozen=True, kw_only=True):
 
 def _weights(key: str, value: Any) -> PhaseWeights:
     if type(value) is not PhaseWeights:
-        raise _refuse("policy-type", key, f"{value!r} is not an object of phase weights")
+        raise _refuse("wrong-type", key, f"{value!r} is not an object of phase weights")
     return value
 
 
@@ -268,12 +268,12 @@ def _scalar(key: str, text: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
     except (ValueError, RecursionError):
-        raise SlicebaseError("policy-type", f"{key}: {text!r} is neither a number nor true nor false") from None
+        raise SlicebaseError("wrong-type", f"{key}: {text!r} is neither a number nor true nor false") from None
 
 
 def _object(name: str, value: Any, known: set[str]) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise SlicebaseError("policy-type", f"{name}: {value!r} is not an object")
+        raise SlicebaseError("wrong-type", f"{name}: {value!r} is not an object")
     for key in value:
         if key not in known:
             raise SlicebaseError(

@@ -167,10 +167,10 @@ def test_a_new_row_without_optional_fields_has_only_the_required_ones() -> None:
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        ({"content": {"_meta": {}}}, "bad-row"),
-        ({"row_id": "two words"}, "bad-row"),
-        ({"confidence": 2.0}, "bad-row"),
-        ({"supersedes": [""]}, "bad-row"),
+        ({"content": {"_meta": {}}}, "breaks-rule"),
+        ({"row_id": "two words"}, "breaks-rule"),
+        ({"confidence": 2.0}, "breaks-rule"),
+        ({"supersedes": [""]}, "breaks-rule"),
         ({"content": {"x": float("nan")}}, "not-finite"),
         ({"content": {"x": 2**53}}, "integer-range"),
         ({"content": {"x": "\ud800"}}, "lone-surrogate"),

@@ -92,7 +92,9 @@ def new_rows(text: str, stamp: Stamp, *, supersedes: Sequence[str] = (), after: 
     """Returns new rows for a text, each with its `_meta`. The fields that an object has in `_meta` stay in it."""
     objects = objects_in(text) or [{"text": text.rstrip("\n")}]
     if supersedes and len(objects) > 1:
-        raise SlicebaseError("bad-row", "several new rows cannot supersede the same rows", hint="write them one by one")
+        raise SlicebaseError(
+            "breaks-rule", "several new rows cannot supersede the same rows", hint="write them one by one"
+        )
     return [_row(fields, row_id, stamp, supersedes) for fields, row_id in zip(objects, stamp.ids(after), strict=False)]
 
 
@@ -119,7 +121,7 @@ def _given_envelope(fields: Mapping[str, Any]) -> Row:
     refused = sorted(meta.keys() - _ENVELOPE) if isinstance(meta, dict) else ["_meta"]
     if refused:
         raise SlicebaseError(
-            "bad-row",
+            "breaks-rule",
             f"a new row cannot set {', '.join(refused)}",
             hint=f"`_meta` may have {', '.join(sorted(_ENVELOPE))}; name what it supersedes with --supersedes",
         )
@@ -148,7 +150,7 @@ def _bare(body_type: str, text: str) -> dict[str, Any]:
     if body_type == "routine":
         return {"instruction": text.strip()}
     raise SlicebaseError(
-        "bad-row", "a line of a conversation needs a role", hint='write it like {"role": "user", "content": "…"}'
+        "breaks-rule", "a line of a conversation needs a role", hint='write it like {"role": "user", "content": "…"}'
     )
 
 
@@ -166,4 +168,4 @@ def _line(body_type: str, fields: Mapping[str, Any], stamp: Stamp) -> bytes:
 
 def _refuse(findings: Iterable[Finding]) -> None:
     for finding in errors(findings):
-        raise SlicebaseError("bad-row", finding.message, hint=finding.hint)
+        raise SlicebaseError("breaks-rule", finding.message, hint=finding.hint)

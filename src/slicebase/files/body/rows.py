@@ -117,12 +117,12 @@ def row_line(
         k: v for k, v in optional.items() if v not in (None, [])
     }
     if "_meta" in content:
-        raise SlicebaseError("bad-row", "a row's content cannot have `_meta`: the envelope is created for it")
+        raise SlicebaseError("breaks-rule", "a row's content cannot have `_meta`: the envelope is created for it")
     row = {"_meta": meta, **content}
     canonical(row)  # refuses what JSON cannot carry without loss: NaN, half a surrogate pair, integers beyond 2^53
     line = msgspec.json.encode(row) + b"\n"
     for finding in read_rows(line).findings:
-        raise SlicebaseError("bad-row", finding.message, hint=finding.hint)
+        raise SlicebaseError("breaks-rule", finding.message, hint=finding.hint)
     return line
 
 
