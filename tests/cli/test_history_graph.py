@@ -44,6 +44,21 @@ def test_golden_graphs_give_their_slices_through_the_store(tt: Tt, name: str) ->
     assert tt("verify").exit == 0
 
 
+def test_a_default_edge_of_a_graph_file_does_not_count_among_the_siblings_of_an_imported_turn(
+    tt: Tt, tmp_path: Path
+) -> None:
+    """The annotator `rules/1` counts replies and branches; its annotations are hashed, so that this cannot change."""
+    assert load(tt, tmp_path, [turn(1), turn(2)], [edge(1, 2, "default")]).exit == 0
+    record = {
+        "type": "user", "uuid": uuid(3), "parentUuid": uuid(1), "sessionId": "s", "timestamp": "2026-01-01T00:00:00Z",
+        "message": {"role": "user", "content": "hello"},
+    }  # fmt: skip
+    Path("s.jsonl").write_text(json.dumps(record) + "\n")
+    assert tt("import", "s.jsonl").exit == 0
+    export = tt("slice", uuid(3), "--json").json
+    assert {each["id"]: each["trajectory_sibling_order"] for each in export["turns"]}[uuid(3)] == 0
+
+
 def test_a_graph_file_again_adds_nothing(tt: Tt, tmp_path: Path) -> None:
     turns, edges = [turn(1), turn(2)], [edge(1, 2)]
     assert load(tt, tmp_path, turns, edges).json["turns"]["new"] == 2

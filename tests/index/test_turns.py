@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from slicebase.context.question import analyse
 from slicebase.context.ranking import Ranked, rank
 from slicebase.errors import SlicebaseError
-from slicebase.index import disposable, figures
-from slicebase.index.disposable import Disposable
+from slicebase.index import figures
+from slicebase.index.disposable import Disposable, Patience
 from slicebase.index.turns import LAYOUT, IndexedTurn, TurnIndex
+from tests.codes import code_of
 
 DAY = 86_400_000
 
@@ -144,11 +145,20 @@ def test_a_file_that_is_not_an_index_of_this_version_is_replaced_by_an_empty_ind
         assert found(index, "heron") == ["a", "b", "c"]
 
 
-def test_an_index_that_is_in_use_is_not_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def damage(path: Path) -> None:
+    """Overwrites a page of the index that is not read when it is opened."""
+    connection = apsw.Connection(str(path))
+    page = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'state'").get
+    connection.close()
+    with path.open("r+b") as file:
+        file.seek((page - 1) * 4096)
+        file.write(b"\xff" * 4096)
+
+
+def test_an_index_that_is_in_use_is_not_deleted(tmp_path: Path) -> None:
     """Another version finds a foreign layout, and works in memory until the first one has closed the index."""
-    monkeypatch.setattr(disposable, "_MOST_TRIES", 2)
     path = tmp_path / "turns.db"
-    other = Disposable(path, LAYOUT._replace(version=99))
+    other = Disposable(path, LAYOUT._replace(version=99), Patience(locks=0.1))
     with TurnIndex(path) as index:
         index.add(TALK, mark="five")
         held = other.open()
@@ -161,16 +171,40 @@ def test_an_index_that_is_in_use_is_not_deleted(tmp_path: Path, monkeypatch: pyt
     held.close()
 
 
-def test_damage_that_shows_only_in_use_is_an_error_of_ours(tmp_path: Path) -> None:
+def test_a_purge_is_refused_while_another_version_of_the_index_is_in_use(tmp_path: Path) -> None:
+    """The index of this process is in memory then; the words would stay in the file."""
     path = tmp_path / "turns.db"
     with TurnIndex(path) as index:
         index.add(TALK)
     connection = apsw.Connection(str(path))
-    page = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'state'").get
+    connection.pragma("user_version", 99)
     connection.close()
-    with path.open("r+b") as file:
-        file.seek((page - 1) * 4096)
-        file.write(b"\xff" * 4096)
+    user = Disposable(path, LAYOUT._replace(version=99)).open()
+    with TurnIndex(path) as index:
+        assert code_of(lambda: index.purge(["a"])) == "locked"
+        assert code_of(lambda: index.purge_sessions(["s"])) == "locked"
+        user.close()
+        index.purge(["a"])
+    assert not path.exists()
+
+
+def test_a_damaged_file_is_replaced_when_an_action_meets_the_damage(tmp_path: Path) -> None:
+    path = tmp_path / "turns.db"
+    with TurnIndex(path) as index:
+        index.add(TALK)
+    damage(path)
+    with TurnIndex(path) as index:
+        assert index.retried(lambda: ask(index, "heron")) == []
+        index.add(TALK)
+    with TurnIndex(path) as index:
+        assert found(index, "heron") == ["a", "b", "c"]
+
+
+def test_damage_that_shows_only_in_use_is_an_error_of_ours(tmp_path: Path) -> None:
+    path = tmp_path / "turns.db"
+    with TurnIndex(path) as index:
+        index.add(TALK)
+    damage(path)
     with TurnIndex(path) as index, pytest.raises(SlicebaseError) as caught:
         ask(index, "heron")
     assert caught.value.code == "index-damaged"

@@ -260,6 +260,18 @@ def test_items_that_passed_are_not_checked_again_unless_they_changed() -> None:
     ]
 
 
+@pytest.mark.parametrize(("field", "value"), [("start", False), ("end", 5.0)])
+def test_a_value_that_is_the_same_to_python_and_not_in_json_is_checked_again(field: str, value: object) -> None:
+    """To Python, 0 is False and 5 is 5.0."""
+    previous = copy.deepcopy(compacted(*FULL).snapshot)
+    previous["state"]["claims"][0]["evidence_refs"][0]["span"] |= {"start": 0, "end": 5}
+    made = inputs(*cycle(3), previous=previous, head=LogHead(RUN, 9, "sha256:" + "1" * 64))
+    snapshot = copy.deepcopy(build(state_of(made), NOW))
+    assert "pointers_complete" not in failed(snapshot, made)
+    snapshot["state"]["claims"][0]["evidence_refs"][0]["span"][field] = value
+    assert "pointers_complete" in failed(snapshot, made)
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.lists(good_drafts, max_size=5), min_size=1, max_size=4),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from slicebase.index.turns import TurnIndex
 from slicebase.library.finder import Finder
 from slicebase.verbs.doctor import examine, fix_all
 from slicebase.verbs.install import install
@@ -47,6 +48,15 @@ def test_a_damaged_index_is_deleted(workspace: Workspace) -> None:
     finder.list_files()
     finder.index.database.path.write_bytes(b"no database" * 500)
     assert wrong(workspace) == ["index"]
+    fix_all(examine(workspace, DRIVER))
+    assert wrong(workspace) == []
+
+
+def test_a_damaged_index_of_turns_is_deleted(workspace: Workspace) -> None:
+    for path in (workspace.turns, workspace.chunks):
+        TurnIndex(path).close()
+        path.write_bytes(b"no database" * 500)
+    assert wrong(workspace) == ["index", "index"]
     fix_all(examine(workspace, DRIVER))
     assert wrong(workspace) == []
 

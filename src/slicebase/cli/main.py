@@ -82,12 +82,6 @@ def user_folder() -> str:
     return os.path.join(data, "slicebase")
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Runs `tt` and exits with its status."""
-    argv = sys.argv[1:] if arguments is None else arguments
-    sys.exit(run(argv))
-
-
 def run(argv: list[str]) -> int:
     """Runs a command and returns its exit status; an error is printed on stderr."""
     as_json = "--json" in argv

@@ -107,7 +107,7 @@ def stamp_for(ctx: click.Context, base: "Slicebase") -> "Stamp":
     from slicebase.files.body.entries import Stamp
     from slicebase.files.body.rows import Provenance
 
-    settings, flags = base.library.settings, ctx.meta[_META]
+    settings, flags = base.settings, ctx.meta[_META]
     environment = {name: os.environ.get(f"SLICEBASE_{name.upper()}") for name in ("agent", "session")}
     fields: dict[str, Any] = {name: environment.get(name) if value is None else value for name, value in flags.items()}
     provenance = None

@@ -58,8 +58,8 @@ class Facts(Struct, frozen=True):
 def read_facts(file: SliceFile, log: Sequence[Row] = ()) -> Facts:
     """Returns the facts of a file. `log` holds the rows of the other files that `part_of` joins with it (ruling 32)."""
     rows = own_rows(file)
-    active_rows = {id(row) for row in active((*rows, *log))} if rows else set()
-    former = {row.line.number for row in rows if id(row) not in active_rows}
+    active_rows = {(row.id, row.status) for row in active((*rows, *log))} if rows else set()
+    former = {row.line.number for row in rows if (row.id, row.status) not in active_rows}
     lines = _lines(file, rows)
     passages = tuple(_passages(file, rows, lines))
     source, known = file.derived_from, {row.id for row in rows}

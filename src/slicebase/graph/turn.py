@@ -1,6 +1,6 @@
 """Turns, their annotations, and the edges between them (rulings 12, 13, 15, 17, 18)."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, Final, Literal, get_args
 
 from msgspec import Struct, to_builtins
@@ -48,17 +48,15 @@ class Parent(Struct, frozen=True, gc=False, order=True):
     type: EdgeType = "reply"
 
 
-def tree_parent(parents: Iterable[tuple[str, str]]) -> str | None:
+TREE_EDGES: Final = EDGE_TYPES - {"reference"}  # a reference is not a place in the tree
+
+
+def tree_parent(parents: Iterable[tuple[str, str]], edges: Collection[str] = TREE_EDGES) -> str | None:
     """Returns the parent of a turn in the tree, given all its parents with their edge types.
 
-    A reference is not an edge of the tree. Of several parents, the one with the lowest id counts.
+    Of several parents, the one with the lowest id counts.
     """
-    return min((parent for parent, kind in parents if is_tree_edge(kind)), default=None)
-
-
-def is_tree_edge(edge_type: str) -> bool:
-    """Returns whether an edge of this type is part of the tree."""
-    return edge_type != "reference"
+    return min((parent for parent, kind in parents if kind in edges), default=None)
 
 
 class Turn(Struct, frozen=True, gc=False):

@@ -11,6 +11,9 @@ from slicebase.truth.turns import AddedTurns
 
 _MOST_TRACES = 20_000  # that are kept, of the turns annotated last
 
+# The edges that importers make. Annotations by these rules never counted the `default` edges of graph files.
+_EDGES = ("reply", "branch")
+
 
 class Annotator:
     """Annotates the batches of one import. It keeps the traces of turns: most parents have just been read."""
@@ -35,17 +38,17 @@ class Annotator:
 
     def _count_children(self, added: AddedTurns, new: Set[str]) -> None:
         """Counts the stored children of new turns' parents. Only an awaited turn has children before it arrives."""
-        parents = {parent for turn in added.turns if (parent := turn.tree_parent) is not None}
+        parents = {parent for turn in added.turns if (parent := _parent_of(turn)) is not None}
         unknown = parents - self._counted
         if not added.joined:
             unknown -= new
         records = self._truth.turns.mentioning(added.turns[0].session, unknown)
-        above = (tree_parent(record.parents) for record in records if record.id not in new)
+        above = (tree_parent(record.parents, _EDGES) for record in records if record.id not in new)
         self._children.update(parent for parent in above if parent in unknown)
         self._counted |= unknown | new
 
     def _annotate_new(self, turn: Turn) -> Annotation:
-        parent = turn.tree_parent
+        parent = _parent_of(turn)
         order = self._children[parent] if parent else 0
         if parent:
             self._children[parent] += 1
@@ -79,7 +82,7 @@ class Annotator:
             if turn is None or turn.session != session:
                 break
             chain.append(turn)
-            turn_id = turn.tree_parent
+            turn_id = _parent_of(turn)
         return chain
 
     def _annotate_again(self, session: str, joined: Sequence[str], new: Iterable[str]) -> Iterator[Annotation]:
@@ -90,16 +93,20 @@ class Annotator:
         records = {each.record.id: each.record for each in self._truth.turns.of_session(session)}
         children: dict[str, list[str]] = {}
         for record in records.values():
-            parent = tree_parent(record.parents)
+            parent = tree_parent(record.parents, _EDGES)
             if parent is not None:
                 children.setdefault(parent, []).append(record.id)
         queue = [turn_id for turn_id in joined if turn_id in records and turn_id not in just_added]
         while queue:
             turn = self._truth.turn(queue.pop(0))
             if turn is not None:
-                parent = turn.tree_parent
+                parent = _parent_of(turn)
                 yield self._annotate(turn, parent, children[parent].index(turn.id) if parent else 0)
                 queue += children.get(turn.id, [])
+
+
+def _parent_of(turn: Turn) -> str | None:
+    return tree_parent(((parent.id, parent.type) for parent in turn.parents), _EDGES)
 
 
 def parents_first(turns: Sequence[Turn]) -> Iterator[Turn]:

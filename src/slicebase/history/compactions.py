@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from slicebase.context.lost import CompactedTurns
-from slicebase.graph.turn import Turn, is_tree_edge
+from slicebase.graph.turn import TREE_EDGES, Turn
 from slicebase.truth.truth import Truth
 
 
@@ -48,7 +48,7 @@ class _Paths:
             self._sessions[session] = [turn for turn in stored if turn is not None]
             self._turns |= {turn.id: turn for turn in self._sessions[session]}
             links = self._truth.turns.links_of(session)
-            self._links |= {link.child: link.parent for link in links if is_tree_edge(link.type)}
+            self._links |= {link.child: link.parent for link in links if link.type in TREE_EDGES}
             for turn in self._sessions[session]:
                 if turn.role == "tool" and (above := self.parent(turn)):
                     self._results[above].append(turn)
@@ -94,6 +94,3 @@ class _Paths:
 
 def _is_summary(turn: Turn | None) -> bool:
     return turn is not None and any(part.summary for part in turn.parts)
-
-
-# ---- notes on compacted sessions

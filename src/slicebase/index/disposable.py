@@ -17,8 +17,7 @@ import apsw
 
 from slicebase.errors import SlicebaseError, Where
 
-_BUSY_MILLISECONDS: Final = 120_000  # long enough for another process to fill a large database
-_MOST_TRIES: Final = 100  # to take the lock, a twentieth of a second apart
+_BETWEEN_TRIES: Final = 0.05  # seconds between two tries to take the lock
 _FILES: Final = ("", "-wal", "-shm")
 
 Answer = TypeVar("Answer")
@@ -38,13 +37,24 @@ class DatabaseLayout(NamedTuple):
     schema: str
 
 
+class Patience(NamedTuple):
+    """How long to wait for others, in seconds: for their transactions, and for their locks."""
+
+    transactions: float = 120  # long enough for another process to fill a large database
+    locks: float = 5
+
+
+PATIENT: Final = Patience()
+
+
 class Disposable:
     """A database at a path that is built when it is needed."""
 
-    def __init__(self, path: Path, layout: DatabaseLayout) -> None:
+    def __init__(self, path: Path, layout: DatabaseLayout, patience: Patience = PATIENT) -> None:
         self.path = path
         self._lock = path.with_suffix(".lock")
         self._layout = layout
+        self._patience = patience
 
     def ask(self, question: Callable[[apsw.Connection], Answer]) -> Answer:
         """Calls `question` with a connection and returns its result.
@@ -122,13 +132,13 @@ class Disposable:
     @contextmanager
     def _opened(self) -> Iterator[apsw.Connection]:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self._locked(fcntl.LOCK_SH), _connected(str(self.path)) as connection:
+        with self._locked(fcntl.LOCK_SH), _connected(str(self.path), self._patience) as connection:
             self._ensure_layout(connection)
             yield connection
 
     @contextmanager
     def _in_memory(self) -> Iterator[apsw.Connection]:
-        with _connected(":memory:") as connection:
+        with _connected(":memory:", self._patience) as connection:
             self._ensure_layout(connection)
             yield connection
 
@@ -136,7 +146,7 @@ class Disposable:
     def _locked(self, mode: int) -> Iterator[None]:
         lock = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
         try:
-            _wait_for(lock, mode)
+            _wait_for(lock, mode, self._patience)
             yield
         finally:
             os.close(lock)
@@ -196,10 +206,10 @@ def writing(connection: apsw.Connection) -> Iterator[None]:
 
 
 @contextmanager
-def _connected(path: str) -> Iterator[apsw.Connection]:
+def _connected(path: str, patience: Patience) -> Iterator[apsw.Connection]:
     connection = apsw.Connection(path)
     try:
-        connection.set_busy_timeout(_BUSY_MILLISECONDS)
+        connection.set_busy_timeout(int(patience.transactions * 1000))
         connection.execute("PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536; PRAGMA trusted_schema = OFF")
         yield connection
     finally:
@@ -210,10 +220,10 @@ def _layout_of(connection: apsw.Connection) -> tuple[int, int]:
     return int(connection.pragma("application_id")), int(connection.pragma("user_version"))
 
 
-def _wait_for(lock: int, mode: int) -> None:
-    for _ in range(_MOST_TRIES):
+def _wait_for(lock: int, mode: int, patience: Patience) -> None:
+    for _ in range(max(1, int(patience.locks / _BETWEEN_TRIES))):
         try:
             return fcntl.flock(lock, mode | fcntl.LOCK_NB)
         except BlockingIOError:
-            time.sleep(0.05)
+            time.sleep(_BETWEEN_TRIES)
     raise BlockingIOError("the lock of the index is held")

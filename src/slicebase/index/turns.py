@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self, TypeVar, cast
 
 import apsw
 
@@ -20,10 +20,10 @@ from slicebase.context.words import Word, for_index, for_question, label
 from slicebase.core.hashing import tokens
 from slicebase.core.ids import uuid_of
 from slicebase.core.times import from_text
-from slicebase.errors import SlicebaseError
+from slicebase.errors import SlicebaseError, Where
 from slicebase.graph.record import TurnRecord, read_parts, read_turn
 from slicebase.graph.turn import turn_text
-from slicebase.index.disposable import DatabaseLayout, Disposable
+from slicebase.index.disposable import DatabaseLayout, Disposable, Patience
 from slicebase.index.figures import read_figures
 from slicebase.index.schema import TOKENIZER, UNICODE61
 from slicebase.truth.database import Database, database_errors
@@ -86,6 +86,12 @@ _FOLLOW_IN_TIME = (
 )
 
 
+Result = TypeVar("Result")
+
+# An index may be open for as long as a program runs: waiting long for its lock would be in vain.
+_PATIENCE = Patience(transactions=10, locks=0.25)
+
+
 class IndexedTurn(NamedTuple):
     """A turn as it is added to the index."""
 
@@ -102,9 +108,12 @@ class TurnIndex:
     def __init__(self, path: Path | None = None) -> None:
         """Opens the index at this path, or creates one in memory."""
         self.path = path or Path(":memory:")
-        disposable = Disposable(self.path, LAYOUT)
+        self.file = Disposable(self.path, LAYOUT, _PATIENCE)
+        self._connect(in_memory=path is None)
+
+    def _connect(self, *, in_memory: bool) -> None:
         with self._errors():
-            self._open = disposable.open() if path else disposable.open_in_memory()
+            self._open = self.file.open_in_memory() if in_memory else self.file.open()
         self._connection = self._open.connection
         self._database = Database(self.path, self._connection)
         self._texts = self._connection.fts5_tokenizer("unicode61", [*UNICODE61])
@@ -113,6 +122,17 @@ class TurnIndex:
 
     def close(self) -> None:
         self._open.close()
+
+    def retried(self, action: Callable[[], Result]) -> Result:
+        """Returns the result of an action, which is called again with an empty index if the file is damaged."""
+        try:
+            return action()
+        except SlicebaseError as error:
+            if error.code != "index-damaged":
+                raise
+        self.close()
+        self._connect(in_memory=not self.file.discard())
+        return action()
 
     def __enter__(self) -> Self:
         return self
@@ -200,6 +220,29 @@ class TurnIndex:
                     "DELETE FROM link WHERE child IN (SELECT number FROM turn WHERE session = ?)", (number,)
                 )
         return numbers
+
+    def purge(self, turns: Iterable[str]) -> None:
+        """Removes turns for a purge: no file keeps their words.
+
+        Raises `locked` if the file cannot be used, so that this index is in memory, and cannot be deleted either.
+        """
+        self._refuse_kept_file()
+        self.remove(turns)
+
+    def purge_sessions(self, sessions: Iterable[str]) -> None:
+        """Removes all turns of these sessions for a purge."""
+        self._refuse_kept_file()
+        self.remove_sessions(sessions)
+
+    def _refuse_kept_file(self) -> None:
+        if self._connection.filename or not self.path.exists() or self.file.discard():
+            return
+        raise SlicebaseError(
+            "locked",
+            "the index is in use and still holds what was purged",
+            hint="purge it again when the other process is done",
+            where=Where(str(self.path)),
+        )
 
     def remove(self, turns: Iterable[str]) -> None:
         """Removes the turns with these ids, and erases their words from the file."""

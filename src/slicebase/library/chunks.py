@@ -37,11 +37,15 @@ class LibraryChunks:
 
     def ranked(self, question: str, limit: int, now: int) -> list[Ranked]:
         """Returns the best chunks for a question; a chunk's reference is where a turn's id would be."""
-        self._update_index(now)
-        if not len(self._index):
-            return []
-        asked = analyse(question, self._index.words(question))
-        return rank(asked, self._index.figures(asked), limit)
+
+        def ranked() -> list[Ranked]:
+            self._update_index(now)
+            if not len(self._index):
+                return []
+            asked = analyse(question, self._index.words(question))
+            return rank(asked, self._index.figures(asked), limit)
+
+        return self._index.retried(ranked)
 
     def candidate(self, found: Ranked, as_of: int) -> Candidate | None:
         """Returns a chunk as a candidate piece, labelled as of a time; None if the file has just changed."""

@@ -29,7 +29,7 @@ def purge_caches(workspace: Workspace, index: Disposable, file_id: str) -> None:
     """Removes the file's words from what is derived from it. The index is rebuilt when it is next asked."""
     if workspace.chunks.exists():
         with TurnIndex(workspace.chunks) as chunks:
-            chunks.remove_sessions([file_id])
+            chunks.purge_sessions([file_id])
     if not index.discard():
         raise SlicebaseError(
             "locked",

@@ -272,7 +272,12 @@ def _new_items(snapshot: Mapping[str, Json], inputs: Inputs, kind: str) -> list[
     name = ITEMS[kind].id
     before = {item[name]: item for item in _items(inputs.previous or {}, kind) if isinstance(item.get(name), str)}
     items = _items(snapshot, kind)
-    return [item for item in items if not isinstance(item.get(name), str) or before.get(item[name]) != item]
+    return [item for item in items if not isinstance(item.get(name), str) or not _same(before.get(item[name]), item)]
+
+
+def _same(one: Json, other: Json) -> bool:
+    """Returns whether two values are the same JSON. To Python, 0 is False and 5 is 5.0."""
+    return one == other and msgspec.json.encode(one) == msgspec.json.encode(other)
 
 
 def _verified(snapshot: Mapping[str, Json], inputs: Inputs) -> list[dict[str, Json]]:

@@ -12,7 +12,9 @@ from slicebase.errors import SlicebaseError
 from slicebase.files.findings import RULES
 from slicebase.files.links import SUFFIX, is_safe
 from slicebase.history.transcripts import AgentHome, expiring_transcripts
+from slicebase.index.disposable import Disposable
 from slicebase.index.entries import Filters
+from slicebase.index.turns import LAYOUT
 from slicebase.library.check import validate
 from slicebase.library.finder import Finder
 from slicebase.library.folder import PAYLOADS, SliceFolder, finish_overflows, unfinished_overflows
@@ -173,9 +175,11 @@ def _local(examined: Examined) -> Iterator[Complaint]:
 
 
 def _index(examined: Examined) -> Iterator[Complaint]:
-    database = Finder(examined.workspace).index.database
-    if not database.is_sound():
-        yield Complaint("index", str(database.path), "the index is damaged", "delete it", database.discard)
+    workspace = examined.workspace
+    turns = (Disposable(path, LAYOUT) for path in (workspace.turns, workspace.chunks))
+    for database in (Finder(workspace).index.database, *turns):
+        if not database.is_sound():
+            yield Complaint("index", str(database.path), "the index is damaged", "delete it", database.discard)
 
 
 def _database(examined: Examined) -> Iterator[Complaint]:

@@ -5,7 +5,7 @@ Turns come from the truth; rows, sections and documents come from the library.
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from slicebase.core.hashing import digest
 from slicebase.core.refs import Ref, parse
@@ -18,7 +18,6 @@ from slicebase.files.slice_file import SliceFile
 from slicebase.graph.record import read_parts
 from slicebase.graph.turn import turn_text
 from slicebase.library.folder import SliceFolder
-from slicebase.library.library import Library
 from slicebase.runs.chunks import DocumentChunk, chunks
 from slicebase.runs.evidence import GONE, PURGED, Chunk, Evidence, Lookup, cite, places
 from slicebase.runs.records import Span
@@ -28,6 +27,9 @@ from slicebase.workspace.atomic import read_bytes, read_chunks
 from slicebase.workspace.workspace import LIBRARY
 
 # The text of a reference
+
+if TYPE_CHECKING:  # start-up counts: only `add` needs the library
+    from slicebase.library.library import Library
 
 
 class Placed(NamedTuple):
@@ -208,7 +210,7 @@ class AddedDocument(NamedTuple):
 
 
 def add_document(
-    library: Library, path: Path, stamp: Stamp, *, title: str | None = None, copy: bool = False
+    library: "Library", path: Path, stamp: Stamp, *, title: str | None = None, copy: bool = False
 ) -> AddedDocument:
     """Creates a pointer to a local text document, unless there is one, and returns it with the document's chunks."""
     data = b"".join(read_chunks(path.resolve())) if path.is_file() else None

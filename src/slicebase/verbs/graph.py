@@ -25,10 +25,14 @@ class TurnView(NamedTuple):
 
 
 def ranked_turns(truth: Truth, index: TurnIndex, question: str, limit: int) -> list[Ranked]:
-    """Updates the index, and returns the best turns for a question."""
-    update_turn_index(index, truth)
-    asked = analyse(question, index.words(question))
-    return rank(asked, index.figures(asked), limit)
+    """Returns the best turns for a question, after an update of the index."""
+
+    def ranked() -> list[Ranked]:
+        update_turn_index(index, truth)
+        asked = analyse(question, index.words(question))
+        return rank(asked, index.figures(asked), limit)
+
+    return index.retried(ranked)
 
 
 class Graph:

@@ -39,7 +39,8 @@ def import_conversations(
             progress=progress,
         )
     if not dry_run:
-        update_turn_index(parts.turn_index, parts.truth)
+        index = parts.turn_index
+        index.retried(lambda: update_turn_index(index, parts.truth))
     return account
 
 

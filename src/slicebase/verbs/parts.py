@@ -45,7 +45,7 @@ class Parts:
         """The full-text index of turns, as it was last updated."""
         from slicebase.index.turns import TurnIndex
 
-        return TurnIndex(self.workspace.cache / "turns.db")
+        return TurnIndex(self.workspace.turns)
 
     @cached_property
     def folder(self) -> "SliceFolder":

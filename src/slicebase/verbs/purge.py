@@ -54,5 +54,5 @@ def purge_turns(truth: Truth, index: TurnIndex, ref: Ref, mark: str, *, dry_run:
     with truth.database.erasing():
         count = truth.texts.purge(f"session:{session}", texts, mark)
         truth.texts.purge(f"session:{session}", quotes, mark)
-        index.remove(turns)
+        index.purge(turns)
     return PurgedTurns(count, turns)

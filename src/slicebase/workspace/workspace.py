@@ -35,6 +35,11 @@ class Workspace(NamedTuple):
         return self.root / LOCAL / "cache"
 
     @property
+    def turns(self) -> Path:
+        """The full-text index of turns. It is a cache."""
+        return self.cache / "turns.db"
+
+    @property
     def chunks(self) -> Path:
         """The ranker's index of the library. It is a cache."""
         return self.cache / "chunks.db"
