@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from slicebase.core.ids import turn_id
-from slicebase.graph.annotate import RULES, Rules, Trace, annotate
+from slicebase.graph.annotate import ANNOTATION_RULES, Rules, Trace, annotate
 from slicebase.graph.policy import DEFAULT
 from slicebase.graph.turn import PHASES, Annotation, Parent, Part, Turn, turn_text
 from slicebase.importers.formats import Import, recognise
@@ -37,7 +37,7 @@ class Marked(NamedTuple):
     mattered: set[str]
 
 
-def annotated(turns: list[Turn], rules: Rules = RULES) -> dict[str, Annotation]:
+def annotated(turns: list[Turn], rules: Rules = ANNOTATION_RULES) -> dict[str, Annotation]:
     traces: dict[str, Trace] = {}
     children: Counter[str | None] = Counter()
     found = {}
@@ -121,7 +121,7 @@ def _print_labels(folder: str, turns: list[Turn]) -> None:
     print(f"  {folder:<12} {len(ranked):5,} turns  {shares}  salience quartiles {quarters}")
 
 
-def score(sessions: list[Marked], rules: Rules = RULES) -> tuple[float, float]:
+def score(sessions: list[Marked], rules: Rules = ANNOTATION_RULES) -> tuple[float, float]:
     """Returns the probability that a turn that mattered ranks higher.
 
     First by salience, then by the priority of SlicePolicy at equal distance.
@@ -164,11 +164,11 @@ def run() -> None:
     print("annotation: chance that a turn that mattered ranks higher, by salience and by priority")
     for name, sessions in named.items():
         print(f"  {name:<10} {_shown(score(sessions))}  of {sum(len(each.mattered) for each in sessions)} turns")
-    for at, row in enumerate(RULES.salience):
-        rules = replace(RULES, salience=RULES.salience[:at] + RULES.salience[at + 1 :])
+    for at, row in enumerate(ANNOTATION_RULES.salience):
+        rules = replace(ANNOTATION_RULES, salience=ANNOTATION_RULES.salience[:at] + ANNOTATION_RULES.salience[at + 1 :])
         _print_without(f"{row.adds:+d} {_asked(row)}", named, rules)
-    for at, phase_row in enumerate(RULES.phases):
-        rules = replace(RULES, phases=RULES.phases[:at] + RULES.phases[at + 1 :])
+    for at, phase_row in enumerate(ANNOTATION_RULES.phases):
+        rules = replace(ANNOTATION_RULES, phases=ANNOTATION_RULES.phases[:at] + ANNOTATION_RULES.phases[at + 1 :])
         _print_without(f"{phase_row.phase} {_asked(phase_row)}", named, rules)
 
 

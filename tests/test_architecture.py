@@ -1,12 +1,17 @@
 """The architecture is a test: floors and rooms, allowed imports, and the place of tests (docs/architecture.md)."""
 
 import ast
+import re
 from collections import defaultdict
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
+from slicebase.files.check import between
+from slicebase.files.yaml import load
+from slicebase.importers import json_stream
+from slicebase.workspace import workspace
 from tests.paths import PROJECT
 from tools.imports import FLOORS, OUTSIDE, SOURCE, STRANGERS, imports, modules, name_of, room_of, tree
 
@@ -17,12 +22,36 @@ PURE = {*FLOORS["ground"], *FLOORS["pure"]}
 IMPURE = {
     "apsw", "asyncio", "fcntl", "glob", "httpx", "io", "os", "pathlib", "random", "requests", "secrets", "select",
     "shutil", "signal", "socket", "sqlite3", "subprocess", "sys", "tempfile", "threading", "time", "urllib",
+    "importlib", "multiprocessing", "zipfile",
 }  # fmt: skip
 LARGEST = 400  # lines of a module
+SMALLEST = 40
+# Smaller modules, each with its reason.
+SMALL = {
+    "__main__": "python -m slicebase",
+    "cli.entry": "the start of every command imports nothing else",
+    "cli.mcp": "starts the other face",
+    "library.merge": "the disk half of files.merge, which git calls",
+    "library.purge": "the other copies of a purged file; the library imports it for a purge alone",
+    "runs.schemas": "used by the documentation alone",
+}
+SUBJECTS = {"hashing", "ranking"}  # nouns that end like gerunds
+# What every importer of a format has.
+OF_A_FORMAT = {"ESSENCE", "FACTS", "FORMAT", "NAME", "NO_TURNS"}
+# The same value where a room must not import the other.
+SAME = {"BOM", "LIBRARY"}
 # Tests of a complete room, or of a promise that several of its modules keep.
 WHOLE = {
-    "test_bad_input", "test_damage", "test_descriptions", "test_format_page", "test_golden", "test_read_only",
-    "test_real_data", "test_specification", "test_stdio",
+    "cli": {"test_bad_input", "test_read_only"},
+    "files": {"test_format_page", "test_specification"},
+    "graph": {"test_golden"},
+    "importers": {"test_damage", "test_real_data"},
+    "mcp": {"test_descriptions", "test_stdio"},
+    "runs": {"test_specification"},
+    ".": {
+        "test_agents_document", "test_architecture", "test_documents", "test_errors", "test_examples", "test_house",
+        "test_pages",
+    },
 }  # fmt: skip
 
 
@@ -53,6 +82,18 @@ def test_imports_point_down_a_floor_or_stay_in_the_room(path: Path) -> None:
 
 
 @each_module
+def test_imports_can_be_seen(path: Path) -> None:
+    """An import by a name that is computed, or of the package as a whole, hides its direction."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Import):
+            assert not any(alias.name.split(".")[0] == "slicebase" for alias in node.names)
+        elif isinstance(node, ast.Call) and name_of(path) != "cli.main":  # which imports the command that runs
+            assert not re.search(r"\b(__import__|import_module)$", ast.unparse(node.func))
+    if room_of(path) == "__init__":
+        assert not [name for name in imports(path) if name.startswith("slicebase")]
+
+
+@each_module
 def test_pure_rooms_import_nothing_that_reaches_outside(path: Path) -> None:
     if room_of(path) in PURE:
         reached = {name.split(".")[0] for name in imports(path)} & IMPURE
@@ -70,8 +111,12 @@ def test_no_module_imports_itself_through_others_not_even_lazily() -> None:
 
 
 @each_module
-def test_a_module_is_not_too_long(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= LARGEST
+def test_a_module_has_a_subject_of_a_fitting_size(path: Path) -> None:
+    lines = len(path.read_text().splitlines())
+    assert lines <= LARGEST
+    if path.stem != "__init__":
+        assert (lines < SMALLEST) == (name_of(path) in SMALL), f"{lines} lines"
+        assert not path.stem.endswith("ing") or path.stem in SUBJECTS, "a module is named by a noun"
 
 
 @pytest.mark.parametrize("path", sorted({path.parent for path in modules()} - {SOURCE}), ids=name_of)
@@ -79,17 +124,34 @@ def test_a_room_says_in_one_sentence_what_it_is_about(path: Path) -> None:
     printed = ast.get_docstring(tree(path / "__init__.py")) or ""
     assert printed.endswith(".")
     assert "\n" not in printed
+    assert ". " not in printed
     assert len(printed) > 20
     assert len(tree(path / "__init__.py").body) == 1, "the code of a room belongs in its modules"
 
 
+def public_names(path: Path) -> set[str]:
+    """Returns the classes, type aliases and constants that a module defines at its top."""
+    found = set()
+    for node in tree(path).body:
+        if isinstance(node, ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return {name for name in found if name[0].isupper()}
+
+
 def test_one_name_means_one_thing() -> None:
-    classes = defaultdict(list)
+    places = defaultdict(list)
     for path in modules():
-        for node in tree(path).body:
-            if isinstance(node, ast.ClassDef):
-                classes[node.name].append(name_of(path))
-    assert not {name: places for name, places in classes.items() if len(places) > 1}
+        for name in public_names(path) - (OF_A_FORMAT if room_of(path) == "importers" else set()) - SAME:
+            places[name].append(name_of(path))
+    assert not {name: found for name, found in places.items() if len(found) > 1}
+
+
+def test_what_is_defined_twice_is_the_same() -> None:
+    assert load.BOM == json_stream.BOM
+    assert between.LIBRARY == workspace.LIBRARY
 
 
 @pytest.mark.parametrize(
@@ -97,8 +159,8 @@ def test_one_name_means_one_thing() -> None:
 )
 def test_tests_mirror_the_tree(path: Path) -> None:
     """tests/ROOM/test_MODULE.py tests that module, test_MODULE_ASPECT.py one aspect of it."""
-    room = SOURCE / path.parent.relative_to(TESTS)
-    if room == SOURCE or path.stem in WHOLE:
+    room = path.parent.relative_to(TESTS)
+    if path.stem in WHOLE.get(str(room), ()):
         return
-    subjects = {module.stem for module in room.glob("*.py")}
+    subjects = {module.stem for module in (SOURCE / room).glob("*.py")} - {"__init__"}
     assert any(f"{path.stem}_".startswith(f"test_{subject}_") for subject in subjects), f"{path.stem} tests no module"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # keeps start-up fast: a verb imports what it needs when it i
     from slicebase.files.check.file import ValidationReport
     from slicebase.history.account import Account
     from slicebase.history.follow import Followed
-    from slicebase.history.imports import Progress
+    from slicebase.history.imports import ImportProgress
     from slicebase.history.notes import CompactedNotes
     from slicebase.history.transcripts import AgentHome
     from slicebase.index.entries import Filters
@@ -207,7 +207,7 @@ class Slicebase(Parts):
         session: str | None = None,
         redact: bool = True,
         dry_run: bool = False,
-        progress: "Progress" = lambda name, count: None,
+        progress: "ImportProgress" = lambda name, count: None,
     ) -> "Account":
         """Imports conversations from files, folders and zips, and returns an account of every record."""
         from slicebase.verbs.imports import import_conversations
@@ -278,13 +278,13 @@ class Slicebase(Parts):
 
     def context_again(self, manifest: str, *, now: int, record: bool = True) -> "RecordedContext":
         """Asks the question of a manifest again, with the same budget and policy, of what is stored now."""
-        from slicebase.context.lost import RULES as LOST
+        from slicebase.context.lost import LOST_RULES
         from slicebase.verbs.newest import NEWEST
 
         before = self.manifest(manifest)
         if before.ranker == NEWEST:
             return self.project_context(tokens=before.budget.tokens, now=now)
-        if before.ranker == LOST:
+        if before.ranker == LOST_RULES:
             return self.lost_context(before.filters["session"], tokens=before.budget.tokens, now=now)
         from slicebase.verbs.contexts import context_again
 
@@ -308,7 +308,7 @@ class Slicebase(Parts):
 
         return lost_everywhere(self)
 
-    def lost_in(self, paths: Iterable[Path], progress: "Progress" = lambda name, count: None) -> "Losses":
+    def lost_in(self, paths: Iterable[Path], progress: "ImportProgress" = lambda name, count: None) -> "Losses":
         """Imports transcripts, then judges the one of their sessions that was compacted last."""
         from slicebase.verbs.lost import lost_in
 

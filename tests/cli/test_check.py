@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from slicebase.cli.main import run
-from slicebase.files.findings import RULES
+from slicebase.files.findings import FORMAT_RULES
 from tests.files.check.workspace import ID, text, write
 
 NAME = f".slices/{ID}.slice"
@@ -84,9 +84,9 @@ def test_root_names_another_workspace(workspace: Path, monkeypatch: pytest.Monke
 def test_the_rules_can_be_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["validate", "--rules"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == list(RULES)
+    assert [line.split()[0] for line in lines] == list(FORMAT_RULES)
     rules = as_json(capsys, "--rules")["rules"]
-    assert [(rule["rule"], rule["severity"]) for rule in rules] == [(r.name, r.severity) for r in RULES.values()]
+    assert [(rule["rule"], rule["severity"]) for rule in rules] == [(r.name, r.severity) for r in FORMAT_RULES.values()]
 
 
 def test_control_characters_of_a_file_are_escaped_on_the_terminal(

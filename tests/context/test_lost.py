@@ -3,7 +3,7 @@
 import pytest
 
 from slicebase.context.lost import TABLE, CompactedTurns, Loss, headline, judge, tally
-from slicebase.context.lost_rules import KINDS, Kind
+from slicebase.context.lost_rules import LOST_KINDS, LostKind
 from slicebase.graph.turn import Part
 from tests.context.transcripts import Transcript
 
@@ -23,7 +23,7 @@ def one_of_each() -> Transcript:
     return script
 
 
-KEPT: dict[Kind, str] = {
+KEPT: dict[LostKind, str] = {
     "instruction": "- Migration 0007 is never to be edited by hand",
     "decision": "Rounding happens once per order.",
     "task": "Pending: expire the discount codes",
@@ -34,10 +34,10 @@ KEPT: dict[Kind, str] = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_an_item_is_kept_if_the_summary_repeats_it(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", LOST_KINDS)
+def test_an_item_is_kept_if_the_summary_repeats_it(kind: LostKind) -> None:
     kept = {each.kind: each.kept for each in tally([judged(one_of_each(), KEPT[kind])])}
-    assert kept == {other: int(other == kind) for other in KINDS}
+    assert kept == {other: int(other == kind) for other in LOST_KINDS}
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_an_item_is_kept_if_the_summary_repeats_it(kind: Kind) -> None:
         ("file", "lib/prices.pyx and reprices.py"),
     ],
 )
-def test_an_item_is_lost_if_the_summary_says_something_else(kind: Kind, summary: str) -> None:
+def test_an_item_is_lost_if_the_summary_says_something_else(kind: LostKind, summary: str) -> None:
     assert {each.kind: each.kept for each in tally([judged(one_of_each(), summary)])}[kind] == 0
 
 
@@ -111,4 +111,4 @@ def test_judging_twice_gives_the_same_result() -> None:
 
 
 def test_every_kind_has_a_row_in_the_table() -> None:
-    assert tuple(TABLE) == KINDS
+    assert tuple(TABLE) == LOST_KINDS

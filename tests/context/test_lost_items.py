@@ -7,20 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slicebase.context.lost_items import TranscriptItem, items
-from slicebase.context.lost_rules import Kind
+from slicebase.context.lost_rules import LostKind
 from slicebase.graph.turn import Part, turn_text
 from tests.context.transcripts import Transcript
 
 
-def found(script: Transcript, kind: Kind) -> list[TranscriptItem]:
+def found(script: Transcript, kind: LostKind) -> list[TranscriptItem]:
     return [item for item in items(script.turns) if item.kind == kind]
 
 
-def texts_and_marks(script: Transcript, kind: Kind) -> list[tuple[str, str]]:
+def texts_and_marks(script: Transcript, kind: LostKind) -> list[tuple[str, str]]:
     return [(item.text, item.mark) for item in found(script, kind)]
 
 
-def by_user(text: str, kind: Kind) -> list[tuple[str, str]]:
+def by_user(text: str, kind: LostKind) -> list[tuple[str, str]]:
     script = Transcript()
     script.user(text)
     return texts_and_marks(script, kind)

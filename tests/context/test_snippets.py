@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from slicebase.context.snippets import Marker, Snippet, expression, read_query, snippet
 from slicebase.context.words import for_index
-from slicebase.index.schema import TOKENIZER, Tokenizer
+from slicebase.index.schema import FTS_TOKENIZER, Tokenizer
 
 CONNECTION = apsw.Connection(":memory:")
 READER = Tokenizer(CONNECTION)
@@ -70,7 +70,7 @@ def test_what_is_marked_is_what_fts5_finds(words: list[str], query: str) -> None
     """The marks agree with the index that found the text."""
     text = " ".join(words)
     CONNECTION.execute("DROP TABLE IF EXISTS words")
-    CONNECTION.execute(f'CREATE VIRTUAL TABLE words USING fts5 (text, tokenize = "{TOKENIZER}")')
+    CONNECTION.execute(f'CREATE VIRTUAL TABLE words USING fts5 (text, tokenize = "{FTS_TOKENIZER}")')
     CONNECTION.execute("INSERT INTO words VALUES (?)", (for_index(text),))
     terms = read_query(query)
     marker = Marker(terms, [READER.stems(term.text) for term in terms])

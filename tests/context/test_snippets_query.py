@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slicebase.context.snippets import Term, expression, read_query
-from slicebase.index.schema import TOKENIZER
+from slicebase.index.schema import FTS_TOKENIZER
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_a_query_is_words_phrases_and_beginnings(typed: str, terms: list[Term]) 
 @given(st.text(max_size=40))
 def test_any_text_is_a_query_that_fts5_understands(typed: str) -> None:
     connection = apsw.Connection(":memory:")
-    connection.execute(f'CREATE VIRTUAL TABLE words USING fts5 (text, tokenize = "{TOKENIZER}")')
+    connection.execute(f'CREATE VIRTUAL TABLE words USING fts5 (text, tokenize = "{FTS_TOKENIZER}")')
     terms = read_query(typed)
     for either in (False, True) if terms else ():
         connection.execute("SELECT * FROM words WHERE words MATCH ?", (expression(terms, either=either),)).fetchall()

@@ -3,7 +3,7 @@
 import re
 
 from slicebase.files.check.header import WRITABLE
-from slicebase.files.findings import RULES
+from slicebase.files.findings import FORMAT_RULES
 from slicebase.files.freshness import label, staleness
 from slicebase.files.links import RELATIONSHIPS
 from slicebase.files.model import BODY_TYPES, WRITE_MODES
@@ -20,7 +20,7 @@ def table(heading: str) -> list[list[str]]:
 
 
 def test_the_page_lists_every_rule() -> None:
-    assert table("rule") == [[f"`{rule.name}`", rule.severity, rule.checks] for rule in RULES.values()]
+    assert table("rule") == [[f"`{rule.name}`", rule.severity, rule.checks] for rule in FORMAT_RULES.values()]
 
 
 def test_the_page_lists_every_body_type() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import convert, to_builtins
 
-from slicebase.graph.annotate import ANCESTORS, RULES, Rules, Trace, annotate, trace_of
+from slicebase.graph.annotate import ANCESTORS, ANNOTATION_RULES, Rules, Trace, annotate, trace_of
 from slicebase.graph.turn import PHASES, Annotation, Parent, Part, Role, Turn
 
 HOUR = 3_600_000
@@ -198,7 +198,9 @@ def test_a_reference_is_not_a_parent_in_the_tree() -> None:
 
 
 def test_rules_are_plain_data_that_a_project_can_replace() -> None:
-    own = convert({**to_builtins(RULES), "annotator": "ours/1", "otherwise": "planning", "phases": []}, Rules)
+    own = convert(
+        {**to_builtins(ANNOTATION_RULES), "annotator": "ours/1", "otherwise": "planning", "phases": []}, Rules
+    )
     annotation, _ = annotate(turn(1, "hello", role="assistant"), None, 0, own)
     assert (annotation.annotator, annotation.phase) == ("ours/1", "planning")
-    assert convert(to_builtins(RULES), Rules) == RULES
+    assert convert(to_builtins(ANNOTATION_RULES), Rules) == ANNOTATION_RULES

@@ -4,11 +4,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.graph.policy import SlicePolicyV1, policy_from
-from slicebase.graph.select import Reason, explain, select
+from slicebase.graph.select import UnselectedReason, explain, select
 from tests.graph.graphs import Graph, graph, graphs, policies, tid, turn
 
 
-def reasons(given: Graph, anchor: int, policy: SlicePolicyV1) -> dict[str, Reason]:
+def reasons(given: Graph, anchor: int, policy: SlicePolicyV1) -> dict[str, UnselectedReason]:
     return {out.candidate.turn_id: out.reason for out in explain(given.plain, tid(anchor), policy).left_out}
 
 

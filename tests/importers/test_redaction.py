@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.graph.turn import Part, Session, Turn
-from slicebase.importers.redaction import RULES, redact, redacted, redacted_by_all_rules
+from slicebase.importers.redaction import SECRET_RULES, redact, redacted, redacted_by_all_rules
 from slicebase.importers.values import Batch, Options
 from tests.importers.reading import jsonl, take
 from tests.importers.test_claude_code import call, record
@@ -75,7 +75,7 @@ EXAMPLES = {
 
 
 def test_every_rule_has_an_example() -> None:
-    assert {rule.label for rule in RULES} == EXAMPLES.keys()
+    assert {rule.label for rule in SECRET_RULES} == EXAMPLES.keys()
 
 
 @pytest.mark.parametrize("label", EXAMPLES)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from slicebase.index import file_reader
 from slicebase.index import files as files_index
 from slicebase.index.files import listing
-from slicebase.index.schema import LAYOUT
+from slicebase.index.schema import FILES_LAYOUT
 from slicebase.library.finder import Finder
 from slicebase.workspace.workspace import Workspace
 from tests.library.samples import everything, ids, library, put, rows, text_of
@@ -172,7 +172,7 @@ def test_a_damaged_or_foreign_index_is_rebuilt(workspace: Workspace, finder: Fin
     data = index.read_bytes()
     if damage in ("other program", "older", "newer"):
         connection = apsw.Connection(str(index))
-        version = {"older": LAYOUT.version - 1, "newer": LAYOUT.version + 1}.get(damage)
+        version = {"older": FILES_LAYOUT.version - 1, "newer": FILES_LAYOUT.version + 1}.get(damage)
         if version is None:
             connection.pragma("application_id", 7)
         else:

@@ -14,7 +14,7 @@ from slicebase.context.ranking import Ranked, rank
 from slicebase.errors import SlicebaseError
 from slicebase.index import figures
 from slicebase.index.disposable import Disposable, Patience
-from slicebase.index.turns import LAYOUT, IndexedTurn, TurnIndex
+from slicebase.index.turns import TURNS_LAYOUT, IndexedTurn, TurnIndex
 from tests.codes import code_of
 
 DAY = 86_400_000
@@ -133,7 +133,7 @@ def test_a_file_that_is_not_an_index_of_this_version_is_replaced_by_an_empty_ind
     with TurnIndex(path) as index:
         index.add(TALK, mark="five")
     if damage == "garbage":
-        assert Disposable(path, LAYOUT).discard()
+        assert Disposable(path, TURNS_LAYOUT).discard()
         path.write_bytes(b"no database " * 1000)
     else:
         connection = apsw.Connection(str(path))
@@ -158,7 +158,7 @@ def damage(path: Path) -> None:
 def test_an_index_that_is_in_use_is_not_deleted(tmp_path: Path) -> None:
     """Another version finds a foreign layout, and works in memory until the first one has closed the index."""
     path = tmp_path / "turns.db"
-    other = Disposable(path, LAYOUT._replace(version=99), Patience(locks=0.1))
+    other = Disposable(path, TURNS_LAYOUT._replace(version=99), Patience(locks=0.1))
     with TurnIndex(path) as index:
         index.add(TALK, mark="five")
         held = other.open()
@@ -179,7 +179,7 @@ def test_a_purge_is_refused_while_another_version_of_the_index_is_in_use(tmp_pat
     connection = apsw.Connection(str(path))
     connection.pragma("user_version", 99)
     connection.close()
-    user = Disposable(path, LAYOUT._replace(version=99)).open()
+    user = Disposable(path, TURNS_LAYOUT._replace(version=99)).open()
     with TurnIndex(path) as index:
         assert code_of(lambda: index.purge(["a"])) == "locked"
         assert code_of(lambda: index.purge_sessions(["s"])) == "locked"

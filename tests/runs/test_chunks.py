@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from slicebase.core.hashing import digest, tokens
 from slicebase.core.refs import parse
-from slicebase.runs.chunks import LONGEST, REACH, chunks
+from slicebase.runs.chunks import CUT_REACH, LONGEST, chunks
 
 HASH = digest(b"x")
 WORDS = ["build", "lock", "stale", "cause", "test", "report", "write", "run", "claim", "proof", "turn", "row", "gate"]
@@ -66,7 +66,7 @@ def test_chunks_have_about_800_tokens() -> None:
     """A text whose headings are closer to each other than that is cut at headings within reach."""
     flat = [tokens(text) for seed in range(4) for text in texts(prose(seed, 400, heading_every=1000))]
     assert 700 <= sum(flat) / len(flat) <= 900
-    assert min(flat) >= REACH // 3
+    assert min(flat) >= CUT_REACH // 3
     headed = [tokens(text) for text in texts(prose(1, 400, heading_every=3))]
     assert 600 <= sum(headed) / len(headed) <= 900
 

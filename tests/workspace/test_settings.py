@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slicebase.workspace.settings import (
-    KEYS,
+    SETTING_KEYS,
     Settings,
     load_settings,
     set_setting,
@@ -30,7 +30,7 @@ def read(workspace: Workspace) -> str:
 def test_every_setting_has_a_default(workspace: Workspace) -> None:
     assert load_settings(workspace.root) == Settings()
     assert {setting.source for setting in settings_with_sources(workspace.root, {})} == {"default"}
-    assert {key.field for key in KEYS.values()} == set(Settings._fields)
+    assert {key.field for key in SETTING_KEYS.values()} == set(Settings._fields)
 
 
 def test_the_file_sets_what_it_names(workspace: Workspace) -> None:

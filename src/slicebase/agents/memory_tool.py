@@ -27,7 +27,7 @@ _MOST_LINES: Final = 999_999
 _AROUND: Final = 4  # lines shown on each side of an edit
 _ENCODED: Final = re.compile(r"%[0-9A-Fa-f]{2}")
 
-Arguments = Mapping[str, Any]
+MemoryArguments = Mapping[str, Any]
 
 
 class MemoryCommand(NamedTuple):
@@ -35,7 +35,7 @@ class MemoryCommand(NamedTuple):
 
     takes: Mapping[str, type]
     may_take: Mapping[str, type]
-    do: Callable[["MemoryTool", Arguments, Stamp], str]
+    do: Callable[["MemoryTool", MemoryArguments, Stamp], str]
 
 
 class MemoryTool:
@@ -44,7 +44,7 @@ class MemoryTool:
     def __init__(self, folder: SliceFolder) -> None:
         self._folder = folder
 
-    def execute(self, given: Arguments, stamp: Stamp) -> str:
+    def execute(self, given: MemoryArguments, stamp: Stamp) -> str:
         """Carries out the input of a tool call. Returns the tool's result; an error's message is a result, too."""
         command = COMMANDS.get(str(given.get("command")))
         if command is None:
@@ -67,7 +67,7 @@ class MemoryTool:
         found = self._folder.mentioning(KEY.encode())
         return {path: file for file in found if (path := _path_of(file)) and not file.archived and not file.purged}
 
-    def view(self, given: Arguments, stamp: Stamp) -> str:
+    def view(self, given: MemoryArguments, stamp: Stamp) -> str:
         path, files = given["path"], self._files()
         if path in files:
             return _view_file(path, files[path], given.get("view_range"))
@@ -83,7 +83,7 @@ class MemoryTool:
 
     # ---- writing
 
-    def create(self, given: Arguments, stamp: Stamp) -> str:
+    def create(self, given: MemoryArguments, stamp: Stamp) -> str:
         path = given["path"]
         with self._folder.writing() as writer:
             self._refuse_used(path, f"Error: File {path} already exists")
@@ -103,7 +103,7 @@ class MemoryTool:
             writer.add(file)
         return f"File created successfully at: {path}"
 
-    def str_replace(self, given: Arguments, stamp: Stamp) -> str:
+    def str_replace(self, given: MemoryArguments, stamp: Stamp) -> str:
         path, old = given["path"], given["old_str"]
         with self._folder.writing() as writer:
             file = self._file(path)
@@ -125,7 +125,7 @@ class MemoryTool:
         first = new.count("\n", 0, positions[0])
         return "The memory file has been edited.\n" + _snippet(new, first, given["new_str"].count("\n"))
 
-    def insert(self, given: Arguments, stamp: Stamp) -> str:
+    def insert(self, given: MemoryArguments, stamp: Stamp) -> str:
         path, line = given["path"], given["insert_line"]
         with self._folder.writing() as writer:
             file = self._file(path)
@@ -143,7 +143,7 @@ class MemoryTool:
             self._write(writer, file, before + text + "".join(lines[line:]), stamp)
         return f"The file {path} has been edited."
 
-    def delete(self, given: Arguments, stamp: Stamp) -> str:
+    def delete(self, given: MemoryArguments, stamp: Stamp) -> str:
         path = given["path"]
         with self._folder.writing() as writer:
             files = self._files()
@@ -157,7 +157,7 @@ class MemoryTool:
                 self._replace(writer, files[name], archived(files[name], stamp.time, "deleted by a memory tool"), stamp)
         return f"Successfully deleted {path}"
 
-    def rename(self, given: Arguments, stamp: Stamp) -> str:
+    def rename(self, given: MemoryArguments, stamp: Stamp) -> str:
         old, new = given["old_path"], given["new_path"]
         with self._folder.writing() as writer:
             files = self._files()

@@ -50,13 +50,13 @@ def validate(ctx: click.Context, paths: tuple[Path, ...], strict: bool, list_rul
 
 
 def _print(report: "ValidationReport") -> None:
-    from slicebase.files.findings import RULES
+    from slicebase.files.findings import FORMAT_RULES
 
     for before, finding in zip((None, *report.findings), report.findings, strict=False):
         if before and before.file != finding.file:
             click.echo()
         place = ":".join(str(part) for part in (finding.file, finding.line, finding.column) if part is not None)
-        severity = RULES[finding.rule].severity
+        severity = FORMAT_RULES[finding.rule].severity
         styled = click.style(severity, fg=_COLOURS[severity])
         click.echo(f"{printable(place)} {styled} {finding.rule} {printable(finding.message)}")
         if finding.hint:
@@ -66,14 +66,16 @@ def _print(report: "ValidationReport") -> None:
 
 
 def _print_rules(as_json: bool) -> int:
-    from slicebase.files.findings import RULES
+    from slicebase.files.findings import FORMAT_RULES
 
     if as_json:
-        rules = [{"rule": rule.name, "severity": rule.severity, "checks": rule.checks} for rule in RULES.values()]
+        rules = [
+            {"rule": rule.name, "severity": rule.severity, "checks": rule.checks} for rule in FORMAT_RULES.values()
+        ]
         print_json({"rules": rules})
         return Exit.DONE
-    width = max(map(len, RULES))
-    for rule in RULES.values():
+    width = max(map(len, FORMAT_RULES))
+    for rule in FORMAT_RULES.values():
         severity = click.style(rule.severity.ljust(7), fg=_COLOURS[rule.severity])
         click.echo(f"{rule.name.ljust(width)}  {severity}  {rule.checks}")
     return Exit.DONE

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from slicebase.base import Slicebase
     from slicebase.graph.turn import Session
     from slicebase.history.account import Account, SourceConflict
-    from slicebase.history.imports import Progress
+    from slicebase.history.imports import ImportProgress
     from slicebase.verbs.graph import TurnView
 
 _SHOWN_NOTES = 20
@@ -120,7 +120,7 @@ def export(ctx: click.Context, session: str, format_name: str, path: str, as_jso
 
 
 @contextmanager
-def import_progress() -> Iterator["Progress"]:
+def import_progress() -> Iterator["ImportProgress"]:
     """Yields a callback that shows progress in one line on a terminal, and does nothing in a pipe."""
     if not sys.stderr.isatty():
         yield lambda name, count: None

@@ -112,15 +112,15 @@ def _words(each: "JudgedItem") -> str:
 
 def _print_table(found: "list[Losses]", as_json: bool) -> int:
     from slicebase.context.lost import TABLE, tally
-    from slicebase.context.lost_rules import KINDS
+    from slicebase.context.lost_rules import LOST_KINDS
 
     if as_json:
         print_json({"sessions": [_as_json(each) for each in found]})
     elif found:
-        click.echo("  ".join([*(f"{TABLE[kind].many:>12}" for kind in KINDS), "compactions  session"]))
+        click.echo("  ".join([*(f"{TABLE[kind].many:>12}" for kind in LOST_KINDS), "compactions  session"]))
     for each in found if not as_json else ():
         counted = {one.kind: f"{one.kept} of {one.of}" for one in tally(each.compactions)}
-        cells = [f"{counted.get(kind, '-'):>12}" for kind in KINDS]
+        cells = [f"{counted.get(kind, '-'):>12}" for kind in LOST_KINDS]
         click.echo("  ".join([*cells, f"{len(each.compactions):>11}  session:{each.session}"]))
     return Exit.DONE if found else Exit.FINDINGS
 
@@ -130,7 +130,7 @@ def _as_json(found: "Losses") -> dict[str, Any]:
 
 
 def _loss_as_json(loss: "Loss") -> dict[str, Any]:
-    from slicebase.context.lost import RULES, headline, tally
+    from slicebase.context.lost import LOST_RULES, headline, tally
 
     counted = tally([loss])
     return {
@@ -138,7 +138,7 @@ def _loss_as_json(loss: "Loss") -> dict[str, Any]:
         "time": to_text(loss.summary.time),
         "turns": loss.turns,
         "readable": loss.readable,
-        "rules": RULES,
+        "rules": LOST_RULES,
         "headline": headline(counted),
         "kinds": {each.kind: {"kept": each.kept, "of": each.of} for each in counted},
         "lost": [_item_as_json(each) for each in loss.lost],

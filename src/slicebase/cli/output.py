@@ -13,7 +13,7 @@ from slicebase.errors import SlicebaseError, Where
 if TYPE_CHECKING:
     from slicebase.agents.agent_files import TextChange
 
-SCHEMA_VERSION = "1"
+OUTPUT_VERSION = "1"
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -47,7 +47,7 @@ def print_json(fields: Mapping[str, Any], default: Callable[[Any], Any] | None =
     """Prints one JSON object with these fields and `schema_version`."""
     import json  # imported here to keep start-up fast
 
-    document = {"schema_version": SCHEMA_VERSION, **fields}
+    document = {"schema_version": OUTPUT_VERSION, **fields}
     click.echo(json.dumps(document, ensure_ascii=False, indent=2, default=default))
 
 
@@ -74,7 +74,7 @@ def print_error(error: SlicebaseError, as_json: bool) -> None:
     if as_json:
         import json
 
-        click.echo(json.dumps({"schema_version": SCHEMA_VERSION, **error.as_json()}, ensure_ascii=False), err=True)
+        click.echo(json.dumps({"schema_version": OUTPUT_VERSION, **error.as_json()}, ensure_ascii=False), err=True)
         return
     click.echo(f"{click.style('error', fg='red', bold=True)}: {error} [{error.code}]", err=True, color=colour())
     if error.hint:

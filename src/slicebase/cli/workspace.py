@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-import slicebase
 from slicebase.cli.options import merge_command, named_root, now, open_base
 from slicebase.cli.output import counted, json_option, note, print_json, print_text_change, printable
 from slicebase.errors import Exit, SlicebaseError
@@ -164,7 +163,7 @@ def agents_md(ctx: click.Context, remove: bool, dry_run: bool, as_json: bool) ->
     print_text_change(change, dry_run, as_json)
 
 
-_SCRIPT = Path(slicebase.__file__).parent / "samples" / "demo.sh"
+_SCRIPT = Path(__file__).parent.parent / "samples" / "demo.sh"
 
 
 @click.command()

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from slicebase.context.lost_items import TranscriptItem, items
-from slicebase.context.lost_rules import KINDS, Kind, Passages
+from slicebase.context.lost_rules import LOST_KINDS, LostKind, Passages
 from slicebase.graph.turn import Turn, turn_text
 
-RULES: Final = "lost/1"
+LOST_RULES: Final = "lost/1"
 
 
 class CompactedTurns(NamedTuple):
@@ -53,7 +53,7 @@ class KindRow(NamedTuple):
     weight: int  # for any other mark
 
 
-TABLE: Final[Mapping[Kind, KindRow]] = {
+TABLE: Final[Mapping[LostKind, KindRow]] = {
     "decision": KindRow("decision", "decisions", _by_most_words_and_figures, {"by the user": 95}, 85),
     "instruction": KindRow(
         "instruction", "instructions", _by_most_words_and_figures, {"correction": 100, "told": 75}, 80
@@ -81,7 +81,7 @@ class JudgedItem(NamedTuple):
 class KindTally(NamedTuple):
     """How many items of a kind were kept, and how many there were."""
 
-    kind: Kind
+    kind: LostKind
     kept: int
     of: int
 
@@ -117,7 +117,7 @@ def tally(losses: Sequence[Loss]) -> list[KindTally]:
     """Returns the counts of every kind that occurs."""
     judged = [each for loss in losses for each in loss.judged]
     counted = []
-    for kind in KINDS:
+    for kind in LOST_KINDS:
         of_kind = [each.kept for each in judged if each.item.kind == kind]
         if of_kind:
             counted.append(KindTally(kind, sum(of_kind), len(of_kind)))

@@ -23,14 +23,14 @@ from slicebase.context.lost_rules import (
     CORRECTION,
     DONE,
     FILES,
-    INJECTED,
-    LISTS,
+    INJECTED_TEXT,
     PATCHED,
     PATHS,
     REASON,
     REFUSED,
     TASK_NUMBER,
-    Kind,
+    TODO_LISTS,
+    LostKind,
     Sentence,
     command_in,
     content_stems,
@@ -55,7 +55,7 @@ _TYPED: Final = 600  # characters; a longer message was pasted, at least in part
 class TranscriptItem(Struct, frozen=True):
     """Something that a summary should keep, with its turn and its span in the text of the turn."""
 
-    kind: Kind
+    kind: LostKind
     text: str
     mark: str  # who said it, or how it ended
     turn: str
@@ -133,13 +133,15 @@ class _Reader:
                     _error_item(_PendingCall(turn.id, place, place + len(text), part), turn.id, text, place, "met"),
                     text,
                 )
-            elif turn.role == "assistant" or not INJECTED.match(text):
+            elif turn.role == "assistant" or not INJECTED_TEXT.match(text):
                 self._message(turn, text, place)
 
     def _message(self, turn: Turn, text: str, place: int) -> None:
         by_user = turn.role == "user"
         statements = [
-            each for each in sentences(_blanked(text)) if len(each.text) <= _TOO_LONG and not INJECTED.match(each.text)
+            each
+            for each in sentences(_blanked(text))
+            if len(each.text) <= _TOO_LONG and not INJECTED_TEXT.match(each.text)
         ]
         typed = by_user and len(text) <= _TYPED
         corrects = False
@@ -162,8 +164,8 @@ class _Reader:
             self._command(call, command, result)
         elif name in FILES or name.endswith("apply_patch"):
             self._file(call, name, result)
-        elif name in LISTS:
-            self._list(call, *LISTS[name])
+        elif name in TODO_LISTS:
+            self._list(call, *TODO_LISTS[name])
         elif name in ("taskcreate", "taskupdate"):
             self._task(call, result)
         elif name == "askuserquestion" and result and not result.failed:
@@ -282,7 +284,7 @@ def _blanked(text: str) -> str:
     return _REMINDER.sub(lambda match: " " * len(match[0]), text)
 
 
-def _sentence_item(turn: str, sentence: Sentence, place: int, kind: Kind, mark: str) -> TranscriptItem:
+def _sentence_item(turn: str, sentence: Sentence, place: int, kind: LostKind, mark: str) -> TranscriptItem:
     return TranscriptItem(
         kind, " ".join(sentence.text.split()), mark, turn, place + sentence.start, place + sentence.end
     )
@@ -292,7 +294,12 @@ def _sentence_item(turn: str, sentence: Sentence, place: int, kind: Kind, mark: 
 
 
 def _call_item(
-    kind: Kind, text: str, mark: str, call: _PendingCall, result: _Result | None, quotes: tuple[tuple[str, ...], ...]
+    kind: LostKind,
+    text: str,
+    mark: str,
+    call: _PendingCall,
+    result: _Result | None,
+    quotes: tuple[tuple[str, ...], ...],
 ) -> TranscriptItem:
     result_turn = result.turn if result else None
     return TranscriptItem(kind, text, mark, call.turn, call.start, call.end, result_turn, quotes=quotes)

@@ -253,8 +253,8 @@ def error_line(output: str) -> tuple[str, int]:
 
 # Kinds of items, and the phrases and tools by which they are recognised
 
-Kind = Literal["decision", "instruction", "task", "error", "test", "file", "command"]
-KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+LostKind = Literal["decision", "instruction", "task", "error", "test", "file", "command"]
+LOST_KINDS: Final[tuple[LostKind, ...]] = get_args(LostKind)
 
 DECISIONS: Final = (
     *DECIDED, "i'll go with", "we'll go with", "i went with", "went with", "going with", "settled on", "opted for",
@@ -290,7 +290,7 @@ OPEN: Final = (
     "for later", "come back to", "follow up", "not done yet", "next step", "next steps",
 )  # fmt: skip
 # Texts that a client writes in the name of the user.
-INJECTED: Final = re.compile(
+INJECTED_TEXT: Final = re.compile(
     r"\s*(?:<(?:command-|local-command|system-reminder|bash-|task-|user-|ide_|environment_)|\[Request interrupted|"
     r"Caveat: The messages below|This session is being continued|If you need specific details from before)"
 )
@@ -303,7 +303,7 @@ FILES: Final = {
 PATHS: Final = ("file_path", "path", "absolute_path", "notebook_path", "target_file", "filename")
 PATCHED: Final = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 # Tools that write a complete list of tasks: the key of the list, and the key of the text of an entry.
-LISTS: Final = {
+TODO_LISTS: Final = {
     "todowrite": ("todos", "content"),
     "write_todos": ("todos", "description"),
     "update_plan": ("plan", "step"),
@@ -315,10 +315,10 @@ REFUSED: Final = re.compile(
     r"(?:user|person) (?:doesn't|does not|didn't) want to|rejected by (?:the )?user", re.IGNORECASE
 )
 REASON: Final = re.compile(r"the user (?:said|provided the following reason[^:]*):\s*(.+)", re.DOTALL | re.IGNORECASE)
-CORRECTION: Final[tuple[Kind, str]] = ("instruction", "correction")
+CORRECTION: Final[tuple[LostKind, str]] = ("instruction", "correction")
 
 
-def kind_of_sentence(text: str, *, by_user: bool) -> tuple[Kind, str] | None:
+def kind_of_sentence(text: str, *, by_user: bool) -> tuple[LostKind, str] | None:
     """Returns the kind and the mark of a sentence; None if it is not an item."""
     is_question = text.endswith("?")
     if not is_question and says(text, DECISIONS):

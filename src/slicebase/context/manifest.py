@@ -203,13 +203,13 @@ def _status(problems: Sequence[ReplayProblem], ref: str) -> str:
 
 # Differences between two contexts
 
-Change = Literal["added", "removed", "changed"]
+PieceChangeKind = Literal["added", "removed", "changed"]
 
 
 class PieceChange(NamedTuple):
     """A difference in one piece between two contexts."""
 
-    change: Change
+    change: PieceChangeKind
     ref: str
     what: str  # for a removed piece the reason, for a changed one the fields that differ
 

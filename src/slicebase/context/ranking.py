@@ -27,7 +27,7 @@ _SIZE_SHARE = 0.75
 _TO_A_REPLY = 7
 _TO_AN_EARLIER = 5
 _FURTHER = 7
-REACH: Final = 4  # steps
+SPREAD_STEPS: Final = 4  # steps
 # Every turn of a session gets a tenth of the worth of its best turn.
 _SESSION = 10
 # The other parts are multiples of the worth of a word that only one turn has.
@@ -172,7 +172,7 @@ def _spread(worths: dict[int, int], steps: _Steps, first_share: int) -> dict[int
     The steps go in one direction only, so that a turn in another branch gets nothing.
     """
     best, layer, share = dict(worths), worths, first_share
-    for _ in range(REACH):
+    for _ in range(SPREAD_STEPS):
         reached: dict[int, int] = {}
         for number, worth in layer.items():
             for neighbour in steps.get(number, ()):

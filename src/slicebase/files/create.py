@@ -10,8 +10,8 @@ from slicebase.errors import SlicebaseError
 from slicebase.files.check.header import takes_text
 from slicebase.files.model import (
     BODY_TYPES,
-    KEYS,
-    KINDS,
+    FILE_KINDS,
+    HEADER_KEYS,
     OVERFLOWS,
     WRITE_MODES,
     Code,
@@ -28,7 +28,7 @@ from slicebase.files.yaml.emit import YamlLayout, mapping_lines, plain_value
 from slicebase.files.yaml.load import load
 from slicebase.files.yaml.scalars import resolve
 
-VERSION: Final = "1"
+FORMAT_VERSION: Final = "1"
 
 
 def new_file(
@@ -54,7 +54,7 @@ def new_file(
 ) -> SliceFile:
     """Creates a slice file from typed values. Raises an error if the values break a rule of the format."""
     kind = kind or ("pointer" if body_type == "none" and payload else "context")
-    _check("kind", kind, KINDS)
+    _check("kind", kind, FILE_KINDS)
     _check("body type", body_type, BODY_TYPES)
     if contract:
         _check("write mode", contract.write or "append", WRITE_MODES)
@@ -63,7 +63,7 @@ def new_file(
         # § Pointer, § None
         raise SlicebaseError("breaks-rule", "a pointer has no body", hint="put the content into the payload")
     given: dict[str, Any] = {
-        "v": VERSION,
+        "v": FORMAT_VERSION,
         "id": id,
         "kind": kind,
         "title": title,
@@ -79,7 +79,7 @@ def new_file(
         "archived": archived,
         "purged": purged,
     }
-    values = {key: plain_value(given[key]) for key in KEYS if given.get(key) is not None}
+    values = {key: plain_value(given[key]) for key in HEADER_KEYS if given.get(key) is not None}
     values["body"] = {key: value for key, value in values["body"].items() if value is not None}
     values = {key: value for key, value in values.items() if value not in ({}, [])}
     lines = ["---", *mapping_lines({"slice": values}, 0, YamlLayout()), "---", ""]

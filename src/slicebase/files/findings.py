@@ -154,9 +154,9 @@ _TABLE: Final = (
     FormatRule("routine-target", "warning", "the file that a step reads or runs exists"),
 )  # fmt: skip
 
-RULES: Final[Mapping[str, FormatRule]] = {rule.name: rule for rule in _TABLE}
+FORMAT_RULES: Final[Mapping[str, FormatRule]] = {rule.name: rule for rule in _TABLE}
 
 
 def errors(findings: Iterable[Finding]) -> list[Finding]:
     """Returns the findings whose rule is an error."""
-    return [finding for finding in findings if RULES[finding.rule].severity == "error"]
+    return [finding for finding in findings if FORMAT_RULES[finding.rule].severity == "error"]

@@ -135,10 +135,10 @@ def target_id(folder: str, to: str) -> str:
 #
 # Kosaraju's algorithm, with its own stacks instead of recursion, so that a chain of a million rows is safe.
 
-Graph = Mapping[str, Collection[str]]
+LinkGraph = Mapping[str, Collection[str]]
 
 
-def rings(graph: Graph) -> list[tuple[str, ...]]:
+def rings(graph: LinkGraph) -> list[tuple[str, ...]]:
     """Returns the sets of nodes that reach each other, each set sorted, in sorted order.
 
     A node that points at itself is a cycle too.
@@ -157,7 +157,7 @@ def rings(graph: Graph) -> list[tuple[str, ...]]:
     return sorted(found)
 
 
-def reach(graph: Graph, roots: Iterable[str], without: Collection[str] = ()) -> set[str]:
+def reach(graph: LinkGraph, roots: Iterable[str], without: Collection[str] = ()) -> set[str]:
     """Returns the nodes that can be reached from the roots, and the roots, on paths that avoid `without`."""
     pending = list(roots)
     reached: set[str] = set()
@@ -169,7 +169,7 @@ def reach(graph: Graph, roots: Iterable[str], without: Collection[str] = ()) -> 
     return reached
 
 
-def _finish_order(graph: Graph) -> list[str]:
+def _finish_order(graph: LinkGraph) -> list[str]:
     """Returns the nodes in the order in which a depth-first walk finishes them."""
     finished: list[str] = []
     entered: set[str] = set()

@@ -123,7 +123,7 @@ def _body(like: bytes, lines: Sequence[bytes]) -> bytes:
 # ---- files
 
 
-Path = tuple[str, ...]
+MergePath = tuple[str, ...]
 _LINKS: Final = ("slice", "links")
 _COMMENT: Final = re.compile(r"(?:^|\s)#.*$", re.MULTILINE)
 
@@ -181,7 +181,7 @@ class _Keys:
         self.conflicts: list[str] = []
         self._ours_is_newer = _moment(ours.updated_at) >= _moment(theirs.updated_at)
 
-    def merged(self, base: Any, ours: Any, theirs: Any, path: Path) -> Merged[Any]:
+    def merged(self, base: Any, ours: Any, theirs: Any, path: MergePath) -> Merged[Any]:
         plain = decide(base, ours, theirs, same)
         if same(plain.ours, plain.theirs):
             return plain
@@ -194,7 +194,7 @@ class _Keys:
         return plain
 
     def _mapping(
-        self, base: Mapping[str, Any], ours: Mapping[str, Any], theirs: Mapping[str, Any], path: Path
+        self, base: Mapping[str, Any], ours: Mapping[str, Any], theirs: Mapping[str, Any], path: MergePath
     ) -> Merged[Any]:
         one: dict[str, Any] = {}
         other: dict[str, Any] = {}
@@ -233,7 +233,7 @@ class _Keys:
         return Merged(first, first)
 
 
-_OWN_RULES: Final[Mapping[Path, Callable[[_Keys, Any, Any, Any], Merged[Any] | None]]] = {
+_OWN_RULES: Final[Mapping[MergePath, Callable[[_Keys, Any, Any, Any], Merged[Any] | None]]] = {
     _LINKS: _Keys.links,
     ("slice", "updated_at"): _Keys.newer,
     ("slice", "updated_by"): _Keys.newer,

@@ -7,14 +7,14 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 _MARKERS: Final = (b"<<<<<<< ours\n", b"=======\n", b">>>>>>> theirs\n")
 
-Item = TypeVar("Item")
+_Item = TypeVar("_Item")
 
 
-class Merged(NamedTuple, Generic[Item]):
+class Merged(NamedTuple, Generic[_Item]):
     """The result of a merge: once with every conflict decided for our side, once for their side."""
 
-    ours: Item
-    theirs: Item
+    ours: _Item
+    theirs: _Item
 
 
 class _Stretch(NamedTuple):
@@ -30,7 +30,7 @@ class _Stretch(NamedTuple):
         return _Stretch(self.base + self.length, self.ours + self.length, self.theirs + self.length, 0)
 
 
-def decide(base: Item, ours: Item, theirs: Item, equal: Callable[[Any, Any], bool] = eq) -> Merged[Item]:
+def decide(base: _Item, ours: _Item, theirs: _Item, equal: Callable[[Any, Any], bool] = eq) -> Merged[_Item]:
     """Chooses the side that changed something. If both did, differently, the result differs too: a conflict."""
     if equal(ours, base) or equal(ours, theirs):
         return Merged(theirs, theirs)

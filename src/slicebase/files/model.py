@@ -9,12 +9,12 @@ from typing import Any, Final, Literal, NamedTuple, TypeGuard, Union, get_args
 from msgspec import Struct
 
 BodyType = Literal["markdown", "jsonl", "none", "code", "conversation", "text", "yaml", "routine"]
-Kind = Literal["context", "pointer"]
+FileKind = Literal["context", "pointer"]
 WriteMode = Literal["append", "replace", "supersede", "error"]
 Overflow = Literal["split", "summarize", "archive", "error"]
 
 BODY_TYPES: Final[tuple[BodyType, ...]] = get_args(BodyType)
-KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+FILE_KINDS: Final[tuple[FileKind, ...]] = get_args(FileKind)
 WRITE_MODES: Final[tuple[WriteMode, ...]] = get_args(WriteMode)
 OVERFLOWS: Final[tuple[Overflow, ...]] = get_args(Overflow)
 
@@ -23,7 +23,7 @@ DEFAULT_WRITE: Final[WriteMode] = "append"
 DEFAULT_WRITES: Final[Mapping[str, WriteMode]] = {"yaml": "replace", "code": "replace"}
 
 # The keys of `slice:` in the order in which they are written.
-KEYS: Final = (
+HEADER_KEYS: Final = (
     "v", "kind", "id", "title", "summary", "body", "payload", "derived_from", "contract", "links", "meta",
     "updated_at", "updated_by", "due", "archived", "purged",
 )  # fmt: skip

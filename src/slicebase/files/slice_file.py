@@ -12,7 +12,7 @@ from slicebase.errors import SlicebaseError, Where
 from slicebase.files.model import (
     DEFAULT_WRITE,
     DEFAULT_WRITES,
-    KEYS,
+    HEADER_KEYS,
     Code,
     Contract,
     Conversation,
@@ -291,7 +291,7 @@ class SliceFile(Struct, frozen=True, dict=True, eq=False):
     @property
     def unknown(self) -> Mapping[str, Any]:
         """The keys of `slice` that the specification does not name."""
-        return {key: value for key, value in self._slice.values.items() if key not in KEYS}
+        return {key: value for key, value in self._slice.values.items() if key not in HEADER_KEYS}
 
     @property
     def beside(self) -> Mapping[str, Any]:

@@ -110,7 +110,7 @@ SUMMED_UP: Final = (
     "updated summary", "an overview", "recap", "tldr", "tl dr", "here's what i", "what i did", "what i changed",
     "what we did",
 )  # fmt: skip
-RULES: Final = Rules(
+ANNOTATION_RULES: Final = Rules(
     annotator="rules/1",
     phases=(
         PhaseRow(phase="consolidation", roles=("system",)),  # ruling 18
@@ -174,7 +174,7 @@ class _Features(NamedTuple):
     spoken: str  # its words, with a space around each
 
 
-def annotate(turn: Turn, above: Trace | None, order: int, rules: Rules = RULES) -> tuple[Annotation, Trace]:
+def annotate(turn: Turn, above: Trace | None, order: int, rules: Rules = ANNOTATION_RULES) -> tuple[Annotation, Trace]:
     """Returns the annotation of a turn, and its trace for the annotation of its children.
 
     `above` is the trace of the turn's parent (None for a root), `order` the number of siblings before the turn.

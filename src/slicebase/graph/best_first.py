@@ -12,14 +12,14 @@ from heapq import heappop, heappush
 from operator import itemgetter
 from typing import Final, NamedTuple
 
-from slicebase.graph.compact import KINDS, TYPES_BY_BITS, CompactSession
+from slicebase.graph.compact import TURN_KINDS, TYPES_BY_BITS, CompactSession
 from slicebase.graph.export import Basis, ContextSlice, edge_json, export_bytes, slice_id
 from slicebase.graph.policy import SlicePolicyV1
 from slicebase.graph.select import FrontierTurn, ReachedAs
 from slicebase.graph.turn import PHASES
 
 WIDE: Final = 48  # a turn with more children than this adds them to the frontier one by one
-NOWHERE: Final = -1
+NO_TURN: Final = -1
 
 
 class Family(NamedTuple):
@@ -41,7 +41,7 @@ def expand(  # noqa: C901  one loop and its steps: as methods of an object they 
     rank, kind, salience = session.columns[:3]
     parent_start, parent, _, child_start, child = session.neighbours
     weights, salience_weight, decays = policy.scoring
-    weights_of_kinds = weights * (len(KINDS) // len(PHASES))
+    weights_of_kinds = weights * (len(TURN_KINDS) // len(PHASES))
     max_nodes, max_radius = policy.max_nodes, policy.max_radius
     sibling_limit = policy.max_siblings_per_node if policy.include_siblings else 0
 
@@ -75,7 +75,7 @@ def expand(  # noqa: C901  one loop and its steps: as methods of an object they 
             families.get(above, before) < before for above in parent[parent_start[turn] : parent_start[turn + 1]]
         )
 
-    push((anchor,), 0, NOWHERE)
+    push((anchor,), 0, NO_TURN)
     while frontier:
         entry = heappop(frontier)
         selected.append(entry)
@@ -110,7 +110,7 @@ def select(
     distances = {turn: distance for _, distance, _, turn, _, _ in selected}
 
     def reached_as(turn: int, source: int) -> ReachedAs:
-        if source == NOWHERE:
+        if source == NO_TURN:
             return "anchor"
         if distances[turn] == distances[source]:
             return "sibling"
@@ -121,7 +121,7 @@ def select(
             negated,
             distance,
             session.id_of(turn),
-            None if source == NOWHERE else session.id_of(source),
+            None if source == NO_TURN else session.id_of(source),
             reached_as(turn, source),
         )
         for negated, distance, _, turn, source, _ in selected

@@ -24,8 +24,8 @@ from slicebase.graph.select import no_turn
 from slicebase.graph.turn import PHASES, EdgeType, Phase, Role
 
 ID_LENGTH: Final = 36
-KINDS: Final[tuple[tuple[Role, Phase], ...]] = tuple(product(get_args(Role), PHASES))
-_KIND_NUMBERS: Final[Mapping[Any, int]] = {kind: number for number, kind in enumerate(KINDS)}
+TURN_KINDS: Final[tuple[tuple[Role, Phase], ...]] = tuple(product(get_args(Role), PHASES))
+_KIND_NUMBERS: Final[Mapping[Any, int]] = {kind: number for number, kind in enumerate(TURN_KINDS)}
 # The types of the edges between two turns are the bits of a number: the first type by name is the lowest bit.
 _TYPES: Final[tuple[EdgeType, ...]] = tuple(sorted(get_args(EdgeType)))
 _TYPE_BITS: Final[Mapping[Any, int]] = {edge_type: 1 << bit for bit, edge_type in enumerate(_TYPES)}
@@ -95,7 +95,7 @@ class CompactSession:
         self.columns = columns
         self.neighbours = neighbours
         self.annotators = annotators
-        self.heads = [head_json(session_id, role, phase) for role, phase in KINDS]
+        self.heads = [head_json(session_id, role, phase) for role, phase in TURN_KINDS]
         self._ranked: dict[tuple[int, int, str], tuple[array[int], array[float]]] = {}
         self._ranked_members = 0
 
@@ -199,7 +199,7 @@ class CompactSession:
     def get_turn(self, turn_id: str) -> ExportedTurn:
         turn = self.number_of(turn_id)
         _, kind, salience, _, rest, packing = self.columns
-        role, phase = KINDS[kind[turn]]
+        role, phase = TURN_KINDS[kind[turn]]
         numbers = packing.unpack_from(rest, packing.size * turn)
         return ExportedTurn(turn_id, self.session_id, role, phase, salience[turn], *numbers)
 

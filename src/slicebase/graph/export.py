@@ -17,7 +17,7 @@ from slicebase.core.hashing import LARGEST_INTEGER, digest, lone_surrogate, xxh6
 from slicebase.core.ids import is_uuid
 from slicebase.core.times import whole_seconds
 from slicebase.graph.binary32 import binary32, shortest
-from slicebase.graph.graph_file import Path, decode, error_at
+from slicebase.graph.graph_file import JsonPath, decode, error_at
 from slicebase.graph.policy import POLICY_ID, SlicePolicyV1
 from slicebase.graph.turn import Annotation, Edge, EdgeType, Phase, Role, Turn
 
@@ -220,7 +220,7 @@ def read_export(data: bytes) -> SliceExport:
     return replace(export, turns=tuple(_rounded(data, place, turn) for place, turn in enumerate(export.turns)))
 
 
-def _ids(export: SliceExport) -> Iterator[tuple[Path, str]]:
+def _ids(export: SliceExport) -> Iterator[tuple[JsonPath, str]]:
     yield ("anchor_turn_id",), export.anchor_turn_id
     for place, turn in enumerate(export.turns):
         yield ("turns", place, "id"), turn.id

@@ -26,8 +26,8 @@ from slicebase.core.times import EARLIEST, LATEST
 from slicebase.errors import SlicebaseError, Where
 from slicebase.graph.turn import GIVEN, Annotation, Edge, EdgeType, Parent, Part, Phase, Role, Turn
 
-Step = str | int
-Path = tuple[Step, ...]
+JsonStep = str | int
+JsonPath = tuple[JsonStep, ...]
 _T = TypeVar("_T")
 
 _BOM: Final = b"\xef\xbb\xbf"
@@ -69,14 +69,14 @@ def decode(data: bytes, decoder: msgspec.json.Decoder[_T]) -> _T:
         raise SlicebaseError("bad-json", "the text is nested too deeply") from None
 
 
-def error_at(data: bytes, code: str, path: Path, problem: str, hint: str = "") -> SlicebaseError:
+def error_at(data: bytes, code: str, path: JsonPath, problem: str, hint: str = "") -> SlicebaseError:
     """Returns an error about the value at a path of a text that has been decoded."""
     data = data.removeprefix(_BOM)
     where = _where(data, offset) if (offset := _offset(data, path)) is not None else Where()
     return SlicebaseError(code, f"{path_text(path)}: {problem}", hint=hint, where=where)
 
 
-def path_text(path: Path) -> str:
+def path_text(path: JsonPath) -> str:
     """Returns a path as text, such as `turns[0].id`."""
     text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     return text.removeprefix(".") or "the document"
@@ -104,7 +104,7 @@ def _where(data: bytes, offset: int) -> Where:
     return Where(None, data.count(b"\n", 0, offset) + 1, len(data[start:offset].decode("utf-8", "replace")) + 1)
 
 
-def _offset(data: bytes, path: Path) -> int | None:
+def _offset(data: bytes, path: JsonPath) -> int | None:
     """Returns the byte at which the value at this path begins."""
     text = data.decode("utf-8", "replace")
     try:
@@ -119,13 +119,13 @@ def _offset(data: bytes, path: Path) -> int | None:
 _scan = json.JSONDecoder(strict=False).raw_decode
 
 
-def _member(text: str, at: int, wanted: Step) -> int:
+def _member(text: str, at: int, wanted: JsonStep) -> int:
     """Returns where the wanted member of the object or array at this position begins."""
     in_object = text[at] == "{"
     at = _after_space(text, at + 1)
     position = 0
     while True:
-        key: Step = position
+        key: JsonStep = position
         if in_object:
             key, at = _scan(text, at)
             at = _after_space(text, _after_space(text, at) + 1)  # past the colon
@@ -251,7 +251,7 @@ def _edges(
     return edges, tuple(outside)
 
 
-def _uuid(data: bytes, path: Path, text: str) -> str:
+def _uuid(data: bytes, path: JsonPath, text: str) -> str:
     try:
         return uuid_text(text)
     except SlicebaseError as error:

@@ -105,7 +105,7 @@ def _weights(key: str, value: Any) -> PhaseWeights:
     return value
 
 
-CHECKS: Final[dict[str, _Check]] = {
+POLICY_CHECKS: Final[dict[str, _Check]] = {
     "max_nodes": _count(1, LARGEST_INTEGER),
     "max_radius": _count(0, 2**32 - 1),  # u32 in §3.1; JSON readers agree up to the limit of the other counts
     "phase_weights": _weights,
@@ -128,7 +128,7 @@ class SlicePolicyV1(Struct, frozen=True, kw_only=True):
     max_siblings_per_node: int = 5
 
     def __post_init__(self) -> None:
-        for key, check in CHECKS.items():
+        for key, check in POLICY_CHECKS.items():
             force_setattr(self, key, check(key, getattr(self, key)))
 
     @property
@@ -220,7 +220,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 
 def policy_from(value: Any, base: SlicePolicyV1 = DEFAULT) -> SlicePolicyV1:
     """Returns a policy from a JSON object. Parameters that the object does not give come from `base`."""
-    given = dict(_object("a policy", value, {"version", *CHECKS}))
+    given = dict(_object("a policy", value, {"version", *POLICY_CHECKS}))
     version = given.pop("version", POLICY_ID)
     if version != POLICY_ID:
         raise SlicebaseError("policy-version", f"version: {version!r} is not known", hint=f"write {POLICY_ID}")

@@ -124,7 +124,7 @@ def priority_of(graph: TurnGraph, turn_id: str, distance: int, policy: SlicePoli
 
 # Explanations
 
-Reason = Literal["budget", "radius", "sibling limit"]
+UnselectedReason = Literal["budget", "radius", "sibling limit"]
 BEST: Final = 10
 
 
@@ -132,7 +132,7 @@ class Unselected(NamedTuple):
     """A turn that could be reached but was not selected: from where, with which priority, and why not."""
 
     candidate: FrontierTurn
-    reason: Reason
+    reason: UnselectedReason
 
 
 class Explanation(NamedTuple):
@@ -165,7 +165,9 @@ def _beyond(
     """Yields the turns that the expansion of a selected turn did not push (§5.2)."""
     at_radius = here.turn_id not in expanded
 
-    def left_out(turn_ids: Iterable[str], distance: int, reached_as: ReachedAs, reason: Reason) -> Iterator[Unselected]:
+    def left_out(
+        turn_ids: Iterable[str], distance: int, reached_as: ReachedAs, reason: UnselectedReason
+    ) -> Iterator[Unselected]:
         for turn_id in turn_ids:
             if turn_id not in visited:
                 priority = priority_of(graph, turn_id, distance, policy)
@@ -175,7 +177,7 @@ def _beyond(
     if at_radius:
         yield from left_out(parents, here.distance + 1, "parent", "radius")
         yield from left_out(graph.children(here.turn_id), here.distance + 1, "child", "radius")
-    reason: Reason = "radius" if at_radius and policy.include_siblings else "sibling limit"
+    reason: UnselectedReason = "radius" if at_radius and policy.include_siblings else "sibling limit"
     if not expanded.issuperset(parents):  # all children of an expanded turn have been visited
         yield from left_out(graph.siblings(here.turn_id, None), here.distance, "sibling", reason)
 

@@ -3,7 +3,7 @@
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Sequence, Set
 
-from slicebase.graph.annotate import ANCESTORS, RULES, Rules, Trace, annotate, trace_of
+from slicebase.graph.annotate import ANCESTORS, ANNOTATION_RULES, Rules, Trace, annotate, trace_of
 from slicebase.graph.record import AnnotationRecord, annotation_records
 from slicebase.graph.turn import Annotation, Turn, tree_parent
 from slicebase.truth.truth import Truth
@@ -18,7 +18,7 @@ _EDGES = ("reply", "branch")
 class Annotator:
     """Annotates the batches of one import. It keeps the traces of turns: most parents have just been read."""
 
-    def __init__(self, truth: Truth, rules: Rules = RULES) -> None:
+    def __init__(self, truth: Truth, rules: Rules = ANNOTATION_RULES) -> None:
         self._truth = truth
         self._rules = rules
         self._traces: OrderedDict[tuple[str, str], Trace] = OrderedDict()  # by session and turn

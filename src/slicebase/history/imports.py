@@ -18,10 +18,10 @@ from slicebase.importers.values import Batch, Format, ImportSource, Options
 from slicebase.truth.truth import Truth
 from slicebase.truth.turns import AddedTurns, Annotate
 
-FORMAT = "graph"
+GRAPH_FORMAT = "graph"
 _INPUT_FAULTS = ("bad-zip", "no-input")
 
-Progress = Callable[[str, int], None]  # an input's name, and how many of its bytes were read since the last call
+ImportProgress = Callable[[str, int], None]  # an input's name, and how many of its bytes were read since the last call
 
 
 class Recognised(NamedTuple):
@@ -38,11 +38,11 @@ def import_inputs(
     *,
     format_name: str | None = None,
     annotate: Annotate | None = None,
-    progress: Progress = lambda name, count: None,
+    progress: ImportProgress = lambda name, count: None,
 ) -> Account:
     """Imports inputs, each in the format that is named or recognised. Returns the account."""
     account = Account()
-    if format_name == FORMAT:
+    if format_name == GRAPH_FORMAT:
         for each in found:
             import_graph(truth, b"".join(each.chunks()), each.name, account)
         return account
@@ -97,7 +97,7 @@ def _format(name: str) -> Format:
 
 
 def _names() -> str:
-    return ", ".join((*(each.name for each in FORMATS), FORMAT))
+    return ", ".join((*(each.name for each in FORMATS), GRAPH_FORMAT))
 
 
 def _head(each: Input) -> bytes:
@@ -109,7 +109,7 @@ def _head(each: Input) -> bytes:
     return head[:HEAD_BYTES]
 
 
-def _batches(run: Import, recognised: Recognised, progress: Progress) -> Iterator[Batch]:
+def _batches(run: Import, recognised: Recognised, progress: ImportProgress) -> Iterator[Batch]:
     name = recognised.input.name
 
     def chunks() -> Iterator[bytes]:
@@ -131,11 +131,11 @@ def import_graph(truth: Truth, data: bytes, name: str, account: Account) -> None
             _refuse_unknown_ends(truth, file)
             given = {annotation.turn: annotation for annotation in file.annotations}
             for session, turns in _by_session(file.turns).items():
-                _add(truth, Session(session, FORMAT), turns, given, account, name)
+                _add(truth, Session(session, GRAPH_FORMAT), turns, given, account, name)
             _link(truth, file, account)
     except SlicebaseError as error:
         raise error.at(Where(name)) from None
-    account.formats[FORMAT] = account.formats.get(FORMAT, 0) + 1
+    account.formats[GRAPH_FORMAT] = account.formats.get(GRAPH_FORMAT, 0) + 1
 
 
 def _refuse_unknown_ends(truth: Truth, file: GraphFile) -> None:

@@ -246,7 +246,9 @@ def only_results(parts: Iterable[Part]) -> bool:
     return kinds == {"tool_result"}
 
 
-ROLES: Final[dict[str, Role]] = {
+Content = tuple[Role, tuple[Part, ...]]  # of a turn
+
+ROLES_BY_NAME: Final[dict[str, Role]] = {
     "user": "user",
     "human": "user",
     "prompter": "user",

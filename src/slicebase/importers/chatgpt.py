@@ -11,10 +11,20 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from slicebase.graph.turn import Part
-from slicebase.importers.blocks import ROLES, Flag, arguments_of, as_name, as_text, marked, pointer, text_parts, unknown
+from slicebase.importers.blocks import (
+    ROLES_BY_NAME,
+    Flag,
+    arguments_of,
+    as_name,
+    as_text,
+    marked,
+    pointer,
+    text_parts,
+    unknown,
+)
 from slicebase.importers.elements import json_records
 from slicebase.importers.json_stream import RecordLine
-from slicebase.importers.thread import BatchBuilder, Fault, NonTurn, Record, Thread, TurnDraft, read_sessions
+from slicebase.importers.thread import BatchBuilder, Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
 from slicebase.importers.times import Clock, moment
 from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 
@@ -42,7 +52,7 @@ def _is_conversation(value: Any) -> bool:
 def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
     builder = BatchBuilder(NAME)
 
-    def element(value: Record, line: RecordLine) -> Iterator[Batch]:
+    def element(value: SourceRecord, line: RecordLine) -> Iterator[Batch]:
         for fallback, conversation, where in _conversations(value, line.where, options.session or source.stem):
             yield from _conversation(builder, conversation, fallback, where, line.size)
 
@@ -50,7 +60,7 @@ def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
     yield from builder.close()
 
 
-def _conversations(value: Record, where: str, fallback: str) -> Iterator[tuple[str, Record, str]]:
+def _conversations(value: SourceRecord, where: str, fallback: str) -> Iterator[tuple[str, SourceRecord, str]]:
     """Yields the value if it is a conversation, else the conversations one level down, by name or in a list."""
     inner = value.get("conversations")
     if _is_conversation(value):
@@ -65,7 +75,9 @@ def _conversations(value: Record, where: str, fallback: str) -> Iterator[tuple[s
         yield fallback, value, where
 
 
-def _conversation(builder: BatchBuilder, conversation: Record, fallback: str, where: str, size: int) -> Iterator[Batch]:
+def _conversation(
+    builder: BatchBuilder, conversation: SourceRecord, fallback: str, where: str, size: int
+) -> Iterator[Batch]:
     if not _is_conversation(conversation):
         builder.record()
         builder.skip("unknown-record", where, "a conversation without a mapping", lost=bool(conversation))
@@ -83,7 +95,7 @@ def _conversation(builder: BatchBuilder, conversation: Record, fallback: str, wh
     yield from builder.close(session)
 
 
-def _describe(builder: BatchBuilder, thread: Thread, conversation: Record) -> None:
+def _describe(builder: BatchBuilder, thread: Thread, conversation: SourceRecord) -> None:
     title = as_name(conversation.get("title"))
     if title:
         builder.title(thread.session, title)
@@ -96,7 +108,7 @@ def _describe(builder: BatchBuilder, thread: Thread, conversation: Record) -> No
             facts[fact] = conversation[field]
 
 
-def _essence(node: Record) -> Record:
+def _essence(node: SourceRecord) -> SourceRecord:
     message = node.get("message")
     kept = {key: message[key] for key in _HASHED if key in message} if isinstance(message, dict) else message
     return {"id": node["id"], "parent": node["parent"], "message": kept}
@@ -105,20 +117,20 @@ def _essence(node: Record) -> Record:
 # The tree
 
 
-def _parents(mapping: Record) -> dict[str, str | None]:
+def _parents(mapping: SourceRecord) -> dict[str, str | None]:
     """Returns the parent of each node: the one that it names, else the node that lists it as a child."""
     listed = {child: name for name in mapping for child in _children(mapping, name)}
     stated = {name: as_name(node.get("parent")) if isinstance(node, dict) else None for name, node in mapping.items()}
     return {name: parent or listed.get(name) for name, parent in stated.items()}
 
 
-def _children(mapping: Record, name: str) -> list[str]:
+def _children(mapping: SourceRecord, name: str) -> list[str]:
     node = mapping[name]
     children = node.get("children") if isinstance(node, dict) else None
     return [child for child in children if isinstance(child, str)] if isinstance(children, list) else []
 
 
-def _ordered(mapping: Record, parents: dict[str, str | None]) -> Iterator[str]:
+def _ordered(mapping: SourceRecord, parents: dict[str, str | None]) -> Iterator[str]:
     """Yields every node once, parents first, siblings in the order of their parent's list."""
     below: dict[str | None, list[str]] = {}
     for name, parent in parents.items():
@@ -141,14 +153,14 @@ def _ordered(mapping: Record, parents: dict[str, str | None]) -> Iterator[str]:
 # A message
 
 
-def _build(node: Record, flag: Flag) -> TurnDraft | NonTurn | Fault:
+def _build(node: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
     message = node.get("message")
     if message is None:
         return NonTurn("empty node", node["id"], node["parent"])
     author = message.get("author") if isinstance(message, dict) else None
     if not isinstance(author, dict) or not isinstance(message.get("content"), dict):
         return Fault("no-message", "", node["id"], node["parent"])
-    role = ROLES.get(str(author.get("role")))
+    role = ROLES_BY_NAME.get(str(author.get("role")))
     if role is None:
         flag("unknown-role", str(author.get("role"))[:100])
     metadata = message.get("metadata")
@@ -166,7 +178,7 @@ def _build(node: Record, flag: Flag) -> TurnDraft | NonTurn | Fault:
     )
 
 
-def _parts(message: Record, author: Record, metadata: Record, flag: Flag) -> list[Part]:
+def _parts(message: SourceRecord, author: SourceRecord, metadata: SourceRecord, flag: Flag) -> list[Part]:
     content = message["content"]
     kind = content.get("content_type")
     read = CONTENTS.get(kind) if isinstance(kind, str) else None
@@ -191,12 +203,12 @@ def _as_result(part: Part, name: str | None, failed: bool) -> Part:
     return Part("tool_result", text=part.text, name=name, error=failed or part.error)
 
 
-def _failed(metadata: Record) -> bool:
+def _failed(metadata: SourceRecord) -> bool:
     result = metadata.get("aggregate_result")
     return isinstance(result, dict) and result.get("status") in ("error", "failed_with_in_kernel_exception")
 
 
-def _attachments(metadata: Record, parts: list[Part], flag: Flag) -> Iterator[Part]:
+def _attachments(metadata: SourceRecord, parts: list[Part], flag: Flag) -> Iterator[Part]:
     """Yields pointers to the files of a message, except those that a part already points to."""
     attachments = metadata.get("attachments")
     known = [part.uri for part in parts if part.uri]
@@ -211,15 +223,15 @@ def _attachments(metadata: Record, parts: list[Part], flag: Flag) -> Iterator[Pa
 
 # Contents by type
 
-Content = Callable[[Record, Flag], list[Part]]
+ContentReader = Callable[[SourceRecord, Flag], list[Part]]
 
 
-def _pieces(content: Record) -> list[Any]:
+def _pieces(content: SourceRecord) -> list[Any]:
     parts = content.get("parts")
     return parts if isinstance(parts, list) else [content.get("text")]
 
 
-def _multimodal(content: Record, flag: Flag) -> list[Part]:
+def _multimodal(content: SourceRecord, flag: Flag) -> list[Part]:
     return [part for piece in _pieces(content) for part in _piece(piece, flag)]
 
 
@@ -231,13 +243,13 @@ def _piece(piece: Any, flag: Flag) -> list[Part]:
     return read(piece, flag) if read else unknown(piece, flag)
 
 
-def _code(content: Record, _flag: Flag) -> list[Part]:
+def _code(content: SourceRecord, _flag: Flag) -> list[Part]:
     language = as_name(content.get("language"))
     text = as_text(content.get("text"))
     return [Part("code", text=text, language=None if language == "unknown" else language)] if text else []
 
 
-def _asset(content: Record, flag: Flag) -> list[Part]:
+def _asset(content: SourceRecord, flag: Flag) -> list[Part]:
     """Reads an image, a sound or a file. A live recording names its assets one level down."""
     inner = [value for value in content.values() if isinstance(value, dict) and "asset_pointer" in value]
     uri = as_name(content.get("asset_pointer")) or next((as_name(value["asset_pointer"]) for value in inner), None)
@@ -249,7 +261,7 @@ def _asset(content: Record, flag: Flag) -> list[Part]:
 _MEDIA: Final = {"image": "image/*", "audio": "audio/*", "video": "video/*"}
 
 
-def _quote(content: Record, _flag: Flag) -> list[Part]:
+def _quote(content: SourceRecord, _flag: Flag) -> list[Part]:
     """Reads a web page that was quoted: its text and its URL."""
     texts = [as_text(content.get(field)) for field in ("title", "text", "snippet")]
     url = as_name(content.get("url"))
@@ -257,11 +269,11 @@ def _quote(content: Record, _flag: Flag) -> list[Part]:
     return [*text_parts(text), *([Part("pointer", uri=url)] if url else [])]
 
 
-def _display(content: Record, _flag: Flag) -> list[Part]:
+def _display(content: SourceRecord, _flag: Flag) -> list[Part]:
     return [*text_parts(content.get("result")), *text_parts(content.get("summary"))]
 
 
-def _thoughts(content: Record, _flag: Flag) -> list[Part]:
+def _thoughts(content: SourceRecord, _flag: Flag) -> list[Part]:
     thoughts = content.get("thoughts")
     if not isinstance(thoughts, list):
         return [part for piece in _pieces(content) for part in text_parts(piece, "thinking")]
@@ -274,21 +286,21 @@ def _thought(thought: Any) -> Any:
     return "\n\n".join(as_text(thought[field]) for field in ("summary", "content") if thought.get(field))
 
 
-def _recap(content: Record, _flag: Flag) -> list[Part]:
+def _recap(content: SourceRecord, _flag: Flag) -> list[Part]:
     recap = content.get("content")
     return [part for piece in ([recap] if recap else _pieces(content)) for part in text_parts(piece, "thinking")]
 
 
-def _editable(content: Record, _flag: Flag) -> list[Part]:
+def _editable(content: SourceRecord, _flag: Flag) -> list[Part]:
     """Reads what a person wrote about themselves for ChatGPT, or what ChatGPT noted about them: every text in it."""
     return [part for key in sorted(content) if key != "content_type" for part in text_parts(content[key] or None)]
 
 
-def _error(content: Record, flag: Flag) -> list[Part]:
+def _error(content: SourceRecord, flag: Flag) -> list[Part]:
     return list(marked(tuple(_multimodal(content, flag)), error=True))
 
 
-def _unknown_content(content: Record, flag: Flag) -> list[Part]:
+def _unknown_content(content: SourceRecord, flag: Flag) -> list[Part]:
     kind = as_text(content.get("content_type"))[:100]
     known = [
         part
@@ -302,7 +314,7 @@ def _unknown_content(content: Record, flag: Flag) -> list[Part]:
     return known
 
 
-CONTENTS: Final[dict[str, Content]] = {
+CONTENTS: Final[dict[str, ContentReader]] = {
     "text": _multimodal,
     "multimodal_text": _multimodal,
     "audio_transcription": _multimodal,

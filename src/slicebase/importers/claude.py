@@ -8,10 +8,19 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from slicebase.graph.turn import Part
-from slicebase.importers.blocks import ROLES, Flag, as_name, parts_of, pointer, text_parts
+from slicebase.importers.blocks import ROLES_BY_NAME, Flag, as_name, parts_of, pointer, text_parts
 from slicebase.importers.elements import json_records
 from slicebase.importers.json_stream import RecordLine, without
-from slicebase.importers.thread import LAST, BatchBuilder, Fault, NonTurn, Record, Thread, TurnDraft, read_sessions
+from slicebase.importers.thread import (
+    LAST,
+    BatchBuilder,
+    Fault,
+    NonTurn,
+    SourceRecord,
+    Thread,
+    TurnDraft,
+    read_sessions,
+)
 from slicebase.importers.times import Clock, moment
 from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 
@@ -42,7 +51,7 @@ def _is_conversation(value: Any) -> bool:
 def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
     builder = BatchBuilder(NAME)
 
-    def conversation(value: Record, line: RecordLine) -> Iterator[Batch]:
+    def conversation(value: SourceRecord, line: RecordLine) -> Iterator[Batch]:
         if not _is_conversation(value):
             builder.record()
             builder.skip("unknown-record", line.where, "a conversation without messages", lost=bool(value))
@@ -53,7 +62,7 @@ def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
     yield from builder.close()
 
 
-def _conversation(builder: BatchBuilder, value: Record, fallback: str, line: RecordLine) -> Iterator[Batch]:
+def _conversation(builder: BatchBuilder, value: SourceRecord, fallback: str, line: RecordLine) -> Iterator[Batch]:
     messages = value["chat_messages"]
     session = as_name(value.get("uuid")) or fallback
     thread = Thread(builder, session, clock=Clock(moment(value.get("created_at")) or 0))
@@ -68,7 +77,7 @@ def _conversation(builder: BatchBuilder, value: Record, fallback: str, line: Rec
     yield from builder.close(session)
 
 
-def _describe(builder: BatchBuilder, thread: Thread, value: Record) -> None:
+def _describe(builder: BatchBuilder, thread: Thread, value: SourceRecord) -> None:
     if as_name(value.get("name")):
         builder.title(thread.session, value["name"])
     facts = builder.facts(thread.session)
@@ -78,11 +87,11 @@ def _describe(builder: BatchBuilder, thread: Thread, value: Record) -> None:
     facts |= {field: value[field] for field in ("model", "summary") if as_name(value.get(field))}
 
 
-def _build(message: Record, flag: Flag) -> TurnDraft | NonTurn | Fault:
+def _build(message: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
     own, parent = message.get("uuid"), _parent(message)
     if not message.keys() & {"content", "text", "attachments", "files"}:
         return Fault("no-message", "", own, None if parent is LAST else parent)
-    role = ROLES.get(str(message.get("sender")))
+    role = ROLES_BY_NAME.get(str(message.get("sender")))
     if role is None:
         flag("unknown-role", str(message.get("sender"))[:100])
     content = parts_of(message.get("content"), flag) or text_parts(message.get("text"))
@@ -90,14 +99,14 @@ def _build(message: Record, flag: Flag) -> TurnDraft | NonTurn | Fault:
     return TurnDraft(role or "system", parts, own, parent, time=message.get("created_at"))
 
 
-def _parent(message: Record) -> Any:
+def _parent(message: SourceRecord) -> Any:
     if "parent_message_uuid" not in message:
         return LAST
     parent = message["parent_message_uuid"]
     return None if parent == NO_PARENT else parent
 
 
-def _attachments(message: Record, flag: Flag) -> Iterator[Part]:
+def _attachments(message: SourceRecord, flag: Flag) -> Iterator[Part]:
     for each in _objects(message.get("attachments")):
         text, name = as_name(each.get("extracted_content")), as_name(each.get("file_name"))
         if text is None:
@@ -106,11 +115,11 @@ def _attachments(message: Record, flag: Flag) -> Iterator[Part]:
             yield Part("text", text=text, name=name, media_type=as_name(each.get("file_type")))
 
 
-def _files(message: Record, flag: Flag) -> Iterator[Part]:
+def _files(message: SourceRecord, flag: Flag) -> Iterator[Part]:
     for each in _objects(message.get("files")):
         media = "image/*" if each.get("file_kind") == "image" else None
         yield pointer(as_name(each.get("file_uuid")), flag, media_type=media, name=each.get("file_name"))
 
 
-def _objects(values: Any) -> list[Record]:
+def _objects(values: Any) -> list[SourceRecord]:
     return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []

@@ -16,18 +16,18 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from slicebase.graph.turn import Part, Role
-from slicebase.importers.blocks import Flag, as_name, marked, only_results, parts_of
+from slicebase.graph.turn import Part
+from slicebase.importers.blocks import Content, Flag, as_name, marked, only_results, parts_of
 from slicebase.importers.elements import first_values
 from slicebase.importers.json_stream import RecordLine, json_lines, without
 from slicebase.importers.parents import LinksState, ParentLinks
-from slicebase.importers.subagents import Agents, Key, prompt_key
+from slicebase.importers.subagents import Agents, StarterKey, prompt_key
 from slicebase.importers.thread import (
     BatchBuilder,
     BuilderState,
     Fault,
     NonTurn,
-    Record,
+    SourceRecord,
     Thread,
     ThreadState,
     TurnDraft,
@@ -88,10 +88,8 @@ FORMAT: Final = Format(NAME, sniff, start)
 
 # The content of a record
 
-Content = tuple[Role, tuple[Part, ...]]
 
-
-def _content(record: Record, flag: Flag) -> Content | str | None:
+def _content(record: SourceRecord, flag: Flag) -> Content | str | None:
     """Returns role and parts of a turn, or the kind of a record that is not a turn.
 
     Returns None for a record that should hold a turn and does not, and for one of an unknown type.
@@ -104,7 +102,7 @@ def _content(record: Record, flag: Flag) -> Content | str | None:
     return _attachment(record, flag) if kind == "attachment" else None
 
 
-def _message(record: Record, kind: str, flag: Flag) -> Content | None:
+def _message(record: SourceRecord, kind: str, flag: Flag) -> Content | None:
     message = record.get("message")
     if not isinstance(message, dict) or "content" not in message:
         return None
@@ -117,7 +115,7 @@ def _message(record: Record, kind: str, flag: Flag) -> Content | None:
     return "tool" if only_results(parts) else "user", parts
 
 
-def _system(record: Record) -> Content | str:
+def _system(record: SourceRecord) -> Content | str:
     subtype = as_name(record.get("subtype")) or "-"
     content = record.get("content")
     if subtype in SILENT_SYSTEM or not isinstance(content, str) or not content:
@@ -125,7 +123,7 @@ def _system(record: Record) -> Content | str:
     return "system", marked((Part("text", text=content),), hidden=record.get("isMeta") is True)
 
 
-def _attachment(record: Record, flag: Flag) -> Content | str:
+def _attachment(record: SourceRecord, flag: Flag) -> Content | str:
     attachment = record.get("attachment")
     if not isinstance(attachment, dict):
         return "attachment/-"
@@ -151,8 +149,8 @@ class TranscriptState(Struct):
     summaries: dict[str, str]
     weights: dict[str, int]
     builder: BuilderState
-    starters: list[tuple[Key, str]]
-    waiting: list[tuple[Key, list[str]]]
+    starters: list[tuple[StarterKey, str]]
+    waiting: list[tuple[StarterKey, list[str]]]
 
 
 class Transcript:
@@ -230,16 +228,16 @@ class Transcript:
             self.lines += chunk.count(b"\n")
             yield chunk
 
-    def _record(self, record: Record, line: RecordLine) -> Iterator[Batch]:
+    def _record(self, record: SourceRecord, line: RecordLine) -> Iterator[Batch]:
         thread = self._thread(self._session_of(record))
         kind = as_name(record.get("type"))
         if kind in NO_TURNS:
             thread.add_non_turn(NonTurn(kind, record.get("uuid"), record.get("parentUuid")))
             self._read_metadata(record)
             return
-        drafts: list[tuple[Record, TurnDraft]] = []
+        drafts: list[tuple[SourceRecord, TurnDraft]] = []
 
-        def build(repaired: Record, flag: Flag) -> TurnDraft | NonTurn | Fault:
+        def build(repaired: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
             drafted = self._drafted(thread, repaired, flag, line.where)
             if isinstance(drafted, TurnDraft):
                 drafts.append((repaired, drafted))
@@ -250,7 +248,7 @@ class Transcript:
         for repaired, draft in drafts:
             self._remember(thread, repaired, draft, is_first=is_first)
 
-    def _drafted(self, thread: Thread, record: Record, flag: Flag, where: str) -> TurnDraft | NonTurn | Fault:
+    def _drafted(self, thread: Thread, record: SourceRecord, flag: Flag, where: str) -> TurnDraft | NonTurn | Fault:
         content = _content(record, flag)
         own, parent = record.get("uuid"), record.get("parentUuid")
         if isinstance(content, str):
@@ -267,14 +265,14 @@ class Transcript:
         above = parent or self._logical_parent(thread, record, where)
         return TurnDraft(role, parts, own, above, self._references(record, parts), record.get("timestamp"))
 
-    def _logical_parent(self, thread: Thread, record: Record, where: str) -> str | None:
+    def _logical_parent(self, thread: Thread, record: SourceRecord, where: str) -> str | None:
         logical = thread.id_of(record.get("logicalParentUuid"))
         if logical is None or self.links.resolve(logical) in self.links:
             return logical
         self.builder.note("logical-parent", where, logical)
         return thread.last
 
-    def _references(self, record: Record, parts: tuple[Part, ...]) -> tuple[str, ...]:
+    def _references(self, record: SourceRecord, parts: tuple[Part, ...]) -> tuple[str, ...]:
         """Returns the turn of the call, if only the record itself names it."""
         named = as_name(record.get("sourceToolAssistantUUID"))
         calls = [
@@ -283,7 +281,7 @@ class Transcript:
         self._started_by_result(record, calls or ([named] if named else []))
         return (named,) if named and not calls else ()
 
-    def _remember(self, thread: Thread, record: Record, draft: TurnDraft, *, is_first: bool) -> None:
+    def _remember(self, thread: Thread, record: SourceRecord, draft: TurnDraft, *, is_first: bool) -> None:
         turn = thread.last or ""
         facts = self.builder.facts(thread.session)
         for field, fact in FACTS.items():
@@ -304,14 +302,14 @@ class Transcript:
             )
         return self.threads[session]
 
-    def _session_of(self, record: Record) -> str:
+    def _session_of(self, record: SourceRecord) -> str:
         session = as_name(record.get("sessionId")) or self.session
         if record.get("isSidechain") is not True:
             return session
         suffix = f"#agent-{as_name(record.get('agentId')) or self._chain(record)}"
         return session if session.endswith(suffix) else session + suffix
 
-    def _chain(self, record: Record) -> str:
+    def _chain(self, record: SourceRecord) -> str:
         """Returns the name of an older sidechain: the first record of its chain.
 
         Older sidechains are in the main file and have no agent's id.
@@ -322,25 +320,25 @@ class Transcript:
             self.chains[own] = chain
         return chain
 
-    def _base(self, record: Record) -> str:
+    def _base(self, record: SourceRecord) -> str:
         return (as_name(record.get("sessionId")) or self.session).partition("#agent-")[0]
 
     # Agents
 
-    def _root(self, record: Record, draft: TurnDraft, turn: str) -> None:
+    def _root(self, record: SourceRecord, draft: TurnDraft, turn: str) -> None:
         base = self._base(record)
         agent = as_name(record.get("agentId"))
-        keys: list[Key] = [("agent", base, agent)] if agent else []
+        keys: list[StarterKey] = [("agent", base, agent)] if agent else []
         keys += [("run", base, folder) for folder in self.name.split("/")[:-1] if folder.startswith("wf_")]
         keys += [prompt_key(base, part.text) for part in draft.parts[:1] if part.text]
         for edge in self.agents.root(keys, turn):
             self.builder.link(edge)
 
-    def _started(self, key: Key, turn: str) -> None:
+    def _started(self, key: StarterKey, turn: str) -> None:
         for edge in self.agents.started(key, turn):
             self.builder.link(edge)
 
-    def _started_by_result(self, record: Record, turns: list[str]) -> None:
+    def _started_by_result(self, record: SourceRecord, turns: list[str]) -> None:
         result = record.get("toolUseResult")
         if not isinstance(result, dict) or not turns:
             return
@@ -351,7 +349,7 @@ class Transcript:
 
     # Records that are not turns
 
-    def _read_metadata(self, record: Record) -> None:
+    def _read_metadata(self, record: SourceRecord) -> None:
         kind = record["type"]
         title = as_name(record.get(TITLES.get(kind, "")))
         if kind == "summary" and title:

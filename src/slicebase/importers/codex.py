@@ -15,11 +15,11 @@ from itertools import chain, islice
 from typing import Any, Final
 
 from slicebase.graph.turn import Part
-from slicebase.importers.blocks import ROLES, Flag, as_name, as_text, marked, parts_of, text_parts
+from slicebase.importers.blocks import ROLES_BY_NAME, Content, Flag, as_name, as_text, marked, parts_of, text_parts
 from slicebase.importers.elements import first_values, json_records
 from slicebase.importers.json_stream import DecodedValue, RecordLine, without
-from slicebase.importers.responses import Content, is_item, item_content
-from slicebase.importers.thread import BatchBuilder, Fault, NonTurn, Record, Thread, TurnDraft, read_records
+from slicebase.importers.responses import is_item, item_content
+from slicebase.importers.thread import BatchBuilder, Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_records
 from slicebase.importers.times import start_of
 from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 
@@ -33,7 +33,7 @@ WRAPPERS: Final = NO_TURNS | {"response_item", "event_msg", "compacted"}
 # Events with the same text as a response item, and the field that holds the text.
 MESSAGES: Final = {"user_message": "message", "agent_message": "message", "agent_reasoning": "text"}
 # The beginnings of texts that Codex itself writes as the user.
-INJECTED: Final = (
+INJECTED_TAGS: Final = (
     "<environment_context>",
     "<user_instructions>",
     "<permissions instructions>",
@@ -56,11 +56,11 @@ def _is_record(value: Any) -> bool:
     return wrapped or _is_old_head(value) or _is_document(value)
 
 
-def _is_old_head(value: Record) -> bool:
+def _is_old_head(value: SourceRecord) -> bool:
     return "type" not in value and {"id", "timestamp", "instructions"} <= value.keys()
 
 
-def _is_document(value: Record) -> bool:
+def _is_document(value: SourceRecord) -> bool:
     return isinstance(value.get("session"), dict) and isinstance(value.get("items"), list)
 
 
@@ -95,11 +95,11 @@ class _Rollout:
             self.builder.facts(self.thread.session)["shown_last"] = self.thread.last
         yield from self.builder.close()
 
-    def _record(self, record: Record, line: RecordLine) -> Iterator[Batch]:
+    def _record(self, record: SourceRecord, line: RecordLine) -> Iterator[Batch]:
         self._read_session(record)
         yield from self.thread.admit(record, line.where, ESSENCE, self._build)
 
-    def _read_session(self, record: Record) -> None:
+    def _read_session(self, record: SourceRecord) -> None:
         """Reads the session's name and facts from the first record about a session.
 
         In a fork, the records of the sessions that it came from follow; they are ignored.
@@ -115,7 +115,7 @@ class _Rollout:
         facts = self.builder.facts(self.thread.session)
         facts |= {fact: meta[field] for field, fact in FACTS.items() if as_name(meta.get(field))}
 
-    def _build(self, record: Record, flag: Flag) -> TurnDraft | NonTurn | Fault:
+    def _build(self, record: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
         kind = as_name(record.get("type")) or as_name(record.get("record_type"))
         payload = record.get("payload")
         time = record.get("timestamp") or record.get("created_at")
@@ -135,7 +135,7 @@ class _Rollout:
             return Fault("unknown-record", str(item.get("type"))[:100], lost=lost)
         return _drafted(content, item, time)
 
-    def _event(self, payload: Record, time: Any) -> TurnDraft | NonTurn:
+    def _event(self, payload: SourceRecord, time: Any) -> TurnDraft | NonTurn:
         kind = as_text(payload.get("type"))[:100]
         if kind == "thread_name_updated" and as_name(payload.get("thread_name")):
             self.builder.title(self.thread.session, payload["thread_name"])
@@ -149,13 +149,13 @@ class _Rollout:
         )
 
 
-def _drafted(content: Content, item: Record, time: Any) -> TurnDraft:
+def _drafted(content: Content, item: SourceRecord, time: Any) -> TurnDraft:
     role, parts = content
-    injected = role == "user" and all((part.text or "").lstrip().startswith(INJECTED) for part in parts)
+    injected = role == "user" and all((part.text or "").lstrip().startswith(INJECTED_TAGS) for part in parts)
     return TurnDraft(role, marked(parts, hidden=injected), source_id=item.get("id"), time=time)
 
 
-def _compacted(payload: Record, flag: Flag) -> tuple[Part, ...]:
+def _compacted(payload: SourceRecord, flag: Flag) -> tuple[Part, ...]:
     """Returns the summary; where it is empty, the history that replaces the compacted turns."""
     summary = text_parts(payload.get("message"))
     history = payload.get("replacement_history")
@@ -165,9 +165,9 @@ def _compacted(payload: Record, flag: Flag) -> tuple[Part, ...]:
     return tuple(part for content in contents if content is not None for part in content[1])
 
 
-def _loose_content(record: Record, flag: Flag) -> Content | None:
+def _loose_content(record: SourceRecord, flag: Flag) -> Content | None:
     """Returns the content of an irregular record: a role and a message, or the result of a function."""
-    role = ROLES.get(str(record.get("role")))
+    role = ROLES_BY_NAME.get(str(record.get("role")))
     if role is not None:
         return role, tuple(parts_of(record.get("content") or record.get("message"), flag))
     if record.get("type") == "function_result":

@@ -16,9 +16,9 @@ from slicebase.core.hashing import canonical, is_digest
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.graph.turn import EDGE_TYPES, Edge, Parent, Part, Session, Turn, turn_text
-from slicebase.importers.blocks import ROLES, Flag, as_name, as_text, marked, parts_of, text_parts
+from slicebase.importers.blocks import ROLES_BY_NAME, Flag, as_name, as_text, marked, parts_of, text_parts
 from slicebase.importers.json_stream import RecordLine, json_lines, without
-from slicebase.importers.thread import BatchBuilder, Fault, NonTurn, Record, Thread, TurnDraft, read_records
+from slicebase.importers.thread import BatchBuilder, Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_records
 from slicebase.importers.times import start_of
 from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 
@@ -71,7 +71,7 @@ def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
         builder.title(thread.session, header.title)
     builder.facts(thread.session).update(header.facts)
 
-    def line_of(record: Record, line: RecordLine) -> Iterator[Batch]:
+    def line_of(record: SourceRecord, line: RecordLine) -> Iterator[Batch]:
         yield from thread.admit(record, line.where, ESSENCE, _build)
         for link in _links(record):
             builder.link(link)
@@ -107,17 +107,17 @@ def _time_of(line: RecordLine) -> Any:
     return line.piece.value.get("ts") if isinstance(line.piece.value, dict) else None
 
 
-def _meta(record: Record) -> Record:
+def _meta(record: SourceRecord) -> SourceRecord:
     meta = record.get("_meta")
     return meta if isinstance(meta, dict) else {}
 
 
-def _build(record: Record, flag: Flag) -> TurnDraft | NonTurn | Fault:
+def _build(record: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
     meta = _meta(record)
     if record.get("type") != _NOTE and "role" not in record:
         return Fault("unknown-record", str(record.get("type"))[:100], meta.get("id"), lost="content" in record)
     name = "system" if record.get("type") == _NOTE else str(record["role"])
-    role = ROLES.get(name)
+    role = ROLES_BY_NAME.get(name)
     if role is None:
         flag("unknown-role", name[:100])
     return TurnDraft(
@@ -130,7 +130,7 @@ def _build(record: Record, flag: Flag) -> TurnDraft | NonTurn | Fault:
     )
 
 
-def _parts(record: Record, flag: Flag) -> tuple[Part, ...]:
+def _parts(record: SourceRecord, flag: Flag) -> tuple[Part, ...]:
     """Returns the parts that the line itself gives, without its `_meta`."""
     call_id, name = as_name(record.get("call_id")), as_name(record.get("name"))
     if record.get("type") == _NOTE:
@@ -143,19 +143,19 @@ def _parts(record: Record, flag: Flag) -> tuple[Part, ...]:
     return tuple(parts_of(record.get("content"), flag))
 
 
-def _given_parts(meta: Record) -> tuple[Part, ...]:
+def _given_parts(meta: SourceRecord) -> tuple[Part, ...]:
     try:
         return msgspec.convert(meta.get("parts", []), tuple[Part, ...])
     except msgspec.ValidationError:
         return ()
 
 
-def _given_hash(meta: Record) -> str | None:
+def _given_hash(meta: SourceRecord) -> str | None:
     given = as_name(meta.get("source_hash"))
     return given if given and is_digest(given) else None
 
 
-def _given_parents(meta: Record) -> tuple[Parent, ...] | None:
+def _given_parents(meta: SourceRecord) -> tuple[Parent, ...] | None:
     return None if "parents" not in meta else _pairs(meta["parents"])
 
 
@@ -168,7 +168,7 @@ def _pairs(value: Any) -> tuple[Parent, ...]:
     )
 
 
-def _links(record: Record) -> list[Edge]:
+def _links(record: SourceRecord) -> list[Edge]:
     meta = _meta(record)
     child = as_name(meta.get("id"))
     return [Edge(parent.id, child, parent.type) for parent in _pairs(meta.get("links"))] if child else []
@@ -209,21 +209,21 @@ def export_conversation(session: Session, turns: Iterable[Turn], links: Iterable
     return Exported(header, tuple(canonical(record) + b"\n" for record in records))
 
 
-def _line(turn: Turn, links: list[list[str]]) -> Record:
+def _line(turn: Turn, links: list[list[str]]) -> SourceRecord:
     record = {**_fields(turn), "ts": to_text(turn.time)}
-    meta: Record = {
+    meta: SourceRecord = {
         "id": turn.id,
         "parents": [[parent.id, parent.type] for parent in turn.parents],
         "source_hash": turn.source_hash,
     }
     if links:
         meta["links"] = links
-    if ROLES[record["role"]] != turn.role or _parts(record, lambda _reason, _detail: None) != turn.parts:
+    if ROLES_BY_NAME[record["role"]] != turn.role or _parts(record, lambda _reason, _detail: None) != turn.parts:
         meta["parts"] = [msgspec.to_builtins(part) for part in turn.parts]
     return {**record, "_meta": meta}
 
 
-def _fields(turn: Turn) -> Record:
+def _fields(turn: Turn) -> SourceRecord:
     """Returns the fields of the line that the specification defines."""
     part = turn.parts[0] if len(turn.parts) == 1 else None
     if part is not None and part.type == "tool_call" and turn.role == "assistant":
@@ -234,5 +234,5 @@ def _fields(turn: Turn) -> Record:
     return {"role": turn.role, "content": turn_text(turn.parts)}
 
 
-def _without_empty(record: Record) -> Record:
+def _without_empty(record: SourceRecord) -> SourceRecord:
     return {key: value for key, value in record.items() if value is not None}

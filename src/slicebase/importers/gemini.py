@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from slicebase.graph.turn import Part, Role
 from slicebase.importers.blocks import (
-    ROLES,
+    ROLES_BY_NAME,
     Flag,
     as_name,
     as_text,
@@ -24,7 +24,16 @@ from slicebase.importers.blocks import (
 )
 from slicebase.importers.elements import first_values, json_records
 from slicebase.importers.json_stream import RecordLine, without
-from slicebase.importers.thread import LAST, BatchBuilder, Fault, NonTurn, Record, Thread, TurnDraft, read_sessions
+from slicebase.importers.thread import (
+    LAST,
+    BatchBuilder,
+    Fault,
+    NonTurn,
+    SourceRecord,
+    Thread,
+    TurnDraft,
+    read_sessions,
+)
 from slicebase.importers.times import moment
 from slicebase.importers.values import BATCH_TURNS, Batch, Format, ImportSource, Options, Read
 
@@ -59,7 +68,7 @@ class _Recording:
         self.source = source
         self.builder = BatchBuilder(NAME)
         self.thread = Thread(self.builder, options.session or source.stem)
-        self.held: dict[str, tuple[Record, str]] = {}  # by message id: its latest state and its place
+        self.held: dict[str, tuple[SourceRecord, str]] = {}  # by message id: its latest state and its place
         self.above: dict[str, Any] = {}  # the parent of each held message
         self.order: list[str] = []  # ids of the messages on the current branch
         self.rewound: Any = LAST
@@ -71,7 +80,7 @@ class _Recording:
             self.builder.facts(self.thread.session)["shown_last"] = self.thread.last
         yield from self.builder.close()
 
-    def _value(self, value: Record, line: RecordLine) -> Iterator[Batch]:
+    def _value(self, value: SourceRecord, line: RecordLine) -> Iterator[Batch]:
         if "$rewindTo" in value:
             self._count("$rewindTo", line)
             self._rewind(value["$rewindTo"])
@@ -92,7 +101,7 @@ class _Recording:
         self.builder.record(line.size)
         self.builder.other(kind)
 
-    def _document(self, value: Record, line: RecordLine) -> Iterator[Batch]:
+    def _document(self, value: SourceRecord, line: RecordLine) -> Iterator[Batch]:
         """Reads the facts of the session, and its messages if there are any."""
         session = as_name(value.get("sessionId"))
         if session is not None and self.thread.last is None and not self.held:
@@ -108,7 +117,7 @@ class _Recording:
                     self.builder.record()
                     self.builder.skip("not-object", place)
 
-    def _describe(self, value: Record) -> None:
+    def _describe(self, value: SourceRecord) -> None:
         started = moment(value.get("startTime") or value.get("start_time"))
         if started is not None and self.thread.last is None:
             self.thread.clock.now = started
@@ -117,7 +126,7 @@ class _Recording:
         facts = self.builder.facts(self.thread.session)
         facts |= {field: value[field] for field in ("projectHash", "kind") if as_name(value.get(field))}
 
-    def _message(self, message: Record, where: str, size: int) -> Iterator[Batch]:
+    def _message(self, message: SourceRecord, where: str, size: int) -> Iterator[Batch]:
         self.builder.record(size)
         own = as_name(message.get("id"))
         if own is None:
@@ -146,20 +155,20 @@ class _Recording:
             yield from self.thread.admit(message, where, ESSENCE, partial(_build_below, self.above.pop(own)))
 
 
-def _build_below(above: Any, message: Record, flag: Flag) -> TurnDraft | NonTurn | Fault:
+def _build_below(above: Any, message: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
     drafted = _build(message, flag)
     if isinstance(drafted, TurnDraft):
         return drafted._replace(parent=above)
     return drafted._replace(parent=None if above is LAST else above)
 
 
-def _build(message: Record, flag: Flag) -> TurnDraft | NonTurn | Fault:
+def _build(message: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
     own = message.get("id") if "id" in message else message.get("messageId")
     kind = str(message.get("type") or message.get("role"))
     content = next((message[key] for key in ("content", "parts", "message") if message.get(key)), None)
     if content is None and not message.keys() & {"content", "parts", "message", "toolCalls", "thoughts"}:
         return Fault("no-message", kind[:100], own)
-    role: Role | None = "system" if kind in NOTICES else ROLES.get(kind)
+    role: Role | None = "system" if kind in NOTICES else ROLES_BY_NAME.get(kind)
     if role is None:
         flag("unknown-role", kind[:100])
     parts = (*_thoughts(message), *_contents(content, flag), *_tool_calls(message, flag))
@@ -169,13 +178,13 @@ def _build(message: Record, flag: Flag) -> TurnDraft | NonTurn | Fault:
     return TurnDraft(role or "system", parts, own, time=time)
 
 
-def _thoughts(message: Record) -> Iterator[Part]:
+def _thoughts(message: SourceRecord) -> Iterator[Part]:
     for thought in _objects(message.get("thoughts")):
         texts = (as_text(thought.get(field)) for field in ("subject", "description"))
         yield from text_parts("\n\n".join(filter(None, texts)), "thinking")
 
 
-def _tool_calls(message: Record, flag: Flag) -> Iterator[Part]:
+def _tool_calls(message: SourceRecord, flag: Flag) -> Iterator[Part]:
     for call in _objects(message.get("toolCalls")):
         name, call_id = as_text(call.get("name")), as_name(call.get("id"))
         yield Part("tool_call", name=name, arguments=call.get("args"), call_id=call_id)
@@ -190,7 +199,7 @@ def _tool_calls(message: Record, flag: Flag) -> Iterator[Part]:
         yield from (part for part in inner if part.type == "pointer")
 
 
-def _objects(values: Any) -> list[Record]:
+def _objects(values: Any) -> list[SourceRecord]:
     return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
 
 
@@ -206,22 +215,22 @@ def _contents(content: Any, flag: Flag) -> Iterator[Part]:
         yield from read(piece, flag) if read else unknown(piece, flag)
 
 
-def _text(piece: Record, _flag: Flag) -> list[Part]:
+def _text(piece: SourceRecord, _flag: Flag) -> list[Part]:
     return text_parts(piece["text"], "thinking" if piece.get("thought") is True else "text")
 
 
-def _inner(piece: Record, key: str) -> Record:
+def _inner(piece: SourceRecord, key: str) -> SourceRecord:
     return piece[key] if isinstance(piece[key], dict) else {}
 
 
-def _call(piece: Record, _flag: Flag) -> list[Part]:
+def _call(piece: SourceRecord, _flag: Flag) -> list[Part]:
     call = _inner(piece, "functionCall")
     return [
         Part("tool_call", name=as_text(call.get("name")), arguments=call.get("args"), call_id=as_name(call.get("id")))
     ]
 
 
-def _response(piece: Record, _flag: Flag) -> list[Part]:
+def _response(piece: SourceRecord, _flag: Flag) -> list[Part]:
     given = _inner(piece, "functionResponse")
     response = given.get("response")
     output = response.get("output", response.get("error", response)) if isinstance(response, dict) else response
@@ -230,29 +239,29 @@ def _response(piece: Record, _flag: Flag) -> list[Part]:
     return [Part("tool_result", text=as_text(output), name=name, call_id=call_id, error=failed)]
 
 
-def _inline(piece: Record, flag: Flag) -> list[Part]:
+def _inline(piece: SourceRecord, flag: Flag) -> list[Part]:
     data = _inner(piece, "inlineData")
     return [pointer(content_uri(data.get("data")), flag, media_type=data.get("mimeType"))]
 
 
-def _file(piece: Record, flag: Flag) -> list[Part]:
+def _file(piece: SourceRecord, flag: Flag) -> list[Part]:
     data = _inner(piece, "fileData")
     return [pointer(as_name(data.get("fileUri")), flag, media_type=data.get("mimeType"))]
 
 
-def _code(piece: Record, _flag: Flag) -> list[Part]:
+def _code(piece: SourceRecord, _flag: Flag) -> list[Part]:
     code = _inner(piece, "executableCode")
     return [Part("code", text=as_text(code.get("code")), language=as_name(code.get("language")))]
 
 
-def _code_result(piece: Record, _flag: Flag) -> list[Part]:
+def _code_result(piece: SourceRecord, _flag: Flag) -> list[Part]:
     result = _inner(piece, "codeExecutionResult")
     return [
         Part("tool_result", text=as_text(result.get("output")), error=result.get("outcome") not in (None, "OUTCOME_OK"))
     ]
 
 
-PIECES: Final[dict[str, Callable[[Record, Flag], list[Part]]]] = {
+PIECES: Final[dict[str, Callable[[SourceRecord, Flag], list[Part]]]] = {
     "text": _text,
     "functionCall": _call,
     "functionResponse": _response,

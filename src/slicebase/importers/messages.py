@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from slicebase.graph.turn import Part
 from slicebase.importers.blocks import (
-    ROLES,
+    ROLES_BY_NAME,
     Flag,
     arguments_of,
     as_name,
@@ -25,14 +25,23 @@ from slicebase.importers.blocks import (
 from slicebase.importers.elements import first_values, json_records
 from slicebase.importers.json_stream import RecordLine, without
 from slicebase.importers.responses import is_item, item_content
-from slicebase.importers.thread import LAST, BatchBuilder, Fault, NonTurn, Record, Thread, TurnDraft, read_sessions
+from slicebase.importers.thread import (
+    LAST,
+    BatchBuilder,
+    Fault,
+    NonTurn,
+    SourceRecord,
+    Thread,
+    TurnDraft,
+    read_sessions,
+)
 from slicebase.importers.times import start_of
 from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 
 NAME: Final = "messages"
 ESSENCE: Final = without("usage")
 
-LISTS: Final = ("messages", "conversations", "conversation")
+MESSAGE_LISTS: Final = ("messages", "conversations", "conversation")
 SESSION_IDS: Final = ("session_id", "conversation_id", "thread_id", "id")
 IDS: Final = ("id", "uuid", "message_id")
 PARENTS: Final = ("parent_id", "parent")
@@ -58,7 +67,7 @@ def _is_record(value: Any) -> bool:
 def _is_message(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
-    if as_name(value.get("role")) in ROLES and value.keys() & {"content", "tool_calls", "function_call"}:
+    if as_name(value.get("role")) in ROLES_BY_NAME and value.keys() & {"content", "tool_calls", "function_call"}:
         return True
     return {"from", "value"} <= value.keys() or is_item(value)
 
@@ -66,7 +75,7 @@ def _is_message(value: Any) -> bool:
 def _list_in(value: Any) -> list[Any] | None:
     if not isinstance(value, dict):
         return None
-    found = next((value[key] for key in LISTS if isinstance(value.get(key), list)), None)
+    found = next((value[key] for key in MESSAGE_LISTS if isinstance(value.get(key), list)), None)
     return found if found and any(_is_message(message) for message in found) else None
 
 
@@ -83,7 +92,7 @@ def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
     common = Thread(builder, fallback)
     sessions = 0
 
-    def line_of(value: Record, line: RecordLine) -> Iterator[Batch]:
+    def line_of(value: SourceRecord, line: RecordLine) -> Iterator[Batch]:
         nonlocal sessions
         messages = _list_in(value)
         if messages is None:
@@ -101,7 +110,7 @@ def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
 
 
 def _session(
-    builder: BatchBuilder, session: str, value: Record, messages: list[Any], line: RecordLine
+    builder: BatchBuilder, session: str, value: SourceRecord, messages: list[Any], line: RecordLine
 ) -> Iterator[Batch]:
     title = as_name(value.get("title")) or as_name(value.get("name"))
     if title:
@@ -134,7 +143,7 @@ def _first_time(line: RecordLine) -> Any:
     return _time(listed[0] if listed else line.piece.value)
 
 
-def _build(message: Record, flag: Flag) -> TurnDraft | NonTurn | Fault:
+def _build(message: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
     own, time = _first(message, IDS), _time(message)
     parent = next((message[key] for key in PARENTS if key in message), LAST)
     if "role" not in message and "from" not in message:
@@ -143,7 +152,7 @@ def _build(message: Record, flag: Flag) -> TurnDraft | NonTurn | Fault:
             return Fault("unknown-record", str(message.get("type"))[:100], own, lost="content" in message)
         return TurnDraft(*content, source_id=own, parent=parent, time=time)
     name = str(message.get("role") or message.get("from"))
-    role = ROLES.get(name)
+    role = ROLES_BY_NAME.get(name)
     if role is None:
         flag("unknown-role", name[:100])
     parts = tuple(_parts(message, name, flag))
@@ -152,10 +161,10 @@ def _build(message: Record, flag: Flag) -> TurnDraft | NonTurn | Fault:
     return TurnDraft(role or "system", parts, own, parent, time=time)
 
 
-def _parts(message: Record, role: str, flag: Flag) -> Iterator[Part]:
+def _parts(message: SourceRecord, role: str, flag: Flag) -> Iterator[Part]:
     yield from text_parts(message.get("reasoning_content") or message.get("reasoning"), "thinking")
     content = parts_of(message.get("content") if "content" in message else message.get("value"), flag)
-    if ROLES.get(role) == "tool" and not any(part.type == "tool_result" for part in content):
+    if ROLES_BY_NAME.get(role) == "tool" and not any(part.type == "tool_result" for part in content):
         yield _result(message, content)
         content = [part for part in content if part.type == "pointer"]
     yield from content
@@ -167,13 +176,13 @@ def _parts(message: Record, role: str, flag: Flag) -> Iterator[Part]:
         yield _call({"function": message["function_call"]})
 
 
-def _result(message: Record, content: list[Part]) -> Part:
+def _result(message: SourceRecord, content: list[Part]) -> Part:
     text = "\n".join(part.text for part in content if part.text is not None)
     call_id = as_name(message.get("tool_call_id"))
     return Part("tool_result", text=text, call_id=call_id, name=as_name(message.get("name")))
 
 
-def _call(call: Record) -> Part:
+def _call(call: SourceRecord) -> Part:
     function = call.get("function")
     named = function if isinstance(function, dict) else call
     arguments = arguments_of(named.get("arguments", named.get("input", named.get("args"))))

@@ -6,10 +6,10 @@ Each tree is a session. Where the ranks of replies differ from their order, the 
 from collections.abc import Iterator
 from typing import Any, Final
 
-from slicebase.importers.blocks import ROLES, Flag, as_name, text_parts
+from slicebase.importers.blocks import ROLES_BY_NAME, Flag, as_name, text_parts
 from slicebase.importers.elements import json_records
 from slicebase.importers.json_stream import RecordLine
-from slicebase.importers.thread import BatchBuilder, Fault, NonTurn, Record, Thread, TurnDraft, read_sessions
+from slicebase.importers.thread import BatchBuilder, Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
 from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 
 NAME: Final = "oasst"
@@ -35,7 +35,7 @@ def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
     fallback = options.session or source.stem
     flat: dict[str, Thread] = {}  # sessions with one message on each line, in any order
 
-    def line_of(value: Record, line: RecordLine) -> Iterator[Batch]:
+    def line_of(value: SourceRecord, line: RecordLine) -> Iterator[Batch]:
         session = as_name(value.get("message_tree_id")) or fallback
         if "prompt" not in value and "replies" not in value:
             thread = flat.setdefault(session, Thread(builder, session))
@@ -67,20 +67,20 @@ def _messages(root: Any, where: str) -> Iterator[tuple[Any, str]]:
             ahead += reversed([(reply, f"{place}.replies[{number}]") for number, reply in enumerate(named)])
 
 
-def _with_parent(reply: Any, parent: Record) -> Any:
+def _with_parent(reply: Any, parent: SourceRecord) -> Any:
     return {"parent_id": parent.get("message_id"), **reply} if isinstance(reply, dict) else reply
 
 
-def _essence(message: Record) -> Record:
+def _essence(message: SourceRecord) -> SourceRecord:
     """Returns the fields that are hashed. Reviews change labels, ranks and counts of a message later (ruling 15)."""
     return {key: message.get(key) for key in ("message_id", "parent_id", "text", "role", "created_date")}
 
 
-def _build(message: Record, flag: Flag) -> TurnDraft | NonTurn | Fault:
+def _build(message: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
     own, parent = message.get("message_id"), message.get("parent_id")
     if not isinstance(message.get("text"), str):
         return Fault("no-message", "", own, parent)
-    role = ROLES.get(str(message.get("role")))
+    role = ROLES_BY_NAME.get(str(message.get("role")))
     if role is None:
         flag("unknown-role", str(message.get("role"))[:100])
     return TurnDraft(

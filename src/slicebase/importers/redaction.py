@@ -49,7 +49,7 @@ _HEX: Final = "0123456789abcdef"
 # A Discord token begins with the base64 of the bot's number: two digits decide its first three characters.
 _DISCORD: Final = tuple(sorted({b64encode(f"{number:02}0".encode())[:_HEAD].decode() for number in range(100)}))
 
-RULES: Final[tuple[SecretRule, ...]] = (
+SECRET_RULES: Final[tuple[SecretRule, ...]] = (
     # clouds
     _rule("aws-access-key", "AKIA ASIA ABIA ACCA", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}(?![A-Za-z0-9_])"),
     _anywhere(
@@ -142,11 +142,11 @@ RULES: Final[tuple[SecretRule, ...]] = (
     ),
 )  # fmt: skip
 
-_ALWAYS: Final = tuple((word, rule) for rule in RULES if not rule.leads for word in rule.words)
+_ALWAYS: Final = tuple((word, rule) for rule in SECRET_RULES if not rule.leads for word in rule.words)
 _HEADS: Final = frozenset(
-    word.partition("-")[0][:_HEAD].encode() for rule in RULES if rule.leads for word in rule.words
+    word.partition("-")[0][:_HEAD].encode() for rule in SECRET_RULES if rule.leads for word in rule.words
 )
-_LEADING: Final = tuple(rule for rule in RULES if rule.leads)
+_LEADING: Final = tuple(rule for rule in SECRET_RULES if rule.leads)
 _IS_TOKEN: Final = (
     bytes(ord("a") if chr(byte).isalnum() or chr(byte) in "_-" else 32 for byte in range(128)) + b" " * 128
 )
@@ -167,7 +167,7 @@ def redacted(text: str, counts: Counter[str]) -> str:
 
 def redacted_by_all_rules(text: str, counts: Counter[str]) -> str:
     """Returns the same as `redacted`, but applies every rule to every text."""
-    for rule in (*(rule for rule in RULES if not rule.leads), *_LEADING):
+    for rule in (*(rule for rule in SECRET_RULES if not rule.leads), *_LEADING):
         text = _replaced(text, rule, counts)
     return text
 

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from slicebase.graph.turn import Part, Role
+from slicebase.graph.turn import Part
 from slicebase.importers.blocks import (
-    ROLES,
+    ROLES_BY_NAME,
+    Content,
     Flag,
     arguments_of,
     as_name,
@@ -17,8 +18,7 @@ from slicebase.importers.blocks import (
     with_call,
 )
 
-Item = dict[str, Any]
-Content = tuple[Role, tuple[Part, ...]]
+ResponseItem = dict[str, Any]
 
 _BOOKKEEPING: Final = frozenset(
     {"type", "id", "call_id", "status", "metadata", "internal_chat_message_metadata_passthrough"}
@@ -28,15 +28,15 @@ _BOOKKEEPING: Final = frozenset(
 def is_item(value: Any) -> bool:
     """Returns whether a value is an item of the Responses interface."""
     kind = value.get("type") if isinstance(value, dict) else None
-    return isinstance(kind, str) and (kind in ITEMS or kind.endswith(("_call", "_output")))
+    return isinstance(kind, str) and (kind in ITEM_READERS or kind.endswith(("_call", "_output")))
 
 
-def item_content(item: Item, flag: Flag) -> Content | None:
+def item_content(item: ResponseItem, flag: Flag) -> Content | None:
     """Returns the role and the parts of an item; None if its type is not known."""
     kind = item.get("type")
     if not isinstance(kind, str):
         return None
-    read = ITEMS.get(kind)
+    read = ITEM_READERS.get(kind)
     if read is None and kind.endswith("_output"):
         read = _output
     if read is None and kind.endswith("_call"):
@@ -44,34 +44,34 @@ def item_content(item: Item, flag: Flag) -> Content | None:
     return read(item, flag) if read else None
 
 
-def _message(item: Item, flag: Flag) -> Content:
-    role = ROLES.get(str(item.get("role")))
+def _message(item: ResponseItem, flag: Flag) -> Content:
+    role = ROLES_BY_NAME.get(str(item.get("role")))
     if role is None:
         flag("unknown-role", str(item.get("role"))[:100])
     return role or "system", tuple(parts_of(item.get("content"), flag))
 
 
-def _agent_message(item: Item, flag: Flag) -> Content:
+def _agent_message(item: ResponseItem, flag: Flag) -> Content:
     return "assistant", tuple(parts_of(item.get("content"), flag))
 
 
-def _reasoning(item: Item, flag: Flag) -> Content:
+def _reasoning(item: ResponseItem, flag: Flag) -> Content:
     content = [*parts_of(item.get("content"), flag), *parts_of(item.get("summary"), flag)]
     parts = tuple(Part("thinking", text=part.text) for part in content if part.text)
     return "assistant", parts or _encrypted(item, flag)
 
 
-def _encrypted(item: Item, flag: Flag) -> tuple[Part, ...]:
+def _encrypted(item: ResponseItem, flag: Flag) -> tuple[Part, ...]:
     encrypted = item.get("encrypted_content")
     name = as_name(item.get("type"))
     return (pointer(content_uri(encrypted), flag, name=name, reason="unreadable"),) if encrypted else ()
 
 
-def _compaction(item: Item, flag: Flag) -> Content:
+def _compaction(item: ResponseItem, flag: Flag) -> Content:
     return "system", marked(tuple(parts_of(item.get("summary"), flag)) or _encrypted(item, flag), summary=True)
 
 
-def _function_call(item: Item, _flag: Flag) -> Content:
+def _function_call(item: ResponseItem, _flag: Flag) -> Content:
     function = item.get("function")
     own = item.get("name") or (function.get("name") if isinstance(function, dict) else None)
     name = ".".join(part for part in (as_name(item.get("namespace")), as_text(own)) if part)
@@ -79,17 +79,17 @@ def _function_call(item: Item, _flag: Flag) -> Content:
     return "assistant", (Part("tool_call", name=name, arguments=arguments_of(arguments), call_id=_call_id(item)),)
 
 
-def _shell_call(item: Item, _flag: Flag) -> Content:
+def _shell_call(item: ResponseItem, _flag: Flag) -> Content:
     return "assistant", (Part("tool_call", name="shell", arguments=item.get("action"), call_id=_call_id(item)),)
 
 
-def _image_call(item: Item, flag: Flag) -> Content:
+def _image_call(item: ResponseItem, flag: Flag) -> Content:
     call = Part("tool_call", name="image_generation", arguments=item.get("revised_prompt"), call_id=_call_id(item))
     image = item.get("result")
     return "assistant", (call, pointer(content_uri(image), flag, media_type="image/*")) if image else (call,)
 
 
-def _call(item: Item, _flag: Flag) -> Content:
+def _call(item: ResponseItem, _flag: Flag) -> Content:
     """Reads a call of one of OpenAI's own tools: its arguments are all fields that are not bookkeeping."""
     name = str(item["type"]).removesuffix("_call")
     given = {key: value for key, value in item.items() if key not in _BOOKKEEPING}
@@ -97,11 +97,11 @@ def _call(item: Item, _flag: Flag) -> Content:
     return "assistant", (Part("tool_call", name=name, arguments=arguments, call_id=_call_id(item)),)
 
 
-def _call_id(item: Item) -> str | None:
+def _call_id(item: ResponseItem) -> str | None:
     return as_name(item.get("call_id")) or as_name(item.get("id"))
 
 
-def _output(item: Item, flag: Flag) -> Content:
+def _output(item: ResponseItem, flag: Flag) -> Content:
     output, failed = _unwrapped(item.get("output") if "output" in item else item.get("tools"))
     call = as_name(item.get("call_id"))
     inner = parts_of(output, flag)
@@ -123,7 +123,7 @@ def _unwrapped(output: Any) -> tuple[Any, bool]:
     return (wrapped[0] if wrapped else as_text(output)), failed
 
 
-ITEMS: Final[dict[str, Callable[[Item, Flag], Content]]] = {
+ITEM_READERS: Final[dict[str, Callable[[ResponseItem, Flag], Content]]] = {
     "message": _message,
     "agent_message": _agent_message,
     "reasoning": _reasoning,

@@ -7,22 +7,24 @@ from slicebase.core.hashing import digest
 from slicebase.graph.turn import Edge
 from slicebase.importers.blocks import as_text
 
-Key = tuple[str, ...]
+StarterKey = tuple[str, ...]
 
 
 class Agents:
     """Links the first turns of agents' sessions to the turns that started them, in whichever order they are read."""
 
-    def __init__(self, starters: Iterable[tuple[Key, str]] = (), waiting: Iterable[tuple[Key, list[str]]] = ()) -> None:
-        self._starters: dict[Key, str] = dict(starters)
-        self._waiting: dict[Key, list[str]] = dict(waiting)
+    def __init__(
+        self, starters: Iterable[tuple[StarterKey, str]] = (), waiting: Iterable[tuple[StarterKey, list[str]]] = ()
+    ) -> None:
+        self._starters: dict[StarterKey, str] = dict(starters)
+        self._waiting: dict[StarterKey, list[str]] = dict(waiting)
 
     @property
-    def known(self) -> tuple[list[tuple[Key, str]], list[tuple[Key, list[str]]]]:
+    def known(self) -> tuple[list[tuple[StarterKey, str]], list[tuple[StarterKey, list[str]]]]:
         """The state from which another object can continue: its arguments."""
         return list(self._starters.items()), list(self._waiting.items())
 
-    def started(self, key: Key, turn: str) -> Iterator[Edge]:
+    def started(self, key: StarterKey, turn: str) -> Iterator[Edge]:
         """Adds a turn that started an agent, and yields the edges to the agent's first turns.
 
         The key names the agent, its run or its prompt.
@@ -34,7 +36,7 @@ class Agents:
         for waiting in self._waiting.values():
             waiting[:] = [root for root in waiting if root not in roots]
 
-    def root(self, keys: list[Key], root: str) -> Iterator[Edge]:
+    def root(self, keys: list[StarterKey], root: str) -> Iterator[Edge]:
         """Adds the first turn of an agent's session, and yields the edge from the turn that started it.
 
         The keys are those under which that turn may be known, most reliable first.
@@ -47,6 +49,6 @@ class Agents:
             self._waiting.setdefault(key, []).append(root)
 
 
-def prompt_key(session: str, prompt: Any) -> Key:
+def prompt_key(session: str, prompt: Any) -> StarterKey:
     """Returns the key of an agent that is known only by its prompt."""
     return ("prompt", session, digest(as_text(prompt).strip().encode()))

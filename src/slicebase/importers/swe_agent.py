@@ -13,7 +13,7 @@ from slicebase.core.ids import turn_id
 from slicebase.errors import SlicebaseError, Where
 from slicebase.graph.turn import Parent, Part, Role, Turn
 
-FORMAT = "swe-agent"
+NAME = "swe-agent"
 # The format does not mark errors; an error begins with one of these texts.
 _ERRORS = ("Traceback (most recent call last)", "Your proposed edit has introduced new syntax error")
 
@@ -44,7 +44,7 @@ def read_trajectory(data: bytes, session: str, time: int = 0) -> list[Turn]:
         time += round(message.seconds * 1000)
         turns.append(
             Turn(
-                id=turn_id(FORMAT, session, position),
+                id=turn_id(NAME, session, position),
                 session=session,
                 role=message.role,
                 parts=message.parts,

@@ -186,7 +186,7 @@ def _is_sound(builder: BatchBuilder, line: RecordLine) -> bool:
 
 # Sessions
 
-Record = dict[str, Any]
+SourceRecord = dict[str, Any]
 
 
 class After(NamedTuple):
@@ -227,7 +227,7 @@ class Fault(NamedTuple):
     lost: bool = True
 
 
-Build = Callable[[Record, Flag], TurnDraft | NonTurn | Fault]
+Build = Callable[[SourceRecord, Flag], TurnDraft | NonTurn | Fault]
 
 
 class ThreadState(Struct):
@@ -273,7 +273,7 @@ class Thread:
         """Continues from the state of another thread."""
         self.last, self._hashes, self._position = state.last, state.hashes, state.position
 
-    def admit(self, record: Record, where: str, essence: Essence, build: Build) -> Iterator[Batch]:
+    def admit(self, record: SourceRecord, where: str, essence: Essence, build: Build) -> Iterator[Batch]:
         """Adds a record that the builder has counted, and yields the batches that this completes.
 
         The source hash of the record covers the fields that `essence` returns (ruling 15).

@@ -21,13 +21,13 @@ BATCH_TURNS: Final = 500
 BATCH_BYTES: Final = 4 << 20
 NOTES_KEPT: Final = 1000
 
-Action = Literal["skipped", "repaired", "flattened"]
+NoteAction = Literal["skipped", "repaired", "flattened"]
 
 
 class ReasonCode(NamedTuple):
     """What happens to a record for a reason, and the reason's meaning."""
 
-    action: Action
+    action: NoteAction
     meaning: str
 
 
@@ -85,7 +85,7 @@ class ImportSource(NamedTuple):
 class Note(Struct, frozen=True):
     """What happened to one record (skipped, repaired or flattened), why (a code of `REASONS`), and where it is."""
 
-    action: Action
+    action: NoteAction
     reason: str
     where: str
     detail: str = ""
@@ -128,7 +128,7 @@ class ImportReport:
         self.turns = 0
         self.records = 0
         self.others: Counter[str] = Counter()
-        self.reasons: Counter[tuple[Action, str]] = Counter()
+        self.reasons: Counter[tuple[NoteAction, str]] = Counter()
         self.redacted: Counter[str] = Counter()
         self.notes: list[Note] = []  # the first `NOTES_KEPT` of each reason; the counters count all
         self.content_left_out = 0
@@ -151,7 +151,7 @@ class ImportReport:
         if self.reasons[note.action, note.reason] <= NOTES_KEPT:
             self.notes.append(note)
 
-    def count(self, action: Action) -> int:
+    def count(self, action: NoteAction) -> int:
         """Returns the number of notes with an action."""
         return sum(number for (each, _), number in self.reasons.items() if each == action)
 

@@ -20,7 +20,7 @@ from slicebase.errors import SlicebaseError, Where
 _BETWEEN_TRIES: Final = 0.05  # seconds between two tries to take the lock
 _FILES: Final = ("", "-wal", "-shm")
 
-Answer = TypeVar("Answer")
+_Answer = TypeVar("_Answer")
 
 
 # With these errors, the file cannot be used, and the database is built in memory instead.
@@ -56,17 +56,17 @@ class Disposable:
         self._layout = layout
         self._patience = patience
 
-    def ask(self, question: Callable[[apsw.Connection], Answer]) -> Answer:
+    def ask(self, question: Callable[[apsw.Connection], _Answer]) -> _Answer:
         """Calls `question` with a connection and returns its result.
 
         It may also write. If the database has to be rebuilt, it is called again.
         """
 
-        def in_file() -> Answer:
+        def in_file() -> _Answer:
             with self._opened() as connection:
                 return question(connection)
 
-        def in_memory() -> Answer:
+        def in_memory() -> _Answer:
             with self._in_memory() as connection:
                 return question(connection)
 
@@ -80,7 +80,7 @@ class Disposable:
         """Opens a new database in memory."""
         return OpenDatabase.of(self._in_memory())
 
-    def _with_fallback(self, in_file: Callable[[], Answer], in_memory: Callable[[], Answer]) -> Answer:
+    def _with_fallback(self, in_file: Callable[[], _Answer], in_memory: Callable[[], _Answer]) -> _Answer:
         """Calls `in_file`, again after a rebuild if the file is damaged or has another layout; else `in_memory`."""
         for _ in range(2):
             try:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from slicebase.context.question import Question
-from slicebase.context.ranking import REACH, Figures, Matches, TurnFigures, rarity
+from slicebase.context.ranking import SPREAD_STEPS, Figures, Matches, TurnFigures, rarity
 from slicebase.core.times import to_text
 
 _MOST_WORDS = 24
@@ -169,7 +169,7 @@ def _reach(connection: apsw.Connection, starts: set[int]) -> tuple[set[int], set
     links: set[tuple[int, int]] = set()
     for here, there in (("child", 0), ("parent", 1)):
         layer, seen = starts, set(starts)
-        for _ in range(REACH):
+        for _ in range(SPREAD_STEPS):
             found: Any = connection.execute(
                 f"SELECT parent, child FROM link WHERE {here} IN (SELECT value FROM json_each(?)) LIMIT ?",
                 (json.dumps(list(layer)), _MOST_REACHED + 1),

@@ -15,10 +15,10 @@ import apsw
 
 from slicebase.errors import SlicebaseError
 from slicebase.index.disposable import Disposable, reading, writing
-from slicebase.index.schema import LAYOUT, ReadProgress
+from slicebase.index.schema import FILES_LAYOUT, ReadProgress
 from slicebase.workspace.workspace import Workspace, create_local_folder
 
-Answer = TypeVar("Answer")
+_Answer = TypeVar("_Answer")
 
 
 class FileIndex:
@@ -28,13 +28,13 @@ class FileIndex:
         self._root = workspace.root
         self._library = workspace.library
         self._progress = progress
-        self.database = Disposable(workspace.cache / "files.db", LAYOUT)
+        self.database = Disposable(workspace.cache / "files.db", FILES_LAYOUT)
         self.unreadable = 0  # files that could not be read at the last query
 
-    def ask(self, question: Callable[[apsw.Connection], Answer]) -> Answer:
+    def ask(self, question: Callable[[apsw.Connection], _Answer]) -> _Answer:
         """Updates the index, calls `question` with a connection to it, and returns the result."""
 
-        def with_current_files(connection: apsw.Connection) -> Answer:
+        def with_current_files(connection: apsw.Connection) -> _Answer:
             self._bring_up_to_date(connection)
             with reading(connection):
                 self.unreadable = connection.execute("SELECT count(*) FROM files WHERE problem IS NOT NULL").get

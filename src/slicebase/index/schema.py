@@ -16,7 +16,7 @@ from slicebase.index.disposable import DatabaseLayout
 
 # Marks are parts of words: without them, words in Indian scripts are split into single letters.
 UNICODE61: Final = ("remove_diacritics", "2", "categories", "L* N* Co Mc Mn")
-TOKENIZER: Final = " ".join(("porter unicode61", *(f"'{option}'" for option in UNICODE61)))
+FTS_TOKENIZER: Final = " ".join(("porter unicode61", *(f"'{option}'" for option in UNICODE61)))
 
 
 class Tokenizer:
@@ -96,10 +96,10 @@ CREATE INDEX meta_by_file ON meta (file, key, value);
 CREATE TABLE elsewhere (file INTEGER NOT NULL, row TEXT NOT NULL);
 CREATE INDEX elsewhere_by_file ON elsewhere (file);
 CREATE VIRTUAL TABLE words USING fts5 (
-  title, summary, passages, former, content = '', contentless_delete = 1, tokenize = "{TOKENIZER}"
+  title, summary, passages, former, content = '', contentless_delete = 1, tokenize = "{FTS_TOKENIZER}"
 );
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
 CREATE VIRTUAL TABLE occurrence USING fts5vocab (words, instance);
 """
 
-LAYOUT: Final = DatabaseLayout(application=0x534C4346, version=1, schema=_SCHEMA)  # "SLCF"
+FILES_LAYOUT: Final = DatabaseLayout(application=0x534C4346, version=1, schema=_SCHEMA)  # "SLCF"

@@ -25,7 +25,7 @@ from slicebase.graph.record import TurnRecord, read_parts, read_turn
 from slicebase.graph.turn import turn_text
 from slicebase.index.disposable import DatabaseLayout, Disposable, Patience
 from slicebase.index.figures import read_figures
-from slicebase.index.schema import TOKENIZER, UNICODE61
+from slicebase.index.schema import FTS_TOKENIZER, UNICODE61
 from slicebase.truth.database import Database, database_errors
 from slicebase.truth.truth import Truth
 
@@ -49,12 +49,12 @@ CREATE INDEX given_by_parent ON given (parent);
 CREATE TABLE link (child INTEGER NOT NULL, parent INTEGER NOT NULL, PRIMARY KEY (child, parent)) WITHOUT ROWID;
 CREATE INDEX link_by_parent ON link (parent, child);
 CREATE VIRTUAL TABLE words USING fts5 (
-  text, content = '', contentless_delete = 1, tokenize = "{TOKENIZER}"
+  text, content = '', contentless_delete = 1, tokenize = "{FTS_TOKENIZER}"
 );
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
 CREATE VIRTUAL TABLE occurrence USING fts5vocab (words, instance);
 """
-LAYOUT = DatabaseLayout(application=0x534C4349, version=1, schema=_SCHEMA)  # "SLCI"
+TURNS_LAYOUT = DatabaseLayout(application=0x534C4349, version=1, schema=_SCHEMA)  # "SLCI"
 
 _CHOSEN = "(SELECT value FROM json_each(?))"
 _REMOVE = (
@@ -86,7 +86,7 @@ _FOLLOW_IN_TIME = (
 )
 
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 
 # An index may be open for as long as a program runs: waiting long for its lock would be in vain.
 _PATIENCE = Patience(transactions=10, locks=0.25)
@@ -108,7 +108,7 @@ class TurnIndex:
     def __init__(self, path: Path | None = None) -> None:
         """Opens the index at this path, or creates one in memory."""
         self.path = path or Path(":memory:")
-        self.file = Disposable(self.path, LAYOUT, _PATIENCE)
+        self.file = Disposable(self.path, TURNS_LAYOUT, _PATIENCE)
         self._connect(in_memory=path is None)
 
     def _connect(self, *, in_memory: bool) -> None:
@@ -123,7 +123,7 @@ class TurnIndex:
     def close(self) -> None:
         self._open.close()
 
-    def retried(self, action: Callable[[], Result]) -> Result:
+    def retried(self, action: Callable[[], _Result]) -> _Result:
         """Returns the result of an action, which is called again with an empty index if the file is damaged."""
         try:
             return action()
@@ -325,10 +325,10 @@ class TurnIndex:
 # Updating
 
 _EMPTY = "0 0 0"
-Progress = Callable[[int], None]  # called with the number of turns that were added since the last call
+FillProgress = Callable[[int], None]  # called with the number of turns that were added since the last call
 
 
-def update_turn_index(index: TurnIndex, truth: Truth, progress: Progress = lambda count: None) -> None:
+def update_turn_index(index: TurnIndex, truth: Truth, progress: FillProgress = lambda count: None) -> None:
     """Adds the turns that are new in the truth, and removes those that were purged."""
     now = _mark(truth)
     before = index.mark or _EMPTY
@@ -383,7 +383,7 @@ def _indexed(truth: Truth, record: TurnRecord) -> Iterator[IndexedTurn]:
         yield IndexedTurn(record.id, record.session, from_text(record.time), parents, text)
 
 
-def _counted(turns: Iterator[IndexedTurn], progress: Progress) -> Iterator[IndexedTurn]:
+def _counted(turns: Iterator[IndexedTurn], progress: FillProgress) -> Iterator[IndexedTurn]:
     for turn in turns:
         progress(1)
         yield turn

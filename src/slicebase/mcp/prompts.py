@@ -7,12 +7,12 @@ from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.index.entries import Filters
 from slicebase.mcp.calls import ToolCall, excerpt, quoted
+from slicebase.mcp.resources import PAGE
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
 
 ROUTINE = "routine:"  # and the file's id
-PAGE = 100
 _RECENT = 10  # files and runs that a session begins with
 _TOKENS = 3000  # of a context about a topic
 

@@ -29,7 +29,7 @@ class ResourceKind(NamedTuple):
 
     @property
     def name(self) -> str:
-        return next(name for name, kind in KINDS.items() if kind is self)
+        return next(name for name, kind in RESOURCE_KINDS.items() if kind is self)
 
     @property
     def template(self) -> str:
@@ -61,7 +61,7 @@ def _manifest(call: ToolCall, name: str) -> str:
     return msgspec.json.encode(call.base.manifest(name)).decode()
 
 
-KINDS: Mapping[str, ResourceKind] = {
+RESOURCE_KINDS: Mapping[str, ResourceKind] = {
     "file": ResourceKind("Slice file", "A slice file, fenced and labelled with its source.", MARKDOWN, _file),
     "snapshot": ResourceKind(
         "Snapshot of a run", "The compacted state of a run; its id (sn_…) proves it.", JSON, _snapshot
@@ -80,10 +80,10 @@ def uri_of(kind: str, name: str) -> str:
 def read(call: ToolCall, uri: str) -> tuple[str, str]:
     """Returns the text of a resource, and its MIME type."""
     kind, _, name = uri.removeprefix(SCHEME).partition("/")
-    if not uri.startswith(SCHEME) or kind not in KINDS or not name:
-        hint = f"use one of {', '.join(each.template for each in KINDS.values())}"
+    if not uri.startswith(SCHEME) or kind not in RESOURCE_KINDS or not name:
+        hint = f"use one of {', '.join(each.template for each in RESOURCE_KINDS.values())}"
         raise SlicebaseError("bad-reference", f"{uri!r} is not an address of this server", hint=hint)
-    return KINDS[kind].read(call, unquote(name)), KINDS[kind].mime_type
+    return RESOURCE_KINDS[kind].read(call, unquote(name)), RESOURCE_KINDS[kind].mime_type
 
 
 def listed(base: "Slicebase", cursor: str | None) -> tuple[list[Listed], str | None]:

@@ -132,7 +132,7 @@ class _Handlers:
                 description=kind.description,
                 mime_type=kind.mime_type,
             )
-            for name, kind in resources.KINDS.items()
+            for name, kind in resources.RESOURCE_KINDS.items()
         ]
         return types.ListResourceTemplatesResult(resource_templates=templates)
 

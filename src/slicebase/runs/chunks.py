@@ -16,7 +16,7 @@ from slicebase.core.hashing import xxh64
 
 # In bytes; three bytes are one token (ruling 6).
 TARGET = 800 * 3
-REACH = TARGET // 2
+CUT_REACH = TARGET // 2
 LONGEST = TARGET * 2
 
 _HEADING = re.compile(r"(#{1,6})\s")
@@ -119,7 +119,7 @@ def _kind(line: str, block: bool) -> int:
 def _peaks(places: Sequence[_Place], low: _Place, high: _Place) -> Iterator[_Place]:
     """Yields the places that no place near them outranks, at least REACH away from both ends."""
     for index, place in enumerate(places):
-        if low.byte + REACH <= place.byte <= high.byte - REACH and not _outranked(places, index):
+        if low.byte + CUT_REACH <= place.byte <= high.byte - CUT_REACH and not _outranked(places, index):
             yield place
 
 
@@ -127,12 +127,12 @@ def _outranked(places: Sequence[_Place], index: int) -> bool:
     """Returns whether a place within REACH has a higher rank. Of two equal ranks the first place wins."""
     here = places[index]
     for other in range(index - 1, -1, -1):
-        if here.byte - places[other].byte >= REACH:
+        if here.byte - places[other].byte >= CUT_REACH:
             break
         if places[other].rank >= here.rank:
             return True
     for other in range(index + 1, len(places)):
-        if places[other].byte - here.byte >= REACH:
+        if places[other].byte - here.byte >= CUT_REACH:
             break
         if places[other].rank > here.rank:
             return True

@@ -20,7 +20,7 @@ MOST_ACTIONS = 3
 NOTHING_OPEN = "Continue towards the done definition."
 _TITLE_LENGTH = 60
 
-Lines = Iterator[str]
+_Lines = Iterator[str]
 _Item = TypeVar("_Item", Claim, Conflict, Failure)
 
 
@@ -73,7 +73,7 @@ def render(snapshot: Snapshot) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _objective(snapshot: Snapshot) -> Lines:
+def _objective(snapshot: Snapshot) -> _Lines:
     yield from _quoted(snapshot.objective)
     yield ""
     yield from _done(snapshot.done_definition)
@@ -83,7 +83,7 @@ def _objective(snapshot: Snapshot) -> Lines:
     yield f"- Policy: {_inline(snapshot.policy_snapshot_ref or 'none')}"
 
 
-def _done(done: DoneDefinition) -> Lines:
+def _done(done: DoneDefinition) -> _Lines:
     terms: Json = done if isinstance(done, str) else {name: done[name] for name in done if name != "budgets"}
     if isinstance(terms, dict):
         terms = terms["text"] if terms.keys() == {"text"} else canonical(terms).decode()
@@ -96,7 +96,7 @@ def _budgets(done: DoneDefinition) -> str:
     return _inline(", ".join(f"{name} {value}" for name, value in known)) or "none"
 
 
-def _changes(snapshot: Snapshot) -> Lines:
+def _changes(snapshot: Snapshot) -> _Lines:
     counts, state = snapshot.counts, snapshot.state
     yield (
         f"- {counts.counted_events_since_last_compaction} counted events in {counts.steps_since_last_compaction} steps."
@@ -120,25 +120,25 @@ def _delta(items: Iterable[tuple[str, Claim | Conflict | Failure]], sequence: in
     return f"{len(listed)}; new: {new}; changed: {changed}."
 
 
-def _verified(snapshot: Snapshot) -> Lines:
+def _verified(snapshot: Snapshot) -> _Lines:
     for claim in _with_status(snapshot.state.claims, "verified"):
         yield f"- **{_inline(claim.claim_id)}** {_inline(claim.statement)}"
         yield from _pointers(claim.evidence_refs, "evidence")
 
 
-def _conflicts(snapshot: Snapshot) -> Lines:
+def _conflicts(snapshot: Snapshot) -> _Lines:
     for conflict in snapshot.state.conflicts:
         yield f"- **{_inline(conflict.conflict_id)}** ({conflict.status}) {_inline(conflict.description)}"
         yield from _pointers(conflict.side_a_refs, "side a")
         yield from _pointers(conflict.side_b_refs, "side b")
 
 
-def _failures(snapshot: Snapshot) -> Lines:
+def _failures(snapshot: Snapshot) -> _Lines:
     for failure in snapshot.state.failures:
         yield f"- **{_inline(failure.failure_id)}** ({failure.status}) {_failure_text(failure)}"
 
 
-def _unknowns(snapshot: Snapshot) -> Lines:
+def _unknowns(snapshot: Snapshot) -> _Lines:
     for question in snapshot.state.open_questions:
         yield f"- Question: {_inline(question)}"
     for claim in _with_status(snapshot.state.claims, "candidate"):
@@ -146,12 +146,12 @@ def _unknowns(snapshot: Snapshot) -> Lines:
         yield from _pointers(claim.evidence_refs, "evidence")
 
 
-def _next_actions(snapshot: Snapshot) -> Lines:
+def _next_actions(snapshot: Snapshot) -> _Lines:
     actions = list(islice(_actions(snapshot), MOST_ACTIONS)) or [NOTHING_OPEN]
     yield from (f"{number}. {action}" for number, action in enumerate(actions, 1))
 
 
-def _actions(snapshot: Snapshot) -> Lines:
+def _actions(snapshot: Snapshot) -> _Lines:
     """Yields an action for each open conflict, then question, then failure, the oldest of each kind first."""
     state = snapshot.state
     for conflict in _with_status(state.conflicts, "open"):
@@ -162,7 +162,7 @@ def _actions(snapshot: Snapshot) -> Lines:
         yield f"Mend the failure {_inline(failure.failure_id)}: {_failure_text(failure)}"
 
 
-def _manifests(snapshot: Snapshot) -> Lines:
+def _manifests(snapshot: Snapshot) -> _Lines:
     diagnostics = snapshot.retrieval_diagnostics
     for manifest_id in snapshot.latest_context_manifest_ids:
         yield f"- {_code(manifest_id)}"
@@ -187,7 +187,7 @@ _SECTIONS = {
 }
 
 
-def _pointers(pointers: Iterable[Pointer], label: str) -> Lines:
+def _pointers(pointers: Iterable[Pointer], label: str) -> _Lines:
     for pointer in pointers:
         span = pointer.span
         yield f"  - {label}: {_code(pointer.evidence_id)} {_code(pointer.chunk_id)} {span.start}–{span.end}"
@@ -227,5 +227,5 @@ def _short(text: str, length: int) -> str:
     return line if len(line) <= length else line[: length - 1].rstrip() + "…"
 
 
-def _quoted(text: str) -> Lines:
+def _quoted(text: str) -> _Lines:
     yield from (f"> {_inert(line)}".rstrip() for line in text.splitlines())

@@ -17,8 +17,8 @@ from slicebase.runs.event import TERMINAL, Event
 POLICY = "slice_policy_v1"
 
 Json = Any
-Key = str | int | bytes  # an id; without a usable one, the number of the event or the canonical bytes
-Values = Mapping[Key, Json]
+ItemKey = str | int | bytes  # an id; without a usable one, the number of the event or the canonical bytes
+Values = Mapping[ItemKey, Json]
 
 
 class Retrieval(Struct, frozen=True):
@@ -73,13 +73,13 @@ class _Fold(Struct):
     done_definition: Json
     provenance_mode: Json
     sequence: int
-    claims: dict[Key, Json]
-    conflicts: dict[Key, Json]
-    failures: dict[Key, Json]
-    open_questions: dict[Key, Json]
-    sources_seen: dict[Key, Json]
-    chunks_seen: dict[Key, Json]
-    chunks_cited: dict[Key, Json]
+    claims: dict[ItemKey, Json]
+    conflicts: dict[ItemKey, Json]
+    failures: dict[ItemKey, Json]
+    open_questions: dict[ItemKey, Json]
+    sources_seen: dict[ItemKey, Json]
+    chunks_seen: dict[ItemKey, Json]
+    chunks_cited: dict[ItemKey, Json]
     counted: int
     steps: dict[int | None, None]
     policy_ref: str | None
@@ -187,7 +187,7 @@ def _terminal(state: _Fold, event: Event) -> None:
 def _item(state: _Fold, event: Event) -> None:
     """Adds an item; the latest with an id wins. An event with only an id and a status changes only the status."""
     kind, given = ITEMS[event.type], event.payload
-    items: dict[Key, Json] = getattr(state, kind.collection)
+    items: dict[ItemKey, Json] = getattr(state, kind.collection)
     key = given[kind.id] if isinstance(given.get(kind.id), str) else event.seq
     before = items.get(key, {})
     status_only = before and given.keys() <= {kind.id, "status"}
@@ -285,17 +285,17 @@ _APPLY: Mapping[str, Callable[[_Fold, Event], None]] = {
 }
 
 
-def _key(value: Json) -> Key:
+def _key(value: Json) -> ItemKey:
     return value if isinstance(value, str) else canonical(value)
 
 
-def _collect(values: dict[Key, Json], more: Json) -> None:
+def _collect(values: dict[ItemKey, Json], more: Json) -> None:
     for value in more if isinstance(more, list) else [more]:
         values.setdefault(_key(value), value)
 
 
 def _collected(values: Json) -> Values:
-    carried: dict[Key, Json] = {}
+    carried: dict[ItemKey, Json] = {}
     _collect(carried, values)
     return carried
 

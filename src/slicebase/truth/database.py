@@ -17,7 +17,7 @@ import apsw
 
 from slicebase.errors import SlicebaseError, Where
 
-VERSION = 1
+DATABASE_VERSION = 1
 
 # The tables, and their triggers
 
@@ -262,7 +262,7 @@ def _configure(connection: apsw.Connection, *, is_frozen: bool) -> None:
 
 
 def _ensure_schema(connection: apsw.Connection, path: Path, migrations: Mapping[int, Migration]) -> None:
-    if _version(connection) == VERSION:
+    if _version(connection) == DATABASE_VERSION:
         return
     connection.execute("BEGIN IMMEDIATE")  # so that only one process creates or migrates it
     try:
@@ -272,16 +272,16 @@ def _ensure_schema(connection: apsw.Connection, path: Path, migrations: Mapping[
             connection.pragma("application_id", _APPLICATION_ID)
         elif connection.pragma("application_id") != _APPLICATION_ID:
             raise SlicebaseError("not-our-database", f"{path} belongs to another program", where=Where(str(path)))
-        elif version > VERSION:
+        elif version > DATABASE_VERSION:
             raise SlicebaseError(
                 "database-newer",
-                f"the database has version {version}, but this program knows only versions up to {VERSION}",
+                f"the database has version {version}, but this program knows only versions up to {DATABASE_VERSION}",
                 hint="update Slicebase",
                 where=Where(str(path)),
             )
         else:
             _migrate(connection, path, version, migrations)
-        connection.pragma("user_version", VERSION)
+        connection.pragma("user_version", DATABASE_VERSION)
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:  # SQLite rolls back by itself when the disk is full
@@ -295,7 +295,7 @@ def _version(connection: apsw.Connection) -> int:
 
 def _migrate(connection: apsw.Connection, path: Path, version: int, migrations: Mapping[int, Migration]) -> None:
     backup(path, path.with_suffix(f".v{version}.backup"))
-    for step in range(version, VERSION):
+    for step in range(version, DATABASE_VERSION):
         migrations[step](connection)
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from slicebase.errors import SlicebaseError
-from slicebase.files.findings import RULES
+from slicebase.files.findings import FORMAT_RULES
 from slicebase.files.links import SUFFIX, is_safe
 from slicebase.history.transcripts import AgentHome, expiring_transcripts
 from slicebase.index.disposable import Disposable
 from slicebase.index.entries import Filters
-from slicebase.index.turns import LAYOUT
+from slicebase.index.turns import TURNS_LAYOUT
 from slicebase.library.check import validate
 from slicebase.library.finder import Finder
 from slicebase.library.folder import PAYLOADS, SliceFolder, finish_overflows, unfinished_overflows
@@ -59,7 +59,7 @@ class Examined(NamedTuple):
 def examine(workspace: Workspace, driver: str, home: AgentHome | None = None) -> list[Complaint]:
     """Returns everything that is wrong, in the order of the checks."""
     examined = Examined(workspace, driver, home)
-    return [complaint for check in CHECKS.values() for complaint in check(examined)]
+    return [complaint for check in DOCTOR_CHECKS.values() for complaint in check(examined)]
 
 
 def fix_all(complaints: Sequence[Complaint]) -> list[Complaint]:
@@ -113,7 +113,7 @@ def _format(examined: Examined) -> Iterator[Complaint]:
     serious = [
         finding
         for finding in validate([examined.workspace.library], root).findings
-        if RULES[finding.rule].severity == "error" or finding.rule == "merge-marks"
+        if FORMAT_RULES[finding.rule].severity == "error" or finding.rule == "merge-marks"
     ]
     for name, findings in groupby(serious, key=attrgetter("file")):
         place = os.path.relpath(name, root)
@@ -176,7 +176,7 @@ def _local(examined: Examined) -> Iterator[Complaint]:
 
 def _index(examined: Examined) -> Iterator[Complaint]:
     workspace = examined.workspace
-    turns = (Disposable(path, LAYOUT) for path in (workspace.turns, workspace.chunks))
+    turns = (Disposable(path, TURNS_LAYOUT) for path in (workspace.turns, workspace.chunks))
     for database in (Finder(workspace).index.database, *turns):
         if not database.is_sound():
             yield Complaint("index", str(database.path), "the index is damaged", "delete it", database.discard)
@@ -202,7 +202,7 @@ def _transcripts(examined: Examined) -> Iterator[Complaint]:
         )
 
 
-CHECKS: Final[Mapping[str, Callable[[Examined], Iterator[Complaint]]]] = {
+DOCTOR_CHECKS: Final[Mapping[str, Callable[[Examined], Iterator[Complaint]]]] = {
     "local": _local,
     "settings": _settings,
     "litter": _temporary_files,

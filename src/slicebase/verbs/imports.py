@@ -7,7 +7,7 @@ from slicebase.core.refs import name_of
 from slicebase.errors import SlicebaseError, Where
 from slicebase.history.account import Account
 from slicebase.history.annotate import Annotator
-from slicebase.history.imports import Progress, import_inputs
+from slicebase.history.imports import ImportProgress, import_inputs
 from slicebase.history.inputs import inputs
 from slicebase.history.show import export_session
 from slicebase.importers.values import Options
@@ -24,7 +24,7 @@ def import_conversations(
     session: str | None = None,
     redact: bool = True,
     dry_run: bool = False,
-    progress: Progress = lambda name, count: None,
+    progress: ImportProgress = lambda name, count: None,
 ) -> Account:
     """Imports files, folders and zips, and returns an account of every record; `dry_run` stores nothing."""
     found = list(inputs(paths))

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slicebase.context.assemble import Candidate, Context, RecordedContext, assemble
-from slicebase.context.lost import RULES, TABLE, JudgedItem, Loss, by_importance, judge
+from slicebase.context.lost import LOST_RULES, TABLE, JudgedItem, Loss, by_importance, judge
 from slicebase.context.manifest import Budget
 from slicebase.context.ranking import Ranked
 from slicebase.core.refs import name_of
@@ -13,7 +13,7 @@ from slicebase.core.times import to_text
 from slicebase.graph.record import TurnRecord, read_parts
 from slicebase.graph.turn import Session, turn_text
 from slicebase.history.compactions import compacted_sessions, compactions
-from slicebase.history.imports import Progress
+from slicebase.history.imports import ImportProgress
 from slicebase.runs.records import Span
 from slicebase.truth.truth import Truth
 from slicebase.verbs.contexts import check_tokens, turn_candidate
@@ -39,7 +39,7 @@ def lost_everywhere(parts: Parts) -> list[Losses]:
     return [lost(parts, session) for session in compacted_sessions(parts.truth)]
 
 
-def lost_in(parts: Parts, paths: Iterable[Path], progress: Progress) -> Losses:
+def lost_in(parts: Parts, paths: Iterable[Path], progress: ImportProgress) -> Losses:
     """Imports transcripts, then judges the one of their sessions that was compacted last."""
     read = import_conversations(parts, paths, progress=progress).report.sessions
     newest = next((session for session in compacted_sessions(parts.truth) if session in read), None)
@@ -72,7 +72,7 @@ def _lost_context(truth: Truth, session: str, losses: Sequence[Loss], tokens: in
         Budget(tokens),
         [_lost_candidate(truth, records[turn].record, sessions, found) for turn, found in lost.items()],
         terms=(),
-        ranker=RULES,
+        ranker=LOST_RULES,
         filters={"session": session, "compactions": [loss.summary.id for loss in losses]},
         slices=(),
     )

@@ -21,7 +21,7 @@ from slicebase.files.model import Contract, DerivationSource, Link
 from slicebase.files.slice_file import SliceFile
 from slicebase.graph.turn import Session, Turn
 from slicebase.history.annotate import Annotator
-from slicebase.importers.swe_agent import FORMAT, read_trajectory
+from slicebase.importers.swe_agent import NAME, read_trajectory
 from slicebase.library.folder import SliceFolder
 from slicebase.runs.event import TYPES, VERBOSE, EventDraft
 from slicebase.runs.narrative import Narrative, narrate
@@ -124,7 +124,7 @@ def store_trajectory(truth: Truth, path: Path) -> str:
         data = path.read_bytes()
     except OSError as error:
         raise SlicebaseError("no-input", str(error.strerror), where=Where(str(path))) from None
-    truth.turns.add(Session(path.stem, FORMAT), read_trajectory(data, path.stem), Annotator(truth))
+    truth.turns.add(Session(path.stem, NAME), read_trajectory(data, path.stem), Annotator(truth))
     return path.stem
 
 

@@ -91,7 +91,7 @@ class Settings(NamedTuple):
     compaction_steps: int = 8
 
 
-class Key(NamedTuple):
+class SettingKey(NamedTuple):
     """What is known about a setting: its field, its types, and what to show for it."""
 
     field: str
@@ -101,20 +101,24 @@ class Key(NamedTuple):
     variable: str | None = None  # an environment variable, which takes precedence over the file
 
 
-KEYS: Final[Mapping[str, Key]] = {
-    "overflow.bytes": Key("overflow_bytes", (int,), "a positive number", "the size above which overflow acts"),
-    "provenance.enabled": Key("provenance_enabled", (bool,), "true or false", "whether every write records who wrote"),
-    "provenance.agent": Key(
+SETTING_KEYS: Final[Mapping[str, SettingKey]] = {
+    "overflow.bytes": SettingKey("overflow_bytes", (int,), "a positive number", "the size above which overflow acts"),
+    "provenance.enabled": SettingKey(
+        "provenance_enabled", (bool,), "true or false", "whether every write records who wrote"
+    ),
+    "provenance.agent": SettingKey(
         "provenance_agent", (str,), "text", "who writes, if nothing else names the writer", "SLICEBASE_AGENT"
     ),
-    "freshness.half_life_days": Key(
+    "freshness.half_life_days": SettingKey(
         "freshness_half_life_days", (int, float), "a positive number", "the days after which a file is half stale"
     ),
-    "hooks.tokens": Key("hooks_tokens", (int,), "a positive number", "the most tokens that a hook shows to the agent"),
-    "compaction.events": Key(
+    "hooks.tokens": SettingKey(
+        "hooks_tokens", (int,), "a positive number", "the most tokens that a hook shows to the agent"
+    ),
+    "compaction.events": SettingKey(
         "compaction_events", (int,), "a positive number", "the counted events after which a run is compacted"
     ),
-    "compaction.steps": Key(
+    "compaction.steps": SettingKey(
         "compaction_steps", (int,), "a positive number", "the steps after which a run is compacted at the latest"
     ),
 }
@@ -132,14 +136,14 @@ class Setting(NamedTuple):
 def load_settings(root: Path) -> Settings:
     """Reads the settings of the workspace at `root`. Raises `bad-setting` for a wrong key or value."""
     values, _ = _read(root)
-    return Settings(**{KEYS[name].field: value for name, value in values.items()})
+    return Settings(**{SETTING_KEYS[name].field: value for name, value in values.items()})
 
 
 def settings_with_sources(root: Path, environment: Mapping[str, str]) -> list[Setting]:
     """Returns every setting with its value and its source."""
     values, text = _read(root)
     settings = []
-    for name, key in KEYS.items():
+    for name, key in SETTING_KEYS.items():
         value, source = getattr(Settings(), key.field), "default"
         if name in values:
             value, source = values[name], f"{SETTINGS}:{line_of(text, name)}"
@@ -206,10 +210,10 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
             yield prefix + key, value
 
 
-def _key(name: str, path: Path | None = None) -> Key:
-    if name not in KEYS:
-        raise _bad(path, f"there is no setting {name}", f"the settings are {', '.join(KEYS)}")
-    return KEYS[name]
+def _key(name: str, path: Path | None = None) -> SettingKey:
+    if name not in SETTING_KEYS:
+        raise _bad(path, f"there is no setting {name}", f"the settings are {', '.join(SETTING_KEYS)}")
+    return SETTING_KEYS[name]
 
 
 def _value_of(name: str, given: str) -> Any:

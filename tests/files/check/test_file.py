@@ -13,8 +13,8 @@ from slicebase.files.body.conversation import header_problems, read_conversation
 from slicebase.files.body.rows import read_rows
 from slicebase.files.check.between import Checked, FileLocation
 from slicebase.files.check.file import check_file, report
-from slicebase.files.findings import RULES, Finding
-from slicebase.files.model import KEYS
+from slicebase.files.findings import FORMAT_RULES, Finding
+from slicebase.files.model import HEADER_KEYS
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.load import load
 from slicebase.library.check import validate
@@ -100,7 +100,7 @@ def well_placed(result: Checked | Finding, data: bytes) -> None:
     found = [result] if isinstance(result, Finding) else [*result.findings, *result.log_findings]
     lines = data.split(b"\n")
     for finding in found:
-        assert finding.rule in RULES
+        assert finding.rule in FORMAT_RULES
         assert finding.file == "x.slice"
         assert finding.line is not None
         assert finding.column is not None
@@ -127,7 +127,7 @@ _values = st.recursive(
     ),
     max_leaves=4,
 )
-_keys = st.sampled_from(KEYS)
+_keys = st.sampled_from(HEADER_KEYS)
 _body = st.fixed_dictionaries(
     {},
     optional={

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pytest
 
-from slicebase.files.findings import RULES, SEVERITIES
+from slicebase.files.findings import FORMAT_RULES, SEVERITIES
 from tests.files.check.workspace import (
     DIGEST,
     EMPTY_DIGEST,
@@ -420,11 +420,11 @@ def test_the_fixed_input_gives_no_finding(case: Case, tmp_path: Path) -> None:
 
 
 def test_every_rule_has_an_input_that_breaks_it() -> None:
-    assert {case.rule for case in CASES} | ON_DISK == set(RULES)
+    assert {case.rule for case in CASES} | ON_DISK == set(FORMAT_RULES)
 
 
 def test_every_rule_has_a_severity_and_says_what_it_checks() -> None:
-    for name, rule in RULES.items():
+    for name, rule in FORMAT_RULES.items():
         assert rule.name == name
         assert rule.severity in SEVERITIES
         assert rule.checks

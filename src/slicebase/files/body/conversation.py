@@ -11,7 +11,7 @@ from slicebase.files.findings import Finding, HeaderProblem, shown
 from slicebase.files.model import FLAG, TEXT, Form, is_texts, is_whole, misfits, text_or_none
 
 COMPACTION_NOTE: Final = "compaction_note"
-FORMATS: Final = ("messages", "transcript", "compacted")
+CONVERSATION_FORMATS: Final = ("messages", "transcript", "compacted")
 
 # The fields that a line of each role must have, besides the role.
 _REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
@@ -24,7 +24,7 @@ _REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
     "tool_result": ("content",),
     COMPACTION_NOTE: ("summary",),
 }
-ROLES: Final = frozenset(_REQUIRED) - {COMPACTION_NOTE}
+CONVERSATION_ROLES: Final = frozenset(_REQUIRED) - {COMPACTION_NOTE}
 TOOL_ROLES: Final = frozenset({"tool", "tool_call", "tool_result"})
 
 
@@ -63,7 +63,7 @@ def _read_entry(line: JsonLine, findings: list[Finding]) -> ConversationEntry | 
     role = COMPACTION_NOTE if value.get("type") == COMPACTION_NOTE else value.get("role")
     if not isinstance(role, str) or not role:
         message = "the line has no role" if role is None else f"{shown(role)} is not a role"
-        hint = f"roles are {', '.join(sorted(ROLES))}; a compaction note has `type`: {COMPACTION_NOTE}"
+        hint = f"roles are {', '.join(sorted(CONVERSATION_ROLES))}; a compaction note has `type`: {COMPACTION_NOTE}"
         findings.append(line.finding("conversation-role", message, "role", hint=hint))
         return None
     findings.extend(_line_findings(line, role))
@@ -184,7 +184,7 @@ _HEADER: Final = {
     "session_id": TEXT,
     "trace_id": _hex(32),
     "span_id": _hex(16),
-    "format": Form(FORMATS.__contains__, f"one of {', '.join(FORMATS)}"),
+    "format": Form(CONVERSATION_FORMATS.__contains__, f"one of {', '.join(CONVERSATION_FORMATS)}"),
     "includes_tool_calls": FLAG,
     "includes_compaction": FLAG,
 }

@@ -19,8 +19,8 @@ from slicebase.files.slice_file import SliceFile
 
 StepKind = Literal["instruction", "read", "run"]
 
-KINDS: Final[tuple[StepKind, ...]] = ("instruction", "read", "run")
-_KEYS: Final = frozenset({*KINDS, "args", "note", "requirements", "_meta"})
+STEP_KINDS: Final[tuple[StepKind, ...]] = ("instruction", "read", "run")
+_KEYS: Final = frozenset({*STEP_KINDS, "args", "note", "requirements", "_meta"})
 
 
 class RoutineStep(Struct, frozen=True):
@@ -51,10 +51,12 @@ def read_routine(body: bytes, first_line: int = 1, file: str = "") -> Routine:
 
 def _read_step(line: JsonLine, findings: list[Finding]) -> RoutineStep | None:
     value = line.value
-    kinds = [kind for kind in KINDS if kind in value]
+    kinds = [kind for kind in STEP_KINDS if kind in value]
     if len(kinds) != 1:
-        message = f"the step has {' and '.join(kinds)}" if kinds else f"the step has no {', '.join(KINDS)}"
-        findings.append(line.finding("routine-step", message, hint=f"a step has exactly one of {', '.join(KINDS)}"))
+        message = f"the step has {' and '.join(kinds)}" if kinds else f"the step has no {', '.join(STEP_KINDS)}"
+        findings.append(
+            line.finding("routine-step", message, hint=f"a step has exactly one of {', '.join(STEP_KINDS)}")
+        )
         return None
     kind = kinds[0]
     if not isinstance(value[kind], str) or not value[kind].strip():
@@ -83,7 +85,7 @@ def _extra_findings(line: JsonLine, kind: StepKind) -> Iterator[Finding]:
         yield line.finding("routine-step", message, "requirements")
     for key in value:
         if key not in _KEYS:
-            hint = f"a step has one of {', '.join(KINDS)}, and may have args, note and requirements"
+            hint = f"a step has one of {', '.join(STEP_KINDS)}, and may have args, note and requirements"
             yield line.finding("routine-key", f"`{key}` has no meaning in a step", key, hint=hint)
 
 

@@ -17,7 +17,7 @@ from slicebase.files.body.lines import JsonLine, judge_time, read_lines
 from slicebase.files.findings import Finding, shown
 from slicebase.files.model import SHARE, TEXT, Form, Forms, Link, is_share, misfits, text_or_none
 
-Steps = tuple[str | int, ...]
+ValuePath = tuple[str | int, ...]
 
 _BEFORE_ALL: Final = -(2**63)  # a row without a readable time is older than every other
 
@@ -81,7 +81,7 @@ def row_text(fields: Mapping[str, Any]) -> str:
     return "\n\n".join(value for value in (fields.get("text"), *others) if isinstance(value, str) and value)
 
 
-def placed_links(row: Mapping[str, Any]) -> Iterator[tuple[Steps, Link]]:
+def placed_links(row: Mapping[str, Any]) -> Iterator[tuple[ValuePath, Link]]:
     """Yields the links of a row, from both places where they may be (ruling 27), each with its path in the row."""
     meta = row.get("_meta")
     places = (

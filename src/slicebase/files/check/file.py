@@ -7,7 +7,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.files.check.between import Checked, FileLocation, WorkspaceView, between_findings, outgoing_links, placed
 from slicebase.files.check.body import BodyCheck, check_body
 from slicebase.files.check.header import header_problems
-from slicebase.files.findings import RULES, SEVERITIES, Finding, HeaderProblem, Severity, refusal
+from slicebase.files.findings import FORMAT_RULES, SEVERITIES, Finding, HeaderProblem, Severity, refusal
 from slicebase.files.links import target_kind
 from slicebase.files.slice_file import SliceFile
 
@@ -23,7 +23,7 @@ class ValidationReport(NamedTuple):
 
     @property
     def counts(self) -> dict[Severity, int]:
-        severities = [RULES[finding.rule].severity for finding in self.findings]
+        severities = [FORMAT_RULES[finding.rule].severity for finding in self.findings]
         return {severity: severities.count(severity) for severity in SEVERITIES}
 
     def as_json(self) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def _order(finding: Finding) -> tuple[str, int, int, str, str]:
 def _as_json(finding: Finding) -> dict[str, Any]:
     return {
         "rule": finding.rule,
-        "severity": RULES[finding.rule].severity,
+        "severity": FORMAT_RULES[finding.rule].severity,
         "file": finding.file,
         "line": finding.line,
         "column": finding.column,

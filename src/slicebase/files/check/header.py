@@ -15,8 +15,8 @@ from slicebase.files.findings import HeaderProblem, shown
 from slicebase.files.links import RELATIONSHIPS, SAFE_FORM, is_safe, target_kind
 from slicebase.files.model import (
     BODY_TYPES,
-    KEYS,
-    KINDS,
+    FILE_KINDS,
+    HEADER_KEYS,
     OVERFLOWS,
     WHOLE,
     WRITE_MODES,
@@ -66,7 +66,7 @@ _CONTRACT_KEYS: Final = frozenset(Contract.__struct_fields__)
 
 def field_problems(values: Mapping[str, Any]) -> Iterator[HeaderProblem]:
     """Yields the problems of single fields of `slice`: unknown keys, wrong types, missing fields, bad times."""
-    yield from _unknown_keys((), values, KEYS)
+    yield from _unknown_keys((), values, HEADER_KEYS)
     contract = values.get("contract")
     yield from _unknown_keys(("contract",), contract if isinstance(contract, dict) else {}, _CONTRACT_KEYS)
     for misfit in misfits(values, _FORMS):
@@ -153,14 +153,14 @@ def _identity(file: SliceFile) -> Iterator[HeaderProblem]:
 
 def _kind(file: SliceFile, values: Mapping[str, Any]) -> Iterator[HeaderProblem]:
     body_type = file.body_type
-    if file.kind not in KINDS:
+    if file.kind not in FILE_KINDS:
         yield HeaderProblem(
-            "kind", ("slice", "kind"), f"{shown(file.kind)} is not a kind", f"kinds are {_listed(KINDS)}"
+            "kind", ("slice", "kind"), f"{shown(file.kind)} is not a kind", f"kinds are {_listed(FILE_KINDS)}"
         )
     if body_type and body_type not in BODY_TYPES:
         hint = f"types are {_listed(BODY_TYPES)}"
         yield HeaderProblem("body-type", ("slice", "body", "type"), f"{shown(body_type)} is not a body type", hint)
-    elif body_type and file.kind in KINDS and (file.kind == "pointer") != (body_type == "none"):
+    elif body_type and file.kind in FILE_KINDS and (file.kind == "pointer") != (body_type == "none"):
         message = f"a {file.kind} cannot have the body type {body_type}"
         yield HeaderProblem(
             "kind-body", ("slice", "body", "type"), message, "a pointer has the body type none, and only a pointer does"

@@ -16,11 +16,11 @@ from slicebase.files.slice_file import KeyPath, SliceFile, steps
 from slicebase.files.yaml.emit import Written, YamlLayout, inline, list_lines, mapping_lines, plain_value, written
 from slicebase.files.yaml.scan import Node, NodeEntry
 
-Steps = tuple[str, ...]
+KeySteps = tuple[str, ...]
 _BLOCK_SCALAR = re.compile(r"[|>][-+\d]*")
 
 
-def misfit(file: SliceFile, path: Steps, what: str) -> SlicebaseError:
+def misfit(file: SliceFile, path: KeySteps, what: str) -> SlicebaseError:
     """Returns the error for a path that does not fit the file."""
     return SlicebaseError("edit-path", f"{'.'.join(path) or 'an empty path'} {what}", where=file.where(path))
 
@@ -40,7 +40,7 @@ class Splicer:
 
     # ---- the four edits
 
-    def set(self, path: Steps, value: Any) -> str:
+    def set(self, path: KeySteps, value: Any) -> str:
         trail = self.trail(path)
         if len(trail) == len(path):
             return self.replace(*trail[-1], value)
@@ -54,7 +54,7 @@ class Splicer:
             return self.replace(*trail[-1], {key: value})
         raise misfit(self.file, path[: len(trail)], f"is not a mapping, so it cannot hold {key!r}")
 
-    def delete(self, path: Steps) -> str:
+    def delete(self, path: KeySteps) -> str:
         trail = self.trail(path)
         if len(trail) < len(path) or not path:
             raise misfit(self.file, path, "does not exist")
@@ -67,7 +67,7 @@ class Splicer:
             raise refused(self.file, "the only key of the frontmatter cannot be deleted")
         return self.replace(*trail[-2], {} if parent.is_map else [])
 
-    def append(self, path: Steps, item: Any) -> str:
+    def append(self, path: KeySteps, item: Any) -> str:
         node = self.trail(path)[-1][1].value
         if node.form == "flow-list":
             return self.add_in_flow(node, inline(item))
@@ -80,7 +80,7 @@ class Splicer:
 
     # ---- positions
 
-    def trail(self, path: Steps) -> list[tuple[Node, NodeEntry]]:
+    def trail(self, path: KeySteps) -> list[tuple[Node, NodeEntry]]:
         """Returns the entries along a path as far as they exist, each with the collection that contains it."""
         trail: list[tuple[Node, NodeEntry]] = []
         node = self.file.tree
@@ -246,7 +246,7 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other or (one != one and other != other))  # noqa: PLR0124  (nan)
 
 
-def _set_mapping(file: SliceFile, path: Steps, old: Node, value: dict[str, Any]) -> SliceFile:
+def _set_mapping(file: SliceFile, path: KeySteps, old: Node, value: dict[str, Any]) -> SliceFile:
     """Sets a mapping key by key, so that equal values stay as they are written."""
     for key, item in value.items():
         file = set_key(file, (*path, key), item)
@@ -259,7 +259,7 @@ def _set_mapping(file: SliceFile, path: Steps, old: Node, value: dict[str, Any])
 # ---- checking the result
 
 
-def _edited(file: SliceFile, path: Steps, new: Any, edit: Callable[[Splicer], str]) -> SliceFile:
+def _edited(file: SliceFile, path: KeySteps, new: Any, edit: Callable[[Splicer], str]) -> SliceFile:
     layout = layout_of(file)
     try:
         return _checked(file, path, new, edit(Splicer(file, layout)))
@@ -270,7 +270,7 @@ def _edited(file: SliceFile, path: Steps, new: Any, edit: Callable[[Splicer], st
     return _checked(file, path, new, edit(Splicer(file, layout._replace(literal=False))))
 
 
-def _checked(file: SliceFile, path: Steps, new: Any, header: str) -> SliceFile:
+def _checked(file: SliceFile, path: KeySteps, new: Any, header: str) -> SliceFile:
     wanted = _changed(file.frontmatter, path, new)
     try:
         edited = file.with_header(header)
@@ -287,7 +287,7 @@ def _checked(file: SliceFile, path: Steps, new: Any, header: str) -> SliceFile:
 _GONE = object()
 
 
-def _changed(value: Any, path: Steps, new: Any) -> Any:
+def _changed(value: Any, path: KeySteps, new: Any) -> Any:
     """Returns a plain value with one part changed: the value that the edited file must have."""
     if not path:
         return new

@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 
 from slicebase.core.hashing import lone_surrogate
 from slicebase.errors import SlicebaseError
-from slicebase.files.yaml.scan import Form
+from slicebase.files.yaml.scan import NodeForm
 
 # Words that some reader reads as true, false, null or a special number, in upper or lower case.
 _WORDS: Final = frozenset(
@@ -71,7 +71,7 @@ def plain_value(value: Any) -> Any:
 # ---- on one line
 
 
-def inline(value: Any, *, flow: bool = True, like: Form = "plain") -> str:
+def inline(value: Any, *, flow: bool = True, like: NodeForm = "plain") -> str:
     """Returns a value on one line. `flow` says that it is inside brackets, `like` which quotes it had."""
     if isinstance(value, str):
         return _text(value, flow=flow, like=like)
@@ -86,7 +86,7 @@ def inline(value: Any, *, flow: bool = True, like: Form = "plain") -> str:
     return _float(value) if isinstance(value, float) else str(value)
 
 
-def _text(text: str, *, flow: bool, like: Form) -> str:
+def _text(text: str, *, flow: bool, like: NodeForm) -> str:
     if like == "single" and not _SPECIAL.search(text):
         return "'" + text.replace("'", "''") + "'"
     if like != "double" and _is_plain(text, flow=flow):
@@ -121,7 +121,7 @@ def _float(value: float) -> str:
 # ---- on several lines
 
 
-def written(value: Any, column: int, layout: YamlLayout, *, in_list: bool = False, like: Form = "plain") -> Written:
+def written(value: Any, column: int, layout: YamlLayout, *, in_list: bool = False, like: NodeForm = "plain") -> Written:
     """Returns a value as it is written after a key or a dash in this column."""
     if layout.literal and isinstance(value, str) and "\n" in value and (mark := _literal_mark(value)):
         indent = " " * (column + layout.step)

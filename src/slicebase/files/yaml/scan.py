@@ -30,7 +30,7 @@ from slicebase.files.yaml.scalars import (
 
 # ---- the tree
 
-Form = Literal[
+NodeForm = Literal[
     "empty", "plain", "single", "double", "literal", "folded", "block-map", "flow-map", "block-list", "flow-list"
 ]
 
@@ -38,7 +38,7 @@ Form = Literal[
 class Node(NamedTuple):
     """A scalar, a mapping or a list. `start` and `end` are offsets into the text, `end` past the last character."""
 
-    form: Form
+    form: NodeForm
     start: int
     end: int
     text: str = ""  # a scalar's content
@@ -256,7 +256,7 @@ class _Scanner(Cursor):
 
     def quoted(self, least: int) -> Node:
         start = self.pos
-        form: Form = "double" if self.char == '"' else "single"
+        form: NodeForm = "double" if self.char == '"' else "single"
         found = (_DOUBLE if form == "double" else _SINGLE).match(self.text, start)
         if not found:
             self.fail("yaml-syntax", "the quote that opens here is never closed")
@@ -280,7 +280,7 @@ class _Scanner(Cursor):
         head = _BLOCK_SCALAR.match(self.text, start)
         if not head:
             self.fail("yaml-syntax", f"only a digit 1-9 and + or - may follow `{self.char}`", hint="quote the text")
-        form: Form = "literal" if self.char == "|" else "folded"
+        form: NodeForm = "literal" if self.char == "|" else "folded"
         chomping = head["chomp1"] or head["chomp2"] or ""
         width = head["width1"] or head["width2"]
         self.pos = head.end()
@@ -336,7 +336,7 @@ class _Scanner(Cursor):
                 self.fail("yaml-syntax", f"`,` or `{bracket.close}` is expected before {self.rest_of_line}")
         self.pos += 1
         self.depth -= 1
-        form: Form = "flow-map" if bracket.holds_map else "flow-list"
+        form: NodeForm = "flow-map" if bracket.holds_map else "flow-list"
         return Node(form, bracket.start, self.pos, entries=tuple(entries))
 
     def flow_entry(self, bracket: _Bracket) -> NodeEntry:
