@@ -61,20 +61,20 @@ def listing(folder: "str | os.PathLike[str]") -> list[str]:
 
     Symbolic links are left out, because they can point anywhere. So are names that are not UTF-8: they cannot be ids.
     """
-    found = []
     try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                name = entry.name
-                if name.endswith(".slice") and name[0] != "." and (name.isascii() or name.isprintable()):
-                    try:
-                        status = entry.stat(follow_symlinks=False)
-                    except FileNotFoundError:
-                        continue  # the file was removed just now
-                    if S_ISREG(status.st_mode):
-                        found.append(
-                            f"{name}\0{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
-                        )
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except FileNotFoundError:
         return []
+    found = []
+    try:
+        for name in os.listdir(descriptor):
+            if name.endswith(".slice") and name[0] != "." and (name.isascii() or name.isprintable()):
+                try:
+                    status = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+                except FileNotFoundError:
+                    continue  # the file was removed just now
+                if S_ISREG(status.st_mode):
+                    found.append(f"{name}\0{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}")
+    finally:
+        os.close(descriptor)
     return found
