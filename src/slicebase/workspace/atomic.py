@@ -19,7 +19,6 @@ from typing import Final
 from slicebase.errors import SlicebaseError, Where
 
 TEMPORARY: Final = ".slicebase-writing"
-_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _LONGEST_WAIT: Final = 10.0  # seconds that a writer waits for the lock
 _LONGEST_PAUSE: Final = 0.005
 _CHUNK: Final = 1 << 20
@@ -190,6 +189,9 @@ def _opened(folder: Path) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 def _refusal(error: OSError, path: Path, code: str = "cannot-write") -> SlicebaseError:

@@ -34,7 +34,7 @@ def is_tracked(root: Path, path: str) -> bool:
         return False
 
 
-# ---- the line in .gitattributes, which everybody shares
+# The line in .gitattributes, which everybody shares
 
 
 def has_attributes(root: Path) -> bool:
@@ -85,7 +85,7 @@ def _refusal(path: Path, error: OSError) -> SlicebaseError:
     return SlicebaseError("cannot-write", f"{path.name}: {error.strerror}", where=Where(str(path)))
 
 
-# ---- the command in the configuration of the repository, which belongs to this machine
+# The command in the configuration of the repository, which belongs to this machine
 
 
 def driver_of(root: Path) -> str | None:

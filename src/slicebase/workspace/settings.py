@@ -13,15 +13,14 @@ from slicebase.errors import SlicebaseError, Where
 from slicebase.files.freshness import HALF_LIFE_DAYS
 from slicebase.workspace.workspace import SETTINGS, Workspace, create_local_folder
 
+# One value in a TOML text
+#
+# These functions know tables, and plain keys with a value on one line. The caller parses the result again and compares.
+
 _TABLE: Final = re.compile(r"\s*\[\s*([^\[\]]+?)\s*\]\s*(?:#.*)?$")
 _ENTRY: Final = re.compile(
     r"""(?P<key>\s*(?P<name>[\w.\-" ]+?)\s*=\s*)(?P<value>"(?:\\.|[^"\\])*"|'[^']*'|[^\s\#]+)(?P<rest>\s*(?:\#.*)?)$"""
 )
-
-
-# ---- one value in a TOML text
-#
-# These functions know tables, and plain keys with a value on one line. The caller parses the result again and compares.
 
 
 class _TomlLine(NamedTuple):
@@ -76,7 +75,7 @@ def _plain(dotted: str) -> str:
     return ".".join(part.strip().strip("\"'") for part in dotted.split("."))
 
 
-# ---- settings
+# Settings
 
 
 class Settings(NamedTuple):
@@ -155,7 +154,7 @@ def settings_with_sources(root: Path, environment: Mapping[str, str]) -> list[Se
 
 def set_setting(workspace: Workspace, name: str, given: str | None) -> None:
     """Writes one setting into the file, or removes it (None). Everything else in the file stays as it is."""
-    import json
+    import json  # imported here, because most commands only read settings
 
     from slicebase.workspace.atomic import locked, write_bytes
 
@@ -218,7 +217,7 @@ def _key(name: str, path: Path | None = None) -> SettingKey:
 
 def _value_of(name: str, given: str) -> Any:
     """Returns the value that a text on the command line means for this setting."""
-    import json
+    import json  # imported here, because most commands only read settings
 
     key = _key(name)
     if str in key.types:
