@@ -19,6 +19,7 @@ from slicebase.errors import SlicebaseError, Where
 
 DATABASE_VERSION = 1
 
+
 # The tables, and their triggers
 
 # Tables whose rows are numbered, each with the column of the owner within which they are numbered.

@@ -11,9 +11,6 @@ from slicebase.runs.records import Span
 from slicebase.truth.database import Database
 from slicebase.truth.texts import Texts, hash_bytes, keep_texts
 
-_MOST_CACHED = 100_000  # records
-_RECORD = msgspec.json.Decoder(tuple[str, str, int, int, str])
-
 
 class Ledger(Mapping[str, Evidence]):
     """Evidence by its id, read from the database on access."""
@@ -57,6 +54,9 @@ class Ledger(Mapping[str, Evidence]):
         return [self[str(name)] for (name,) in rows]
 
 
+_MOST_CACHED = 100_000  # records
+
+
 class Records(Mapping[str, Evidence]):
     """Evidence without its quotes. Records never change, so they are cached: the gate reads them again and again."""
 
@@ -83,6 +83,9 @@ class Records(Mapping[str, Evidence]):
 
     def __len__(self) -> int:
         return int(next(self._database.connection.execute("SELECT count(*) FROM evidence"))[0])
+
+
+_RECORD = msgspec.json.Decoder(tuple[str, str, int, int, str])
 
 
 def read_record(evidence_id: str, record: bytes) -> Evidence:

@@ -98,6 +98,17 @@ class Manifests:
         return texts, problems
 
 
+def recording_hash(name: str, time: str) -> bytes:
+    """Returns the hash that covers the id of a manifest and the time of recording."""
+    return raw_digest(canonical([name, time]))
+
+
+def texts_to_keep(built: "Context") -> dict[bytes, bytes]:
+    """Returns the texts of the pieces that are not turns, by their hashes: the manifest stores them (ruling 42)."""
+    kept = [built.texts[piece.text_hash] for piece in built.manifest.pieces if not piece.corpus.startswith("session:")]
+    return {raw_digest(text.encode()): text.encode() for text in kept}
+
+
 def _source(name: str, piece: Piece) -> tuple[str, str]:
     """Returns the owner and the hash of the text that a piece is cut from.
 
@@ -116,14 +127,3 @@ def _cut(piece: Piece, data: bytes) -> str | None:
         return turn_text(read_parts(data))[piece.span.start : piece.span.end]
     except (UnicodeDecodeError, SlicebaseError):
         return None
-
-
-def recording_hash(name: str, time: str) -> bytes:
-    """Returns the hash that covers the id of a manifest and the time of recording."""
-    return raw_digest(canonical([name, time]))
-
-
-def texts_to_keep(built: "Context") -> dict[bytes, bytes]:
-    """Returns the texts of the pieces that are not turns, by their hashes: the manifest stores them (ruling 42)."""
-    kept = [built.texts[piece.text_hash] for piece in built.manifest.pieces if not piece.corpus.startswith("session:")]
-    return {raw_digest(text.encode()): text.encode() for text in kept}

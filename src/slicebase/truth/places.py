@@ -45,6 +45,37 @@ def refill_places(connection: apsw.Connection, session: str) -> None:
     _insert(connection, session, numbers, places)
 
 
+def place_of(connection: apsw.Connection, session: str, seq: int) -> tuple[str, int] | None:
+    """Returns the root and the depth of a turn, by its number in a large session without joins, or None."""
+    query = "SELECT root, depth FROM places INDEXED BY places_by_seq WHERE session = ? AND seq = ?"
+    row = connection.execute(query, (session, seq)).fetchone()
+    return (uuid_of(row[0]), row[1]) if row else None
+
+
+def _keep_shape(connection: apsw.Connection, session: str, count: int, joins: int) -> None:
+    connection.execute("INSERT OR REPLACE INTO shapes VALUES (?, ?, ?)", (session, count, joins))
+    if joins:  # from now on, the session is read completely
+        connection.execute("DELETE FROM places WHERE session = ?", (session,))
+
+
+def _extend(connection: apsw.Connection, session: str, new: Mapping[str, Turn], numbers: Mapping[str, int]) -> None:
+    """Stores the places of new turns, which are children of each other or of stored turns."""
+    parents = {turn.id: turn.parents[0].id if turn.parents else None for turn in new.values()}
+    outside = {parent for parent in parents.values() if parent is not None and parent not in parents}
+    above = {parent: place for parent in outside if (place := _stored_place(connection, session, parent))}
+    places = {}
+    for turn_id, (root, depth) in places_of(parents).items():
+        parent = parents[root]
+        stored_root, stored_depth = above.get(parent, (root, -1)) if parent is not None else (root, -1)
+        places[turn_id] = (stored_root, stored_depth + 1 + depth)
+    _insert(connection, session, numbers, places)
+
+
+def _stored_place(connection: apsw.Connection, session: str, turn_id: str) -> tuple[str, int] | None:
+    row = connection.execute("SELECT session, seq FROM turns WHERE turn = ?", (uuid_bytes(turn_id),)).fetchone()
+    return place_of(connection, session, row[1]) if row and row[0] == session else None
+
+
 def _counted(connection: apsw.Connection, session: str) -> tuple[dict[str, int], int, dict[str, tuple[str, int]]]:
     """Returns the numbers of a session's turns, how many are joins, and their places if it needs them.
 
@@ -63,6 +94,28 @@ def _counted(connection: apsw.Connection, session: str) -> tuple[dict[str, int],
     if joins or len(parents) <= SMALL:
         return numbers, joins, {}
     return numbers, joins, places_of({turn_id: next(iter(above), None) for turn_id, above in parents.items()})
+
+
+def places_of(parents: Mapping[str, str | None]) -> dict[str, tuple[str, int]]:
+    """Returns the root and the depth of each turn of a forest. A turn whose parent is not among the turns is a root."""
+    places: dict[str, tuple[str, int]] = {}
+    for turn_id in parents:
+        path = []
+        current: str | None = turn_id
+        while current is not None and current in parents and current not in places:
+            path.append(current)
+            current = parents[current]
+        root, depth = places[current] if current is not None and current in places else (path[-1], -1)
+        for offset, step in enumerate(reversed(path), 1):
+            places[step] = (root, depth + offset)
+    return places
+
+
+def _insert(
+    connection: apsw.Connection, session: str, numbers: Mapping[str, int], places: Mapping[str, tuple[str, int]]
+) -> None:
+    rows = ((session, uuid_bytes(root), depth, numbers[turn_id]) for turn_id, (root, depth) in places.items())
+    connection.executemany("INSERT INTO places VALUES (?, ?, ?, ?)", rows)
 
 
 def derived_differences(connection: apsw.Connection, passed_over: Set[str]) -> Iterator[tuple[str, str, str]]:
@@ -107,56 +160,3 @@ def _waiting_differences(connection: apsw.Connection) -> Iterator[tuple[str, str
     there = set(connection.execute("SELECT parent, child FROM waiting"))
     if there != wanted:
         yield "waiting", f"{len(wanted - there)} that are missing", f"{len(there - wanted)} others"
-
-
-def places_of(parents: Mapping[str, str | None]) -> dict[str, tuple[str, int]]:
-    """Returns the root and the depth of each turn of a forest. A turn whose parent is not among the turns is a root."""
-    places: dict[str, tuple[str, int]] = {}
-    for turn_id in parents:
-        path = []
-        current: str | None = turn_id
-        while current is not None and current in parents and current not in places:
-            path.append(current)
-            current = parents[current]
-        root, depth = places[current] if current is not None and current in places else (path[-1], -1)
-        for offset, step in enumerate(reversed(path), 1):
-            places[step] = (root, depth + offset)
-    return places
-
-
-def place_of(connection: apsw.Connection, session: str, seq: int) -> tuple[str, int] | None:
-    """Returns the root and the depth of a turn, by its number in a large session without joins, or None."""
-    query = "SELECT root, depth FROM places INDEXED BY places_by_seq WHERE session = ? AND seq = ?"
-    row = connection.execute(query, (session, seq)).fetchone()
-    return (uuid_of(row[0]), row[1]) if row else None
-
-
-def _stored_place(connection: apsw.Connection, session: str, turn_id: str) -> tuple[str, int] | None:
-    row = connection.execute("SELECT session, seq FROM turns WHERE turn = ?", (uuid_bytes(turn_id),)).fetchone()
-    return place_of(connection, session, row[1]) if row and row[0] == session else None
-
-
-def _keep_shape(connection: apsw.Connection, session: str, count: int, joins: int) -> None:
-    connection.execute("INSERT OR REPLACE INTO shapes VALUES (?, ?, ?)", (session, count, joins))
-    if joins:  # from now on, the session is read completely
-        connection.execute("DELETE FROM places WHERE session = ?", (session,))
-
-
-def _extend(connection: apsw.Connection, session: str, new: Mapping[str, Turn], numbers: Mapping[str, int]) -> None:
-    """Stores the places of new turns, which are children of each other or of stored turns."""
-    parents = {turn.id: turn.parents[0].id if turn.parents else None for turn in new.values()}
-    outside = {parent for parent in parents.values() if parent is not None and parent not in parents}
-    above = {parent: place for parent in outside if (place := _stored_place(connection, session, parent))}
-    places = {}
-    for turn_id, (root, depth) in places_of(parents).items():
-        parent = parents[root]
-        stored_root, stored_depth = above.get(parent, (root, -1)) if parent is not None else (root, -1)
-        places[turn_id] = (stored_root, stored_depth + 1 + depth)
-    _insert(connection, session, numbers, places)
-
-
-def _insert(
-    connection: apsw.Connection, session: str, numbers: Mapping[str, int], places: Mapping[str, tuple[str, int]]
-) -> None:
-    rows = ((session, uuid_bytes(root), depth, numbers[turn_id]) for turn_id, (root, depth) in places.items())
-    connection.executemany("INSERT INTO places VALUES (?, ?, ?, ?)", rows)

@@ -22,7 +22,6 @@ from slicebase.truth.texts import hash_bytes, keep_texts
 _BATCH = 1000  # events that are kept in memory before they are written
 TALLY = "run, seq, hash, started, updated, sequence, compacted, counted, steps, all_steps, cost, stopped"
 _PAYLOAD = msgspec.json.Decoder(dict[str, Any])
-_LINK = msgspec.json.Decoder(tuple[str, int, str | None, str, int | None, str, str])
 
 
 class StoredEvent(NamedTuple):
@@ -175,6 +174,9 @@ def run_closed(tally: RunTally) -> SlicebaseError:
 def owner(run_id: str) -> str:
     """Returns the owner under which the texts of a run are stored."""
     return f"run:{run_id}"
+
+
+_LINK = msgspec.json.Decoder(tuple[str, int, str | None, str, int | None, str, str])
 
 
 def read_link(record: bytes, event_hash: bytes) -> ChainLink:
