@@ -17,11 +17,9 @@ import apsw
 
 from slicebase.errors import SlicebaseError, Where
 
-_BETWEEN_TRIES: Final = 0.05  # seconds between two tries to take the lock
 _FILES: Final = ("", "-wal", "-shm")
 
 _Answer = TypeVar("_Answer")
-
 
 # With these errors, the file cannot be used, and the database is built in memory instead.
 _UNUSABLE: Final = (
@@ -218,6 +216,9 @@ def _connected(path: str, patience: Patience) -> Iterator[apsw.Connection]:
 
 def _layout_of(connection: apsw.Connection) -> tuple[int, int]:
     return int(connection.pragma("application_id")), int(connection.pragma("user_version"))
+
+
+_BETWEEN_TRIES: Final = 0.05  # seconds between two tries to take the lock
 
 
 def _wait_for(lock: int, mode: int, patience: Patience) -> None:

@@ -8,8 +8,6 @@ import apsw
 from slicebase.core.refs import parse
 from slicebase.errors import SlicebaseError, Where
 
-_SHOWN: Final = 5
-
 
 class FileEntry(NamedTuple):
     """What the index knows about a slice file."""
@@ -61,7 +59,6 @@ files.hash, files.source, files.source_hash,
 coalesce(files.changed, files.disk_time, 0) AS moment, files.due, files.archived, files.purged
 """
 
-
 _CONDITIONS: Final = {
     "kind": "files.kind = ?",
     "body_type": "files.type = ?",
@@ -92,6 +89,9 @@ def get_file(connection: apsw.Connection, file_id: str) -> FileEntry | None:
     for row in connection.execute(query, (file_id,)):
         return FileEntry(*row)
     return None
+
+
+_SHOWN: Final = 5  # ids in a hint
 
 
 def find_file(connection: apsw.Connection, given: str) -> FileEntry:

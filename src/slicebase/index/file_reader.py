@@ -24,9 +24,6 @@ from slicebase.index.links import part_links
 from slicebase.index.schema import PASSAGE_BREAK, ReadProgress
 from slicebase.workspace.workspace import LIBRARY
 
-LARGEST: Final = 64 * 1024 * 1024  # bytes; of a larger file, only the head is read
-_HEAD: Final = MAX_HEADER + 1024  # bytes, with the markers
-
 
 class _KnownFile(NamedTuple):
     """What the index has of a file: its number, its stamp, and the digest of its bytes."""
@@ -68,7 +65,7 @@ class Update:
         certain = all(_is_certain(stamp, tick) for stamp in stamps.values())
         self._connection.execute("UPDATE state SET listing = ?", ("\0".join(listing) if certain else "",))
 
-    # ---- one file
+    # One file
 
     def _read_file(self, name: str, stamp: str, known: _KnownFile | None) -> None:
         """Reads a file and stores its facts. If its bytes are the same as before, stores only its stamp."""
@@ -116,7 +113,7 @@ class Update:
         many("INSERT INTO meta VALUES (?, ?, ?)", [(number, key, value) for key, value in facts.meta])
         many("INSERT INTO elsewhere VALUES (?, ?)", [(number, row) for row in facts.supersedes_elsewhere])
 
-    # ---- logs of several files (ruling 32)
+    # Logs of several files (ruling 32)
 
     def _update_logs(self) -> None:
         """Stores those files again in which rows become active or inactive because of rows in other files.
@@ -160,9 +157,8 @@ class Update:
                 continue  # the file changed just now; the next update reads it
         rows = {number: own_rows(file) for number, file in files.items()}
         for number, file in files.items():
-            own = {
-                row.line.raw for row in rows[number]
-            }  # a row that is being moved can be in two files, and counts once
+            # A row that is being moved can be in two files, and counts once.
+            own = {row.line.raw for row in rows[number]}
             others = [
                 row for other, found in rows.items() if other != number for row in found if row.line.raw not in own
             ]
@@ -184,6 +180,10 @@ def _is_certain(stamp: str, tick: int) -> bool:
     """Returns whether the stamp would show a later change. It might not show a change in the same tick."""
     _, modified, changed, _ = stamp.split(" ")
     return max(int(modified), int(changed)) < tick
+
+
+LARGEST: Final = 64 * 1024 * 1024  # bytes; of a larger file, only the head is read
+_HEAD: Final = MAX_HEADER + 1024  # bytes, with the markers
 
 
 def _read(path: Path) -> tuple[bytes, os.stat_result]:
@@ -212,7 +212,7 @@ def _parsed(data: bytes, name: str, size: int) -> SliceFile:
     return file if size == len(data) else file.with_body(b"")
 
 
-# ---- the values of the tables
+# The values of the tables
 
 _FIELDS: Final = (
     "title", "summary", "kind", "body_type", "hash", "source", "source_hash", "changed", "due",

@@ -51,9 +51,8 @@ def _in_characters(data: bytes, tokens: list[Token]) -> list[Token]:
 # Tables
 
 PASSAGE_BREAK: Final = "\x1e"  # between the passages of a body
-ReadProgress = Callable[
-    [int, int], None
-]  # called with the number of files that were read, and of all that have to be read
+# Called with the number of files that were read, and of all that have to be read.
+ReadProgress = Callable[[int, int], None]
 
 _SCHEMA: Final = f"""
 -- the listing of the folder at the last update; empty where it is not certain

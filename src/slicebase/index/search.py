@@ -16,9 +16,6 @@ from slicebase.errors import SlicebaseError
 from slicebase.index.entries import COLUMNS, EVERY_FILE, FileEntry, Filters, conditions
 from slicebase.index.schema import PASSAGE_BREAK, Tokenizer
 
-_WEIGHTS: Final = "10.0, 4.0, 1.0, 1.0"  # of title, summary, passages, former rows
-_MOST_PASSAGES: Final = 3
-
 
 class Search(NamedTuple):
     """A search: the words and the filters."""
@@ -77,12 +74,16 @@ def count(connection: apsw.Connection, terms: Sequence[Term], wanted: Search) ->
     return int(connection.execute(f"SELECT count(*) {matching}", values).get)
 
 
-# ---- the files, and their order
+# The files, and their order
 
 
 class _Ranked(NamedTuple):
     number: int
     score: float
+
+
+_WEIGHTS: Final = "10.0, 4.0, 1.0, 1.0"  # of title, summary, passages, former rows
+_TIES: Final = 100  # scores that are read beyond the limit, to find ties with the last one
 
 
 def _ranked(connection: apsw.Connection, terms: Sequence[Term], wanted: Search) -> list[_Ranked]:
@@ -108,9 +109,6 @@ def _ranked(connection: apsw.Connection, terms: Sequence[Term], wanted: Search) 
     return [_Ranked(number, shares[number]) for number in ordered[: wanted.limit]]
 
 
-_TIES: Final = 100  # scores that are read beyond the limit, to find ties with the last one
-
-
 def _matching(terms: Sequence[Term], wanted: Search) -> tuple[str, list[Any]]:
     """Returns the part of a query that selects the files, and its values."""
     columns = "title summary passages former" if wanted.former else "title summary passages"
@@ -122,7 +120,7 @@ def _matching(terms: Sequence[Term], wanted: Search) -> tuple[str, list[Any]]:
     return sql, [match, *values]
 
 
-# ---- the passages that are shown
+# The passages that are shown
 
 
 class _Passage(NamedTuple):
@@ -135,6 +133,9 @@ class _Passage(NamedTuple):
     def different(self) -> int:
         """How many different terms the passage has."""
         return len({mark.term for mark in self.marks})
+
+
+_MOST_PASSAGES: Final = 3
 
 
 class _HitBuilder:
@@ -178,15 +179,15 @@ class _HitBuilder:
         return snippet(text, self._marks(text))
 
 
+_LINES: Final = frozenset({"jsonl", "conversation", "routine"})  # one passage is one line of the file
+
+
 def _found(entry: FileEntry, passage: _Passage) -> FoundPassage:
     shown = snippet(passage.text, passage.marks)
     if passage.row:
         return FoundPassage(str(Ref("row", f"{entry.id}/{passage.row}")), passage.line, shown)
     line = passage.line + (passage.text.count("\n", 0, shown.place) if entry.body_type not in _LINES else 0)
     return FoundPassage(_place_in(entry, passage.text, shown.place), line, shown)
-
-
-_LINES: Final = frozenset({"jsonl", "conversation", "routine"})  # one passage is one line of the file
 
 
 def _place_in(entry: FileEntry, text: str, place: int) -> str:
@@ -200,7 +201,7 @@ def _place_in(entry: FileEntry, text: str, place: int) -> str:
     return str(section_ref(entry.id, entry.hash, next(each for each in before if place < each.end)))
 
 
-# ---- hints when nothing is found
+# Hints when nothing is found
 
 _MOST_WORDS: Final = 3
 _LETTERS: Final = ascii_lowercase + digits

@@ -10,9 +10,8 @@ from slicebase.files.links import target_kind
 from slicebase.index.entries import FileEntry, Filters, get_file, list_files
 
 _DAY: Final = 86_400_000
-
-
 _STALE: Final = 0.5  # the staleness from which a file is labelled STALE
+_DUE: Final = {"summarize": "summarized"}
 
 
 class StaleReason(NamedTuple):
@@ -54,9 +53,8 @@ def _narrative_reasons(entry: FileEntry, later_snapshot: Callable[[str], str | N
 
 
 def _reasons(connection: apsw.Connection, entry: FileEntry, now: int, half_life: float) -> Iterator[StaleReason]:
-    if (
-        entry.source and target_kind(entry.source) != "reference"
-    ):  # narratives of snapshots are compared with their run instead
+    # Narratives of snapshots are compared with their run instead.
+    if entry.source and target_kind(entry.source) != "reference":
         source = get_file(connection, entry.source)
         if source is None:
             yield StaleReason("source-missing", None, f"its source {entry.source} is not here")
@@ -67,6 +65,3 @@ def _reasons(connection: apsw.Connection, entry: FileEntry, now: int, half_life:
     if staleness((now - entry.changed) / _DAY, half_life) >= _STALE:
         days = (now - entry.changed) // _DAY
         yield StaleReason("age", entry.changed + round(half_life * _DAY), f"nothing has changed for {days} days")
-
-
-_DUE: Final = {"summarize": "summarized"}
