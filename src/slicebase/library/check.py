@@ -18,7 +18,7 @@ from slicebase.files.yaml.load import MAX_HEADER
 from slicebase.workspace.workspace import find_root
 
 LARGEST_READ: Final = 64 * 1024 * 1024  # bytes; the body of a larger file is not checked
-_HEAD: Final = MAX_HEADER + 1024  # markers included
+_HEAD: Final = MAX_HEADER + 1024  # bytes, with the markers
 _SKIPPED: Final = frozenset({".git", ".slicebase"})
 
 
@@ -114,7 +114,7 @@ class CheckedWorkspace:
             self._names.setdefault(result.id, name)
         return None
 
-    # ---- files by id
+    # Files by id
 
     def knows(self, file_id: str) -> bool:
         return self._name_of(file_id) is not None
@@ -147,7 +147,7 @@ class CheckedWorkspace:
         heads = ((name, _parsed(name, _HEAD)) for name in names if os.path.realpath(name) not in checked_paths)
         return {head.id: (name, head) for name, head in heads if head and head.id}
 
-    # ---- paths
+    # Paths
 
     def target_at(self, path: str) -> Target:
         real = os.path.realpath(os.path.join(self._root, path))

@@ -38,7 +38,7 @@ class SliceFolder:
         self.payloads_lock = workspace.payloads_lock
         self._lock = workspace.lock
 
-    # ---- reading: takes no lock, since a file is replaced in one step
+    # Reading: takes no lock, since a file is replaced in one step
 
     def names(self) -> list[str]:
         """Returns the names of all slice files, readable or not."""
@@ -151,7 +151,7 @@ class SliceFolder:
         except OSError:
             return None
 
-    # ---- writing
+    # Writing
 
     @contextmanager
     def writing(self) -> Iterator["FolderWriter"]:
@@ -223,7 +223,7 @@ def _conflict(file: SliceFile) -> SlicebaseError:
     )
 
 
-# ---- logs of several files
+# Logs of several files
 
 Pairs = Callable[[], Iterable[tuple[str, str]]]  # the ids of the files of a library that are joined
 
@@ -259,7 +259,7 @@ class Logs:
         return (part for part in found if part and part.body_type == body_type)
 
 
-# ---- overflow that a killed writer did not finish
+# Overflow that a killed writer did not finish
 
 
 def unfinished_overflows(folder: SliceFolder) -> list[str]:

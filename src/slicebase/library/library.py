@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.entries import Stamp
-from slicebase.files.body.routine import contract_as_json
+from slicebase.files.body.routine import compile_routine, contract_as_json, read_routine
 from slicebase.files.body.write import WriteRequest, refuse_broken, refuse_new_errors, whole_body, with_writer
 from slicebase.files.create import archived, contract_from, define, new_file, restored, tombstone
 from slicebase.files.links import file_name
@@ -67,7 +67,7 @@ class Library(Finder):
         self._truth = truth
         self._linker = Linker(self.folder, lambda turn: turn in truth().turns.find([turn]))
 
-    # ---- new files
+    # New files
 
     def create(
         self,
@@ -109,7 +109,7 @@ class Library(Finder):
             writer.add(file)
         return Change(file)
 
-    # ---- metadata and links
+    # Metadata and links
 
     def define(
         self, file_id: str, assignments: Iterable[str], stamp: Stamp, *, if_version: str | None = None
@@ -125,7 +125,7 @@ class Library(Finder):
         """Removes a link."""
         return self._edit(file_id, lambda file: self._linker.disconnected(file, rel, to), stamp, dry_run=dry_run)
 
-    # ---- bodies
+    # Bodies
 
     def remember(
         self,
@@ -166,7 +166,7 @@ class Library(Finder):
             dry_run=dry_run,
         )
 
-    # ---- reading
+    # Reading
 
     def recall(
         self, refs: Iterable[str], *, now: int, rows: "Which" = "active", tokens: int | None = None, page: int = 1
@@ -187,8 +187,6 @@ class Library(Finder):
 
     def routine(self, file_id: str) -> str:
         """Returns a routine as Markdown to follow. Nothing is executed (ruling 30)."""
-        from slicebase.files.body.routine import compile_routine, read_routine
-
         file = self.folder.find(file_id)
         if file.body_type != "routine":
             raise SlicebaseError("write-mode", f"a {file.body_type} body is not a routine", where=Where(file.name))
@@ -196,7 +194,7 @@ class Library(Finder):
         refuse_broken(file, findings)
         return compile_routine(file.title or "", file.summary or "", steps, self._linker.title_of)
 
-    # ---- forgetting
+    # Forgetting
 
     def forget(self, file_id: str, stamp: Stamp, *, reason: str | None = None, dry_run: bool = False) -> Change:
         """Archives a file in place: search and listings no longer show it, and nothing is lost."""
@@ -222,7 +220,7 @@ class Library(Finder):
         purge_caches(self.workspace, self.index.database, old.id or "")
         return Change(new, not old.purged)
 
-    # ---- every change of a file in place
+    # Every change of a file in place
 
     def _edit(
         self,

@@ -69,7 +69,7 @@ class Linker:
         file = self._folder.readable(target_id(LIBRARY, target))
         return file.title if file else None
 
-    # ---- targets
+    # Targets
 
     def _target(self, rel: str, to: str) -> str:
         kind = target_kind(to)

@@ -17,26 +17,6 @@ from slicebase.library.folder import PAYLOADS, SliceFolder
 from slicebase.workspace.atomic import file_errors, locked, read_chunks, remove, write_bytes
 from slicebase.workspace.workspace import LIBRARY, create_local_folder
 
-_ENDING: Final = re.compile(r"(?:\.[A-Za-z0-9]{1,10}){1,2}$")
-
-
-class _Measured:
-    """Counts and hashes the bytes that pass through it."""
-
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self._chunks = chunks
-        self._hash = hashlib.sha256()
-        self._size = 0
-
-    def __iter__(self) -> Iterator[bytes]:
-        for chunk in self._chunks:
-            self._hash.update(chunk)
-            self._size += len(chunk)
-            yield chunk
-
-    def payload(self, uri: str) -> Payload:
-        return Payload(uri, "sha256:" + self._hash.hexdigest(), self._size)
-
 
 @contextmanager
 def new_payload(folder: SliceFolder, path: Path | None, file_id: str, *, copy: bool) -> Iterator[Payload | None]:
@@ -57,34 +37,6 @@ def new_payload(folder: SliceFolder, path: Path | None, file_id: str, *, copy: b
             raise
 
 
-def _in_place(folder: SliceFolder, path: Path) -> Payload:
-    """Returns the payload for a file of the workspace, which stays where it is."""
-    real = _real(path)
-    if not real.is_relative_to(folder.root):
-        raise SlicebaseError(
-            "outside-workspace",
-            "the file is outside the workspace, where nobody else has it",
-            hint="--copy puts a copy of it into the library",
-            where=Where(str(path)),
-        )
-    measured = _Measured(read_chunks(real))
-    for _ in measured:
-        pass
-    uri = posixpath.relpath(real.relative_to(folder.root).as_posix(), LIBRARY)
-    return measured.payload(uri if uri.startswith(".") else f"./{uri}")
-
-
-def _copied(folder: SliceFolder, path: Path, file_id: str) -> Payload:
-    """Copies a file into the library, named by the pointer's id. Returns its payload."""
-    ending = _ENDING.search(path.name)
-    name = file_id + (ending[0] if ending else "")
-    with file_errors(folder.payloads):
-        folder.payloads.mkdir(parents=True, exist_ok=True)
-    measured = _Measured(read_chunks(_real(path)))
-    write_bytes(folder.payloads / name, measured)
-    return measured.payload(f"./{PAYLOADS}/{name}")
-
-
 def remove_copy(folder: SliceFolder, uri: str | None) -> bool:
     """Deletes a payload that was copied into the library. Returns whether it did: files elsewhere are not ours."""
     path = resolve(LIBRARY, uri) if uri else None
@@ -102,6 +54,55 @@ def unclaimed_copies(folder: SliceFolder) -> list[Path]:
         pointers = (file.payload for file in folder.mentioning(PAYLOADS.encode()))
         claimed = {payload.uri.rpartition("/")[2] for payload in pointers if payload and payload.uri}
         return [path for path in copies if path.name not in claimed]
+
+
+def _in_place(folder: SliceFolder, path: Path) -> Payload:
+    """Returns the payload for a file of the workspace, which stays where it is."""
+    real = _real(path)
+    if not real.is_relative_to(folder.root):
+        raise SlicebaseError(
+            "outside-workspace",
+            "the file is outside the workspace, where nobody else has it",
+            hint="--copy puts a copy of it into the library",
+            where=Where(str(path)),
+        )
+    measured = _Measured(read_chunks(real))
+    for _ in measured:
+        pass
+    uri = posixpath.relpath(real.relative_to(folder.root).as_posix(), LIBRARY)
+    return measured.payload(uri if uri.startswith(".") else f"./{uri}")
+
+
+_ENDING: Final = re.compile(r"(?:\.[A-Za-z0-9]{1,10}){1,2}$")
+
+
+def _copied(folder: SliceFolder, path: Path, file_id: str) -> Payload:
+    """Copies a file into the library, named by the pointer's id. Returns its payload."""
+    ending = _ENDING.search(path.name)
+    name = file_id + (ending[0] if ending else "")
+    with file_errors(folder.payloads):
+        folder.payloads.mkdir(parents=True, exist_ok=True)
+    measured = _Measured(read_chunks(_real(path)))
+    write_bytes(folder.payloads / name, measured)
+    return measured.payload(f"./{PAYLOADS}/{name}")
+
+
+class _Measured:
+    """Counts and hashes the bytes that pass through it."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._hash = hashlib.sha256()
+        self._size = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        for chunk in self._chunks:
+            self._hash.update(chunk)
+            self._size += len(chunk)
+            yield chunk
+
+    def payload(self, uri: str) -> Payload:
+        return Payload(uri, "sha256:" + self._hash.hexdigest(), self._size)
 
 
 def _real(path: Path) -> Path:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from slicebase.truth.truth import Truth
 
 Which = Literal["active", "all"]
-_LONGEST_TITLE: Final = 100
 
 
 class Recall(NamedTuple):
@@ -46,7 +45,7 @@ class Recall(NamedTuple):
             raise SlicebaseError("bad-reference", f"a {ref.kind} has no text of its own", hint=hint)
         return find(self, ref)
 
-    # ---- files
+    # Files
 
     def _file(self, ref: Ref) -> Iterator[RecalledPiece]:
         file = self._find(ref.name)
@@ -98,7 +97,7 @@ class Recall(NamedTuple):
         later = self.truth().runs.later(snapshot_id)
         return f"derived from {snapshot_id}" + (", and the run has a later snapshot" if later else "")
 
-    # ---- rows
+    # Rows
 
     def _log(self, file: SliceFile) -> Iterator[RecalledPiece]:
         """Yields the rows of a log, oldest first, without those of forgotten files; for a part, only its own."""
@@ -118,7 +117,7 @@ class Recall(NamedTuple):
             raise SlicebaseError("no-row", f"there is no row {ref.local} in {ref.owner}", where=Where(file.name))
         yield from map(_piece, found)
 
-    # ---- sections and turns
+    # Sections and turns
 
     def _section(self, ref: Ref) -> Iterator[RecalledPiece]:
         file = self._find(ref.owner)
@@ -200,6 +199,9 @@ def _row_content(row: Row) -> str:
     """Returns the text that evidence quotes (ruling 36), then the row's other values."""
     others = {key: value for key, value in row.line.value.items() if key != "_meta" and not isinstance(value, str)}
     return "\n\n".join(part for part in (row.text, msgspec.json.encode(others).decode() if others else "") if part)
+
+
+_LONGEST_TITLE: Final = 100
 
 
 def _title(file: SliceFile) -> str:

@@ -162,7 +162,7 @@ def _size(file: SliceFile) -> int:
     return len(file.head) + len(file.body)
 
 
-# ---- derived files
+# Derived files
 
 
 def refreshed(folder: SliceFolder, file: SliceFile, text: str, stamp: Stamp, source_hash: str | None) -> SliceFile:
