@@ -105,10 +105,6 @@ class Annotator:
                 queue += children.get(turn.id, [])
 
 
-def _parent_of(turn: Turn) -> str | None:
-    return tree_parent(((parent.id, parent.type) for parent in turn.parents), _EDGES)
-
-
 def parents_first(turns: Sequence[Turn]) -> Iterator[Turn]:
     """Yields the turns in their order, but none before a parent that is among them."""
     waiting = {turn.id: turn for turn in turns}
@@ -122,3 +118,7 @@ def parents_first(turns: Sequence[Turn]) -> Iterator[Turn]:
             done = path.pop()
             if waiting.pop(done.id, None) is not None:
                 yield done
+
+
+def _parent_of(turn: Turn) -> str | None:
+    return tree_parent(((parent.id, parent.type) for parent in turn.parents), _EDGES)

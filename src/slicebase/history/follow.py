@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 FOLDER: Final = "transcripts"
 _CHUNK: Final = 1 << 20
-_COMPARED: Final = 64 << 10  # bytes before the position, which must not have changed
-_VERSION: Final = f"1 {__version__}"
 
 
 class FilePosition(msgspec.Struct, frozen=True):
@@ -129,7 +127,10 @@ def _is_complete(rest: bytes) -> bool:
         return False
 
 
-# ---- what is kept between two calls
+# What is kept between two calls
+
+_VERSION: Final = f"1 {__version__}"
+_decoder = msgspec.msgpack.Decoder(KeptState)
 
 
 def _load(truth: Truth, store: Path, name: str, descriptor: int) -> KeptState | None:
@@ -155,6 +156,9 @@ def _encoded(transcript: Transcript, name: str, descriptor: int, offset: int) ->
     return msgspec.msgpack.encode(KeptState(position, transcript.state))
 
 
+_COMPARED: Final = 64 << 10  # bytes before the position, which must not have changed
+
+
 def _digest_before(descriptor: int, offset: int) -> bytes:
     start = max(0, offset - _COMPARED)
     return raw_digest(os.pread(descriptor, offset - start, start))
@@ -170,6 +174,3 @@ def _write(store: Path, data: bytes) -> None:
     except OSError:
         with suppress(OSError):
             temporary.unlink()
-
-
-_decoder = msgspec.msgpack.Decoder(KeptState)

@@ -120,7 +120,7 @@ def _batches(run: Import, recognised: Recognised, progress: ImportProgress) -> I
     yield from run.read(ImportSource(name, chunks()), recognised.format)
 
 
-# ---- graph files
+# Graph files
 
 
 def import_graph(truth: Truth, data: bytes, name: str, account: Account) -> None:

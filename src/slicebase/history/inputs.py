@@ -20,9 +20,6 @@ LONG_SAMPLE = _SAMPLES / "long-session.jsonl"  # several hundred turns, with a c
 _CHUNK = 1 << 20
 # The endings that a folder or a zip is searched for; a file that the user names may have any ending.
 _ENDINGS = (".json", ".jsonl", ".slice")
-# A member of a zip that claims to be both this large and packed this well is a bomb.
-_SUSPECT_BYTES = 1 << 30
-_SUSPECT_RATIO = 1000
 
 
 class Input(NamedTuple):
@@ -93,6 +90,11 @@ def _zip(path: Path) -> Iterator[Input]:
             yield Input(f"{path}!{member.filename}", member.file_size, False, _member_reader(path, member))
 
 
+# A member of a zip that claims to be both this large and packed this well is a bomb.
+_SUSPECT_BYTES = 1 << 30
+_SUSPECT_RATIO = 1000
+
+
 def _member_reader(path: Path, member: zipfile.ZipInfo) -> Callable[[], Iterator[bytes]]:
     def read() -> Iterator[bytes]:
         where = Where(f"{path}!{member.filename}")
@@ -110,7 +112,7 @@ def _member_reader(path: Path, member: zipfile.ZipInfo) -> Callable[[], Iterator
     return read
 
 
-# ---- sessions of coding agents on this machine
+# Sessions of coding agents on this machine
 
 
 class Home(NamedTuple):

@@ -12,8 +12,6 @@ from slicebase.truth.truth import Truth
 _DAY: Final = 86_400_000
 _DEFAULT_DAYS: Final = 30  # the client's default
 _SOON_DAYS: Final = 7
-_TAIL: Final = 256 << 10
-_TURNS: Final = frozenset({"user", "assistant"})
 
 
 class AgentHome(NamedTuple):
@@ -70,6 +68,10 @@ def _is_imported(path: Path, database: Path) -> bool:
         return last in truth.turns.find([last])
     finally:
         truth.close()
+
+
+_TAIL: Final = 256 << 10  # bytes at the end of a transcript
+_TURNS: Final = frozenset({"user", "assistant"})
 
 
 def _last_turns(path: Path) -> Iterator[str]:
