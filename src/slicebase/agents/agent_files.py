@@ -31,7 +31,7 @@ class TextChange(NamedTuple):
         return f"{self.path} " + (f"{'would be' if dry_run else 'was'} {done}" if self.changed else "is up to date")
 
 
-# ---- JSON texts
+# JSON texts
 
 MemberStep = str | int
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
@@ -118,7 +118,7 @@ def _unit(text: str) -> str:
     return match[1] if match else "  "
 
 
-# ---- the block in AGENTS.md
+# The block in AGENTS.md
 
 AGENTS_FILE: Final = "AGENTS.md"
 BEGIN: Final = "<!-- slicebase:begin (kept by `tt agents-md`; edit outside the marks) -->"

@@ -18,7 +18,6 @@ from slicebase.workspace.workspace import LOCAL, Workspace, create_local_folder
 
 MARK: Final = "# slicebase"
 PROGRAM: Final = "tt"
-_SECONDS: Final = 10  # the time limit after which the client stops a hook
 _KEPT: Final = "hooks.json"
 
 
@@ -40,6 +39,10 @@ class _KeptSettings(msgspec.Struct):
     before: str | None
     after: str
     made_folder: bool
+
+
+_decoder = msgspec.json.Decoder(dict[str, _KeptSettings])
+_encoder = msgspec.json.Encoder()
 
 
 class HookStatus(NamedTuple):
@@ -109,7 +112,7 @@ class ClientHooks:
             raise SlicebaseError("unknown-client", f"there are no hooks for {client!r}", hint=f"clients are {known}")
         return self._workspace.root / CLIENTS[client].settings, CLIENTS[client].events
 
-    # ---- the settings before our change
+    # The settings before our change
 
     def _all_kept(self) -> dict[str, _KeptSettings]:
         try:
@@ -137,6 +140,9 @@ class ClientHooks:
             write_bytes(self._kept, [_encoder.encode(left)])
         else:
             remove(self._kept)
+
+
+_SECONDS: Final = 10  # the time limit after which the client stops a hook
 
 
 def _with_hook(text: str, path: Path, event: str, command: str) -> str:
@@ -204,7 +210,3 @@ def _read(path: Path) -> str | None:
 
 def _bad(path: Path, message: str) -> SlicebaseError:
     return SlicebaseError("bad-client-settings", message, hint="fix the file by hand", where=Where(str(path)))
-
-
-_decoder = msgspec.json.Decoder(dict[str, _KeptSettings])
-_encoder = msgspec.json.Encoder()

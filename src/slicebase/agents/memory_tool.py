@@ -22,10 +22,6 @@ from slicebase.workspace.workspace import LIBRARY
 
 ROOT: Final = "/memories"
 KEY: Final = "memory_path"
-_LEVELS: Final = 2  # of folders that a view shows
-_MOST_LINES: Final = 999_999
-_AROUND: Final = 4  # lines shown on each side of an edit
-_ENCODED: Final = re.compile(r"%[0-9A-Fa-f]{2}")
 
 MemoryArguments = Mapping[str, Any]
 
@@ -60,7 +56,7 @@ class MemoryTool:
         paths = {name: _checked(given[name]) for name in given if name.endswith("path")}
         return command.do(self, {**given, **paths}, stamp)
 
-    # ---- reading
+    # Reading
 
     def _files(self) -> dict[str, SliceFile]:
         """Returns every memory file by its path. If a merge left several with one path, the last one counts."""
@@ -81,7 +77,7 @@ class MemoryTool:
         )
         return f"{heading}\n{shown}"
 
-    # ---- writing
+    # Writing
 
     def create(self, given: MemoryArguments, stamp: Stamp) -> str:
         path = given["path"]
@@ -203,6 +199,8 @@ COMMANDS: Final[Mapping[str, MemoryCommand]] = {
     "rename": MemoryCommand({"old_path": str, "new_path": str}, {}, MemoryTool.rename),
 }
 
+_ENCODED: Final = re.compile(r"%[0-9A-Fa-f]{2}")
+
 
 def _checked(path: str) -> str:
     """Returns a path below the root in its one plain form. Any other form is refused, not interpreted."""
@@ -233,6 +231,9 @@ def _below(path: str, files: Mapping[str, SliceFile]) -> bool:
     return any(name.startswith(path + "/") for name in files)
 
 
+_LEVELS: Final = 2  # of folders that a view shows
+
+
 def _tree(path: str, files: Mapping[str, SliceFile]) -> Iterator[tuple[str, int]]:
     """Yields a folder and what it contains, two levels deep, each with its size and that of everything below."""
     sizes = {path: 0}
@@ -257,6 +258,9 @@ def _size(count: int) -> str:
     return f"{size:.1f}G"
 
 
+_MOST_LINES: Final = 999_999
+
+
 def _view_file(path: str, file: SliceFile, view_range: list[Any] | None) -> str:
     lines = file.text_for_model().split("\n")
     if len(lines) > _MOST_LINES:
@@ -269,6 +273,9 @@ def _view_file(path: str, file: SliceFile, view_range: list[Any] | None) -> str:
         if not 1 <= first <= last:
             raise SlicebaseError("out-of-range", f"view_range {view_range} does not name lines of {path}")
     return f"Here's the content of {path} with line numbers:\n{_numbered(lines, first - 1, last)}"
+
+
+_AROUND: Final = 4  # lines shown on each side of an edit
 
 
 def _snippet(text: str, first: int, more: int) -> str:
