@@ -23,8 +23,6 @@ from slicebase.verbs.parts import Parts
 if TYPE_CHECKING:
     from slicebase.verbs.runs import RunVerbs
 
-_LEAST_TOKENS = 64
-
 
 class Request(NamedTuple):
     """A request for a context: the question, the budget, the point in time, and the policy for slices."""
@@ -125,6 +123,9 @@ def _check(request: Request) -> None:
     check_tokens(request.tokens)
     if request.turns is not None:
         _check_budget("turns", request.turns, 1)
+
+
+_LEAST_TOKENS = 64
 
 
 def check_tokens(tokens: int) -> None:

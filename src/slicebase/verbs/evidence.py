@@ -26,10 +26,11 @@ from slicebase.verbs.parts import Parts
 from slicebase.workspace.atomic import read_bytes, read_chunks
 from slicebase.workspace.workspace import LIBRARY
 
-# The text of a reference
-
-if TYPE_CHECKING:  # start-up counts: only `add` needs the library
+if TYPE_CHECKING:  # start-up counts: only `add_document` needs the library
     from slicebase.library.library import Library
+
+
+# The text of a reference
 
 
 class Placed(NamedTuple):

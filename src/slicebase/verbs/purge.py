@@ -10,7 +10,14 @@ from slicebase.truth.truth import Truth
 from slicebase.verbs.parts import Parts
 
 
-def purge(parts: Parts, reference: str, *, now: int, reason: str = "", dry_run: bool = False) -> "PurgedTurns":
+class PurgedTurns(NamedTuple):
+    """What a purge deleted: the number of texts, and the turns that had them (a session stores equal texts once)."""
+
+    texts: int
+    turns: tuple[str, ...]
+
+
+def purge(parts: Parts, reference: str, *, now: int, reason: str = "", dry_run: bool = False) -> PurgedTurns:
     """Deletes the text of a turn, a session or a run permanently."""
     ref = parse(reference)
     if ref.kind not in ("turn", "session", "run"):
@@ -32,13 +39,6 @@ def purge_run(truth: Truth, run_id: str, mark: str, *, dry_run: bool = False) ->
     truth.runs.remember(None)
     with truth.database.erasing():
         return truth.texts.purge_all(f"run:{run_id}", mark) + truth.manifests.purge_texts(f"run:{run_id}", mark)
-
-
-class PurgedTurns(NamedTuple):
-    """What a purge deleted: the number of texts, and the turns that had them (a session stores equal texts once)."""
-
-    texts: int
-    turns: tuple[str, ...]
 
 
 def purge_turns(truth: Truth, index: TurnIndex, ref: Ref, mark: str, *, dry_run: bool = False) -> PurgedTurns:

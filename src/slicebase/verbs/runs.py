@@ -338,8 +338,8 @@ class RunVerbs:
     def narrative(self, run_id: str, *, write: bool = True) -> tuple[Narrative, bool]:
         """Returns the narrative of a run's last snapshot that passed, and whether its slice file is new."""
         snapshot = self.snapshot(run_id)
-        made = narrate(snapshot, last_narrated(self._runs, self._folder, snapshot))
-        return made, keep_narrative(self._folder, made) if write else False
+        narrative = narrate(snapshot, last_narrated(self._runs, self._folder, snapshot))
+        return narrative, keep_narrative(self._folder, narrative) if write else False
 
     def next_step(self, run_id: str) -> int:
         """Returns the number of the next step."""
