@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from slicebase.context.assemble import RecordedContext
     from slicebase.context.manifest import Manifest
 
-_SHOWN = 20  # pieces that were left out
-
 
 @click.command()
 @click.argument("question", required=False)
@@ -106,6 +104,9 @@ def _print_difference(before: "Manifest", after: "Manifest", as_json: bool) -> i
         if not found:
             click.echo("no piece differs")
     return Exit.FINDINGS if found else Exit.DONE
+
+
+_SHOWN = 20  # pieces that were left out
 
 
 def _print_choice(manifest: "Manifest") -> None:

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from slicebase.base import Slicebase
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_DAY = 86_400_000
-_AGE = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)(h|d|w|mo|y)")
-_UNITS = {"h": _DAY / 24, "d": _DAY, "w": 7 * _DAY, "mo": 30 * _DAY, "y": 365 * _DAY}
 _MOST_COMPLETED = 50
 
 
@@ -79,6 +76,11 @@ def chosen(
     half_life = base.settings.freshness_half_life_days
     since = None if fresher_than is None else now - _milliseconds(fresher_than, half_life)
     return Filters(kind, body_type, rel, tuple(_pair(text) for text in meta), since, archived)
+
+
+_DAY = 86_400_000
+_AGE = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)(h|d|w|mo|y)")
+_UNITS = {"h": _DAY / 24, "d": _DAY, "w": 7 * _DAY, "mo": 30 * _DAY, "y": 365 * _DAY}
 
 
 def _milliseconds(age: str, half_life: float) -> int:

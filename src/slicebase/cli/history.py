@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from slicebase.history.imports import ImportProgress
     from slicebase.verbs.graph import TurnView
 
-_SHOWN_NOTES = 20
-
 
 @click.command("import")
 @click.argument("paths", nargs=-1, metavar="[PATH]…")
@@ -187,6 +185,9 @@ def _print_account(account: "Account", dry_run: bool) -> None:
 
 def _listed(counts: dict[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
+
+
+_SHOWN_NOTES = 20
 
 
 def _print_notes(account: "Account") -> None:

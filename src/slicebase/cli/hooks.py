@@ -100,6 +100,15 @@ def run_(ctx: click.Context, event: str, wait: bool, as_json: bool) -> int:
     return Exit.DONE
 
 
+@hook.command("narrate", hidden=True)
+@click.argument("session")
+@json_option
+@click.pass_context
+def narrate(ctx: click.Context, session: str, as_json: bool) -> None:
+    """Project a session as a run, compact it, and write its narrative."""
+    _narrate(open_base(ctx), session)
+
+
 def _response(ctx: click.Context, event: str, wait: bool) -> str | None:
     given = json.loads(sys.stdin.buffer.read() or b"{}")
     if event not in _EVENTS or not isinstance(given, dict) or not isinstance(given.get("session_id"), str):
@@ -184,15 +193,6 @@ def _in_background(base: "Slicebase", session: str) -> None:
         cwd=base.workspace.root,
         start_new_session=True,
     )
-
-
-@hook.command("narrate", hidden=True)
-@click.argument("session")
-@json_option
-@click.pass_context
-def narrate(ctx: click.Context, session: str, as_json: bool) -> None:
-    """Project a session as a run, compact it, and write its narrative."""
-    _narrate(open_base(ctx), session)
 
 
 def _import(base: "Slicebase", call: HookCall, wait: bool) -> None:

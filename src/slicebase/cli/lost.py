@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from slicebase.context.lost import JudgedItem, Loss
     from slicebase.verbs.lost import Losses
 
-_WIDTH = 96
-
 
 @click.command()
 @click.argument("what", required=False, metavar="[SESSION|TRANSCRIPT]")
@@ -103,6 +101,9 @@ def _kind(each: "JudgedItem") -> str:
     from slicebase.context.lost import TABLE
 
     return f"{TABLE[each.item.kind].one}, {each.item.mark}"
+
+
+_WIDTH = 96
 
 
 def _words(each: "JudgedItem") -> str:

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from slicebase.cli.options import now
-from slicebase.core.ids import ULID_RANDOM_BYTES
+from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
 from slicebase.errors import SlicebaseError
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ def run_name(text: str) -> str:
 
 def new_run_id() -> str:
     """Returns a new run id (a ULID)."""
-    from slicebase.core.ids import ulid
-
     return ulid(now(), os.urandom(ULID_RANDOM_BYTES))
 
 

@@ -22,8 +22,6 @@ from slicebase.cli.run_options import (
 )
 from slicebase.cli.runs_read import list_, narrative, print_id, print_logged, snapshot, status
 
-STOP_REASONS = ("OBJECTIVE_ACHIEVED", "BUDGET_EXCEEDED", "NO_EVIDENCE", "HUMAN_REQUESTED", "SYSTEM_ERROR")
-
 
 @click.command()
 @click.option("--objective", "-o", required=True, metavar="TEXT", help="The purpose of the run. It never changes.")
@@ -254,6 +252,9 @@ def failure(
 def compact(ctx: click.Context, run_id: str, as_json: bool) -> None:
     """Compact a run into a snapshot. A snapshot that fails its checks stops the run (exit status 3)."""
     print_logged(open_base(ctx).runs.compact(run_name(run_id), now=now()), as_json)
+
+
+STOP_REASONS = ("OBJECTIVE_ACHIEVED", "BUDGET_EXCEEDED", "NO_EVIDENCE", "HUMAN_REQUESTED", "SYSTEM_ERROR")
 
 
 @click.command()
