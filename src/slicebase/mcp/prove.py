@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from slicebase.verbs.why import Reason
 
 
-# ---- context
+# Context
 
 
 class ContextArguments(Arguments, frozen=True):
@@ -70,7 +70,7 @@ def context(call: ToolCall, given: ContextArguments) -> ToolOutput:
     )
 
 
-# ---- why
+# Why
 
 
 class WhyArguments(Arguments, frozen=True):
@@ -117,7 +117,7 @@ def _line(reason: ReasonFound) -> str:
     return f"{'  ' * reason.depth}{reason.ref}{note}: {excerpt(reason.text)}"
 
 
-# ---- verify
+# Verify
 
 
 class VerifyArguments(Arguments, frozen=True):

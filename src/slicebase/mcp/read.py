@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from slicebase.index.search import Hit
     from slicebase.verbs.graph import TurnView
 
-# ---- search
+# Search
 
 
 class SearchArguments(Arguments, frozen=True):
@@ -117,7 +117,7 @@ def _search_text(result: SearchResult) -> str:
     return quoted(lines, more_pages(result.next))
 
 
-# ---- recall
+# Recall
 
 
 class RecallArguments(Arguments, frozen=True):
@@ -152,7 +152,7 @@ def recall(call: ToolCall, given: RecallArguments) -> ToolOutput:
     return ToolOutput(RecallResult(page.text, pieces, page.number, page.of, following), page.text)
 
 
-# ---- explore
+# Explore
 
 
 class ExploreArguments(Arguments, frozen=True):
@@ -210,7 +210,7 @@ def _place(name: str, place: "LinkTarget") -> PlaceFound:
     return PlaceFound(name, place.kind, place.entry.title if place.entry else None)
 
 
-# ---- lost
+# Lost
 
 
 class LostArguments(Arguments, frozen=True):

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from slicebase.truth.snapshots import SnapshotRecord
 
 SCHEME = "slicebase://"
-PAGE = 100  # resources in one response
 MARKDOWN, JSON = "text/markdown", "application/json"
 
 
@@ -84,6 +83,9 @@ def read(call: ToolCall, uri: str) -> tuple[str, str]:
         hint = f"use one of {', '.join(each.template for each in RESOURCE_KINDS.values())}"
         raise SlicebaseError("bad-reference", f"{uri!r} is not an address of this server", hint=hint)
     return RESOURCE_KINDS[kind].read(call, unquote(name)), RESOURCE_KINDS[kind].mime_type
+
+
+PAGE = 100  # resources in one response
 
 
 def listed(base: "Slicebase", cursor: str | None) -> tuple[list[Listed], str | None]:

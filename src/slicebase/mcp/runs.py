@@ -15,9 +15,6 @@ from slicebase.runs.gate import DEFAULT_THRESHOLDS, is_due
 if TYPE_CHECKING:
     from slicebase.truth.runs import Logged
 
-_RUNS = 50  # on a page
-CLIENT = "CLIENT"  # a verbose event (ruling 33): which client wrote the events before it
-
 
 class EventGiven(Arguments, frozen=True):
     type: str
@@ -139,6 +136,9 @@ def _status(call: ToolCall, given: RunArguments) -> ToolOutput:
     return ToolOutput(result, quoted(lines, f"{found.events} events; {found.stopped or 'running'}"))
 
 
+_RUNS = 50  # on a page
+
+
 def _list(call: ToolCall, page: int) -> ToolOutput:
     shown, following = page_of(call.base.runs.list_runs(), page, _RUNS)
     rows = [
@@ -176,6 +176,9 @@ def _signed(call: ToolCall, run_id: str, logged: "Logged") -> ToolOutput:
     if not logged.tally.stopped:  # a stopped run accepts no more events
         _sign(call, run_id, logged.first, logged.last)
     return _logged(logged)
+
+
+CLIENT = "CLIENT"  # a verbose event (ruling 33): which client wrote the events before it
 
 
 def _sign(call: ToolCall, run_id: str, first: int, last: int) -> None:

@@ -84,7 +84,7 @@ class _Handlers:
         except SlicebaseError as error:
             raise _protocol_error(error) from None
 
-    # ---- tools
+    # Tools
 
     async def list_tools(
         self, ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
@@ -107,7 +107,7 @@ class _Handlers:
             return types.CallToolResult(content=_text(message), structured_content=error.as_json(), is_error=True)
         return types.CallToolResult(content=_text(output.text), structured_content=output.structured)
 
-    # ---- resources
+    # Resources
 
     async def list_resources(
         self, ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
@@ -143,7 +143,7 @@ class _Handlers:
         text, mime_type = await self._requested(ctx, lambda call: resources.read(call, uri))
         return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, text=text, mime_type=mime_type)])
 
-    # ---- prompts
+    # Prompts
 
     async def list_prompts(
         self, ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
