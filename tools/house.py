@@ -254,9 +254,9 @@ def draw_arrow(edge: Edge, count: int, points: Sequence[tuple[float, float]]) ->
     thick = thickness(count)
     tip = 6 + thick
     x, y = points[-1]
-    way = [*points[:-1], (x, y - tip + 1)]
-    path = f"M{number(way[0][0])} {number(way[0][1])}"
-    for (x0, y0), (x1, y1) in pairwise(way):
+    stops = [*points[:-1], (x, y - tip + 1)]
+    path = f"M{number(stops[0][0])} {number(stops[0][1])}"
+    for (x0, y0), (x1, y1) in pairwise(stops):
         half = number((y0 + y1) / 2)
         path += f" C{number(x0)} {half} {number(x1)} {half} {number(x1)} {number(y1)}"
     corners = [(x, y), (x - tip / 2, y - tip), (x + tip / 2, y - tip)]
