@@ -107,6 +107,16 @@ class Disposable:
         except OSError:
             return False
 
+    def purge(self) -> None:
+        """Deletes the database because it holds purged words. Raises `locked` if that is not possible."""
+        if not self.discard():
+            raise SlicebaseError(
+                "locked",
+                "the index is in use and still holds what was purged",
+                hint="purge it again when the other process is done",
+                where=Where(str(self.path)),
+            )
+
     def is_sound(self) -> bool:
         """Returns whether SQLite finds no damage. A missing database is sound."""
         if not self.path.exists():

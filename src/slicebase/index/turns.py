@@ -20,7 +20,7 @@ from slicebase.context.words import Word, for_index, for_question, label
 from slicebase.core.hashing import tokens
 from slicebase.core.ids import uuid_of
 from slicebase.core.times import from_text
-from slicebase.errors import SlicebaseError, Where
+from slicebase.errors import SlicebaseError
 from slicebase.graph.record import TurnRecord, read_parts, read_turn
 from slicebase.graph.turn import turn_text
 from slicebase.index.disposable import DatabaseLayout, Disposable, Patience
@@ -226,23 +226,18 @@ class TurnIndex:
 
         Raises `locked` if the file cannot be used, so that this index is in memory, and cannot be deleted either.
         """
-        self._refuse_kept_file()
+        self._purge_unused_file()
         self.remove(turns)
 
     def purge_sessions(self, sessions: Iterable[str]) -> None:
         """Removes all turns of these sessions for a purge."""
-        self._refuse_kept_file()
+        self._purge_unused_file()
         self.remove_sessions(sessions)
 
-    def _refuse_kept_file(self) -> None:
-        if self._connection.filename or not self.path.exists() or self.file.discard():
-            return
-        raise SlicebaseError(
-            "locked",
-            "the index is in use and still holds what was purged",
-            hint="purge it again when the other process is done",
-            where=Where(str(self.path)),
-        )
+    def _purge_unused_file(self) -> None:
+        """Deletes the file if this index could not use it and is in memory."""
+        if not self._connection.filename and self.path.exists():
+            self.file.purge()
 
     def remove(self, turns: Iterable[str]) -> None:
         """Removes the turns with these ids, and erases their words from the file."""

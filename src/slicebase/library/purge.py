@@ -1,6 +1,5 @@
 """Removes the other copies of a purged slice file's content: its payload, kept texts and caches (ruling 31)."""
 
-from slicebase.errors import SlicebaseError, Where
 from slicebase.files.slice_file import SliceFile
 from slicebase.index.disposable import Disposable
 from slicebase.index.turns import TurnIndex
@@ -30,10 +29,4 @@ def purge_caches(workspace: Workspace, index: Disposable, file_id: str) -> None:
     if workspace.chunks.exists():
         with TurnIndex(workspace.chunks) as chunks:
             chunks.purge_sessions([file_id])
-    if not index.discard():
-        raise SlicebaseError(
-            "locked",
-            "the index is in use and still holds what was purged",
-            hint="purge it again when the other process is done",
-            where=Where(str(index.path)),
-        )
+    index.purge()
