@@ -16,7 +16,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.files.findings import Finding, refusal, shown
 from slicebase.files.yaml.load import decode
 
-# ---- times: any ISO-8601 is read (§ Row Envelope), only RFC 3339 is written (ruling 6)
+# Times: any ISO-8601 is read (§ Row Envelope), only RFC 3339 is written (ruling 6)
 
 
 class TimeProblem(NamedTuple):
@@ -55,7 +55,7 @@ def _loosely(text: str) -> int | None:
         return None
 
 
-# ---- lines
+# Lines
 
 
 _read_json = msgspec.json.Decoder().decode

@@ -38,7 +38,7 @@ class Splicer:
         self.text = file.header
         self.layout = layout
 
-    # ---- the four edits
+    # The four edits
 
     def set(self, path: KeySteps, value: Any) -> str:
         trail = self.trail(path)
@@ -78,7 +78,7 @@ class Splicer:
             return self.add_in_flow(node, f"{inline(key)}: {inline(value)}")
         return self.add_lines(node.end, mapping_lines({key: value}, node.column, self.layout))
 
-    # ---- positions
+    # Positions
 
     def trail(self, path: KeySteps) -> list[tuple[Node, NodeEntry]]:
         """Returns the entries along a path as far as they exist, each with the collection that contains it."""
@@ -113,7 +113,7 @@ class Splicer:
         place = self.next_line(after)
         return self.splice(place, place, self.lines(lines))
 
-    # ---- block collections
+    # Block collections
 
     def replace(self, parent: Node, entry: NodeEntry, value: Any) -> str:
         old = entry.value
@@ -157,7 +157,7 @@ class Splicer:
                 end += 1
         return self.splice(start, end, "")
 
-    # ---- flow collections
+    # Flow collections
 
     def add_in_flow(self, node: Node, item: str) -> str:
         if not node.entries:
@@ -196,7 +196,7 @@ def layout_of(file: SliceFile) -> YamlLayout:
     return YamlLayout(found.get("block-map", default.step), found.get("block-list", default.list_step), newline)
 
 
-# ---- the edits
+# The edits
 
 
 def set_key(file: SliceFile, path: KeyPath, value: Any) -> SliceFile:
@@ -256,7 +256,7 @@ def _set_mapping(file: SliceFile, path: KeySteps, old: Node, value: dict[str, An
     return file
 
 
-# ---- checking the result
+# Checking the result
 
 
 def _edited(file: SliceFile, path: KeySteps, new: Any, edit: Callable[[Splicer], str]) -> SliceFile:
