@@ -11,9 +11,9 @@ so that a session that grows never changes earlier annotations. A turn whose par
 
 Everything is counted in integers and divided once, so that every machine gives the same bits.
 
-Phase and salience come from `RULES`, a table that a person can read and a project can replace. A row applies to a turn
-when the turn's role is one of the row's roles, the turn has all the row's marks, and the turn contains one of the row's
-phrases, word for word. A field that a row leaves empty is not checked. The marks of a turn:
+Phase and salience come from `ANNOTATION_RULES`, tables that a person can read and a project can replace. A row applies
+to a turn when the turn's role is one of the row's roles, the turn has all the row's marks, and the turn contains one of
+the row's phrases, word for word. A field that a row leaves empty is not checked. The marks of a turn:
 
     call, result      it calls a tool; it is the result of a tool
     error             a tool, or the assistant's service, reports a failure
@@ -145,14 +145,7 @@ ANNOTATION_RULES: Final = Rules(
 # The annotator
 
 ANCESTORS: Final = 16  # words of this many ancestors count as known
-_SKETCH_BITS: Final = 4096
-_HEAD, _TAIL = 8000, 2000  # the characters of a long text that are read
-_BRIEF_WORDS: Final = 8
 _HOUR: Final = 3_600_000
-
-_WORD: Final = re.compile(r"[^\W_\u3040-\u9fff]+|[\u3040-\u9fff]")  # in Chinese and Japanese each character is a word
-_QUESTION: Final = re.compile(r"\?(?:\s|$)")
-_FIGURE: Final = re.compile(r"\d")
 _SPOKEN_PARTS: Final = frozenset({"text", "code", "thinking"})
 
 
@@ -210,6 +203,10 @@ def trace_of(chain: Sequence[Turn], annotation: Annotation) -> Trace:
 
 # Words
 
+_SKETCH_BITS: Final = 4096
+_HEAD, _TAIL = 8000, 2000  # the characters of a long text that are read
+_WORD: Final = re.compile(r"[^\W_\u3040-\u9fff]+|[\u3040-\u9fff]")  # in Chinese and Japanese each character is a word
+
 
 def _texts(parts: Iterable[Part]) -> Iterable[str]:
     return (text for part in parts if (text := part_text(part)))
@@ -249,6 +246,10 @@ def _new_words(sketch: int, above: Trace | None) -> int:
 
 
 # Marks and rows
+
+_BRIEF_WORDS: Final = 8
+_QUESTION: Final = re.compile(r"\?(?:\s|$)")
+_FIGURE: Final = re.compile(r"\d")
 
 
 def _marks(parts: Sequence[Part], text: str, words: frozenset[str], above: Trace | None) -> frozenset[str]:
