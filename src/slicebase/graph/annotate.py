@@ -40,8 +40,6 @@ from slicebase.graph.turn import Annotation, Part, Phase, Role, Turn, part_text
 
 # The rules
 
-_SPEAKERS: Final[tuple[Role, ...]] = ("user", "assistant")
-
 
 class TurnPattern(Struct, frozen=True):
     """The conditions that a turn must meet for a row to apply."""
@@ -110,6 +108,7 @@ SUMMED_UP: Final = (
     "updated summary", "an overview", "recap", "tldr", "tl dr", "here's what i", "what i did", "what i changed",
     "what we did",
 )  # fmt: skip
+_SPEAKERS: Final[tuple[Role, ...]] = ("user", "assistant")
 ANNOTATION_RULES: Final = Rules(
     annotator="rules/1",
     phases=(

@@ -25,11 +25,12 @@ from slicebase.importers.values import Batch, Format, ImportSource, Options, Rea
 
 NAME: Final = "conversation"
 ESSENCE: Final = without("_meta")
-_MAX_HEADER: Final = 80 << 10  # the largest header of a slice file, with room for its markers
-_NOTE: Final = "compaction_note"
 
 
 # Reading
+
+_MAX_HEADER: Final = 80 << 10  # the largest header of a slice file, with room for its markers
+_NOTE: Final = "compaction_note"
 
 
 def sniff(head: bytes, name: str) -> bool:

@@ -34,7 +34,6 @@ _BRACKET: Final = re.compile(
 )
 _OPENING: Final = (b"{", b"[")
 _BETWEEN: Final = b" \t\r\n,\x00"
-_HEAD: Final = 64 << 10
 
 
 def json_elements(source: ImportSource, is_record: IsRecord) -> Iterator[RecordLine]:
@@ -127,6 +126,9 @@ def _stray(between: bytes) -> Iterator[bytes]:
     left = between.strip(_BETWEEN)
     if left:
         yield left
+
+
+_HEAD: Final = 64 << 10
 
 
 def json_records(source: ImportSource, is_record: IsRecord) -> Iterator[RecordLine]:

@@ -16,8 +16,109 @@ from slicebase.files.slice_file import KeyPath, SliceFile, steps
 from slicebase.files.yaml.emit import Written, YamlLayout, inline, list_lines, mapping_lines, plain_value, written
 from slicebase.files.yaml.scan import Node, NodeEntry
 
+# The edits
+
 KeySteps = tuple[str, ...]
-_BLOCK_SCALAR = re.compile(r"[|>][-+\d]*")
+_GONE = object()  # in place of the value that a deleted key had
+
+
+def set_key(file: SliceFile, path: KeyPath, value: Any) -> SliceFile:
+    """Returns the file with this value under this key. Missing keys on the path to it are created."""
+    where, value = steps(path), plain_value(value)
+    if not where:
+        raise misfit(file, where, "names no key")
+    old = file.node(where)
+    if old is not None and same(old.value, value):
+        return file
+    if old is not None and old.is_map and old.entries and isinstance(value, dict) and value:
+        return _set_mapping(file, where, old, value)
+    return _edited(file, where, value, lambda splicer: splicer.set(where, value))
+
+
+def delete_key(file: SliceFile, path: KeyPath) -> SliceFile:
+    """Returns the file without this key or list item."""
+    where = steps(path)
+    return _edited(file, where, _GONE, lambda splicer: splicer.delete(where))
+
+
+def append_item(file: SliceFile, path: KeyPath, item: Any) -> SliceFile:
+    """Returns the file with one more item at the end of a list. A missing list is created."""
+    where, item = steps(path), plain_value(item)
+    node = file.node(where)
+    items = None if node is None else node.value
+    if items is None or items == []:
+        return set_key(file, where, [item])
+    if not isinstance(items, list):
+        raise misfit(file, where, "is not a list")
+    return _edited(file, where, [*items, item], lambda splicer: splicer.append(where, item))
+
+
+def remove_item(file: SliceFile, path: KeyPath, position: int) -> SliceFile:
+    """Returns the file without one item of a list, counted from 0."""
+    return delete_key(file, (*steps(path), str(position)))
+
+
+def same(one: Any, other: Any) -> bool:
+    """Returns whether two values are equal and of the same types: 1, 1.0 and true differ, and nan equals nan."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return bool(one == other or (one != one and other != other))  # noqa: PLR0124  (nan)
+
+
+def _set_mapping(file: SliceFile, path: KeySteps, old: Node, value: dict[str, Any]) -> SliceFile:
+    """Sets a mapping key by key, so that equal values stay as they are written."""
+    for key, item in value.items():
+        file = set_key(file, (*path, key), item)
+    for entry in old.entries:
+        if entry.key not in value:
+            file = delete_key(file, (*path, entry.key))
+    return file
+
+
+# Checking the result
+
+
+def _edited(file: SliceFile, path: KeySteps, new: Any, edit: Callable[["Splicer"], str]) -> SliceFile:
+    layout = layout_of(file)
+    try:
+        return _checked(file, path, new, edit(Splicer(file, layout)))
+    except SlicebaseError as error:
+        if error.code != "edit-refused":
+            raise
+    # A comment or an empty line after a literal block can become part of it. It cannot become part of a quoted text.
+    return _checked(file, path, new, edit(Splicer(file, layout._replace(literal=False))))
+
+
+def _checked(file: SliceFile, path: KeySteps, new: Any, header: str) -> SliceFile:
+    wanted = _changed(file.frontmatter, path, new)
+    try:
+        edited = file.with_header(header)
+        kept = same(edited.frontmatter, wanted) and same(edited.tree.value, wanted)
+    except SlicebaseError as error:
+        raise refused(file, f"the edited file could not be read: {error.message}", error.hint) from None
+    if not kept:
+        raise refused(file, "the edit would change more than this key", "edit the file by hand")
+    if file.id is not None and edited.id != file.id:
+        raise refused(file, "the id of a file never changes", "create a new file")
+    return edited
+
+
+def _changed(value: Any, path: KeySteps, new: Any) -> Any:
+    """Returns a plain value with one part changed: the value that the edited file must have."""
+    if not path:
+        return new
+    step, rest = path[0], path[1:]
+    deleted = new is _GONE and not rest
+    if isinstance(value, list):
+        at = int(step)
+        return value[:at] + ([] if deleted else [_changed(value[at], rest, new)]) + value[at + 1 :]
+    values = value or {}
+    others = {key: item for key, item in values.items() if key != step} if deleted else values
+    return others if deleted else {**others, step: _changed(values.get(step), rest, new)}
 
 
 def misfit(file: SliceFile, path: KeySteps, what: str) -> SlicebaseError:
@@ -28,6 +129,11 @@ def misfit(file: SliceFile, path: KeySteps, what: str) -> SlicebaseError:
 def refused(file: SliceFile, message: str, hint: str = "") -> SlicebaseError:
     """Returns the error for an edit that would do something else than it should."""
     return SlicebaseError("edit-refused", message, hint=hint, where=file.where())
+
+
+# The new text of the header
+
+_BLOCK_SCALAR = re.compile(r"[|>][-+\d]*")
 
 
 class Splicer:
@@ -194,108 +300,3 @@ def layout_of(file: SliceFile) -> YamlLayout:
     default = YamlLayout()
     newline = "\r\n" if b"\r\n" in file.head[: file.head.index(b"\n") + 1] else "\n"
     return YamlLayout(found.get("block-map", default.step), found.get("block-list", default.list_step), newline)
-
-
-# The edits
-
-
-def set_key(file: SliceFile, path: KeyPath, value: Any) -> SliceFile:
-    """Returns the file with this value under this key. Missing keys on the path to it are created."""
-    where, value = steps(path), plain_value(value)
-    if not where:
-        raise misfit(file, where, "names no key")
-    old = file.node(where)
-    if old is not None and same(old.value, value):
-        return file
-    if old is not None and old.is_map and old.entries and isinstance(value, dict) and value:
-        return _set_mapping(file, where, old, value)
-    return _edited(file, where, value, lambda splicer: splicer.set(where, value))
-
-
-def delete_key(file: SliceFile, path: KeyPath) -> SliceFile:
-    """Returns the file without this key or list item."""
-    where = steps(path)
-    return _edited(file, where, _GONE, lambda splicer: splicer.delete(where))
-
-
-def append_item(file: SliceFile, path: KeyPath, item: Any) -> SliceFile:
-    """Returns the file with one more item at the end of a list. A missing list is created."""
-    where, item = steps(path), plain_value(item)
-    node = file.node(where)
-    items = None if node is None else node.value
-    if items is None or items == []:
-        return set_key(file, where, [item])
-    if not isinstance(items, list):
-        raise misfit(file, where, "is not a list")
-    return _edited(file, where, [*items, item], lambda splicer: splicer.append(where, item))
-
-
-def remove_item(file: SliceFile, path: KeyPath, position: int) -> SliceFile:
-    """Returns the file without one item of a list, counted from 0."""
-    return delete_key(file, (*steps(path), str(position)))
-
-
-def same(one: Any, other: Any) -> bool:
-    """Returns whether two values are equal and of the same types: 1, 1.0 and true differ, and nan equals nan."""
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    return bool(one == other or (one != one and other != other))  # noqa: PLR0124  (nan)
-
-
-def _set_mapping(file: SliceFile, path: KeySteps, old: Node, value: dict[str, Any]) -> SliceFile:
-    """Sets a mapping key by key, so that equal values stay as they are written."""
-    for key, item in value.items():
-        file = set_key(file, (*path, key), item)
-    for entry in old.entries:
-        if entry.key not in value:
-            file = delete_key(file, (*path, entry.key))
-    return file
-
-
-# Checking the result
-
-
-def _edited(file: SliceFile, path: KeySteps, new: Any, edit: Callable[[Splicer], str]) -> SliceFile:
-    layout = layout_of(file)
-    try:
-        return _checked(file, path, new, edit(Splicer(file, layout)))
-    except SlicebaseError as error:
-        if error.code != "edit-refused":
-            raise
-    # A comment or an empty line after a literal block can become part of it. It cannot become part of a quoted text.
-    return _checked(file, path, new, edit(Splicer(file, layout._replace(literal=False))))
-
-
-def _checked(file: SliceFile, path: KeySteps, new: Any, header: str) -> SliceFile:
-    wanted = _changed(file.frontmatter, path, new)
-    try:
-        edited = file.with_header(header)
-        kept = same(edited.frontmatter, wanted) and same(edited.tree.value, wanted)
-    except SlicebaseError as error:
-        raise refused(file, f"the edited file could not be read: {error.message}", error.hint) from None
-    if not kept:
-        raise refused(file, "the edit would change more than this key", "edit the file by hand")
-    if file.id is not None and edited.id != file.id:
-        raise refused(file, "the id of a file never changes", "create a new file")
-    return edited
-
-
-_GONE = object()
-
-
-def _changed(value: Any, path: KeySteps, new: Any) -> Any:
-    """Returns a plain value with one part changed: the value that the edited file must have."""
-    if not path:
-        return new
-    step, rest = path[0], path[1:]
-    deleted = new is _GONE and not rest
-    if isinstance(value, list):
-        at = int(step)
-        return value[:at] + ([] if deleted else [_changed(value[at], rest, new)]) + value[at + 1 :]
-    values = value or {}
-    others = {key: item for key, item in values.items() if key != step} if deleted else values
-    return others if deleted else {**others, step: _changed(values.get(step), rest, new)}
