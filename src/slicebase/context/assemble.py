@@ -101,6 +101,13 @@ class Context(NamedTuple):
     texts: dict[str, str]
 
 
+class RecordedContext(NamedTuple):
+    """A context, and whether its manifest was recorded."""
+
+    context: Context
+    recorded: bool
+
+
 def assemble(
     question: str,
     as_of: str,
@@ -116,8 +123,8 @@ def assemble(
 
     The manifest lists the candidates that are left out, with the reason.
     """
-    taken, left_out, texts = _fill(question, as_of, budget, candidates, terms)
-    pieces = tuple(_in_reading_order(taken))
+    chosen, left_out, texts = _fill(question, as_of, budget, candidates, terms)
+    pieces = tuple(_in_reading_order(chosen))
     text = render(question, as_of, pieces, texts)
     manifest = Manifest(
         question=question,
@@ -142,12 +149,12 @@ def _fill(
 ) -> tuple[list[tuple[Candidate, Piece]], list[LeftOut], dict[str, str]]:
     room = budget.tokens - tokens(heading(question, as_of))
     longest = max(_LEAST_TOKENS, budget.tokens // _LARGEST_SHARE)
-    taken: list[tuple[Candidate, Piece]] = []
+    chosen: list[tuple[Candidate, Piece]] = []
     left_out: list[LeftOut] = []
     texts: dict[str, str] = {}
     groups: set[str] = set()
     for candidate in candidates:
-        if budget.turns is not None and len(taken) >= budget.turns:
+        if budget.turns is not None and len(chosen) >= budget.turns:
             left_out.append(LeftOut(candidate.ref, "turns", candidate.score))
             continue
         piece, text = _cut(candidate, terms, longest)
@@ -158,9 +165,9 @@ def _fill(
             continue
         room -= cost
         groups.add(candidate.group)
-        taken.append((candidate, piece))
+        chosen.append((candidate, piece))
         texts[piece.text_hash] = text
-    return taken, left_out, texts
+    return chosen, left_out, texts
 
 
 def _cut(candidate: Candidate, terms: Collection[str], longest: int) -> tuple[Piece, str]:
@@ -185,16 +192,9 @@ def _cut(candidate: Candidate, terms: Collection[str], longest: int) -> tuple[Pi
     return piece, text
 
 
-def _in_reading_order(taken: Sequence[tuple[Candidate, Piece]]) -> list[Piece]:
+def _in_reading_order(chosen: Sequence[tuple[Candidate, Piece]]) -> list[Piece]:
     """Returns the pieces by group, the group with the best piece first; within a group in order of time."""
     rank: dict[str, int] = {}
-    for place, (candidate, _) in enumerate(taken):
+    for place, (candidate, _) in enumerate(chosen):
         rank.setdefault(candidate.group, place)
-    return [piece for _, piece in sorted(taken, key=lambda each: (rank[each[0].group], each[0].order))]
-
-
-class RecordedContext(NamedTuple):
-    """A context, and whether its manifest was recorded."""
-
-    context: Context
-    recorded: bool
+    return [piece for _, piece in sorted(chosen, key=lambda each: (rank[each[0].group], each[0].order))]

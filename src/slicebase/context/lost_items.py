@@ -46,8 +46,6 @@ from slicebase.context.lost_rules import (
 )
 from slicebase.graph.turn import Part, Turn, part_text
 
-_REMINDER: Final = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
-
 _TOO_LONG: Final = 2000  # characters; a longer text is not a sentence
 _TYPED: Final = 600  # characters; a longer message was pasted, at least in part
 
@@ -277,6 +275,8 @@ def _is_statement(item: TranscriptItem) -> bool:
 
 
 # Sentences
+
+_REMINDER: Final = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
 
 
 def _blanked(text: str) -> str:

@@ -133,7 +133,7 @@ def _quoted(literal: str) -> re.Pattern[str]:
 SHELLS: Final = frozenset(
     {"bash", "shell", "local_shell", "exec_command", "container.exec", "run_shell_command", "run_terminal_cmd"}
 )
-_KEYS: Final = ("command", "cmd")
+_COMMAND_KEYS: Final = ("command", "cmd")
 _TRIVIAL: Final = re.compile(
     r"(?:cd|pushd|popd|export|set|unset|source|echo|printf|sleep|wait|true|false|clear|exit|break|done|fi|for|while|if)\b|\.\s|#"
 )
@@ -165,7 +165,7 @@ _RESULT_LINE: Final = re.compile(
     r"|^(?:test result:|Tests:|ok\b|FAIL\b|PASS\b|OK\b).*$",
     re.MULTILINE,
 )
-_FIGURES: Final = re.compile(r"\b\d+ (?:passed|failed|passing|failing|failures?|errors?)\b")
+_TEST_COUNTS: Final = re.compile(r"\b\d+ (?:passed|failed|passing|failing|failures?|errors?)\b")
 _FAILED_NAME: Final = re.compile(r"^(?:FAILED|--- FAIL:|FAIL:?|✕|×)\s+([\w./:\[\]-]+)", re.MULTILINE)
 
 _RAISED: Final = re.compile(r"^(?:[\w.]*(?:Error|Exception)\b|FAILED |--- FAIL: ).*$", re.MULTILINE)
@@ -185,7 +185,7 @@ def command_in(name: str | None, arguments: Any) -> str | None:
         return None
     given = arguments
     if isinstance(arguments, dict):
-        given = next((arguments[key] for key in _KEYS if arguments.get(key)), None)
+        given = next((arguments[key] for key in _COMMAND_KEYS if arguments.get(key)), None)
     if isinstance(given, list) and all(isinstance(word, str) for word in given):
         # `bash -lc "…"`
         given = (
@@ -239,7 +239,7 @@ def result_line(output: str) -> str:
 
 def result_traces(output: str) -> list[str]:
     """Returns the texts that identify a test run: how many tests passed and failed, and the names of failed tests."""
-    return [*_FIGURES.findall(result_line(output)), *_FAILED_NAME.findall(output)]
+    return [*_TEST_COUNTS.findall(result_line(output)), *_FAILED_NAME.findall(output)]
 
 
 def error_line(output: str) -> tuple[str, int]:

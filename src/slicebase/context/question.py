@@ -26,19 +26,6 @@ _ASKING = frozenset(
     """.split()  # noqa: SIM905 - as a list it would take ninety lines
 )
 
-_MONTH_NAMES = (
-    "january", "february", "march", "april", "may", "june",
-    "july", "august", "september", "october", "november", "december",
-)  # fmt: skip
-_SHORT_NAMES = {name[:3]: number for number, name in enumerate(_MONTH_NAMES, 1)} | {"sept": 9}
-_MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, 1)} | _SHORT_NAMES
-_WORDS_TOO = frozenset({"march", *_SHORT_NAMES})  # months only next to a number or after a preposition
-_BEFORE_A_MONTH = frozenset({"by", "during", "in", "of", "on", "since", "until"})
-_DATE_TOKEN = re.compile(r"\d{4}-\d\d(?:-\d\d)?(?!\d)|\d+(?:st|nd|rd|th)?(?![^\W_])|[a-z]+", re.IGNORECASE)
-_ISO = re.compile(r"(\d{4})-(\d\d)(?:-(\d\d))?")
-_DAY_OF_MONTH = re.compile(r"(0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?", re.IGNORECASE)
-_YEAR = re.compile(r"(?:19|20)\d\d")
-
 _UNIX_EPOCH = date(1970, 1, 1)
 _DAY = 86_400_000  # milliseconds
 
@@ -86,6 +73,20 @@ def analyse(text: str, words: Sequence[Word]) -> Question:
         if len(by_stem) == _MOST_WORDS:
             break
     return Question(tuple(by_stem.values()), tuple(islice(dict.fromkeys(dates(text[:MOST_CHARACTERS])), _MOST_DATES)))
+
+
+_MONTH_NAMES = (
+    "january", "february", "march", "april", "may", "june",
+    "july", "august", "september", "october", "november", "december",
+)  # fmt: skip
+_SHORT_NAMES = {name[:3]: number for number, name in enumerate(_MONTH_NAMES, 1)} | {"sept": 9}
+_MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, 1)} | _SHORT_NAMES
+_WORDS_TOO = frozenset({"march", *_SHORT_NAMES})  # months only next to a number or after a preposition
+_BEFORE_A_MONTH = frozenset({"by", "during", "in", "of", "on", "since", "until"})
+_DATE_TOKEN = re.compile(r"\d{4}-\d\d(?:-\d\d)?(?!\d)|\d+(?:st|nd|rd|th)?(?![^\W_])|[a-z]+", re.IGNORECASE)
+_ISO = re.compile(r"(\d{4})-(\d\d)(?:-(\d\d))?")
+_DAY_OF_MONTH = re.compile(r"(0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?", re.IGNORECASE)
+_YEAR = re.compile(r"(?:19|20)\d\d")
 
 
 def dates(text: str) -> Iterator[When]:

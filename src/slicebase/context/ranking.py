@@ -27,7 +27,7 @@ _SIZE_SHARE = 0.75
 _TO_A_REPLY = 7
 _TO_AN_EARLIER = 5
 _FURTHER = 7
-SPREAD_STEPS: Final = 4  # steps
+SPREAD_STEPS: Final = 4
 # Every turn of a session gets a tenth of the worth of its best turn.
 _SESSION = 10
 # The other parts are multiples of the worth of a word that only one turn has.
@@ -36,12 +36,6 @@ _DATE = {"day": 3 / 2, "month": 3 / 4, "year": 1 / 4}
 _SUBSTANCE = 1 / 3
 _OPENING = 1 / 6
 _SUBSTANTIAL = 50  # the size at which a turn gets half of the possible worth for substance
-
-_Steps = dict[int, list[int]]
-
-PARTS: Final = ("words", "neighbours", "session", "label", "date", "substance", "opening")
-
-_MILLION = 1_000_000
 
 
 class TurnFigures(NamedTuple):
@@ -74,6 +68,9 @@ class Figures(Struct, frozen=True):
     matches: tuple[Matches, ...]
     turns: Mapping[int, TurnFigures]  # those that match, and those within reach of them
     links: Iterable[tuple[int, int]]  # (turn, its reply) among them
+
+
+PARTS: Final = ("words", "neighbours", "session", "label", "date", "substance", "opening")
 
 
 class Ranked(NamedTuple):
@@ -157,6 +154,9 @@ def _worth_of_words(figures: Figures) -> tuple[dict[int, int], dict[int, int]]:
     return own, total
 
 
+_Steps = dict[int, list[int]]
+
+
 def _steps(links: Iterable[tuple[int, int]]) -> tuple[_Steps, _Steps]:
     replies: _Steps = {}
     earlier: _Steps = {}
@@ -189,6 +189,9 @@ def _worth_in_turns(match: Matches, figures: Figures) -> Iterator[tuple[int, int
         size = figures.turns[number].size / figures.mean_size
         saturated = count * (_SATURATION + 1) / (count + _SATURATION * (1 - _SIZE_SHARE + _SIZE_SHARE * size))
         yield number, round(rare * saturated)
+
+
+_MILLION = 1_000_000
 
 
 def rarity(turns: int, indexed: int) -> int:

@@ -6,24 +6,19 @@ from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
-# Scripts without spaces between words: Thai, Lao, Burmese, Khmer, kana, Han.
-_UNSPACED = (
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-    "\U00020000-\U0003ffff]+"
-)
-
-
-_LABEL_WORD = r"[^\W_][\w.'’-]{0,30}"
-
-
-_LABEL = rf"[\s*_#>\[(<]*((?!\d){_LABEL_WORD}(?: {_LABEL_WORD}){{0,2}})[*_\])>]*(?::(?=[\s*_]|\Z)|：)"
-
 
 class Word(NamedTuple):
     """A word as the index reads it: its text in lower case without accents, and its stem."""
 
     text: str
     stem: str
+
+
+# Scripts without spaces between words: Thai, Lao, Burmese, Khmer, kana, Han.
+_UNSPACED = (
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff]+"
+)
 
 
 @cache
@@ -53,6 +48,10 @@ def _characters_and_pairs(match: re.Match[str]) -> str:
 def _pairs(match: re.Match[str]) -> str:
     run = match[0]
     return f" {' '.join(map(''.join, pairwise(run))) or run} "
+
+
+_LABEL_WORD = r"[^\W_][\w.'’-]{0,30}"
+_LABEL = rf"[\s*_#>\[(<]*((?!\d){_LABEL_WORD}(?: {_LABEL_WORD}){{0,2}})[*_\])>]*(?::(?=[\s*_]|\Z)|：)"
 
 
 def label(text: str) -> str:

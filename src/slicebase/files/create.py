@@ -93,7 +93,7 @@ def _check(what: str, value: str, known: Sequence[str]) -> None:
         )
 
 
-# ---- setting keys (`tt define`)
+# Setting keys (`tt define`)
 
 
 # Keys that cannot be set by hand, each with the hint that says what changes it.
@@ -157,7 +157,7 @@ def value_for(path: tuple[str, ...], text: str) -> Any:
     return load(text) if text[:1] in "[{\"'" else resolve(text)
 
 
-# ---- archiving and purging (ruling 31)
+# Archiving and purging (ruling 31)
 
 
 def archived(file: SliceFile, at: str, reason: str | None) -> SliceFile:

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from slicebase.files.links import RELATIONSHIPS
 
-# ---- inference
+# Inference
 
 
 class LinkEdge(NamedTuple):
@@ -98,7 +98,7 @@ class Inference:
                     yield InferredEdge(source, rel, target, path)
 
 
-# ---- the walk
+# The walk
 
 
 Direction = Literal["out", "in", "both"]
@@ -224,7 +224,7 @@ def _order(step: WalkStep) -> tuple[bool, bool, str, str, str]:
     return bool(step.path), not step.outward, step.edge.rel, step.there, step.row
 
 
-# ---- as text
+# As text
 
 
 def tree(walk: Walk, name_of: Callable[[str], str]) -> Iterator[str]:

@@ -12,9 +12,6 @@ from slicebase.files.freshness import changed_at
 from slicebase.files.model import Link
 from slicebase.files.slice_file import SliceFile
 
-# Keys of a conversation's or routine's line that are not content.
-_NO_CONTENT: Final = frozenset({"_meta", "role", "type", "ts", "call_id"})
-
 
 class BodyPassage(NamedTuple):
     """A piece of a body: a row, a line of a conversation or routine, or the complete body of any other type."""
@@ -119,7 +116,7 @@ def _links(file: SliceFile, rows: Sequence[Row], former: set[int]) -> Iterator[S
         yield from (StatedLink(link, row.id, is_active) for link in row.links if link.rel and link.to)
 
 
-# ---- the body's text
+# The body's text
 
 
 def _passages(file: SliceFile, rows: Sequence[Row], lines: Sequence[JsonLine]) -> Iterator[BodyPassage]:
@@ -136,6 +133,10 @@ def _passages(file: SliceFile, rows: Sequence[Row], lines: Sequence[JsonLine]) -
             # Search still finds a line that is not readable JSON.
             text = text_of(values[number]) if number in values else raw.decode(errors="replace")
             yield BodyPassage(number, ids.get(number, ""), text)
+
+
+# Keys of a conversation's or routine's line that are not content.
+_NO_CONTENT: Final = frozenset({"_meta", "role", "type", "ts", "call_id"})
 
 
 def _content(value: Mapping[str, Any]) -> str:
@@ -161,7 +162,7 @@ _LINE_TEXTS: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
 }
 
 
-# ---- meta
+# Meta
 
 
 def _texts(value: Any, key: str = "") -> Iterator[tuple[str, str]]:

@@ -11,8 +11,6 @@ from typing import Final, Literal, NamedTuple
 
 from slicebase.errors import SlicebaseError
 
-_SHOWN = 60
-
 
 class Finding(NamedTuple):
     """One breach of a rule. Lines and columns count from 1, columns in characters."""
@@ -43,13 +41,16 @@ class HeaderProblem(NamedTuple):
         return self._replace(path=(*path, *self.path))
 
 
+_SHOWN = 60
+
+
 def shown(value: object) -> str:
     """Returns a value as a message quotes it: on one line, and shortened if it is long."""
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
-# ---- rules
+# Rules
 
 
 Severity = Literal["error", "warning", "hint"]

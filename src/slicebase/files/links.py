@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 from slicebase.core.refs import parse
 from slicebase.errors import SlicebaseError
 
-# ---- file names: a slice file is named by its id (§ Storage)
+# File names: a slice file is named by its id (§ Storage)
 
 SUFFIX: Final = ".slice"
 SAFE_FORM: Final = "an id has no spaces, slashes, backslashes, @, : or #, and starts with neither a dot nor a hyphen"
@@ -34,13 +34,13 @@ def is_safe(file_id: str) -> bool:
 def file_name(file_id: str) -> str:
     """Returns the file name of an id. Raises an error for an unsafe id, before it becomes part of a path."""
     if not is_safe(file_id):
-        from slicebase.files.findings import shown
+        from slicebase.files.findings import shown  # rarely needed
 
         raise SlicebaseError("bad-id", f"{shown(file_id)} cannot be a file name", hint=SAFE_FORM)
     return file_id + SUFFIX
 
 
-# ---- relationships (§ Relationship Types)
+# Relationships (§ Relationship Types)
 
 
 class Relationship(NamedTuple):
@@ -93,7 +93,7 @@ RELATIONSHIPS: Final[Mapping[str, Relationship]] = {
 }
 
 
-# ---- targets of links (§ Addressing, ruling 29)
+# Targets of links (§ Addressing, ruling 29)
 
 TargetKind = Literal["id", "path", "reference", "uri"]
 
@@ -131,7 +131,7 @@ def target_id(folder: str, to: str) -> str:
     return name.removesuffix(SUFFIX) if parent == folder and name.endswith(SUFFIX) else to
 
 
-# ---- cycles: rows that supersede each other, files that depend on each other
+# Cycles: rows that supersede each other, files that depend on each other
 #
 # Kosaraju's algorithm, with its own stacks instead of recursion, so that a chain of a million rows is safe.
 

@@ -17,115 +17,7 @@ from slicebase.files.merge_lines import Merged, decide, lines_of, marked, merge_
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import append_item, delete_key, remove_item, same, set_key
 
-_LINES: Final = frozenset({"jsonl", "conversation", "routine"})
-
-
-# ---- bodies
-
-
-class MergedBody(NamedTuple):
-    """A merged body, and the rows in which there is a conflict."""
-
-    bodies: Merged[bytes]
-    conflicts: tuple[str, ...] = ()
-
-
-def merge_bodies(base: SliceFile | None, ours: SliceFile, theirs: SliceFile) -> MergedBody:
-    """Merges the bodies of two files by rows, by appended lines or paragraphs, or else by lines of text."""
-    before = base.body if base else b""
-    plain = decide(before, ours.body, theirs.body)
-    if plain.ours == plain.theirs:
-        return MergedBody(plain)
-    if ours.body_type == theirs.body_type:
-        merged = _merge_rows(before, ours, theirs) or _merge_appended(before, ours, theirs)
-        if merged:
-            return merged
-    one, other = merge_lines(lines_of(before), lines_of(ours.body), lines_of(theirs.body))
-    text = Merged(b"".join(one), b"".join(other))
-    return MergedBody(text, () if text.ours == text.theirs else ("body",))
-
-
-# ---- rows
-
-
-def _merge_rows(before: bytes, ours: SliceFile, theirs: SliceFile) -> MergedBody | None:
-    """Merges rows by id. Rows are ordered by age only, so added rows go to the end, by age (ruling 27).
-
-    Returns None if the bodies are not jsonl, or if a line is not a row with an id of its own.
-    """
-    known, one, other = _rows(before), _rows(ours.body), _rows(theirs.body)
-    if ours.body_type != "jsonl" or known is None or one is None or other is None:
-        return None
-    chosen = {row: decide(known.get(row), one.get(row), other.get(row)) for row in {**known, **one, **other}}
-    conflicts = tuple(f"row {row}" for row, (mine, yours) in chosen.items() if mine != yours)
-    added = {row: chosen[row] for row in chosen if row not in known}
-    order = [*known, *_by_age(added)]
-    versions = Merged(
-        _body(ours.body, [line for row in order if (line := chosen[row].ours) is not None]),
-        _body(ours.body, [line for row in order if (line := chosen[row].theirs) is not None]),
-    )
-    return MergedBody(versions, conflicts)
-
-
-def _rows(body: bytes) -> dict[str, bytes] | None:
-    """Returns the lines by the ids of their rows, None if that would leave out a line."""
-    rows = read_rows(body).rows
-    lines = {row.id: row.line.raw for row in rows}
-    filled = sum(1 for line in body.split(b"\n") if line.strip())
-    return lines if len(lines) == filled else None
-
-
-def _by_age(added: Mapping[str, Merged[bytes | None]]) -> list[str]:
-    lines = [line for versions in added.values() for line in {*versions} if line is not None]
-    return list(dict.fromkeys(row.id for row in sorted(read_rows(b"\n".join(lines)).rows, key=lambda row: row.age_key)))
-
-
-# ---- lines and paragraphs
-
-
-def _merge_appended(before: bytes, ours: SliceFile, theirs: SliceFile) -> MergedBody | None:
-    """Merges what both sides appended, one after the other, if the file is written by appending (ruling 26).
-
-    Returns None if it is not, or if a side changed more than that.
-    """
-    if ours.body_type not in _LINES and not ours.contract.write == theirs.contract.write == "append":
-        return None
-    old, one, other = (
-        body.rstrip(b"\r\n").split(b"\n") if body.strip() else [] for body in (before, ours.body, theirs.body)
-    )
-    if one[: len(old)] != old or other[: len(old)] != old:
-        return None
-    one, other = one[len(old) :], other[len(old) :]
-    common = [line for line, _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))]
-    while common and not common[-1].strip():
-        common.pop()  # the blank line before a paragraph belongs to it
-    added = _in_order(ours, one[len(common) :], theirs, other[len(common) :])
-    body = _body(ours.body, [*old, *common, *added])
-    return MergedBody(Merged(body, body))
-
-
-def _in_order(ours: SliceFile, one: list[bytes], theirs: SliceFile, other: list[bytes]) -> list[bytes]:
-    """Returns the added lines in an order that does not depend on which side merges: by time where there is one."""
-    if ours.body_type == "conversation":
-        times = {line.raw: read_time(line.value.get("ts")) for line in read_lines(b"\n".join(one + other)).lines}
-        if None not in times.values() and len(times) == len({*one, *other}):
-            return sorted(one + other, key=lambda line: (times[line], line))
-    earlier, later = sorted(((ours.updated_at or "", one), (theirs.updated_at or "", other)))
-    return earlier[1] + later[1]
-
-
-def _body(like: bytes, lines: Sequence[bytes]) -> bytes:
-    """Returns the lines as a body, with the line ends of the body `like`."""
-    end = b"\r\n" if like[: like.find(b"\n") + 1].endswith(b"\r\n") else b"\n"
-    return b"".join(line.removesuffix(b"\r") + end for line in lines)
-
-
-# ---- files
-
-
-MergePath = tuple[str, ...]
-_LINKS: Final = ("slice", "links")
-_COMMENT: Final = re.compile(r"(?:^|\s)#.*$", re.MULTILINE)
+# Files
 
 
 class Outcome(NamedTuple):
@@ -164,7 +56,10 @@ def merge(base: SliceFile | None, ours: SliceFile, theirs: SliceFile) -> Outcome
     return Outcome(marked(*versions), (*keys.conflicts, *conflicts))
 
 
-# ---- values
+# Values
+
+MergePath = tuple[str, ...]
+_LINKS: Final = ("slice", "links")
 
 
 class _Absent:
@@ -257,7 +152,9 @@ def _by_target(links: Any) -> dict[tuple[str, str], Any] | None:
     return found if len(found) == len(links) else None
 
 
-# ---- the header's text
+# The header's text
+
+_COMMENT: Final = re.compile(r"(?:^|\s)#.*$", re.MULTILINE)
 
 
 def _headed(base: SliceFile | None, ours: SliceFile, theirs: SliceFile, wanted: Any) -> SliceFile:
@@ -304,3 +201,105 @@ def _links(frontmatter: Mapping[str, Any]) -> list[Any]:
     fields = frontmatter.get("slice")
     links = fields.get("links") if isinstance(fields, dict) else None
     return links if isinstance(links, list) else []
+
+
+# Bodies
+
+
+class MergedBody(NamedTuple):
+    """A merged body, and the rows in which there is a conflict."""
+
+    bodies: Merged[bytes]
+    conflicts: tuple[str, ...] = ()
+
+
+def merge_bodies(base: SliceFile | None, ours: SliceFile, theirs: SliceFile) -> MergedBody:
+    """Merges the bodies of two files by rows, by appended lines or paragraphs, or else by lines of text."""
+    before = base.body if base else b""
+    plain = decide(before, ours.body, theirs.body)
+    if plain.ours == plain.theirs:
+        return MergedBody(plain)
+    if ours.body_type == theirs.body_type:
+        merged = _merge_rows(before, ours, theirs) or _merge_appended(before, ours, theirs)
+        if merged:
+            return merged
+    one, other = merge_lines(lines_of(before), lines_of(ours.body), lines_of(theirs.body))
+    text = Merged(b"".join(one), b"".join(other))
+    return MergedBody(text, () if text.ours == text.theirs else ("body",))
+
+
+# Rows
+
+
+def _merge_rows(before: bytes, ours: SliceFile, theirs: SliceFile) -> MergedBody | None:
+    """Merges rows by id. Rows are ordered by age only, so added rows go to the end, by age (ruling 27).
+
+    Returns None if the bodies are not jsonl, or if a line is not a row with an id of its own.
+    """
+    known, one, other = _rows(before), _rows(ours.body), _rows(theirs.body)
+    if ours.body_type != "jsonl" or known is None or one is None or other is None:
+        return None
+    chosen = {row: decide(known.get(row), one.get(row), other.get(row)) for row in {**known, **one, **other}}
+    conflicts = tuple(f"row {row}" for row, (mine, yours) in chosen.items() if mine != yours)
+    added = {row: chosen[row] for row in chosen if row not in known}
+    order = [*known, *_by_age(added)]
+    versions = Merged(
+        _body(ours.body, [line for row in order if (line := chosen[row].ours) is not None]),
+        _body(ours.body, [line for row in order if (line := chosen[row].theirs) is not None]),
+    )
+    return MergedBody(versions, conflicts)
+
+
+def _rows(body: bytes) -> dict[str, bytes] | None:
+    """Returns the lines by the ids of their rows, None if that would leave out a line."""
+    rows = read_rows(body).rows
+    lines = {row.id: row.line.raw for row in rows}
+    filled = sum(1 for line in body.split(b"\n") if line.strip())
+    return lines if len(lines) == filled else None
+
+
+def _by_age(added: Mapping[str, Merged[bytes | None]]) -> list[str]:
+    lines = [line for versions in added.values() for line in {*versions} if line is not None]
+    return list(dict.fromkeys(row.id for row in sorted(read_rows(b"\n".join(lines)).rows, key=lambda row: row.age_key)))
+
+
+# Lines and paragraphs
+
+_LINES: Final = frozenset({"jsonl", "conversation", "routine"})
+
+
+def _merge_appended(before: bytes, ours: SliceFile, theirs: SliceFile) -> MergedBody | None:
+    """Merges what both sides appended, one after the other, if the file is written by appending (ruling 26).
+
+    Returns None if it is not, or if a side changed more than that.
+    """
+    if ours.body_type not in _LINES and not ours.contract.write == theirs.contract.write == "append":
+        return None
+    old, one, other = (
+        body.rstrip(b"\r\n").split(b"\n") if body.strip() else [] for body in (before, ours.body, theirs.body)
+    )
+    if one[: len(old)] != old or other[: len(old)] != old:
+        return None
+    one, other = one[len(old) :], other[len(old) :]
+    common = [line for line, _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))]
+    while common and not common[-1].strip():
+        common.pop()  # the blank line before a paragraph belongs to it
+    added = _in_order(ours, one[len(common) :], theirs, other[len(common) :])
+    body = _body(ours.body, [*old, *common, *added])
+    return MergedBody(Merged(body, body))
+
+
+def _in_order(ours: SliceFile, one: list[bytes], theirs: SliceFile, other: list[bytes]) -> list[bytes]:
+    """Returns the added lines in an order that does not depend on which side merges: by time where there is one."""
+    if ours.body_type == "conversation":
+        times = {line.raw: read_time(line.value.get("ts")) for line in read_lines(b"\n".join(one + other)).lines}
+        if None not in times.values() and len(times) == len({*one, *other}):
+            return sorted(one + other, key=lambda line: (times[line], line))
+    earlier, later = sorted(((ours.updated_at or "", one), (theirs.updated_at or "", other)))
+    return earlier[1] + later[1]
+
+
+def _body(like: bytes, lines: Sequence[bytes]) -> bytes:
+    """Returns the lines as a body, with the line ends of the body `like`."""
+    end = b"\r\n" if like[: like.find(b"\n") + 1].endswith(b"\r\n") else b"\n"
+    return b"".join(line.removesuffix(b"\r") + end for line in lines)

@@ -5,8 +5,6 @@ from difflib import Match, SequenceMatcher
 from operator import eq
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-_MARKERS: Final = (b"<<<<<<< ours\n", b"=======\n", b">>>>>>> theirs\n")
-
 _Item = TypeVar("_Item")
 
 
@@ -75,6 +73,9 @@ def _unchanged(base: Sequence[bytes], ours: Sequence[bytes], theirs: Sequence[by
 
 def _blocks(base: Sequence[bytes], side: Sequence[bytes]) -> list[Match]:
     return SequenceMatcher(None, base, side, autojunk=False).get_matching_blocks()
+
+
+_MARKERS: Final = (b"<<<<<<< ours\n", b"=======\n", b">>>>>>> theirs\n")
 
 
 def marked(ours: bytes, theirs: bytes) -> bytes:

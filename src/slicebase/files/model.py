@@ -91,7 +91,7 @@ class Mark(Struct, frozen=True):
     reason: str | None = None
 
 
-# ---- forms: tables for the frontmatter, a row's envelope and a conversation's header
+# Forms: tables for the frontmatter, a row's envelope and a conversation's header
 
 
 Forms = Mapping[str, Union["Form", "Forms"]]

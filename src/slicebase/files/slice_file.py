@@ -23,7 +23,7 @@ from slicebase.files.model import (
 )
 from slicebase.files.yaml.load import decode, load, split
 from slicebase.files.yaml.scalars import place
-from slicebase.files.yaml.scan import Node
+from slicebase.files.yaml.scan import Node, scan
 
 KeyPath = str | tuple[str, ...]
 
@@ -137,13 +137,11 @@ class SliceFile(Struct, frozen=True, dict=True, eq=False):
     def _identity(self) -> tuple[str, bytes, bytes]:
         return self.name, self.head, self.body
 
-    # ---- places
+    # Places
 
     @cached_property
     def tree(self) -> Node:
         """The frontmatter as a tree of nodes with their positions."""
-        from slicebase.files.yaml.scan import scan  # most files never need it
-
         return scan(self.header, first_line=2)
 
     def node(self, path: KeyPath) -> Node | None:
@@ -174,7 +172,7 @@ class SliceFile(Struct, frozen=True, dict=True, eq=False):
         line, column = place(self.header, offset)
         return Where(self.name, line + 1, column)
 
-    # ---- typed access
+    # Typed access
 
     @cached_property
     def _slice(self) -> Fields:
@@ -298,7 +296,7 @@ class SliceFile(Struct, frozen=True, dict=True, eq=False):
         """The keys beside `slice`."""
         return {key: value for key, value in self.frontmatter.items() if key != "slice"}
 
-    # ---- the body
+    # The body
 
     @property
     def body_line(self) -> int:
@@ -309,7 +307,7 @@ class SliceFile(Struct, frozen=True, dict=True, eq=False):
         """Returns the content without the frontmatter (§ File Structure)."""
         return decode(self.body, self.body_line, self.name)
 
-    # ---- hashes
+    # Hashes
 
     @property
     def hash(self) -> str | None:

@@ -11,9 +11,9 @@ so that a session that grows never changes earlier annotations. A turn whose par
 
 Everything is counted in integers and divided once, so that every machine gives the same bits.
 
-Phase and salience come from `RULES`, a table that a person can read and a project can replace. A row applies to a turn
-when the turn's role is one of the row's roles, the turn has all the row's marks, and the turn contains one of the row's
-phrases, word for word. A field that a row leaves empty is not checked. The marks of a turn:
+Phase and salience come from `ANNOTATION_RULES`, tables that a person can read and a project can replace. A row applies
+to a turn when the turn's role is one of the row's roles, the turn has all the row's marks, and the turn contains one of
+the row's phrases, word for word. A field that a row leaves empty is not checked. The marks of a turn:
 
     call, result      it calls a tool; it is the result of a tool
     error             a tool, or the assistant's service, reports a failure
@@ -39,8 +39,6 @@ from slicebase.graph.binary32 import binary32
 from slicebase.graph.turn import Annotation, Part, Phase, Role, Turn, part_text
 
 # The rules
-
-_SPEAKERS: Final[tuple[Role, ...]] = ("user", "assistant")
 
 
 class TurnPattern(Struct, frozen=True):
@@ -110,6 +108,7 @@ SUMMED_UP: Final = (
     "updated summary", "an overview", "recap", "tldr", "tl dr", "here's what i", "what i did", "what i changed",
     "what we did",
 )  # fmt: skip
+_SPEAKERS: Final[tuple[Role, ...]] = ("user", "assistant")
 ANNOTATION_RULES: Final = Rules(
     annotator="rules/1",
     phases=(
@@ -145,14 +144,7 @@ ANNOTATION_RULES: Final = Rules(
 # The annotator
 
 ANCESTORS: Final = 16  # words of this many ancestors count as known
-_SKETCH_BITS: Final = 4096
-_HEAD, _TAIL = 8000, 2000  # the characters of a long text that are read
-_BRIEF_WORDS: Final = 8
 _HOUR: Final = 3_600_000
-
-_WORD: Final = re.compile(r"[^\W_\u3040-\u9fff]+|[\u3040-\u9fff]")  # in Chinese and Japanese each character is a word
-_QUESTION: Final = re.compile(r"\?(?:\s|$)")
-_FIGURE: Final = re.compile(r"\d")
 _SPOKEN_PARTS: Final = frozenset({"text", "code", "thinking"})
 
 
@@ -210,6 +202,10 @@ def trace_of(chain: Sequence[Turn], annotation: Annotation) -> Trace:
 
 # Words
 
+_SKETCH_BITS: Final = 4096
+_HEAD, _TAIL = 8000, 2000  # the characters of a long text that are read
+_WORD: Final = re.compile(r"[^\W_\u3040-\u9fff]+|[\u3040-\u9fff]")  # in Chinese and Japanese each character is a word
+
 
 def _texts(parts: Iterable[Part]) -> Iterable[str]:
     return (text for part in parts if (text := part_text(part)))
@@ -249,6 +245,10 @@ def _new_words(sketch: int, above: Trace | None) -> int:
 
 
 # Marks and rows
+
+_BRIEF_WORDS: Final = 8
+_QUESTION: Final = re.compile(r"\?(?:\s|$)")
+_FIGURE: Final = re.compile(r"\d")
 
 
 def _marks(parts: Sequence[Part], text: str, words: frozenset[str], above: Trace | None) -> frozenset[str]:

@@ -32,8 +32,6 @@ _TYPE_BITS: Final[Mapping[Any, int]] = {edge_type: 1 << bit for bit, edge_type i
 TYPES_BY_BITS: Final = tuple(
     tuple(edge_type for edge_type in _TYPES if bits & _TYPE_BITS[edge_type]) for bits in range(1 << len(_TYPES))
 )
-_HALF: Final = 32
-_LOWER: Final = (1 << _HALF) - 1
 _KEPT_MEMBERS: Final = 1_000_000  # how many turns of wide families a session keeps sorted by priority
 
 
@@ -60,7 +58,7 @@ class Columns(NamedTuple):
     """
 
     rank: "array[int]"  # the turn's position in the order of ids
-    kind: bytes  # role and phase, as an index into KINDS
+    kind: bytes  # role and phase, as an index into `TURN_KINDS`
     salience: "array[float]"
     annotator: "array[int]"  # index into the session's annotators
     rest: bytes  # the other fields in the order of `CompactRow`, packed
@@ -260,6 +258,11 @@ def _code(values: Collection[int]) -> str:
     """Returns the code of the narrowest C type that holds all these numbers."""
     least, most = min(values, default=0), max(values, default=0)
     return next((code for code, bits in (("B", 8), ("H", 16), ("I", 32)) if least >= 0 and most < 1 << bits), "q")
+
+
+# Two numbers of turns in one number: the first in its upper half, the second in its lower half.
+_HALF: Final = 32
+_LOWER: Final = (1 << _HALF) - 1
 
 
 def _neighbours(

@@ -21,13 +21,12 @@ from slicebase.graph.graph_file import JsonPath, decode, error_at
 from slicebase.graph.policy import POLICY_ID, SlicePolicyV1
 from slicebase.graph.turn import Annotation, Edge, EdgeType, Phase, Role, Turn
 
+# Values
+
 SCHEMA_VERSION: Final = "1.0.0"
 FRACTIONS: Final = ("salience", "trajectory_homogeneity", "trajectory_temporal", "trajectory_complexity")
 
 _Integer = Annotated[int, Meta(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]
-
-
-# Values
 
 
 class ExportedTurn(Struct, frozen=True, forbid_unknown_fields=True):

@@ -26,6 +26,8 @@ from slicebase.core.times import EARLIEST, LATEST
 from slicebase.errors import SlicebaseError, Where
 from slicebase.graph.turn import GIVEN, Annotation, Edge, EdgeType, Parent, Part, Phase, Role, Turn
 
+# JSON text to typed values
+
 JsonStep = str | int
 JsonPath = tuple[JsonStep, ...]
 _T = TypeVar("_T")
@@ -45,9 +47,6 @@ _CODES: Final = (
     (">=", "out-of-range"),
     ("", "wrong-type"),
 )
-
-
-# JSON text to typed values
 
 
 def decode(data: bytes, decoder: msgspec.json.Decoder[_T]) -> _T:

@@ -23,12 +23,11 @@ from slicebase.errors import SlicebaseError, Where
 from slicebase.graph.binary32 import binary32, power
 from slicebase.graph.turn import PHASES, Phase
 
+# Parameters and their limits
+
 POLICY_ID: Final = "slice_policy_v1"
 MILLION = 1_000_000
 _Check = Callable[[str, Any], Any]
-
-
-# Parameters and their limits
 
 
 def millionths(value: float) -> int:
@@ -214,9 +213,6 @@ BROAD: Final = SlicePolicyV1(  # §9.3
 
 # Policies from JSON and assignments
 
-_HASH = re.compile(r"[0-9a-f]{16}")
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
-
 
 def policy_from(value: Any, base: SlicePolicyV1 = DEFAULT) -> SlicePolicyV1:
     """Returns a policy from a JSON object. Parameters that the object does not give come from `base`."""
@@ -296,6 +292,9 @@ def _no_constant(name: str) -> NoReturn:
 
 
 # Policies by name and hash
+
+_HASH = re.compile(r"[0-9a-f]{16}")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 
 
 class PolicySet(NamedTuple):

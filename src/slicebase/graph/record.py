@@ -13,9 +13,6 @@ from slicebase.errors import SlicebaseError
 from slicebase.graph.binary32 import shortest
 from slicebase.graph.turn import Annotation, EdgeType, Part, Phase, Role, Session, Turn, content
 
-# Small enough that reading a part of a session reads little else, large enough that there are few rows.
-_ANNOTATED_TURNS: Final = 128
-
 
 class TurnRecord(Struct, frozen=True, gc=False):
     """A turn without its content, which is in a separate table so that it can be purged (ruling 19)."""
@@ -126,6 +123,13 @@ def link_bytes(link: LinkRecord) -> bytes:
     return _fast(link)
 
 
+def _fast(value: Struct) -> bytes:
+    try:
+        return _FAST.encode(value)
+    except UnicodeEncodeError as error:
+        raise lone_surrogate(error) from None
+
+
 def read_turn(record: bytes) -> TurnRecord:
     """Reads a stored turn."""
     return _read(_TURN, record)
@@ -162,6 +166,10 @@ def _read(decoder: msgspec.json.Decoder[_Record], data: bytes) -> _Record:
         ) from None
 
 
+# Small enough that reading a part of a session reads little else, large enough that there are few rows.
+_ANNOTATED_TURNS: Final = 128
+
+
 def annotation_records(session: str, annotations: Sequence[Annotation]) -> Iterator[AnnotationRecord]:
     """Yields annotations of one session as records that have one annotator and a limited number of turns each."""
     for annotator, group in groupby(annotations, key=lambda each: each.annotator):
@@ -182,10 +190,3 @@ def _annotation_record(session: str, annotator: str, annotations: Sequence[Annot
         temporal=tuple([shortest(each.temporal) for each in annotations]),
         turns=tuple([each.turn for each in annotations]),
     )
-
-
-def _fast(value: Struct) -> bytes:
-    try:
-        return _FAST.encode(value)
-    except UnicodeEncodeError as error:
-        raise lone_surrogate(error) from None

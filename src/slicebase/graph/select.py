@@ -15,10 +15,9 @@ from slicebase.graph.export import ContextSlice, ExportedTurn
 from slicebase.graph.policy import SlicePolicyV1
 from slicebase.graph.turn import GIVEN, Edge, Phase
 
-ReachedAs = Literal["anchor", "parent", "child", "sibling"]
-
-
 # The expansion
+
+ReachedAs = Literal["anchor", "parent", "child", "sibling"]
 
 
 class Scored(Protocol):

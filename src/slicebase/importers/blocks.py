@@ -16,7 +16,27 @@ from slicebase.graph.turn import Part, Role
 from slicebase.importers.json_stream import too_deep
 
 Flag = Callable[[str, str], None]  # takes a code of `REASONS` and a detail
+Content = tuple[Role, tuple[Part, ...]]  # of a turn
 Block = dict[str, Any]
+
+ROLES_BY_NAME: Final[dict[str, Role]] = {
+    "user": "user",
+    "human": "user",
+    "prompter": "user",
+    "assistant": "assistant",
+    "model": "assistant",
+    "gemini": "assistant",
+    "gpt": "assistant",
+    "tool_call": "assistant",
+    "function_call": "assistant",
+    "reasoning": "assistant",
+    "tool": "tool",
+    "function": "tool",
+    "tool_result": "tool",
+    "outputs": "tool",
+    "system": "system",
+    "developer": "system",
+}
 
 
 def parts_of(content: Any, flag: Flag) -> list[Part]:
@@ -66,6 +86,11 @@ def as_name(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
+def as_objects(values: Any) -> list[dict[str, Any]]:
+    """Returns the objects of a list; none for any other value."""
+    return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
+
+
 def arguments_of(value: Any) -> Any:
     """Returns the arguments of a call, which many sources write as JSON text.
 
@@ -94,6 +119,31 @@ def pointer(
     """Returns a pointer to content that is not stored, and flags it."""
     flag(reason, detail or as_name(media_type) or as_name(name) or "")
     return Part("pointer", uri=uri, media_type=as_name(media_type), name=as_name(name), call_id=call_id)
+
+
+def content_uri(data: Any) -> str | None:
+    """Returns the digest of bytes that are not kept, as their name."""
+    return digest(as_text(data).encode()) if data else None
+
+
+def with_call(part: Part, call_id: str | None) -> Part:
+    """Returns a pointer with the id of the call that it belongs to."""
+    return Part(part.type, uri=part.uri, media_type=part.media_type, name=part.name, call_id=call_id)
+
+
+def marked(parts: tuple[Part, ...], **marks: bool) -> tuple[Part, ...]:
+    """Returns the parts with the marks (hidden, error, summary) that are true."""
+    wanted = {name: True for name, is_so in marks.items() if is_so}
+    return tuple(replace(part, **wanted) for part in parts) if wanted else parts
+
+
+def only_results(parts: Iterable[Part]) -> bool:
+    """Returns whether all parts are results of tools: such a record of the user is a turn of the tools (ruling 18)."""
+    kinds = {part.type for part in parts if not (part.type == "pointer" and part.call_id)}
+    return kinds == {"tool_result"}
+
+
+# Blocks by type
 
 
 def _text(block: Block, _flag: Flag) -> list[Part]:
@@ -129,11 +179,6 @@ def _tool_result(block: Block, flag: Flag) -> list[Part]:
         "tool_result", text=text, call_id=call_id, name=as_name(block.get("name")), error=block.get("is_error") is True
     )
     return [result, *(with_call(part, call_id) for part in inner if part.type == "pointer")]
-
-
-def with_call(part: Part, call_id: str | None) -> Part:
-    """Returns a pointer with the id of the call that it belongs to."""
-    return Part(part.type, uri=part.uri, media_type=part.media_type, name=part.name, call_id=call_id)
 
 
 def _media(block: Block, flag: Flag) -> list[Part]:
@@ -173,11 +218,6 @@ def _name(block: Block) -> str | None:
     return as_name(
         block.get("title") or block.get("filename") or (inner.get("filename") if isinstance(inner, dict) else None)
     )
-
-
-def content_uri(data: Any) -> str | None:
-    """Returns the digest of bytes that are not kept, as their name."""
-    return digest(as_text(data).encode()) if data else None
 
 
 def _search_result(block: Block, flag: Flag) -> list[Part]:
@@ -231,38 +271,4 @@ BLOCKS: Final[dict[str, Callable[[Block, Flag], list[Part]]]] = {
     "knowledge": _knowledge,
     "voice_note": _text,
     "token_budget": _nothing,  # bookkeeping between text blocks
-}
-
-
-def marked(parts: tuple[Part, ...], **marks: bool) -> tuple[Part, ...]:
-    """Returns the parts with the marks (hidden, error, summary) that are true."""
-    wanted = {name: True for name, is_so in marks.items() if is_so}
-    return tuple(replace(part, **wanted) for part in parts) if wanted else parts
-
-
-def only_results(parts: Iterable[Part]) -> bool:
-    """Returns whether all parts are results of tools: such a record of the user is a turn of the tools (ruling 18)."""
-    kinds = {part.type for part in parts if not (part.type == "pointer" and part.call_id)}
-    return kinds == {"tool_result"}
-
-
-Content = tuple[Role, tuple[Part, ...]]  # of a turn
-
-ROLES_BY_NAME: Final[dict[str, Role]] = {
-    "user": "user",
-    "human": "user",
-    "prompter": "user",
-    "assistant": "assistant",
-    "model": "assistant",
-    "gemini": "assistant",
-    "gpt": "assistant",
-    "tool_call": "assistant",
-    "function_call": "assistant",
-    "reasoning": "assistant",
-    "tool": "tool",
-    "function": "tool",
-    "tool_result": "tool",
-    "outputs": "tool",
-    "system": "system",
-    "developer": "system",
 }

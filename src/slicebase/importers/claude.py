@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from slicebase.graph.turn import Part
-from slicebase.importers.blocks import ROLES_BY_NAME, Flag, as_name, parts_of, pointer, text_parts
+from slicebase.importers.blocks import ROLES_BY_NAME, Flag, as_name, as_objects, parts_of, pointer, text_parts
 from slicebase.importers.elements import json_records
 from slicebase.importers.json_stream import RecordLine, without
 from slicebase.importers.thread import (
@@ -107,7 +107,7 @@ def _parent(message: SourceRecord) -> Any:
 
 
 def _attachments(message: SourceRecord, flag: Flag) -> Iterator[Part]:
-    for each in _objects(message.get("attachments")):
+    for each in as_objects(message.get("attachments")):
         text, name = as_name(each.get("extracted_content")), as_name(each.get("file_name"))
         if text is None:
             yield pointer(as_name(each.get("id")), flag, media_type=each.get("file_type"), name=name)
@@ -116,10 +116,6 @@ def _attachments(message: SourceRecord, flag: Flag) -> Iterator[Part]:
 
 
 def _files(message: SourceRecord, flag: Flag) -> Iterator[Part]:
-    for each in _objects(message.get("files")):
+    for each in as_objects(message.get("files")):
         media = "image/*" if each.get("file_kind") == "image" else None
         yield pointer(as_name(each.get("file_uuid")), flag, media_type=media, name=each.get("file_name"))
-
-
-def _objects(values: Any) -> list[SourceRecord]:
-    return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []

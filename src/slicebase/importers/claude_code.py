@@ -220,6 +220,17 @@ class Transcript:
             self.builder.facts(thread.session)["shown_last"] = thread.last
         yield from self.builder.flush()
 
+    def finish(self) -> Iterator[Batch]:
+        """Yields the last batches, with the facts that are known only at the end of the file."""
+        threads = self._threads_with_turns()
+        for thread in threads:
+            self.builder.facts(thread.session)["shown_last"] = thread.last
+            if thread.last in self.summaries:
+                self._title(thread.session, "summary", self.summaries.pop(thread.last))
+        if self.summaries and threads:  # their leaves are not the last turns of this file
+            self.builder.facts(threads[0].session)["summaries"] = self.summaries
+        yield from self.builder.close()
+
     def _threads_with_turns(self) -> list[Thread]:
         return [thread for thread in self.threads.values() if thread.last is not None]
 
@@ -366,17 +377,6 @@ class Transcript:
         if weight <= self.weights.get(session, weight):
             self.weights[session] = weight
             self.builder.title(session, title)
-
-    def finish(self) -> Iterator[Batch]:
-        """Yields the last batches, with the facts that are known only at the end of the file."""
-        threads = self._threads_with_turns()
-        for thread in threads:
-            self.builder.facts(thread.session)["shown_last"] = thread.last
-            if thread.last in self.summaries:
-                self._title(thread.session, "summary", self.summaries.pop(thread.last))
-        if self.summaries and threads:  # their leaves are not the last turns of this file
-            self.builder.facts(threads[0].session)["summaries"] = self.summaries
-        yield from self.builder.close()
 
 
 def _time_of(line: RecordLine) -> Any:

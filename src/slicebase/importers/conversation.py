@@ -7,6 +7,7 @@ does not hold everything, its parts. So an exported session imports to the same 
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -17,22 +18,23 @@ from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.graph.turn import EDGE_TYPES, Edge, Parent, Part, Session, Turn, turn_text
 from slicebase.importers.blocks import ROLES_BY_NAME, Flag, as_name, as_text, marked, parts_of, text_parts
-from slicebase.importers.json_stream import RecordLine, json_lines, without
+from slicebase.importers.json_stream import BOM, RecordLine, json_lines, without
 from slicebase.importers.thread import BatchBuilder, Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_records
 from slicebase.importers.times import start_of
 from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 
 NAME: Final = "conversation"
 ESSENCE: Final = without("_meta")
-_MAX_HEADER: Final = 80 << 10  # the largest header of a slice file, with room for its markers
-_NOTE: Final = "compaction_note"
 
 
 # Reading
 
+_MAX_HEADER: Final = 80 << 10  # the largest header of a slice file, with room for its markers
+_NOTE: Final = "compaction_note"
+
 
 def sniff(head: bytes, name: str) -> bool:
-    return head.removeprefix(b"\xef\xbb\xbf").startswith(b"---") and _header(head, name).is_conversation
+    return head.removeprefix(BOM).startswith(b"---") and _header(head, name).is_conversation
 
 
 class _Header(NamedTuple):
@@ -45,7 +47,7 @@ class _Header(NamedTuple):
 
 def _header(head: bytes, name: str) -> _Header:
     """Returns the fields of the frontmatter that concern a conversation."""
-    from slicebase.files.slice_file import SliceFile
+    from slicebase.files.slice_file import SliceFile  # imported here for a fast start: an export does not need it
 
     try:
         file = SliceFile.parse(head, name)
@@ -91,12 +93,7 @@ def _split(source: ImportSource) -> tuple[_Header, ImportSource]:
             break
     header = _header(head, source.name)
     rest = head.split(b"\n", header.lines)[-1] if header.lines else head
-    return header, ImportSource(source.name, _chained(rest, chunks))
-
-
-def _chained(head: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
-    yield head
-    yield from chunks
+    return header, ImportSource(source.name, chain([rest], chunks))
 
 
 def _is_line(value: Any) -> bool:

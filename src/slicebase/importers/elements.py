@@ -8,7 +8,7 @@ searched for complete records.
 
 import re
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final
 
 import msgspec
@@ -34,7 +34,6 @@ _BRACKET: Final = re.compile(
 )
 _OPENING: Final = (b"{", b"[")
 _BETWEEN: Final = b" \t\r\n,\x00"
-_HEAD: Final = 64 << 10
 
 
 def json_elements(source: ImportSource, is_record: IsRecord) -> Iterator[RecordLine]:
@@ -129,6 +128,9 @@ def _stray(between: bytes) -> Iterator[bytes]:
         yield left
 
 
+_HEAD: Final = 64 << 10
+
+
 def json_records(source: ImportSource, is_record: IsRecord) -> Iterator[RecordLine]:
     """Returns the records of a source that is JSON Lines or one JSON document. Its beginning shows which."""
     chunks = iter(source.chunks)
@@ -137,7 +139,7 @@ def json_records(source: ImportSource, is_record: IsRecord) -> Iterator[RecordLi
         head += chunk
         if len(head) >= _HEAD:
             break
-    whole = ImportSource(source.name, _chained(head, chunks))
+    whole = ImportSource(source.name, chain([head], chunks))
     return json_lines(whole, is_record) if is_lines(head, source.name) else json_elements(whole, is_record)
 
 
@@ -145,11 +147,6 @@ def first_values(head: bytes, name: str, count: int) -> list[Any]:
     """Returns the first records of a source, to recognise its format. Does not search for records in a broken one."""
     lines = json_records(ImportSource(name, [head]), lambda _: False)
     return [line.piece.value for line in islice(lines, count)]
-
-
-def _chained(head: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
-    yield head
-    yield from chunks
 
 
 def is_lines(head: bytes, name: str) -> bool:

@@ -15,6 +15,7 @@ from slicebase.importers.blocks import (
     ROLES_BY_NAME,
     Flag,
     as_name,
+    as_objects,
     as_text,
     content_uri,
     only_results,
@@ -179,13 +180,13 @@ def _build(message: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
 
 
 def _thoughts(message: SourceRecord) -> Iterator[Part]:
-    for thought in _objects(message.get("thoughts")):
+    for thought in as_objects(message.get("thoughts")):
         texts = (as_text(thought.get(field)) for field in ("subject", "description"))
         yield from text_parts("\n\n".join(filter(None, texts)), "thinking")
 
 
 def _tool_calls(message: SourceRecord, flag: Flag) -> Iterator[Part]:
-    for call in _objects(message.get("toolCalls")):
+    for call in as_objects(message.get("toolCalls")):
         name, call_id = as_text(call.get("name")), as_name(call.get("id"))
         yield Part("tool_call", name=name, arguments=call.get("args"), call_id=call_id)
         result = call.get("result")
@@ -197,10 +198,6 @@ def _tool_calls(message: SourceRecord, flag: Flag) -> Iterator[Part]:
         failed = failed or any(part.error for part in inner)
         yield Part("tool_result", text=text, name=name, call_id=call_id, error=failed)
         yield from (part for part in inner if part.type == "pointer")
-
-
-def _objects(values: Any) -> list[SourceRecord]:
-    return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
 
 
 # Parts in the shape of the Gemini interface

@@ -18,19 +18,13 @@ from slicebase.core.hashing import LARGEST_INTEGER, digest_of
 from slicebase.errors import SlicebaseError
 from slicebase.importers.values import ImportSource
 
-MAX_DEPTH: Final = 128
-_TRIES: Final = 32  # how many places after a broken record are searched for a complete one
+# Values
 
+MAX_DEPTH: Final = 128
 _decode = msgspec.json.Decoder().decode
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_OPENING = re.compile(r'\{\s*"')
-_JOINT = re.compile(r"[\s,]*(?:\][\s,\]]*$)?")  # the text between records on a line or in an array, and at its end
 # What may follow a complete record that is found after a broken one: on a line the next record, in an array a comma.
 LINE_JOINT: Final = re.compile(r"\s*(?:\{|$)")
 ARRAY_JOINT: Final = re.compile(r"\s*(?:,|\]|$)")
-
-
-# Values
 
 
 class DecodedValue(NamedTuple):
@@ -79,6 +73,11 @@ def too_deep(value: Any) -> bool:
 
 
 # The slow path
+
+_TRIES: Final = 32  # how many places after a broken record are searched for a complete one
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_OPENING = re.compile(r'\{\s*"')
+_JOINT = re.compile(r"[\s,]*(?:\][\s,\]]*$)?")  # the text between records on a line or in an array, and at its end
 
 
 def _repaired_pieces(data: bytes, is_record: IsRecord, joint: re.Pattern[str]) -> Iterator[DecodedValue]:

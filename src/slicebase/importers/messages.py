@@ -45,8 +45,8 @@ MESSAGE_LISTS: Final = ("messages", "conversations", "conversation")
 SESSION_IDS: Final = ("session_id", "conversation_id", "thread_id", "id")
 IDS: Final = ("id", "uuid", "message_id")
 PARENTS: Final = ("parent_id", "parent")
-_LIST_OPENS: Final = re.compile(rb'"(?:messages|conversations?)"\s*:\s*\[\s*\{\s*"(?:role|from)"')
 TIMES: Final = ("timestamp", "ts", "created_at", "create_time", "time")
+_LIST_OPENS: Final = re.compile(rb'"(?:messages|conversations?)"\s*:\s*\[\s*\{\s*"(?:role|from)"')
 
 
 def sniff(head: bytes, name: str) -> bool:

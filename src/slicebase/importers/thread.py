@@ -146,7 +146,8 @@ class BatchBuilder:
 
 # Lines
 
-Handle = Callable[[dict[str, Any], RecordLine], Iterator[Batch]]
+SourceRecord = dict[str, Any]
+Handle = Callable[[SourceRecord, RecordLine], Iterator[Batch]]
 
 
 def read_records(builder: BatchBuilder, lines: Iterable[RecordLine], handle: Handle) -> Iterator[Batch]:
@@ -185,8 +186,6 @@ def _is_sound(builder: BatchBuilder, line: RecordLine) -> bool:
 
 
 # Sessions
-
-SourceRecord = dict[str, Any]
 
 
 class After(NamedTuple):

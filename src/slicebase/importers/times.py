@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 from slicebase.core.times import EARLIEST, LATEST, from_text
 from slicebase.errors import SlicebaseError
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 _MILLISECONDS_FROM: Final = 10**11  # a number from here on is milliseconds: as seconds it would be the year 5138
 _LOOK_AHEAD: Final = 200
@@ -50,12 +50,12 @@ class Clock:
         return known, False
 
 
-def start_of(items: Iterable[T], time_of: Callable[[T], Any]) -> tuple[int, Iterator[T]]:
+def start_of(items: Iterable[_T], time_of: Callable[[_T], Any]) -> tuple[int, Iterator[_T]]:
     """Returns the first time among the first items, and an iterator over all items.
 
     The time is for the items before it, which have none. It is 0 if no time is found.
     """
-    ahead: list[T] = []
+    ahead: list[_T] = []
     rest = iter(items)
     for item in rest:
         ahead.append(item)

@@ -2,7 +2,7 @@
 
 Only the text near a cut decides where it is, so that an edit moves only the cuts around it. Every place where a block
 begins (a heading, a paragraph, a code fence) has a rank: first its kind, then a hash of its line and the line before.
-The text is cut at each place that has the highest rank within REACH; the average distance between two cuts is TARGET.
+The text is cut at each place that has the highest rank within CUT_REACH; two cuts are TARGET apart on average.
 A piece that is still too long is cut again at lines and then at words, and only that piece decides where.
 """
 
@@ -117,14 +117,14 @@ def _kind(line: str, block: bool) -> int:
 
 
 def _peaks(places: Sequence[_Place], low: _Place, high: _Place) -> Iterator[_Place]:
-    """Yields the places that no place near them outranks, at least REACH away from both ends."""
+    """Yields the places that no place near them outranks, at least CUT_REACH away from both ends."""
     for index, place in enumerate(places):
         if low.byte + CUT_REACH <= place.byte <= high.byte - CUT_REACH and not _outranked(places, index):
             yield place
 
 
 def _outranked(places: Sequence[_Place], index: int) -> bool:
-    """Returns whether a place within REACH has a higher rank. Of two equal ranks the first place wins."""
+    """Returns whether a place within CUT_REACH has a higher rank. Of two equal ranks the first place wins."""
     here = places[index]
     for other in range(index - 1, -1, -1):
         if here.byte - places[other].byte >= CUT_REACH:

@@ -24,7 +24,7 @@ from slicebase.runs.gate import source_events
 from slicebase.runs.records import ClaimLogged, DoneDefinition, FailureLogged, RunStarted
 
 KEPT = 500  # code points that are kept of a longer text
-_WHERE = 200
+_WHERE_LENGTH = 200
 _SEEN_AT_ONCE = 50
 _EVIDENCE_ID = re.compile(r"\bev_[0-9a-f]{32}\b")
 
@@ -160,7 +160,7 @@ class _Projection:
         failure = FailureLogged(
             failure_id=f"failure-{self.failures}",
             category="tool_error",
-            where=f"{call.tool} {call.text}"[:_WHERE].rstrip(),
+            where=f"{call.tool} {call.text}"[:_WHERE_LENGTH].rstrip(),
             why=_statement(text or "no message", turn),
         )
         self.open_failures.setdefault(call, []).append(failure)
@@ -194,13 +194,13 @@ class _Projection:
         self.unseen = []
 
 
+_VISIBLE = frozenset({"text", "code", "pointer"})
+
+
 def _text(parts: Iterable[Part], *types: str) -> str:
     """Returns the texts of parts with blank lines between them; by default only of parts that the user sees."""
     wanted = [part for part in parts if (part.type in types if types else part.type in _VISIBLE)]
     return "\n\n".join(text for part in wanted if (text := part_text(part).strip()))
-
-
-_VISIBLE = frozenset({"text", "code", "pointer"})
 
 
 def _ref(turn: Turn) -> str:

@@ -144,11 +144,34 @@ def _order_findings(entries: Sequence[ConversationEntry]) -> Iterator[Finding]:
         latest = entry.time if latest is None else max(latest, entry.time)
 
 
+def _hex(digits: int) -> Form:
+    form = re.compile(rf"[0-9a-fA-F]{{{digits}}}")
+    return Form(lambda value: isinstance(value, str) and form.fullmatch(value) is not None, f"{digits} hex digits")
+
+
+_HEADER: Final = {
+    "participants": Form(is_texts, "a list of names"),
+    "agent_id": TEXT,
+    "session_id": TEXT,
+    "trace_id": _hex(32),
+    "span_id": _hex(16),
+    "format": Form(CONVERSATION_FORMATS.__contains__, f"one of {', '.join(CONVERSATION_FORMATS)}"),
+    "includes_tool_calls": FLAG,
+    "includes_compaction": FLAG,
+}
+
+
 def header_problems(header: Mapping[str, Any]) -> Iterator[HeaderProblem]:
     """Yields the header's values that do not have their form. Paths start at the keys of `conversation`."""
     for misfit in misfits(header, _HEADER):
         message = f"`{misfit.name}` is {shown(misfit.value)}, not {misfit.form}"
         yield HeaderProblem("conversation-header", misfit.path, message)
+
+
+_STATEMENTS: Final = (
+    ("includes_tool_calls", TOOL_ROLES, "tool calls"),
+    ("includes_compaction", frozenset({COMPACTION_NOTE}), "compaction notes"),
+)
 
 
 def contradictions(header: Mapping[str, Any], entries: Sequence[ConversationEntry]) -> Iterator[HeaderProblem]:
@@ -165,26 +188,3 @@ def contradictions(header: Mapping[str, Any], entries: Sequence[ConversationEntr
         if isinstance(header.get(key), bool) and header[key] != found and entries:
             message = f"`{key}` is {str(header[key]).lower()}, but the body has {'' if found else 'no '}{name}"
             yield HeaderProblem("conversation-contradiction", (key,), message)
-
-
-_STATEMENTS: Final = (
-    ("includes_tool_calls", TOOL_ROLES, "tool calls"),
-    ("includes_compaction", frozenset({COMPACTION_NOTE}), "compaction notes"),
-)
-
-
-def _hex(digits: int) -> Form:
-    form = re.compile(rf"[0-9a-fA-F]{{{digits}}}")
-    return Form(lambda value: isinstance(value, str) and form.fullmatch(value) is not None, f"{digits} hex digits")
-
-
-_HEADER: Final = {
-    "participants": Form(is_texts, "a list of names"),
-    "agent_id": TEXT,
-    "session_id": TEXT,
-    "trace_id": _hex(32),
-    "span_id": _hex(16),
-    "format": Form(CONVERSATION_FORMATS.__contains__, f"one of {', '.join(CONVERSATION_FORMATS)}"),
-    "includes_tool_calls": FLAG,
-    "includes_compaction": FLAG,
-}

@@ -54,17 +54,7 @@ class Stamp(NamedTuple):
             yield last
 
 
-_ENVELOPE: Final = frozenset({"confidence", "provenance", "status", "links"})
-_PLACEHOLDER: Final = {"id": "new", "created_at": "1970-01-01T00:00:00.000Z"}
-
 Objects = Sequence[dict[str, Any]]
-
-
-class NewRow(NamedTuple):
-    """A new row: its id, and its line with the line end."""
-
-    id: str
-    line: bytes
 
 
 def objects_in(text: str) -> Objects | None:
@@ -85,7 +75,17 @@ def _object(text: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-# ---- rows
+# Rows
+
+_ENVELOPE: Final = frozenset({"confidence", "provenance", "status", "links"})
+_PLACEHOLDER: Final = {"id": "new", "created_at": "1970-01-01T00:00:00.000Z"}
+
+
+class NewRow(NamedTuple):
+    """A new row: its id, and its line with the line end."""
+
+    id: str
+    line: bytes
 
 
 def new_rows(text: str, stamp: Stamp, *, supersedes: Sequence[str] = (), after: str | None = None) -> list[NewRow]:
@@ -137,7 +137,7 @@ def _joined(given: Provenance | None, captured: Provenance | None) -> Provenance
     return Provenance(**{**known, **stated}) if stated or known else None
 
 
-# ---- conversations and routines
+# Conversations and routines
 
 
 def new_lines(body_type: str, text: str, stamp: Stamp) -> list[bytes]:

@@ -16,7 +16,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.files.findings import Finding, refusal, shown
 from slicebase.files.yaml.load import decode
 
-# ---- times: any ISO-8601 is read (§ Row Envelope), only RFC 3339 is written (ruling 6)
+# Times: any ISO-8601 is read (§ Row Envelope), only RFC 3339 is written (ruling 6)
 
 
 class TimeProblem(NamedTuple):
@@ -55,12 +55,10 @@ def _loosely(text: str) -> int | None:
         return None
 
 
-# ---- lines
+# Lines
 
 
 _read_json = msgspec.json.Decoder().decode
-_value_at = json.JSONDecoder().raw_decode
-_SPACE = " \t\r\n"
 MANY = 100
 
 
@@ -135,6 +133,12 @@ def _no_object(number: int, raw: bytes) -> Finding:
         # Values that Python reads but JSON does not have: NaN, 1e999, half a surrogate pair.
         return Finding("json-line", number, 1, f"the line is not JSON: {error}")
     return Finding("json-object", number, locate(raw), "the line is JSON, but not an object")
+
+
+# Columns
+
+_value_at = json.JSONDecoder().raw_decode
+_SPACE = " \t\r\n"
 
 
 def locate(raw: bytes, *path: str | int) -> int:

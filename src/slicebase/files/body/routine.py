@@ -15,7 +15,7 @@ from slicebase.files.body.lines import JsonLine, read_lines
 from slicebase.files.findings import Finding, shown
 from slicebase.files.slice_file import SliceFile
 
-# ---- steps
+# Steps
 
 StepKind = Literal["instruction", "read", "run"]
 
@@ -98,7 +98,7 @@ def _requirements(value: object) -> tuple[str, ...]:
     return tuple(item for item in items if isinstance(item, str) and item.strip())
 
 
-# ---- compiling
+# Compiling
 
 
 def compile_routine(
@@ -194,7 +194,7 @@ def _indented(marker: str, text: str) -> str:
     return "\n".join([marker + first, *(margin + line if line.strip() else "" for line in others)])
 
 
-# ---- contracts (§ Contract)
+# Contracts (§ Contract)
 
 
 def contract_as_json(file: SliceFile, title_of: Callable[[str], str | None]) -> dict[str, Any]:

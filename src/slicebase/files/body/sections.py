@@ -11,18 +11,6 @@ from typing import Final, NamedTuple
 
 from slicebase.core.refs import Ref
 
-_HASHES: Final = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
-UNDERLINE: Final = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
-_BREAK: Final = re.compile(r" {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$")
-_CONTAINER: Final = re.compile(r"[ \t]*(?:>|(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]|$))")
-_MARKERS: Final = re.compile(r"(?: {0,3}(?:[-*+]|[0-9]{1,9}[.)])[ \t]+)*")
-_FENCE: Final = re.compile(r" {0,3}(?:(`{3,})[^`]*|(~{3,}).*)$")
-_HTML: Final = re.compile(r" {0,3}<(!--|(?:pre|script|style|textarea)(?=[\s>]|$))", re.IGNORECASE)
-_HTML_END: Final = re.compile(r"</(?:pre|script|style|textarea)>", re.IGNORECASE)
-_COMMENT_END: Final = re.compile(r"-->")
-_LINK: Final = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
-_NOT_IN_SLUGS: Final = re.compile(r"[^\w -]")
-
 
 class Section(NamedTuple):
     """A section of a Markdown text."""
@@ -50,9 +38,8 @@ def sections(text: str) -> tuple[Section, ...]:
     ends = [*(heading.start for heading in headings[1:]), len(text)]
     named = [
         Section(path, heading.level, heading.title, heading.start, end, heading.line)
-        for heading, path, end in zip(
-            headings, _paths(headings), ends, strict=False
-        )  # `ends` has one item without headings
+        # Without headings, `ends` still has one item.
+        for heading, path, end in zip(headings, _paths(headings), ends, strict=False)
     ]
     return (*before, *named)
 
@@ -60,6 +47,10 @@ def sections(text: str) -> tuple[Section, ...]:
 def section_ref(file_id: str, body_digest: str, section: Section) -> Ref:
     """Returns the reference of a section. It includes the hash of the body, so it refers to this version only."""
     return Ref("sec", f"{file_id}@{body_digest.removeprefix('sha256:')[:12]}#{section.slugs}")
+
+
+_LINK: Final = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
+_NOT_IN_SLUGS: Final = re.compile(r"[^\w -]")
 
 
 def slug(title: str) -> str:
@@ -85,6 +76,19 @@ def _paths(headings: list[_Heading]) -> list[str]:
         above.append((heading.level, path))
         paths.append(path)
     return paths
+
+
+# Headings
+
+_HASHES: Final = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
+UNDERLINE: Final = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
+_BREAK: Final = re.compile(r" {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$")
+_CONTAINER: Final = re.compile(r"[ \t]*(?:>|(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]|$))")
+_MARKERS: Final = re.compile(r"(?: {0,3}(?:[-*+]|[0-9]{1,9}[.)])[ \t]+)*")
+_FENCE: Final = re.compile(r" {0,3}(?:(`{3,})[^`]*|(~{3,}).*)$")
+_HTML: Final = re.compile(r" {0,3}<(!--|(?:pre|script|style|textarea)(?=[\s>]|$))", re.IGNORECASE)
+_HTML_END: Final = re.compile(r"</(?:pre|script|style|textarea)>", re.IGNORECASE)
+_COMMENT_END: Final = re.compile(r"-->")
 
 
 class _MarkdownLine(NamedTuple):

@@ -110,7 +110,7 @@ def _errors_in(file: SliceFile) -> list[Finding]:
     return errors(findings)
 
 
-# ---- writes, by mode and body type
+# Writes, by mode and body type
 
 
 def _append_rows(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row]) -> NextVersion:
@@ -173,7 +173,7 @@ _WRITES: Final[Mapping[tuple[str, str], BodyWrite]] = {
 }
 
 
-# ---- a complete body
+# A complete body
 
 
 class Body(NamedTuple):
@@ -203,7 +203,7 @@ def _is_complete(text: str) -> bool:
     return bool(ids) and all(ids) and len(ids) == len(objects) == len(lines)
 
 
-# ---- refusals
+# Refusals
 
 
 def _refuse_misfits(file: SliceFile, given: WriteRequest) -> None:

@@ -16,7 +16,7 @@ from slicebase.files.links import reach, resolve, target_id, target_kind
 from slicebase.files.model import DerivationSource, Link, Payload
 from slicebase.files.slice_file import SliceFile
 
-# ---- the positions of findings
+# The positions of findings
 
 
 def placed(file: SliceFile, problem: HeaderProblem) -> Finding:
@@ -50,12 +50,11 @@ def outgoing_links(links: Sequence[Link]) -> Iterator[Outgoing]:
             yield Outgoing("link", link.to, ("slice", "links", str(at), "to"), rel=link.rel)
 
 
-# ---- files and the world around them
+# Files and the world around them
 
 
 LIBRARY: Final = ".slices"
 _PART_LINKS: Final = ("part_of", "has_part")
-_OWNED: Final = ("file", "row", "sec")  # references into slice files
 
 Target = Literal["file", "folder", "missing", "outside"]
 
@@ -140,7 +139,9 @@ def _duplicate_ids(files: Iterable[Checked]) -> Iterator[Finding]:
             yield checked.finding("id-duplicate", ("id",), message, "give one of them a new id")
 
 
-# ---- links and steps
+# Links and steps
+
+_OWNED: Final = ("file", "row", "sec")  # references into slice files
 
 
 def _target(to: str, location: FileLocation, world: WorkspaceView) -> Target:
@@ -187,7 +188,7 @@ def _bad_target(checked: Checked, out: Outgoing, target: Target, missing_rule: s
         yield out.finding(checked.file, missing_rule, f"{shown(out.to)} does not exist")
 
 
-# ---- sources and payloads
+# Sources and payloads
 
 
 def _source(checked: Checked, world: WorkspaceView) -> Iterator[Finding]:
@@ -227,7 +228,7 @@ def _payload(checked: Checked, world: WorkspaceView) -> Iterator[Finding]:
             yield checked.finding("payload-hash", ("payload", "hash"), f"the payload's real hash is {real}")
 
 
-# ---- logs of several files
+# Logs of several files
 
 
 def _logs(files: Sequence[Checked], world: WorkspaceView) -> Iterator[Finding]:
@@ -262,6 +263,7 @@ def _joined(files: Sequence[Checked], world: WorkspaceView) -> Mapping[str, Coll
 
 
 def _log_findings(log: Iterable[str], world: WorkspaceView) -> Iterator[Finding]:
+    # Imported here for a fast start: only logs of several files need them.
     from slicebase.files.body.rows import read_rows
     from slicebase.files.body.supersession import supersession_findings
 

@@ -4,11 +4,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from slicebase.errors import SlicebaseError
+from slicebase.files.body.routine import read_routine
 from slicebase.files.check.between import Outgoing, placed
 from slicebase.files.check.header import link_problems, value_at
 from slicebase.files.findings import Finding, refusal
 from slicebase.files.slice_file import SliceFile
-from slicebase.files.yaml.load import decode
+from slicebase.files.yaml.load import decode, load
 
 _CONVERSATION: Final = ("slice", "body", "conversation")
 
@@ -53,8 +54,6 @@ def _first_conflict(text: str) -> int | None:
 
 
 def _yaml(file: SliceFile) -> BodyCheck:
-    from slicebase.files.yaml.load import load
-
     try:
         load(decode(file.body, file.body_line), file.body_line)
     except SlicebaseError as error:
@@ -71,6 +70,7 @@ def _none(file: SliceFile) -> BodyCheck:
 
 
 def _jsonl(file: SliceFile) -> BodyCheck:
+    # Imported here for a fast start: most commands check no body.
     from slicebase.files.body.rows import placed_links, read_rows
     from slicebase.files.body.supersession import supersession_findings
 
@@ -86,6 +86,7 @@ def _jsonl(file: SliceFile) -> BodyCheck:
 
 
 def _conversation(file: SliceFile) -> BodyCheck:
+    # Imported here for a fast start: most commands check no body.
     from slicebase.files.body.conversation import contradictions, header_problems, read_conversation
 
     header = _conversation_header(file)
@@ -105,8 +106,6 @@ def _conversation_header(file: SliceFile) -> Mapping[str, Any]:
 
 
 def _routine(file: SliceFile) -> BodyCheck:
-    from slicebase.files.body.routine import read_routine
-
     steps, findings = read_routine(file.body, file.body_line, file.name)
     outgoing = tuple(
         Outgoing(step.kind, step.what, (step.kind,), step.line) for step in steps if step.kind != "instruction"

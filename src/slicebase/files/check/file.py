@@ -107,7 +107,7 @@ def _as_json(finding: Finding) -> dict[str, Any]:
     }
 
 
-# ---- the paths that a file names
+# The paths that a file names
 
 
 def named_paths(file: SliceFile) -> set[str]:

@@ -4,7 +4,7 @@ First come the types of single fields and the required fields (§ Required Field
 depend on each other or have fixed values.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from slicebase.core.hashing import is_digest
@@ -28,7 +28,7 @@ from slicebase.files.model import (
 )
 from slicebase.files.slice_file import SliceFile
 
-# ---- single fields
+# Single fields
 
 
 def _is_scalar(value: object) -> bool:
@@ -105,13 +105,18 @@ def _unknown_keys(path: tuple[str, ...], values: Mapping[str, Any], known: Any) 
 
 
 def _suggestion(key: str, known: Any) -> str:
+    near = _nearest(key, known)
+    return f"did you mean `{near}`?" if near else "put your own keys under `meta`"
+
+
+def _nearest(name: str, known: Iterable[str]) -> str | None:
+    """Returns the known name that is most like this one, None if none is like it."""
     from difflib import get_close_matches  # rarely needed
 
-    near = get_close_matches(key, sorted(known), n=1)
-    return f"did you mean `{near[0]}`?" if near else "put your own keys under `meta`"
+    return next(iter(get_close_matches(name, sorted(known), n=1)), None)
 
 
-# ---- the fields together
+# The fields together
 
 
 # The body types that a write mode works for (ruling 25).
@@ -227,10 +232,8 @@ def _links(links: Sequence[Link]) -> Iterator[HeaderProblem]:
 def link_problems(rel: str, to: str) -> Iterator[HeaderProblem]:
     """Yields the problems of a link by itself. Paths start at the link's keys."""
     if rel not in RELATIONSHIPS:
-        from difflib import get_close_matches  # rarely needed
-
-        near = get_close_matches(rel, RELATIONSHIPS, n=1)
-        hint = f"did you mean `{near[0]}`?" if near else f"relationships are {_listed(RELATIONSHIPS)}"
+        near = _nearest(rel, RELATIONSHIPS)
+        hint = f"did you mean `{near}`?" if near else f"relationships are {_listed(RELATIONSHIPS)}"
         yield HeaderProblem("link-rel", ("rel",), f"{shown(rel)} is not a relationship", hint)
     if target_kind(to) == "uri":
         yield HeaderProblem(

@@ -16,187 +16,10 @@ from slicebase.files.slice_file import KeyPath, SliceFile, steps
 from slicebase.files.yaml.emit import Written, YamlLayout, inline, list_lines, mapping_lines, plain_value, written
 from slicebase.files.yaml.scan import Node, NodeEntry
 
+# The edits
+
 KeySteps = tuple[str, ...]
-_BLOCK_SCALAR = re.compile(r"[|>][-+\d]*")
-
-
-def misfit(file: SliceFile, path: KeySteps, what: str) -> SlicebaseError:
-    """Returns the error for a path that does not fit the file."""
-    return SlicebaseError("edit-path", f"{'.'.join(path) or 'an empty path'} {what}", where=file.where(path))
-
-
-def refused(file: SliceFile, message: str, hint: str = "") -> SlicebaseError:
-    """Returns the error for an edit that would do something else than it should."""
-    return SlicebaseError("edit-refused", message, hint=hint, where=file.where())
-
-
-class Splicer:
-    """Finds the text of a header that an edit replaces, and returns the header with the replacement."""
-
-    def __init__(self, file: SliceFile, layout: YamlLayout) -> None:
-        self.file = file
-        self.text = file.header
-        self.layout = layout
-
-    # ---- the four edits
-
-    def set(self, path: KeySteps, value: Any) -> str:
-        trail = self.trail(path)
-        if len(trail) == len(path):
-            return self.replace(*trail[-1], value)
-        for step in reversed(path[len(trail) + 1 :]):
-            value = {step: value}
-        key = path[len(trail)]
-        node = trail[-1][1].value if trail else self.file.tree
-        if node.is_map:
-            return self.add_key(node, key, value)
-        if trail and node.is_scalar and node.value is None:
-            return self.replace(*trail[-1], {key: value})
-        raise misfit(self.file, path[: len(trail)], f"is not a mapping, so it cannot hold {key!r}")
-
-    def delete(self, path: KeySteps) -> str:
-        trail = self.trail(path)
-        if len(trail) < len(path) or not path:
-            raise misfit(self.file, path, "does not exist")
-        parent, entry = trail[-1]
-        if parent.form in ("flow-map", "flow-list"):
-            return self.delete_in_flow(parent, entry)
-        if len(parent.entries) > 1:
-            return self.delete_lines(entry)
-        if len(trail) == 1:
-            raise refused(self.file, "the only key of the frontmatter cannot be deleted")
-        return self.replace(*trail[-2], {} if parent.is_map else [])
-
-    def append(self, path: KeySteps, item: Any) -> str:
-        node = self.trail(path)[-1][1].value
-        if node.form == "flow-list":
-            return self.add_in_flow(node, inline(item))
-        return self.add_lines(node.end, list_lines([item], node.column, self.layout))
-
-    def add_key(self, node: Node, key: str, value: Any) -> str:
-        if node.form == "flow-map":
-            return self.add_in_flow(node, f"{inline(key)}: {inline(value)}")
-        return self.add_lines(node.end, mapping_lines({key: value}, node.column, self.layout))
-
-    # ---- positions
-
-    def trail(self, path: KeySteps) -> list[tuple[Node, NodeEntry]]:
-        """Returns the entries along a path as far as they exist, each with the collection that contains it."""
-        trail: list[tuple[Node, NodeEntry]] = []
-        node = self.file.tree
-        for step in path:
-            entry = node.child(step)
-            if entry is None:
-                break
-            trail.append((node, entry))
-            node = entry.value
-        return trail
-
-    def line_start(self, offset: int) -> int:
-        return self.text.rfind("\n", 0, offset) + 1
-
-    def line_end(self, offset: int) -> int:
-        """Returns the offset just before the line break of this offset's line."""
-        end = self.text.index("\n", offset)
-        return end - 1 if self.text[end - 1 : end] == "\r" else end
-
-    def next_line(self, offset: int) -> int:
-        return self.text.index("\n", offset) + 1
-
-    def splice(self, start: int, end: int, new: str) -> str:
-        return self.text[:start] + new + self.text[end:]
-
-    def lines(self, lines: list[str]) -> str:
-        return "".join(line + self.layout.newline for line in lines)
-
-    def add_lines(self, after: int, lines: list[str]) -> str:
-        place = self.next_line(after)
-        return self.splice(place, place, self.lines(lines))
-
-    # ---- block collections
-
-    def replace(self, parent: Node, entry: NodeEntry, value: Any) -> str:
-        old = entry.value
-        if parent.form in ("flow-map", "flow-list"):
-            if old.form != "empty":
-                return self.splice(old.start, old.end, inline(value, like=old.form))
-            colon = "" if self.text[entry.after - 1] == ":" else ":"
-            return self.splice(entry.after, entry.after, f"{colon} {inline(value)}")
-        new = written(value, parent.column, self.layout, in_list=parent.is_list, like=old.form)
-        if old.start > self.line_end(entry.after):
-            return self.replace_below(entry, old, new)
-        return self.replace_after(entry, old, new)
-
-    def replace_below(self, entry: NodeEntry, old: Node, new: Written) -> str:
-        """Replaces a value that starts on a line below its key."""
-        if not new.below and old.form not in ("block-map", "block-list", "literal", "folded"):
-            return self.splice(old.start, old.end, new.head)
-        first, last = self.line_start(old.start), self.next_line(old.end)
-        head = f" {new.head}" if new.head else ""
-        between = self.text[entry.after : first]
-        return self.splice(entry.after, last, head + between + self.lines(new.below))
-
-    def replace_after(self, entry: NodeEntry, old: Node, new: Written) -> str:
-        """Replaces a value, or adds one, on the line of its key. A comment after it stays."""
-        indicator = _BLOCK_SCALAR.match(self.text, old.start) if old.form in ("literal", "folded") else None
-        in_key_line = indicator.end() if indicator else old.end
-        line_end = self.line_end(in_key_line)
-        comment = self.text[in_key_line:line_end]
-        line_break = self.text[line_end : self.next_line(in_key_line)]
-        gap = " " if new.below else self.text[entry.after : old.start] or " "
-        head = gap + new.head if new.head else ""
-        rest = self.next_line(old.end)
-        return self.splice(entry.after, rest, head + comment + line_break + self.lines(new.below))
-
-    def delete_lines(self, entry: NodeEntry) -> str:
-        start, end = self.line_start(entry.start), self.next_line(entry.end)
-        if self.text[start : entry.start].strip(" "):
-            # The first key after a dash: the text that follows moves up to the dash.
-            start = entry.start
-            while self.text[end : end + 1] == " ":
-                end += 1
-        return self.splice(start, end, "")
-
-    # ---- flow collections
-
-    def add_in_flow(self, node: Node, item: str) -> str:
-        if not node.entries:
-            return self.splice(node.start + 1, node.start + 1, item)
-        end = node.entries[-1].end
-        # Some readers find one more key in `{a:, b: c}`, so a space separates the comma from the colon.
-        return self.splice(end, end, f"{' ' if self.text[end - 1] == ':' else ''}, {item}")
-
-    def delete_in_flow(self, parent: Node, entry: NodeEntry) -> str:
-        at = parent.entries.index(entry)
-        end = entry.end
-        if at + 1 < len(parent.entries):
-            return self.splice(entry.start, parent.entries[at + 1].start, "")
-        before = parent.entries[at - 1] if at else None
-        start = before.end if before else entry.start
-        if "#" in self.text[start : entry.start]:
-            start = entry.start  # a comment belongs to the item before: the comma stays with it
-        elif not before and self.text[end : end + 1] == ",":
-            end += 1
-        return self.splice(start, end, "")
-
-
-def layout_of(file: SliceFile) -> YamlLayout:
-    """Returns the layout of a file, taken from its first nested mapping and its first nested list."""
-    found: dict[str, int] = {}
-    waiting = [file.tree]
-    while waiting and len(found) < 2:
-        node = waiting.pop(0)
-        for entry in node.entries:
-            below = entry.value
-            if node.form == "block-map" and below.form in ("block-map", "block-list"):
-                found.setdefault(below.form, below.column - node.column)
-            waiting.append(below)
-    default = YamlLayout()
-    newline = "\r\n" if b"\r\n" in file.head[: file.head.index(b"\n") + 1] else "\n"
-    return YamlLayout(found.get("block-map", default.step), found.get("block-list", default.list_step), newline)
-
-
-# ---- the edits
+_GONE = object()  # in place of the value that a deleted key had
 
 
 def set_key(file: SliceFile, path: KeyPath, value: Any) -> SliceFile:
@@ -256,10 +79,10 @@ def _set_mapping(file: SliceFile, path: KeySteps, old: Node, value: dict[str, An
     return file
 
 
-# ---- checking the result
+# Checking the result
 
 
-def _edited(file: SliceFile, path: KeySteps, new: Any, edit: Callable[[Splicer], str]) -> SliceFile:
+def _edited(file: SliceFile, path: KeySteps, new: Any, edit: Callable[["Splicer"], str]) -> SliceFile:
     layout = layout_of(file)
     try:
         return _checked(file, path, new, edit(Splicer(file, layout)))
@@ -284,9 +107,6 @@ def _checked(file: SliceFile, path: KeySteps, new: Any, header: str) -> SliceFil
     return edited
 
 
-_GONE = object()
-
-
 def _changed(value: Any, path: KeySteps, new: Any) -> Any:
     """Returns a plain value with one part changed: the value that the edited file must have."""
     if not path:
@@ -299,3 +119,184 @@ def _changed(value: Any, path: KeySteps, new: Any) -> Any:
     values = value or {}
     others = {key: item for key, item in values.items() if key != step} if deleted else values
     return others if deleted else {**others, step: _changed(values.get(step), rest, new)}
+
+
+def misfit(file: SliceFile, path: KeySteps, what: str) -> SlicebaseError:
+    """Returns the error for a path that does not fit the file."""
+    return SlicebaseError("edit-path", f"{'.'.join(path) or 'an empty path'} {what}", where=file.where(path))
+
+
+def refused(file: SliceFile, message: str, hint: str = "") -> SlicebaseError:
+    """Returns the error for an edit that would do something else than it should."""
+    return SlicebaseError("edit-refused", message, hint=hint, where=file.where())
+
+
+# The new text of the header
+
+_BLOCK_SCALAR = re.compile(r"[|>][-+\d]*")
+
+
+class Splicer:
+    """Finds the text of a header that an edit replaces, and returns the header with the replacement."""
+
+    def __init__(self, file: SliceFile, layout: YamlLayout) -> None:
+        self.file = file
+        self.text = file.header
+        self.layout = layout
+
+    # The four edits
+
+    def set(self, path: KeySteps, value: Any) -> str:
+        trail = self.trail(path)
+        if len(trail) == len(path):
+            return self.replace(*trail[-1], value)
+        for step in reversed(path[len(trail) + 1 :]):
+            value = {step: value}
+        key = path[len(trail)]
+        node = trail[-1][1].value if trail else self.file.tree
+        if node.is_map:
+            return self.add_key(node, key, value)
+        if trail and node.is_scalar and node.value is None:
+            return self.replace(*trail[-1], {key: value})
+        raise misfit(self.file, path[: len(trail)], f"is not a mapping, so it cannot hold {key!r}")
+
+    def delete(self, path: KeySteps) -> str:
+        trail = self.trail(path)
+        if len(trail) < len(path) or not path:
+            raise misfit(self.file, path, "does not exist")
+        parent, entry = trail[-1]
+        if parent.form in ("flow-map", "flow-list"):
+            return self.delete_in_flow(parent, entry)
+        if len(parent.entries) > 1:
+            return self.delete_lines(entry)
+        if len(trail) == 1:
+            raise refused(self.file, "the only key of the frontmatter cannot be deleted")
+        return self.replace(*trail[-2], {} if parent.is_map else [])
+
+    def append(self, path: KeySteps, item: Any) -> str:
+        node = self.trail(path)[-1][1].value
+        if node.form == "flow-list":
+            return self.add_in_flow(node, inline(item))
+        return self.add_lines(node.end, list_lines([item], node.column, self.layout))
+
+    def add_key(self, node: Node, key: str, value: Any) -> str:
+        if node.form == "flow-map":
+            return self.add_in_flow(node, f"{inline(key)}: {inline(value)}")
+        return self.add_lines(node.end, mapping_lines({key: value}, node.column, self.layout))
+
+    # Positions
+
+    def trail(self, path: KeySteps) -> list[tuple[Node, NodeEntry]]:
+        """Returns the entries along a path as far as they exist, each with the collection that contains it."""
+        trail: list[tuple[Node, NodeEntry]] = []
+        node = self.file.tree
+        for step in path:
+            entry = node.child(step)
+            if entry is None:
+                break
+            trail.append((node, entry))
+            node = entry.value
+        return trail
+
+    def line_start(self, offset: int) -> int:
+        return self.text.rfind("\n", 0, offset) + 1
+
+    def line_end(self, offset: int) -> int:
+        """Returns the offset just before the line break of this offset's line."""
+        end = self.text.index("\n", offset)
+        return end - 1 if self.text[end - 1 : end] == "\r" else end
+
+    def next_line(self, offset: int) -> int:
+        return self.text.index("\n", offset) + 1
+
+    def splice(self, start: int, end: int, new: str) -> str:
+        return self.text[:start] + new + self.text[end:]
+
+    def lines(self, lines: list[str]) -> str:
+        return "".join(line + self.layout.newline for line in lines)
+
+    def add_lines(self, after: int, lines: list[str]) -> str:
+        place = self.next_line(after)
+        return self.splice(place, place, self.lines(lines))
+
+    # Block collections
+
+    def replace(self, parent: Node, entry: NodeEntry, value: Any) -> str:
+        old = entry.value
+        if parent.form in ("flow-map", "flow-list"):
+            if old.form != "empty":
+                return self.splice(old.start, old.end, inline(value, like=old.form))
+            colon = "" if self.text[entry.after - 1] == ":" else ":"
+            return self.splice(entry.after, entry.after, f"{colon} {inline(value)}")
+        new = written(value, parent.column, self.layout, in_list=parent.is_list, like=old.form)
+        if old.start > self.line_end(entry.after):
+            return self.replace_below(entry, old, new)
+        return self.replace_after(entry, old, new)
+
+    def replace_below(self, entry: NodeEntry, old: Node, new: Written) -> str:
+        """Replaces a value that starts on a line below its key."""
+        if not new.below and old.form not in ("block-map", "block-list", "literal", "folded"):
+            return self.splice(old.start, old.end, new.head)
+        first, last = self.line_start(old.start), self.next_line(old.end)
+        head = f" {new.head}" if new.head else ""
+        between = self.text[entry.after : first]
+        return self.splice(entry.after, last, head + between + self.lines(new.below))
+
+    def replace_after(self, entry: NodeEntry, old: Node, new: Written) -> str:
+        """Replaces a value, or adds one, on the line of its key. A comment after it stays."""
+        indicator = _BLOCK_SCALAR.match(self.text, old.start) if old.form in ("literal", "folded") else None
+        in_key_line = indicator.end() if indicator else old.end
+        line_end = self.line_end(in_key_line)
+        comment = self.text[in_key_line:line_end]
+        line_break = self.text[line_end : self.next_line(in_key_line)]
+        gap = " " if new.below else self.text[entry.after : old.start] or " "
+        head = gap + new.head if new.head else ""
+        rest = self.next_line(old.end)
+        return self.splice(entry.after, rest, head + comment + line_break + self.lines(new.below))
+
+    def delete_lines(self, entry: NodeEntry) -> str:
+        start, end = self.line_start(entry.start), self.next_line(entry.end)
+        if self.text[start : entry.start].strip(" "):
+            # The first key after a dash: the text that follows moves up to the dash.
+            start = entry.start
+            while self.text[end : end + 1] == " ":
+                end += 1
+        return self.splice(start, end, "")
+
+    # Flow collections
+
+    def add_in_flow(self, node: Node, item: str) -> str:
+        if not node.entries:
+            return self.splice(node.start + 1, node.start + 1, item)
+        end = node.entries[-1].end
+        # Some readers find one more key in `{a:, b: c}`, so a space separates the comma from the colon.
+        return self.splice(end, end, f"{' ' if self.text[end - 1] == ':' else ''}, {item}")
+
+    def delete_in_flow(self, parent: Node, entry: NodeEntry) -> str:
+        at = parent.entries.index(entry)
+        end = entry.end
+        if at + 1 < len(parent.entries):
+            return self.splice(entry.start, parent.entries[at + 1].start, "")
+        before = parent.entries[at - 1] if at else None
+        start = before.end if before else entry.start
+        if "#" in self.text[start : entry.start]:
+            start = entry.start  # a comment belongs to the item before: the comma stays with it
+        elif not before and self.text[end : end + 1] == ",":
+            end += 1
+        return self.splice(start, end, "")
+
+
+def layout_of(file: SliceFile) -> YamlLayout:
+    """Returns the layout of a file, taken from its first nested mapping and its first nested list."""
+    found: dict[str, int] = {}
+    waiting = [file.tree]
+    while waiting and len(found) < 2:
+        node = waiting.pop(0)
+        for entry in node.entries:
+            below = entry.value
+            if node.form == "block-map" and below.form in ("block-map", "block-list"):
+                found.setdefault(below.form, below.column - node.column)
+            waiting.append(below)
+    default = YamlLayout()
+    newline = "\r\n" if b"\r\n" in file.head[: file.head.index(b"\n") + 1] else "\n"
+    return YamlLayout(found.get("block-map", default.step), found.get("block-list", default.list_step), newline)

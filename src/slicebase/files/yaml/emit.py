@@ -14,20 +14,6 @@ from slicebase.core.hashing import lone_surrogate
 from slicebase.errors import SlicebaseError
 from slicebase.files.yaml.scan import NodeForm
 
-# Words that some reader reads as true, false, null or a special number, in upper or lower case.
-_WORDS: Final = frozenset(
-    ("~", "null", "true", "false", "yes", "no", "on", "off", "y", "n", ".inf", "+.inf", "-.inf", ".nan")
-)
-# Matches everything that some reader could read as a number, a date or a time, and some other texts.
-_NUMERIC = re.compile(r"[-+.]?[\d_.][\d_.,:+\-TtZz ]*(?:[eE][-+]?[\d_]*)?|[-+]?0[xXoObB][\da-fA-F_]*")
-_PLAIN = {
-    False: re.compile(r"[\w./($](?:[^:#\n]|:(?=[^ ])|(?<=[^ ])#)*(?<=[^ ])"),
-    True: re.compile(r"[\w./($](?:[^:#\n,\[\]{}]|(?<=[^ ])#)*(?<=[^ ])"),
-}
-_SPECIAL = re.compile("[\\x00-\\x1f\\x7f-\\xa0\\xad\u2028\u2029\ufeff\ufffe\uffff]")
-_TO_ESCAPE = re.compile(rf'["\\]|{_SPECIAL.pattern}')
-_ESCAPES: Final = {"\n": "\\n", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
-
 
 class YamlLayout(NamedTuple):
     """The layout of a file: the indentation of a mapping and of a list below their key, the line end, and whether
@@ -68,7 +54,21 @@ def plain_value(value: Any) -> Any:
     raise SlicebaseError("not-json-value", f"the frontmatter cannot hold a {type(value).__name__}")
 
 
-# ---- on one line
+# On one line
+
+# Words that some reader reads as true, false, null or a special number, in upper or lower case.
+_WORDS: Final = frozenset(
+    ("~", "null", "true", "false", "yes", "no", "on", "off", "y", "n", ".inf", "+.inf", "-.inf", ".nan")
+)
+# Matches everything that some reader could read as a number, a date or a time, and some other texts.
+_NUMERIC = re.compile(r"[-+.]?[\d_.][\d_.,:+\-TtZz ]*(?:[eE][-+]?[\d_]*)?|[-+]?0[xXoObB][\da-fA-F_]*")
+_PLAIN = {
+    False: re.compile(r"[\w./($](?:[^:#\n]|:(?=[^ ])|(?<=[^ ])#)*(?<=[^ ])"),
+    True: re.compile(r"[\w./($](?:[^:#\n,\[\]{}]|(?<=[^ ])#)*(?<=[^ ])"),
+}
+_SPECIAL = re.compile("[\\x00-\\x1f\\x7f-\\xa0\\xad\u2028\u2029\ufeff\ufffe\uffff]")
+_TO_ESCAPE = re.compile(rf'["\\]|{_SPECIAL.pattern}')
+_ESCAPES: Final = {"\n": "\\n", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
 
 def inline(value: Any, *, flow: bool = True, like: NodeForm = "plain") -> str:
@@ -118,7 +118,7 @@ def _float(value: float) -> str:
     return f"{mantissa if '.' in mantissa else mantissa + '.0'}{exponent}{power}"
 
 
-# ---- on several lines
+# On several lines
 
 
 def written(value: Any, column: int, layout: YamlLayout, *, in_list: bool = False, like: NodeForm = "plain") -> Written:

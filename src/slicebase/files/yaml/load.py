@@ -14,7 +14,7 @@ import yaml_rs
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.yaml.scalars import MAX_NESTING
 
-# ---- frontmatter and body (§ File Structure, ruling 20)
+# Frontmatter and body (§ File Structure, ruling 20)
 
 MAX_HEADER: Final = 64 * 1024
 BOM: Final = b"\xef\xbb\xbf"
@@ -76,7 +76,7 @@ def decode(data: bytes, first_line: int = 1, name: str | None = None) -> str:
         ) from None
 
 
-# ---- loading YAML
+# Loading YAML
 
 # Most texts consist of these bytes only.
 _USUAL: Final = bytes({10, *range(32, 127)} - set(b"&*!?%"))

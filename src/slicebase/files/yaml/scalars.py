@@ -11,7 +11,7 @@ from typing import Final, NoReturn
 
 from slicebase.errors import SlicebaseError, Where
 
-# ---- the position in a text
+# The position in a text
 
 MAX_NESTING: Final = 64
 
@@ -70,7 +70,7 @@ class Cursor:
         if self.depth > MAX_NESTING:
             self.fail("yaml-nesting", f"more than {MAX_NESTING} levels are nested", hint="flatten the structure")
 
-    # ---- refusals
+    # Refusals
 
     def fail_start(self) -> NoReturn:
         """Refuses a token that cannot start a node."""
@@ -104,7 +104,7 @@ def place(text: str, offset: int) -> tuple[int, int]:
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
-# ---- plain scalars
+# Plain scalars
 
 Scalar = str | int | float | bool | None
 
@@ -138,7 +138,7 @@ def resolve(text: str) -> Scalar:
     return text
 
 
-# ---- quoted scalars
+# Quoted scalars
 
 # White space is matched possessively, so that the time for a long run is linear in its length.
 _FOLD = r"[ \t]*+(?:\r?\n[ \t]*+)+"
@@ -205,7 +205,7 @@ _MEANINGS: Final[dict[str, Callable[[str], str | None]]] = {
 }
 
 
-# ---- scalars on several lines
+# Scalars on several lines
 
 
 def join_plain(lines: list[tuple[int, str]]) -> str:

@@ -28,7 +28,7 @@ from slicebase.files.yaml.scalars import (
     unquote_single,
 )
 
-# ---- the tree
+# The tree
 
 NodeForm = Literal[
     "empty", "plain", "single", "double", "literal", "folded", "block-map", "flow-map", "block-list", "flow-list"
@@ -87,7 +87,7 @@ class NodeEntry(NamedTuple):
         return max(self.after, self.value.end)
 
 
-# ---- the tokens
+# The tokens
 
 # The characters that YAML does not allow, the byte order mark, and a carriage return that does not end a line.
 # They are listed one by one: a class of all other characters would take ten times as long to compile.
@@ -124,7 +124,7 @@ _KEY = re.compile(
 )  # fmt: skip
 
 
-# ---- the scanner
+# The scanner
 
 _CLOSING = {"[": "]", "{": "}"}
 
@@ -147,7 +147,7 @@ def scan(text: str, first_line: int = 1) -> Node:
 
 
 class _Scanner(Cursor):
-    # ---- the document
+    # The document
 
     def document(self) -> Node:
         if foreign := _FOREIGN.search(self.text):
@@ -162,7 +162,7 @@ class _Scanner(Cursor):
             self.fail("yaml-syntax", "this line does not belong to anything before it", hint="check the indentation")
         return node
 
-    # ---- block collections
+    # Block collections
 
     def block_node(self, least: int, column: int | None) -> Node:
         """Reads a node. `column` is where a block collection may start; None after `key:` on the same line."""
@@ -227,7 +227,7 @@ class _Scanner(Cursor):
             self.fail("yaml-duplicate-key", f"the mapping has the key {key!r} twice", start, "keep one of them")
         keys.add(key)
 
-    # ---- scalars
+    # Scalars
 
     def leaf(self, least: int, *, flow: bool) -> Node:
         if self.char in ("[", "{"):
@@ -319,7 +319,7 @@ class _Scanner(Cursor):
             self.pos = line_end + 1
         return lines, ends
 
-    # ---- flow collections
+    # Flow collections
 
     def flow(self, least: int) -> Node:
         self.deeper()
