@@ -151,3 +151,12 @@ def test_without_the_sdk_the_error_says_how_to_install_it(
     assert "no-sdk" in printed.err
     assert "slicebase[mcp]" in printed.err
     assert not printed.out
+
+
+def test_the_servers_main_thread_loads_the_yaml_library() -> None:
+    """Its allocator must not be loaded by a thread that ends (the comment in mcp/server.py says why)."""
+    code = "import sys, slicebase.mcp.server; print('yaml_rs' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={"PYTHONPATH": SOURCE}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "True"

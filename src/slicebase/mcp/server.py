@@ -20,7 +20,7 @@ from slicebase.errors import Exit, SlicebaseError
 
 # The main thread must load yaml-rs: its allocator (mimalloc 3, microsoft/mimalloc#1287) assumes that the thread that
 # loads it never ends. If another thread loaded it, the process would crash after the end of that thread.
-from slicebase.files import yaml as _yaml  # noqa: F401
+from slicebase.files.yaml import load as _load  # noqa: F401
 from slicebase.mcp import prompts, resources
 from slicebase.mcp.calls import ServerEnvironment, ToolCall
 from slicebase.mcp.tools import call_tool, described, offered
