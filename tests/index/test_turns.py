@@ -188,6 +188,34 @@ def test_a_purge_is_refused_while_another_version_of_the_index_is_in_use(tmp_pat
     assert not path.exists()
 
 
+def test_a_purge_deletes_an_index_that_is_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "turns.db"
+    with TurnIndex(path) as index:
+        index.add([turn("a", "the heron xyzzy"), *TALK[1:]])
+    damage(path)
+    with TurnIndex(path) as index:
+        index.purge(["a"])
+    assert b"xyzzy" not in b"".join(file.read_bytes() for file in tmp_path.iterdir())
+
+
+def test_a_purge_sees_a_log_whose_database_is_gone(tmp_path: Path) -> None:
+    """A process was killed, and somebody deleted the database but not its log."""
+    path = tmp_path / "turns.db"
+    Path(f"{path}-wal").write_bytes(b"xyzzy")
+    file = Disposable(path, TURNS_LAYOUT)
+    assert file.exists()
+    file.purge()
+    assert not file.exists()
+    assert [each.name for each in tmp_path.iterdir()] == ["turns.lock"]
+
+
+def test_a_purge_says_why_an_index_cannot_be_deleted(tmp_path: Path) -> None:
+    path = tmp_path / "turns.db"
+    path.write_bytes(b"xyzzy")
+    path.with_suffix(".lock").mkdir()
+    assert code_of(Disposable(path, TURNS_LAYOUT).purge) == "cannot-write"
+
+
 def test_a_damaged_file_is_replaced_when_an_action_meets_the_damage(tmp_path: Path) -> None:
     path = tmp_path / "turns.db"
     with TurnIndex(path) as index:

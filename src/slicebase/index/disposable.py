@@ -97,28 +97,48 @@ class Disposable:
                     break
         return in_memory()
 
+    def exists(self) -> bool:
+        """Returns whether any file of the database exists, or might exist where that cannot be seen."""
+        for suffix in _FILES:
+            try:
+                os.lstat(f"{self.path}{suffix}")
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError:
+                pass
+            return True
+        return False
+
     def discard(self) -> bool:
         """Deletes the database. Returns whether that was possible."""
         try:
-            with self._locked(fcntl.LOCK_EX):
-                for suffix in _FILES:
-                    Path(f"{self.path}{suffix}").unlink(missing_ok=True)
-                return True
+            self._delete()
         except OSError:
             return False
+        return True
 
     def purge(self) -> None:
-        """Deletes the database because it holds purged words. Raises `locked` if that is not possible."""
-        if not self.discard():
-            raise SlicebaseError(
-                "locked",
-                "the index is in use and still holds what was purged",
-                hint="purge it again when the other process is done",
-                where=Where(str(self.path)),
-            )
+        """Deletes the database because it holds purged words. Raises `locked` or `cannot-write` if it cannot."""
+        if not self.exists():
+            return
+        kept = "the index still holds what was purged"
+        try:
+            self._delete()
+        except BlockingIOError:
+            hint = "purge it again when the other process is done"
+            raise SlicebaseError("locked", f"{kept}: it is in use", hint=hint, where=Where(str(self.path))) from None
+        except OSError as error:
+            hint = "delete the file and its -wal and -shm files"
+            message = f"{kept}, and cannot be deleted: {error.strerror}"
+            raise SlicebaseError("cannot-write", message, hint=hint, where=Where(str(self.path))) from None
+
+    def _delete(self) -> None:
+        with self._locked(fcntl.LOCK_EX):
+            for suffix in _FILES:
+                Path(f"{self.path}{suffix}").unlink(missing_ok=True)
 
     def is_sound(self) -> bool:
-        """Returns whether SQLite finds no damage. A missing database is sound."""
+        """Returns whether SQLite finds no damage. A database that is missing or of another version is sound."""
         if not self.path.exists():
             return True
         try:
@@ -126,7 +146,9 @@ class Disposable:
                 return str(connection.execute("PRAGMA integrity_check").get) == "ok"
         except (OSError, apsw.CantOpenError, apsw.ReadOnlyError):
             return not os.access(self.path.parent, os.W_OK)  # in a read-only folder, this is not a sign of damage
-        except (apsw.Error, _OtherLayoutError):
+        except _OtherLayoutError:
+            return True  # it is rebuilt when it is needed
+        except apsw.Error:
             return False
 
     def tick(self) -> int:

@@ -224,27 +224,35 @@ class TurnIndex:
     def purge(self, turns: Iterable[str]) -> None:
         """Removes turns for a purge: no file keeps their words.
 
-        Raises `locked` if the file cannot be used, so that this index is in memory, and cannot be deleted either.
+        A file that this index could not use, or that is damaged, is deleted. Raises an error if it cannot be.
         """
-        self._purge_unused_file()
-        self.remove(turns)
+        self._purge(lambda: self.remove(turns))
 
     def purge_sessions(self, sessions: Iterable[str]) -> None:
         """Removes all turns of these sessions for a purge."""
-        self._purge_unused_file()
-        self.remove_sessions(sessions)
+        self._purge(lambda: self.remove_sessions(sessions))
 
-    def _purge_unused_file(self) -> None:
-        """Deletes the file if this index could not use it and is in memory."""
-        if not self._connection.filename and self.path.exists():
+    def _purge(self, remove: Callable[[], None]) -> None:
+        if not self._connection.filename:  # in memory
             self.file.purge()
+        try:
+            remove()
+        except SlicebaseError as error:
+            if error.code != "index-damaged":
+                raise
+            self.close()
+            self.file.purge()
+            self._connect(in_memory=False)
 
     def remove(self, turns: Iterable[str]) -> None:
         """Removes the turns with these ids, and erases their words from the file."""
+        chosen = list(turns)
+        if not chosen:
+            return
         with self._errors():
             self._connection.execute("PRAGMA secure_delete = ON")
             with self._database.writing():
-                self._remove(list(turns))
+                self._remove(chosen)
             self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
     def _remove(self, turns: list[str]) -> None:

@@ -2,7 +2,7 @@
 
 from slicebase.files.slice_file import SliceFile
 from slicebase.index.disposable import Disposable
-from slicebase.index.turns import TurnIndex
+from slicebase.index.turns import TURNS_LAYOUT, TurnIndex
 from slicebase.library.folder import SliceFolder
 from slicebase.library.payloads import remove_copy
 from slicebase.truth.truth import Truth
@@ -26,7 +26,9 @@ def purge_kept_texts(truth: Truth, file: SliceFile, now: str) -> int:
 
 def purge_caches(workspace: Workspace, index: Disposable, file_id: str) -> None:
     """Removes the file's words from what is derived from it. The index is rebuilt when it is next asked."""
-    if workspace.chunks.exists():
-        with TurnIndex(workspace.chunks) as chunks:
-            chunks.purge_sessions([file_id])
-    index.purge()
+    try:
+        if Disposable(workspace.chunks, TURNS_LAYOUT).exists():
+            with TurnIndex(workspace.chunks) as chunks:
+                chunks.purge_sessions([file_id])
+    finally:
+        index.purge()

@@ -63,12 +63,8 @@ def examine(workspace: Workspace, driver: str, home: AgentHome | None = None) ->
 
 
 def fix_all(complaints: Sequence[Complaint]) -> list[Complaint]:
-    """Fixes what can be fixed, and returns these complaints."""
-    fixed = [complaint for complaint in complaints if complaint.fix]
-    for complaint in fixed:
-        assert complaint.fix is not None
-        complaint.fix()
-    return fixed
+    """Fixes what can be fixed, and returns these complaints. A fix that fails returns False."""
+    return [complaint for complaint in complaints if complaint.fix and complaint.fix() is not False]
 
 
 def _settings(examined: Examined) -> Iterator[Complaint]:
