@@ -21,8 +21,7 @@ from slicebase.core.hashing import tokens
 from slicebase.core.ids import uuid_of
 from slicebase.core.times import from_text
 from slicebase.errors import SlicebaseError
-from slicebase.graph.record import TurnRecord, read_parts, read_turn
-from slicebase.graph.turn import turn_text
+from slicebase.graph.record import TurnRecord, read_turn
 from slicebase.index.disposable import DatabaseLayout, Disposable, Patience
 from slicebase.index.figures import read_figures
 from slicebase.index.schema import FTS_TOKENIZER, UNICODE61
@@ -379,10 +378,9 @@ def _turns_to_add(truth: Truth, rowid: int, again: list[str]) -> Iterator[Indexe
 
 def _indexed(truth: Truth, record: TurnRecord) -> Iterator[IndexedTurn]:
     """Yields the turn of a record with its text, or nothing if the text was purged."""
-    content = truth.texts.get(f"session:{record.session}", record.content_hash)
-    if content is not None and content.data is not None:
+    text = truth.text_of(record)
+    if text is not None:
         parents = tuple(sorted(parent for parent, _ in truth.turns.parents_of(record.id)))
-        text = turn_text(read_parts(content.data))
         yield IndexedTurn(record.id, record.session, from_text(record.time), parents, text)
 
 

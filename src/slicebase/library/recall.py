@@ -136,16 +136,13 @@ class Recall(NamedTuple):
         yield RecalledPiece(str(current), label, text[section.start : section.end].strip("\n"))
 
     def _turn(self, ref: Ref) -> Iterator[RecalledPiece]:
-        from slicebase.graph.record import read_parts
-        from slicebase.graph.turn import turn_text
-
         truth = self.truth()
         record = truth.turns.get(ref.name).record
-        text = truth.texts.get(f"session:{record.session}", record.content_hash)
-        if text is None or text.data is None:
+        text = truth.text_of(record)
+        if text is None:
             raise SlicebaseError("purged", f"the content of {ref} was purged")
         label = f"{record.role} · {record.time} · session {record.session}"
-        yield RecalledPiece(str(ref), label, turn_text(read_parts(text.data)))
+        yield RecalledPiece(str(ref), label, text)
 
 
 _READERS: Final[Mapping[str, Callable[[Recall, Ref], Iterator[RecalledPiece]]]] = {

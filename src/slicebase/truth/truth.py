@@ -13,7 +13,7 @@ from slicebase.core.times import from_text
 from slicebase.errors import SlicebaseError, Where
 from slicebase.graph.policy import PRESETS, SlicePolicyV1, policy_from_bytes
 from slicebase.graph.record import TurnRecord, read_parts
-from slicebase.graph.turn import Parent, Turn
+from slicebase.graph.turn import Parent, Turn, turn_text
 from slicebase.truth.database import Database, open_database
 from slicebase.truth.manifests import Manifests
 from slicebase.truth.sessions import Sessions
@@ -96,6 +96,11 @@ class Truth:
         parts = read_parts(text.data) if text and text.data is not None else ()
         parents = tuple(Parent(*parent) for parent in record.parents)
         return Turn(record.id, record.session, record.role, parts, from_text(record.time), parents, record.source_hash)
+
+    def text_of(self, record: TurnRecord) -> str | None:
+        """Returns the text of a turn; None if it was purged."""
+        stored = self.texts.get(f"session:{record.session}", record.content_hash)
+        return turn_text(read_parts(stored.data)) if stored and stored.data is not None else None
 
     def close(self) -> None:
         self.database.close()

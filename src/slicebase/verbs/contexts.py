@@ -11,9 +11,9 @@ from slicebase.core.times import from_text, to_text
 from slicebase.errors import SlicebaseError
 from slicebase.graph.best_first import context_slice, select
 from slicebase.graph.policy import SlicePolicyV1
-from slicebase.graph.record import TurnRecord, read_parts
+from slicebase.graph.record import TurnRecord
 from slicebase.graph.select import FrontierTurn as Selected
-from slicebase.graph.turn import Session, turn_text
+from slicebase.graph.turn import Session
 from slicebase.index.turns import TurnIndex
 from slicebase.library.chunks import LibraryChunks
 from slicebase.truth.truth import Truth
@@ -159,9 +159,8 @@ def _turn_candidates(truth: Truth, merged: Sequence[Ranked]) -> list[Candidate]:
     candidates = []
     for found in merged:
         record = records[found.turn].record
-        stored = truth.texts.get(f"session:{record.session}", record.content_hash)
-        if stored is not None and stored.data is not None:
-            text = turn_text(read_parts(stored.data))
+        text = truth.text_of(record)
+        if text is not None:
             candidates.append(turn_candidate(record, sessions[record.session], text, found))
     return candidates
 

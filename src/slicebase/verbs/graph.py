@@ -9,9 +9,9 @@ from slicebase.core.refs import name_of
 from slicebase.errors import SlicebaseError
 from slicebase.graph.export import ContextSlice, Difference, compare, read_export
 from slicebase.graph.policy import DEFAULT, PRESETS, SlicePolicyV1, policy_with
-from slicebase.graph.record import TurnRecord, read_parts
+from slicebase.graph.record import TurnRecord
 from slicebase.graph.select import Explanation, explain
-from slicebase.graph.turn import Session, turn_text
+from slicebase.graph.turn import Session
 from slicebase.index.turns import TurnIndex, update_turn_index
 from slicebase.truth.truth import Truth
 from slicebase.verbs.parts import Parts
@@ -64,9 +64,7 @@ class Graph:
         return [self.turn(each.turn) for each in found]
 
     def _view(self, record: TurnRecord) -> TurnView:
-        stored = self._truth.texts.get(f"session:{record.session}", record.content_hash)
-        text = turn_text(read_parts(stored.data)) if stored and stored.data is not None else None
-        return TurnView(record, text)
+        return TurnView(record, self._truth.text_of(record))
 
     def policy(self, name: str | None = None, assignments: Iterable[str] = ()) -> SlicePolicyV1:
         """Returns a policy by its name, its hash or its file, changed by assignments such as max_nodes=64."""

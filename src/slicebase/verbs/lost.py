@@ -10,8 +10,8 @@ from slicebase.context.manifest import Budget
 from slicebase.context.ranking import Ranked
 from slicebase.core.refs import name_of
 from slicebase.core.times import to_text
-from slicebase.graph.record import TurnRecord, read_parts
-from slicebase.graph.turn import Session, turn_text
+from slicebase.graph.record import TurnRecord
+from slicebase.graph.turn import Session
 from slicebase.history.compactions import compacted_sessions, compactions
 from slicebase.history.imports import ImportProgress
 from slicebase.runs.records import Span
@@ -81,8 +81,7 @@ def _lost_context(truth: Truth, session: str, losses: Sequence[Loss], tokens: in
 def _lost_candidate(
     truth: Truth, record: TurnRecord, sessions: Mapping[str, Session], found: Sequence[JudgedItem]
 ) -> Candidate:
-    stored = truth.texts.get(f"session:{record.session}", record.content_hash)
-    text = turn_text(read_parts(stored.data)) if stored and stored.data is not None else ""
+    text = truth.text_of(record) or ""
     best = found[0].weight * 1_000_000
     kinds = dict.fromkeys(f"{TABLE[each.item.kind].one} {each.item.mark}" for each in found)
     plain = turn_candidate(record, sessions[record.session], text, Ranked(record.id, best, {"importance": best}))
