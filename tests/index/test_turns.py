@@ -198,6 +198,18 @@ def test_a_purge_deletes_an_index_that_is_damaged(tmp_path: Path) -> None:
     assert b"xyzzy" not in b"".join(file.read_bytes() for file in tmp_path.iterdir())
 
 
+def test_a_purge_again_empties_the_log_that_a_killed_purge_left(tmp_path: Path) -> None:
+    """The turns are gone from the tables, and their words are still in the log while another process has it open."""
+    path = tmp_path / "turns.db"
+    with TurnIndex(path) as index, TurnIndex(path) as other:
+        index.add([turn("a", "the heron xyzzy")])
+        apsw.Connection.wal_autocheckpoint(other._connection, 0)
+        other._connection.execute("DELETE FROM turn")
+        assert Path(f"{path}-wal").stat().st_size
+        index.purge_sessions(["s"])
+        assert not Path(f"{path}-wal").stat().st_size
+
+
 def test_a_purge_sees_a_log_whose_database_is_gone(tmp_path: Path) -> None:
     """A process was killed, and somebody deleted the database but not its log."""
     path = tmp_path / "turns.db"

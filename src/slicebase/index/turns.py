@@ -245,13 +245,10 @@ class TurnIndex:
 
     def remove(self, turns: Iterable[str]) -> None:
         """Removes the turns with these ids, and erases their words from the file."""
-        chosen = list(turns)
-        if not chosen:
-            return
         with self._errors():
             self._connection.execute("PRAGMA secure_delete = ON")
             with self._database.writing():
-                self._remove(chosen)
+                self._remove(list(turns))
             self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
     def _remove(self, turns: list[str]) -> None:
@@ -340,7 +337,8 @@ def update_turn_index(index: TurnIndex, truth: Truth, progress: FillProgress = l
     if purges != int(now.split()[2]):
         index.remove(_purged(truth))
     relinked = _children_of_links_after(truth, links)
-    index.remove(relinked)
+    if relinked:
+        index.remove(relinked)
     index.add(_counted(_turns_to_add(truth, turns, relinked), progress), mark=now)
 
 
