@@ -4,7 +4,6 @@
 that size takes minutes.
 """
 
-import os
 import statistics
 import sys
 import tempfile
@@ -61,7 +60,7 @@ def run(files: int = FILES, turns: int = TURNS) -> None:
         with Slicebase.open(folder) as base:
             base.import_([Path(name) / "transcripts"])
             a_file = sorted(workspace.library.iterdir())[0].stem
-        environment = ServerEnvironment(folder, None, lambda: time.time_ns() // 1_000_000, os.urandom, "bench")
+        environment = ServerEnvironment(folder, None, "bench")
         print(f"MCP tools, {files:,} files and {turns:,} turns, p50 of {ROUNDS} calls")
         anyio.run(_measure, environment, a_file)
 

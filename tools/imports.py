@@ -14,7 +14,7 @@ FLOORS = {
     "pure": ("files", "graph", "importers", "runs", "context"),
     "state": ("workspace", "truth", "index", "library", "history"),
     "verbs": ("agents", "verbs"),
-    "object": ("base",),
+    "object": ("base", "aio"),
     "faces": ("mcp", "cli"),  # `tt mcp` starts the other face
 }
 # Rooms of one floor that know nothing of each other.

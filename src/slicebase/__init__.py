@@ -1,7 +1,106 @@
 """Verifiable memory for long-running AI agents.
 
-The packages follow one path, from the bytes of a transcript to a context that can be replayed and proven.
-An application holds one object: `slicebase.base.Slicebase`.
+    from slicebase import Slicebase
+
+    with Slicebase.open(".") as memory:
+        memory.import_("session.jsonl")
+        context = memory.context("how are codes compared?", tokens=800)
+        assert memory.replay(context.id).identical
+
+An application holds one object, `Slicebase`. The other names here are its error and the values that it returns.
+docs/python.md describes them and says what stays stable. `slicebase.aio` has the same verbs to await.
 """
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from slicebase.base import Slicebase
+    from slicebase.context.assemble import Context, Piece
+    from slicebase.context.manifest import Manifest, Replayed
+    from slicebase.errors import Exit, SlicebaseError
+    from slicebase.files.body.rows import Provenance
+    from slicebase.graph.export import ContextSlice
+    from slicebase.history.account import Account
+    from slicebase.index.entries import Filters
+    from slicebase.library.library import Change, Library
+    from slicebase.runs.evidence import Evidence
+    from slicebase.runs.narrative import Narrative
+    from slicebase.runs.status import RunStatus
+    from slicebase.truth.runs import Logged
+    from slicebase.verbs.graph import Graph
+    from slicebase.verbs.lost import Losses
+    from slicebase.verbs.recorder import Recorder
+    from slicebase.verbs.runs import Runs
+    from slicebase.verbs.search import SearchResults
+    from slicebase.verbs.step import Step
+    from slicebase.verbs.verify import Verdict
+    from slicebase.verbs.why import Reason
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "Account",
+    "Change",
+    "Context",
+    "ContextSlice",
+    "Evidence",
+    "Exit",
+    "Filters",
+    "Graph",
+    "Library",
+    "Logged",
+    "Losses",
+    "Manifest",
+    "Narrative",
+    "Piece",
+    "Provenance",
+    "Reason",
+    "Recorder",
+    "Replayed",
+    "RunStatus",
+    "Runs",
+    "SearchResults",
+    "Slicebase",
+    "SlicebaseError",
+    "Step",
+    "Verdict",
+]
+
+# Where a name is defined. It is imported when it is first used: a command of `tt` starts fast, since it needs few.
+_PLACES = {
+    "base": ("Slicebase",),
+    "context.assemble": ("Context", "Piece"),
+    "context.manifest": ("Manifest", "Replayed"),
+    "errors": ("Exit", "SlicebaseError"),
+    "files.body.rows": ("Provenance",),
+    "graph.export": ("ContextSlice",),
+    "history.account": ("Account",),
+    "index.entries": ("Filters",),
+    "library.library": ("Change", "Library"),
+    "runs.evidence": ("Evidence",),
+    "runs.narrative": ("Narrative",),
+    "runs.status": ("RunStatus",),
+    "truth.runs": ("Logged",),
+    "verbs.graph": ("Graph",),
+    "verbs.lost": ("Losses",),
+    "verbs.recorder": ("Recorder",),
+    "verbs.runs": ("Runs",),
+    "verbs.search": ("SearchResults",),
+    "verbs.step": ("Step",),
+    "verbs.verify": ("Verdict",),
+    "verbs.why": ("Reason",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    for place, names in _PLACES.items():
+        if name in names:
+            found = globals()[name] = getattr(import_module(f"{__name__}.{place}"), name)
+            return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

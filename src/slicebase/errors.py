@@ -90,6 +90,7 @@ CODES: Mapping[str, ErrorKind] = {
     "no-snapshot": ErrorKind(Exit.NOT_FOUND, "no such snapshot is stored"),
     "run-differs": ErrorKind(Exit.CONFLICT, "a run does not begin like the conversation that should continue it"),
     "no-item": ErrorKind(Exit.NOT_FOUND, "a run has no such claim, conflict, failure or open question"),
+    "no-blob": ErrorKind(Exit.NOT_FOUND, "a run has no content with this hash"),
     "no-evidence": ErrorKind(Exit.NOT_FOUND, "no evidence with this id is in the ledger"),
     "bad-snapshot": ErrorKind(Exit.REFUSED, "a record is not a snapshot"),
     "bad-transcript": ErrorKind(Exit.REFUSED, "a conversation or trajectory cannot be read as a run"),
@@ -113,6 +114,7 @@ CODES: Mapping[str, ErrorKind] = {
     "database-damaged": ErrorKind(Exit.REFUSED, "SQLite cannot read the database"),
     "broken-record": ErrorKind(Exit.REFUSED, "a stored record cannot be read; `tt verify` shows more"),
     "not-our-database": ErrorKind(Exit.REFUSED, "the database belongs to another program"),
+    "other-process": ErrorKind(Exit.REFUSED, "an open workspace is used in a process that was forked from its own"),
     "locked": ErrorKind(Exit.CONFLICT, "another process has locked the database or a file"),
     "disk-full": ErrorKind(Exit.REFUSED, "the disk is full; nothing was written"),
     "cannot-write": ErrorKind(Exit.REFUSED, "a file or folder cannot be written"),
@@ -196,6 +198,8 @@ class SlicebaseError(Exception):
         self.hint = hint
         self.where = where
         self.exit = CODES[code].exit
+        if hint:
+            self.add_note(f"hint: {hint}")  # a traceback shows it
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.code, self.message, self.hint, self.where)

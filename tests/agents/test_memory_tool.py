@@ -9,28 +9,22 @@ from hypothesis import strategies as st
 
 from slicebase.agents.memory_tool import COMMANDS
 from slicebase.base import Slicebase
-from slicebase.files.body.entries import Stamp
 from tests.codes import code_of
 
 NOTES = "/memories/notes.txt"
 
 
 class Tool:
-    """Calls the tool as a client does, each call with a stamp of its own."""
+    """Calls the tool as a client does."""
 
     def __init__(self, folder: Path) -> None:
         self.base = Slicebase.init(folder)
-        self.calls = 0
 
     def __call__(self, command: str, **arguments: Any) -> str:
-        return self.base.memory.execute({"command": command, **arguments}, self.stamp())
+        return self.base.memory_tool.execute({"command": command, **arguments})
 
     def code(self, command: str, **arguments: Any) -> str:
-        return code_of(self.base.memory.execute, {"command": command, **arguments}, self.stamp())
-
-    def stamp(self) -> Stamp:
-        self.calls += 1
-        return Stamp(1_780_000_000_000 + self.calls, bytes([self.calls % 256] * 10))
+        return code_of(self.base.memory_tool.execute, {"command": command, **arguments})
 
 
 @pytest.fixture
@@ -99,7 +93,7 @@ def test_a_deleted_file_is_hidden_and_can_be_restored(tool: Tool) -> None:
     assert tool("delete", path=NOTES) == f"Successfully deleted {NOTES}"
     assert tool.code("view", path=NOTES) == "no-file"
     assert tool.base.library.list_files() == []
-    tool.base.library.restore(entry.id, tool.stamp())
+    tool.base.library.restore(entry.id)
     assert "three" in tool("view", path=NOTES)
 
 
@@ -143,7 +137,7 @@ def test_a_path_that_is_in_use_is_not_created(tool: Tool) -> None:
     ],
 )
 def test_a_call_of_another_form_is_refused(given: dict[str, Any], tool: Tool) -> None:
-    assert code_of(tool.base.memory.execute, given, tool.stamp()) == "bad-command"
+    assert code_of(tool.base.memory_tool.execute, given) == "bad-command"
 
 
 ESCAPES = [
@@ -191,7 +185,7 @@ def test_symbolic_links_are_not_followed(tool: Tool, tmp_path: Path) -> None:
 
 
 def test_slice_files_that_are_not_memory_files_are_not_seen(tool: Tool) -> None:
-    tool.base.library.create("Other", "With a memory_path in its text.", tool.stamp(), body="memory_path: /memories/x")
+    tool.base.library.create("Other", "With a memory_path in its text.", body="memory_path: /memories/x")
     assert tool.code("view", path="/memories/x") == "no-file"
     assert tool("view", path="/memories").count("\n") == 2
 

@@ -9,9 +9,9 @@ from slicebase.cli.main import run, tt
 from slicebase.errors import Exit
 from slicebase.library.library import Library
 from slicebase.verbs.graph import Graph
-from slicebase.verbs.runs import RunVerbs
+from slicebase.verbs.runs import Runs
 
-PARTS = {"graph": Graph, "library": Library, "runs": RunVerbs}
+PARTS = {"graph": Graph, "library": Library, "runs": Runs}
 FAMILIES = {"run", "hook"}  # commands with subcommands
 VERBS = {name: command.python for name, command in LISTED.items() if command.python}
 FACES = [name for name, command in LISTED.items() if command.python is None]

@@ -22,9 +22,8 @@ import pytest
 from slicebase.base import Slicebase
 from slicebase.cli.commands import LISTED, PLUMBING, RUN_VERBS
 from slicebase.cli.main import tt
-from slicebase.files.body.entries import Stamp
 from slicebase.history.inputs import LONG_SAMPLE, SAMPLE
-from tests.library.samples import NOW, library, put, rows, text_of
+from tests.library.samples import library, put, rows, text_of
 from tests.paths import PROJECT
 
 FILES = 3_000
@@ -175,14 +174,14 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Filled:
     for name in ("base", "ours", "theirs"):
         (folder / f"{name}.slice").write_text(text_of("merged", "A text.\n", meta={} if name == "base" else {name: 1}))
     with Slicebase.open(folder) as base:
-        base.library.forget("restored", Stamp(NOW, bytes(10)))
+        base.library.forget("restored")
         base.import_([LONG_SAMPLE])
         evidence, other = (base.cite(TURN, quote=quote).evidence_id for quote in (QUOTE, "stored in upper case"))
         for name in ("known", "written", "stopped"):
-            base.runs.start(name, QUESTION, "The answer is cited.", now=NOW)
-            base.runs.claim(name, f"Codes are {QUOTE}.", now=NOW, status="verified", evidence=[evidence])
-        (snapshot,) = base.runs.compact("known", now=NOW).snapshots
-        manifest = base.context(QUESTION, tokens=500, now=NOW).context.manifest.manifest_id
+            base.runs.start(name, QUESTION, "The answer is cited.")
+            base.runs.claim(name, f"Codes are {QUOTE}.", status="verified", cite=evidence)
+        (snapshot,) = base.runs.compact("known").snapshots
+        manifest = base.context(QUESTION, tokens=500).id
         assert base.search("heron").files.total > FILES / 2  # the index is warm from here on
     names = {"evidence": evidence, "other": other, "snapshot": snapshot, "manifest": manifest}
     return Filled(folder, home, workspace.cache, names)
@@ -266,6 +265,6 @@ def test_a_hook_ends_while_its_work_continues_in_the_background(filled: Filled) 
     assert run_captured(filled, ["hook", "run", "PreCompact"], 0, event().encode()) == ""
     end = time.monotonic() + SECONDS
     with Slicebase.open(filled.folder) as base:
-        while (noted := base.compacted.get(SESSION)) is None or noted.narrative is None:
+        while (noted := base.compacted_notes.get(SESSION)) is None or noted.narrative is None:
             assert time.monotonic() < end, "the session was never narrated"
             time.sleep(0.05)

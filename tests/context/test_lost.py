@@ -70,7 +70,7 @@ def test_the_item_with_the_highest_weight_comes_first_and_among_equal_ones_the_n
     script.user("Actually, the limit is wrong. We decided on the other way round.")
     script.run("make stage")
     script.run("make other")
-    lost = judged(script, "nothing").lost
+    lost = judged(script, "nothing").items
     assert [(each.item.kind, each.item.mark) for each in lost[:3]] == [
         ("instruction", "correction"),
         ("decision", "by the user"),
@@ -92,7 +92,7 @@ def test_the_headline_counts_every_kind_that_occurs() -> None:
 
 def test_a_summary_that_contains_everything_lost_nothing() -> None:
     loss = judged(one_of_each(), "\n\n".join(KEPT.values()))
-    assert loss.lost == []
+    assert loss.items == []
     assert headline(tally([loss])).endswith("nothing was lost")
 
 

@@ -18,7 +18,7 @@ SESSION = "11111111-1111-4111-8111-111111111111"
 def base(tmp_path: Path) -> Slicebase:
     folder = tmp_path / "my project.v2"
     folder.mkdir()
-    return Slicebase.init(folder)
+    return Slicebase.init(folder, clock=lambda: NOW / 1000)
 
 
 def transcript(base: Slicebase, home: Path, age_days: float) -> Path:
@@ -78,6 +78,6 @@ def test_the_clients_own_settings_count(
 
 def test_the_doctor_complains_unless_there_are_no_transcripts(base: Slicebase, tmp_path: Path) -> None:
     transcript(base, tmp_path / "home", 29)
-    left, _ = base.doctor("driver", home=AgentHome(tmp_path / "home", NOW))
+    left, _ = base.doctor("driver", home=tmp_path / "home")
     assert [each.check for each in left] == ["transcripts"]
-    assert base.doctor("driver", home=AgentHome(tmp_path / "none", NOW))[0] == []
+    assert base.doctor("driver", home=str(tmp_path / "none"))[0] == []

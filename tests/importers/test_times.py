@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from slicebase.importers.times import Clock, moment, start_of
+from slicebase.importers.times import SourceClock, moment, start_of
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_texts_and_numbers(written: Any, milliseconds: int | None) -> None:
 
 
 def test_a_clock_keeps_its_time_where_a_record_has_none() -> None:
-    clock = Clock(7)
+    clock = SourceClock(7)
     assert clock.read(None) == (7, True)
     assert clock.read(1767225600) == (1767225600000, False)
     assert clock.read("?") == (1767225600000, True)

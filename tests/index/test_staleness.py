@@ -3,6 +3,7 @@
 from slicebase.core.times import to_text
 from slicebase.index.entries import Filters
 from slicebase.library.finder import Finder
+from slicebase.workspace.surroundings import Surroundings
 from slicebase.workspace.workspace import Workspace
 from tests.library.samples import DAY, NOW, put, rows
 
@@ -11,8 +12,12 @@ def changed(days: float) -> str:
     return to_text(NOW - round(days * DAY))
 
 
+def at_now(workspace: Workspace) -> Finder:
+    return Finder(workspace, Surroundings(workspace, lambda: NOW / 1000))
+
+
 def reasons(workspace: Workspace, half_life: float = 90) -> dict[str, list[tuple[str, int | None]]]:
-    found = Finder(workspace).stale(NOW, half_life)
+    found = at_now(workspace).stale(half_life)
     return {each.entry.id: [(why.kind, why.since) for why in each.reasons] for each in found}
 
 
@@ -68,4 +73,4 @@ def test_a_file_that_is_due_to_be_summarized_is_reported(workspace: Workspace) -
 def test_archived_files_are_not_stale_unless_asked_for(workspace: Workspace) -> None:
     put(workspace, "a", updated_at=changed(400), archived={"at": changed(1)})
     assert reasons(workspace) == {}
-    assert [each.entry.id for each in Finder(workspace).stale(NOW, 90, Filters(archived=True))] == ["a"]
+    assert [each.entry.id for each in at_now(workspace).stale(90, Filters(archived=True))] == ["a"]

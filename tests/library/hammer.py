@@ -14,20 +14,14 @@ import sys
 import time
 from pathlib import Path
 
-from slicebase.files.body.entries import Stamp
 from slicebase.library.library import Library
 from slicebase.truth.truth import Truth
-from slicebase.workspace.settings import load_settings
 from slicebase.workspace.workspace import open_workspace
 
 
 def library(root: str) -> Library:
     workspace = open_workspace(Path(root), Path(root))
-    return Library(workspace, load_settings(workspace.root), lambda: Truth(workspace.database))
-
-
-def stamp() -> Stamp:
-    return Stamp(time.time_ns() // 1_000_000, os.urandom(10))
+    return Library(workspace, lambda: Truth(workspace.database))
 
 
 def together(root: str, file_id: str, processes: str, writes: str) -> list[str]:
@@ -38,7 +32,7 @@ def together(root: str, file_id: str, processes: str, writes: str) -> list[str]:
         if child == 0:
             base = library(root)
             for write in range(int(writes)):
-                base.remember(file_id, f"{number}/{write}", stamp())
+                base.remember(file_id, f"{number}/{write}")
             os._exit(0)
         children.append(child)
     assert all(os.waitpid(child, 0)[1] == 0 for child in children)
@@ -48,7 +42,7 @@ def together(root: str, file_id: str, processes: str, writes: str) -> list[str]:
 def killed(root: str, file_id: str, kills: str, seed: str) -> list[str]:
     """Kills two writers at a time soon after a write has returned. Returns the texts of all writes that returned."""
     chance = random.Random(int(seed))
-    library(root).remember(file_id, "warm", stamp())  # so that no writer is killed while it imports modules
+    library(root).remember(file_id, "warm")  # so that no writer is killed while it imports modules
     acknowledged = ["warm"]
     for number in range(int(kills)):
         reading, writing = os.pipe()
@@ -71,7 +65,7 @@ def _writer(root: str, file_id: str, name: str, pipe: int) -> int:
     if child == 0:
         base = library(root)
         for write in range(1000):
-            base.remember(file_id, f"{name}-{write}", stamp())
+            base.remember(file_id, f"{name}-{write}")
             os.write(pipe, f"{name}-{write}\n".encode())
     return child
 

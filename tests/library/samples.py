@@ -54,5 +54,5 @@ def everything(finder: Finder, queries: Sequence[str]) -> Any:
         for results in (finder.search(query, former_rows=former) for query in queries for former in (False, True))
     ]
     walks = [finder.explore(entry.id, direction="both", depth=3, infer=True).walk for entry in listed]
-    stale = [(each.entry.id, each.reasons) for each in finder.stale(NOW, 90)]
+    stale = [(each.entry.id, each.reasons) for each in finder.stale(90)]
     return listed, found, walks, stale, [error.as_json() for error in finder.broken()]

@@ -1,6 +1,5 @@
 """Libraries for tests: a workspace in a folder, with a clock and random bytes that repeat."""
 
-from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
@@ -11,35 +10,41 @@ from slicebase.files.slice_file import SliceFile
 from slicebase.library.library import Library
 from slicebase.truth.truth import Truth
 from slicebase.workspace.settings import Settings
-from slicebase.workspace.workspace import create_workspace
+from slicebase.workspace.surroundings import Surroundings
+from slicebase.workspace.workspace import Workspace, create_workspace
 
 NOON = 1_767_268_800_000  # 2026-01-01T12:00:00Z
 
 
-def stamps(provenance: Provenance | None = None) -> Iterator[Stamp]:
-    """Yields stamps one second apart."""
-    for number in count():
-        yield Stamp(NOON + 1000 * number, raw_digest(b"%d" % number)[:10], provenance)
+class Repeated(Surroundings):
+    """A clock that moves on by a second, random bytes that repeat, and settings that a test chooses."""
+
+    def __init__(self, workspace: Workspace, settings: Settings | None = None) -> None:
+        seconds, numbers = count(NOON // 1000), count()
+        super().__init__(workspace, lambda: next(seconds), lambda size: raw_digest(b"%d" % next(numbers))[:size])
+        self._chosen = settings
+
+    @property
+    def settings(self) -> Settings:
+        return self._chosen or super().settings
 
 
 class ScratchLibrary(Library):
-    """A library with its own stamps, and methods that read what is on the disk."""
+    """A library whose writes repeat, and methods that read what is on the disk."""
 
     def __init__(self, root: Path, settings: Settings | None = None) -> None:
         workspace = create_workspace(root)
-        super().__init__(workspace, settings or Settings(), lambda: Truth(workspace.database, create=True))
-        self._stamps = stamps()
+        super().__init__(workspace, lambda: Truth(workspace.database, create=True), Repeated(workspace, settings))
 
-    @property
-    def stamp(self) -> Stamp:
-        return next(self._stamps)
+    def stamp(self, provenance: Provenance | None = None) -> Stamp:
+        """Returns the stamp of a write, and remembers it."""
+        self.last = super().stamp(provenance)
+        return self.last
 
     def new(
         self, body_type: str = "markdown", body: str = "", *contract: str, links: tuple[tuple[str, str], ...] = ()
     ) -> str:
-        change = self.create(
-            "Title", "Summary.", self.stamp, body=body, body_type=body_type, contract=contract, links=links
-        )
+        change = self.create("Title", "Summary.", body=body, type=body_type, contract=contract, links=links)
         return change.id
 
     def path(self, file_id: str) -> Path:

@@ -26,7 +26,7 @@ def test_an_id_that_is_not_a_safe_file_name_is_refused_before_it_becomes_a_path(
     scratch: ScratchLibrary, hostile: str
 ) -> None:
     assert code_of(lambda: scratch.folder.find(hostile)) == "bad-id"
-    assert code_of(lambda: scratch.create("T", "S.", scratch.stamp, file_id=hostile or "/")) == "bad-id"
+    assert code_of(lambda: scratch.create("T", "S.", id=hostile or "/")) == "bad-id"
     assert list(scratch.folder.path.iterdir()) == []
 
 
@@ -42,7 +42,7 @@ def test_a_file_is_found_by_its_complete_id_and_by_a_prefix_that_only_it_has(scr
 
 def test_an_id_that_is_a_prefix_of_another_is_found_by_itself(scratch: ScratchLibrary) -> None:
     for name in ("note", "note-2"):
-        scratch.create("T", "S.", scratch.stamp, file_id=name)
+        scratch.create("T", "S.", id=name)
     assert scratch.folder.find("note").id == "note"
     assert scratch.folder.find("note-").id == "note-2"
 
@@ -52,7 +52,7 @@ def test_a_renamed_file_keeps_its_id(scratch: ScratchLibrary) -> None:
     log = scratch.new("jsonl")
     scratch.path(log).rename(scratch.folder.path / "decisions.slice")
     assert scratch.folder.find(log).name == ".slices/decisions.slice"
-    scratch.remember(log[:20], "still here", scratch.stamp)
+    scratch.remember(log[:20], "still here")
     assert "still here" in (scratch.folder.path / "decisions.slice").read_text()
     assert not scratch.path(log).exists()
 
@@ -66,12 +66,12 @@ def test_a_file_name_with_another_id_is_refused(scratch: ScratchLibrary) -> None
 def test_a_broken_file_is_reported_and_never_rewritten_and_the_rest_works(scratch: ScratchLibrary) -> None:
     good, bad = scratch.new("jsonl"), scratch.new("jsonl")
     scratch.path(bad).write_bytes(b"<<<<<<< ours\nnot a slice file\n")
-    scratch.remember(good, "a row", scratch.stamp)
+    scratch.remember(good, "a row")
     for attempt in (
-        lambda: scratch.remember(bad, "a row", scratch.stamp),
-        lambda: scratch.define(bad, ["title=New"], scratch.stamp),
-        lambda: scratch.forget(bad, scratch.stamp),
-        lambda: scratch.recall([bad], now=0),
+        lambda: scratch.remember(bad, "a row"),
+        lambda: scratch.define(bad, ["title=New"]),
+        lambda: scratch.forget(bad),
+        lambda: scratch.recall([bad]),
     ):
         assert code_of(attempt) == "no-frontmatter"
     assert scratch.path(bad).read_bytes() == b"<<<<<<< ours\nnot a slice file\n"
@@ -83,7 +83,7 @@ def test_nothing_is_added_to_a_body_with_an_unreadable_line(scratch: ScratchLibr
     log = scratch.new(body_type)
     broken = scratch.path(log).read_bytes() + b'{"half of a li'
     scratch.path(log).write_bytes(broken)
-    assert code_of(lambda: scratch.remember(log, '{"role": "user", "content": "x"}', scratch.stamp)) == "broken-file"
+    assert code_of(lambda: scratch.remember(log, '{"role": "user", "content": "x"}')) == "broken-file"
     assert scratch.path(log).read_bytes() == broken
 
 
@@ -93,8 +93,8 @@ def test_a_file_that_is_a_link_is_refused(scratch: ScratchLibrary, tmp_path: Pat
     scratch.path(log).rename(outside)
     scratch.path(log).symlink_to(outside)
     before = outside.read_bytes()
-    assert code_of(lambda: scratch.remember(log, "a row", scratch.stamp)) == "not-a-file"
-    assert code_of(lambda: scratch.recall([log], now=0)) == "not-a-file"
+    assert code_of(lambda: scratch.remember(log, "a row")) == "not-a-file"
+    assert code_of(lambda: scratch.recall([log])) == "not-a-file"
     assert outside.read_bytes() == before
 
 
@@ -112,10 +112,10 @@ def test_a_write_based_on_an_old_version_is_a_conflict(scratch: ScratchLibrary) 
     """Ruling 24: the version of a file is the digest of all its bytes."""
     note = scratch.new("markdown", "one")
     seen = scratch.file(note).version
-    scratch.remember(note, "two", scratch.stamp, if_version=seen)
+    scratch.remember(note, "two", if_version=seen)
     for attempt in (
-        lambda: scratch.remember(note, "three", scratch.stamp, if_version=seen),
-        lambda: scratch.define(note, ["title=New"], scratch.stamp, if_version=seen),
+        lambda: scratch.remember(note, "three", if_version=seen),
+        lambda: scratch.define(note, ["title=New"], if_version=seen),
     ):
         assert code_of(attempt) == "conflict"
     assert "three" not in scratch.body(note)
@@ -135,7 +135,7 @@ def test_what_an_editor_wrote_meanwhile_is_not_overwritten(scratch: ScratchLibra
 def test_a_new_file_never_replaces_another(scratch: ScratchLibrary) -> None:
     note = scratch.new()
     before = scratch.path(note).read_bytes()
-    assert code_of(lambda: scratch.create("T", "S.", scratch.stamp, file_id=note)) == "file-exists"
+    assert code_of(lambda: scratch.create("T", "S.", id=note)) == "file-exists"
     assert scratch.path(note).read_bytes() == before
 
 
@@ -143,7 +143,7 @@ def test_a_clone_without_its_local_folder_can_be_written(scratch: ScratchLibrary
     for path in sorted((tmp_path / ".slicebase").rglob("*"), reverse=True):
         path.rmdir() if path.is_dir() else path.unlink()
     (tmp_path / ".slicebase").rmdir()
-    scratch.remember(scratch.new("jsonl"), "a row", scratch.stamp)
+    scratch.remember(scratch.new("jsonl"), "a row")
     assert (tmp_path / ".slicebase" / ".gitignore").read_text() == "*\n"
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from slicebase.context.manifest import Budget, Manifest, Piece
+from slicebase.context.manifest import Budget, Manifest, PinnedPiece
 from slicebase.core.hashing import digest
 from slicebase.files.model import DerivationSource, Link, Payload
 from slicebase.library.check import validate
@@ -15,7 +15,7 @@ from slicebase.truth.texts import hash_bytes
 from slicebase.truth.truth import Truth
 from slicebase.workspace.atomic import locked
 from tests.codes import code_of
-from tests.library.scratch import NOON, ScratchLibrary
+from tests.library.scratch import ScratchLibrary
 
 
 @pytest.fixture
@@ -32,8 +32,8 @@ def is_well_formed(scratch: ScratchLibrary) -> bool:
 
 @pytest.mark.parametrize("body_type", ["markdown", "jsonl", "text", "code", "yaml", "routine", "conversation"])
 def test_a_new_file_of_every_type_is_well_formed_and_named_by_its_id(scratch: ScratchLibrary, body_type: str) -> None:
-    stamp = scratch.stamp
-    change = scratch.create("A title: with colon", "Summary.", stamp, body_type=body_type)
+    change = scratch.create("A title: with colon", "Summary.", type=body_type)
+    stamp = scratch.last
     assert change.file.name == f".slices/{stamp.file_id}.slice"
     file = scratch.file(stamp.file_id)
     assert (file.id, file.title, file.kind, file.body_type, file.body) == (
@@ -47,7 +47,7 @@ def test_the_body_contract_and_links_of_a_new_file_are_as_they_were_given(scratc
     (scratch.folder.root / "docs").mkdir()
     contract = ["write=replace", "exclude=a, b", "exclude=c", "purpose=P: q"]
     links = [("depends_on", other[:20]), ("routes_to", "../docs/")]
-    change = scratch.create("T", "S.", scratch.stamp, body="# Hi", contract=contract, links=links)
+    change = scratch.create("T", "S.", body="# Hi", contract=contract, links=links)
     file = scratch.file(change.id)
     assert file.body == b"# Hi\n"
     assert file.contract.exclude == ("a, b", "c")
@@ -61,12 +61,12 @@ def test_the_body_contract_and_links_of_a_new_file_are_as_they_were_given(scratc
     [
         ({"title": " "}, "breaks-rule"),
         ({"summary": ""}, "breaks-rule"),
-        ({"body_type": "poem"}, "breaks-rule"),
+        ({"type": "poem"}, "breaks-rule"),
         ({"kind": "thing"}, "breaks-rule"),
         ({"kind": "pointer"}, "breaks-rule"),
-        ({"kind": "pointer", "body_type": "markdown"}, "breaks-rule"),
-        ({"body_type": "none"}, "breaks-rule"),
-        ({"body_type": "yaml", "body": "a: [1"}, "breaks-rule"),
+        ({"kind": "pointer", "type": "markdown"}, "breaks-rule"),
+        ({"type": "none"}, "breaks-rule"),
+        ({"type": "yaml", "body": "a: [1"}, "breaks-rule"),
         ({"contract": ["write=sometimes"]}, "breaks-rule"),
         ({"contract": ["mood=good"]}, "usage"),
         ({"contract": ["purpose"]}, "usage"),
@@ -80,7 +80,7 @@ def test_the_body_contract_and_links_of_a_new_file_are_as_they_were_given(scratc
 def test_a_new_file_that_would_break_a_rule_is_not_created(
     scratch: ScratchLibrary, arguments: dict[str, object], code: str
 ) -> None:
-    given = {"title": "T", "summary": "S.", "stamp": scratch.stamp, **arguments}
+    given = {"title": "T", "summary": "S.", **arguments}
     assert code_of(scratch.create, **given) == code
     assert list(scratch.folder.path.iterdir()) == []
 
@@ -101,7 +101,7 @@ def test_a_pointer_to_a_file_of_the_workspace_has_its_hash_and_size(scratch: Scr
     (tmp_path / "data").mkdir()
     data = os.urandom(3_000_000)
     (tmp_path / "data" / "dump.json.gz").write_bytes(data)
-    change = scratch.create("Dump", "Raw data.", scratch.stamp, from_file=tmp_path / "data" / "dump.json.gz")
+    change = scratch.create("Dump", "Raw data.", from_file=tmp_path / "data" / "dump.json.gz")
     payload = scratch.file(change.id).payload
     assert payload
     assert (payload.uri, payload.hash, payload.size) == ("../data/dump.json.gz", digest(data), len(data))
@@ -115,8 +115,8 @@ def test_a_file_outside_the_workspace_is_refused_unless_it_is_copied(scratch: Sc
     inside.symlink_to(outside)
     for path in (outside, inside, tmp_path / "sub" / ".." / inside.name):
         (tmp_path / "sub").mkdir(exist_ok=True)
-        assert code_of(scratch.create, "T", "S.", scratch.stamp, from_file=path) == "outside-workspace"
-    change = scratch.create("T", "S.", scratch.stamp, from_file=outside, copy=True)
+        assert code_of(scratch.create, "T", "S.", from_file=path) == "outside-workspace"
+    change = scratch.create("T", "S.", from_file=outside, copy=True)
     payload = scratch.file(change.id).payload
     assert payload
     assert payload.uri == f"./payloads/{change.id}.tar.gz"
@@ -128,21 +128,18 @@ def test_a_pointer_needs_a_regular_file_and_a_refused_pointer_leaves_no_copy(
     scratch: ScratchLibrary, tmp_path: Path
 ) -> None:
     os.mkfifo(tmp_path / "pipe")
-    assert code_of(lambda: scratch.create("T", "S.", scratch.stamp, from_file=tmp_path / "absent")) == "no-input"
-    assert code_of(lambda: scratch.create("T", "S.", scratch.stamp, from_file=tmp_path)) == "not-a-file"
-    assert code_of(lambda: scratch.create("T", "S.", scratch.stamp, from_file=tmp_path / "pipe")) == "not-a-file"
+    assert code_of(lambda: scratch.create("T", "S.", from_file=tmp_path / "absent")) == "no-input"
+    assert code_of(lambda: scratch.create("T", "S.", from_file=tmp_path)) == "not-a-file"
+    assert code_of(lambda: scratch.create("T", "S.", from_file=tmp_path / "pipe")) == "not-a-file"
     (tmp_path / "data").write_bytes(b"x")
-    assert (
-        code_of(lambda: scratch.create("", "S.", scratch.stamp, from_file=tmp_path / "data", copy=True))
-        == "breaks-rule"
-    )
+    assert code_of(lambda: scratch.create("", "S.", from_file=tmp_path / "data", copy=True)) == "breaks-rule"
     assert list((scratch.folder.path / "payloads").iterdir()) == []
 
 
 def test_a_pointer_has_no_body_to_write(scratch: ScratchLibrary, tmp_path: Path) -> None:
     (tmp_path / "data").write_bytes(b"x")
-    pointer = scratch.create("T", "S.", scratch.stamp, from_file=tmp_path / "data").id
-    assert code_of(lambda: scratch.remember(pointer, "x", scratch.stamp)) == "write-mode"
+    pointer = scratch.create("T", "S.", from_file=tmp_path / "data").id
+    assert code_of(lambda: scratch.remember(pointer, "x")) == "write-mode"
 
 
 # ---- define
@@ -153,9 +150,7 @@ def test_keys_are_set_by_dotted_name_and_everything_else_stays(scratch: ScratchL
     note = scratch.new("markdown", "Body.\n")
     path = scratch.path(note)
     path.write_bytes(path.read_bytes().replace(b"  title: Title\n", b"  title: 'Title' # mine\n  extra: [1, 2]\n"))
-    scratch.define(
-        note, ["meta.author=alice", "meta.n=3", "meta.tags=[a, 'b c']", "slice.contract.write=replace"], scratch.stamp
-    )
+    scratch.define(note, ["meta.author=alice", "meta.n=3", "meta.tags=[a, 'b c']", "slice.contract.write=replace"])
     file = scratch.file(note)
     assert file.meta == {"author": "alice", "n": 3, "tags": ["a", "b c"]}
     assert file.write_mode == "replace"
@@ -166,7 +161,7 @@ def test_keys_are_set_by_dotted_name_and_everything_else_stays(scratch: ScratchL
 def test_a_key_that_takes_text_takes_it_as_it_is_written(scratch: ScratchLibrary) -> None:
     """Ruling 21."""
     note = scratch.new()
-    scratch.define(note, ["title=007", "summary=no", "contract.purpose=[x", "meta.v=1.10"], scratch.stamp)
+    scratch.define(note, ["title=007", "summary=no", "contract.purpose=[x", "meta.v=1.10"])
     file = scratch.file(note)
     assert (file.title, file.summary, file.contract.purpose) == ("007", "no", "[x")
     assert file.meta["v"] == 1.10
@@ -174,8 +169,8 @@ def test_a_key_that_takes_text_takes_it_as_it_is_written(scratch: ScratchLibrary
 
 def test_an_empty_value_removes_a_key(scratch: ScratchLibrary) -> None:
     note = scratch.new()
-    scratch.define(note, ["meta.a=1", "meta.b=2"], scratch.stamp)
-    scratch.define(note, ["meta.a=", "meta.absent="], scratch.stamp)
+    scratch.define(note, ["meta.a=1", "meta.b=2"])
+    scratch.define(note, ["meta.a=", "meta.absent="])
     assert scratch.file(note).meta == {"b": 2}
 
 
@@ -204,7 +199,7 @@ def test_what_would_break_a_rule_is_checked_before_it_is_written(
 ) -> None:
     note = scratch.new("markdown", "Body.\n")
     before = scratch.path(note).read_bytes()
-    assert code_of(lambda: scratch.define(note, ["meta.ok=1", assignment], scratch.stamp)) == code
+    assert code_of(lambda: scratch.define(note, ["meta.ok=1", assignment])) == code
     assert scratch.path(note).read_bytes() == before
 
 
@@ -212,15 +207,15 @@ def test_an_error_that_was_there_before_does_not_stop_others_from_being_fixed(sc
     note = scratch.new()
     path = scratch.path(note)
     path.write_bytes(path.read_bytes().replace(b"  summary: Summary.\n", b"").replace(b'v: "1"', b'v: "9"'))
-    scratch.define(note, ["summary=There it is."], scratch.stamp)
-    scratch.define(note, ["v=1"], scratch.stamp)
+    scratch.define(note, ["summary=There it is."])
+    scratch.define(note, ["v=1"])
     assert is_well_formed(scratch)
 
 
 def test_metadata_does_not_make_a_file_younger(scratch: ScratchLibrary) -> None:
     """Ruling 26: the time of the last change belongs to the body."""
     note = scratch.new()
-    scratch.define(note, ["title=New"], scratch.stamp)
+    scratch.define(note, ["title=New"])
     assert scratch.file(note).updated_at is None
 
 
@@ -229,9 +224,9 @@ def test_metadata_does_not_make_a_file_younger(scratch: ScratchLibrary) -> None:
 
 def test_a_link_is_stored_with_the_complete_id_and_only_once(scratch: ScratchLibrary) -> None:
     one, two = scratch.new(), scratch.new()
-    assert scratch.connect(one, "depends_on", two[:-3], scratch.stamp, label="why").changed
-    assert not scratch.connect(one, "depends_on", f"./{two}.slice", scratch.stamp).changed
-    assert not scratch.connect(one, "depends_on", f"file:{two}", scratch.stamp).changed
+    assert scratch.connect(one, "depends_on", two[:-3], label="why").changed
+    assert not scratch.connect(one, "depends_on", f"./{two}.slice").changed
+    assert not scratch.connect(one, "depends_on", f"file:{two}").changed
     assert scratch.file(one).links == (Link("depends_on", two, "why"),)
 
 
@@ -240,9 +235,9 @@ def test_links_lead_to_rows_and_paths_that_are_there(scratch: ScratchLibrary, tm
     row = scratch.rows(log)[0].id
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "api.md").write_text("x")
-    scratch.connect(note, "see_also", f"row:{log}/{row}", scratch.stamp)
-    scratch.connect(note, "see_also", "../docs/api.md", scratch.stamp)
-    scratch.connect(note, "routes_to", "../docs/", scratch.stamp)
+    scratch.connect(note, "see_also", f"row:{log}/{row}")
+    scratch.connect(note, "see_also", "../docs/api.md")
+    scratch.connect(note, "routes_to", "../docs/")
     assert is_well_formed(scratch)
     for rel, to, code in (
         ("see_also", f"row:{log}/01NO", "no-row"),
@@ -252,25 +247,25 @@ def test_links_lead_to_rows_and_paths_that_are_there(scratch: ScratchLibrary, tm
         ("see_also", note, "bad-link"),
         ("loves", log, "bad-link"),
     ):
-        assert code_of(scratch.connect, note, rel, to, scratch.stamp) == code
+        assert code_of(scratch.connect, note, rel, to) == code
 
 
 def test_a_path_that_leads_outside_through_a_symbolic_link_is_refused(scratch: ScratchLibrary, tmp_path: Path) -> None:
     (tmp_path / "out").symlink_to(tmp_path.parent)
-    assert code_of(lambda: scratch.connect(scratch.new(), "routes_to", "../out/", scratch.stamp)) == "outside-workspace"
+    assert code_of(lambda: scratch.connect(scratch.new(), "routes_to", "../out/")) == "outside-workspace"
 
 
 def test_a_link_is_removed_even_if_its_target_is_gone(scratch: ScratchLibrary) -> None:
     one, two, three = scratch.new(), scratch.new(), scratch.new()
-    scratch.connect(one, "see_also", two, scratch.stamp)
-    scratch.connect(one, "see_also", three, scratch.stamp)
+    scratch.connect(one, "see_also", two)
+    scratch.connect(one, "see_also", three)
     scratch.path(two).unlink()
-    assert scratch.disconnect(one, "see_also", two, scratch.stamp, dry_run=True).changed
+    assert scratch.disconnect(one, "see_also", two, dry_run=True).changed
     assert len(scratch.file(one).links) == 2
-    scratch.disconnect(one, "see_also", two, scratch.stamp)
-    scratch.disconnect(one, "see_also", f"./{three}.slice", scratch.stamp)
+    scratch.disconnect(one, "see_also", two)
+    scratch.disconnect(one, "see_also", f"./{three}.slice")
     assert scratch.file(one).links == ()
-    assert code_of(lambda: scratch.disconnect(one, "see_also", two, scratch.stamp)) == "no-link"
+    assert code_of(lambda: scratch.disconnect(one, "see_also", two)) == "no-link"
 
 
 # ---- refresh
@@ -279,12 +274,11 @@ def test_a_link_is_removed_even_if_its_target_is_gone(scratch: ScratchLibrary) -
 def test_a_derived_file_gets_its_body_and_its_sources_hash_in_one_step(scratch: ScratchLibrary) -> None:
     source = scratch.new("markdown", "One.")
     summary = scratch.new("markdown", "Sum.", links=(("derived_from", source),))
-    scratch.remember(source, "Two.", scratch.stamp)
-    stamp = scratch.stamp
-    scratch.refresh(summary, "New sum.", stamp, source_hash=scratch.file(source).hash)
+    scratch.remember(source, "Two.")
+    scratch.refresh(summary, "New sum.", source_hash=scratch.file(source).hash)
     file = scratch.file(summary)
     assert (file.body, file.derived_from, file.updated_at) == (
-        b"New sum.\n", DerivationSource(source, scratch.file(source).hash), stamp.time,
+        b"New sum.\n", DerivationSource(source, scratch.file(source).hash), scratch.last.time,
     )  # fmt: skip
 
 
@@ -292,20 +286,20 @@ def test_a_text_made_from_an_older_source_is_a_conflict(scratch: ScratchLibrary)
     source = scratch.new("markdown", "One.")
     summary = scratch.new("markdown", "Sum.", links=(("derived_from", source),))
     seen = scratch.file(source).hash
-    scratch.remember(source, "Two.", scratch.stamp)
-    assert code_of(lambda: scratch.refresh(summary, "New.", scratch.stamp, source_hash=seen)) == "conflict"
+    scratch.remember(source, "Two.")
+    assert code_of(lambda: scratch.refresh(summary, "New.", source_hash=seen)) == "conflict"
     assert scratch.body(summary) == "Sum.\n"
 
 
 def test_only_a_derived_file_whose_body_may_be_replaced_is_refreshed(scratch: ScratchLibrary) -> None:
     source = scratch.new("markdown", "One.")
-    assert code_of(lambda: scratch.refresh(source, "x", scratch.stamp)) == "not-derived"
+    assert code_of(lambda: scratch.refresh(source, "x")) == "not-derived"
     summary = scratch.new("markdown", "Sum.", "write=append", links=(("derived_from", source),))
-    assert code_of(lambda: scratch.refresh(summary, "x", scratch.stamp)) == "write-mode"
-    scratch.define(summary, ["contract.write=replace"], scratch.stamp)
-    assert code_of(lambda: scratch.refresh(summary, "  ", scratch.stamp)) == "nothing-given"
+    assert code_of(lambda: scratch.refresh(summary, "x")) == "write-mode"
+    scratch.define(summary, ["contract.write=replace"])
+    assert code_of(lambda: scratch.refresh(summary, "  ")) == "nothing-given"
     scratch.path(source).unlink()
-    assert code_of(lambda: scratch.refresh(summary, "x", scratch.stamp)) == "no-file"
+    assert code_of(lambda: scratch.refresh(summary, "x")) == "no-file"
 
 
 # ---- forget, restore, purge
@@ -315,49 +309,47 @@ def test_a_forgotten_file_is_archived_in_place_and_restored_unchanged(scratch: S
     """Ruling 31."""
     note = scratch.new("markdown", "Body.\n")
     before = scratch.path(note).read_bytes()
-    stamp = scratch.stamp
-    scratch.forget(note, stamp, reason="outdated")
+    scratch.forget(note, reason="outdated")
     mark = scratch.file(note).archived
     assert mark
-    assert (mark.at, mark.reason) == (stamp.time, "outdated")
-    assert not scratch.forget(note, scratch.stamp).changed
-    assert code_of(lambda: scratch.remember(note, "x", scratch.stamp)) == "archived"
-    scratch.restore(note, scratch.stamp)
+    assert (mark.at, mark.reason) == (scratch.last.time, "outdated")
+    assert not scratch.forget(note).changed
+    assert code_of(lambda: scratch.remember(note, "x")) == "archived"
+    scratch.restore(note)
     assert scratch.path(note).read_bytes() == before
-    assert not scratch.restore(note, scratch.stamp).changed
+    assert not scratch.restore(note).changed
 
 
 def test_a_purge_leaves_a_tombstone_and_nothing_of_the_content(scratch: ScratchLibrary) -> None:
     """Ruling 31: a pointer without a body, with the hash and size of what was there."""
     note = scratch.new("markdown", "The password is hunter2.\n", links=(("see_also", scratch.new()),))
-    scratch.define(note, ["meta.hint=hunter", "summary=About hunter2"], scratch.stamp)
-    assert scratch.purge(note, scratch.stamp, dry_run=True).changed
+    scratch.define(note, ["meta.hint=hunter", "summary=About hunter2"])
+    assert scratch.purge(note, dry_run=True).changed
     assert "hunter2" in scratch.body(note)
-    stamp = scratch.stamp
-    scratch.purge(note, stamp, reason="secret")
+    scratch.purge(note, reason="secret")
     file = scratch.file(note)
     assert b"hunter" not in scratch.path(note).read_bytes()
     assert (file.id, file.title, file.kind, file.body_type, file.body) == (note, "Title", "pointer", "none", b"")
     assert file.payload
     assert (file.payload.hash, file.payload.size) == (digest(b"The password is hunter2.\n"), 25)
     assert file.purged
-    assert (file.purged.at, file.purged.reason) == (stamp.time, "secret")
+    assert (file.purged.at, file.purged.reason) == (scratch.last.time, "secret")
     assert is_well_formed(scratch)
     before = scratch.path(note).read_bytes()
-    assert not scratch.purge(note, scratch.stamp).changed
+    assert not scratch.purge(note).changed
     assert scratch.path(note).read_bytes() == before
-    assert code_of(lambda: scratch.remember(note, "x", scratch.stamp)) == "purged"
-    assert code_of(lambda: scratch.recall([note], now=NOON)) == "purged"
+    assert code_of(lambda: scratch.remember(note, "x")) == "purged"
+    assert code_of(lambda: scratch.recall([note])) == "purged"
 
 
 def test_a_purged_pointer_loses_its_copy_and_never_a_file_of_somebody_else(
     scratch: ScratchLibrary, tmp_path: Path
 ) -> None:
     (tmp_path / "data.bin").write_bytes(b"mine")
-    copied = scratch.create("T", "S.", scratch.stamp, from_file=tmp_path / "data.bin", copy=True).id
-    pointed = scratch.create("T", "S.", scratch.stamp, from_file=tmp_path / "data.bin").id
+    copied = scratch.create("T", "S.", from_file=tmp_path / "data.bin", copy=True).id
+    pointed = scratch.create("T", "S.", from_file=tmp_path / "data.bin").id
     for pointer in (copied, pointed):
-        scratch.purge(pointer, scratch.stamp)
+        scratch.purge(pointer)
         payload = scratch.file(pointer).payload
         assert payload
         assert (payload.uri, payload.hash, payload.size) == (None, digest(b"mine"), 4)
@@ -369,9 +361,9 @@ def test_a_purged_pointer_loses_its_copy_and_never_a_file_of_somebody_else(
 
 
 def test_a_contract_says_where_excluded_topics_go(scratch: ScratchLibrary) -> None:
-    meetings = scratch.create("Meetings", "S.", scratch.stamp).id
+    meetings = scratch.create("Meetings", "S.").id
     note = scratch.new("markdown", "", "purpose=Decisions.", "exclude=Meeting notes", "exclude=gossip")
-    scratch.connect(note, "routes_to", meetings, scratch.stamp, label="meeting  notes")
+    scratch.connect(note, "routes_to", meetings, label="meeting  notes")
     contract = scratch.contract(note)
     assert contract["purpose"] == "Decisions."
     assert contract["exclude"] == [
@@ -381,7 +373,7 @@ def test_a_contract_says_where_excluded_topics_go(scratch: ScratchLibrary) -> No
 
 
 def test_a_routine_compiles_to_steps_with_the_titles_of_what_they_read(scratch: ScratchLibrary) -> None:
-    note = scratch.create("The guide", "S.", scratch.stamp).id
+    note = scratch.create("The guide", "S.").id
     routine = scratch.new("routine", f'{{"read": "{note}"}}\n{{"instruction": "Do it."}}')
     text = scratch.routine(routine)
     assert "The guide" in text
@@ -398,21 +390,21 @@ def test_a_purge_reaches_the_texts_that_manifests_kept(scratch: ScratchLibrary) 
     pieces = {file_id: piece_of(file_id, text) for file_id, text in ((note, b"hunter2"), (other, b"Harmless"))}
     texts = {hash_bytes(digest(text)): text for text in (b"hunter2", b"Harmless")}
     name = truth.manifests.record(manifest_of(*pieces.values()), "2026-01-01T12:00:00.000Z", texts)
-    scratch.purge(note, scratch.stamp)
+    scratch.purge(note)
     kept = {file_id: truth.texts.get(f"manifest:{name}", piece.text_hash) for file_id, piece in pieces.items()}
     truth.close()
     assert kept[note] == (None, "2026-01-01T12:00:02.000Z")
     assert kept[other] == (b"Harmless", None)
 
 
-def piece_of(file_id: str, text: bytes) -> Piece:
-    return Piece(
+def piece_of(file_id: str, text: bytes) -> PinnedPiece:
+    return PinnedPiece(
         ref=f"file:{file_id}", corpus=f"file:{file_id}", content_hash=digest(text), span=Span(start=0, end=len(text)),
         text_hash=digest(text), label="L", tokens=1, score=0, parts={}, group="G", whole=True,
     )  # fmt: skip
 
 
-def manifest_of(*pieces: Piece) -> Manifest:
+def manifest_of(*pieces: PinnedPiece) -> Manifest:
     return Manifest(
         question="q", as_of="2026-01-01T12:00:00.000Z", budget=Budget(100), tokens_used=1, pieces=pieces, considered=1,
         left_out=(), filters={}, slices=(), ranker="r/1", tokenizer="bytes/3", renderer="markdown/1",
@@ -428,12 +420,10 @@ def test_no_verb_writes_a_path_that_leads_out_of_the_workspace(
     (tmp_path / "out").symlink_to(tmp_path.parent)
     note, log, steps = scratch.new(), scratch.new("jsonl"), scratch.new("routine")
     row = f'{{"text": "x", "links": [{{"rel": "routes_to", "to": "{path}"}}]}}'
-    assert (
-        code_of(scratch.define, note, [f"links=[{{rel: routes_to, to: {path}}}]"], scratch.stamp) == "outside-workspace"
-    )
-    assert code_of(scratch.remember, log, row, scratch.stamp) == "outside-workspace"
-    assert code_of(scratch.remember, steps, f'{{"read": "{path}"}}', scratch.stamp) == "outside-workspace"
-    assert code_of(scratch.create, "T", "S.", scratch.stamp, payload=Payload(path)) == "outside-workspace"
+    assert code_of(scratch.define, note, [f"links=[{{rel: routes_to, to: {path}}}]"]) == "outside-workspace"
+    assert code_of(scratch.remember, log, row) == "outside-workspace"
+    assert code_of(scratch.remember, steps, f'{{"read": "{path}"}}') == "outside-workspace"
+    assert code_of(scratch.create, "T", "S.", payload=Payload(path)) == "outside-workspace"
     assert scratch.body(log) == scratch.body(steps) == ""
     assert scratch.file(note).links == ()
 
@@ -443,15 +433,15 @@ def test_a_path_that_led_outside_before_does_not_stop_other_writes(scratch: Scra
     scratch.path(note).write_bytes(
         scratch.path(note).read_bytes().replace(b"  contract:", b"  links: [{rel: see_also, to: /etc/x}]\n  contract:")
     )
-    scratch.define(note, ["title=New"], scratch.stamp)
-    scratch.remember(note, "y", scratch.stamp)
+    scratch.define(note, ["title=New"])
+    scratch.remember(note, "y")
     assert scratch.file(note).title == "New"
 
 
 def test_a_copy_that_no_file_names_is_reported(scratch: ScratchLibrary, tmp_path: Path) -> None:
     assert unclaimed_copies(scratch.folder) == []
     (tmp_path / "data.bin").write_bytes(b"mine")
-    one, _ = (scratch.create("T", "S.", scratch.stamp, from_file=tmp_path / "data.bin", copy=True).id for _ in "ab")
+    one, _ = (scratch.create("T", "S.", from_file=tmp_path / "data.bin", copy=True).id for _ in "ab")
     (scratch.folder.payloads / "by-hand.csv").write_bytes(b"x")
     assert unclaimed_copies(scratch.folder) == []
     scratch.path(one).unlink()

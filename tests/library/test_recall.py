@@ -7,6 +7,7 @@ import pytest
 from slicebase.core.hashing import digest
 from slicebase.graph.turn import Part, Session, Turn
 from slicebase.truth.truth import Truth
+from slicebase.workspace.surroundings import Surroundings
 from tests.codes import code_of
 from tests.library.scratch import NOON, ScratchLibrary
 
@@ -20,7 +21,7 @@ def scratch(tmp_path: Path) -> ScratchLibrary:
 
 def seen(scratch: ScratchLibrary, *refs: str, **how: str) -> str:
     rows = how.get("rows", "active")
-    return scratch.recall(refs, now=NOON, rows=rows).text  # type: ignore[arg-type]
+    return scratch.recall(refs, rows=rows).text  # type: ignore[arg-type]
 
 
 def test_a_file_is_shown_without_its_frontmatter_fenced_and_labelled(scratch: ScratchLibrary) -> None:
@@ -34,7 +35,7 @@ def test_a_file_is_shown_without_its_frontmatter_fenced_and_labelled(scratch: Sc
 def test_a_log_shows_the_rows_that_hold_each_with_its_reference(scratch: ScratchLibrary) -> None:
     log = scratch.new("jsonl", '{"text": "REST", "why": "simple", "n": 1}\n{"text": "Redis"}')
     old, redis = (row.id for row in scratch.rows(log))
-    scratch.remember(log, "GraphQL", scratch.stamp, supersedes=[old])
+    scratch.remember(log, "GraphQL", supersedes=[old])
     text = seen(scratch, log)
     assert f"· row:{log}/{redis}\n\n```text\nRedis\n```" in text
     assert "GraphQL" in text
@@ -47,7 +48,7 @@ def test_a_log_shows_the_rows_that_hold_each_with_its_reference(scratch: Scratch
 def test_a_row_that_is_named_is_shown_whether_it_holds_or_not(scratch: ScratchLibrary) -> None:
     log = scratch.new("jsonl", '{"text": "REST"}')
     old = scratch.rows(log)[0].id
-    scratch.remember(log, "GraphQL", scratch.stamp, supersedes=[old])
+    scratch.remember(log, "GraphQL", supersedes=[old])
     assert "· superseded ·" in seen(scratch, f"row:{log}/{old}")
     assert code_of(seen, scratch, f"row:{log}/01NO") == "no-row"
 
@@ -56,7 +57,7 @@ def test_rows_in_joined_files_are_one_log(scratch: ScratchLibrary) -> None:
     """Ruling 32."""
     one = scratch.new("jsonl", '{"text": "REST"}')
     two = scratch.new("jsonl", links=(("part_of", one),))
-    scratch.remember(two, "GraphQL", scratch.stamp, supersedes=[scratch.rows(one)[0].id])
+    scratch.remember(two, "GraphQL", supersedes=[scratch.rows(one)[0].id])
     for file_id in (one, two):
         assert "REST" not in seen(scratch, file_id)
         assert f"row:{two}/" in seen(scratch, file_id)
@@ -69,7 +70,7 @@ def test_a_section_is_shown_while_its_body_is_the_one_that_was_referred_to(scrat
     assert "second" in text
     assert "first" not in text
     assert code_of(seen, scratch, f"sec:{note}@{version}#c") == "no-section"
-    scratch.remember(note, "third", scratch.stamp)
+    scratch.remember(note, "third")
     assert code_of(seen, scratch, f"sec:{note}@{version}#a/b") == "drifted"
 
 
@@ -89,7 +90,7 @@ def test_a_turns_text_comes_from_the_truth(scratch: ScratchLibrary) -> None:
 
 def test_a_pointer_shows_its_summary_and_never_its_payload(scratch: ScratchLibrary, tmp_path: Path) -> None:
     (tmp_path / "data.bin").write_bytes(b"secret payload")
-    pointer = scratch.create("Dump", "2 GB of logs.", scratch.stamp, from_file=tmp_path / "data.bin").id
+    pointer = scratch.create("Dump", "2 GB of logs.", from_file=tmp_path / "data.bin").id
     text = seen(scratch, pointer)
     assert "2 GB of logs.\nuri: ../data.bin\nhash: sha256:" in text
     assert "secret payload" not in text
@@ -99,25 +100,26 @@ def test_age_archive_and_a_source_that_changed_are_in_the_label(scratch: Scratch
     source = scratch.new("markdown", "One.")
     summary = scratch.new("markdown", "Sum.", links=(("derived_from", source),))
     assert f"derived from {source} ·" in seen(scratch, summary)
-    scratch.remember(source, "Two.", scratch.stamp)
+    scratch.remember(source, "Two.")
     assert f"derived from {source}, which has changed since" in seen(scratch, summary)
     scratch.path(source).unlink()
     assert f"derived from {source}, which is not here" in seen(scratch, summary)
-    scratch.forget(summary, scratch.stamp)
+    scratch.forget(summary)
     assert "· archived ·" in seen(scratch, summary)
-    assert "· DECAYED ·" in scratch.recall([summary], now=NOON + 400 * 86_400_000).text
+    scratch.surroundings = Surroundings(scratch.workspace, lambda: NOON / 1000 + 400 * 86_400)
+    assert "· DECAYED ·" in scratch.recall(summary).text
 
 
 def test_a_part_that_is_missing_or_purged_is_named(scratch: ScratchLibrary) -> None:
     book = scratch.new("markdown", "A book.")
-    scratch.define(book, ["links=[{rel: has_part, to: 01GONE, label: overflow}]"], scratch.stamp)
+    scratch.define(book, ["links=[{rel: has_part, to: 01GONE, label: overflow}]"])
     assert "a part that is missing · file:01GONE" in seen(scratch, book)
 
 
 def test_parts_that_name_each_other_are_shown_once(scratch: ScratchLibrary) -> None:
     one, two = scratch.new("markdown", "One."), scratch.new("markdown", "Two.")
     for this, that in ((one, two), (two, one)):
-        scratch.connect(this, "has_part", that, scratch.stamp, label="overflow")
+        scratch.connect(this, "has_part", that, label="overflow")
     assert seen(scratch, one).count("```text") == 2
 
 
@@ -125,10 +127,10 @@ def test_several_references_keep_their_order_across_pages(scratch: ScratchLibrar
     ids = [scratch.new("markdown", f"Note {number}. " + "x" * 200) for number in range(6)]
     text = seen(scratch, *reversed(ids))
     assert text.index("Note 5") < text.index("Note 0")
-    found = [scratch.recall(ids, now=NOON, tokens=250, page=page).text for page in (1, 2, 3)]
+    found = [scratch.recall(ids, tokens=250, page=page).text for page in (1, 2, 3)]
     assert "Note 0" in found[0]
     assert "Note 5" in found[2]
-    assert code_of(scratch.recall, ids, now=NOON, tokens=250, page=4) == "no-page"
+    assert code_of(scratch.recall, ids, tokens=250, page=4) == "no-page"
 
 
 @pytest.mark.parametrize("ref", ["run:x", "session:x", "mf_" + "0" * 32, "doc:" + "0" * 16 + ":0-1"])
@@ -144,8 +146,8 @@ def test_an_unknown_file_is_not_found(scratch: ScratchLibrary) -> None:
 def test_rows_of_a_part_that_was_forgotten_stay_out_and_still_supersede(scratch: ScratchLibrary) -> None:
     one = scratch.new("jsonl", '{"text": "REST"}\n{"text": "Redis"}')
     two = scratch.new("jsonl", links=(("part_of", one),))
-    scratch.remember(two, "GraphQL", scratch.stamp, supersedes=[scratch.rows(one)[0].id])
-    scratch.forget(two, scratch.stamp)
+    scratch.remember(two, "GraphQL", supersedes=[scratch.rows(one)[0].id])
+    scratch.forget(two)
     assert "Redis" in seen(scratch, one)
     assert "GraphQL" not in seen(scratch, one)
     assert "REST" not in seen(scratch, one)

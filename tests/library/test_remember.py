@@ -1,12 +1,13 @@
 """Writes to bodies, by write mode and body type (rulings 25 and 26)."""
 
+from itertools import count
 from pathlib import Path
 
 import pytest
 
-from slicebase.files.body.entries import Stamp
 from slicebase.files.body.rows import Provenance
 from slicebase.files.body.supersession import active
+from slicebase.workspace.surroundings import Surroundings
 from tests.codes import code_of
 from tests.library.scratch import NOON, ScratchLibrary
 
@@ -21,7 +22,7 @@ def scratch(tmp_path: Path) -> ScratchLibrary:
 
 def test_a_text_becomes_a_row_of_a_log(scratch: ScratchLibrary) -> None:
     log = scratch.new("jsonl")
-    change = scratch.remember(log, "Use PostgreSQL.\n", scratch.stamp)
+    change = scratch.remember(log, "Use PostgreSQL.\n")
     (row,) = scratch.rows(log)
     assert row.line.value == {
         "_meta": {"id": row.id, "created_at": "2026-01-01T12:00:01.000Z"},
@@ -32,13 +33,13 @@ def test_a_text_becomes_a_row_of_a_log(scratch: ScratchLibrary) -> None:
 
 def test_an_object_becomes_the_row_with_its_fields_in_their_order(scratch: ScratchLibrary) -> None:
     log = scratch.new("jsonl")
-    scratch.remember(log, '{\n "why": "team", "text": "Use PostgreSQL.", "n": 1.5\n}', scratch.stamp)
+    scratch.remember(log, '{\n "why": "team", "text": "Use PostgreSQL.", "n": 1.5\n}')
     assert list(scratch.rows(log)[0].line.value) == ["_meta", "why", "text", "n"]
 
 
 def test_several_lines_of_objects_become_several_rows_in_one_write(scratch: ScratchLibrary) -> None:
     log = scratch.new("jsonl")
-    change = scratch.remember(log, '{"text": "one"}\n\n{"text": "two"}\n', scratch.stamp)
+    change = scratch.remember(log, '{"text": "one"}\n\n{"text": "two"}\n')
     assert [row.text for row in scratch.rows(log)] == ["one", "two"]
     assert [row.id for row in scratch.rows(log)] == sorted(row.id for row in scratch.rows(log))
     assert len(change.refs) == 2
@@ -50,7 +51,6 @@ def test_metadata_that_an_object_gives_stays_and_what_it_may_not_give_is_refused
     scratch.remember(
         log,
         '{"_meta": {"confidence": 0.9, "status": "draft"}, "text": "x", "links": [{"rel": "see_also", "to": "01B"}]}',
-        scratch.stamp,
     )
     row = scratch.rows(log)[0]
     assert row.line.value["_meta"]["links"] == [{"rel": "see_also", "to": "01B"}]
@@ -63,7 +63,7 @@ def test_metadata_that_an_object_gives_stays_and_what_it_may_not_give_is_refused
         '{"confidence": 2}',
         "[]",
     ):
-        assert code_of(scratch.remember, log, f'{{"_meta": {meta}}}', scratch.stamp) == "breaks-rule"
+        assert code_of(scratch.remember, log, f'{{"_meta": {meta}}}') == "breaks-rule"
     assert len(scratch.rows(log)) == 1
 
 
@@ -71,7 +71,7 @@ def test_appending_a_row_leaves_every_other_byte_as_it_was(scratch: ScratchLibra
     """Ruling 26: not even the time of the last change moves, so that two branches merge."""
     log = scratch.new("jsonl", '{"text": "first"}')
     before = scratch.path(log).read_bytes()
-    scratch.remember(log, "second", Stamp(NOON, b"0123456789", Provenance(agent="me")))
+    scratch.remember(log, "second", provenance=Provenance(agent="me"))
     after = scratch.path(log).read_bytes()
     assert after.startswith(before)
     assert after[len(before) :].count(b"\n") == 1
@@ -80,70 +80,71 @@ def test_appending_a_row_leaves_every_other_byte_as_it_was(scratch: ScratchLibra
 def test_a_row_begins_on_a_line_of_its_own(scratch: ScratchLibrary) -> None:
     log = scratch.new("jsonl", '{"text": "first"}')
     scratch.path(log).write_bytes(scratch.path(log).read_bytes().rstrip(b"\n"))
-    scratch.remember(log, "second", scratch.stamp)
+    scratch.remember(log, "second")
     assert [row.text for row in scratch.rows(log)] == ["first", "second"]
 
 
 def test_rows_of_one_moment_keep_the_order_in_which_they_were_written(scratch: ScratchLibrary) -> None:
     log = scratch.new("jsonl")
+    falling = count(255, -1)
+    scratch.surroundings = Surroundings(
+        scratch.workspace, lambda: NOON / 1000, lambda size: bytes([next(falling)] * size)
+    )
     for number in range(20):
-        scratch.remember(log, str(number), Stamp(NOON, bytes([255 - number] * 10)))
+        scratch.remember(log, str(number))
     assert [row.text for row in active(scratch.rows(log))] == [str(number) for number in range(20)]
 
 
 def test_a_paragraph_follows_one_blank_line_and_moves_the_time_of_the_last_change(scratch: ScratchLibrary) -> None:
     for body, expected in (("One.", "One.\n\nTwo.\n"), ("One.\n\n", "One.\n\nTwo.\n"), ("", "Two.\n")):
         note = scratch.new("text", body)
-        stamp = scratch.stamp
-        scratch.remember(note, "Two.\n", stamp)
+        scratch.remember(note, "Two.\n")
         assert scratch.body(note) == expected
-        assert scratch.file(note).updated_at == stamp.time
+        assert scratch.file(note).updated_at == scratch.last.time
 
 
 def test_new_lines_get_the_line_ends_of_the_body(scratch: ScratchLibrary) -> None:
     """Ruling 20."""
     note = scratch.new("markdown", "# A\r\n\r\none\r\n\r\n# B\r\n\r\ntwo\r\n")
-    scratch.remember(note, "three\nfour", scratch.stamp, section="A")
+    scratch.remember(note, "three\nfour", section="A")
     assert scratch.body(note) == "# A\r\n\r\none\r\n\r\nthree\r\nfour\r\n\r\n# B\r\n\r\ntwo\r\n"
 
 
 def test_a_paragraph_goes_to_the_end_of_its_section(scratch: ScratchLibrary) -> None:
     note = scratch.new("markdown", "# Notes\n\n## Open\n\nFirst.\n## Done\n\nNothing.\n")
-    scratch.remember(note, "Second.", scratch.stamp, section="Open")
-    scratch.remember(note, "Third.", scratch.stamp, section="notes/done")
+    scratch.remember(note, "Second.", section="Open")
+    scratch.remember(note, "Third.", section="notes/done")
     assert scratch.body(note) == "# Notes\n\n## Open\n\nFirst.\n\nSecond.\n\n## Done\n\nNothing.\n\nThird.\n"
 
 
 def test_a_section_that_is_missing_or_ambiguous_is_refused(scratch: ScratchLibrary) -> None:
     note = scratch.new("markdown", "# A\n\n## X\n\n# B\n\n## X\n")
-    assert code_of(lambda: scratch.remember(note, "x", scratch.stamp, section="Y")) == "no-section"
-    assert code_of(lambda: scratch.remember(note, "x", scratch.stamp, section="X")) == "ambiguous-section"
-    scratch.remember(note, "here", scratch.stamp, section="b/x")
+    assert code_of(lambda: scratch.remember(note, "x", section="Y")) == "no-section"
+    assert code_of(lambda: scratch.remember(note, "x", section="X")) == "ambiguous-section"
+    scratch.remember(note, "here", section="b/x")
     assert scratch.body(note).endswith("## X\n\nhere\n")
-    assert (
-        code_of(lambda: scratch.remember(scratch.new("text", "# A"), "x", scratch.stamp, section="A")) == "write-mode"
-    )
+    assert code_of(lambda: scratch.remember(scratch.new("text", "# A"), "x", section="A")) == "write-mode"
 
 
 def test_a_line_of_a_conversation_says_who_speaks_and_gets_its_time(scratch: ScratchLibrary) -> None:
     talk = scratch.new("conversation")
     head = scratch.file(talk).head
-    scratch.remember(talk, '{"role": "tool_call", "name": "ls", "call_id": "c1"}', scratch.stamp)
-    scratch.remember(talk, '{"role": "tool_result", "call_id": "c1", "content": "a b"}', scratch.stamp)
+    scratch.remember(talk, '{"role": "tool_call", "name": "ls", "call_id": "c1"}')
+    scratch.remember(talk, '{"role": "tool_result", "call_id": "c1", "content": "a b"}')
     assert scratch.body(talk).count('"ts":"2026-01-01T12:00:0') == 2
     assert scratch.file(talk).head == head
-    assert code_of(lambda: scratch.remember(talk, "hello", scratch.stamp)) == "breaks-rule"
-    assert code_of(lambda: scratch.remember(talk, '{"role": "user"}', scratch.stamp)) == "breaks-rule"
+    assert code_of(lambda: scratch.remember(talk, "hello")) == "breaks-rule"
+    assert code_of(lambda: scratch.remember(talk, '{"role": "user"}')) == "breaks-rule"
     again = '{"role": "tool_result", "call_id": "c1", "content": "c d"}'
-    assert code_of(scratch.remember, talk, again, scratch.stamp) == "breaks-rule"
+    assert code_of(scratch.remember, talk, again) == "breaks-rule"
 
 
 def test_a_text_becomes_an_instruction_of_a_routine(scratch: ScratchLibrary) -> None:
     routine = scratch.new("routine")
-    scratch.remember(routine, "Run the tests.", scratch.stamp)
-    scratch.remember(routine, '{"run": "make test", "note": "twice"}', scratch.stamp)
+    scratch.remember(routine, "Run the tests.")
+    scratch.remember(routine, '{"run": "make test", "note": "twice"}')
     assert scratch.body(routine) == '{"instruction":"Run the tests."}\n{"run":"make test","note":"twice"}\n'
-    assert code_of(lambda: scratch.remember(routine, '{"run": "a", "read": "b"}', scratch.stamp)) == "breaks-rule"
+    assert code_of(lambda: scratch.remember(routine, '{"run": "a", "read": "b"}')) == "breaks-rule"
 
 
 # ---- supersede, replace, error
@@ -152,24 +153,24 @@ def test_a_text_becomes_an_instruction_of_a_routine(scratch: ScratchLibrary) -> 
 def test_a_new_row_may_supersede_old_ones_of_its_log(scratch: ScratchLibrary) -> None:
     log = scratch.new("jsonl", '{"text": "REST"}')
     old = scratch.rows(log)[0].id
-    scratch.remember(log, "GraphQL", scratch.stamp, supersedes=[old])
+    scratch.remember(log, "GraphQL", supersedes=[old])
     assert [row.text for row in active(scratch.rows(log))] == ["GraphQL"]
-    assert code_of(lambda: scratch.remember(log, "x", scratch.stamp, supersedes=["01NOWHERE"])) == "no-row"
+    assert code_of(lambda: scratch.remember(log, "x", supersedes=["01NOWHERE"])) == "no-row"
 
 
 def test_a_row_that_was_superseded_in_the_meantime_is_a_conflict(scratch: ScratchLibrary) -> None:
     """Two agents that replace the same row would leave two heads."""
     log = scratch.new("jsonl", '{"text": "REST"}')
     old = scratch.rows(log)[0].id
-    scratch.remember(log, "GraphQL", scratch.stamp, supersedes=[old])
-    assert code_of(lambda: scratch.remember(log, "gRPC", scratch.stamp, supersedes=[old])) == "conflict"
+    scratch.remember(log, "GraphQL", supersedes=[old])
+    assert code_of(lambda: scratch.remember(log, "gRPC", supersedes=[old])) == "conflict"
 
 
 def test_a_write_to_a_log_in_mode_supersede_must_name_rows(scratch: ScratchLibrary) -> None:
     log = scratch.new("jsonl", "", "write=supersede")
-    scratch.remember(log, "the first", scratch.stamp)
-    assert code_of(lambda: scratch.remember(log, "another", scratch.stamp)) == "write-mode"
-    scratch.remember(log, "the second", scratch.stamp, supersedes=[scratch.rows(log)[0].id])
+    scratch.remember(log, "the first")
+    assert code_of(lambda: scratch.remember(log, "another")) == "write-mode"
+    scratch.remember(log, "the second", supersedes=[scratch.rows(log)[0].id])
     assert [row.text for row in active(scratch.rows(log))] == ["the second"]
 
 
@@ -178,36 +179,36 @@ def test_files_joined_by_part_of_are_one_log(scratch: ScratchLibrary) -> None:
     one = scratch.new("jsonl", '{"text": "REST"}')
     two = scratch.new("jsonl", links=(("part_of", one),))
     old = scratch.rows(one)[0].id
-    scratch.remember(two, "GraphQL", scratch.stamp, supersedes=[old])
-    assert code_of(lambda: scratch.remember(one, "gRPC", scratch.stamp, supersedes=[old])) == "conflict"
+    scratch.remember(two, "GraphQL", supersedes=[old])
+    assert code_of(lambda: scratch.remember(one, "gRPC", supersedes=[old])) == "conflict"
 
 
 def test_a_body_is_replaced_completely(scratch: ScratchLibrary) -> None:
     for body_type, new in (("markdown", "# New\n"), ("yaml", "a: 1\n"), ("code", "print()\n"), ("text", "new\n")):
         note = scratch.new(body_type, "old: 1\n", "write=replace")
-        scratch.remember(note, new, scratch.stamp)
+        scratch.remember(note, new)
         assert scratch.body(note) == new
         assert scratch.file(note).updated_at
 
 
 def test_a_section_is_replaced_alone(scratch: ScratchLibrary) -> None:
     note = scratch.new("markdown", "Top\n===\n\nold\n\n## Next\n\nstays\n", "write=replace")
-    scratch.remember(note, "new", scratch.stamp, section="Top")
+    scratch.remember(note, "new", section="Top")
     assert scratch.body(note) == "Top\n===\n\nnew\n\n## Next\n\nstays\n"
 
 
 def test_rows_that_are_written_again_keep_their_envelope_and_new_ones_get_one(scratch: ScratchLibrary) -> None:
     log = scratch.new("jsonl", '{"text": "one"}\n{"text": "two"}', "write=replace")
     second = scratch.body(log).splitlines()[1]
-    scratch.remember(log, second, scratch.stamp)
+    scratch.remember(log, second)
     assert scratch.body(log) == second + "\n"
-    scratch.remember(log, "three", scratch.stamp)
+    scratch.remember(log, "three")
     assert [row.text for row in scratch.rows(log)] == ["three"]
 
 
 def test_a_replacement_that_breaks_a_rule_is_refused(scratch: ScratchLibrary) -> None:
     note = scratch.new("yaml", "a: 1\n")
-    assert code_of(lambda: scratch.remember(note, "a: [1", scratch.stamp)) == "breaks-rule"
+    assert code_of(lambda: scratch.remember(note, "a: [1")) == "breaks-rule"
     assert scratch.body(note) == "a: 1\n"
 
 
@@ -215,28 +216,26 @@ def test_modes_that_a_body_cannot_have_and_read_only_files_are_refused(scratch: 
     for body_type, mode in (("markdown", "supersede"), ("yaml", "append"), ("markdown", "error"), ("jsonl", "error")):
         note = scratch.new(body_type, "", f"write={mode}")
         before = scratch.path(note).read_bytes()
-        assert code_of(scratch.remember, note, "x", scratch.stamp) == "write-mode"
+        assert code_of(scratch.remember, note, "x") == "write-mode"
         assert scratch.path(note).read_bytes() == before
 
 
 def test_options_that_do_not_fit_the_body_are_refused(scratch: ScratchLibrary) -> None:
     note = scratch.new("markdown", "# A")
-    assert code_of(lambda: scratch.remember(note, "x", scratch.stamp, supersedes=["r"])) == "write-mode"
-    assert code_of(lambda: scratch.remember(note, " \n", scratch.stamp)) == "nothing-given"
+    assert code_of(lambda: scratch.remember(note, "x", supersedes=["r"])) == "write-mode"
+    assert code_of(lambda: scratch.remember(note, " \n")) == "nothing-given"
     log = scratch.new("jsonl")
-    assert code_of(lambda: scratch.remember(log, "x", scratch.stamp, section="A")) == "write-mode"
-    scratch.remember(log, "x", scratch.stamp)
+    assert code_of(lambda: scratch.remember(log, "x", section="A")) == "write-mode"
+    scratch.remember(log, "x")
     first = scratch.rows(log)[0].id
-    assert (
-        code_of(lambda: scratch.remember(log, '{"a": 1}\n{"a": 2}', scratch.stamp, supersedes=[first])) == "breaks-rule"
-    )
+    assert code_of(lambda: scratch.remember(log, '{"a": 1}\n{"a": 2}', supersedes=[first])) == "breaks-rule"
 
 
 @pytest.mark.parametrize("text", ["half \ud800", '{"n": 9007199254740993}', '{"n": 1e999}'])
 def test_values_that_json_would_lose_are_refused_or_kept_as_text(scratch: ScratchLibrary, text: str) -> None:
     log = scratch.new("jsonl")
     try:
-        scratch.remember(log, text, scratch.stamp)
+        scratch.remember(log, text)
     except Exception as error:
         assert getattr(error, "code", None) in ("lone-surrogate", "integer-range"), error
         assert scratch.rows(log) == ()
@@ -249,36 +248,33 @@ def test_values_that_json_would_lose_are_refused_or_kept_as_text(scratch: Scratc
 
 def test_provenance_is_captured_by_every_write(scratch: ScratchLibrary) -> None:
     """§ Provenance: rows carry it in `_meta`, other writes in the frontmatter."""
-
-    def stamp() -> Stamp:
-        return scratch.stamp._replace(provenance=Provenance(agent="cursor", session="s1"))
-
-    log = scratch.create("T", "S.", stamp(), body_type="jsonl").id
-    scratch.remember(log, '{"_meta": {"provenance": {"source": "inference"}}, "text": "x"}', stamp())
+    who = Provenance(agent="cursor", session="s1")
+    log = scratch.create("T", "S.", type="jsonl", provenance=who).id
+    scratch.remember(log, '{"_meta": {"provenance": {"source": "inference"}}, "text": "x"}', provenance=who)
     assert scratch.rows(log)[0].provenance == Provenance("cursor", "s1", "inference")
     other = scratch.new()
     for change in (
-        scratch.create("T", "S.", stamp()),
-        scratch.remember(scratch.new(), "x", stamp()),
-        scratch.define(scratch.new(), ["title=New"], stamp()),
-        scratch.connect(scratch.new(), "see_also", other, stamp()),
-        scratch.forget(scratch.new(), stamp()),
-        scratch.purge(scratch.new(), stamp()),
+        scratch.create("T", "S.", provenance=who),
+        scratch.remember(scratch.new(), "x", provenance=who),
+        scratch.define(scratch.new(), ["title=New"], provenance=who),
+        scratch.connect(scratch.new(), "see_also", other, provenance=who),
+        scratch.forget(scratch.new(), provenance=who),
+        scratch.purge(scratch.new(), provenance=who),
     ):
         assert scratch.file(change.id).frontmatter["slice"]["updated_by"] == {"agent": "cursor", "session": "s1"}
     steps = scratch.new("routine")
-    scratch.remember(steps, "Do it.", stamp())
+    scratch.remember(steps, "Do it.", provenance=who)
     assert '"provenance":{"agent":"cursor","session":"s1"}' in scratch.body(steps)
 
 
 def test_without_provenance_nothing_says_who_wrote(scratch: ScratchLibrary) -> None:
     note = scratch.new()
-    scratch.remember(note, "x", scratch.stamp)
+    scratch.remember(note, "x")
     assert "updated_by" not in scratch.file(note).frontmatter["slice"]
 
 
 def test_a_row_with_a_link_that_breaks_a_rule_is_refused(scratch: ScratchLibrary) -> None:
     log = scratch.new("jsonl", '{"text": "x"}')
     row = '{"text": "y", "_meta": {"links": [{"rel": "loves", "to": "01B"}]}}'
-    assert code_of(scratch.remember, log, row, scratch.stamp) == "breaks-rule"
+    assert code_of(scratch.remember, log, row) == "breaks-rule"
     assert len(scratch.rows(log)) == 1

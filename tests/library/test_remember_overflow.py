@@ -23,10 +23,7 @@ def scratch(tmp_path: Path) -> ScratchLibrary:
 
 
 def fill(scratch: ScratchLibrary, file_id: str, count: int, **how: str) -> list[Change]:
-    return [
-        scratch.remember(file_id, f"{number} {LONG}", scratch.stamp, section=how.get("section"))
-        for number in range(count)
-    ]
+    return [scratch.remember(file_id, f"{number} {LONG}", section=how.get("section")) for number in range(count)]
 
 
 def parts(scratch: ScratchLibrary, file_id: str) -> list[SliceFile]:
@@ -59,8 +56,8 @@ def test_summarize_writes_and_marks_the_file_as_due_until_it_is_small_again(scra
     assert "39 words" in scratch.body(note)
     assert scratch.file(note).frontmatter["slice"]["due"] == "summarize"
     assert [change.overflow for change in changes].count("summarize") > 1
-    scratch.define(note, ["contract.write=replace"], scratch.stamp)
-    scratch.remember(note, "A summary.", scratch.stamp)
+    scratch.define(note, ["contract.write=replace"])
+    scratch.remember(note, "A summary.")
     assert "due" not in scratch.file(note).frontmatter["slice"]
     assert is_well_formed(scratch)
 
@@ -92,7 +89,7 @@ def test_a_part_that_is_named_is_written_itself(scratch: ScratchLibrary) -> None
     fill(scratch, log, 25)
     first, *_, last = parts(scratch, log)
     assert first.id != last.id
-    change = scratch.remember(last.id or "", "here", scratch.stamp)
+    change = scratch.remember(last.id or "", "here")
     assert change.id == last.id
 
 
@@ -100,7 +97,7 @@ def test_a_part_that_is_full_is_followed_by_another_part_of_the_same_file(scratc
     log = scratch.new("jsonl", "", "overflow=split")
     fill(scratch, log, 12)
     count = len(parts(scratch, log))
-    change = scratch.remember(parts(scratch, log)[0].id or "", "y" * LIMIT, scratch.stamp)
+    change = scratch.remember(parts(scratch, log)[0].id or "", "y" * LIMIT)
     assert change.overflow == "split"
     assert len(parts(scratch, log)) == count + 1
     assert change.file.links[0].to == log
@@ -110,11 +107,11 @@ def test_a_row_in_a_part_may_supersede_one_in_the_file(scratch: ScratchLibrary) 
     log = scratch.new("jsonl", "", "overflow=split")
     fill(scratch, log, 25)
     first = scratch.rows(log)[0].id
-    change = scratch.remember(log, "newer", scratch.stamp, supersedes=[first])
+    change = scratch.remember(log, "newer", supersedes=[first])
     assert change.id != log
     rows = [row for file_id in (log, *(part.id or "" for part in parts(scratch, log))) for row in scratch.rows(file_id)]
     assert first not in {row.id for row in active(rows)}
-    assert first not in scratch.recall([log], now=0).text
+    assert first not in scratch.recall([log]).text
 
 
 def test_a_section_continues_under_its_heading_in_the_part(scratch: ScratchLibrary) -> None:
@@ -127,7 +124,7 @@ def test_a_section_continues_under_its_heading_in_the_part(scratch: ScratchLibra
 def test_parts_that_people_created_are_left_alone(scratch: ScratchLibrary) -> None:
     chapter = scratch.new("markdown", "A chapter.")
     book = scratch.new("markdown", "A book.", "overflow=split", links=(("has_part", chapter),))
-    scratch.remember(book, "More.", scratch.stamp)
+    scratch.remember(book, "More.")
     assert scratch.body(chapter) == "A chapter.\n"
     assert scratch.body(book) == "A book.\n\nMore.\n"
 
@@ -136,7 +133,7 @@ def test_archive_moves_the_oldest_rows_with_their_bytes(scratch: ScratchLibrary)
     log = scratch.new("jsonl", "", "overflow=archive")
     lines = []
     for number in range(40):
-        change = scratch.remember(log, f"{number} {LONG}", scratch.stamp)
+        change = scratch.remember(log, f"{number} {LONG}")
         lines.append(scratch.file(change.id).body.splitlines()[-1])
     created = parts(scratch, log)
     assert scratch.path(log).stat().st_size <= LIMIT
@@ -153,7 +150,7 @@ def test_the_oldest_rows_are_the_oldest_by_their_time_wherever_they_are(scratch:
     head, lines = scratch.file(log).head, scratch.file(log).body.splitlines(keepends=True)
     scratch.path(log).write_bytes(head + b"".join(reversed(lines)))
     while not (created := parts(scratch, log)):
-        scratch.remember(log, "later", scratch.stamp)
+        scratch.remember(log, "later")
     moved, stayed = scratch.rows(created[0].id or ""), scratch.rows(log)
     assert max(row.age_key for row in moved) < min(row.age_key for row in stayed)
 
@@ -161,7 +158,7 @@ def test_the_oldest_rows_are_the_oldest_by_their_time_wherever_they_are(scratch:
 def test_archive_moves_the_first_sections_of_a_text(scratch: ScratchLibrary) -> None:
     note = scratch.new("markdown", "# Diary\n\nWhat happened.\n", "overflow=archive")
     for number in range(30):
-        scratch.remember(note, f"## Day {number}\n\n{LONG}\n\n### More\n\n{LONG}", scratch.stamp)
+        scratch.remember(note, f"## Day {number}\n\n{LONG}\n\n### More\n\n{LONG}")
     body = scratch.body(note)
     assert body.startswith("# Diary\n\nWhat happened.\n\n## Day ")
     assert body.endswith(f"## Day 29\n\n{LONG}\n\n### More\n\n{LONG}\n")
@@ -173,24 +170,21 @@ def test_archive_moves_the_first_sections_of_a_text(scratch: ScratchLibrary) -> 
 @pytest.mark.parametrize("body_type", ["text", "conversation"])
 def test_what_has_neither_rows_nor_sections_cannot_be_archived(scratch: ScratchLibrary, body_type: str) -> None:
     line = '{"role": "user", "content": "%s"}' % (LONG * 60)
-    assert (
-        code_of(lambda: scratch.remember(scratch.new(body_type, "", "overflow=archive"), line, scratch.stamp))
-        == "overflow"
-    )
+    assert code_of(lambda: scratch.remember(scratch.new(body_type, "", "overflow=archive"), line)) == "overflow"
 
 
 @pytest.mark.parametrize("overflow", ["split", "archive"])
 def test_a_body_that_is_replaced_is_not_cut(scratch: ScratchLibrary, overflow: str) -> None:
     note = scratch.new("markdown", "# A\n\n# B\n", "write=replace", f"overflow={overflow}")
-    assert code_of(lambda: scratch.remember(note, "# A\n\n# B\n" + LONG * 60, scratch.stamp)) == "overflow"
+    assert code_of(lambda: scratch.remember(note, "# A\n\n# B\n" + LONG * 60)) == "overflow"
     assert len(list(scratch.folder.path.iterdir())) == 1
 
 
 def test_one_entry_above_the_limit_is_still_written(scratch: ScratchLibrary) -> None:
     for overflow in ("split", "archive"):
         log = scratch.new("jsonl", '{"text": "first"}', f"overflow={overflow}")
-        scratch.remember(log, LONG * 60, scratch.stamp)
-        assert LONG * 60 in scratch.recall([log], now=0).text
+        scratch.remember(log, LONG * 60)
+        assert LONG * 60 in scratch.recall([log]).text
 
 
 def test_a_row_that_an_unfinished_move_left_in_two_files_counts_once(scratch: ScratchLibrary) -> None:
@@ -198,7 +192,7 @@ def test_a_row_that_an_unfinished_move_left_in_two_files_counts_once(scratch: Sc
     log = scratch.new("jsonl", '{"text": "first"}\n{"text": "second"}')
     twin = scratch.new("jsonl", links=(("part_of", log),))
     scratch.path(twin).write_bytes(scratch.file(twin).head + scratch.file(log).body.splitlines(keepends=True)[0])
-    text = scratch.recall([log], now=0, rows="all").text
+    text = scratch.recall([log], rows="all").text
     assert text.count("first") == 1
     assert text.count("second") == 1
 
@@ -208,9 +202,7 @@ def interrupted(scratch: ScratchLibrary, file_id: str) -> tuple[bytes, SliceFile
     before = b""
     while not parts(scratch, file_id):
         before = scratch.path(file_id).read_bytes()
-        scratch.remember(
-            file_id, f"## Day\n\n{LONG}" if scratch.file(file_id).body_type == "markdown" else LONG, scratch.stamp
-        )
+        scratch.remember(file_id, f"## Day\n\n{LONG}" if scratch.file(file_id).body_type == "markdown" else LONG)
     (part,) = parts(scratch, file_id)
     scratch.path(file_id).write_bytes(before)
     return before, part
@@ -239,7 +231,7 @@ def test_what_a_killed_writer_left_unfinished_is_finished(
 def test_the_next_overflow_finishes_what_the_last_one_left(scratch: ScratchLibrary) -> None:
     log = scratch.new("jsonl", "", "overflow=archive")
     before, _ = interrupted(scratch, log)
-    scratch.remember(log, "y" * 200, scratch.stamp)
+    scratch.remember(log, "y" * 200)
     lines = [line for file in (scratch.file(log), *parts(scratch, log)) for line in file.body.splitlines()]
     assert len(lines) == len(set(lines)) == before.count(b'"text"') + 1
 
@@ -256,10 +248,10 @@ def test_a_file_that_is_refreshed_has_the_same_size_limit(scratch: ScratchLibrar
     for overflow, code in (("error", "overflow"), ("split", "overflow"), ("summarize", None)):
         digest = scratch.new("markdown", "Short.", f"overflow={overflow}", links=(("derived_from", source),))
         if code:
-            assert code_of(scratch.refresh, digest, LONG * 60, scratch.stamp) == code
+            assert code_of(scratch.refresh, digest, LONG * 60) == code
             assert scratch.body(digest) == "Short.\n"
         else:
-            scratch.refresh(digest, LONG * 60, scratch.stamp)
+            scratch.refresh(digest, LONG * 60)
             assert scratch.file(digest).due == "summarize"
-            scratch.refresh(digest, "Short again.", scratch.stamp)
+            scratch.refresh(digest, "Short again.")
             assert scratch.file(digest).due is None

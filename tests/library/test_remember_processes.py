@@ -67,7 +67,7 @@ def test_killed_writers_leave_files_that_parse_and_every_acknowledged_write(tmp_
     assert len({row.line.raw for row in rows}) == len({row.text for row in rows})
     finish_overflows(scratch.folder)
     assert not validate([scratch.folder.path], tmp_path).counts["error"]
-    scratch.remember(log, "and the library still works", scratch.stamp)
+    scratch.remember(log, "and the library still works")
     assert {path.suffix for path in scratch.folder.path.iterdir()} == {".slice"}
 
 
@@ -92,6 +92,6 @@ def test_git_sees_nothing_of_the_lock(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     scratch = ScratchLibrary(tmp_path)
     log = scratch.new("jsonl")
-    scratch.remember(log, "a row", scratch.stamp)
+    scratch.remember(log, "a row")
     status = subprocess.run(["git", "status", "--porcelain", "-uall"], cwd=tmp_path, capture_output=True, check=True)
     assert status.stdout.decode() == f"?? .slices/{log}.slice\n"

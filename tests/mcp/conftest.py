@@ -1,4 +1,3 @@
-import os
 import shutil
 from collections.abc import Awaitable, Callable, Mapping
 from importlib.resources import as_file, files
@@ -88,7 +87,7 @@ def folder(tmp_path: Path, template: Path) -> Path:
 
 @pytest.fixture
 def environment(folder: Path) -> ServerEnvironment:
-    return ServerEnvironment(folder, None, lambda: NOW, os.urandom, "session-7")
+    return ServerEnvironment(folder, None, "session-7", clock=lambda: NOW / 1000)
 
 
 @pytest.fixture(params=GENERATIONS)

@@ -4,10 +4,9 @@ import json
 
 from mcp_types import TextResourceContents
 
-from slicebase.mcp.calls import ToolCall
 from slicebase.mcp.resources import PAGE
 from slicebase.runs.snapshot import snapshot_id
-from tests.mcp.conftest import NOW, Agent
+from tests.mcp.conftest import Agent
 
 
 def read(agent: Agent, uri: str) -> TextResourceContents:
@@ -41,7 +40,7 @@ def test_a_purged_run_does_not_stop_the_listing(one_agent: Agent) -> None:
     one_agent.result("run", action="start", run="r", objective="Fix it.", done="Tests pass.")
     (name,) = one_agent.result("run", action="compact", run="r")["snapshots"]
     with one_agent.environment.open() as base:
-        base.purge("run:r", now=NOW)
+        base.purge("run:r")
     listed = one_agent.ask(lambda client: client.list_resources()).resources
     assert [each.uri for each in listed] == [f"slicebase://file/{made['id']}", f"slicebase://snapshot/{name}"]
     assert refused(one_agent, f"slicebase://snapshot/{name}") == "purged"
@@ -63,8 +62,7 @@ def test_there_is_a_template_for_each_kind(agent: Agent) -> None:
 def test_many_files_are_listed_in_pages(one_agent: Agent) -> None:
     environment = one_agent.environment
     with environment.open() as base:
-        call = ToolCall.at(environment, base, "weaver")
-        made = {base.library.create(f"File {n}", "One of many.", call.stamp()).id for n in range(PAGE + 5)}
+        made = {base.library.create(f"File {n}", "One of many.").id for n in range(PAGE + 5)}
     first = one_agent.ask(lambda client: client.list_resources())
     assert len(first.resources) == PAGE
     second = one_agent.ask(lambda client: client.list_resources(cursor=first.next_cursor))

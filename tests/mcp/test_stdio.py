@@ -90,7 +90,7 @@ def test_nothing_but_the_protocol_is_on_stdout_and_nothing_is_done_before_the_fi
 def test_several_clients_and_one_killed_in_the_middle_lose_nothing(folder: Path, tmp_path_factory: Any) -> None:
     """Three processes write to one log and one run. What was acknowledged is stored once, and everything verifies."""
     with Slicebase.open(folder) as base:
-        base.runs.start("shared", "Write together.", "All have written.", now=1_780_000_000_000)
+        base.runs.start("shared", "Write together.", "All have written.")
     made = subprocess.run(
         [*TT, "create", "--title", "Log", "--summary", "Of all.", "--type", "jsonl"],
         cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=True,

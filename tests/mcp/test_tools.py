@@ -1,6 +1,5 @@
 """Every tool, called by the client of the SDK in both generations of the protocol, with good and bad input."""
 
-import os
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
@@ -159,7 +158,7 @@ def test_what_a_compaction_forgot_is_listed_in_pages_and_can_be_opened(agent: Ag
         known = base.lost()
     first = agent.result("lost", limit=3)
     assert (first["session"], first["compactions"], first["next"]) == (known.session, len(known.compactions), 2)
-    assert first["total"] == sum(len(loss.lost) for loss in known.compactions)
+    assert first["total"] == sum(len(loss.items) for loss in known.compactions)
     assert agent.result("recall", refs=[item["ref"] for item in first["lost"]])["pieces"]
     last = agent.result("lost", session=f"session:{first['session']}", limit=200)
     assert last["lost"][:3] == first["lost"]
@@ -246,7 +245,7 @@ BAD = [
 
 @pytest.mark.parametrize(("tool", "arguments", "code"), BAD, ids=lambda value: str(value)[:40])
 def test_bad_input_is_a_tool_error_with_our_code(template: Path, tool: str, arguments: Any, code: str) -> None:
-    agent = Agent(ServerEnvironment(template, None, lambda: NOW, os.urandom, "session-7"), "2026-07-28")
+    agent = Agent(ServerEnvironment(template, None, "session-7", clock=lambda: NOW / 1000), "2026-07-28")
     assert agent.refusal(tool, **arguments) == code
 
 

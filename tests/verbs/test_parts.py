@@ -14,8 +14,8 @@ NOW = 1_772_000_000_000
 
 def test_a_run_and_its_proof_reach_the_folder_without_library_and_indexes(tmp_path: Path) -> None:
     with Slicebase.init(tmp_path) as base:
-        base.runs.start("r", "Objective", "Done", now=NOW)
-        base.runs.compact("r", now=NOW)
+        base.runs.start("r", "Objective", "Done")
+        base.runs.compact("r")
         base.runs.narrative("r")
         base.why("run:r")
         assert base.verify().status == "VERIFIED"
@@ -39,7 +39,7 @@ def test_a_command_of_runs_imports_neither_library_nor_index(tmp_path: Path, com
 
 def test_what_was_closed_is_made_again(tmp_path: Path) -> None:
     base = Slicebase.init(tmp_path)
-    base.runs.start("r", "Objective", "Done", now=NOW)
+    base.runs.start("r", "Objective", "Done")
     base.close()
     assert [tally.run_id for tally, _ in base.runs.list_runs()] == ["r"]
     base.close()

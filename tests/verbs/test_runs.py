@@ -12,31 +12,26 @@ import pytest
 from slicebase.base import Slicebase
 from slicebase.core.ids import turn_id
 from slicebase.errors import SlicebaseError
-from slicebase.files.body.entries import Stamp
 from slicebase.files.body.rows import row_line
 from slicebase.graph.turn import Parent, Session
 from slicebase.history.annotate import Annotator
 from slicebase.runs.event import EventDraft
 from slicebase.runs.gate import DEFAULT_THRESHOLDS, Thresholds
 from slicebase.runs.records import Span
+from slicebase.verbs.narrate import store_trajectory
 from tests.importers.test_swe_agent import HISTORY
 from tests.runs.made import cycle
 from tests.runs.test_projection import TRANSCRIPT
 
 NOW = 1_767_225_600_000
 RUN = "r1"
-STAMP = Stamp(NOW, b"0123456789")
-
-
-def stamp(number: int) -> Stamp:
-    return Stamp(NOW + number * 1000, bytes([number] * 10))
 
 
 @pytest.fixture
 def base(tmp_path: Path) -> Iterator[Slicebase]:
-    made = Slicebase.init(tmp_path)
+    made = Slicebase.init(tmp_path, clock=lambda: NOW / 1000)
     made.truth.turns.add(Session("s1", "test"), TRANSCRIPT, Annotator(made.truth))
-    made.runs.start(RUN, "Find the cause.", "Report written.", now=NOW)
+    made.runs.start(RUN, "Find the cause.", "Report written.")
     yield made
     made.close()
 
@@ -55,13 +50,11 @@ def types(base: Slicebase, run: str = RUN) -> list[str]:
 
 
 def test_a_turn_a_row_a_section_and_a_document_are_cited_in_the_same_way(base: Slicebase, tmp_path: Path) -> None:
-    rows = base.library.create("Log", "Rows.", stamp(1), body_type="jsonl")
-    row = base.library.remember(rows.id, "The lock file is stale.", stamp(2)).refs[0]
-    page = base.library.create(
-        "Page", "Sections.", stamp(3), body="# Locks\n\nThe lock file is stale.\n\n# Tests\n\nPass.\n"
-    )
+    rows = base.library.create("Log", "Rows.", type="jsonl")
+    row = base.library.remember(rows.id, "The lock file is stale.").refs[0]
+    page = base.library.create("Page", "Sections.", body="# Locks\n\nThe lock file is stale.\n\n# Tests\n\nPass.\n")
     (tmp_path / "notes.txt").write_text("The lock file is stale.\n")
-    document = base.add(tmp_path / "notes.txt", stamp(4))
+    document = base.add(tmp_path / "notes.txt")
     turn = f"turn:{TRANSCRIPT[6].id}"
     for reference, quote in (
         (turn, "lock file was stale"),
@@ -79,14 +72,14 @@ def test_a_turn_a_row_a_section_and_a_document_are_cited_in_the_same_way(base: S
 
 def test_a_document_is_added_once_and_has_its_own_chunks(base: Slicebase, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("word " * 5000)
-    first, second = base.add(tmp_path / "notes.txt", stamp(1)), base.add(tmp_path / "notes.txt", stamp(2))
+    first, second = base.add(tmp_path / "notes.txt"), base.add(tmp_path / "notes.txt")
     assert (first.is_new, second.is_new) == (True, False)
     assert first.file.id == second.file.id
     assert len(first.chunks) > 5
     (tmp_path / "picture").write_bytes(b"\xff\xd8")
-    assert code_of(lambda: base.add(tmp_path / "picture", stamp(3))) == "not-utf8"
-    assert code_of(lambda: base.add(tmp_path / "nothing", stamp(3))) == "no-input"
-    assert code_of(lambda: base.add(tmp_path, stamp(3))) == "no-input"
+    assert code_of(lambda: base.add(tmp_path / "picture")) == "not-utf8"
+    assert code_of(lambda: base.add(tmp_path / "nothing")) == "no-input"
+    assert code_of(lambda: base.add(tmp_path)) == "no-input"
 
 
 def test_missing_text_cannot_be_cited(base: Slicebase) -> None:
@@ -105,23 +98,23 @@ def test_missing_text_cannot_be_cited(base: Slicebase) -> None:
 
 def test_edited_removed_and_purged_texts_are_distinguished(base: Slicebase, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("The lock file is stale.\n")
-    base.add(tmp_path / "notes.txt", stamp(1))
-    page = base.library.create("Page", "S.", stamp(3), body="The lock file is stale.\n", contract=["write=replace"])
+    base.add(tmp_path / "notes.txt")
+    page = base.library.create("Page", "S.", body="The lock file is stale.\n", contract=["write=replace"])
     in_document = base.cite("file:" + next(iter(base.library.folder.mentioning(b"notes.txt"))).id, quote="stale")  # type: ignore[operator]
     in_page = base.cite(f"file:{page.id}", quote="stale")
     in_turn = base.cite(f"turn:{TRANSCRIPT[6].id}", quote="stale")
     (tmp_path / "notes.txt").write_text("Well: the lock file is stale.\n")
-    base.library.remember(page.id, "All is well.", stamp(5))
+    base.library.remember(page.id, "All is well.")
     assert base.why(in_document.evidence_id).note.startswith("changed, characters 17–22, now at 23–28")
     assert base.why(in_page.evidence_id).note.startswith("changed")
     assert base.why(in_page.evidence_id).text == "stale"
     (tmp_path / "notes.txt").unlink()
     assert base.why(in_document.evidence_id).note.startswith("gone")
-    base.purge(f"turn:{TRANSCRIPT[6].id}", now=NOW)
+    base.purge(f"turn:{TRANSCRIPT[6].id}")
     gone = base.why(in_turn.evidence_id)
     assert gone.note.startswith("purged")
     assert gone.text == ""
-    base.library.purge(page.id, stamp(6))
+    base.library.purge(page.id)
     assert base.why(in_page.evidence_id).text == ""
     verdict = base.verify()
     assert verdict.status == "VERIFIED"
@@ -131,7 +124,7 @@ def test_edited_removed_and_purged_texts_are_distinguished(base: Slicebase, tmp_
 def test_a_payload_outside_the_workspace_is_not_read(base: Slicebase, tmp_path: Path) -> None:
     outside = tmp_path.parent / f"{tmp_path.name}-outside.txt"
     outside.write_text("The lock file is stale.\n")
-    added = base.add(outside, stamp(1), copy=True)
+    added = base.add(outside, copy=True)
     file = base.library.folder.find(added.file.id or "")
     path = tmp_path / file.name
     path.write_text(path.read_text().replace(file.payload.uri or "", str(outside)))  # type: ignore[union-attr]
@@ -147,36 +140,36 @@ def evidence(base: Slicebase, quote: str = "lock file was stale") -> str:
 
 
 def test_claims_are_made_and_change_their_status(base: Slicebase) -> None:
-    base.runs.claim(RUN, "It was stale.", now=NOW, status="verified", evidence=[evidence(base)])
-    base.runs.claim(RUN, "It was always stale.", now=NOW)
-    base.runs.claim(RUN, now=NOW, claim_id="c1", status="retracted")
-    base.runs.claim(RUN, now=NOW, claim_id="c2", status="verified", evidence=[evidence(base)])
+    base.runs.claim(RUN, "It was stale.", status="verified", cite=[evidence(base)])
+    base.runs.claim(RUN, "It was always stale.")
+    base.runs.claim(RUN, id="c1", status="retracted")
+    base.runs.claim(RUN, id="c2", status="verified", cite=[evidence(base)])
     claims = base.truth.runs.state(RUN).claims
     assert [(claim["claim_id"], claim["status"]) for claim in claims.values()] == [
         ("c1", "retracted"),
         ("c2", "verified"),
     ]
     assert claims["c1"]["statement"] == "It was stale."
-    assert code_of(lambda: base.runs.claim(RUN, "No.", now=NOW, status="verified")) == "gate-would-refuse"
-    assert code_of(lambda: base.runs.claim(RUN, "No.", now=NOW, evidence=["ev_" + "0" * 32])) == "no-evidence"
-    assert code_of(lambda: base.runs.claim(RUN, now=NOW, claim_id="c9", status="retracted")) == "no-item"
+    assert code_of(lambda: base.runs.claim(RUN, "No.", status="verified")) == "gate-would-refuse"
+    assert code_of(lambda: base.runs.claim(RUN, "No.", cite=["ev_" + "0" * 32])) == "no-evidence"
+    assert code_of(lambda: base.runs.claim(RUN, id="c9", status="retracted")) == "no-item"
 
 
 def test_conflicts_failures_and_questions_are_opened_and_closed(base: Slicebase) -> None:
     one, two = evidence(base), evidence(base, "stale lock file")
-    base.runs.conflict(RUN, "Was it?", now=NOW, side_a=[one], side_b=[two])
-    base.runs.failure(RUN, now=NOW, category="tool_error", where="make", why="exit 2")
-    base.runs.question(RUN, "Who?", now=NOW)
+    base.runs.conflict(RUN, "Was it?", a=[one], b=[two])
+    base.runs.failure(RUN, category="tool_error", where="make", why="exit 2")
+    base.runs.question(RUN, "Who?")
     status = base.runs.status(RUN)
     assert (len(status.open_conflicts), len(status.open_failures), status.open_questions) == (1, 1, ("Who?",))
-    base.runs.conflict(RUN, now=NOW, conflict_id="x1")
-    base.runs.failure(RUN, now=NOW, failure_id="f1", resolve=True)
-    base.runs.question(RUN, "Who?", now=NOW, close=True)
+    base.runs.conflict(RUN, id="x1")
+    base.runs.failure(RUN, id="f1", resolve=True)
+    base.runs.question(RUN, "Who?", close=True)
     status = base.runs.status(RUN)
     assert (status.open_conflicts, status.open_failures, status.open_questions) == ((), (), ())
-    assert code_of(lambda: base.runs.question(RUN, "Who?", now=NOW, close=True)) == "no-item"
-    assert code_of(lambda: base.runs.conflict(RUN, "One-sided", now=NOW, side_a=[one])) == "gate-would-refuse"
-    assert code_of(lambda: base.runs.conflict(RUN, now=NOW, conflict_id="x9")) == "no-item"
+    assert code_of(lambda: base.runs.question(RUN, "Who?", close=True)) == "no-item"
+    assert code_of(lambda: base.runs.conflict(RUN, "One-sided", a=[one])) == "gate-would-refuse"
+    assert code_of(lambda: base.runs.conflict(RUN, id="x9")) == "no-item"
 
 
 # Conversations as runs
@@ -184,17 +177,17 @@ def test_conflicts_failures_and_questions_are_opened_and_closed(base: Slicebase)
 
 def test_a_session_becomes_a_run_that_continues_when_the_session_has_grown(base: Slicebase) -> None:
     base.truth.turns.add(Session("s2", "test"), _other(TRANSCRIPT[:7]), Annotator(base.truth))
-    first = base.runs.from_session("s2", "talk", now=NOW)
-    again = base.runs.from_session("s2", "talk", now=NOW)
+    first = base.runs.from_session("s2", "talk")
+    again = base.runs.from_session("s2", "talk")
     assert (first.first, again.last) == (2, first.last)
-    base.runs.compact("talk", now=NOW)
+    base.runs.compact("talk")
     base.truth.turns.add(Session("s2", "test"), _other(TRANSCRIPT), Annotator(base.truth))
-    base.runs.from_session("s2", "talk", now=NOW)
+    base.runs.from_session("s2", "talk")
     printed = [name for name in types(base, "talk") if name != "SNAPSHOT"]
-    base.runs.from_session("s2", "whole", now=NOW)
+    base.runs.from_session("s2", "whole")
     assert printed == types(base, "whole")
-    assert code_of(lambda: base.runs.from_session("s2", RUN, now=NOW)) == "run-differs"
-    assert code_of(lambda: base.runs.from_session("nothing", "x", now=NOW)) == "no-session"
+    assert code_of(lambda: base.runs.from_session("s2", RUN)) == "run-differs"
+    assert code_of(lambda: base.runs.from_session("nothing", "x")) == "no-session"
 
 
 def _other(turns: list[Any]) -> list[Any]:
@@ -207,7 +200,7 @@ def _other(turns: list[Any]) -> list[Any]:
 
 
 def test_a_projected_run_is_compacted_along_the_way(base: Slicebase) -> None:
-    logged = base.runs.from_session("s1", "talk", now=NOW, thresholds=Thresholds(counted_events=4))
+    logged = base.runs.from_session("s1", "talk", compact=Thresholds(counted_events=4))
     assert len(logged.snapshots) == 1
     assert base.runs.status("talk").claims["candidate"] == 2
 
@@ -215,11 +208,11 @@ def test_a_projected_run_is_compacted_along_the_way(base: Slicebase) -> None:
 def test_a_trajectory_becomes_a_session_and_a_run(base: Slicebase, tmp_path: Path) -> None:
     path = tmp_path / "bug-12.traj"
     path.write_text(json.dumps({"history": HISTORY}))
-    session = base.runs.take_trajectory(path)
-    assert base.runs.take_trajectory(path) == session == "bug-12"
-    base.runs.from_session(session, "bug", now=NOW, step_at="call")
+    session = store_trajectory(base.truth, path)
+    assert store_trajectory(base.truth, path) == session == "bug-12"
+    base.runs.from_session(session, "bug", step_at="call")
     assert base.runs.status("bug").metrics.steps == 2
-    assert code_of(lambda: base.runs.take_trajectory(tmp_path / "nothing")) == "no-input"
+    assert code_of(lambda: store_trajectory(base.truth, tmp_path / "nothing")) == "no-input"
 
 
 # Narratives
@@ -227,17 +220,17 @@ def test_a_trajectory_becomes_a_session_and_a_run(base: Slicebase, tmp_path: Pat
 
 def test_a_narrative_is_a_slice_file_that_supersedes_the_one_before_and_grows_stale(base: Slicebase) -> None:
     """Ruling 41."""
-    base.runs.claim(RUN, "It was stale.", now=NOW, status="verified", evidence=[evidence(base)])
-    base.runs.compact(RUN, now=NOW)
+    base.runs.claim(RUN, "It was stale.", status="verified", cite=[evidence(base)])
+    base.runs.compact(RUN)
     first, is_new = base.runs.narrative(RUN)
     assert is_new
     assert base.runs.narrative(RUN) == (first, False)
     file = base.library.folder.find(first.file_id)
     assert file.derived_from is not None
     assert (file.derived_from.id, file.derived_from.hash) == (first.derived_from, first.derived_hash)
-    assert base.library.stale(NOW, 90) == []
-    base.runs.compact(RUN, now=NOW + 1)
-    (stale,) = base.library.stale(NOW, 90)
+    assert base.library.stale(90) == []
+    base.runs.compact(RUN)
+    (stale,) = base.library.stale(90)
     assert (stale.entry.id, stale.reasons[0].kind) == (first.file_id, "source-changed")
     assert "later snapshot" in base.library.reader(NOW).pieces([f"file:{first.file_id}"])[0].label
     second, _ = base.runs.narrative(RUN)
@@ -247,8 +240,8 @@ def test_a_narrative_is_a_slice_file_that_supersedes_the_one_before_and_grows_st
 
 
 def test_a_purged_run_is_forgotten_in_memory_too(base: Slicebase) -> None:
-    base.runs.compact(RUN, now=NOW)
-    base.purge(f"run:{RUN}", now=NOW)
+    base.runs.compact(RUN)
+    base.purge(f"run:{RUN}")
     assert code_of(lambda: base.runs.snapshot(RUN)) == "purged"
     assert code_of(lambda: base.runs.narrative(RUN)) == "purged"
 
@@ -261,10 +254,10 @@ def test_a_run_without_a_snapshot_has_no_narrative(base: Slicebase) -> None:
 
 
 def test_a_context_for_a_run_begins_with_its_last_snapshot_and_is_bound_to_a_step(base: Slicebase) -> None:
-    base.runs.log(RUN, cycle(3), now=NOW)
-    base.runs.claim(RUN, "It was stale.", now=NOW, status="verified", evidence=[evidence(base)])
-    base.runs.compact(RUN, now=NOW)
-    built = base.context("why does the build fail", tokens=4000, now=NOW, run=RUN).context
+    base.runs.log(RUN, cycle(3))
+    base.runs.claim(RUN, "It was stale.", status="verified", cite=[evidence(base)])
+    base.runs.compact(RUN)
+    built = base.context("why does the build fail", tokens=4000, run=RUN)
     first = built.manifest.pieces[0]
     assert first.ref == base.runs.snapshot(RUN)["snapshot_id"]
     assert "It was stale." in built.text
@@ -272,7 +265,7 @@ def test_a_context_for_a_run_begins_with_its_last_snapshot_and_is_bound_to_a_ste
     assert (bound.type, bound.step) == ("MANIFEST", 4)
     assert bound.payload["manifest_id"] == built.manifest.manifest_id
     assert bound.payload["selected"] == len(built.manifest.pieces)
-    base.runs.compact(RUN, now=NOW)
+    base.runs.compact(RUN)
     snapshot = base.runs.snapshot(RUN)
     assert snapshot["latest_context_manifest_ids"] == [built.manifest.manifest_id]
     assert snapshot["policy_snapshot_ref"].startswith("slice_policy_v1:")
@@ -287,7 +280,7 @@ def test_a_context_for_a_run_begins_with_its_last_snapshot_and_is_bound_to_a_ste
 
 
 def test_a_context_that_is_not_recorded_is_not_bound(base: Slicebase) -> None:
-    base.context("why does the build fail", tokens=4000, now=NOW, run=RUN, record=False)
+    base.context("why does the build fail", tokens=4000, run=RUN, record=False)
     assert types(base) == ["RUN_STARTED"]
 
 
@@ -296,10 +289,10 @@ def test_a_context_that_is_not_recorded_is_not_bound(base: Slicebase) -> None:
 
 def test_why_leads_from_a_narrative_to_the_text_and_forward_again(base: Slicebase) -> None:
     one = evidence(base)
-    base.runs.claim(RUN, "It was stale.", now=NOW, status="verified", evidence=[one])
-    base.runs.compact(RUN, now=NOW)
+    base.runs.claim(RUN, "It was stale.", status="verified", cite=[one])
+    base.runs.compact(RUN)
     narrative, _ = base.runs.narrative(RUN)
-    base.runs.fork(RUN, "r2", now=NOW)
+    base.runs.fork(RUN, "r2")
 
     def path(reason: Any) -> list[str]:
         return [reason.ref, *(path(reason.children[0]) if reason.children else [])]
@@ -325,13 +318,13 @@ def test_why_leads_from_a_narrative_to_the_text_and_forward_again(base: Slicebas
 
 
 def test_why_shows_the_pieces_of_a_context_and_the_runs_that_used_it(base: Slicebase) -> None:
-    built = base.context("why does the build fail", tokens=4000, now=NOW, run=RUN).context
+    built = base.context("why does the build fail", tokens=4000, run=RUN)
     name = built.manifest.manifest_id
     assert [child.ref for child in base.why(name).children] == [piece.ref for piece in built.manifest.pieces]
     turn = built.manifest.pieces[0].ref
     assert name in {child.ref for child in base.why(turn, forward=True).children}
     assert [child.ref for child in base.why(name, forward=True).children] == [f"run:{RUN}"]
-    base.runs.compact(RUN, now=NOW)
+    base.runs.compact(RUN)
     (child,) = base.why(name, forward=True).children
     assert child.ref == base.runs.snapshot(RUN)["snapshot_id"]
 
@@ -345,7 +338,7 @@ def test_why_of_an_unknown_reference_is_an_error(base: Slicebase) -> None:
 
 def test_why_works_with_claims_that_the_gate_would_refuse(base: Slicebase) -> None:
     odd = {"claim_id": "odd", "evidence_refs": [{"evidence_id": 5}, "x", {"evidence_id": "ev_" + "0" * 32}]}
-    base.runs.log(RUN, [EventDraft(type="CLAIM", payload=odd)], now=NOW)
+    base.runs.log(RUN, [EventDraft(type="CLAIM", payload=odd)])
     assert [child.note for child in base.why(f"claim:{RUN}/odd").children] == ["not in the ledger"]
     assert base.why(evidence(base), forward=True).children == ()
 
@@ -354,13 +347,13 @@ def test_why_works_with_claims_that_the_gate_would_refuse(base: Slicebase) -> No
 
 
 def test_a_seal_holds_while_everything_only_grows(base: Slicebase) -> None:
-    base.library.create("Page", "S.", stamp(1), body="Text.\n")
-    sealed = base.seal(stamp(2))
+    base.library.create("Page", "S.", body="Text.\n")
+    sealed = base.seal()
     assert (sealed.runs, sealed.sessions, sealed.files) == (1, 1, 1)
-    base.runs.log(RUN, cycle(1), now=NOW)
+    base.runs.log(RUN, cycle(1))
     base.truth.turns.add(Session("s1", "test"), TRANSCRIPT, Annotator(base.truth))
     assert base.verify(seal="latest").findings == ()
-    assert base.seal(stamp(3)).files == 1  # a seal does not contain other seals
+    assert base.seal().files == 1  # a seal does not contain other seals
     assert base.validate().findings == ()
 
 
@@ -374,11 +367,11 @@ def tamper(base: Slicebase, *statements: str) -> None:
 
 
 def test_a_log_that_was_rewritten_is_found_by_its_seal(base: Slicebase) -> None:
-    base.runs.log(RUN, cycle(1), now=NOW)
-    base.seal(stamp(2))
+    base.runs.log(RUN, cycle(1))
+    base.seal()
     tamper(base, *(f"DELETE FROM {table} WHERE run = '{RUN}'" for table in ("events", "runs", "steps")))
-    base.runs.start(RUN, "Something else.", "Whatever.", now=NOW)
-    base.runs.log(RUN, cycle(2), now=NOW)
+    base.runs.start(RUN, "Something else.", "Whatever.")
+    base.runs.log(RUN, cycle(2))
     assert base.verify().status == "VERIFIED"
     verdict = base.verify(seal="latest")
     assert verdict.status == "BROKEN"
@@ -386,23 +379,23 @@ def test_a_log_that_was_rewritten_is_found_by_its_seal(base: Slicebase) -> None:
 
 
 def test_a_session_that_was_cut_is_found_by_its_seal(base: Slicebase) -> None:
-    base.seal(stamp(2))
+    base.seal()
     tamper(base, "DELETE FROM links", "DELETE FROM turns WHERE seq > 5")
     verdict = base.verify(seal="latest")
     assert ("seal", "session:s1") in [(finding.check, finding.place) for finding in verdict.findings]
 
 
 def test_a_file_that_changed_since_its_seal_has_drifted(base: Slicebase) -> None:
-    page = base.library.create("Page", "S.", stamp(1), body="Text.\n")
-    sealed = base.seal(stamp(2))
-    base.library.remember(page.id, "More.", stamp(3))
+    page = base.library.create("Page", "S.", body="Text.\n")
+    sealed = base.seal()
+    base.library.remember(page.id, "More.")
     verdict = base.verify(seal=sealed.file.id)
     assert [(finding.status, finding.place) for finding in verdict.findings] == [("DRIFTED", f"file:{page.id}")]
     assert verdict.status == "VERIFIED"
 
 
 def test_a_seal_that_cannot_be_read_is_unverifiable(base: Slicebase, tmp_path: Path) -> None:
-    sealed = base.seal(stamp(2))
+    sealed = base.seal()
     path = tmp_path / sealed.file.name
     path.write_bytes(path.read_bytes() + b'["run"]\nnonsense\n["planet", 1]\n')
     assert [finding.check for finding in base.verify(seal="latest").findings] == ["seal-line"] * 3
@@ -415,7 +408,7 @@ def test_a_seal_that_cannot_be_read_is_unverifiable(base: Slicebase, tmp_path: P
 
 def test_a_step_has_its_three_events_and_compacts_when_due(base: Slicebase) -> None:
     for number in range(6):
-        with base.runs.step(RUN, lambda: NOW) as step:
+        with base.runs.step(RUN) as step:
             step.plan(text="look")
             step.act(tool="bash")
             if number % 2:
@@ -428,7 +421,7 @@ def test_a_step_has_its_three_events_and_compacts_when_due(base: Slicebase) -> N
 
 
 def fail_in_a_step(base: Slicebase) -> None:
-    with base.runs.step(RUN, lambda: NOW) as step:
+    with base.runs.step(RUN) as step:
         step.plan(text="divide")
         raise ZeroDivisionError("by nothing")
 
@@ -441,8 +434,8 @@ def test_an_error_in_a_step_is_a_failure_and_propagates(base: Slicebase) -> None
 
 
 def test_a_closed_run_has_no_more_steps(base: Slicebase) -> None:
-    base.runs.stop(RUN, "HUMAN_REQUESTED", now=NOW)
-    with pytest.raises(SlicebaseError) as caught, base.runs.step(RUN, lambda: NOW):
+    base.runs.stop(RUN, "HUMAN_REQUESTED")
+    with pytest.raises(SlicebaseError) as caught, base.runs.step(RUN):
         pytest.fail("the step was entered")
     assert caught.value.code == "run-closed"
 
@@ -451,7 +444,7 @@ def test_a_step_that_the_gate_refuses_raises_an_error(base: Slicebase) -> None:
     bad = EventDraft(type="CLAIM", payload={"claim_id": "c", "statement": "x", "status": "verified"})
     with (
         pytest.raises(SlicebaseError) as caught,
-        base.runs.step(RUN, lambda: NOW, thresholds=Thresholds(steps=1)) as step,
+        base.runs.step(RUN, compact=Thresholds(steps=1)) as step,
     ):
         step.log("CLAIM", **bad.payload)
     assert caught.value.code == "gate-refused"
@@ -462,7 +455,7 @@ def test_thresholds_have_the_specifications_defaults() -> None:
 
 
 def test_rows_are_cited_by_the_text_that_ruling_36_defines(base: Slicebase, tmp_path: Path) -> None:
-    made = base.library.create("Log", "Rows.", stamp(1), body_type="jsonl")
+    made = base.library.create("Log", "Rows.", type="jsonl")
     path = tmp_path / made.file.name
     line = row_line({"rationale": "It fails.", "text": "Lock it.", "n": 1}, "r1", NOW)
     path.write_bytes(path.read_bytes() + line)

@@ -221,12 +221,12 @@ def test_a_really_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
         (Path(sys.argv[1]) / "filler").write_bytes(b"x" * 100_000)
         before = scratch.path(log).read_bytes()
         try:
-            scratch.remember(log, "y" * 200_000, scratch.stamp)
+            scratch.remember(log, "y" * 200_000)
         except SlicebaseError as error:
             assert error.code == "disk-full", error.code
             assert scratch.path(log).read_bytes() == before
             assert [each.name for each in scratch.folder.path.iterdir()] == [f"{log}.slice"]
-            scratch.remember(log, "a short text", scratch.stamp)
+            scratch.remember(log, "a short text")
             print("held")
         """
     )

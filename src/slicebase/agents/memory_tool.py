@@ -11,13 +11,16 @@ from typing import Any, Final, NamedTuple
 
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.entries import Stamp
+from slicebase.files.body.rows import Provenance
 from slicebase.files.body.write import refuse_new_errors, with_body, with_writer
 from slicebase.files.create import archived, new_file
 from slicebase.files.links import file_name
 from slicebase.files.model import Contract
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import set_key
-from slicebase.library.folder import FolderWriter, SliceFolder
+from slicebase.library.folder import FolderWriter
+from slicebase.library.library import Library
+from slicebase.workspace.surroundings import one_thread_at_a_time
 from slicebase.workspace.workspace import LIBRARY
 
 ROOT: Final = "/memories"
@@ -34,13 +37,16 @@ class MemoryCommand(NamedTuple):
     do: Callable[["MemoryTool", MemoryArguments, Stamp], str]
 
 
+@one_thread_at_a_time
 class MemoryTool:
-    """Carries out the commands of the memory tool on a folder of slice files."""
+    """Carries out the commands of the memory tool on the files of a library."""
 
-    def __init__(self, folder: SliceFolder) -> None:
-        self._folder = folder
+    def __init__(self, library: Library) -> None:
+        self.surroundings = library.surroundings
+        self._library = library
+        self._folder = library.folder
 
-    def execute(self, given: MemoryArguments, stamp: Stamp) -> str:
+    def execute(self, given: MemoryArguments, *, provenance: Provenance | None = None) -> str:
         """Carries out the input of a tool call. Returns the tool's result; an error's message is a result, too."""
         command = COMMANDS.get(str(given.get("command")))
         if command is None:
@@ -54,7 +60,7 @@ class MemoryTool:
         for name in command.takes.keys() - given.keys():
             raise SlicebaseError("bad-command", f"{given['command']} needs {name}")
         paths = {name: _checked(given[name]) for name in given if name.endswith("path")}
-        return command.do(self, {**given, **paths}, stamp)
+        return command.do(self, {**given, **paths}, self._library.stamp(provenance))
 
     # Reading
 

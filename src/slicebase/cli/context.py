@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from slicebase.cli.options import now, open_base
+from slicebase.cli.options import open_base
 from slicebase.cli.output import json_option, note, print_json
-from slicebase.core.times import from_text
 from slicebase.errors import Exit
 
 if TYPE_CHECKING:
-    from slicebase.context.assemble import RecordedContext
+    from slicebase.context.assemble import Context
     from slicebase.context.manifest import Manifest
 
 
@@ -57,37 +56,35 @@ def context(
     if diff is not None:
         return _print_difference(base.manifest(diff[0]), base.manifest(diff[1]), as_json)
     if again is not None:
-        rebuilt = base.context_again(again, now=now(), record=not no_record)
-        return _print_difference(base.manifest(again), rebuilt.context.manifest, as_json)
-    moment = from_text(as_of) if as_of else None
+        rebuilt = base.context_again(again, record=not no_record)
+        return _print_difference(base.manifest(again), rebuilt.manifest, as_json)
     built = base.context(
         str(question),
-        tokens=tokens,
+        tokens,
         turns=turns,
         policy=policy,
-        as_of=moment,
-        now=now(),
+        as_of=as_of,
         record=not no_record,
         run=run.removeprefix("run:") if run else None,
         step=step,
     )
     print_context(built, explain, as_json)
-    return Exit.DONE if built.context.manifest.pieces else Exit.FINDINGS
+    return Exit.DONE if built.pieces else Exit.FINDINGS
 
 
-def print_context(built: "RecordedContext", explain: bool, as_json: bool) -> None:
+def print_context(built: "Context", explain: bool, as_json: bool) -> None:
     """Prints a context, or with `explain` how its pieces were chosen."""
-    text, manifest, _ = built.context
+    text, manifest = built.text, built.manifest
     if as_json:
         fields = msgspec.to_builtins(manifest)
-        print_json({"manifest_id": manifest.manifest_id, "recorded": built.recorded, "manifest": fields, "text": text})
+        print_json({"manifest_id": built.id, "recorded": built.recorded, "manifest": fields, "text": text})
     elif explain:
         _print_choice(manifest)
     else:
         click.echo(text, nl=False)
         used = f"{manifest.tokens_used} of {manifest.budget.tokens} tokens"
         unrecorded = "" if built.recorded else " (not recorded)"
-        note(f"{len(manifest.pieces)} pieces, {used}; {manifest.manifest_id}{unrecorded}")
+        note(f"{len(manifest.pieces)} pieces, {used}; {built.id}{unrecorded}")
 
 
 def _print_difference(before: "Manifest", after: "Manifest", as_json: bool) -> int:

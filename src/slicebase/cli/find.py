@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from slicebase.cli.file_options import chosen, file_json, filter_options, headline, id_argument
-from slicebase.cli.options import now, open_base
+from slicebase.cli.options import open_base
 from slicebase.cli.output import counted, json_option, note, print_json, printable
 from slicebase.errors import Exit
 
@@ -38,7 +38,8 @@ def search(
     retries). "Words in quotation marks" match as a phrase, and retr* matches words that begin with retr. A word in the
     title counts most. Exit status 1 if nothing is found.
     """
-    base, moment = open_base(ctx), now()
+    base = open_base(ctx)
+    moment = base.surroundings.now()
     wanted = chosen(base, moment, **filters)
     typed = " ".join(query)
     found = base.search(typed, wanted, former_rows=rows == "all", either=either, limit=limit)
@@ -112,7 +113,8 @@ def note_unreadable(base: "Slicebase") -> None:
 @click.pass_context
 def list_files(ctx: click.Context, /, as_json: bool, **filters: Any) -> int:
     """List slice files, the last changed first. Exit status 1 if there are none."""
-    base, moment = open_base(ctx), now()
+    base = open_base(ctx)
+    moment = base.surroundings.now()
     half_life = base.settings.freshness_half_life_days
     entries = base.finder.list_files(chosen(base, moment, **filters))
     if as_json:
@@ -137,9 +139,10 @@ def stale(ctx: click.Context, /, half_life: float | None, as_json: bool, **filte
     """
     from slicebase.core.times import to_text
 
-    base, moment = open_base(ctx), now()
+    base = open_base(ctx)
+    moment = base.surroundings.now()
     days = half_life or base.settings.freshness_half_life_days
-    found = base.finder.stale(moment, days, chosen(base, moment, **filters))
+    found = base.finder.stale(days, chosen(base, moment, **filters))
     if as_json:
         files = [
             {
@@ -170,7 +173,8 @@ def info(ctx: click.Context, file_id: str, as_json: bool) -> int:
     """Show everything that is known about a file. Exit status 1 if something is wrong with it."""
     import msgspec
 
-    base, moment = open_base(ctx), now()
+    base = open_base(ctx)
+    moment = base.surroundings.now()
     found = base.finder.info(file_id)
     half_life = base.settings.freshness_half_life_days
     if as_json:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from slicebase.cli.options import now, open_base
+from slicebase.cli.options import open_base
 from slicebase.cli.output import json_option, note, print_json, printable
-from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
 from slicebase.errors import Exit, SlicebaseError
 from slicebase.history.inputs import SAMPLE, discover
 from slicebase.importers.values import REASONS
@@ -59,7 +58,7 @@ def import_(
     with import_progress() as progress:
         account = base.import_(
             found,
-            format_name=format_name,
+            format=format_name,
             session=session,
             redact=not no_redact,
             dry_run=dry_run,
@@ -109,8 +108,7 @@ def _discovered(yes: bool) -> list[Path]:
 @click.pass_context
 def export(ctx: click.Context, session: str, format_name: str, path: str, as_json: bool) -> None:
     """Write a session as a conversation slice file. Importing that file gives the same ids and branches."""
-    base = open_base(ctx)
-    written = base.export(session, Path(path), file_id=ulid(now(), os.urandom(ULID_RANDOM_BYTES)))
+    written = open_base(ctx).export(session, path)
     if as_json:
         print_json({"format": format_name, "path": str(written)})
     else:

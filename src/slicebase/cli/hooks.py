@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
-from slicebase.cli.options import named_root, now, open_base
+from slicebase.cli.options import named_root, open_base
 from slicebase.cli.output import Group, json_option, note, print_json, print_text_change
 from slicebase.errors import Exit, SlicebaseError
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
+    from slicebase.context.assemble import Context
 
 _client = click.argument("client", metavar="CLIENT")
 _dry_run = click.option("--dry-run", is_flag=True, help="Print the new settings, and write nothing.")
@@ -123,49 +124,52 @@ def _response(ctx: click.Context, event: str, wait: bool) -> str | None:
     folder = os.environ.get("CLAUDE_PROJECT_DIR") or given.get("cwd") or os.getcwd()
     from slicebase.base import Slicebase
 
-    with Slicebase.open(Path(str(folder)), named_root(ctx)) as base:
+    with Slicebase.open(str(folder), named_root(ctx), create=False) as base:
         return _EVENTS[event](base, call, wait)
 
 
 def _session_start(base: "Slicebase", call: HookCall, wait: bool) -> str | None:
     if call.source == "compact":
         return _after_compaction(base, call, wait)
-    built = base.project_context(tokens=base.settings.hooks_tokens, now=now())
-    return built.context.text if built.recorded else None
+    return _shown(base, base.project_context(base.settings.hooks_tokens, record=False))
+
+
+def _shown(base: "Slicebase", built: "Context") -> str | None:
+    """Returns the text of a context that has pieces, and records it: what an agent sees can be replayed."""
+    return base.record(built).text if built.pieces else None
 
 
 def _after_compaction(base: "Slicebase", call: HookCall, wait: bool) -> str | None:
     """Returns the narrative if it is written. The note stays until a prompt has shown what the compaction lost."""
-    compacted = base.compacted.get(call.session)
+    compacted = base.compacted_notes.get(call.session)
     if compacted is None or compacted.reported or compacted.narrative is None:
         return None
     from slicebase.history.notes import Compacted
 
-    base.compacted.put(call.session, Compacted(compacted.narrative, reported=True))
+    base.compacted_notes.put(call.session, Compacted(compacted.narrative, reported=True))
     return _narrative(base, compacted.narrative)
 
 
 def _prompt(base: "Slicebase", call: HookCall, wait: bool) -> str | None:
-    compacted = base.compacted.get(call.session)
+    compacted = base.compacted_notes.get(call.session)
     if compacted is None:
         return None
     texts = [] if compacted.reported or compacted.narrative is None else [_narrative(base, compacted.narrative)]
     _import(base, call, wait)
-    lost = base.lost_context(call.session, tokens=base.settings.hooks_tokens, now=now())
-    texts += [lost.context.text] if lost.context.manifest.pieces else []
-    base.compacted.drop(call.session)  # last: after an error, the next prompt tries again
-    return "\n\n".join(texts) or None
+    lost = _shown(base, base.lost_context(call.session, base.settings.hooks_tokens, record=False))
+    base.compacted_notes.drop(call.session)  # last: after an error, the next prompt tries again
+    return "\n\n".join([*texts, *([lost] if lost else [])]) or None
 
 
 def _narrative(base: "Slicebase", file_id: str) -> str:
-    return base.library.recall([f"file:{file_id}"], now=now(), tokens=base.settings.hooks_tokens).text
+    return base.library.recall(f"file:{file_id}", tokens=base.settings.hooks_tokens).text
 
 
 def _before_compaction(base: "Slicebase", call: HookCall, wait: bool) -> None:
     from slicebase.history.notes import Compacted
 
     _import(base, call, wait)
-    base.compacted.put(call.session, Compacted())
+    base.compacted_notes.put(call.session, Compacted())
     if wait:
         _narrate(base, call.session)
     else:
@@ -175,9 +179,9 @@ def _before_compaction(base: "Slicebase", call: HookCall, wait: bool) -> None:
 def _narrate(base: "Slicebase", session: str) -> None:
     from slicebase.history.notes import Compacted
 
-    narrative = base.narrate_session(session, now=now())
-    if base.compacted.get(session) is not None:  # the next prompt may have dropped the note already
-        base.compacted.put(session, Compacted(narrative.file_id))
+    narrative = base.narrate_session(session)
+    if base.compacted_notes.get(session) is not None:  # the next prompt may have dropped the note already
+        base.compacted_notes.put(session, Compacted(narrative.file_id))
 
 
 def _in_background(base: "Slicebase", session: str) -> None:

@@ -7,9 +7,9 @@ import click
 
 from slicebase.cli.context import print_context
 from slicebase.cli.history import import_progress
-from slicebase.cli.options import now, open_base
+from slicebase.cli.options import open_base
 from slicebase.cli.output import json_option, note, print_json, printable
-from slicebase.core.times import from_text, to_text
+from slicebase.core.times import to_text
 from slicebase.errors import Exit
 from slicebase.history.inputs import LONG_SAMPLE
 
@@ -52,8 +52,7 @@ def lost(
         return _print_table(base.lost_everywhere(), as_json)
     found = _found(base, str(LONG_SAMPLE) if sample else what)
     if tokens is not None and found.session and found.compactions:
-        moment = from_text(as_of) if as_of else None
-        print_context(base.lost_context(found.session, tokens=tokens, as_of=moment, now=now()), False, as_json)
+        print_context(base.lost_context(found.session, tokens, as_of=as_of), False, as_json)
     elif as_json:
         print_json(_as_json(found))
     else:
@@ -65,7 +64,7 @@ def _found(base: "Slicebase", what: str | None) -> "Losses":
     if what is None or not Path(what).exists():
         return base.lost(what)
     with import_progress() as progress:
-        return base.lost_in([Path(what)], progress)
+        return base.lost_in(what, progress)
 
 
 def _print_losses(found: "Losses", limit: int) -> None:
@@ -82,19 +81,19 @@ def _print_losses(found: "Losses", limit: int) -> None:
         if not loss.readable:
             note("The summary is encrypted, so what it kept cannot be read.")
         _print_lost(loss, limit)
-    if any(loss.lost for loss in found.compactions):
+    if any(loss.items for loss in found.compactions):
         note(f"`tt recall turn:…` opens one; `tt lost {found.session} --tokens 2000` puts them into a prompt.")
 
 
 def _print_lost(loss: "Loss", limit: int) -> None:
-    shown = loss.lost[:limit]
+    shown = loss.items[:limit]
     if shown:
         click.echo()
     for each in shown:
         times = f" ×{each.item.times}" if each.item.times > 1 else ""
         click.echo(f"{click.style(_kind(each), fg='yellow')}{times}: {_words(each)}\n    turn:{each.item.turn}")
-    if len(loss.lost) > len(shown):
-        note(f"… and {len(loss.lost) - len(shown)} more: --limit {len(loss.lost)} lists them all.")
+    if len(loss.items) > len(shown):
+        note(f"… and {len(loss.items) - len(shown)} more: --limit {len(loss.items)} lists them all.")
 
 
 def _kind(each: "JudgedItem") -> str:
@@ -142,7 +141,7 @@ def _loss_as_json(loss: "Loss") -> dict[str, Any]:
         "rules": LOST_RULES,
         "headline": headline(counted),
         "kinds": {each.kind: {"kept": each.kept, "of": each.of} for each in counted},
-        "lost": [_item_as_json(each) for each in loss.lost],
+        "lost": [_item_as_json(each) for each in loss.items],
         "kept": [_item_as_json(each) for each in loss.judged if each.kept],
     }
 

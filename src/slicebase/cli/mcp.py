@@ -1,11 +1,12 @@
 """`tt mcp`: serves the verbs to an agent over stdin and stdout."""
 
 import os
+import time
 from pathlib import Path
 
 import click
 
-from slicebase.cli.options import named_root, now
+from slicebase.cli.options import named_root
 from slicebase.errors import SlicebaseError
 
 
@@ -30,9 +31,10 @@ def mcp(ctx: click.Context, root: str | None, read_only: bool) -> None:
     from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
     from slicebase.mcp.calls import ServerEnvironment
 
-    session = os.environ.get("SLICEBASE_SESSION") or f"mcp-{ulid(now(), os.urandom(ULID_RANDOM_BYTES))}"
+    new = ulid(time.time_ns() // 1_000_000, os.urandom(ULID_RANDOM_BYTES))
+    session = os.environ.get("SLICEBASE_SESSION") or f"mcp-{new}"
     folder = Path(root) if root else named_root(ctx)
-    serve(ServerEnvironment(Path.cwd(), folder, now, os.urandom, session, read_only))
+    serve(ServerEnvironment(Path.cwd(), folder, session, read_only))
 
 
 _SDK = frozenset({"anyio", "mcp", "mcp_types"})

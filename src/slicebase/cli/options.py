@@ -1,8 +1,7 @@
-"""What commands share: the clock, the workspace, options of provenance, and how a change is shown."""
+"""What commands share: the workspace, options of provenance, and how a change is shown."""
 
 import os
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,22 +9,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from slicebase.cli.output import note, print_json
-from slicebase.core.ids import ULID_RANDOM_BYTES
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
-    from slicebase.files.body.entries import Stamp
+    from slicebase.files.body.rows import Provenance
     from slicebase.library.library import Change
 
 _LARGE = 500  # files in a library that takes a while to read
 
 
-# The clock and the workspace
-
-
-def now() -> int:
-    """Returns the current time, in milliseconds since 1970."""
-    return time.time_ns() // 1_000_000
+# The workspace
 
 
 def named_root(ctx: click.Context) -> Path | None:
@@ -54,16 +47,6 @@ def index_progress(done: int, total: int) -> None:
     """Shows progress in one line on a terminal while a large library is read; prints nothing in a pipe."""
     if total >= _LARGE and sys.stderr.isatty() and (done % 100 == 0 or done == total):
         click.echo(f"\r\x1b[Kreading {done} of {total} files" if done < total else "\r\x1b[K", err=True, nl=False)
-
-
-def merge_command() -> str:
-    """Returns the command with which git merges slice files: this program.
-
-    -P keeps Python from importing code of the repository.
-    """
-    import shlex
-
-    return f"{shlex.quote(sys.executable)} -P -m slicebase merge-driver %O %A %B %P"
 
 
 # Writes: provenance, texts and changes
@@ -99,21 +82,17 @@ def provenance_options(command: _Command) -> _Command:
     return command
 
 
-def stamp_for(ctx: click.Context, base: "Slicebase") -> "Stamp":
-    """Returns the stamp of a write: the time, random bytes and the provenance.
+def provenance_of(ctx: click.Context) -> "Provenance | None":
+    """Returns the provenance of a write, if an option or the environment gives any of it.
 
     Of the library's commands, only this function reads SLICEBASE_AGENT and SLICEBASE_SESSION.
     """
-    from slicebase.files.body.entries import Stamp
     from slicebase.files.body.rows import Provenance
 
-    settings, flags = base.settings, ctx.meta[_META]
+    flags = ctx.meta[_META]
     environment = {name: os.environ.get(f"SLICEBASE_{name.upper()}") for name in ("agent", "session")}
     fields: dict[str, Any] = {name: environment.get(name) if value is None else value for name, value in flags.items()}
-    provenance = None
-    if settings.provenance_enabled or any(value is not None for value in fields.values()):
-        provenance = Provenance(**{**fields, "agent": fields["agent"] or settings.provenance_agent})
-    return Stamp(now(), os.urandom(ULID_RANDOM_BYTES), provenance)
+    return Provenance(**fields) if any(value is not None for value in fields.values()) else None
 
 
 def given_text(text: str) -> str:

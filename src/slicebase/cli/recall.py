@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from slicebase.cli.file_options import complete_ids, id_argument
-from slicebase.cli.options import now, open_base, provenance_options, stamp_for
+from slicebase.cli.options import open_base, provenance_of, provenance_options
 from slicebase.cli.output import json_option, note, print_json, printable
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def recall(ctx: click.Context, refs: tuple[str, ...], rows: Any, tokens: int | N
     REF is an id, file:ID, row:ID/ROW, sec:ID@HASH#HEADING or turn:UUID. Nothing is cut silently: with --tokens, text
     that does not fit is on the next page.
     """
-    found = open_base(ctx).library.recall(refs, now=now(), rows=rows, tokens=tokens, page=page)
+    found = open_base(ctx).library.recall(refs, rows=rows, tokens=tokens, page=page)
     if as_json:
         print_json(_as_json(found))
     else:
@@ -91,8 +91,7 @@ def add(ctx: click.Context, path: Path, title: str | None, copy: bool, as_json: 
     The document gets a pointer file and stable chunks of about 800 tokens. An edit of the document changes only the
     chunks around it.
     """
-    base = open_base(ctx, create=True)
-    added = base.add(path, stamp_for(ctx, base), title=title, copy=copy)
+    added = open_base(ctx, create=True).add(path, title=title, copy=copy, provenance=provenance_of(ctx))
     if as_json:
         chunks = [{"ref": chunk.chunk_id, "start": chunk.start, "end": chunk.end} for chunk in added.chunks]
         print_json({"id": added.file.id, "new": added.is_new, "chunks": chunks})
@@ -180,7 +179,6 @@ def _escaped(words: str) -> str:
 
 
 @click.command()
-@provenance_options
 @json_option
 @click.pass_context
 def seal(ctx: click.Context, as_json: bool) -> None:
@@ -188,8 +186,7 @@ def seal(ctx: click.Context, as_json: bool) -> None:
 
     Prints the id of the file. `tt verify --seal` compares with it, and so also finds a log that was cut or rewritten.
     """
-    base = open_base(ctx)
-    sealed = base.seal(stamp_for(ctx, base))
+    sealed = open_base(ctx).seal()
     if as_json:
         counts = {"runs": sealed.runs, "sessions": sealed.sessions, "files": sealed.files}
         print_json({"id": sealed.file.id, "file": sealed.file.name, **counts})

@@ -1,14 +1,11 @@
 """What the commands of runs read: run ids, done definitions, thresholds, streams of events."""
 
 import json
-import os
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from slicebase.cli.options import now
-from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
 from slicebase.errors import SlicebaseError
 
 if TYPE_CHECKING:
@@ -25,18 +22,14 @@ def run_name(text: str) -> str:
     return ref_of("run", text).removeprefix("run:")
 
 
-def new_run_id() -> str:
-    """Returns a new run id (a ULID)."""
-    return ulid(now(), os.urandom(ULID_RANDOM_BYTES))
+def done_definition(text: str) -> Any:
+    """Returns a done definition: a text or an object."""
+    return json_object(text, "--done") if text.lstrip().startswith("{") else text
 
 
-def done_definition(text: str, budgets: tuple[str, ...]) -> Any:
-    """Returns a done definition: a text or an object. A text with budgets becomes an object."""
-    done: Any = json_object(text, "--done") if text.lstrip().startswith("{") else text
-    if not budgets:
-        return done
-    limits = {name: _number(value) for name, _, value in (given.partition("=") for given in budgets)}
-    return {**(done if isinstance(done, dict) else {"text": done}), "budgets": limits}
+def limits_of(given: tuple[str, ...]) -> dict[str, Any]:
+    """Returns the budgets that are given as KEY=N."""
+    return {name: _number(value) for name, _, value in (each.partition("=") for each in given)}
 
 
 def thresholds_of(base: "Slicebase", given: tuple[str, ...] = ()) -> "Thresholds":
@@ -46,7 +39,7 @@ def thresholds_of(base: "Slicebase", given: tuple[str, ...] = ()) -> "Thresholds
     from slicebase.runs.gate import Thresholds
 
     defaults = {"counted_events": base.settings.compaction_events, "steps": base.settings.compaction_steps}
-    values = defaults | {name: _number(value) for name, _, value in (each.partition("=") for each in given)}
+    values = defaults | limits_of(given)
     try:
         thresholds = msgspec.convert(values, Thresholds)
     except msgspec.ValidationError as error:

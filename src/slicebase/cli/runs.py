@@ -9,13 +9,13 @@ from typing import Any
 
 import click
 
-from slicebase.cli.options import now, open_base
+from slicebase.cli.options import open_base
 from slicebase.cli.output import Group, json_option, read_input
 from slicebase.cli.run_options import (
     done_definition,
     json_object,
+    limits_of,
     line_batches,
-    new_run_id,
     run_argument,
     run_name,
     thresholds_of,
@@ -44,8 +44,13 @@ def start(
 ) -> None:
     """Start a run. Prints its id."""
     base = open_base(ctx, create=True)
-    name = run_id or new_run_id()
-    tally = base.runs.start(name, objective, done_definition(done, budgets), now=now(), provenance_mode=provenance_mode)
+    tally = base.runs.start(
+        run_id or base.surroundings.new_id(),
+        objective,
+        done_definition(done),
+        budgets=limits_of(budgets),
+        provenance_mode=provenance_mode,
+    )
     print_id(tally.run_id, as_json)
 
 
@@ -81,10 +86,10 @@ def log(
     if (event_type is None) == (path is None):
         raise click.UsageError("Give one of TYPE and --file.")
     base, name = open_base(ctx), run_name(run_id)
-    limits = thresholds_of(base, thresholds) if auto_compact or thresholds else None
+    compact = thresholds_of(base, thresholds) if thresholds else auto_compact
     if event_type is not None:
         drafts = [EventDraft(type=event_type, step=step, payload=json_object(payload, "--payload") if payload else {})]
-        print_logged(base.runs.log(name, drafts, now=now(), thresholds=limits), as_json)
+        print_logged(base.runs.log(name, drafts, compact=compact), as_json)
         return
     with read_input(str(path)) as stream:
         batches = line_batches(stream) if path == "-" else iter([stream.readlines()])
@@ -92,7 +97,7 @@ def log(
         for lines in batches:
             drafts = list(read_lines(lines, str(path), first))
             first += len(lines)
-            print_logged(base.runs.log(name, drafts, now=now(), thresholds=limits), as_json)
+            print_logged(base.runs.log(name, drafts, compact=compact), as_json)
 
 
 @click.command("from")
@@ -120,21 +125,20 @@ def from_(
     error a failure. An answer of the agent becomes a claim, a candidate unless it cites. A second call adds what is new
     in the conversation.
     """
-    from slicebase.verbs.runs import run_of
+    from slicebase.verbs.narrate import store_trajectory
 
     base = open_base(ctx)
     runs = base.runs
     is_file = os.path.isfile(source)
-    session = runs.take_trajectory(Path(source)) if is_file else source.removeprefix("session:")
+    session = store_trajectory(base.truth, Path(source)) if is_file else source.removeprefix("session:")
     logged = runs.from_session(
         session,
-        run_id or run_of(session),
-        now=now(),
-        leaf=leaf.removeprefix("turn:") if leaf else None,
+        run_id,
+        leaf=leaf,
         objective=objective,
-        done_definition=done_definition(done, ()) if done else None,
+        done=done_definition(done) if done else None,
         step_at="call" if is_file else "prompt",
-        thresholds=thresholds_of(base) if auto_compact else None,
+        compact=auto_compact,
     )
     print_logged(logged, as_json)
 
@@ -167,7 +171,7 @@ def claim(
     if statement is None and claim_id is None:
         raise click.UsageError("Give a statement, or --id and --status.")
     runs = open_base(ctx).runs
-    logged = runs.claim(run_name(run_id), statement, now=now(), claim_id=claim_id, status=status, evidence=evidence)
+    logged = runs.claim(run_name(run_id), statement, id=claim_id, status=status, cite=list(evidence))
     print_logged(logged, as_json)
 
 
@@ -194,9 +198,8 @@ def conflict(
     if (description is None) == (resolve is None):
         raise click.UsageError("Give one of DESCRIPTION and --resolve.")
     runs = open_base(ctx).runs
-    logged = runs.conflict(
-        run_name(run_id), description, now=now(), conflict_id=resolve or conflict_id, side_a=side_a, side_b=side_b
-    )
+    name = resolve or conflict_id
+    logged = runs.conflict(run_name(run_id), description, id=name, a=list(side_a), b=list(side_b))
     print_logged(logged, as_json)
 
 
@@ -208,7 +211,7 @@ def conflict(
 @click.pass_context
 def question(ctx: click.Context, run_id: str, text: str, close: bool, as_json: bool) -> None:
     """Log an open question, or close it."""
-    print_logged(open_base(ctx).runs.question(run_name(run_id), text, now=now(), close=close), as_json)
+    print_logged(open_base(ctx).runs.question(run_name(run_id), text, close=close), as_json)
 
 
 @click.command()
@@ -235,11 +238,10 @@ def failure(
         raise click.UsageError("Give --category, --where and --why, or --resolve.")
     logged = open_base(ctx).runs.failure(
         run_name(run_id),
-        now=now(),
+        why or "",
         category=category or "",
         where=where or "",
-        why=why or "",
-        failure_id=resolve or failure_id,
+        id=resolve or failure_id,
         resolve=resolve is not None,
     )
     print_logged(logged, as_json)
@@ -251,7 +253,7 @@ def failure(
 @click.pass_context
 def compact(ctx: click.Context, run_id: str, as_json: bool) -> None:
     """Compact a run into a snapshot. A snapshot that fails its checks stops the run (exit status 3)."""
-    print_logged(open_base(ctx).runs.compact(run_name(run_id), now=now()), as_json)
+    print_logged(open_base(ctx).runs.compact(run_name(run_id)), as_json)
 
 
 STOP_REASONS = ("OBJECTIVE_ACHIEVED", "BUDGET_EXCEEDED", "NO_EVIDENCE", "HUMAN_REQUESTED", "SYSTEM_ERROR")
@@ -265,7 +267,7 @@ STOP_REASONS = ("OBJECTIVE_ACHIEVED", "BUDGET_EXCEEDED", "NO_EVIDENCE", "HUMAN_R
 @click.pass_context
 def stop(ctx: click.Context, run_id: str, reason: Any, message: str, as_json: bool) -> None:
     """Take a last snapshot and close a run. It accepts no more events."""
-    print_logged(open_base(ctx).runs.stop(run_name(run_id), reason, now=now(), message=message), as_json)
+    print_logged(open_base(ctx).runs.stop(run_name(run_id), reason, message=message), as_json)
 
 
 @click.command()
@@ -275,7 +277,8 @@ def stop(ctx: click.Context, run_id: str, reason: Any, message: str, as_json: bo
 @click.pass_context
 def fork(ctx: click.Context, run_id: str, fork_id: str | None, as_json: bool) -> None:
     """Start a run that continues from the last snapshot of another run that passed. Prints its id."""
-    tally = open_base(ctx).runs.fork(run_name(run_id), fork_id or new_run_id(), now=now())
+    base = open_base(ctx)
+    tally = base.runs.fork(run_name(run_id), fork_id or base.surroundings.new_id())
     print_id(tally.run_id, as_json)
 
 

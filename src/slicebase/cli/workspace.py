@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from slicebase.cli.options import merge_command, named_root, now, open_base
+from slicebase.cli.options import named_root, open_base
 from slicebase.cli.output import counted, json_option, note, print_json, print_text_change, printable
 from slicebase.errors import Exit, SlicebaseError
 
@@ -28,6 +28,7 @@ def init(ctx: click.Context, folder: str | None, as_json: bool) -> None:
     command in the configuration of the repository.
     """
     from slicebase.base import Slicebase
+    from slicebase.workspace.git import merge_command
 
     base = Slicebase.init(Path(folder) if folder else named_root(ctx) or Path.cwd(), merge_command())
     places: dict[str, Any] = {
@@ -62,7 +63,7 @@ def uninit(ctx: click.Context, delete_data: bool, dry_run: bool, as_json: bool) 
 @click.pass_context
 def status(ctx: click.Context, as_json: bool) -> None:
     """Show which workspace this is, what is in it, and what is wrong with it."""
-    found = open_base(ctx).status(now())
+    found = open_base(ctx).status()
     if as_json:
         print_json(found.as_json())
         return
@@ -127,10 +128,8 @@ def doctor(ctx: click.Context, fix: bool, as_json: bool) -> int:
 
     Exit status 1 if something is wrong and was not fixed.
     """
-    from slicebase.history.transcripts import AgentHome
-
     folder = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
-    left, fixed = open_base(ctx).doctor(merge_command(), fix=fix, home=AgentHome(folder, now()))
+    left, fixed = open_base(ctx).doctor(fix=fix, home=folder)
     if as_json:
         print_json({"complaints": [each.as_json() for each in left], "fixed": [each.as_json() for each in fixed]})
         return Exit.FINDINGS if left else Exit.DONE

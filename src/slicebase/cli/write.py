@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from slicebase.cli.file_options import complete_ids, id_argument
-from slicebase.cli.options import given_text, now, open_base, print_change, provenance_options, stamp_for
+from slicebase.cli.options import given_text, open_base, print_change, provenance_of, provenance_options
 from slicebase.cli.output import json_option, note, print_json, read_input
 
 if TYPE_CHECKING:
@@ -61,14 +61,14 @@ def create(
     change = base.library.create(
         title,
         summary,
-        stamp_for(ctx, base),
         kind=kind,
-        body_type=body_type,
+        type=body_type,
         body=_body(body, body_file),
         contract=contract,
         links=[_link(link) for link in links],
         from_file=from_file,
         copy=copy,
+        provenance=provenance_of(ctx),
     )
     if as_json:
         print_json(change.as_json())
@@ -106,8 +106,8 @@ def define(
 
     `KEY=` removes a key. Write lists and mappings in brackets: meta.tags='[a, b]'.
     """
-    base = open_base(ctx)
-    print_change(base.library.define(file_id, assignments, stamp_for(ctx, base), if_version=if_version), as_json)
+    change = open_base(ctx).library.define(file_id, assignments, if_version=if_version, provenance=provenance_of(ctx))
+    print_change(change, as_json)
 
 
 @click.command()
@@ -143,17 +143,12 @@ def remember(
     change = base.library.remember(
         file_id,
         given_text(text),
-        stamp_for(ctx, base),
-        supersedes=[_row(row) for row in supersedes],
+        supersedes=supersedes,
         section=section,
         if_version=if_version,
+        provenance=provenance_of(ctx),
     )
     print_change(change, as_json, refs=True)
-
-
-def _row(text: str) -> str:
-    """Returns the id of a row, given as such or in a reference."""
-    return text.rpartition("/")[2] if text.startswith("row:") else text
 
 
 def _print_contract(contract: dict[str, Any], as_json: bool) -> None:
@@ -178,8 +173,8 @@ def _print_contract(contract: dict[str, Any], as_json: bool) -> None:
 @click.pass_context
 def connect(ctx: click.Context, file_id: str, rel: str, target: str, label: str | None, as_json: bool) -> None:
     """Link a file to another file, a path or a reference, with the relationship REL."""
-    base = open_base(ctx)
-    print_change(base.library.connect(file_id, rel, target, stamp_for(ctx, base), label=label), as_json)
+    change = open_base(ctx).library.connect(file_id, rel, target, label=label, provenance=provenance_of(ctx))
+    print_change(change, as_json)
 
 
 @click.command()
@@ -192,8 +187,8 @@ def connect(ctx: click.Context, file_id: str, rel: str, target: str, label: str 
 @click.pass_context
 def disconnect(ctx: click.Context, file_id: str, rel: str, target: str, dry_run: bool, as_json: bool) -> None:
     """Remove a link from a file."""
-    base = open_base(ctx)
-    change = base.library.disconnect(file_id, rel, target, stamp_for(ctx, base), dry_run=dry_run)
+    library = open_base(ctx).library
+    change = library.disconnect(file_id, rel, target, dry_run=dry_run, provenance=provenance_of(ctx))
     print_change(change, as_json, dry_run=dry_run)
 
 
@@ -216,14 +211,13 @@ def refresh(
     as_json: bool,
 ) -> None:
     """Replace the body of a derived file and update the recorded hash of its source, in one step."""
-    base = open_base(ctx)
-    change = base.library.refresh(
+    change = open_base(ctx).library.refresh(
         file_id,
         given_text(text),
-        stamp_for(ctx, base),
         source_hash=source_hash,
         if_version=if_version,
         dry_run=dry_run,
+        provenance=provenance_of(ctx),
     )
     print_change(change, as_json, dry_run=dry_run)
 
@@ -240,8 +234,8 @@ _reason = click.option("--reason", metavar="TEXT", help="The reason, which is st
 @click.pass_context
 def forget(ctx: click.Context, file_id: str, reason: str | None, dry_run: bool, as_json: bool) -> None:
     """Archive a file: search and listings leave it out. `tt restore` brings it back."""
-    base = open_base(ctx)
-    change = base.library.forget(file_id, stamp_for(ctx, base), reason=reason, dry_run=dry_run)
+    library = open_base(ctx).library
+    change = library.forget(file_id, reason=reason, dry_run=dry_run, provenance=provenance_of(ctx))
     print_change(change, as_json, dry_run=dry_run)
 
 
@@ -253,8 +247,8 @@ def forget(ctx: click.Context, file_id: str, reason: str | None, dry_run: bool, 
 @click.pass_context
 def restore(ctx: click.Context, file_id: str, dry_run: bool, as_json: bool) -> None:
     """Bring an archived file back."""
-    base = open_base(ctx)
-    print_change(base.library.restore(file_id, stamp_for(ctx, base), dry_run=dry_run), as_json, dry_run=dry_run)
+    change = open_base(ctx).library.restore(file_id, dry_run=dry_run, provenance=provenance_of(ctx))
+    print_change(change, as_json, dry_run=dry_run)
 
 
 @click.command()
@@ -272,10 +266,10 @@ def purge(ctx: click.Context, reference: str, reason: str | None, dry_run: bool,
     """
     base = open_base(ctx)
     if reference.startswith(("turn:", "session:", "run:")):
-        purged = base.purge(reference, now=now(), reason=reason or "", dry_run=dry_run)
+        purged = base.purge(reference, reason=reason or "", dry_run=dry_run)
         _print_purged_turns(purged, as_json, dry_run)
         return
-    change = base.library.purge(reference, stamp_for(ctx, base), reason=reason, dry_run=dry_run)
+    change = base.library.purge(reference, reason=reason, dry_run=dry_run, provenance=provenance_of(ctx))
     print_change(change, as_json, dry_run=dry_run)
     if change.changed and not dry_run and not as_json:
         note("Older versions may still be in git's history.")

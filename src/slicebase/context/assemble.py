@@ -12,7 +12,7 @@ from slicebase.context.manifest import (
     Budget,
     LeftOut,
     Manifest,
-    Piece,
+    PinnedPiece,
     PinnedSlice,
     group_heading,
     heading,
@@ -20,6 +20,7 @@ from slicebase.context.manifest import (
     render,
 )
 from slicebase.core.hashing import TOKENIZER, digest, tokens
+from slicebase.graph.policy import SlicePolicyV1
 from slicebase.runs.records import Span
 
 # Excerpts of long texts
@@ -93,19 +94,54 @@ class Candidate(NamedTuple):
     passage: Span | None = None  # the part of the text that matters, if not all of it does
 
 
+class Piece(NamedTuple):
+    """A piece of a context: its reference, its text, and its label, which names the source and the date."""
+
+    ref: str
+    text: str
+    label: str
+    span: Span  # of the text that the reference names, in characters
+    whole: bool  # whether that is the complete text
+    tokens: int
+    score: int  # in millionths
+
+    def __repr__(self) -> str:
+        return f"Piece(ref={self.ref!r}, label={self.label[:60]!r}, tokens={self.tokens})"
+
+
 class Context(NamedTuple):
-    """A rendered context, its manifest, and the text of each piece by its hash."""
+    """A rendered context, with the manifest that pins it."""
 
     text: str
     manifest: Manifest
-    texts: dict[str, str]
+    texts: dict[str, str]  # of the pieces, by their hashes
+    policy: SlicePolicyV1 | None = None  # of its context slices
+    recorded: bool = False  # whether the manifest is stored, so that the context can be replayed
 
+    @property
+    def id(self) -> str:
+        """The id of the manifest, for `replay`."""
+        return self.manifest.manifest_id
 
-class RecordedContext(NamedTuple):
-    """A context, and whether its manifest was recorded."""
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """The pieces, in the order of the text."""
+        return tuple(
+            Piece(each.ref, self.texts[each.text_hash], each.label, each.span, each.whole, each.tokens, each.score)
+            for each in self.manifest.pieces
+        )
 
-    context: Context
-    recorded: bool
+    @property
+    def tokens(self) -> int:
+        """How many tokens the text has."""
+        return self.manifest.tokens_used
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        used = f"pieces={len(self.manifest.pieces)}, tokens={self.tokens}"
+        return f"Context(id={self.id!r}, {used}, recorded={self.recorded})"
 
 
 def assemble(
@@ -146,10 +182,10 @@ def assemble(
 
 def _fill(
     question: str, as_of: str, budget: Budget, candidates: Sequence[Candidate], terms: Collection[str]
-) -> tuple[list[tuple[Candidate, Piece]], list[LeftOut], dict[str, str]]:
+) -> tuple[list[tuple[Candidate, PinnedPiece]], list[LeftOut], dict[str, str]]:
     room = budget.tokens - tokens(heading(question, as_of))
     longest = max(_LEAST_TOKENS, budget.tokens // _LARGEST_SHARE)
-    chosen: list[tuple[Candidate, Piece]] = []
+    chosen: list[tuple[Candidate, PinnedPiece]] = []
     left_out: list[LeftOut] = []
     texts: dict[str, str] = {}
     groups: set[str] = set()
@@ -170,13 +206,13 @@ def _fill(
     return chosen, left_out, texts
 
 
-def _cut(candidate: Candidate, terms: Collection[str], longest: int) -> tuple[Piece, str]:
+def _cut(candidate: Candidate, terms: Collection[str], longest: int) -> tuple[PinnedPiece, str]:
     first, last = (candidate.passage.start, candidate.passage.end) if candidate.passage else (0, len(candidate.text))
     start, end = (first + place for place in excerpt(candidate.text[first:last], terms, longest))
     text = candidate.text[start:end]
     whole = end - start == len(candidate.text)
     label = candidate.label if whole else f"{candidate.label} · characters {start} to {end} of {len(candidate.text)}"
-    piece = Piece(
+    piece = PinnedPiece(
         ref=candidate.ref,
         corpus=candidate.corpus,
         content_hash=candidate.content_hash,
@@ -192,7 +228,7 @@ def _cut(candidate: Candidate, terms: Collection[str], longest: int) -> tuple[Pi
     return piece, text
 
 
-def _in_reading_order(chosen: Sequence[tuple[Candidate, Piece]]) -> list[Piece]:
+def _in_reading_order(chosen: Sequence[tuple[Candidate, PinnedPiece]]) -> list[PinnedPiece]:
     """Returns the pieces by group, the group with the best piece first; within a group in order of time."""
     rank: dict[str, int] = {}
     for place, (candidate, _) in enumerate(chosen):

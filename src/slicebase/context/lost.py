@@ -73,6 +73,20 @@ class JudgedItem(NamedTuple):
     kept: bool
 
     @property
+    def kind(self) -> LostKind:
+        return self.item.kind
+
+    @property
+    def text(self) -> str:
+        """The words of the transcript."""
+        return self.item.text
+
+    @property
+    def ref(self) -> str:
+        """The reference of the turn that contains it."""
+        return f"turn:{self.item.turn}"
+
+    @property
     def weight(self) -> int:
         row = TABLE[self.item.kind]
         return row.weights.get(self.item.mark, row.weight)
@@ -95,9 +109,12 @@ class Loss(NamedTuple):
     judged: tuple[JudgedItem, ...]
 
     @property
-    def lost(self) -> list[JudgedItem]:
+    def items(self) -> list[JudgedItem]:
         """The lost items, the most important first."""
         return by_importance(each for each in self.judged if not each.kept)
+
+    def __repr__(self) -> str:
+        return f"Loss(summary='turn:{self.summary.id}', turns={self.turns}, items={len(self.items)})"
 
 
 def judge(compaction: CompactedTurns) -> Loss:

@@ -21,7 +21,7 @@ from slicebase.runs.records import Span
 # The record
 
 
-class Piece(Struct, frozen=True):
+class PinnedPiece(Struct, frozen=True):
     """A rendered piece: its text, its label, and why it is there."""
 
     ref: str
@@ -70,7 +70,7 @@ class Manifest(Struct, frozen=True):
     as_of: str
     budget: Budget
     tokens_used: int
-    pieces: tuple[Piece, ...]
+    pieces: tuple[PinnedPiece, ...]
     considered: int
     left_out: tuple[LeftOut, ...]
     filters: dict[str, Any]
@@ -113,7 +113,7 @@ RENDERER = "markdown/1"
 _FENCES = re.compile(r"`{3,}|~{3,}")
 
 
-def render(question: str, as_of: str, pieces: Sequence[Piece], texts: Mapping[str, str]) -> str:
+def render(question: str, as_of: str, pieces: Sequence[PinnedPiece], texts: Mapping[str, str]) -> str:
     """Returns the text of a context. `texts` contains the text of each piece by its hash."""
     blocks = [heading(question, as_of)]
     group = None
@@ -175,6 +175,9 @@ class Replayed(NamedTuple):
     identical: bool
     problems: tuple[ReplayProblem, ...]
 
+    def __repr__(self) -> str:
+        return f"Replayed(identical={self.identical}, characters={len(self.text)}, problems={len(self.problems)})"
+
     @property
     def exit(self) -> Exit:
         """The exit status of a replay (ruling 44)."""
@@ -222,7 +225,7 @@ def differences(before: Manifest, after: Manifest) -> list[PieceChange]:
     return gone + list(_in_after(old, new))
 
 
-def _in_after(old: dict[str, Piece], new: dict[str, Piece]) -> Iterator[PieceChange]:
+def _in_after(old: dict[str, PinnedPiece], new: dict[str, PinnedPiece]) -> Iterator[PieceChange]:
     for ref, piece in new.items():
         if ref not in old:
             yield PieceChange("added", ref, "")
@@ -230,7 +233,7 @@ def _in_after(old: dict[str, Piece], new: dict[str, Piece]) -> Iterator[PieceCha
             yield PieceChange("changed", ref, ", ".join(field.removesuffix("_hash") for field in what))
 
 
-def _differs(field: str, one: Piece, other: Piece) -> bool:
+def _differs(field: str, one: PinnedPiece, other: PinnedPiece) -> bool:
     return bool(getattr(one, field) != getattr(other, field))
 
 

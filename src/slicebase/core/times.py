@@ -1,7 +1,11 @@
-"""Times: milliseconds since 1970 in the code, RFC 3339 in UTC with milliseconds and `Z` in texts (ruling 6)."""
+"""Times: milliseconds since 1970 in the code, RFC 3339 in UTC with milliseconds and `Z` in texts (ruling 6).
 
+A caller of the API may give a time in any usual form: a `Moment`.
+"""
+
+import math
 import re
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 
 from slicebase.errors import SlicebaseError
@@ -11,6 +15,29 @@ _UNIX_EPOCH = date(1970, 1, 1).toordinal()
 _DAY = 86_400_000
 EARLIEST = (date.min.toordinal() - _UNIX_EPOCH) * _DAY
 LATEST = (date.max.toordinal() - _UNIX_EPOCH + 1) * _DAY - 1
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+Moment = float | str | datetime  # seconds since 1970, RFC 3339 text, or a datetime with a time zone
+
+
+def milliseconds(moment: Moment) -> int:
+    """Returns a time that is given in any form, in milliseconds since 1970."""
+    if isinstance(moment, str):
+        return from_text(moment)
+    if isinstance(moment, datetime):
+        if moment.tzinfo is None:
+            raise SlicebaseError(
+                "bad-time",
+                f"{moment.isoformat()} has no time zone",
+                hint="pass datetime.now(timezone.utc), for example",
+            )
+        return (moment - _EPOCH) // timedelta(milliseconds=1)
+    if isinstance(moment, bool) or not isinstance(moment, int | float) or not math.isfinite(moment):
+        raise SlicebaseError("bad-time", f"{moment!r} is not a time", hint="seconds since 1970, as time.time() returns")
+    found = round(moment * 1000)
+    to_text(found)  # raises for a time that has no text
+    return found
 
 
 def to_text(milliseconds: int) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from slicebase.core.refs import parse
 from slicebase.errors import SlicebaseError
 from slicebase.files.create import new_file
 from slicebase.files.model import Conversation
@@ -87,6 +88,16 @@ SHOWN: Mapping[str, Callable[[Truth, str], dict[str, Any]]] = {
     "claim": _claim,
     "sn": _snapshot,
 }
+
+
+def show(truth: Truth, reference: str) -> dict[str, Any]:
+    """Returns what a reference names, as plain values."""
+    ref = parse(reference)
+    if ref.kind not in SHOWN:
+        raise SlicebaseError(
+            "bad-reference", f"{reference!r} cannot be shown", hint="`tt recall` shows files, rows and sections"
+        )
+    return {"ref": str(ref), **SHOWN[ref.kind](truth, ref.name)}
 
 
 def export_session(truth: Truth, session: str, file_id: str) -> SliceFile:

@@ -25,7 +25,7 @@ from slicebase.importers.blocks import (
 from slicebase.importers.elements import json_records
 from slicebase.importers.json_stream import RecordLine
 from slicebase.importers.thread import BatchBuilder, Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
-from slicebase.importers.times import Clock, moment
+from slicebase.importers.times import SourceClock, moment
 from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 
 NAME: Final = "chatgpt"
@@ -84,7 +84,7 @@ def _conversation(
         return
     mapping = conversation["mapping"]
     session = as_name(conversation.get("conversation_id")) or as_name(conversation.get("id")) or fallback
-    thread = Thread(builder, session, clock=Clock(moment(conversation.get("create_time")) or 0))
+    thread = Thread(builder, session, clock=SourceClock(moment(conversation.get("create_time")) or 0))
     _describe(builder, thread, conversation)
     parents = _parents(mapping)
     for node in _ordered(mapping, parents):

@@ -21,7 +21,7 @@ from slicebase.importers.thread import (
     TurnDraft,
     read_sessions,
 )
-from slicebase.importers.times import Clock, moment
+from slicebase.importers.times import SourceClock, moment
 from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 
 NAME: Final = "claude"
@@ -65,7 +65,7 @@ def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
 def _conversation(builder: BatchBuilder, value: SourceRecord, fallback: str, line: RecordLine) -> Iterator[Batch]:
     messages = value["chat_messages"]
     session = as_name(value.get("uuid")) or fallback
-    thread = Thread(builder, session, clock=Clock(moment(value.get("created_at")) or 0))
+    thread = Thread(builder, session, clock=SourceClock(moment(value.get("created_at")) or 0))
     _describe(builder, thread, value)
     for number, message in enumerate(messages):
         builder.record(line.size // len(messages))

@@ -33,7 +33,7 @@ from slicebase.importers.thread import (
     TurnDraft,
     read_records,
 )
-from slicebase.importers.times import Clock, start_of
+from slicebase.importers.times import SourceClock, start_of
 from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 
 NAME: Final = "claude-code"
@@ -161,7 +161,7 @@ class Transcript:
     ) -> None:
         self.name = name
         self.session = options.session or ImportSource(name, ()).stem  # for records that name none
-        self.clock = Clock()
+        self.clock = SourceClock()
         self.builder = BatchBuilder(NAME)
         if state is None:
             self.agents = agents or Agents()

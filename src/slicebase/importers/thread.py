@@ -15,7 +15,7 @@ from slicebase.graph.turn import Edge, Parent, Part, Role, Session, Turn
 from slicebase.importers.blocks import Flag, as_name
 from slicebase.importers.json_stream import Essence, RecordLine, fingerprint
 from slicebase.importers.parents import ParentLinks
-from slicebase.importers.times import Clock
+from slicebase.importers.times import SourceClock
 from slicebase.importers.values import BATCH_BYTES, BATCH_TURNS, REASONS, Batch, Note
 
 # Batches
@@ -248,14 +248,14 @@ class Thread:
         builder: BatchBuilder,
         session: str,
         *,
-        clock: Clock | None = None,
+        clock: SourceClock | None = None,
         links: ParentLinks | None = None,
         ids: dict[str, str] | None = None,
         calls: dict[str, str] | None = None,
     ) -> None:
         self.builder = builder
         self.session = session
-        self.clock = clock or Clock()
+        self.clock = clock or SourceClock()
         self.links = ParentLinks() if links is None else links
         self.last: str | None = None
         self._ids = {} if ids is None else ids  # turn ids of source ids that are not UUIDs

@@ -35,7 +35,7 @@ def _from_text(text: str) -> int | None:
     return None
 
 
-class Clock:
+class SourceClock:
     """The time of the current record; if it has none, the nearest earlier time in its source."""
 
     def __init__(self, start: int = 0) -> None:

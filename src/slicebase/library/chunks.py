@@ -69,7 +69,7 @@ class LibraryChunks:
 
     def _label(self, recalled: RecalledPiece, entry: FileEntry, as_of: int) -> str:
         """Returns a piece's label. It says if the text is no longer fresh, in every part of a file."""
-        age = label_at(as_of, entry.changed, self._library.settings.freshness_half_life_days)
+        age = label_at(as_of, entry.changed, self._library.surroundings.settings.freshness_half_life_days)
         return recalled.label if age == Label.FRESH or age in recalled.label else f"{recalled.label} · {age}"
 
     def _update_index(self, now: int) -> None:

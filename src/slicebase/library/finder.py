@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from slicebase.index.entries import EVERY_FILE, FileEntry, Filters, broken_files, list_files
 from slicebase.index.files import FileIndex
 from slicebase.index.schema import ReadProgress
+from slicebase.workspace.surroundings import Surroundings, one_thread_at_a_time
 from slicebase.workspace.workspace import Workspace
 
 if TYPE_CHECKING:  # start-up time matters: a verb imports what it needs when it is called
@@ -16,11 +17,18 @@ if TYPE_CHECKING:  # start-up time matters: a verb imports what it needs when it
     from slicebase.index.staleness import StaleFile
 
 
+@one_thread_at_a_time
 class Finder:
     """Finds and describes the slice files of a workspace."""
 
-    def __init__(self, workspace: Workspace, progress: ReadProgress = lambda done, total: None) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        surroundings: Surroundings | None = None,
+        progress: ReadProgress = lambda done, total: None,
+    ) -> None:
         self.workspace = workspace
+        self.surroundings = surroundings or Surroundings(workspace)
         self.index = FileIndex(workspace, progress)
 
     def search(
@@ -57,11 +65,15 @@ class Finder:
             )
         )
 
-    def stale(self, now: int, half_life: float, filters: Filters = EVERY_FILE) -> "list[StaleFile]":
-        """Returns the files that should be reviewed, and why: their age, or a source that changed."""
+    def stale(self, half_life: float | None = None, filters: Filters = EVERY_FILE) -> "list[StaleFile]":
+        """Returns the files that should be reviewed, and why: their age, or a source that changed.
+
+        `half_life` is the number of days after which a file is half stale; by default, the setting.
+        """
         from slicebase.index.staleness import stale_files
 
-        return self.index.ask(lambda connection: stale_files(connection, filters, now, half_life, self.later_snapshot))
+        now, days = self.surroundings.now(), half_life or self.surroundings.settings.freshness_half_life_days
+        return self.index.ask(lambda connection: stale_files(connection, filters, now, days, self.later_snapshot))
 
     def later_snapshot(self, snapshot_id: str) -> str | None:
         """Returns the snapshot that passed after this one in its run, which makes a narrative stale (ruling 41)."""

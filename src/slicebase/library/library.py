@@ -4,9 +4,12 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from msgspec.structs import replace
+
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.entries import Stamp
 from slicebase.files.body.routine import compile_routine, contract_as_json, read_routine
+from slicebase.files.body.rows import Provenance
 from slicebase.files.body.write import WriteRequest, refuse_broken, refuse_new_errors, whole_body, with_writer
 from slicebase.files.create import archived, contract_from, define, new_file, restored, tombstone
 from slicebase.files.links import file_name
@@ -18,8 +21,8 @@ from slicebase.library.folder import Logs, SliceFolder
 from slicebase.library.links import Linker
 from slicebase.library.payloads import new_payload
 from slicebase.library.remember import limited, refreshed, remember
-from slicebase.workspace.settings import Settings
-from slicebase.workspace.workspace import LIBRARY, Workspace
+from slicebase.workspace.surroundings import Surroundings, one_thread_at_a_time
+from slicebase.workspace.workspace import LIBRARY, StrPath, Workspace
 
 if TYPE_CHECKING:  # start-up time matters: a verb imports what it needs when it is called
     from slicebase.context.recall import Page
@@ -37,7 +40,16 @@ class Change(NamedTuple):
 
     @property
     def id(self) -> str:
+        """The id of the file."""
         return self.file.id or ""
+
+    @property
+    def ref(self) -> str:
+        """The reference of what was written: the first new row, else the file."""
+        return self.refs[0] if self.refs else f"file:{self.id}"
+
+    def __repr__(self) -> str:
+        return f"Change(ref={self.ref!r}, title={self.file.title!r}, changed={self.changed})"
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -50,18 +62,22 @@ class Change(NamedTuple):
         }
 
 
+@one_thread_at_a_time
 class Library(Finder):
-    """The slice files of a workspace. Every write takes a stamp: the time, the author, random bytes for new ids."""
+    """The slice files of a workspace, with the verbs that write them.
+
+    Every write takes a `provenance`: who writes, and how it is known. Without one, the settings decide whether the
+    write is signed.
+    """
 
     def __init__(
         self,
         workspace: Workspace,
-        settings: Settings,
         truth: "Callable[[], Truth]",
+        surroundings: Surroundings | None = None,
         progress: ReadProgress = lambda done, total: None,
     ) -> None:
-        super().__init__(workspace, progress)
-        self.settings = settings
+        super().__init__(workspace, surroundings, progress)
         self.folder = SliceFolder(workspace)
         self._logs = Logs(self.folder, self.part_links)
         self._truth = truth
@@ -73,24 +89,30 @@ class Library(Finder):
         self,
         title: str,
         summary: str,
-        stamp: Stamp,
         *,
         body: str = "",
+        type: str | None = None,
         kind: str | None = None,
-        body_type: str | None = None,
         contract: Iterable[str] = (),
         links: Iterable[tuple[str, str]] = (),
         payload: Payload | None = None,
-        from_file: Path | None = None,
+        from_file: StrPath | None = None,
         copy: bool = False,
-        file_id: str | None = None,
+        id: str | None = None,
+        provenance: Provenance | None = None,
     ) -> Change:
-        """Creates a file. `from_file` makes it a pointer to a local file, or with `copy` to a copy in the library."""
-        file_id = file_id or stamp.file_id
-        kind = kind or ("pointer" if from_file or payload else "context")
-        body_type = body_type or ("none" if kind == "pointer" else "markdown")
+        """Creates a file. `from_file` makes it a pointer to a local file, or with `copy` to a copy in the library.
+
+        `type` is the type of the body: markdown (the default), jsonl for a log of rows, text, yaml, code, conversation
+        or routine.
+        """
+        stamp = self.stamp(provenance)
+        file_id = id or stamp.file_id
+        source = Path(from_file) if from_file is not None else None
+        kind = kind or ("pointer" if source or payload else "context")
+        body_type = type or ("none" if kind == "pointer" else "markdown")
         stored_links = [self._linker.link(file_id, rel, to) for rel, to in links]
-        with new_payload(self.folder, from_file, file_id, copy=copy) as local, self.folder.writing() as writer:
+        with new_payload(self.folder, source, file_id, copy=copy) as local, self.folder.writing() as writer:
             file = new_file(
                 id=file_id,
                 title=title,
@@ -112,17 +134,29 @@ class Library(Finder):
     # Metadata and links
 
     def define(
-        self, file_id: str, assignments: Iterable[str], stamp: Stamp, *, if_version: str | None = None
+        self,
+        file_id: str,
+        assignments: str | Iterable[str],
+        *,
+        if_version: str | None = None,
+        provenance: Provenance | None = None,
     ) -> Change:
         """Sets keys of the frontmatter, each given as `key=value`."""
-        return self._edit(file_id, lambda file: define(file, assignments), stamp, if_version)
+        given = [assignments] if isinstance(assignments, str) else list(assignments)
+        return self._edit(file_id, lambda file: define(file, given), self.stamp(provenance), if_version)
 
-    def connect(self, file_id: str, rel: str, to: str, stamp: Stamp, *, label: str | None = None) -> Change:
+    def connect(
+        self, file_id: str, rel: str, to: str, *, label: str | None = None, provenance: Provenance | None = None
+    ) -> Change:
         """Adds a link; a link that exists already stays as it is."""
+        stamp = self.stamp(provenance)
         return self._edit(file_id, lambda file: self._linker.connected(file, rel, to, label), stamp)
 
-    def disconnect(self, file_id: str, rel: str, to: str, stamp: Stamp, *, dry_run: bool = False) -> Change:
+    def disconnect(
+        self, file_id: str, rel: str, to: str, *, dry_run: bool = False, provenance: Provenance | None = None
+    ) -> Change:
         """Removes a link."""
+        stamp = self.stamp(provenance)
         return self._edit(file_id, lambda file: self._linker.disconnected(file, rel, to), stamp, dry_run=dry_run)
 
     # Bodies
@@ -131,16 +165,18 @@ class Library(Finder):
         self,
         file_id: str,
         text: str,
-        stamp: Stamp,
         *,
-        supersedes: Sequence[str] = (),
+        supersedes: str | Sequence[str] = (),
         section: str | None = None,
         if_version: str | None = None,
+        provenance: Provenance | None = None,
     ) -> Change:
-        """Writes a text to the body, in the contract's write mode."""
+        """Writes a text to the body, in the contract's write mode. Rows that it supersedes are named by id or ref."""
+        rows = (supersedes,) if isinstance(supersedes, str) else supersedes
+        given = WriteRequest(text, self.stamp(provenance), tuple(map(_row_id, rows)), section)
+        limit = self.surroundings.settings.overflow_bytes
         with self.folder.writing() as writer:
-            given = WriteRequest(text, stamp, tuple(supersedes), section)
-            done = remember(writer, self._logs, writer.find(file_id, if_version), given, self.settings.overflow_bytes)
+            done = remember(writer, self._logs, writer.find(file_id, if_version), given, limit)
         return Change(done.file, True, tuple(f"row:{done.file.id}/{row}" for row in done.rows), done.overflow)
 
     def contract(self, file_id: str) -> dict[str, Any]:
@@ -151,16 +187,17 @@ class Library(Finder):
         self,
         file_id: str,
         text: str,
-        stamp: Stamp,
         *,
         source_hash: str | None = None,
         if_version: str | None = None,
         dry_run: bool = False,
+        provenance: Provenance | None = None,
     ) -> Change:
         """Replaces a derived file's body and the recorded hash of its source, in one step."""
+        stamp, limit = self.stamp(provenance), self.surroundings.settings.overflow_bytes
         return self._edit(
             file_id,
-            lambda file: limited(refreshed(self.folder, file, text, stamp, source_hash), self.settings.overflow_bytes),
+            lambda file: limited(refreshed(self.folder, file, text, stamp, source_hash), limit),
             stamp,
             if_version,
             dry_run=dry_run,
@@ -169,12 +206,13 @@ class Library(Finder):
     # Reading
 
     def recall(
-        self, refs: Iterable[str], *, now: int, rows: "Which" = "active", tokens: int | None = None, page: int = 1
+        self, refs: str | Iterable[str], *, rows: "Which" = "active", tokens: int | None = None, page: int = 1
     ) -> "Page":
         """Returns what references lead to, fenced and labelled for a model; with `tokens`, one page of it."""
         from slicebase.context.recall import pages
 
-        found = pages(self.reader(now, rows).pieces(refs), tokens)
+        named = [refs] if isinstance(refs, str) else refs
+        found = pages(self.reader(self.surroundings.now(), rows).pieces(named), tokens)
         if not 1 <= page <= len(found):
             raise SlicebaseError("no-page", f"there is no page {page}", hint=f"the pages are 1 to {len(found)}")
         return found[page - 1]
@@ -183,7 +221,8 @@ class Library(Finder):
         """Returns a reader that finds what references lead to, piece by piece, as of a time."""
         from slicebase.library.recall import Recall
 
-        return Recall(self.folder, self._logs, self._truth, now, self.settings.freshness_half_life_days, rows)
+        half_life = self.surroundings.settings.freshness_half_life_days
+        return Recall(self.folder, self._logs, self._truth, now, half_life, rows)
 
     def routine(self, file_id: str) -> str:
         """Returns a routine as Markdown to follow. Nothing is executed (ruling 30)."""
@@ -196,18 +235,34 @@ class Library(Finder):
 
     # Forgetting
 
-    def forget(self, file_id: str, stamp: Stamp, *, reason: str | None = None, dry_run: bool = False) -> Change:
+    def forget(
+        self,
+        file_id: str,
+        *,
+        reason: str | None = None,
+        dry_run: bool = False,
+        provenance: Provenance | None = None,
+    ) -> Change:
         """Archives a file in place: search and listings no longer show it, and nothing is lost."""
+        stamp = self.stamp(provenance)
         return self._edit(file_id, lambda file: archived(file, stamp.time, reason), stamp, dry_run=dry_run)
 
-    def restore(self, file_id: str, stamp: Stamp, *, dry_run: bool = False) -> Change:
+    def restore(self, file_id: str, *, dry_run: bool = False, provenance: Provenance | None = None) -> Change:
         """Restores a file that was forgotten."""
-        return self._edit(file_id, restored, stamp, dry_run=dry_run)
+        return self._edit(file_id, restored, self.stamp(provenance), dry_run=dry_run)
 
-    def purge(self, file_id: str, stamp: Stamp, *, reason: str | None = None, dry_run: bool = False) -> Change:
+    def purge(
+        self,
+        file_id: str,
+        *,
+        reason: str | None = None,
+        dry_run: bool = False,
+        provenance: Provenance | None = None,
+    ) -> Change:
         """Removes the content here, in caches and in what manifests kept. A tombstone keeps its hash and size."""
         from slicebase.library.purge import purge_caches, purge_kept_texts, purge_payload
 
+        stamp = self.stamp(provenance)
         with self.folder.writing() as writer:
             old = writer.find(file_id)
             new = old if old.purged else with_writer(tombstone(old, stamp.time, reason), stamp)
@@ -220,7 +275,18 @@ class Library(Finder):
         purge_caches(self.workspace, self.index.database, old.id or "")
         return Change(new, not old.purged)
 
-    # Every change of a file in place
+    # Every write, and every change of a file in place
+
+    def stamp(self, provenance: Provenance | None = None) -> Stamp:
+        """Returns the stamp of a write: the time, random bytes for new ids, and who writes.
+
+        A write is signed if a provenance is given or the settings ask for it; the settings name an unnamed writer.
+        """
+        settings = self.surroundings.settings
+        if provenance is not None or settings.provenance_enabled:
+            provenance = provenance or Provenance()
+            provenance = replace(provenance, agent=provenance.agent or settings.provenance_agent)
+        return Stamp(self.surroundings.now(), self.surroundings.random_bytes(), provenance)
 
     def _edit(
         self,
@@ -242,3 +308,8 @@ class Library(Finder):
             if not dry_run:
                 writer.replace(old, new)
         return Change(new)
+
+
+def _row_id(given: str) -> str:
+    """Returns the id of a row that is given as such or in a reference."""
+    return given.rpartition("/")[2] if given.startswith("row:") else given

@@ -1,6 +1,8 @@
 """What tools share: the environment of a call, arguments and results, pages, and quoting of stored text."""
 
-from collections.abc import Callable, Sequence
+import os
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
@@ -8,10 +10,9 @@ import msgspec
 from msgspec import Meta, Struct
 
 from slicebase.context.manifest import fence_for
-from slicebase.core.ids import ULID_RANDOM_BYTES
 from slicebase.errors import SlicebaseError
-from slicebase.files.body.entries import Stamp
 from slicebase.files.body.rows import Provenance
+from slicebase.workspace.surroundings import Clock, Entropy
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
@@ -20,7 +21,7 @@ _Item = TypeVar("_Item")
 
 
 class ServerEnvironment(NamedTuple):
-    """What a server works with: a folder, a clock, random bytes, and the session that its writes are signed with.
+    """What a server works with: a folder, the session that its writes are signed with, a clock and random bytes.
 
     A workspace is opened for one call and closed after it. So nothing happens before the first call, several servers
     can share a workspace, and a server that is killed leaves nothing half done.
@@ -28,39 +29,36 @@ class ServerEnvironment(NamedTuple):
 
     start: Path
     root: Path | None
-    clock: Callable[[], int]
-    random_bytes: Callable[[int], bytes]
     session: str
     read_only: bool = False
+    clock: Clock = time.time
+    entropy: Entropy = os.urandom
 
     def open(self) -> "Slicebase":
         """Opens the workspace for one call."""
         from slicebase.base import Slicebase
 
-        return Slicebase.open(self.start, self.root)
+        return Slicebase.open(self.start, self.root, create=False, clock=self.clock, entropy=self.entropy)
 
 
 class ToolCall(NamedTuple):
-    """One call of a client: the open workspace, the name of the client, and the time."""
+    """One call of a client: the open workspace, and the name of the client."""
 
     environment: ServerEnvironment
     base: "Slicebase"
     client: str | None
-    now: int
 
-    @classmethod
-    def at(cls, environment: ServerEnvironment, base: "Slicebase", client: str | None) -> "ToolCall":
-        return cls(environment, base, client, environment.clock())
+    @property
+    def now(self) -> int:
+        return self.base.surroundings.now()
 
     @property
     def half_life(self) -> float:
         return self.base.settings.freshness_half_life_days
 
-    def stamp(self, **provenance: Any) -> Stamp:
-        """Returns the stamp of a write, signed with the name of the client and the session."""
-        agent = self.client or self.base.settings.provenance_agent
-        signed = Provenance(agent=agent, session=self.environment.session, **provenance)
-        return Stamp(self.now, self.environment.random_bytes(ULID_RANDOM_BYTES), signed)
+    def signed(self, **provenance: Any) -> Provenance:
+        """Returns the provenance of a write, signed with the name of the client and the session."""
+        return Provenance(agent=self.client, session=self.environment.session, **provenance)
 
 
 class ToolOutput(NamedTuple):

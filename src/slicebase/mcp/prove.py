@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from slicebase.core.times import from_text
 from slicebase.mcp.calls import (
     Arguments,
     Limit,
@@ -53,13 +52,12 @@ def context(call: ToolCall, given: ContextArguments) -> ToolOutput:
     record = not call.environment.read_only
     built = call.base.context(
         given.question,
-        tokens=given.tokens,
-        now=call.now,
-        as_of=from_text(given.as_of) if given.as_of else None,
+        given.tokens,
+        as_of=given.as_of or None,
         record=record,
         run=given.run.removeprefix("run:") if given.run else None,
     )
-    text, manifest, _ = built.context
+    text, manifest = built.text, built.manifest
     pieces = [PieceTaken(piece.ref, piece.label, piece.tokens) for piece in manifest.pieces]
     result = ContextResult(
         text, manifest.manifest_id, built.recorded, manifest.tokens_used, pieces, len(manifest.left_out)

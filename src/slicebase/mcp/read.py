@@ -146,7 +146,7 @@ class RecallResult(Result, frozen=True):
 
 def recall(call: ToolCall, given: RecallArguments) -> ToolOutput:
     """Returns the texts of references, page by page."""
-    page = call.base.library.recall(given.refs, now=call.now, rows=given.rows, tokens=given.tokens, page=given.page)
+    page = call.base.library.recall(given.refs, rows=given.rows, tokens=given.tokens, page=given.page)
     pieces = [Recalled(each.piece.ref, each.piece.label, each.is_whole) for each in page.excerpts]
     following = page.number + 1 if page.number < page.of else None
     return ToolOutput(RecallResult(page.text, pieces, page.number, page.of, following), page.text)

@@ -45,7 +45,7 @@ class Listed(NamedTuple):
 
 
 def _file(call: ToolCall, name: str) -> str:
-    return call.base.library.recall([f"file:{name}"], now=call.now).text
+    return call.base.library.recall(f"file:{name}").text
 
 
 def _snapshot(call: ToolCall, name: str) -> str:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import msgspec
 from msgspec import Meta, field
 
-from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
 from slicebase.errors import SlicebaseError
 from slicebase.mcp.calls import Arguments, PageNumber, Result, ToolCall, ToolOutput, more_pages, page_of, quoted
 from slicebase.runs.event import EventDraft
@@ -14,6 +13,7 @@ from slicebase.runs.gate import DEFAULT_THRESHOLDS, is_due
 
 if TYPE_CHECKING:
     from slicebase.truth.runs import Logged
+    from slicebase.verbs.runs import Cite
 
 
 class EventGiven(Arguments, frozen=True):
@@ -86,38 +86,36 @@ def run(call: ToolCall, given: RunArguments) -> ToolOutput:
 
 
 def _start(call: ToolCall, given: RunArguments) -> ToolOutput:
-    run_id = _name(given) if given.run else ulid(call.now, call.environment.random_bytes(ULID_RANDOM_BYTES))
-    tally = call.base.runs.start(run_id, str(given.objective), str(given.done), now=call.now)
+    run_id = _name(given) if given.run else call.base.surroundings.new_id()
+    tally = call.base.runs.start(run_id, str(given.objective), str(given.done))
     _sign(call, run_id, 1, 1)
     return ToolOutput(RunResult(tally.run_id, 1, 1), f"Started run:{run_id}")
 
 
 def _log(call: ToolCall, given: RunArguments) -> ToolOutput:
     drafts = [EventDraft(type=each.type, step=each.step, payload=each.payload) for each in given.events]
-    return _signed(call, _name(given), call.base.runs.log(_name(given), drafts, now=call.now))
+    return _signed(call, _name(given), call.base.runs.log(_name(given), drafts))
 
 
 def _claim(call: ToolCall, given: RunArguments) -> ToolOutput:
     if not (given.statement or given.claim_id):
         raise SlicebaseError("bad-arguments", "claim needs statement, or claim_id and status")
-    call.base.truth.runs.log.tally(_name(given))  # raises for an unknown run, before anything is cited
     logged = call.base.runs.claim(
         _name(given),
         given.statement,
-        now=call.now,
-        claim_id=given.claim_id,
+        id=given.claim_id,
         status=given.status,
-        evidence=[_evidence(call, each) for each in given.evidence],
+        cite=[_cited(each) for each in given.evidence],
     )
     return _signed(call, _name(given), logged)
 
 
-def _evidence(call: ToolCall, cited: Cited) -> str:
-    return cited.ref if cited.ref.startswith("ev_") else call.base.cite(cited.ref, quote=cited.quote).evidence_id
+def _cited(cited: Cited) -> "Cite":
+    return cited.ref if cited.ref.startswith("ev_") else (cited.ref, cited.quote or "")
 
 
 def _compact(call: ToolCall, given: RunArguments) -> ToolOutput:
-    return _logged(call.base.runs.compact(_name(given), now=call.now))
+    return _logged(call.base.runs.compact(_name(given)))
 
 
 def _status(call: ToolCall, given: RunArguments) -> ToolOutput:
@@ -183,8 +181,9 @@ CLIENT = "CLIENT"  # a verbose event (ruling 33): which client wrote the events 
 
 def _sign(call: ToolCall, run_id: str, first: int, last: int) -> None:
     """Logs which client wrote these events. The numbers keep it correct when several clients write to one run."""
-    signature = {**(call.stamp().who or {}), "events": {"first": first, "last": last}}
-    call.base.runs.log(run_id, [EventDraft(type=CLIENT, payload=signature)], now=call.now)
+    who = call.base.library.stamp(call.signed()).who or {}
+    signature = {**who, "events": {"first": first, "last": last}}
+    call.base.runs.log(run_id, [EventDraft(type=CLIENT, payload=signature)])
 
 
 def _logged(logged: "Logged") -> ToolOutput:

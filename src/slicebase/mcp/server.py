@@ -77,7 +77,7 @@ class _Handlers:
 
         def work() -> _Value:
             with self._environment.open() as base:
-                return do(ToolCall.at(self._environment, base, _client(ctx)))
+                return do(ToolCall(self._environment, base, _client(ctx)))
 
         try:
             return await self._in_thread(work)

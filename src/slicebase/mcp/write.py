@@ -67,11 +67,11 @@ def create(call: ToolCall, given: CreateArguments) -> ToolOutput:
         call.base.library.create(
             given.title,
             given.summary,
-            call.stamp(),
             body=given.body,
-            body_type=given.type,
+            type=given.type,
             contract=given.contract,
             links=[(link.rel, link.to) for link in given.links],
+            provenance=call.signed(),
         )
     )
 
@@ -82,17 +82,18 @@ def remember(call: ToolCall, given: RememberArguments) -> ToolOutput:
         call.base.library.remember(
             given.id,
             given.text,
-            call.stamp(source=given.source, confidence=given.confidence),
-            supersedes=[row.rpartition("/")[2] if row.startswith("row:") else row for row in given.supersedes],
+            supersedes=given.supersedes,
             section=given.section,
             if_version=given.if_version,
+            provenance=call.signed(source=given.source, confidence=given.confidence),
         )
     )
 
 
 def connect(call: ToolCall, given: ConnectArguments) -> ToolOutput:
     """Links a file to something."""
-    return _change_output(call.base.library.connect(given.id, given.rel, given.to, call.stamp(), label=given.label))
+    library = call.base.library
+    return _change_output(library.connect(given.id, given.rel, given.to, label=given.label, provenance=call.signed()))
 
 
 def _change_output(change: "Change") -> ToolOutput:

@@ -17,7 +17,7 @@ class Ledger(Mapping[str, Evidence]):
 
     def __init__(self, database: Database, texts: Texts) -> None:
         self._database = database
-        self._texts = texts
+        self.texts = texts
         self.records = Records(database)
 
     def keep(self, evidence: Evidence) -> None:
@@ -31,7 +31,7 @@ class Ledger(Mapping[str, Evidence]):
 
     def __getitem__(self, evidence_id: str) -> Evidence:
         record = self.records[evidence_id]
-        stored = self._texts.get(record.corpus_id, record.quote_hash)
+        stored = self.texts.get(record.corpus_id, record.quote_hash)
         return replace(record, quote=stored.data.decode()) if stored and stored.data is not None else record
 
     def __contains__(self, evidence_id: object) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from slicebase.context.manifest import Manifest, Piece, ReplayProblem, manifest_bytes, manifest_id, read_manifest
+from slicebase.context.manifest import Manifest, PinnedPiece, ReplayProblem, manifest_bytes, manifest_id, read_manifest
 from slicebase.core.hashing import canonical, digest, raw_digest
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
@@ -109,7 +109,7 @@ def texts_to_keep(built: "Context") -> dict[bytes, bytes]:
     return {raw_digest(text.encode()): text.encode() for text in kept}
 
 
-def _source(name: str, piece: Piece) -> tuple[str, str]:
+def _source(name: str, piece: PinnedPiece) -> tuple[str, str]:
     """Returns the owner and the hash of the text that a piece is cut from.
 
     Turns never change, and their texts belong to the session. Files can change, so their texts belong to the manifest.
@@ -119,7 +119,7 @@ def _source(name: str, piece: Piece) -> tuple[str, str]:
     return f"manifest:{name}", piece.text_hash
 
 
-def _cut(piece: Piece, data: bytes) -> str | None:
+def _cut(piece: PinnedPiece, data: bytes) -> str | None:
     """Returns the text of a piece, cut from stored bytes, or None where they cannot be read."""
     try:
         if not piece.corpus.startswith("session:"):

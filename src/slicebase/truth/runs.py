@@ -3,7 +3,8 @@
 The event that stops a run (a gate that refuses, or an exceeded budget) is stored first, and then raised as an error.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from slicebase.core.times import to_text
@@ -28,8 +29,10 @@ from slicebase.runs.records import RunStarted, StopReason
 from slicebase.runs.state import RunState
 from slicebase.runs.status import RunTally
 from slicebase.truth.ledger import Ledger
-from slicebase.truth.run_log import Appender, RunLog, run_closed
+from slicebase.truth.run_log import Appender, RunLog, owner, run_closed
 from slicebase.truth.snapshots import Snapshots, StoredSnapshot
+
+NO_BLOBS: Mapping[str, bytes] = MappingProxyType({})
 
 
 class Logged(NamedTuple):
@@ -39,9 +42,14 @@ class Logged(NamedTuple):
     last: int
     snapshots: tuple[str, ...]
     tally: RunTally
+    id: str = ""  # of the claim, conflict or failure that was logged
+
+    def __repr__(self) -> str:
+        named = f", id={self.id!r}" if self.id else ""
+        return f"Logged(run={self.tally.run_id!r}, first={self.first}, last={self.last}{named})"
 
 
-class Runs:
+class StoredRuns:
     """The runs of a database."""
 
     def __init__(self, log: RunLog, snapshots: Snapshots, ledger: Ledger) -> None:
@@ -73,11 +81,20 @@ class Runs:
         return appender.tally
 
     def append(
-        self, run_id: str, drafts: Iterable[EventDraft], now: int, thresholds: Thresholds | None = None
+        self,
+        run_id: str,
+        drafts: Iterable[EventDraft],
+        now: int,
+        thresholds: Thresholds | None = None,
+        blobs: Mapping[str, bytes] = NO_BLOBS,
     ) -> Logged:
-        """Logs events as the agent reports them (ruling 35). With thresholds, compacts the run whenever it is due."""
+        """Logs events as the agent reports them (ruling 35). With thresholds, compacts the run whenever it is due.
+
+        `blobs` is content that the events name by its hash.
+        """
         with self.log.appending(run_id) as appender:
             writer = _RunWriter(self, appender, to_text(now), thresholds)
+            appender.keep_blobs(blobs)
             for draft in drafts:
                 writer.add(draft)
                 if appender.tally.stopped:
@@ -85,11 +102,11 @@ class Runs:
             writer.compact_when_due()
         return writer.outcome()
 
-    def say(self, run_id: str, draft: EventDraft, now: int, thresholds: Thresholds | None = None) -> Logged:
+    def append_checked(self, run_id: str, draft: EventDraft, now: int) -> Logged:
         """Logs one event. Refuses at once an event that the gate would refuse."""
         with self.log.appending(run_id) as appender:
             check_before_logging(draft, self.state(run_id), self.ledger.records, to_text(now))
-            writer = _RunWriter(self, appender, to_text(now), thresholds)
+            writer = _RunWriter(self, appender, to_text(now))
             writer.add(draft)
         return writer.outcome()
 
@@ -108,6 +125,16 @@ class Runs:
         return writer.outcome()
 
     # Reading
+
+    def blob(self, run_id: str, name: str) -> bytes:
+        """Returns content that an event names by its hash. Raises `no-blob` or `purged` if it is not there."""
+        self.log.tally(run_id)
+        found = self.ledger.texts.get(owner(run_id), name)
+        if found is None:
+            raise SlicebaseError("no-blob", f"run:{run_id} has no content {name}")
+        if found.data is None:
+            raise SlicebaseError("purged", f"{name} of run:{run_id} was purged {found.purged}")
+        return found.data
 
     def is_closed(self, run_id: str) -> bool:
         return self.log.tally(run_id).stopped is not None
@@ -173,7 +200,7 @@ class Runs:
 class _RunWriter:
     """Writes events to the log of one run in one transaction, with the compactions and the stop that they cause."""
 
-    def __init__(self, runs: Runs, appender: Appender, now: str, thresholds: Thresholds | None = None) -> None:
+    def __init__(self, runs: StoredRuns, appender: Appender, now: str, thresholds: Thresholds | None = None) -> None:
         self._runs = runs
         self._appender = appender
         self._now = now

@@ -22,7 +22,7 @@ from slicebase.truth.turns import Turns
 
 if TYPE_CHECKING:  # imported only where needed, for a fast start: most commands need no runs
     from slicebase.truth.ledger import Ledger
-    from slicebase.truth.runs import Runs
+    from slicebase.truth.runs import StoredRuns
 
 
 class StoredPolicies:
@@ -78,12 +78,12 @@ class Truth:
         return Ledger(self.database, self.texts)
 
     @cached_property
-    def runs(self) -> "Runs":
+    def runs(self) -> "StoredRuns":
         from slicebase.truth.run_log import RunLog
-        from slicebase.truth.runs import Runs
+        from slicebase.truth.runs import StoredRuns
         from slicebase.truth.snapshots import Snapshots
 
-        return Runs(RunLog(self.database), Snapshots(self.database, self.texts), self.ledger)
+        return StoredRuns(RunLog(self.database), Snapshots(self.database, self.texts), self.ledger)
 
     def turn(self, turn_id: str) -> Turn | None:
         """Returns a stored turn with its content, or None. A purged turn has no parts."""

@@ -1,13 +1,13 @@
 """Contexts for a question: finds turns, slices around the best ones, reads their texts, and assembles the pieces."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from slicebase.context.assemble import Candidate, Context, RecordedContext, assemble
+from slicebase.context.assemble import Candidate, Context, assemble
 from slicebase.context.manifest import Budget, Manifest, PinnedSlice
 from slicebase.context.ranking import ANCHORS, CHUNKS, CONSIDERED, RANKER, Ranked, merge, rescaled
 from slicebase.core.hashing import LARGEST_INTEGER, lone_surrogate
-from slicebase.core.times import from_text, to_text
+from slicebase.core.times import Moment, from_text, milliseconds, to_text
 from slicebase.errors import SlicebaseError
 from slicebase.graph.best_first import context_slice, select
 from slicebase.graph.policy import SlicePolicyV1
@@ -19,9 +19,6 @@ from slicebase.library.chunks import LibraryChunks
 from slicebase.truth.truth import Truth
 from slicebase.verbs.graph import Graph, ranked_turns
 from slicebase.verbs.parts import Parts
-
-if TYPE_CHECKING:
-    from slicebase.verbs.runs import RunVerbs
 
 
 class Request(NamedTuple):
@@ -37,47 +34,41 @@ class Request(NamedTuple):
 def context(
     parts: Parts,
     question: str,
-    *,
     tokens: int,
-    now: int,
+    *,
     turns: int | None = None,
     policy: str | None = None,
-    as_of: int | None = None,
+    as_of: Moment | None = None,
     record: bool = True,
     run: str | None = None,
     step: int | None = None,
-) -> RecordedContext:
+) -> Context:
     """Builds a context for a question and records its manifest; `Slicebase.context` describes the options."""
-    chosen = Graph(parts).policy(policy or "focused")
-    request = Request(question, tokens, turns, now if as_of is None else as_of, chosen)
-    runs = _runs(parts) if run else None
-    first = runs.remembered(run) if runs and run else ()
-    built = build_context(parts.truth, parts.turn_index, parts.library_chunks, request, first)
-    recorded = record and not parts.truth.database.read_only
-    if recorded:
-        parts.truth.policies.keep(chosen)
-        parts.truth.manifests.keep(built, now)
-        if runs and run:
-            runs.bind(run, built.manifest, now=now, step=step)
-    return RecordedContext(built, recorded)
+    moment = parts.surroundings.now() if as_of is None else milliseconds(as_of)
+    request = Request(question, tokens, turns, moment, Graph(parts).policy(policy or "focused"))
+    if run is None:
+        return parts.recorded(_built(parts, request), record)
+    from slicebase.verbs.narrate import bind, first_pieces  # imported here for a fast start: most belong to no run
+
+    built = parts.recorded(_built(parts, request, first_pieces(parts, run)), record)
+    if built.recorded:
+        bind(parts, run, built, step)
+    return built
 
 
-def _runs(parts: Parts) -> "RunVerbs":
-    from slicebase.verbs.runs import RunVerbs  # imported here to keep start-up fast: most contexts belong to no run
-
-    return RunVerbs(parts.truth, parts.folder)
+def _built(parts: Parts, request: Request, first: Sequence[Candidate] = ()) -> Context:
+    return build_context(parts.truth, parts.turn_index, parts.library_chunks, request, first)
 
 
-def context_again(parts: Parts, before: Manifest, *, now: int, record: bool = True) -> RecordedContext:
+def context_again(parts: Parts, before: Manifest, *, record: bool = True) -> Context:
     """Asks the question of a manifest again, with the same budget and policy, of what is stored now."""
     policies = [pinned.policy_params_hash for pinned in before.slices]
     return context(
         parts,
         before.question,
-        tokens=before.budget.tokens,
+        before.budget.tokens,
         turns=before.budget.turns,
         policy=policies[0] if policies else None,
-        now=now,
         record=record,
     )
 
@@ -104,7 +95,7 @@ def build_context(
         ranker=RANKER,
         filters={"rows": "active", "archived": False} if chunks is not None else {},
         slices=pinned,
-    )
+    )._replace(policy=request.policy)
 
 
 def _chunk_candidates(chunks: LibraryChunks, request: Request, turns: int) -> list[Candidate]:

@@ -21,6 +21,7 @@ from slicebase.library.folder import PAYLOADS, SliceFolder, finish_overflows, un
 from slicebase.library.payloads import unclaimed_copies
 from slicebase.truth.database import open_database
 from slicebase.verbs.install import install
+from slicebase.verbs.parts import Parts
 from slicebase.workspace import git
 from slicebase.workspace.atomic import TEMPORARY
 from slicebase.workspace.settings import load_settings
@@ -60,6 +61,17 @@ def examine(workspace: Workspace, driver: str, home: AgentHome | None = None) ->
     """Returns everything that is wrong, in the order of the checks."""
     examined = Examined(workspace, driver, home)
     return [complaint for check in DOCTOR_CHECKS.values() for complaint in check(examined)]
+
+
+def doctor(
+    parts: Parts, driver: str | None, *, fix: bool, home: Path | None
+) -> tuple[list[Complaint], list[Complaint]]:
+    """Returns what is wrong and, with `fix`, what was fixed."""
+    agent = AgentHome(home, parts.surroundings.now()) if home is not None else None
+    examined = (parts.workspace, driver or git.merge_command(), agent)
+    found = examine(*examined)
+    fixed = fix_all(found) if fix else []
+    return (examine(*examined) if fixed else found), fixed
 
 
 def fix_all(complaints: Sequence[Complaint]) -> list[Complaint]:

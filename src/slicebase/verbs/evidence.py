@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from slicebase.core.hashing import digest
 from slicebase.core.refs import Ref, parse
 from slicebase.errors import SlicebaseError, Where
-from slicebase.files.body.entries import Stamp
 from slicebase.files.body.rows import read_rows
 from slicebase.files.body.sections import section_ref, sections
 from slicebase.files.links import resolve
@@ -27,6 +26,7 @@ from slicebase.workspace.atomic import read_bytes, read_chunks
 from slicebase.workspace.workspace import LIBRARY
 
 if TYPE_CHECKING:  # start-up counts: only `add_document` needs the library
+    from slicebase.files.body.rows import Provenance
     from slicebase.library.library import Library
 
 
@@ -209,9 +209,22 @@ class AddedDocument(NamedTuple):
     chunks: list[DocumentChunk]
     is_new: bool
 
+    @property
+    def ref(self) -> str:
+        """The reference of the pointer, whose chunks can be cited by a quote."""
+        return f"file:{self.file.id}"
+
+    def __repr__(self) -> str:
+        return f"AddedDocument(id={self.file.id!r}, chunks={len(self.chunks)}, is_new={self.is_new})"
+
 
 def add_document(
-    library: "Library", path: Path, stamp: Stamp, *, title: str | None = None, copy: bool = False
+    library: "Library",
+    path: Path,
+    *,
+    title: str | None = None,
+    copy: bool = False,
+    provenance: "Provenance | None" = None,
 ) -> AddedDocument:
     """Creates a pointer to a local text document, unless there is one, and returns it with the document's chunks."""
     data = b"".join(read_chunks(path.resolve())) if path.is_file() else None
@@ -232,7 +245,7 @@ def add_document(
         if file.payload and file.payload.hash == payload_hash and not file.purged:
             return AddedDocument(file, found, False)
     summary = f"A text of {len(text)} characters in {len(found)} chunks that can be cited."
-    change = library.create(title or path.name, summary, stamp, from_file=path, copy=copy)
+    change = library.create(title or path.name, summary, from_file=path, copy=copy, provenance=provenance)
     return AddedDocument(change.file, found, True)
 
 

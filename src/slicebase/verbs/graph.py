@@ -15,6 +15,7 @@ from slicebase.graph.turn import Session
 from slicebase.index.turns import TurnIndex, update_turn_index
 from slicebase.truth.truth import Truth
 from slicebase.verbs.parts import Parts
+from slicebase.workspace.surroundings import one_thread_at_a_time
 
 
 class TurnView(NamedTuple):
@@ -35,12 +36,17 @@ def ranked_turns(truth: Truth, index: TurnIndex, question: str, limit: int) -> l
     return index.retried(ranked)
 
 
+@one_thread_at_a_time
 class Graph:
     """The conversation graph of a workspace: its sessions and turns, and context slices around turns."""
 
     def __init__(self, parts: Parts) -> None:
+        self.surroundings = parts.surroundings
         self._parts = parts
-        self._truth = parts.truth
+
+    @property
+    def _truth(self) -> Truth:
+        return self._parts.truth
 
     def sessions(self) -> list[tuple[Session, int]]:
         """Returns every session with the number of its turns."""
@@ -56,7 +62,7 @@ class Graph:
         """Returns one turn."""
         return self._view(self._truth.turns.get(name_of("turn", turn)).record)
 
-    def search(self, words: str, limit: int) -> list[TurnView]:
+    def search(self, words: str, limit: int = 10) -> list[TurnView]:
         """Returns the turns that contain the words, best first."""
         if not words.strip():
             raise SlicebaseError("no-words", "there is no word to search for")

@@ -44,9 +44,9 @@ def import_conversations(
     return account
 
 
-def export(parts: Parts, session: str, to: Path, *, file_id: str) -> Path:
+def export(parts: Parts, session: str, to: Path) -> Path:
     """Writes a session as a conversation slice file, whose import gives the same ids and branches."""
-    file = export_session(parts.truth, name_of("session", session), file_id)
+    file = export_session(parts.truth, name_of("session", session), parts.surroundings.new_id())
     if to.exists():
         raise SlicebaseError("file-exists", f"{to} exists already", hint="choose another name", where=Where(str(to)))
     write_bytes(to, [file.to_bytes()])

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from slicebase.context.assemble import Candidate, Context, RecordedContext, assemble
+from slicebase.context.assemble import Candidate, Context, assemble
 from slicebase.context.lost import LOST_RULES, TABLE, JudgedItem, Loss, by_importance, judge
 from slicebase.context.manifest import Budget
 from slicebase.context.ranking import Ranked
 from slicebase.core.refs import name_of
-from slicebase.core.times import to_text
+from slicebase.core.times import Moment, milliseconds, to_text
 from slicebase.graph.record import TurnRecord
 from slicebase.graph.turn import Session
 from slicebase.history.compactions import compacted_sessions, compactions
@@ -26,6 +26,15 @@ class Losses(NamedTuple):
 
     session: str | None
     compactions: list[Loss]
+
+    @property
+    def items(self) -> list[JudgedItem]:
+        """What was lost in all of them, the most important first."""
+        return by_importance(each for loss in self.compactions for each in loss.judged if not each.kept)
+
+    def __repr__(self) -> str:
+        counts = f"compactions={len(self.compactions)}, items={len(self.items)}"
+        return f"Losses(session={self.session!r}, {counts})"
 
 
 def lost(parts: Parts, session: str | None = None) -> Losses:
@@ -47,33 +56,29 @@ def lost_in(parts: Parts, paths: Iterable[Path], progress: ImportProgress) -> Lo
 
 
 def lost_context(
-    parts: Parts, session: str, *, tokens: int, now: int, as_of: int | None = None, record: bool = True
-) -> RecordedContext:
+    parts: Parts, session: str, tokens: int, *, as_of: Moment | None = None, record: bool = True
+) -> Context:
     """Builds a context of what a session's compactions lost, and records its manifest."""
-    found = lost(parts, session)
-    built = _lost_context(parts.truth, str(found.session), found.compactions, tokens, now if as_of is None else as_of)
-    recorded = record and bool(built.manifest.pieces)
-    if recorded:
-        parts.truth.manifests.keep(built, now)
-    return RecordedContext(built, recorded)
+    moment = parts.surroundings.now() if as_of is None else milliseconds(as_of)
+    return parts.recorded(_lost_context(parts.truth, lost(parts, session), tokens, moment), record)
 
 
-def _lost_context(truth: Truth, session: str, losses: Sequence[Loss], tokens: int, as_of: int) -> Context:
+def _lost_context(truth: Truth, found: Losses, tokens: int, as_of: int) -> Context:
     """Builds a context of the lost items, the most important first, with one piece for each turn that contains some."""
     check_tokens(tokens)
     lost: dict[str, list[JudgedItem]] = {}
-    for each in by_importance(judged for loss in losses for judged in loss.judged if not judged.kept):
+    for each in found.items:
         lost.setdefault(each.item.turn, []).append(each)
     records = truth.turns.find(lost)
     sessions = {name: truth.turns.session(name) for name in {each.record.session for each in records.values()}}
     return assemble(
-        f"what was lost when session:{session} was compacted",
+        f"what was lost when session:{found.session} was compacted",
         to_text(as_of),
         Budget(tokens),
-        [_lost_candidate(truth, records[turn].record, sessions, found) for turn, found in lost.items()],
+        [_lost_candidate(truth, records[turn].record, sessions, items) for turn, items in lost.items()],
         terms=(),
         ranker=LOST_RULES,
-        filters={"session": session, "compactions": [loss.summary.id for loss in losses]},
+        filters={"session": found.session, "compactions": [loss.summary.id for loss in found.compactions]},
         slices=(),
     )
 

@@ -1,16 +1,18 @@
 """What connects runs with the library, contexts and conversations.
 
 Narratives become slice files, snapshots and manifests enter contexts, and conversations become runs.
+`narrate_session` does the work before a coding agent's compaction: a snapshot of the session as a run, and its
+narrative.
 """
 
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from slicebase.context.assemble import Candidate
+from slicebase.context.assemble import Candidate, Context
 from slicebase.context.manifest import Manifest
 from slicebase.core.hashing import digest
 from slicebase.core.refs import parse
@@ -24,12 +26,17 @@ from slicebase.history.annotate import Annotator
 from slicebase.importers.swe_agent import NAME, read_trajectory
 from slicebase.library.folder import SliceFolder
 from slicebase.runs.event import TYPES, VERBOSE, EventDraft
+from slicebase.runs.gate import manifest_events
 from slicebase.runs.narrative import Narrative, narrate
 from slicebase.runs.records import ManifestLogged
 from slicebase.runs.state import Json
-from slicebase.truth.runs import Runs
+from slicebase.truth.runs import Logged, StoredRuns
 from slicebase.truth.truth import Truth
+from slicebase.verbs.parts import Parts
 from slicebase.workspace.workspace import LIBRARY
+
+if TYPE_CHECKING:
+    from slicebase.verbs.runs import Runs
 
 # Narratives
 
@@ -60,7 +67,7 @@ def keep_narrative(folder: SliceFolder, narrative: Narrative) -> bool:
     return True
 
 
-def last_narrated(runs: Runs, folder: SliceFolder, snapshot: dict[str, Json]) -> dict[str, Json] | None:
+def last_narrated(runs: StoredRuns, folder: SliceFolder, snapshot: dict[str, Json]) -> dict[str, Json] | None:
     """Returns the last earlier snapshot of the run that has a narrative in the library, else None."""
     earlier = {
         "sn_" + record.digest[7:39]: record.sequence
@@ -91,6 +98,19 @@ def snapshot_candidate(snapshot: dict[str, Json]) -> Candidate:
         score=0,
         parts={},
     )
+
+
+def first_pieces(parts: Parts, run_id: str) -> tuple[Candidate, ...]:
+    """Returns what a context for a run begins with: the narrative of its last snapshot that passed."""
+    latest = parts.truth.runs.latest(run_id)
+    return (snapshot_candidate(latest.snapshot),) if latest else ()
+
+
+def bind(parts: Parts, run_id: str, context: Context, step: int | None) -> Logged:
+    """Logs the context that was given to the model in a step, by default the one after the last that has an event."""
+    runs = parts.truth.runs
+    number = runs.log.last_step(run_id) + 1 if step is None else step
+    return runs.append(run_id, manifest_events(manifest_entry(context.manifest), number), parts.surroundings.now())
 
 
 def manifest_entry(manifest: Manifest) -> ManifestLogged:
@@ -128,7 +148,7 @@ def store_trajectory(truth: Truth, path: Path) -> str:
     return path.stem
 
 
-def new_drafts(runs: Runs, run_id: str, drafts: list[EventDraft]) -> list[EventDraft]:
+def new_drafts(runs: StoredRuns, run_id: str, drafts: list[EventDraft]) -> list[EventDraft]:
     """Returns the drafts that the run does not have yet; raises `run-differs` if the run begins differently."""
     logged = [
         {"type": event.type, "step": event.step, "time": event.time, "payload": event.payload}
@@ -146,3 +166,33 @@ def _plain(draft: EventDraft) -> dict[str, Any]:
     """Returns a draft as it is read back from a log."""
     payload = msgspec.json.decode(msgspec.json.encode(draft.payload))
     return {"type": draft.type, "step": draft.step, "time": draft.time, "payload": payload}
+
+
+# Errors after which a session continues as another run: the conversation was rewound, or its run was stopped.
+_NEEDS_NEW_RUN: Final = frozenset({"run-differs", "run-closed", "gate-refused"})
+
+
+def run_of(session: str) -> str:
+    """Returns the id of the run that a session is projected to, unless another one is named."""
+    return "from-" + "-".join(session.replace("/", "-").split())
+
+
+def narrate_session(runs: "Runs", session: str, leaf: str | None) -> Narrative:
+    """Projects a session as a run, compacts and narrates it.
+
+    If its run cannot continue, another one is started, whose id also names the leaf.
+    """
+    name = run_of(session)
+    try:
+        return _narrated(runs, session, name)
+    except SlicebaseError as error:
+        if error.code not in _NEEDS_NEW_RUN or leaf is None:
+            raise
+        return _narrated(runs, session, f"{name}-{leaf[:8]}")
+
+
+def _narrated(runs: "Runs", session: str, run_id: str) -> Narrative:
+    logged = runs.from_session(session, run_id, open_end=True)
+    if logged.last >= logged.first or not runs.has_snapshot(run_id):
+        runs.compact(run_id)
+    return runs.narrative(run_id)[0]

@@ -1,6 +1,6 @@
 """A context without a question: the files of the library that were changed last. It must be fast: hooks wait for it."""
 
-from slicebase.context.assemble import Candidate, Context, RecordedContext, assemble
+from slicebase.context.assemble import Candidate, Context, assemble
 from slicebase.context.manifest import Budget
 from slicebase.core.hashing import digest
 from slicebase.core.times import to_text
@@ -12,12 +12,9 @@ NEWEST = "newest/1"  # the manifest's ranker: files in the order of their last c
 _NEWEST_FILES = 30
 
 
-def project_context(parts: Parts, *, tokens: int, now: int) -> RecordedContext:
-    """Builds and records a context of the library's files, the last changed first."""
-    built = newest_context(parts.library, tokens, now)
-    if built.manifest.pieces:
-        parts.truth.manifests.keep(built, now)
-    return RecordedContext(built, bool(built.manifest.pieces))
+def project_context(parts: Parts, tokens: int, *, record: bool = True) -> Context:
+    """Builds a context of the library's files, the last changed first, and records its manifest."""
+    return parts.recorded(newest_context(parts.library, tokens, parts.surroundings.now()), record)
 
 
 def newest_context(library: Library, tokens: int, as_of: int) -> Context:

@@ -6,9 +6,11 @@ So a verb creates only what it needs: a verb that uses the folder of slice files
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
+from slicebase.workspace.surroundings import Surroundings
 from slicebase.workspace.workspace import Workspace
 
 if TYPE_CHECKING:  # keeps start-up fast: a part is imported when it is created
+    from slicebase.context.assemble import Context
     from slicebase.index.schema import ReadProgress
     from slicebase.index.turns import TurnIndex
     from slicebase.library.chunks import LibraryChunks
@@ -22,16 +24,15 @@ if TYPE_CHECKING:  # keeps start-up fast: a part is imported when it is created
 class Parts:
     """The truth, the indexes, the library and the settings of one workspace."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, surroundings: Surroundings | None = None) -> None:
         self.workspace = workspace
+        self.surroundings = surroundings or Surroundings(workspace)
         self.index_progress: ReadProgress = lambda done, total: None
 
-    @cached_property
+    @property
     def settings(self) -> "Settings":
-        """The settings of the workspace."""
-        from slicebase.workspace.settings import load_settings
-
-        return load_settings(self.workspace.root)
+        """The settings of the workspace, as their file has them now."""
+        return self.surroundings.settings
 
     @cached_property
     def truth(self) -> "Truth":
@@ -59,14 +60,14 @@ class Parts:
         """The verbs of the library that only read; they start faster than those that write."""
         from slicebase.library.finder import Finder
 
-        return Finder(self.workspace, self.index_progress)
+        return Finder(self.workspace, self.surroundings, self.index_progress)
 
     @cached_property
     def library(self) -> "Library":
         """The library of slice files, with all its verbs."""
         from slicebase.library.library import Library
 
-        return Library(self.workspace, self.settings, lambda: self.truth, self.index_progress)
+        return Library(self.workspace, lambda: self.truth, self.surroundings, self.index_progress)
 
     @cached_property
     def library_chunks(self) -> "LibraryChunks":
@@ -76,11 +77,24 @@ class Parts:
 
         return LibraryChunks(self.library, TurnIndex(self.workspace.chunks))
 
+    def recorded(self, built: "Context", record: bool = True) -> "Context":
+        """Records a context if that is asked for and the workspace can be written.
+
+        Every context is recorded here, and nowhere else. Returns the context, which says whether it is recorded.
+        """
+        if not record or self.truth.database.read_only:
+            return built
+        if built.policy is not None:
+            self.truth.policies.keep(built.policy)
+        self.truth.manifests.keep(built, self.surroundings.now())
+        return built._replace(recorded=True)
+
     def close(self) -> None:
-        """Closes what was opened."""
-        for part in ("library_chunks", "turn_index", "truth"):
-            if part in self.__dict__:
-                self.__dict__.pop(part).close()
+        """Closes the database and the indexes; a later verb opens them again."""
+        with self.surroundings.one_thread():
+            for part in ("library_chunks", "turn_index", "truth"):
+                if part in self.__dict__:
+                    self.__dict__.pop(part).close()
 
     def __enter__(self) -> Self:
         return self

@@ -17,12 +17,12 @@ class PurgedTurns(NamedTuple):
     turns: tuple[str, ...]
 
 
-def purge(parts: Parts, reference: str, *, now: int, reason: str = "", dry_run: bool = False) -> PurgedTurns:
+def purge(parts: Parts, reference: str, *, reason: str = "", dry_run: bool = False) -> PurgedTurns:
     """Deletes the text of a turn, a session or a run permanently."""
     ref = parse(reference)
     if ref.kind not in ("turn", "session", "run"):
         raise SlicebaseError("bad-reference", f"{reference!r} does not name a turn, a session or a run")
-    mark = f"{to_text(now)} {reason}".strip()
+    mark = f"{to_text(parts.surroundings.now())} {reason}".strip()
     if ref.kind == "run":
         return PurgedTurns(purge_run(parts.truth, ref.name, mark, dry_run=dry_run), ())
     return purge_turns(parts.truth, parts.turn_index, ref, mark, dry_run=dry_run)

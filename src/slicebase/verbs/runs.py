@@ -1,31 +1,18 @@
-"""The verbs of runs (`base.runs`), and a step of an agent as a `with` block.
+"""The verbs of runs (`memory.runs`): start a run, log what happens in it, compact it, read it.
 
-    with base.runs.step("my-run", clock) as step:
-        step.plan(text="look at the log")
-        step.act(tool="bash", text="make test")
-        step.observe(text=output)
-
-Each event is on disk as soon as its method returns. A step always ends with its three terminal events: those that the
-block did not log are logged as empty. Then the run is compacted if that is due. An error that leaves the block is
-logged as a failure, and propagates.
-
-`narrate_session` does the work before a coding agent's compaction: a snapshot of the session as a run, and its
-narrative.
+A step of an agent is a `with` block (`Step`), and the calls of its tools can be recorded (`Recorder`).
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, Self
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from slicebase.context.assemble import Candidate
-from slicebase.context.manifest import Manifest
+from slicebase.context.assemble import Context
 from slicebase.errors import SlicebaseError
-from slicebase.library.folder import SliceFolder
 from slicebase.runs.event import EventDraft
-from slicebase.runs.gate import DEFAULT_THRESHOLDS, Thresholds, manifest_events
+from slicebase.runs.evidence import Evidence
+from slicebase.runs.gate import DEFAULT_THRESHOLDS, Thresholds
 from slicebase.runs.narrative import Narrative, narrate
 from slicebase.runs.projection import StepAt, path_of, project, terms_of
 from slicebase.runs.records import (
@@ -35,7 +22,6 @@ from slicebase.runs.records import (
     ConflictLogged,
     DoneDefinition,
     FailureLogged,
-    ManifestLogged,
     Pointer,
     QuestionLogged,
     RunStarted,
@@ -43,91 +29,45 @@ from slicebase.runs.records import (
 )
 from slicebase.runs.state import ITEMS, Json
 from slicebase.runs.status import RunStatus, RunTally, measure, status_of
-from slicebase.truth.runs import Logged, Runs
-from slicebase.truth.truth import Truth
-from slicebase.verbs.narrate import (
-    keep_narrative,
-    last_narrated,
-    manifest_entry,
-    new_drafts,
-    snapshot_candidate,
-    store_trajectory,
-    turns_of,
-)
+from slicebase.truth.runs import NO_BLOBS, Logged, StoredRuns
+from slicebase.verbs.evidence import cite_chunk
+from slicebase.verbs.narrate import bind, keep_narrative, last_narrated, new_drafts, run_of, turns_of
+from slicebase.verbs.parts import Parts
+from slicebase.workspace.surroundings import one_thread_at_a_time
 
-_WHY = 500  # characters of an error's message
+if TYPE_CHECKING:  # keeps start-up fast: the commands need neither
+    from slicebase.verbs.recorder import Recorder
+    from slicebase.verbs.step import Step
+
+Cite = str | Evidence | tuple[str, str]  # the id of evidence, evidence, or a reference with a quote from its text
+Cites = Cite | Iterable[Cite]
+Compact = bool | Thresholds  # whether a run is compacted when that is due, by the settings or by these thresholds
 
 
-class RunStep:
-    """One step of a run, for a `with` block."""
+@one_thread_at_a_time
+class Runs:
+    """The runs of a workspace."""
 
-    def __init__(
-        self, runs: Runs, run_id: str, number: int, clock: Callable[[], int], thresholds: Thresholds | None
-    ) -> None:
-        self._runs = runs
-        self._clock = clock
-        self._thresholds = thresholds
-        self._missing = ["PLAN_DONE", "ACT_DONE", "OBSERVE_DONE"]
-        self.run_id = run_id
-        self.number = number
-        self.snapshots: tuple[str, ...] = ()
+    def __init__(self, parts: Parts) -> None:
+        self.surroundings = parts.surroundings
+        self._parts = parts
+        self._last_steps: dict[str, int] = {}  # by run: the highest number of a step that was begun here
 
-    def __enter__(self) -> Self:
-        self._runs.check_open(self.run_id)
-        return self
+    @property
+    def _stored(self) -> StoredRuns:
+        return self._parts.truth.runs
 
-    def plan(self, **payload: Any) -> Logged:
-        return self._terminal("PLAN_DONE", payload)
+    @property
+    def _now(self) -> int:
+        return self.surroundings.now()
 
-    def act(self, **payload: Any) -> Logged:
-        return self._terminal("ACT_DONE", payload)
-
-    def observe(self, **payload: Any) -> Logged:
-        return self._terminal("OBSERVE_DONE", payload)
-
-    def log(self, type_: str, **payload: Any) -> Logged:
-        """Logs any other event of the step."""
-        return self._append([EventDraft(type=type_, step=self.number, payload=payload)])
-
-    def context(self, manifest: ManifestLogged) -> Logged:
-        """Logs the context that was given to the model in this step."""
-        return self._append(list(manifest_events(manifest, self.number)))
-
-    def _terminal(self, type_: str, payload: dict[str, Any]) -> Logged:
-        logged = self._append([EventDraft(type=type_, step=self.number, payload=payload)])
-        if type_ in self._missing:
-            self._missing.remove(type_)
-        return logged
-
-    def _append(self, drafts: list[EventDraft], thresholds: Thresholds | None = None) -> Logged:
-        return self._runs.append(self.run_id, drafts, self._clock(), thresholds)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        drafts = [EventDraft(type=name, step=self.number) for name in self._missing]
-        if error is not None and isinstance(error, Exception) and not self._runs.is_closed(self.run_id):
-            self._append([self._failure(error), *drafts])
-        elif error is None:
-            self.snapshots = self._append(drafts, self._thresholds).snapshots
-
-    def _failure(self, error: Exception) -> EventDraft:
-        failure = FailureLogged(
-            failure_id=f"step-{self.number}",
-            category=type(error).__name__,
-            where=f"step {self.number}",
-            why=str(error)[:_WHY],
+    def _thresholds(self, compact: Compact) -> Thresholds | None:
+        if isinstance(compact, Thresholds):
+            return compact
+        settings = self.surroundings.settings
+        return (
+            Thresholds(counted_events=settings.compaction_events, steps=settings.compaction_steps) if compact else None
         )
-        return EventDraft.of("FAILURE", failure, step=self.number)
-
-
-class RunVerbs:
-    """The runs of a workspace. Every write takes the time; with `thresholds`, a run is compacted whenever it is due."""
-
-    def __init__(self, truth: Truth, folder: SliceFolder) -> None:
-        self._truth = truth
-        self._runs = truth.runs
-        self._folder = folder
 
     # Starting a run
 
@@ -135,147 +75,155 @@ class RunVerbs:
         self,
         run_id: str,
         objective: str,
-        done_definition: DoneDefinition,
+        done: DoneDefinition,
         *,
-        now: int,
+        budgets: Mapping[str, float] | None = None,
         provenance_mode: str = DEFAULT_PROVENANCE_MODE,
     ) -> RunTally:
-        """Starts a run. Its objective and done definition never change."""
-        terms = RunStarted(
-            objective=objective, done_definition=done_definition, provenance_mode=provenance_mode, forked_from=None
-        )
-        return self._runs.start(run_id, terms, now)
+        """Starts a run. Its objective and its done definition, a text or an object, never change.
 
-    def fork(self, run_id: str, new_run_id: str, *, now: int) -> RunTally:
+        `budgets` limits it: max_steps, max_seconds, max_cost.
+        """
+        if budgets:
+            done = {**(done if isinstance(done, dict) else {"text": done}), "budgets": dict(budgets)}
+        terms = RunStarted(objective=objective, done_definition=done, provenance_mode=provenance_mode, forked_from=None)
+        return self._stored.start(run_id, terms, self._now)
+
+    def fork(self, run_id: str, new_run_id: str) -> RunTally:
         """Starts a run that continues from the last snapshot of another run that passed."""
-        return self._runs.fork(run_id, new_run_id, now)
+        return self._stored.fork(run_id, new_run_id, self._now)
 
     def from_session(
         self,
         session: str,
-        run_id: str,
+        run_id: str | None = None,
         *,
-        now: int,
         leaf: str | None = None,
         objective: str | None = None,
-        done_definition: DoneDefinition | None = None,
+        done: DoneDefinition | None = None,
         step_at: StepAt = "prompt",
-        thresholds: Thresholds | None = None,
+        compact: Compact = False,
         open_end: bool = False,
     ) -> Logged:
         """Projects a stored conversation as a run; to an existing run it adds what is new in the conversation.
 
         `open_end` is for a conversation that continues: what its next turns may still change is left for the next call.
         """
-        turns = path_of(turns_of(self._truth, session), leaf)
-        terms = terms_of(turns, objective, done_definition)
-        drafts = project(turns, started=terms, evidence=self._truth.ledger, step_at=step_at, open_end=open_end)
-        if not self._runs.log.exists(run_id):
-            self._runs.begin(run_id, drafts[:1], now)
-        return self._runs.append(run_id, new_drafts(self._runs, run_id, drafts), now, thresholds)
-
-    def take_trajectory(self, path: Path) -> str:
-        """Stores a SWE-agent trajectory as a session with the name of its file; returns the session."""
-        return store_trajectory(self._truth, path)
+        session = session.removeprefix("session:")
+        name, now = run_id or run_of(session), self._now
+        turns = path_of(turns_of(self._parts.truth, session), leaf.removeprefix("turn:") if leaf else None)
+        terms = terms_of(turns, objective, done)
+        drafts = project(turns, started=terms, evidence=self._parts.truth.ledger, step_at=step_at, open_end=open_end)
+        if not self._stored.log.exists(name):
+            self._stored.begin(name, drafts[:1], now)
+        return self._stored.append(name, new_drafts(self._stored, name, drafts), now, self._thresholds(compact))
 
     # Logging
 
     def log(
-        self, run_id: str, drafts: Iterable[EventDraft], *, now: int, thresholds: Thresholds | None = None
+        self,
+        run_id: str,
+        events: Iterable[EventDraft | Mapping[str, Any]],
+        *,
+        compact: Compact = False,
+        blobs: Mapping[str, bytes] = NO_BLOBS,
     ) -> Logged:
-        """Logs events as an agent sends them; the gate refuses bad ones at the next compaction, not here."""
-        return self._runs.append(run_id, drafts, now, thresholds)
+        """Logs events as an agent sends them; the gate refuses bad ones at the next compaction, not here.
+
+        An event is an object with a type and, as needed, a step, a time and a payload. `blobs` is content that the
+        payloads name by its hash.
+        """
+        drafts = [event if isinstance(event, EventDraft) else _draft(event) for event in events]
+        return self._stored.append(run_id, drafts, self._now, self._thresholds(compact), blobs)
 
     def claim(
         self,
         run_id: str,
         statement: str | None = None,
         *,
-        now: int,
-        claim_id: str | None = None,
+        id: str | None = None,
         status: ClaimStatus | None = None,
-        evidence: Sequence[str] = (),
+        cite: Cites = (),
+        step: int | None = None,
     ) -> Logged:
-        """Logs a claim or a new statement of one; without a statement, changes the status of an existing claim."""
+        """Logs a claim or a new statement of one; without a statement, changes the status of an existing claim.
+
+        A claim is a candidate until its status is given. A verified one needs something to cite.
+        """
         if statement is None:
-            changed = self._item(run_id, "CLAIM", claim_id)
+            changed = self._item(run_id, "CLAIM", id)
             payload = {**changed, "status": status or changed["status"]}
-            if evidence:
-                payload["evidence_refs"] = msgspec.to_builtins(self._pointers(evidence))
-            return self._runs.say(run_id, EventDraft(type="CLAIM", payload=payload), now)
-        claim = ClaimLogged(
-            claim_id=claim_id or self._free_id(run_id, "CLAIM", "c"),
-            statement=statement,
-            status=status or "candidate",
-            evidence_refs=self._pointers(evidence),
-        )
-        return self._runs.say(run_id, EventDraft.of("CLAIM", claim), now)
+            if pointers := self._pointers(run_id, cite):
+                payload["evidence_refs"] = msgspec.to_builtins(pointers)
+            return self._append(run_id, EventDraft(type="CLAIM", step=step, payload=payload), id)
+        name = id or self._free_id(run_id, "CLAIM", "c")
+        pointers = self._pointers(run_id, cite)
+        claim = ClaimLogged(claim_id=name, statement=statement, status=status or "candidate", evidence_refs=pointers)
+        return self._append(run_id, EventDraft.of("CLAIM", claim, step=step), name)
 
     def conflict(
         self,
         run_id: str,
         description: str | None = None,
         *,
-        now: int,
-        conflict_id: str | None = None,
-        side_a: Sequence[str] = (),
-        side_b: Sequence[str] = (),
+        id: str | None = None,
+        a: Cites = (),
+        b: Cites = (),
+        step: int | None = None,
     ) -> Logged:
         """Logs a conflict between two sides of evidence; without a description, resolves the conflict with this id."""
         if description is None:
-            return self._resolve(run_id, "CONFLICT", conflict_id, now)
+            return self._resolve(run_id, "CONFLICT", id)
+        name = id or self._free_id(run_id, "CONFLICT", "x")
         conflict = ConflictLogged(
-            conflict_id=conflict_id or self._free_id(run_id, "CONFLICT", "x"),
+            conflict_id=name,
             description=description,
-            side_a_refs=self._pointers(side_a),
-            side_b_refs=self._pointers(side_b),
+            side_a_refs=self._pointers(run_id, a),
+            side_b_refs=self._pointers(run_id, b),
         )
-        return self._runs.say(run_id, EventDraft.of("CONFLICT", conflict), now)
+        return self._append(run_id, EventDraft.of("CONFLICT", conflict, step=step), name)
 
     def failure(
         self,
         run_id: str,
-        *,
-        now: int,
-        category: str = "",
-        where: str = "",
         why: str = "",
-        failure_id: str | None = None,
+        *,
+        category: str = "error",
+        where: str = "",
+        id: str | None = None,
         resolve: bool = False,
+        step: int | None = None,
     ) -> Logged:
         """Logs a failure; with `resolve`, resolves the failure with this id."""
         if resolve:
-            return self._resolve(run_id, "FAILURE", failure_id, now)
-        failure = FailureLogged(
-            failure_id=failure_id or self._free_id(run_id, "FAILURE", "f"), category=category, where=where, why=why
-        )
-        return self._runs.say(run_id, EventDraft.of("FAILURE", failure), now)
+            return self._resolve(run_id, "FAILURE", id)
+        name = id or self._free_id(run_id, "FAILURE", "f")
+        failure = FailureLogged(failure_id=name, category=category, where=where, why=why)
+        return self._append(run_id, EventDraft.of("FAILURE", failure, step=step), name)
 
-    def question(self, run_id: str, text: str, *, now: int, close: bool = False) -> Logged:
+    def question(self, run_id: str, text: str, *, close: bool = False, step: int | None = None) -> Logged:
         """Logs an open question, or closes it."""
-        if close and text not in self._runs.state(run_id).open_questions:
+        if close and text not in self._stored.state(run_id).open_questions:
             hint = "`tt run status` shows the open questions"
             raise SlicebaseError("no-item", f"run:{run_id} has no open question {text!r}", hint=hint)
         question = QuestionLogged(question=text, status="closed" if close else "open")
-        return self._runs.say(run_id, EventDraft.of("QUESTION", question), now)
+        return self._append(run_id, EventDraft.of("QUESTION", question, step=step))
 
-    def bind(self, run_id: str, manifest: Manifest, *, now: int, step: int | None = None) -> Logged:
+    def bind(self, run_id: str, context: Context, *, step: int | None = None) -> Logged:
         """Logs the context that was given to the model in a step, by default the next one."""
-        return self._runs.append(run_id, manifest_events(manifest_entry(manifest), step or self.next_step(run_id)), now)
+        return bind(self._parts, run_id, context, step)
 
-    def remembered(self, run_id: str) -> tuple[Candidate, ...]:
-        """Returns what a context for a run begins with: the narrative of its last snapshot that passed."""
-        latest = self._runs.latest(run_id)
-        return (snapshot_candidate(latest.snapshot),) if latest else ()
+    def _append(self, run_id: str, draft: EventDraft, name: str | None = None) -> Logged:
+        return self._stored.append_checked(run_id, draft, self._now)._replace(id=name or "")
 
-    def _resolve(self, run_id: str, type_: str, item_id: str | None, now: int) -> Logged:
+    def _resolve(self, run_id: str, type_: str, item_id: str | None) -> Logged:
         payload = {**self._item(run_id, type_, item_id), "status": "resolved"}
-        return self._runs.say(run_id, EventDraft(type=type_, payload=payload), now)
+        return self._append(run_id, EventDraft(type=type_, payload=payload), item_id)
 
     def _item(self, run_id: str, type_: str, item_id: str | None) -> dict[str, Json]:
         """Returns a claim, conflict or failure as it was logged last."""
         kind = ITEMS[type_]
-        item = getattr(self._runs.state(run_id), kind.collection).get(item_id)
+        item = getattr(self._stored.state(run_id), kind.collection).get(item_id)
         if item is None:
             raise SlicebaseError(
                 "no-item", f"run:{run_id} has no {kind.id} {item_id}", hint="`tt run status` shows them"
@@ -283,100 +231,115 @@ class RunVerbs:
         return {name: item[name] for name in kind.fields if name in item}
 
     def _free_id(self, run_id: str, type_: str, prefix: str) -> str:
-        items = getattr(self._runs.state(run_id), ITEMS[type_].collection)
+        items = getattr(self._stored.state(run_id), ITEMS[type_].collection)
         number = len(items) + 1
         while f"{prefix}{number}" in items:
             number += 1
         return f"{prefix}{number}"
 
-    def _pointers(self, evidence: Iterable[str]) -> tuple[Pointer, ...]:
-        pointers = []
-        for evidence_id in evidence:
-            record = self._truth.ledger.get(evidence_id)
-            if record is None:
-                raise SlicebaseError(
-                    "no-evidence", f"the ledger has no {evidence_id}", hint="`tt cite` adds evidence to it"
-                )
-            pointers.append(record.pointer)
-        return tuple(pointers)
+    def _pointers(self, run_id: str, cites: Cites) -> tuple[Pointer, ...]:
+        """Returns the pointers of what is cited; a quote is added to the ledger, unless the run is closed."""
+        self._stored.check_open(run_id)
+        return tuple(self._evidence(each).pointer for each in _several(cites))
+
+    def _evidence(self, cited: Cite) -> Evidence:
+        if isinstance(cited, tuple):
+            return cite_chunk(self._parts, cited[0], quote=cited[1])
+        name = cited if isinstance(cited, str) else cited.evidence_id
+        record = self._parts.truth.ledger.get(name)
+        if record is None:
+            hint = "cite a reference with a quote: (ref, quote), or the id that `tt cite` prints"
+            raise SlicebaseError("no-evidence", f"the ledger has no {name}", hint=hint)
+        return record
 
     # Compacting and stopping
 
-    def compact(self, run_id: str, *, now: int) -> Logged:
+    def compact(self, run_id: str) -> Logged:
         """Takes a snapshot; stops the run if the snapshot does not pass its checks."""
-        return self._runs.compact(run_id, now)
+        return self._stored.compact(run_id, self._now)
 
-    def stop(self, run_id: str, reason: StopReason, *, now: int, message: str = "") -> Logged:
+    def stop(self, run_id: str, reason: StopReason = "OBJECTIVE_ACHIEVED", *, message: str = "") -> Logged:
         """Takes a last snapshot and closes a run."""
-        return self._runs.stop(run_id, reason, message, now)
+        return self._stored.stop(run_id, reason, message, self._now)
 
     # Reading
 
     def list_runs(self) -> list[tuple[RunTally, RunStarted | None]]:
         """Returns every run with its terms (None if they were purged), the last changed first."""
-        return [(tally, self._runs.terms(tally.run_id)) for tally in list(self._runs.log.tallies())]
+        return [(tally, self._stored.terms(tally.run_id)) for tally in list(self._stored.log.tallies())]
+
+    def has_snapshot(self, run_id: str) -> bool:
+        """Returns whether a snapshot of the run has passed."""
+        return self._stored.latest(run_id) is not None
 
     def snapshot(self, run_id: str, sequence: int | None = None) -> dict[str, Json]:
         """Returns a snapshot by its id, or by its run and number (by default, the last that passed)."""
         if run_id.startswith("sn_"):
-            return self._runs.snapshots.find(run_id).snapshot
+            return self._stored.snapshots.find(run_id).snapshot
         if sequence is not None:
-            return self._runs.snapshots.get(run_id, sequence).snapshot
-        latest = self._runs.latest(run_id)
+            return self._stored.snapshots.get(run_id, sequence).snapshot
+        latest = self._stored.latest(run_id)
         if latest is None:
             raise SlicebaseError(
                 "no-snapshot", f"run:{run_id} has no snapshot that passed", hint="`tt run compact` takes one"
             )
         return latest.snapshot
 
-    def status(self, run_id: str, thresholds: Thresholds = DEFAULT_THRESHOLDS) -> RunStatus:
+    def status(self, run_id: str, thresholds: Thresholds | None = None) -> RunStatus:
         """Returns the state of a run, and the figures that would justify other thresholds."""
-        tally = self._runs.log.tally(run_id)
-        events = self._runs.events(run_id)
-        return status_of(tally, self._runs.log.started(run_id), self._runs.state(run_id), measure(events), thresholds)
+        tally = self._stored.log.tally(run_id)
+        state, metrics = self._stored.state(run_id), measure(self._stored.events(run_id))
+        limits = thresholds or self._thresholds(True) or DEFAULT_THRESHOLDS
+        return status_of(tally, self._stored.log.started(run_id), state, metrics, limits)
 
     def narrative(self, run_id: str, *, write: bool = True) -> tuple[Narrative, bool]:
         """Returns the narrative of a run's last snapshot that passed, and whether its slice file is new."""
         snapshot = self.snapshot(run_id)
-        narrative = narrate(snapshot, last_narrated(self._runs, self._folder, snapshot))
-        return narrative, keep_narrative(self._folder, narrative) if write else False
+        narrative = narrate(snapshot, last_narrated(self._stored, self._parts.folder, snapshot))
+        return narrative, keep_narrative(self._parts.folder, narrative) if write else False
+
+    def blob(self, run_id: str, name: str) -> bytes:
+        """Returns the content that an event names by its hash, such as the result of a recorded call."""
+        return self._stored.blob(run_id, name)
+
+    # Steps
 
     def next_step(self, run_id: str) -> int:
         """Returns the number of the next step."""
-        return self._runs.log.last_step(run_id) + 1
+        return max(self._stored.log.last_step(run_id), self._last_steps.get(run_id, 0)) + 1
 
-    def step(
-        self, run_id: str, clock: Callable[[], int], *, thresholds: Thresholds | None = DEFAULT_THRESHOLDS
-    ) -> RunStep:
-        """Returns the next step of an agent, for a `with` block."""
-        return RunStep(self._runs, run_id, self.next_step(run_id), clock, thresholds)
+    def begin_step(self, run_id: str) -> int:
+        """Returns the number of a step that begins now; no other step that begins here gets the same number."""
+        self._stored.check_open(run_id)
+        number = self._last_steps[run_id] = self.next_step(run_id)
+        return number
+
+    def step(self, run_id: str, *, compact: Compact = True) -> "Step":
+        """Returns the next step of an agent, for a `with` block; the run is compacted after it if that is due."""
+        from slicebase.verbs.step import Step
+
+        return Step(self._parts, self, run_id, compact)
+
+    def recorder(self, run_id: str, *, compact: Compact = True) -> "Recorder":
+        """Returns a recorder, which logs every call of a tool as a step of the run."""
+        from slicebase.verbs.recorder import Recorder
+
+        return Recorder(self, run_id, compact)
 
 
-# Errors after which a session continues as another run: the conversation was rewound, or its run was stopped.
-_NEEDS_NEW_RUN: Final = frozenset({"run-differs", "run-closed", "gate-refused"})
-
-
-def run_of(session: str) -> str:
-    """Returns the id of the run that a session is projected to, unless another one is named."""
-    return "from-" + "-".join(session.replace("/", "-").split())
-
-
-def narrate_session(runs: RunVerbs, session: str, leaf: str | None, now: int) -> Narrative:
-    """Projects a session as a run, compacts and narrates it.
-
-    If its run cannot continue, another one is started, whose id also names the leaf.
-    """
-    name = run_of(session)
+def _draft(event: Mapping[str, Any]) -> EventDraft:
     try:
-        return _narrated(runs, session, name, now)
-    except SlicebaseError as error:
-        if error.code not in _NEEDS_NEW_RUN or leaf is None:
-            raise
-        return _narrated(runs, session, f"{name}-{leaf[:8]}", now)
+        return msgspec.convert(event, EventDraft)
+    except msgspec.ValidationError as error:
+        hint = 'an event looks like {"type": "PLAN_DONE", "step": 1, "payload": {}}'
+        raise SlicebaseError("bad-event", f"this is not an event: {error}", hint=hint) from None
 
 
-def _narrated(runs: RunVerbs, session: str, run_id: str, now: int) -> Narrative:
-    logged = runs.from_session(session, run_id, now=now, open_end=True)
-    if logged.last >= logged.first or not runs.remembered(run_id):
-        runs.compact(run_id, now=now)
-    return runs.narrative(run_id)[0]
+def _several(cites: Cites) -> list[Cite]:
+    """Returns what is cited as a list. A tuple of two texts is a reference with its quote, not two ids."""
+    if isinstance(cites, str | Evidence):
+        return [cites]
+    given = tuple(cites)
+    if isinstance(cites, tuple) and len(given) == 2 and isinstance(given[1], str) and not given[1].startswith("ev_"):
+        return [(str(given[0]), given[1])]
+    return list(given)

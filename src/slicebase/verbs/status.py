@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from slicebase.library.finder import Finder
+from slicebase.verbs.parts import Parts
 from slicebase.workspace import git
 from slicebase.workspace.workspace import Workspace
 
@@ -31,9 +31,9 @@ class Overview(NamedTuple):
         return self._asdict()
 
 
-def overview(workspace: Workspace, now: int, half_life: float) -> Overview:
+def overview(parts: Parts) -> Overview:
     """Returns an overview of a workspace."""
-    finder = Finder(workspace)
+    workspace, finder = parts.workspace, parts.finder
     counts = finder.index.ask(_counts)
     sessions, turns = _history(workspace)
     repository = git.is_repository(workspace.root)
@@ -44,7 +44,7 @@ def overview(workspace: Workspace, now: int, half_life: float) -> Overview:
         merge_driver=repository and git.has_attributes(workspace.root) and git.driver_of(workspace.root) is not None,
         **counts,
         broken=tuple(str(error) for error in finder.broken()),
-        stale=len(finder.stale(now, half_life)),
+        stale=len(finder.stale()),
         sessions=sessions,
         turns=turns,
         database=str(workspace.database),

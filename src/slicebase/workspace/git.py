@@ -1,6 +1,8 @@
 """The git repository of a workspace: it registers our merge driver in the attributes and in the configuration."""
 
+import shlex
 import subprocess
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -32,6 +34,14 @@ def is_tracked(root: Path, path: str) -> bool:
         return bool(_git(root, "ls-files", "--", path))
     except SlicebaseError:
         return False
+
+
+def merge_command() -> str:
+    """Returns the command with which git merges slice files: this program.
+
+    -P keeps Python from importing code of the repository.
+    """
+    return f"{shlex.quote(sys.executable)} -P -m slicebase merge-driver %O %A %B %P"
 
 
 # The line in .gitattributes, which everybody shares

@@ -152,7 +152,7 @@ def settings_with_sources(root: Path, environment: Mapping[str, str]) -> list[Se
     return settings
 
 
-def set_setting(workspace: Workspace, name: str, given: str | None) -> None:
+def set_setting(workspace: Workspace, name: str, given: str | float | None) -> None:
     """Writes one setting into the file, or removes it (None). Everything else in the file stays as it is."""
     import json  # imported here, because most commands only read settings
 
@@ -215,12 +215,12 @@ def _key(name: str, path: Path | None = None) -> SettingKey:
     return SETTING_KEYS[name]
 
 
-def _value_of(name: str, given: str) -> Any:
-    """Returns the value that a text on the command line means for this setting."""
+def _value_of(name: str, given: str | float) -> Any:
+    """Returns a value, or what a text on the command line means for this setting."""
     import json  # imported here, because most commands only read settings
 
     key = _key(name)
-    if str in key.types:
+    if str in key.types or not isinstance(given, str):
         return given
     try:
         return json.loads(given)

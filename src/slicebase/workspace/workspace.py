@@ -8,6 +8,7 @@
 """
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +19,8 @@ LOCAL = ".slicebase"
 SETTINGS = "slicebase.toml"
 DATABASE = "slicebase.db"
 _MARKERS = (LIBRARY, LOCAL, SETTINGS)
+
+StrPath = str | os.PathLike[str]
 
 
 class Workspace(NamedTuple):
@@ -53,6 +56,11 @@ class Workspace(NamedTuple):
     def payloads_lock(self) -> Path:
         """The lock file that is held while a payload is copied, which can take long."""
         return self.root / LOCAL / "payloads.lock"
+
+
+def each_path(paths: StrPath | Iterable[StrPath]) -> list[Path]:
+    """Returns one path, or several, as a list."""
+    return [Path(paths)] if isinstance(paths, str | os.PathLike) else [Path(each) for each in paths]
 
 
 class Repository(NamedTuple):

@@ -1,0 +1,399 @@
+"""The same verbs to await, for programs that use asyncio.
+
+    from slicebase.aio import Slicebase
+
+    async with Slicebase.open(".") as memory:
+        await memory.import_("session.jsonl")
+        context = await memory.context("how are codes compared?", tokens=800)
+        async with memory.runs.step("build") as step:
+            await step.plan("look at the codes")
+
+The verbs of one object run in a thread of its own, one after another, in the order in which they were awaited. A verb
+that is cancelled before its turn does nothing. A verb that has begun is finished, and then the cancellation goes on: so
+nothing is ever half written, and what was written is known when the task ends.
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import cached_property, partial, wraps
+from inspect import isawaitable
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from slicebase import base as sync
+from slicebase.agents.memory_tool import MemoryTool as SyncMemoryTool
+from slicebase.library.library import Library as SyncLibrary
+from slicebase.verbs.graph import Graph as SyncGraph
+from slicebase.verbs.recorder import RecordedCall as SyncCall
+from slicebase.verbs.recorder import Recorder as SyncRecorder
+from slicebase.verbs.runs import Compact
+from slicebase.verbs.runs import Runs as SyncRuns
+from slicebase.verbs.step import Step as SyncStep
+from slicebase.workspace.surroundings import Clock, Entropy
+from slicebase.workspace.workspace import StrPath
+
+__all__ = ["Slicebase"]
+
+_Given = ParamSpec("_Given")
+_Result = TypeVar("_Result")
+
+
+class Worker:
+    """The thread in which the verbs of one open workspace run."""
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(max_workers=1, thread_name_prefix="slicebase")
+
+    async def run(self, do: Callable[[], _Result]) -> _Result:
+        """Calls a function in the thread, and returns its result. A function that has begun is finished."""
+        begun = self._threads.submit(copy_context().run, do)
+        waiting = asyncio.wrap_future(begun)
+        try:
+            return await asyncio.shield(waiting)
+        except asyncio.CancelledError:
+            if not begun.cancel():
+                await _end_of(waiting)
+            raise
+
+    def end(self) -> None:
+        self._threads.shutdown(wait=False)
+
+
+async def _end_of(waiting: "asyncio.Future[Any]") -> None:
+    """Waits for a function that has begun, however often the task is cancelled meanwhile."""
+    while not waiting.done():
+        try:
+            await asyncio.wait([waiting])
+        except asyncio.CancelledError:
+            continue
+    if not waiting.cancelled():
+        waiting.exception()  # it is not reported a second time: the task ends as cancelled
+
+
+class Awaited:
+    """An object whose verbs are awaited, over one whose verbs are called."""
+
+    def __init__(self, called: Any, worker: Worker) -> None:
+        self._called = called
+        self._worker = worker
+
+    def __repr__(self) -> str:
+        return repr(self._called)
+
+
+def awaited(
+    verb: Callable[Concatenate[Any, _Given], _Result],
+) -> Callable[Concatenate[Any, _Given], Coroutine[Any, Any, _Result]]:
+    """Returns a verb to await, with the arguments, the result and the description of one to call."""
+
+    @wraps(verb)
+    async def call(self: Awaited, /, *args: _Given.args, **keywords: _Given.kwargs) -> _Result:
+        return await self._worker.run(partial(verb, self._called, *args, **keywords))
+
+    return call
+
+
+class Opening:
+    """A workspace that is being opened: `await` it, or use it in `async with`, which also closes it."""
+
+    def __init__(self, cls: "type[Slicebase]", do: Callable[[], sync.Slicebase]) -> None:
+        self._cls = cls
+        self._do = do
+
+    def __await__(self) -> "Generator[Any, None, Slicebase]":
+        return self._opened().__await__()
+
+    async def _opened(self) -> "Slicebase":
+        worker = Worker()
+        try:
+            self._memory = self._cls(await worker.run(self._do), worker)
+        except BaseException:
+            worker.end()
+            raise
+        return self._memory
+
+    async def __aenter__(self) -> "Slicebase":
+        return await self._opened()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._memory.close()
+
+
+class Step(Awaited):
+    """One step of a run, for an `async with` block."""
+
+    _called: SyncStep
+
+    @property
+    def run_id(self) -> str:
+        return self._called.run_id
+
+    @property
+    def number(self) -> int:
+        return self._called.number
+
+    @property
+    def snapshots(self) -> tuple[str, ...]:
+        return self._called.snapshots
+
+    async def __aenter__(self) -> Self:
+        await self._worker.run(self._called.__enter__)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._worker.run(partial(self._called.__exit__, kind, error, trace))
+
+    plan = awaited(SyncStep.plan)
+    act = awaited(SyncStep.act)
+    observe = awaited(SyncStep.observe)
+    claim = awaited(SyncStep.claim)
+    cite = awaited(SyncStep.cite)
+    conflict = awaited(SyncStep.conflict)
+    fail = awaited(SyncStep.fail)
+    ask = awaited(SyncStep.ask)
+    close = awaited(SyncStep.close)
+    context = awaited(SyncStep.context)
+    bind = awaited(SyncStep.bind)
+    log = awaited(SyncStep.log)
+
+
+class RecordedCall(Awaited):
+    """One call of a tool, for an `async with` block. Set `result` inside it."""
+
+    _called: SyncCall
+    result: object = None
+
+    @property
+    def blob(self) -> str:
+        """The hash of the result, after the block."""
+        return self._called.blob
+
+    async def __aenter__(self) -> Self:
+        await self._worker.run(self._called.__enter__)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._called.result = self.result
+        await self._worker.run(partial(self._called.__exit__, kind, error, trace))
+
+
+class Recorder(Awaited):
+    """Logs every call of a tool as a step of one run."""
+
+    _called: SyncRecorder
+
+    @property
+    def run_id(self) -> str:
+        return self._called.run_id
+
+    def __call__(
+        self, function: Callable[_Given, Awaitable[_Result]]
+    ) -> Callable[_Given, Coroutine[Any, Any, _Result]]:
+        """Returns the function with every call recorded, as `slicebase.Recorder` does."""
+        begun = self._called.calls_of(function)
+
+        @wraps(function)
+        async def called(*args: _Given.args, **keywords: _Given.kwargs) -> _Result:
+            async with RecordedCall(begun(args, keywords), self._worker) as call:
+                returned: Any = function(*args, **keywords)
+                call.result = result = await returned if isawaitable(returned) else returned
+            return result  # type: ignore[no-any-return]  # a function that is not async returns its result at once
+
+        return called
+
+    def call(
+        self, tool: str, arguments: Mapping[str, Any] | None = None, /, *, plan: str = "", **more: Any
+    ) -> RecordedCall:
+        """Returns a call of a tool with these arguments, for an `async with` block."""
+        return RecordedCall(self._called.call(tool, arguments, plan=plan, **more), self._worker)
+
+    started = awaited(SyncRecorder.started)
+    ended = awaited(SyncRecorder.ended)
+    failed = awaited(SyncRecorder.failed)
+
+
+class Runs(Awaited):
+    """The runs of a workspace."""
+
+    _called: SyncRuns
+
+    start = awaited(SyncRuns.start)
+    fork = awaited(SyncRuns.fork)
+    from_session = awaited(SyncRuns.from_session)
+    log = awaited(SyncRuns.log)
+    claim = awaited(SyncRuns.claim)
+    conflict = awaited(SyncRuns.conflict)
+    failure = awaited(SyncRuns.failure)
+    question = awaited(SyncRuns.question)
+    bind = awaited(SyncRuns.bind)
+    has_snapshot = awaited(SyncRuns.has_snapshot)
+    compact = awaited(SyncRuns.compact)
+    stop = awaited(SyncRuns.stop)
+    list_runs = awaited(SyncRuns.list_runs)
+    snapshot = awaited(SyncRuns.snapshot)
+    status = awaited(SyncRuns.status)
+    narrative = awaited(SyncRuns.narrative)
+    blob = awaited(SyncRuns.blob)
+    next_step = awaited(SyncRuns.next_step)
+    begin_step = awaited(SyncRuns.begin_step)
+
+    def step(self, run_id: str, *, compact: Compact = True) -> Step:
+        """Returns the next step of an agent, for an `async with` block; the run is compacted after it if due."""
+        return Step(self._called.step(run_id, compact=compact), self._worker)
+
+    def recorder(self, run_id: str, *, compact: Compact = True) -> Recorder:
+        """Returns a recorder, which logs every call of a tool as a step of the run."""
+        return Recorder(self._called.recorder(run_id, compact=compact), self._worker)
+
+
+class Library(Awaited):
+    """The slice files of a workspace."""
+
+    search = awaited(SyncLibrary.search)
+    explore = awaited(SyncLibrary.explore)
+    stale = awaited(SyncLibrary.stale)
+    later_snapshot = awaited(SyncLibrary.later_snapshot)
+    list_files = awaited(SyncLibrary.list_files)
+    part_links = awaited(SyncLibrary.part_links)
+    broken = awaited(SyncLibrary.broken)
+    info = awaited(SyncLibrary.info)
+    create = awaited(SyncLibrary.create)
+    define = awaited(SyncLibrary.define)
+    connect = awaited(SyncLibrary.connect)
+    disconnect = awaited(SyncLibrary.disconnect)
+    remember = awaited(SyncLibrary.remember)
+    contract = awaited(SyncLibrary.contract)
+    refresh = awaited(SyncLibrary.refresh)
+    recall = awaited(SyncLibrary.recall)
+    reader = awaited(SyncLibrary.reader)
+    routine = awaited(SyncLibrary.routine)
+    forget = awaited(SyncLibrary.forget)
+    restore = awaited(SyncLibrary.restore)
+    purge = awaited(SyncLibrary.purge)
+    stamp = awaited(SyncLibrary.stamp)
+
+
+class Graph(Awaited):
+    """The conversation graph of a workspace."""
+
+    sessions = awaited(SyncGraph.sessions)
+    turns = awaited(SyncGraph.turns)
+    turn = awaited(SyncGraph.turn)
+    search = awaited(SyncGraph.search)
+    policy = awaited(SyncGraph.policy)
+    requested_policy = awaited(SyncGraph.requested_policy)
+    select = awaited(SyncGraph.select)
+    explain = awaited(SyncGraph.explain)
+    check = awaited(SyncGraph.check)
+
+
+class MemoryTool(Awaited):
+    """The commands of Anthropic's memory tool, over the library."""
+
+    execute = awaited(SyncMemoryTool.execute)
+
+
+class Slicebase(Awaited):
+    """An open workspace whose verbs are awaited."""
+
+    _called: sync.Slicebase
+
+    @classmethod
+    def open(
+        cls,
+        start: StrPath = ".",
+        root: StrPath | None = None,
+        *,
+        create: bool = True,
+        clock: Clock = time.time,
+        entropy: Entropy = os.urandom,
+    ) -> Opening:
+        """Opens a workspace, as `slicebase.Slicebase.open` does: `await` the result, or use it in `async with`."""
+        return Opening(cls, partial(sync.Slicebase.open, start, root, create=create, clock=clock, entropy=entropy))
+
+    @classmethod
+    def init(
+        cls,
+        folder: StrPath = ".",
+        driver: str | None = None,
+        *,
+        clock: Clock = time.time,
+        entropy: Entropy = os.urandom,
+    ) -> Opening:
+        """Makes the folder a workspace and opens it, as `slicebase.Slicebase.init` does."""
+        return Opening(cls, partial(sync.Slicebase.init, folder, driver, clock=clock, entropy=entropy))
+
+    async def close(self) -> None:
+        """Closes the workspace after the verbs that have begun; the object cannot be used again."""
+        try:
+            await self._worker.run(self._called.close)
+        finally:
+            self._worker.end()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The conversation graph: the stored turns, and context slices around them."""
+        return Graph(self._called.graph, self._worker)
+
+    @cached_property
+    def library(self) -> Library:
+        """The library of slice files, with all its verbs."""
+        return Library(self._called.library, self._worker)
+
+    @cached_property
+    def runs(self) -> Runs:
+        """The verbs of runs."""
+        return Runs(self._called.runs, self._worker)
+
+    @cached_property
+    def memory_tool(self) -> MemoryTool:
+        """The commands of Anthropic's memory tool, over the library."""
+        return MemoryTool(self._called.memory_tool, self._worker)
+
+    uninit = awaited(sync.Slicebase.uninit)
+    status = awaited(sync.Slicebase.status)
+    config = awaited(sync.Slicebase.config)
+    set = awaited(sync.Slicebase.set)
+    agents_md = awaited(sync.Slicebase.agents_md)
+    doctor = awaited(sync.Slicebase.doctor)
+    search = awaited(sync.Slicebase.search)
+    validate = awaited(sync.Slicebase.validate)
+    import_ = awaited(sync.Slicebase.import_)
+    follow = awaited(sync.Slicebase.follow)
+    narrate_session = awaited(sync.Slicebase.narrate_session)
+    export = awaited(sync.Slicebase.export)
+    context = awaited(sync.Slicebase.context)
+    context_again = awaited(sync.Slicebase.context_again)
+    project_context = awaited(sync.Slicebase.project_context)
+    record = awaited(sync.Slicebase.record)
+    lost = awaited(sync.Slicebase.lost)
+    lost_everywhere = awaited(sync.Slicebase.lost_everywhere)
+    lost_in = awaited(sync.Slicebase.lost_in)
+    lost_context = awaited(sync.Slicebase.lost_context)
+    manifest = awaited(sync.Slicebase.manifest)
+    show = awaited(sync.Slicebase.show)
+    replay = awaited(sync.Slicebase.replay)
+    purge = awaited(sync.Slicebase.purge)
+    add = awaited(sync.Slicebase.add)
+    cite = awaited(sync.Slicebase.cite)
+    why = awaited(sync.Slicebase.why)
+    seal = awaited(sync.Slicebase.seal)
+    verify = awaited(sync.Slicebase.verify)

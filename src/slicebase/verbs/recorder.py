@@ -1,0 +1,208 @@
+"""Records the calls of an agent's tools as steps of a run: the plan, the call, and its result by reference.
+
+    recorder = memory.runs.recorder("my-run")
+
+    @recorder                                         # a decorator, for functions with and without async
+    def read(path): ...
+
+    with recorder.call("bash", command="make test") as call:      # a context manager
+        call.result = run("make test")
+
+    call_id = recorder.started("bash", {"command": "make test"})  # callbacks, for frameworks that have hooks
+    recorder.ended(call_id, output)                               # or recorder.failed(call_id, error)
+
+The result is stored whole, outside the event: the event has its hash, its size and its first characters, and
+`memory.runs.blob` returns it. An error is logged as a failure, and propagates.
+"""
+
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from functools import wraps
+from itertools import count
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, cast
+
+import msgspec
+
+from slicebase.core.hashing import LARGEST_INTEGER, digest
+from slicebase.errors import SlicebaseError
+from slicebase.runs.event import HEAD
+from slicebase.workspace.surroundings import one_thread_at_a_time
+
+if TYPE_CHECKING:
+    from slicebase.verbs.runs import Compact, Runs
+
+_Given = ParamSpec("_Given")
+_Returned = TypeVar("_Returned")
+
+_DEEPEST = 12  # levels of a value that are recorded
+
+
+class RecordedCall:
+    """One call of a tool, for a `with` block. Set `result` inside it."""
+
+    def __init__(self, runs: "Runs", run_id: str, compact: "Compact", tool: str, arguments: Any, plan: str) -> None:
+        self._step = runs.step(run_id, compact=compact)
+        self._tool = tool
+        self._arguments = plain(arguments)
+        self._plan = plain(plan) or f"call {tool}"
+        self.result: object = None
+        self.blob = ""  # the hash of the result, after the block
+
+    def __repr__(self) -> str:
+        return f"RecordedCall(tool={self._tool!r}, step={self._step.number}, blob={self.blob!r})"
+
+    def __enter__(self) -> Self:
+        self._step.__enter__()
+        self._step.plan(self._plan)
+        self._step.act(tool=self._tool, arguments=self._arguments)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            data = as_bytes(self.result)
+            self.blob = digest(data)
+            head = data[: 4 * HEAD].decode(errors="replace")[:HEAD]
+            named = {"blob": self.blob, "bytes": len(data), "head": head}
+            self._step.observe(tool=self._tool, result=named, blobs={self.blob: data})
+        self._step.__exit__(kind, error, trace)
+
+
+@one_thread_at_a_time
+class Recorder:
+    """Logs every call of a tool as a step of one run."""
+
+    def __init__(self, runs: "Runs", run_id: str, compact: "Compact" = True) -> None:
+        self.surroundings = runs.surroundings
+        self.run_id = run_id
+        self._runs = runs
+        self._compact = compact
+        self._numbers = count(1)
+        self._open: dict[str, RecordedCall] = {}
+
+    def __repr__(self) -> str:
+        return f"Recorder(run={self.run_id!r}, open={len(self._open)})"
+
+    def __call__(self, function: Callable[_Given, _Returned]) -> Callable[_Given, _Returned]:
+        """Returns the function with every call recorded. Its name is the tool, its arguments are recorded by name."""
+        begun = self.calls_of(function)
+        if inspect.iscoroutinefunction(function):
+
+            @wraps(function)
+            async def awaited(*args: _Given.args, **keywords: _Given.kwargs) -> Any:
+                with begun(args, keywords) as call:
+                    call.result = result = await function(*args, **keywords)
+                return result
+
+            return cast("Callable[_Given, _Returned]", awaited)
+
+        @wraps(function)
+        def called(*args: _Given.args, **keywords: _Given.kwargs) -> _Returned:
+            with begun(args, keywords) as call:
+                call.result = result = function(*args, **keywords)
+            return result
+
+        return called
+
+    def calls_of(self, function: Callable[..., object]) -> Callable[[Any, Any], RecordedCall]:
+        """Returns a function that begins a recorded call of this one, given its arguments in order and by name."""
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise TypeError(f"{function.__qualname__} is a generator, whose results come one by one; record a function")
+        tool = getattr(function, "__name__", type(function).__name__)
+        try:
+            signature = inspect.signature(function)
+        except ValueError:  # a function in C may have none
+            signature = inspect.Signature()
+        return lambda args, keywords: self._call(tool, _by_name(signature, args, keywords), "")
+
+    def call(
+        self, tool: str, arguments: Mapping[str, Any] | None = None, /, *, plan: str = "", **more: Any
+    ) -> RecordedCall:
+        """Returns a call of a tool with these arguments, for a `with` block."""
+        return self._call(tool, {**(arguments or {}), **more}, plan)
+
+    def started(
+        self, tool: str, arguments: Mapping[str, Any] | None = None, *, plan: str = "", call_id: str | None = None
+    ) -> str:
+        """Logs that a tool is called. Returns the id of the call, for `ended` or `failed`."""
+        name = call_id or f"call-{next(self._numbers)}"
+        if name in self._open:
+            raise SlicebaseError("bad-event", f"the call {name} has not ended", hint="give every call its own id")
+        call = self._call(tool, arguments or {}, plan)
+        call.__enter__()
+        self._open[name] = call
+        return name
+
+    def ended(self, call_id: str, result: object = None) -> str:
+        """Logs the result of a call. Returns its hash."""
+        call = self._ended(call_id)
+        call.result = result
+        call.__exit__(None, None, None)
+        return call.blob
+
+    def failed(self, call_id: str, error: BaseException) -> None:
+        """Logs that a call has failed."""
+        self._ended(call_id).__exit__(type(error), error, None)
+
+    def _call(self, tool: str, arguments: Mapping[str, Any], plan: str) -> RecordedCall:
+        return RecordedCall(self._runs, self.run_id, self._compact, tool, arguments, plan)
+
+    def _ended(self, call_id: str) -> RecordedCall:
+        if call_id not in self._open:
+            raise SlicebaseError(
+                "no-item", f"no call {call_id} has started and not ended", hint="`started` returns ids"
+            )
+        return self._open.pop(call_id)
+
+
+def _by_name(signature: inspect.Signature, args: Any, keywords: Any) -> dict[str, Any]:
+    """Returns the arguments of a call by their names, without the object of a method."""
+    try:
+        named = dict(signature.bind(*args, **keywords).arguments)
+    except TypeError:  # the function itself raises it
+        return {"args": list(args), **keywords}
+    first = next(iter(signature.parameters), None)
+    return {name: value for name, value in named.items() if name != first or name not in ("self", "cls")}
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """Returns a value as JSON that an event can carry. What has no JSON form is shown by its `repr`."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if value is None or isinstance(value, bool) or _is_exact(value):
+        return value
+    if depth < _DEEPEST and isinstance(value, Mapping):
+        return {str(plain(str(name))): plain(inner, depth + 1) for name, inner in value.items()}
+    if depth < _DEEPEST and isinstance(value, list | tuple | set | frozenset):
+        return [plain(inner, depth + 1) for inner in value]
+    try:
+        known = msgspec.to_builtins(value)  # dataclasses, dates, enumerations and the like
+        return plain(repr(value) if known is value or depth >= _DEEPEST else known, depth + 1)
+    except Exception:
+        return plain(_shown(value))
+
+
+def _shown(value: object) -> str:
+    try:
+        return repr(value)
+    except Exception:  # a value of a tool can raise anything
+        return f"<{type(value).__name__}>"
+
+
+def _is_exact(value: object) -> bool:
+    """Returns whether a number means the same to every reader of JSON (ruling 1)."""
+    if type(value) is int:
+        return abs(value) <= LARGEST_INTEGER
+    return type(value) is float and math.isfinite(value)
+
+
+def as_bytes(value: object) -> bytes:
+    """Returns a result as the bytes that are stored: a text as UTF-8, bytes as they are, anything else as JSON."""
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value)
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace")
+    return msgspec.json.encode(plain(value))

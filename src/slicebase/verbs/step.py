@@ -1,0 +1,147 @@
+"""A step of an agent, as a `with` block.
+
+    with memory.runs.step("my-run") as step:
+        step.plan("look at the log")
+        step.act("make test", tool="bash")
+        step.observe(output)
+        step.claim("The lock file is stale.", cite=(ref, "stale lock"))
+
+Each event is on disk as soon as its method returns. A step always ends with its three terminal events: those that the
+block did not log are logged as empty. Then the run is compacted if that is due. An error that leaves the block, or an
+interruption, is logged as a failure, and propagates.
+"""
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from slicebase.core.times import Moment
+from slicebase.runs.event import EventDraft
+from slicebase.runs.evidence import Evidence
+from slicebase.runs.records import ClaimStatus, FailureLogged
+from slicebase.truth.runs import NO_BLOBS, Logged
+from slicebase.verbs.evidence import cite_chunk
+from slicebase.verbs.parts import Parts
+from slicebase.workspace.surroundings import one_thread_at_a_time
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from slicebase.context.assemble import Context
+    from slicebase.verbs.runs import Cites, Compact, Runs
+
+_TERMINAL = ("PLAN_DONE", "ACT_DONE", "OBSERVE_DONE")
+_WHY = 500  # characters of an error's message
+
+
+@one_thread_at_a_time
+class Step:
+    """One step of a run, for a `with` block."""
+
+    def __init__(self, parts: Parts, runs: "Runs", run_id: str, compact: "Compact" = True) -> None:
+        self.surroundings = parts.surroundings
+        self._parts = parts
+        self._runs = runs
+        self._compact = compact
+        self._logged: set[str] = set()
+        self.run_id = run_id
+        self.number = 0  # given when the block begins
+        self.snapshots: tuple[str, ...] = ()  # that were taken when the block ended
+
+    def __repr__(self) -> str:
+        return f"Step(run={self.run_id!r}, number={self.number})"
+
+    def __enter__(self) -> Self:
+        self.number = self._runs.begin_step(self.run_id)
+        return self
+
+    # The three events of every step
+
+    def plan(self, text: str = "", /, **details: Any) -> Logged:
+        """Logs what the agent is going to do."""
+        return self._log("PLAN_DONE", text, details)
+
+    def act(self, text: str = "", /, **details: Any) -> Logged:
+        """Logs what the agent does: a command, or a call with `tool` and `arguments`."""
+        return self._log("ACT_DONE", text, details)
+
+    def observe(self, text: str = "", /, *, blobs: "Mapping[str, bytes]" = NO_BLOBS, **details: Any) -> Logged:
+        """Logs what the agent sees; `blobs` is content that the details name by its hash."""
+        return self._log("OBSERVE_DONE", text, details, blobs)
+
+    # What is known, and what is not
+
+    def claim(
+        self, statement: str, *, cite: "Cites" = (), status: ClaimStatus | None = None, id: str | None = None
+    ) -> Logged:
+        """Logs a claim, a candidate unless a status is given.
+
+        `cite` is what supports it: a reference with a quote, `(ref, quote)`, evidence or its id, or several of these.
+        """
+        return self._runs.claim(self.run_id, statement, id=id, status=status, cite=cite, step=self.number)
+
+    def cite(self, reference: str, quote: str | None = None, *, span: tuple[int, int] | None = None) -> Evidence:
+        """Adds a quote or a span of the text that a reference names to the evidence ledger."""
+        return cite_chunk(self._parts, reference, quote=quote, span=span)
+
+    def conflict(self, description: str, a: "Cites", b: "Cites", *, id: str | None = None) -> Logged:
+        """Logs a conflict between two sides of evidence."""
+        return self._runs.conflict(self.run_id, description, id=id, a=a, b=b, step=self.number)
+
+    def fail(self, why: str, *, category: str = "error", where: str = "", id: str | None = None) -> Logged:
+        """Logs a failure."""
+        place = where or f"step {self.number}"
+        return self._runs.failure(self.run_id, why, category=category, where=place, id=id, step=self.number)
+
+    def ask(self, question: str) -> Logged:
+        """Logs an open question."""
+        return self._runs.question(self.run_id, question, step=self.number)
+
+    def close(self, question: str) -> Logged:
+        """Closes a question: it is answered, or no longer open."""
+        return self._runs.question(self.run_id, question, close=True, step=self.number)
+
+    # Contexts, and everything else
+
+    def context(self, question: str, tokens: int = 4000, *, as_of: Moment | None = None) -> "Context":
+        """Builds a context for this step, which begins with the run's last snapshot, and logs it."""
+        from slicebase.verbs.contexts import context
+
+        return context(self._parts, question, tokens, as_of=as_of, run=self.run_id, step=self.number)
+
+    def bind(self, context: "Context") -> Logged:
+        """Logs a context that was given to the model in this step."""
+        return self._runs.bind(self.run_id, context, step=self.number)
+
+    def log(self, type: str, /, **payload: Any) -> Logged:
+        """Logs any other event of the step."""
+        return self._runs.log(self.run_id, [EventDraft(type=type, step=self.number, payload=payload)])
+
+    def _log(
+        self, type_: str, text: str, details: "Mapping[str, Any]", blobs: "Mapping[str, bytes]" = NO_BLOBS
+    ) -> Logged:
+        payload = {"text": text, **details} if text else dict(details)
+        logged = self._runs.log(self.run_id, [self._draft(type_, payload)], blobs=blobs)
+        self._logged.add(type_)
+        return logged
+
+    def _draft(self, type_: str, payload: "Mapping[str, Any] | None" = None) -> EventDraft:
+        return EventDraft(type=type_, step=self.number, payload=dict(payload or {}))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        missing = [self._draft(name) for name in _TERMINAL if name not in self._logged]
+        with self.surroundings.one_thread():
+            if error is None:
+                self.snapshots = self._runs.log(self.run_id, missing, compact=self._compact).snapshots
+            elif not self._parts.truth.runs.is_closed(self.run_id):
+                self._runs.log(self.run_id, [self._failure(error), *missing])
+
+    def _failure(self, error: BaseException) -> EventDraft:
+        failure = FailureLogged(
+            failure_id=f"step-{self.number}",
+            category=type(error).__name__,
+            where=f"step {self.number}",
+            why=str(error)[:_WHY].encode("utf-8", "replace").decode(),
+        )
+        return EventDraft.of("FAILURE", failure, step=self.number)

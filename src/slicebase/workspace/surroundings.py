@@ -1,0 +1,142 @@
+"""What an open workspace takes from outside: the time, random bytes, its settings, and threads, one at a time.
+
+A program passes its own clock and entropy where results must repeat. A clock is a function like `time.time`; it may
+also return a `datetime` or a text in RFC 3339 form. An entropy is a function like `os.urandom`.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from threading import Event, Lock, RLock, Thread, current_thread, main_thread
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
+from slicebase.core.times import Moment, milliseconds
+from slicebase.errors import SlicebaseError
+from slicebase.workspace.workspace import SETTINGS, Workspace
+
+if TYPE_CHECKING:  # keeps start-up fast: not every command needs a setting
+    from slicebase.workspace.settings import Settings
+
+Clock = Callable[[], Moment]
+Entropy = Callable[[int], bytes]
+
+
+class Surroundings:
+    """The clock, the entropy, the settings and the lock that all parts of an open workspace share."""
+
+    def __init__(self, workspace: Workspace, clock: Clock = time.time, entropy: Entropy = os.urandom) -> None:
+        self._file = workspace.root / SETTINGS
+        self._clock = clock
+        self._entropy = entropy
+        self._lock = RLock()
+        self._process = os.getpid()
+        self._read: tuple[object, Settings] | None = None  # the settings, and the state of their file
+
+    @property
+    def settings(self) -> "Settings":
+        """The settings as their file has them now, whoever changed it."""
+        state = _state_of(self._file)
+        if self._read is None or self._read[0] != state:
+            from slicebase.workspace.settings import load_settings
+
+            self._read = state, load_settings(self._file.parent)
+        return self._read[1]
+
+    def now(self) -> int:
+        """Returns the current time, in milliseconds since 1970."""
+        return milliseconds(self._clock())
+
+    def random_bytes(self) -> bytes:
+        """Returns the random bytes of one new id."""
+        return self._entropy(ULID_RANDOM_BYTES)
+
+    def new_id(self) -> str:
+        """Returns a new ULID."""
+        return ulid(self.now(), self.random_bytes())
+
+    @contextmanager
+    def one_thread(self) -> Iterator[None]:
+        """Lets one thread at a time into the block; a thread that is inside may enter again.
+
+        Raises `other-process` in a forked process: SQLite's connections must not be used there, and the lock may be
+        held by a thread that does not exist there.
+        """
+        if os.getpid() != self._process:
+            raise SlicebaseError(
+                "other-process",
+                "the workspace was opened before this process was forked",
+                hint="open it again in the new process",
+            )
+        load_for_threads()
+        with self._lock:
+            yield
+
+
+_loaded = Lock()
+
+
+def load_for_threads() -> None:
+    """Loads the YAML parser so that threads may come and go, unless this is the main thread, which loads it itself.
+
+    The allocator of yaml-rs (mimalloc 3, microsoft/mimalloc#1287) assumes that the thread that loads it never ends:
+    the process would crash later. So a thread loads it that waits until the process ends.
+    """
+    if _PARSER in sys.modules or current_thread() is main_thread():
+        return
+    with _loaded:
+        if _PARSER in sys.modules:
+            return
+        ready = Event()
+        Thread(target=_load_and_stay, args=(ready,), name="slicebase-yaml", daemon=True).start()
+        ready.wait()
+
+
+_PARSER = "slicebase.files.yaml.load"
+
+
+def _load_and_stay(ready: Event) -> None:
+    try:
+        from slicebase.files.yaml import load  # noqa: F401
+    finally:
+        ready.set()
+    Event().wait()
+
+
+def _state_of(path: "os.PathLike[str]") -> tuple[int, ...] | None:
+    """Returns what changes when a file is written; None for a file that cannot be seen."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+
+
+class Surrounded(Protocol):
+    """An object that knows its surroundings."""
+
+    surroundings: Surroundings
+
+
+_Class = TypeVar("_Class", bound=type[Surrounded])
+
+
+def one_thread_at_a_time(cls: _Class) -> _Class:
+    """Makes every public method of a class wait for its turn: threads that share the surroundings take turns."""
+    for name, method in list(vars(cls).items()):
+        if isinstance(method, FunctionType) and not name.startswith("_"):
+            setattr(cls, name, _in_turn(method))
+    return cls
+
+
+def _in_turn(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def call(self: Surrounded, *args: Any, **keywords: Any) -> Any:
+        with self.surroundings.one_thread():
+            return method(self, *args, **keywords)
+
+    return call
