@@ -154,7 +154,9 @@ CODES: Mapping[str, ErrorKind] = {
     "no-words": ErrorKind(Exit.USAGE, "the search has no word to look for"),
     "no-git": ErrorKind(Exit.REFUSED, "git cannot be run, or reports an error"),
     # imports
-    "no-input": ErrorKind(Exit.NOT_FOUND, "a file or folder to read does not exist, or cannot be read"),
+    "no-input": ErrorKind(
+        Exit.NOT_FOUND, "a file or folder to read does not exist, cannot be read, or has nothing to import"
+    ),
     "bad-zip": ErrorKind(Exit.REFUSED, "a zip or a member of it cannot be read, or is not what it claims"),
     "unknown-format": ErrorKind(Exit.REFUSED, "no importer recognises the input"),
     "nothing-found": ErrorKind(Exit.NOT_FOUND, "no agent's sessions were found on this machine"),
