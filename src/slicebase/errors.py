@@ -93,6 +93,9 @@ CODES: Mapping[str, ErrorKind] = {
     "no-evidence": ErrorKind(Exit.NOT_FOUND, "no evidence with this id is in the ledger"),
     "bad-snapshot": ErrorKind(Exit.REFUSED, "a record is not a snapshot"),
     "bad-transcript": ErrorKind(Exit.REFUSED, "a conversation or trajectory cannot be read as a run"),
+    "session-differs": ErrorKind(
+        Exit.CONFLICT, "a file does not contain the records that are stored under the session that it names"
+    ),
     "no-chunk": ErrorKind(Exit.NOT_FOUND, "a chunk does not exist, or the text that it was part of has changed"),
     "not-a-chunk": ErrorKind(Exit.REFUSED, "a reference does not name a text that can be cited"),
     "quote-not-found": ErrorKind(Exit.REFUSED, "a quote is not in its chunk"),

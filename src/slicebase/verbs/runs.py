@@ -14,7 +14,6 @@ narrative.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -51,7 +50,7 @@ from slicebase.verbs.narrate import (
     manifest_entry,
     new_drafts,
     snapshot_candidate,
-    store_trajectory,
+    steps_of,
     turns_of,
 )
 
@@ -159,24 +158,22 @@ class RunVerbs:
         leaf: str | None = None,
         objective: str | None = None,
         done_definition: DoneDefinition | None = None,
-        step_at: StepAt = "prompt",
+        step_at: StepAt | None = None,
         thresholds: Thresholds | None = None,
         open_end: bool = False,
     ) -> Logged:
         """Projects a stored conversation as a run; to an existing run it adds what is new in the conversation.
 
-        `open_end` is for a conversation that continues: what its next turns may still change is left for the next call.
+        By default a step is a call in a trajectory, and a prompt elsewhere. `open_end` is for a conversation that
+        continues: what its next turns may still change is left for the next call.
         """
         turns = path_of(turns_of(self._truth, session), leaf)
         terms = terms_of(turns, objective, done_definition)
-        drafts = project(turns, started=terms, evidence=self._truth.ledger, step_at=step_at, open_end=open_end)
+        steps = step_at or steps_of(self._truth, session)
+        drafts = project(turns, started=terms, evidence=self._truth.ledger, step_at=steps, open_end=open_end)
         if not self._runs.log.exists(run_id):
             self._runs.begin(run_id, drafts[:1], now)
         return self._runs.append(run_id, new_drafts(self._runs, run_id, drafts), now, thresholds)
-
-    def take_trajectory(self, path: Path) -> str:
-        """Stores a SWE-agent trajectory as a session with the name of its file; returns the session."""
-        return store_trajectory(self._truth, path)
 
     # Logging
 

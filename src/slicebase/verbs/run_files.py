@@ -1,0 +1,129 @@
+"""A file as a run: imports it as `tt import` does, and projects the conversation that it contains.
+
+Another file with the same name must not become the run of the first one. So nothing is stored of a file whose records
+differ from those of its session.
+"""
+
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from slicebase.errors import SlicebaseError, Where
+from slicebase.history.account import Account
+from slicebase.history.annotate import Annotator
+from slicebase.history.imports import ImportProgress, import_inputs
+from slicebase.history.inputs import inputs
+from slicebase.importers.subagents import is_subagent
+from slicebase.importers.values import REASONS, Batch, ImportSource, Options
+from slicebase.runs.gate import Thresholds
+from slicebase.runs.records import DoneDefinition
+from slicebase.truth.runs import Logged
+from slicebase.truth.truth import Truth
+from slicebase.truth.turns import AddedTurns
+from slicebase.verbs.imports import index_new_turns
+from slicebase.verbs.parts import Parts
+from slicebase.verbs.runs import RunVerbs, run_of
+
+_SHOWN: Final = 20  # sessions that an error names
+
+
+class FileRun(NamedTuple):
+    """The run of a file: the session that holds its turns, the account of its import, and what was logged."""
+
+    session: str
+    account: Account
+    logged: Logged
+
+
+def run_from_file(
+    parts: Parts,
+    path: Path,
+    run_id: str | None = None,
+    *,
+    now: int,
+    session: str | None = None,
+    leaf: str | None = None,
+    objective: str | None = None,
+    done_definition: DoneDefinition | None = None,
+    thresholds: Thresholds | None = None,
+    progress: ImportProgress = lambda name, count: None,
+) -> FileRun:
+    """Imports a file, without secrets, and projects its conversation as a run, up to the last turn in the file.
+
+    `session` names the session of a file that names none. Raises `session-differs` if other records are stored there.
+    """
+    account = _FileAccount()
+    found = list(inputs([path]))
+    with parts.truth.database.writing():
+        options = Options(session)
+        annotate = Annotator(parts.truth)
+        import_inputs(parts.truth, found, options, account=account, annotate=annotate, progress=progress)
+        name = _only_session(account, path)
+        _refuse_other_records(parts.truth, account, path, session or ImportSource(str(path), ()).stem)
+    index_new_turns(parts)
+    last = account.last_turn(name)
+    home = parts.truth.turns.get(last).record.session  # another one, if the turns were copied from there
+    logged = RunVerbs(parts.truth, parts.folder).from_session(
+        home,
+        run_id or run_of(home),
+        now=now,
+        leaf=leaf or last,
+        objective=objective,
+        done_definition=done_definition,
+        thresholds=thresholds,
+    )
+    return FileRun(home, account, logged)
+
+
+class _FileAccount(Account):
+    """The account of one file, which also knows its turns."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.turns: dict[str, dict[str, set[str]]] = {}  # by session and turn: the hashes of its records
+        self._shown: dict[str, str] = {}  # by session: the last turn of the branch that the source shows
+
+    def add(self, batch: Batch, added: AddedTurns, where: str) -> None:
+        super().add(batch, added, where)
+        for turn in batch.turns:
+            self.turns.setdefault(turn.session, {}).setdefault(turn.id, set()).add(turn.source_hash)
+        if batch.session and "shown_last" in batch.session.facts:
+            self._shown[batch.session.id] = batch.session.facts["shown_last"]
+
+    def last_turn(self, session: str) -> str:
+        """Returns the last turn of a session in the file, on the branch that the source shows."""
+        turns, shown = self.turns[session], self._shown.get(session)
+        return shown if shown in turns else next(reversed(turns))
+
+
+def _only_session(account: _FileAccount, path: Path) -> str:
+    """Returns the session of a file; sessions of subagents belong to the one that started them."""
+    sessions = [name for name in account.turns if not is_subagent(name)] or list(account.turns)
+    more = len(sessions) > _SHOWN
+    if len(sessions) > 1:
+        raise SlicebaseError(
+            "bad-transcript",
+            f"the file contains {len(sessions)} sessions: {', '.join(sessions[:_SHOWN])}{', …' * more}",
+            hint="import it, then name one of them: `tt run from SESSION`",
+            where=Where(str(path)),
+        )
+    if not sessions:
+        skipped = [note for note in account.report.notes if note.action == "skipped"]
+        why = f" ({skipped[0].where}: {REASONS[skipped[0].reason].meaning})" if skipped else ""
+        raise SlicebaseError("bad-transcript", f"the file contains no turns{why}", where=Where(str(path)))
+    return sessions[0]
+
+
+def _refuse_other_records(truth: Truth, account: _FileAccount, path: Path, name: str) -> None:
+    """Raises an error if a turn is stored from a record that is not in the file (ruling 15)."""
+    stored = truth.turns.find(dict.fromkeys(conflict.turn for conflict in account.conflicts))
+    for session, turns in account.turns.items():
+        for turn in turns:
+            if turn in stored and stored[turn].record.source_hash not in turns[turn]:
+                there = stored[turn].record.session
+                other = "--session NAME stores it as another session"
+                raise SlicebaseError(
+                    "session-differs",
+                    f"this is not the conversation that is stored as session:{there}: turn:{turn} differs",
+                    hint=other if session == name else f"`tt run from session:{there}` follows what is stored",
+                    where=Where(str(path)),
+                )
