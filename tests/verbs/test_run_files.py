@@ -92,6 +92,20 @@ def test_another_file_of_the_same_name_is_refused_and_nothing_of_it_is_stored(ba
     assert base.verify().status == "VERIFIED"
 
 
+def test_another_conversation_that_shares_no_turn_with_the_session_of_its_name_is_refused(
+    base: Slicebase, tmp_path: Path
+) -> None:
+    """No record contradicts another one: they have ids of their own, or another format."""
+    chats = [[{"role": "user", "content": "Hello.", "id": uuid(number)}] for number in (1, 2)]
+    project(base, write(tmp_path / "a" / "run.json", chats[0]), "r1")
+    for other in (write(tmp_path / "b" / "run.json", chats[1]), write(tmp_path / "run.traj", WHOLE)):
+        assert code_of(lambda path=other: project(base, path, "r2")) == "session-differs"
+        assert sessions(base) == {"run": 1}
+    base.import_([tmp_path / "run.traj"])
+    project(base, tmp_path / "run.traj", "r2")
+    assert (sessions(base), steps(base, "r2")) == ({"run": 7}, 2)
+
+
 TEXTS = st.sampled_from(["one", "two", "three"])
 
 

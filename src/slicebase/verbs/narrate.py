@@ -116,11 +116,11 @@ def turns_of(truth: Truth, session: str) -> list[Turn]:
     return [truth.with_content(stored.record) for stored in truth.turns.of_session(session)]
 
 
-def steps_of(truth: Truth, session: str) -> StepAt:
-    """Returns what a step of a session is: a call in a trajectory, which has only one prompt, and else a prompt."""
+def steps_of(format_name: str) -> StepAt:
+    """Returns what a step of a conversation is: a call in a trajectory, which has only one prompt, else a prompt."""
     from slicebase.importers.swe_agent import NAME  # imported here to keep start-up fast: few commands need it
 
-    return "call" if truth.turns.session(session).format == NAME else "prompt"
+    return "call" if format_name == NAME else "prompt"
 
 
 def new_drafts(runs: Runs, run_id: str, drafts: list[EventDraft]) -> list[EventDraft]:

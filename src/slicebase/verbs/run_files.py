@@ -20,6 +20,7 @@ from slicebase.truth.runs import Logged
 from slicebase.truth.truth import Truth
 from slicebase.truth.turns import AddedTurns
 from slicebase.verbs.imports import index_new_turns
+from slicebase.verbs.narrate import steps_of
 from slicebase.verbs.parts import Parts
 from slicebase.verbs.runs import RunVerbs, run_of
 
@@ -69,6 +70,7 @@ def run_from_file(
         leaf=leaf or last,
         objective=objective,
         done_definition=done_definition,
+        step_at=steps_of(account.format_of[name]),
         thresholds=thresholds,
     )
     return FileRun(home, account, logged)
@@ -80,14 +82,17 @@ class _FileAccount(Account):
     def __init__(self) -> None:
         super().__init__()
         self.turns: dict[str, dict[str, set[str]]] = {}  # by session and turn: the hashes of its records
+        self.format_of: dict[str, str] = {}  # by session
         self._shown: dict[str, str] = {}  # by session: the last turn of the branch that the source shows
 
     def add(self, batch: Batch, added: AddedTurns, where: str) -> None:
         super().add(batch, added, where)
         for turn in batch.turns:
             self.turns.setdefault(turn.session, {}).setdefault(turn.id, set()).add(turn.source_hash)
-        if batch.session and "shown_last" in batch.session.facts:
-            self._shown[batch.session.id] = batch.session.facts["shown_last"]
+        if batch.session:
+            self.format_of[batch.session.id] = batch.session.format
+            if "shown_last" in batch.session.facts:
+                self._shown[batch.session.id] = batch.session.facts["shown_last"]
 
     def last_turn(self, session: str) -> str:
         """Returns the last turn of a session in the file, on the branch that the source shows."""
@@ -114,16 +119,26 @@ def _only_session(account: _FileAccount, path: Path) -> str:
 
 
 def _refuse_other_records(truth: Truth, account: _FileAccount, path: Path, name: str) -> None:
-    """Raises an error if a turn is stored from a record that is not in the file (ruling 15)."""
-    stored = truth.turns.find(dict.fromkeys(conflict.turn for conflict in account.conflicts))
+    """Raises an error if a turn is stored from a record that is not in the file (ruling 15).
+
+    Also if the session that is named after the file has turns, and none of the file: it is another conversation.
+    """
+    conflicts = truth.turns.find(dict.fromkeys(conflict.turn for conflict in account.conflicts))
     for session, turns in account.turns.items():
         for turn in turns:
-            if turn in stored and stored[turn].record.source_hash not in turns[turn]:
-                there = stored[turn].record.session
-                other = "--session NAME stores it as another session"
-                raise SlicebaseError(
-                    "session-differs",
-                    f"this is not the conversation that is stored as session:{there}: turn:{turn} differs",
-                    hint=other if session == name else f"`tt run from session:{there}` follows what is stored",
-                    where=Where(str(path)),
-                )
+            if turn in conflicts and conflicts[turn].record.source_hash not in turns[turn]:
+                raise _differs(path, conflicts[turn].record.session, is_named=session == name)
+    turns = account.turns.get(name, {})
+    if turns and not account.known and any(stored.record.id not in turns for stored in truth.turns.of_session(name)):
+        raise _differs(path, name, is_named=True)
+
+
+def _differs(path: Path, session: str, *, is_named: bool) -> SlicebaseError:
+    return SlicebaseError(
+        "session-differs",
+        f"this is not the conversation that is stored as session:{session}",
+        hint="--session NAME stores it as another session"
+        if is_named
+        else f"`tt run from session:{session}` follows what is stored",
+        where=Where(str(path)),
+    )

@@ -169,7 +169,7 @@ class RunVerbs:
         """
         turns = path_of(turns_of(self._truth, session), leaf)
         terms = terms_of(turns, objective, done_definition)
-        steps = step_at or steps_of(self._truth, session)
+        steps = step_at or steps_of(self._truth.turns.session(session).format)
         drafts = project(turns, started=terms, evidence=self._truth.ledger, step_at=steps, open_end=open_end)
         if not self._runs.log.exists(run_id):
             self._runs.begin(run_id, drafts[:1], now)
