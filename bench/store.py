@@ -14,9 +14,10 @@ from typing import Any
 
 from bench.select import Graph, chain, forest, microseconds, percentile, star
 from slicebase.base import Slicebase
+from slicebase.graph.graph_file import read_graph
 from slicebase.graph.policy import DEFAULT, FOCUSED
 from slicebase.history.account import Account
-from slicebase.history.imports import import_graph
+from slicebase.history.imports import store_graph
 from slicebase.index.turns import update_turn_index
 from slicebase.truth.truth import Truth
 from slicebase.verbs.contexts import Request, build_context
@@ -68,7 +69,7 @@ def load(truth: Truth, graph: Graph, words: list[str] | None = None) -> float:
     for data in graph_files(graph, "bench", words):
         start = perf_counter()
         with truth.database.bulk():
-            import_graph(truth, data, "bench", Account())
+            store_graph(truth, read_graph(data), "bench", Account())
         spent += perf_counter() - start
     return len(graph.rows) / spent
 

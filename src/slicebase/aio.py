@@ -236,6 +236,7 @@ class Runs(Awaited):
     failure = awaited(SyncRuns.failure)
     question = awaited(SyncRuns.question)
     bind = awaited(SyncRuns.bind)
+    from_file = awaited(SyncRuns.from_file)
     has_snapshot = awaited(SyncRuns.has_snapshot)
     compact = awaited(SyncRuns.compact)
     stop = awaited(SyncRuns.stop)

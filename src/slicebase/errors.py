@@ -94,6 +94,9 @@ CODES: Mapping[str, ErrorKind] = {
     "no-evidence": ErrorKind(Exit.NOT_FOUND, "no evidence with this id is in the ledger"),
     "bad-snapshot": ErrorKind(Exit.REFUSED, "a record is not a snapshot"),
     "bad-transcript": ErrorKind(Exit.REFUSED, "a conversation or trajectory cannot be read as a run"),
+    "session-differs": ErrorKind(
+        Exit.CONFLICT, "a file does not contain the records that are stored under the session that it names"
+    ),
     "no-chunk": ErrorKind(Exit.NOT_FOUND, "a chunk does not exist, or the text that it was part of has changed"),
     "not-a-chunk": ErrorKind(Exit.REFUSED, "a reference does not name a text that can be cited"),
     "quote-not-found": ErrorKind(Exit.REFUSED, "a quote is not in its chunk"),
@@ -156,7 +159,9 @@ CODES: Mapping[str, ErrorKind] = {
     "no-words": ErrorKind(Exit.USAGE, "the search has no word to look for"),
     "no-git": ErrorKind(Exit.REFUSED, "git cannot be run, or reports an error"),
     # imports
-    "no-input": ErrorKind(Exit.NOT_FOUND, "a file or folder to read does not exist, or cannot be read"),
+    "no-input": ErrorKind(
+        Exit.NOT_FOUND, "a file or folder to read does not exist, cannot be read, or has nothing to import"
+    ),
     "bad-zip": ErrorKind(Exit.REFUSED, "a zip or a member of it cannot be read, or is not what it claims"),
     "unknown-format": ErrorKind(Exit.REFUSED, "no importer recognises the input"),
     "nothing-found": ErrorKind(Exit.NOT_FOUND, "no agent's sessions were found on this machine"),

@@ -1,5 +1,6 @@
 """Importing the sessions on this machine, and exporting sessions."""
 
+import json
 import shutil
 import zipfile
 from pathlib import Path
@@ -85,6 +86,37 @@ def test_an_unreadable_file_of_a_folder_does_not_stop_the_others(tt: Tt, tmp_pat
     assert (done.exit, done.json["turns"]["new"], done.json["content_left_out"]) == (1, 41, 2)
     assert [Path(text.partition(":")[0]).name for text in done.json["unreadable"]] == ["a.zip", "b.zip!damaged.jsonl"]
     assert tt("import", folder / "a.zip", "--json").error["code"] == "bad-zip"
+
+
+def test_named_inputs_that_cannot_be_imported_are_listed_and_do_not_stop_the_others(tt: Tt, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "notes.jsonl").write_text("Nothing that an importer knows.\n")
+    (tmp_path / "x.zip").write_bytes(b"PK\x03\x04 no more")
+    (tmp_path / "run.traj").write_text(json.dumps({"history": [{"role": "user", "content": "Find the bug."}]}))
+    bad = {"notes.jsonl": "unknown-format", "none.jsonl": "no-input", "x.zip": "bad-zip", "empty": "no-input"}
+    done = tt("import", "notes.jsonl", "none.jsonl", SAMPLE, "x.zip", "empty", "run.traj", "--json")
+    assert (done.exit, done.json["turns"]["new"], done.json["content_left_out"]) == (1, 42, 4)
+    assert {error["where"]["file"]: error["code"] for error in done.json["errors"]} == bad
+    assert {text.partition(":")[0] for text in done.json["unreadable"]} == bad.keys()
+    again = tt("import", "notes.jsonl", SAMPLE, "none.jsonl")
+    assert again.exit == 1
+    assert "left out  notes.jsonl: " in again.err
+    assert "left out  none.jsonl: " in again.err
+    assert tt("import", "notes.jsonl", SAMPLE, "--lenient").exit == 0
+    assert tt("import", "notes.jsonl", SAMPLE, "--dry-run").exit == 1
+    for name, code in bad.items():
+        alone = tt("import", name, "--json")
+        assert (alone.exit, alone.error["code"]) == ((4 if code == "no-input" else 3), code)
+    both = tt("import", "notes.jsonl", "none.jsonl", "--lenient", "--json")
+    assert (both.exit, both.error["code"], "none.jsonl" in both.error["message"]) == (3, "unknown-format", True)
+
+
+def test_the_format_of_trajectories_can_be_named(tt: Tt, tmp_path: Path) -> None:
+    (tmp_path / "chat.json").write_text(json.dumps({"history": [{"role": "user", "content": "Find the bug."}]}))
+    assert tt("import", "chat.json").exit == 3
+    done = tt("import", "chat.json", "--format", "swe-agent", "--session", "mine", "--json")
+    assert (done.exit, done.json["formats"], done.json["turns"]["new"]) == (0, {"swe-agent": 1}, 1)
+    assert tt("turns", "mine").out
 
 
 def test_a_record_that_differs_from_a_stored_turn_is_reported_with_its_place(tt: Tt, tmp_path: Path) -> None:

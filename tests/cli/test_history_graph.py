@@ -32,6 +32,15 @@ def load(tt: Tt, tmp_path: Path, turns: list[dict[str, Any]], edges: list[dict[s
     return tt("import", "--format", "graph", path, "--json")
 
 
+def test_a_graph_file_that_is_refused_does_not_stop_the_others(tt: Tt, tmp_path: Path) -> None:
+    for name, turns in (("a", [turn(1)]), ("b", [turn(2, salience=7)]), ("c", [turn(3)])):
+        (tmp_path / f"{name}.json").write_text(json.dumps({"turns": turns, "edges": []}))
+    done = tt("import", "--format", "graph", "a.json", "b.json", "c.json", "--json")
+    assert (done.exit, done.json["turns"]["new"], done.json["formats"]) == (1, 2, {"graph": 2})
+    assert [(error["where"]["file"], error["code"]) for error in done.json["errors"]] == [("b.json", "out-of-range")]
+    assert tt("import", "--format", "graph", "b.json", "--json").error["code"] == "out-of-range"
+
+
 @pytest.mark.parametrize("name", ["multiedge_20_random", "dag_60_coarse", "forest_150_random"])
 def test_golden_graphs_give_their_slices_through_the_store(tt: Tt, name: str) -> None:
     path = GOLDEN / f"{name}.json"

@@ -203,6 +203,31 @@ def test_a_trajectory_becomes_a_run(tt: Tt, tmp_path: Path) -> None:
     assert tt("run", "status", "from-bug", "--json").json["metrics"]["cycles"] == 1
 
 
+def test_a_second_trajectory_of_the_same_name_never_becomes_the_first(tt: Tt, tmp_path: Path) -> None:
+    tt("init")
+    for folder, prompt in (("a", "Find the bug."), ("b", "Write a test.")):
+        (tmp_path / folder).mkdir()
+        history = [{"role": "user", "content": prompt}, {"role": "assistant", "thought": "So.", "action": "ls"}]
+        (tmp_path / folder / "run.traj").write_text(json.dumps({"history": history}))
+    assert tt("run", "from", "a/run.traj", "--id", "r1").exit == 0
+    refused = tt("run", "from", "b/run.traj", "--id", "r2", "--json")
+    assert (refused.exit, refused.error["code"], refused.error["where"]["file"]) == (5, "session-differs", "b/run.traj")
+    assert tt("run", "status", "r2").exit == 4
+    assert tt("run", "from", "b/run.traj", "--id", "r2", "--session", "second").exit == 0
+    assert tt("run", "status", "r2", "--json").json["objective"] == "Write a test."
+    assert tt("run", "from", "second", "--id", "r3", "--session", "third").exit == 2
+    assert tt("verify").exit == 0
+
+
+def test_what_was_left_out_of_the_file_of_a_run_is_reported(tt: Tt, tmp_path: Path) -> None:
+    tt("init")
+    history = [{"role": "user", "content": "Find the bug."}, "damaged"]
+    (tmp_path / "bug.traj").write_text(json.dumps({"history": history}))
+    done = tt("run", "from", "bug.traj", "--json")
+    assert (done.exit, done.json["first"]) == (1, 2)
+    assert "bug.traj:1.history[1]" in done.err
+
+
 def test_why_prints_a_tree_a_graph_and_json(tt: Tt, run: str, evidence: list[str]) -> None:
     tt("run", "claim", run, "It is <stale>.", "--status", "verified", "-e", evidence[0])
     printed = tt("why", f"claim:{run}/c1").out

@@ -140,8 +140,8 @@ def test_only_the_new_part_is_read(truth: Truth, tmp_path: Path) -> None:
     with path.open("ab") as stream:
         stream.write(records(2, first=5))
     second = follow(truth, tmp_path / "cache", path)
-    assert (first.start, first.end, first.account.new) == (0, len(records(5)), 5)
-    assert (second.start, second.account.new, second.account.report.records) == (first.end, 2, 2)
+    assert (first.start, first.end, first.account.added) == (0, len(records(5)), 5)
+    assert (second.start, second.account.added, second.account.report.records) == (first.end, 2, 2)
     assert follow(truth, tmp_path / "cache", path).account.report.records == 0
 
 
@@ -151,9 +151,9 @@ def test_a_line_that_is_still_being_written_waits_and_a_complete_one_without_its
     path = tmp_path / "t.jsonl"
     data = records(2)
     path.write_bytes(data[:-40])
-    assert follow(truth, tmp_path / "cache", path).account.new == 1
+    assert follow(truth, tmp_path / "cache", path).account.added == 1
     path.write_bytes(data[:-1])
-    assert follow(truth, tmp_path / "cache", path).account.new == 1
+    assert follow(truth, tmp_path / "cache", path).account.added == 1
     path.write_bytes(data)
     assert follow(truth, tmp_path / "cache", path).account.known == 1
 
@@ -198,7 +198,7 @@ def test_everything_is_read_again_if_the_database_is_another_one(truth: Truth, t
     path.write_bytes(records(4))
     follow(truth, tmp_path / "cache", path)
     other = Truth(tmp_path / "other.db", create=True)
-    assert follow(other, tmp_path / "cache", path).account.new == 4
+    assert follow(other, tmp_path / "cache", path).account.added == 4
     other.close()
 
 
@@ -206,7 +206,7 @@ def test_a_cache_that_cannot_be_written_only_costs_time(truth: Truth, tmp_path: 
     path = tmp_path / "t.jsonl"
     path.write_bytes(records(4))
     (tmp_path / "cache").write_text("a file, not a folder")
-    assert follow(truth, tmp_path / "cache", path).account.new == 4
+    assert follow(truth, tmp_path / "cache", path).account.added == 4
     assert follow(truth, tmp_path / "cache", path).account.known == 4
 
 

@@ -1,10 +1,14 @@
 """Inputs of an import: files, folders and zips."""
 
+import io
 import os
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from slicebase.errors import SlicebaseError
 from slicebase.history.inputs import inputs
@@ -15,10 +19,10 @@ def names(*paths: Path) -> list[str]:
 
 
 def test_a_folder_is_searched_in_a_fixed_order_for_what_may_be_a_conversation(tmp_path: Path) -> None:
-    for name in ("b.jsonl", "a.json", "c.txt", "inner/d.slice"):
+    for name in ("b.jsonl", "a.json", "c.txt", "inner/d.slice", "inner/e.TRAJ"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("{}")
-    assert names(tmp_path) == ["a.json", "b.jsonl", "d.slice"]
+    assert names(tmp_path) == ["a.json", "b.jsonl", "d.slice", "e.TRAJ"]
 
 
 def test_a_file_that_is_named_may_have_any_ending(tmp_path: Path) -> None:
@@ -31,9 +35,10 @@ def test_links_in_a_folder_are_not_followed(tmp_path: Path) -> None:
     outside.write_text("{}")
     folder = tmp_path / "folder"
     folder.mkdir()
+    (folder / "a.json").write_text("{}")
     (folder / "link.json").symlink_to(outside)
     (folder / "loop").symlink_to(folder)
-    assert names(folder) == []
+    assert names(folder) == ["a.json"]
 
 
 def test_the_members_of_a_zip_are_read_without_unpacking(tmp_path: Path) -> None:
@@ -56,16 +61,86 @@ def test_a_member_that_explodes_is_refused(tmp_path: Path, monkeypatch: pytest.M
     assert caught.value.code == "bad-zip"
 
 
-def test_a_broken_zip_and_a_missing_file_are_errors(tmp_path: Path) -> None:
+def error_of(path: Path) -> SlicebaseError:
+    """Returns the error of a path that is one unreadable input, which does not affect the inputs after it."""
+    bad, *others = inputs([path, Path(__file__)])
+    assert [each.name for each in others] == [__file__]
+    assert bad.named
+    with pytest.raises(SlicebaseError) as caught:
+        list(bad.chunks())
+    assert caught.value.where.file == str(path) == bad.name
+    return caught.value
+
+
+def test_a_path_that_cannot_be_read_is_an_input_with_an_error(tmp_path: Path) -> None:
     (tmp_path / "x.zip").write_bytes(b"PK\x03\x04 no more")
-    for path, code in (
-        (tmp_path / "x.zip", "bad-zip"),
-        (tmp_path / "none", "no-input"),
-        (Path("/dev/null"), "no-input"),
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    (tmp_path / "dangling").symlink_to(tmp_path / "none")
+    os.mkfifo(tmp_path / "pipe")
+    for name, code in (
+        ("x.zip", "bad-zip"),
+        ("none", "no-input"),
+        ("none/x.json", "no-input"),
+        ("x.zip/y.json", "no-input"),
+        ("pipe", "no-input"),
+        ("loop", "no-input"),
+        ("dangling", "no-input"),
+        ("a" * 300, "no-input"),
+        ("nul\0", "no-input"),
     ):
+        assert error_of(tmp_path / name).code == code
+
+
+def test_a_folder_or_a_zip_without_anything_to_import_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "pictures" / "heron.png").write_bytes(b"x")
+    with zipfile.ZipFile(tmp_path / "pictures.zip", "w") as archive:
+        archive.writestr("heron.png", "x")
+    for name in ("empty", "pictures", "pictures.zip"):
+        assert error_of(tmp_path / name).code == "no-input"
+
+
+def test_a_folder_that_cannot_be_listed_is_reported_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "open" / "closed").mkdir(parents=True)
+    (tmp_path / "open" / "a.json").write_text("{}")
+    (tmp_path / "open" / "closed").chmod(0)
+    if os.access(tmp_path / "open" / "closed", os.R_OK):
+        pytest.skip("root can read everything")
+    try:
+        good, bad = inputs([tmp_path / "open"])
+        assert (Path(good.name).name, Path(bad.name).name, bad.named) == ("a.json", "closed", False)
         with pytest.raises(SlicebaseError) as caught:
-            list(inputs([path]))
-        assert caught.value.code == code
+            list(bad.chunks())
+        assert caught.value.code == error_of(tmp_path / "open" / "closed").code == "no-input"
+    finally:
+        (tmp_path / "open" / "closed").chmod(0o700)
+
+
+@pytest.fixture(scope="module")
+def zips() -> list[bytes]:
+    """Returns a small zip of each compression."""
+    made = []
+    for compression in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        stream = io.BytesIO()
+        with zipfile.ZipFile(stream, "w", compression) as archive:
+            archive.writestr("a.json", '{"a": 1}' * 20)
+            archive.writestr("b.traj", "x" * 100)
+        made.append(stream.getvalue())
+    return made
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_a_damaged_zip_raises_only_our_error(tmp_path: Path, zips: list[bytes], data: st.DataObject) -> None:
+    packed = bytearray(data.draw(st.sampled_from(zips)))
+    for _ in range(data.draw(st.integers(1, 3))):
+        packed[data.draw(st.integers(0, len(packed) - 1))] = data.draw(st.integers(0, 255))
+    path = tmp_path / "x.zip"
+    path.write_bytes(packed[: data.draw(st.integers(1, len(packed)))])
+    for each in inputs([path]):
+        with suppress(SlicebaseError):
+            list(each.chunks())
 
 
 def test_a_zip_whose_bytes_are_damaged_is_an_error_when_read(tmp_path: Path) -> None:

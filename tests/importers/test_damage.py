@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from slicebase.core.ids import is_uuid
 from slicebase.graph.turn import EDGE_TYPES, ROLES
-from slicebase.importers.formats import FORMATS
+from slicebase.importers.formats import FORMATS, recognise
 from slicebase.importers.values import REASONS, Format
 from tests.importers import (
     test_chatgpt,
@@ -20,6 +20,7 @@ from tests.importers import (
     test_gemini,
     test_messages,
     test_oasst,
+    test_swe_agent,
 )
 from tests.importers.reading import Taken, jsonl, take
 from tests.importers.test_claude_code import SAMPLE, record, uuid
@@ -36,6 +37,7 @@ SOUND: dict[str, bytes] = {
     ),
     "messages": jsonl(test_messages.OPENAI),
     "oasst": jsonl([test_oasst.TREE, test_oasst.TREE]),
+    "swe-agent": jsonl([test_swe_agent.WHOLE, {"history": test_swe_agent.HISTORY}]),
 }
 by_format = pytest.mark.parametrize("known", FORMATS, ids=lambda known: known.name)
 
@@ -157,6 +159,12 @@ ACCIDENTS = [_lines(_drop), _lines(_repeat), _lines(_swap), _glue, _cut, _insert
 def test_damaged_inputs_raise_nothing_and_always_add_up(known: Format, data: st.DataObject) -> None:
     taken = take(("x.jsonl", data.draw(damaged(SOUND[known.name]))), known=known)
     check(taken)
+
+
+@by_format
+@pytest.mark.parametrize("name", ["x.jsonl", "x.traj"])
+def test_a_sound_input_is_recognised_as_its_own_format(known: Format, name: str) -> None:
+    assert recognise(SOUND[known.name], name) is known
 
 
 @by_format

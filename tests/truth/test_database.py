@@ -48,6 +48,23 @@ def test_a_database_of_another_program_is_refused(tmp_path: Path) -> None:
     assert refusal(path) == "not-our-database"
 
 
+def test_after_an_error_nothing_is_left_of_a_part_of_a_transaction(truth: Truth) -> None:
+    turns = chain(4)
+
+    def fail() -> None:
+        with truth.database.writing(), truth.database.writing():
+            store(truth, turns[1:])
+            raise ValueError("stop")
+
+    with truth.database.writing():
+        store(truth, turns[:1])
+        with pytest.raises(ValueError, match="stop"):
+            fail()
+        store(truth, turns[1:2])
+    assert [stored.record.id for stored in truth.turns.of_session("s")] == [turn.id for turn in turns[:2]]
+    assert verify(truth).status == "VERIFIED"
+
+
 def test_an_older_database_is_migrated_after_a_backup(truth: Truth) -> None:
     store(truth, chain(3))
     truth.database.connection.execute("PRAGMA user_version = 0")

@@ -1,4 +1,4 @@
-"""The verbs of runs, on a workspace: sessions and trajectories as runs, narratives, contexts, steps, seals, why."""
+"""The verbs of runs, on a workspace: sessions as runs, narratives, contexts, steps, seals, why."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -18,7 +18,6 @@ from slicebase.history.annotate import Annotator
 from slicebase.runs.event import EventDraft
 from slicebase.runs.gate import DEFAULT_THRESHOLDS, Thresholds
 from slicebase.runs.records import Span
-from slicebase.verbs.narrate import store_trajectory
 from tests.importers.test_swe_agent import HISTORY
 from tests.runs.made import cycle
 from tests.runs.test_projection import TRANSCRIPT
@@ -205,14 +204,15 @@ def test_a_projected_run_is_compacted_along_the_way(base: Slicebase) -> None:
     assert base.runs.status("talk").claims["candidate"] == 2
 
 
-def test_a_trajectory_becomes_a_session_and_a_run(base: Slicebase, tmp_path: Path) -> None:
+def test_the_steps_of_a_trajectory_are_its_calls_unless_another_kind_is_asked_for(
+    base: Slicebase, tmp_path: Path
+) -> None:
     path = tmp_path / "bug-12.traj"
     path.write_text(json.dumps({"history": HISTORY}))
-    session = store_trajectory(base.truth, path)
-    assert store_trajectory(base.truth, path) == session == "bug-12"
-    base.runs.from_session(session, "bug", step_at="call")
-    assert base.runs.status("bug").metrics.steps == 2
-    assert code_of(lambda: store_trajectory(base.truth, tmp_path / "nothing")) == "no-input"
+    base.import_(path)
+    base.runs.from_session("bug-12", "calls")
+    base.runs.from_session("bug-12", "prompts", step_at="prompt")
+    assert (base.runs.status("calls").metrics.steps, base.runs.status("prompts").metrics.steps) == (2, 1)
 
 
 # Narratives

@@ -51,7 +51,8 @@ def import_(
     """Import conversations from files, folders and zips.
 
     Without PATH, import the sessions that Claude Code, Codex and Gemini keep on this machine. Nothing is imported
-    twice. Exit status 1 if message content was left out.
+    twice. A PATH that cannot be imported is reported and does not stop the others. Exit status 1 if message content or
+    a PATH was left out.
     """
     found = [*map(Path, paths), *([SAMPLE] if sample else [])] or _discovered(yes)
     base = _open_to_try(ctx) if dry_run else open_base(ctx, create=True)
@@ -138,10 +139,11 @@ def _as_json(account: "Account") -> dict[str, Any]:
         "formats": account.formats,
         "unrecognised": account.unrecognised,
         "unreadable": [str(error) for error in account.unreadable],
+        "errors": [error.as_json() for error in account.unreadable],
         "records": report.records,
         "sessions": len(report.sessions),
         "turns": {
-            "new": account.new,
+            "new": account.added,
             "known": account.known,
             "conflicts": [_conflict_json(each) for each in account.conflicts],
         },
@@ -166,7 +168,7 @@ def _print_account(account: "Account", dry_run: bool) -> None:
     report = account.report
     rows = {
         "read": f"{report.records} records ({_listed(account.formats)})",
-        "would add" if dry_run else "added": f"{account.new} turns in {len(report.sessions)} sessions; "
+        "would add" if dry_run else "added": f"{account.added} turns in {len(report.sessions)} sessions; "
         f"{account.edges} edges ({account.branches} branches), {account.continues} continuations",
         "known": f"{account.known} turns were there before" if account.known else "",
         "waiting": f"{account.waiting} edges wait for a parent that is not stored" if account.waiting else "",
@@ -189,13 +191,18 @@ _SHOWN_NOTES = 20
 
 
 def _print_notes(account: "Account") -> None:
-    """Prints each reason once, with its count and first place, and every record that was left out with its place."""
+    """Prints each reason once, with its count and first place, and what was left out."""
     report = account.report
     first = {(each.action, each.reason): each for each in reversed(report.notes)}
     for (action, reason), count in sorted(report.reasons.items()):
         if action != "skipped":
             note(f"{action:9} {count} × {reason}: {REASONS[reason].meaning} (first: {first[action, reason].where})")
-    skipped = [each for each in report.notes if each.action == "skipped"]
+    print_left_out(account)
+
+
+def print_left_out(account: "Account") -> None:
+    """Prints the place of every record, turn and input that was left out."""
+    skipped = [each for each in account.report.notes if each.action == "skipped"]
     for each in skipped[:_SHOWN_NOTES]:
         detail = f" ({each.detail})" if each.detail else ""
         note(f"skipped   {each.where}: {REASONS[each.reason].meaning}{detail}")

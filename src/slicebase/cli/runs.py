@@ -4,7 +4,6 @@ They are start, log, from, claim, conflict, question, failure, compact, stop and
 """
 
 import os
-from pathlib import Path
 from typing import Any
 
 import click
@@ -21,6 +20,7 @@ from slicebase.cli.run_options import (
     thresholds_of,
 )
 from slicebase.cli.runs_read import list_, narrative, print_id, print_logged, snapshot, status
+from slicebase.errors import Exit
 
 
 @click.command()
@@ -101,9 +101,11 @@ def log(
 
 
 @click.command("from")
-@click.argument("source", metavar="SESSION|FILE.traj")
+@click.argument("source", metavar="SESSION|FILE")
 @click.option("--id", "run_id", metavar="RUN", help="The run's id (default: from-<session>).")
-@click.option("--leaf", metavar="TURN", help="The last turn of the branch to follow (default: the newest turn).")
+@click.option("--session", metavar="ID", help="The session of a file that names none (default: the file name).")
+@click.option("--leaf", metavar="TURN", help="The last turn of the branch to follow (default: the newest turn, or the "
+              "last one in the file).")  # fmt: skip
 @click.option("--objective", "-o", metavar="TEXT", help="The objective (default: the first prompt).")
 @click.option("--done", metavar="TEXT|JSON", help="The done definition (default: every prompt is answered).")
 @click.option("--auto-compact", is_flag=True, help="Compact the run whenever that is due.")
@@ -113,34 +115,40 @@ def from_(
     ctx: click.Context,
     source: str,
     run_id: str | None,
+    session: str | None,
     leaf: str | None,
     objective: str | None,
     done: str | None,
     auto_compact: bool,
     as_json: bool,
-) -> None:
-    """Create a run from an imported conversation, or from a trajectory.
+) -> int:
+    """Create a run from an imported conversation, or from a file.
 
-    A prompt becomes a step, the text before a tool call a plan, the call an act, its result an observation, and an
-    error a failure. An answer of the agent becomes a claim, a candidate unless it cites. A second call adds what is new
-    in the conversation.
+    A file is imported first. A prompt becomes a step, the text before a tool call a plan, the call an act, its result
+    an observation, and an error a failure. In a trajectory, each call is a step. An answer of the agent becomes a
+    claim, a candidate unless it cites. A second call adds what is new in the conversation. Exit status 1 if message
+    content of the file was left out, and 5 if the file is not what is stored under its session.
     """
-    from slicebase.verbs.narrate import store_trajectory
+    from slicebase.cli.history import import_progress, print_left_out
 
-    base = open_base(ctx)
-    runs = base.runs
     is_file = os.path.isfile(source)
-    session = store_trajectory(base.truth, Path(source)) if is_file else source.removeprefix("session:")
-    logged = runs.from_session(
-        session,
-        run_id,
-        leaf=leaf,
-        objective=objective,
-        done=done_definition(done) if done else None,
-        step_at="call" if is_file else "prompt",
-        compact=auto_compact,
-    )
-    print_logged(logged, as_json)
+    if session is not None and not is_file:
+        raise click.UsageError("--session is for a file.")
+    runs = open_base(ctx).runs
+    options: dict[str, Any] = {
+        "leaf": leaf,
+        "objective": objective,
+        "done": done_definition(done) if done else None,
+        "compact": auto_compact,
+    }
+    if not is_file:
+        print_logged(runs.from_session(source, run_id, **options), as_json)
+        return Exit.DONE
+    with import_progress() as progress:
+        made = runs.from_file(source, run_id, session=session, progress=progress, **options)
+    print_left_out(made.account)
+    print_logged(made.logged, as_json)
+    return Exit.FINDINGS if made.account.content_left_out else Exit.DONE
 
 
 @click.command()

@@ -29,8 +29,8 @@ class Account:
         self.report = ImportReport()
         self.formats: dict[str, int] = {}
         self.unrecognised: list[str] = []
-        self.unreadable: list[SlicebaseError] = []  # inputs that could not be read, or not to their end
-        self.new = 0
+        self.unreadable: list[SlicebaseError] = []  # for each input that could not be read to its end, or recognised
+        self.added = 0
         self.known = 0
         self.conflicts: list[SourceConflict] = []
         self.edges = 0
@@ -39,9 +39,14 @@ class Account:
         self.waiting = 0
         self.joined = 0
 
+    def __repr__(self) -> str:
+        counts = f"added={self.added}, known={self.known}, sessions={len(self.report.sessions)}"
+        return f"Account({counts}, left_out={self.content_left_out})"
+
     def add(self, batch: Batch, added: AddedTurns, where: str) -> None:
+        """Enters a batch and what the database added of it. `where` is the name of the input."""
         self.report.add(batch)
-        self.new += len(added.turns)
+        self.added += len(added.turns)
         self.known += added.known
         self.conflicts += (SourceConflict(turn, where) for turn in added.conflicts)
         self.edges += added.edges

@@ -1,9 +1,9 @@
 """Imports inputs into the truth through their importers, with an account of what happened to every record.
 
-A graph file is imported completely or not at all.
+An input that cannot be imported does not affect the others. A graph file is imported completely or not at all.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -16,10 +16,11 @@ from slicebase.history.inputs import Input
 from slicebase.importers.formats import FORMATS, HEAD_BYTES, Import, reading_order, recognise
 from slicebase.importers.values import Batch, Format, ImportSource, Options
 from slicebase.truth.truth import Truth
-from slicebase.truth.turns import AddedTurns, Annotate
+from slicebase.truth.turns import AddedTurns, Annotate, LinkedTurns
 
 GRAPH_FORMAT = "graph"
-_INPUT_FAULTS = ("bad-zip", "no-input")
+_INPUT_FAULTS = ("bad-zip", "no-input", "unknown-format")
+_GRAPH_FAULTS = ("cycle", "no-turn")  # that show only when a graph file meets what is stored
 
 ImportProgress = Callable[[str, int], None]  # an input's name, and how many of its bytes were read since the last call
 
@@ -37,34 +38,50 @@ def import_inputs(
     options: Options,
     *,
     format_name: str | None = None,
+    account: Account | None = None,
     annotate: Annotate | None = None,
     progress: ImportProgress = lambda name, count: None,
 ) -> Account:
-    """Imports inputs, each in the format that is named or recognised. Returns the account."""
-    account = Account()
+    """Imports inputs, each in the format that is named or recognised. Returns the account.
+
+    An input that cannot be read or recognised is entered in the account, and does not affect the others. Raises its
+    error only if the user named all inputs and none could be imported.
+    """
+    account, given = account or Account(), list(found)
     if format_name == GRAPH_FORMAT:
-        for each in found:
-            import_graph(truth, b"".join(each.chunks()), each.name, account)
-        return account
-    run = Import(options)
-    waiting: list[Edge] = []
-    for recognised in _recognise_all(found, format_name, account):
-        with _skip_unreadable(recognised.input, account):
-            batches = _batches(run, recognised, progress)
-            store_batches(truth, account, batches, waiting, name=recognised.input.name, annotate=annotate)
-    account.waiting += len(waiting)
+        for each in given:
+            _import_graph(truth, each, account)
+    else:
+        run = Import(options)
+        waiting: list[Edge] = []
+        for recognised in _recognise_all(given, format_name, account):
+            with _without_faults(account, *_INPUT_FAULTS):
+                batches = _batches(run, recognised, progress)
+                store_batches(truth, account, batches, waiting, name=recognised.input.name, annotate=annotate)
+        account.waiting += len(waiting)
+    if given and len(account.unreadable) == len(given) and all(each.named for each in given):
+        raise _all_failed(account.unreadable)
     return account
 
 
 @contextmanager
-def _skip_unreadable(each: Input, account: Account) -> Iterator[None]:
-    """Notes an unreadable input in the account if it was found in a folder or a zip. A named input must be readable."""
+def _without_faults(account: Account, *codes: str) -> Iterator[None]:
+    """Enters an error with one of these codes in the account: it costs only the input that is read inside."""
     try:
         yield
     except SlicebaseError as error:
-        if each.named or error.code not in _INPUT_FAULTS:
+        if error.code not in codes:
             raise
         account.unreadable.append(error)
+
+
+def _all_failed(errors: Sequence[SlicebaseError]) -> SlicebaseError:
+    """Returns the first error; its message also names the other inputs."""
+    first, *others = errors
+    if not others:
+        return first
+    message = f"{first.message}; nor could these be imported: {', '.join(map(str, others))}"
+    return SlicebaseError(first.code, message, hint=first.hint, where=first.where)
 
 
 def _recognise_all(found: Iterable[Input], format_name: str | None, account: Account) -> list[Recognised]:
@@ -72,7 +89,7 @@ def _recognise_all(found: Iterable[Input], format_name: str | None, account: Acc
     chosen = None if format_name is None else _format(format_name)
     recognised = []
     for each in found:
-        with _skip_unreadable(each, account):
+        with _without_faults(account, *_INPUT_FAULTS):
             known = chosen or recognise(_head(each), each.name)
             if known is not None:
                 recognised.append(Recognised(each, known))
@@ -81,7 +98,7 @@ def _recognise_all(found: Iterable[Input], format_name: str | None, account: Acc
                 raise SlicebaseError(
                     "unknown-format",
                     "no importer recognises this input",
-                    hint=f"name its format with --format: {_names()}",
+                    hint=f"`tt import --format NAME` reads it as {_names()}",
                     where=Where(each.name),
                 )
             else:
@@ -123,18 +140,31 @@ def _batches(run: Import, recognised: Recognised, progress: ImportProgress) -> I
 # Graph files
 
 
-def import_graph(truth: Truth, data: bytes, name: str, account: Account) -> None:
+def _import_graph(truth: Truth, each: Input, account: Account) -> None:
+    try:
+        file = read_graph(b"".join(each.chunks()))
+    except SlicebaseError as error:
+        account.unreadable.append(error.at(Where(each.name)))
+        return
+    with _without_faults(account, *_GRAPH_FAULTS):
+        store_graph(truth, file, each.name, account)
+
+
+def store_graph(truth: Truth, file: GraphFile, name: str, account: Account) -> None:
     """Stores a graph file's turns with its annotations. Edges between sessions become `continues`."""
     try:
-        file = read_graph(data)
         with truth.database.writing():
             _refuse_unknown_ends(truth, file)
             given = {annotation.turn: annotation for annotation in file.annotations}
-            for session, turns in _by_session(file.turns).items():
-                _add(truth, Session(session, GRAPH_FORMAT), turns, given, account, name)
-            _link(truth, file, account)
+            by_session = _by_session(file.turns).items()
+            stored = [_add(truth, Session(session, GRAPH_FORMAT), turns, given) for session, turns in by_session]
+            linked = _link(truth, file)
     except SlicebaseError as error:
         raise error.at(Where(name)) from None
+    for batch, added in stored:
+        account.add(batch, added, name)
+    account.edges += linked.edges
+    account.continues += linked.continues
     account.formats[GRAPH_FORMAT] = account.formats.get(GRAPH_FORMAT, 0) + 1
 
 
@@ -160,8 +190,8 @@ def _by_session(turns: Iterable[Turn]) -> dict[str, list[Turn]]:
 
 
 def _add(
-    truth: Truth, session: Session, turns: list[Turn], given: Mapping[str, Annotation], account: Account, name: str
-) -> None:
+    truth: Truth, session: Session, turns: list[Turn], given: Mapping[str, Annotation]
+) -> tuple[Batch, AddedTurns]:
     def annotate(added: AddedTurns) -> Iterable[AnnotationRecord]:
         return annotation_records(session.id, [given[turn.id] for turn in added.turns])
 
@@ -169,12 +199,12 @@ def _add(
     if added.cycles:
         child, parent = added.cycles[0]
         raise SlicebaseError("cycle", f"the edge from {parent} to {child} makes {child} its own ancestor")
-    account.add(Batch(session, tuple(turns), records=len(turns)), added, name)
     new = {turn.id for turn in added.turns}
     conflicts = set(added.conflicts)
     known = [given[turn.id] for turn in turns if turn.id not in new and turn.id not in conflicts]
     for record in annotation_records(session.id, _changed(truth, session.id, known)):
         truth.turns.annotate(record)
+    return Batch(session, tuple(turns), records=len(turns)), added
 
 
 def _changed(truth: Truth, session: str, given: list[Annotation]) -> list[Annotation]:
@@ -185,7 +215,7 @@ def _changed(truth: Truth, session: str, given: list[Annotation]) -> list[Annota
     return [each for each in given if newest.get(each.turn) not in (each, None)]
 
 
-def _link(truth: Truth, file: GraphFile, account: Account) -> None:
+def _link(truth: Truth, file: GraphFile) -> LinkedTurns:
     """Adds edges to turns that were stored before and are in no record of this file."""
     here = {turn.id for turn in file.turns}
     links: list[Edge] = [edge for _, edge in file.outside if edge.child not in here]
@@ -193,5 +223,4 @@ def _link(truth: Truth, file: GraphFile, account: Account) -> None:
     if linked.cycles:
         child, parent = linked.cycles[0]
         raise SlicebaseError("cycle", f"the edge from {parent} to {child} makes {child} its own ancestor")
-    account.edges += linked.edges
-    account.continues += linked.continues
+    return linked

@@ -5,6 +5,7 @@ Nothing is unpacked to disk.
 
 import os
 import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,12 +15,17 @@ from typing import NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
 
+try:
+    from lzma import LZMAError
+except ImportError:  # a Python without this compression
+    LZMAError = OSError  # type: ignore[misc, assignment]
+
 _SAMPLES = Path(__file__).parent.parent / "samples"
 SAMPLE = _SAMPLES / "claude-code-session.jsonl"
 LONG_SAMPLE = _SAMPLES / "long-session.jsonl"  # several hundred turns, with a compaction
 _CHUNK = 1 << 20
 # The endings that a folder or a zip is searched for; a file that the user names may have any ending.
-_ENDINGS = (".json", ".jsonl", ".slice")
+_ENDINGS = (".json", ".jsonl", ".slice", ".traj")
 
 
 class Input(NamedTuple):
@@ -32,35 +38,71 @@ class Input(NamedTuple):
 
 
 def inputs(paths: Iterable[Path]) -> Iterator[Input]:
-    """Yields the inputs at these paths: files, and what folders and zips contain."""
+    """Yields the inputs at these paths: files, and what folders and zips contain.
+
+    A path that cannot be read is an input whose error is raised when it is read, so that it does not affect the others.
+    """
     for path in paths:
         try:
-            mode = path.stat().st_mode
-        except OSError as error:
-            raise SlicebaseError("no-input", str(error.strerror), where=Where(str(path))) from None
-        if stat.S_ISDIR(mode):
-            yield from _folder(path)
-        elif stat.S_ISREG(mode):
-            yield from _file(path, named=True)
-        else:
-            raise SlicebaseError("no-input", "this is neither a file nor a folder", where=Where(str(path)))
+            yield from _named(path)
+        except SlicebaseError as error:
+            yield _unreadable(path, error, named=True)
 
 
-def _folder(folder: Path) -> Iterator[Input]:
-    """Yields regular files below a folder. Symbolic links are not followed: they may lead anywhere, or in a circle."""
-    for parent, folders, names in os.walk(folder):
-        folders.sort()
-        for name in sorted(names):
-            path = Path(parent, name)
-            if path.suffix.lower() in (*_ENDINGS, ".zip") and not path.is_symlink() and path.is_file():
-                try:
-                    yield from _file(path, named=False)
-                except SlicebaseError as error:  # it is reported when it is read; other files are not affected
-                    yield Input(str(path), 0, False, partial(_fail, error))
+def _named(path: Path) -> Iterator[Input]:
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError) as error:
+        raise _no_input(path, error) from None
+    if stat.S_ISDIR(mode):
+        found = _folder(path)
+    elif stat.S_ISREG(mode):
+        found = _file(path, named=True)
+    else:
+        raise SlicebaseError("no-input", "this is neither a file nor a folder", where=Where(str(path)))
+    first = next(found, None)
+    if first is None:
+        why = f"it contains no file that could be a conversation ({', '.join(_ENDINGS)})"
+        raise SlicebaseError("no-input", why, where=Where(str(path)))
+    yield first
+    yield from found
+
+
+def _no_input(path: Path, error: OSError | ValueError) -> SlicebaseError:
+    why = getattr(error, "strerror", None) or str(error)
+    return SlicebaseError("no-input", why, where=Where(str(path)))
+
+
+def _unreadable(path: Path, error: SlicebaseError, *, named: bool = False) -> Input:
+    """Returns an input that raises an error when it is read."""
+    return Input(str(path), 0, named, partial(_fail, error))
 
 
 def _fail(error: SlicebaseError) -> Iterator[bytes]:
     raise error
+
+
+def _folder(folder: Path) -> Iterator[Input]:
+    """Yields regular files below a folder. Symbolic links are not followed: they may lead anywhere, or in a circle."""
+    closed: list[OSError] = []  # folders that cannot be listed
+    for parent, folders, names in os.walk(folder, onerror=closed.append):
+        folders.sort()
+        for path in (Path(parent, name) for name in sorted(names)):
+            if path.suffix.lower() in (*_ENDINGS, ".zip"):
+                yield from _file_of_folder(path)
+    for error in closed:
+        path = Path(error.filename)
+        yield _unreadable(path, _no_input(path, error), named=path == folder)
+
+
+def _file_of_folder(path: Path) -> Iterator[Input]:
+    try:
+        if not path.is_symlink() and path.is_file():
+            yield from _file(path, named=False)
+    except OSError as error:
+        yield _unreadable(path, _no_input(path, error))
+    except SlicebaseError as error:
+        yield _unreadable(path, error)
 
 
 def _file(path: Path, *, named: bool) -> Iterator[Input]:
@@ -76,14 +118,18 @@ def _read_file(path: Path) -> Iterator[bytes]:
             while chunk := stream.read(_CHUNK):
                 yield chunk
     except OSError as error:
-        raise SlicebaseError("no-input", str(error.strerror), where=Where(str(path))) from None
+        raise _no_input(path, error) from None
+
+
+# A damaged zip raises many kinds of errors.
+_ZIP_FAULTS = (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, RuntimeError, struct.error, LZMAError)
 
 
 def _zip(path: Path) -> Iterator[Input]:
     try:
         with zipfile.ZipFile(path) as archive:
             members = sorted(archive.infolist(), key=lambda member: member.filename)
-    except (zipfile.BadZipFile, OSError) as error:
+    except _ZIP_FAULTS as error:
         raise SlicebaseError("bad-zip", f"{path} is not a readable zip: {error}", where=Where(str(path))) from None
     for member in members:
         if member.filename.lower().endswith(_ENDINGS) and not member.is_dir():
@@ -106,7 +152,7 @@ def _member_reader(path: Path, member: zipfile.ZipInfo) -> Callable[[], Iterator
             with zipfile.ZipFile(path) as archive, archive.open(member) as stream:
                 while chunk := stream.read(_CHUNK):
                     yield chunk
-        except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError) as error:
+        except _ZIP_FAULTS as error:
             raise SlicebaseError("bad-zip", f"the member cannot be read: {error}", where=where) from None
 
     return read

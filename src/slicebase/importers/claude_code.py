@@ -21,7 +21,7 @@ from slicebase.importers.blocks import Content, Flag, as_name, marked, only_resu
 from slicebase.importers.elements import first_values
 from slicebase.importers.json_stream import RecordLine, json_lines, without
 from slicebase.importers.parents import LinksState, ParentLinks
-from slicebase.importers.subagents import Agents, StarterKey, prompt_key
+from slicebase.importers.subagents import SUBAGENT, Agents, StarterKey, prompt_key
 from slicebase.importers.thread import (
     BatchBuilder,
     BuilderState,
@@ -317,7 +317,7 @@ class Transcript:
         session = as_name(record.get("sessionId")) or self.session
         if record.get("isSidechain") is not True:
             return session
-        suffix = f"#agent-{as_name(record.get('agentId')) or self._chain(record)}"
+        suffix = f"{SUBAGENT}{as_name(record.get('agentId')) or self._chain(record)}"
         return session if session.endswith(suffix) else session + suffix
 
     def _chain(self, record: SourceRecord) -> str:
@@ -332,7 +332,7 @@ class Transcript:
         return chain
 
     def _base(self, record: SourceRecord) -> str:
-        return (as_name(record.get("sessionId")) or self.session).partition("#agent-")[0]
+        return (as_name(record.get("sessionId")) or self.session).partition(SUBAGENT)[0]
 
     # Agents
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from slicebase.importers import chatgpt, claude, claude_code, codex, conversation, gemini, messages, oasst
+from slicebase.importers import chatgpt, claude, claude_code, codex, conversation, gemini, messages, oasst, swe_agent
 from slicebase.importers.redaction import redact
 from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 
@@ -15,6 +15,7 @@ FORMATS: tuple[Format, ...] = (
     claude.FORMAT,
     gemini.FORMAT,
     oasst.FORMAT,
+    swe_agent.FORMAT,
     messages.FORMAT,
 )
 

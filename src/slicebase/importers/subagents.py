@@ -1,13 +1,14 @@
 """Links between subagents and the turns that started them (ruling 13)."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from slicebase.core.hashing import digest
 from slicebase.graph.turn import Edge
 from slicebase.importers.blocks import as_text
 
 StarterKey = tuple[str, ...]
+SUBAGENT: Final = "#agent-"  # between the name of a session and the id of an agent that it started
 
 
 class Agents:
@@ -47,6 +48,11 @@ class Agents:
                 return
         for key in keys:
             self._waiting.setdefault(key, []).append(root)
+
+
+def is_subagent(session: str) -> bool:
+    """Returns whether a session is that of a subagent."""
+    return SUBAGENT in session
 
 
 def prompt_key(session: str, prompt: Any) -> StarterKey:

@@ -1,106 +1,275 @@
 """SWE-agent trajectories: thoughts, actions and observations become turns of a session.
 
-A trajectory has its steps under `trajectory`, and the messages before them under `history`; some have only a history.
+A trajectory is one JSON object. It has its steps under `trajectory`, and the messages before them under `history`; some
+have only a history. A step is two records: what the agent did, and what it observed. A message has no id, so the id of
+a turn is its position (ruling 16): demonstrations, and messages that repeat the steps, do not count.
+
+Of a document that was cut off, the complete entries are read, unless the messages before the first step are missing:
+then no position is known.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+import re
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, Final, NamedTuple
 
-import msgspec
+from slicebase.core.times import LATEST
+from slicebase.graph.turn import Part, Role
+from slicebase.importers.blocks import Flag, as_name, as_text, parts_of
+from slicebase.importers.elements import first_values, json_records
+from slicebase.importers.json_stream import BOM, RecordLine, without
+from slicebase.importers.thread import (
+    BatchBuilder,
+    Build,
+    Fault,
+    NonTurn,
+    SourceRecord,
+    Thread,
+    TurnDraft,
+    read_sessions,
+)
+from slicebase.importers.times import SourceClock
+from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 
-from slicebase.core.hashing import digest_of
-from slicebase.core.ids import turn_id
-from slicebase.errors import SlicebaseError, Where
-from slicebase.graph.turn import Parent, Part, Role, Turn
+NAME: Final = "swe-agent"
+ENDING: Final = ".traj"
+ESSENCE: Final = without()  # an entry never changes: it is hashed completely (ruling 15)
 
-NAME = "swe-agent"
+_STEP: Final = frozenset({"action", "observation"})
+_MESSAGE: Final = frozenset({"role", "content"})
+_CONTENT: Final = frozenset({"content", "thought", "action", "response", "observation"})
+_MARKS: Final = frozenset({"thought", "action", "message_type", "is_demo"})  # of messages that SWE-agent wrote
 # The format does not mark errors; an error begins with one of these texts.
-_ERRORS = ("Traceback (most recent call last)", "Your proposed edit has introduced new syntax error")
+_ERRORS: Final = ("Traceback (most recent call last)", "Your proposed edit has introduced new syntax error")
 
 
-class _Message(NamedTuple):
-    role: Role
-    parts: tuple[Part, ...]
-    source: Mapping[str, Any]
-    seconds: float = 0.0
+# Recognition
 
 
-def is_trajectory(record: Any) -> bool:
-    """Returns whether a value is a trajectory."""
-    return isinstance(record, dict) and any(isinstance(record.get(key), list) for key in ("trajectory", "history"))
+def sniff(head: bytes, name: str) -> bool:
+    is_named = name.lower().endswith(ENDING)
+    is_ours = _is_document if is_named else _is_marked
+    return any(map(is_ours, first_values(head, name, 3))) or _is_cut_document(head.removeprefix(BOM), is_named)
 
 
-def read_trajectory(data: bytes, session: str, time: int = 0) -> list[Turn]:
-    """Returns the turns of a trajectory. Times start at `time`, because the format has only durations."""
-    where = Where(session)
-    try:
-        record = msgspec.json.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise SlicebaseError("bad-transcript", f"the trajectory is not JSON: {error}", where=where) from None
-    if not is_trajectory(record):
-        raise SlicebaseError("bad-transcript", "the JSON has neither a trajectory nor a history", where=where)
-    turns: list[Turn] = []
-    for position, message in enumerate(_messages(record)):
-        time += round(message.seconds * 1000)
-        turns.append(
-            Turn(
-                id=turn_id(NAME, session, position),
-                session=session,
-                role=message.role,
-                parts=message.parts,
-                time=time,
-                parents=(Parent(turns[-1].id),) if turns else (),
-                source_hash=digest_of(message.source),
-            )
-        )
-    return turns
+def _is_document(value: Any) -> bool:
+    return isinstance(value, dict) and any(isinstance(value.get(key), list) for key in ("trajectory", "history"))
 
 
-def _messages(record: Mapping[str, Any]) -> Iterator[_Message]:
-    history = [entry for entry in _dicts(record.get("history")) if not entry.get("is_demo")]
-    steps = _dicts(record.get("trajectory"))
-    acting = False
-    for entry in history:
-        role = entry.get("role")
-        if role == "assistant" and steps:
-            break
-        if role == "assistant":
-            acting = True
-            yield _acted(entry, entry.get("content"))
-        elif role == "tool" or (role == "user" and acting):  # without tools, observations are messages of the user
-            yield _observed(entry, entry.get("content"))
-        elif role in ("user", "system"):
-            yield _Message(role, (Part("text", text=_string(entry.get("content"))),), entry)
-    for step in steps:
-        yield _acted(step, step.get("response"))
-        yield _observed(step, step.get("observation"))
+def _is_marked(value: Any) -> bool:
+    """Returns whether a document can be nothing else: a `history` alone may belong to any program."""
+    if not isinstance(value, dict):
+        return False
+    steps, history = value.get("trajectory"), value.get("history")
+    if isinstance(steps, list) and (steps or isinstance(history, list)):
+        return not steps or any(_has(entry, _STEP) for entry in steps)
+    messages = history if isinstance(history, list) else ()
+    return any(_has(entry, _MESSAGE) and bool(entry.keys() & _MARKS) for entry in messages)
 
 
-def _acted(entry: Mapping[str, Any], otherwise: Any) -> _Message:
-    thought, action = _string(entry.get("thought") or otherwise), _string(entry.get("action")).strip()
+def _has(entry: Any, keys: frozenset[str]) -> bool:
+    return isinstance(entry, dict) and keys <= entry.keys()
+
+
+_STEPS_OPEN: Final = re.compile(
+    rb'"trajectory"\s*:\s*\[\s*\{\s*"(?:action|observation|response|thought|state|execution_time|query|extra_info)"'
+)
+_HISTORY_OPENS: Final = re.compile(rb'"history"\s*:\s*\[\s*\{\s*"')
+_MARK: Final = re.compile(rb'[{,]\s*"(?:thought|action|message_type|is_demo)"\s*:')
+
+
+def _is_cut_document(head: bytes, is_named: bool) -> bool:
+    """Returns whether the head is the beginning of one large trajectory, which may have the name of one."""
+    steps = _STEPS_OPEN.search(head)
+    if steps is not None and _is_at_the_top(head[: steps.start()]):
+        return True
+    history = _HISTORY_OPENS.search(head)
+    if history is None or not _is_at_the_top(head[: history.start()]):
+        return False
+    return is_named or _MARK.search(head, history.end() - 2) is not None
+
+
+def _is_at_the_top(before: bytes) -> bool:
+    return before.lstrip().startswith(b"{") and before.count(b"{") - before.count(b"}") == 1
+
+
+# Reading
+
+
+def start(options: Options) -> Read:
+    return lambda source: _Reader(source, options).read()
+
+
+FORMAT: Final = Format(NAME, sniff, start)
+
+
+class _Entry(NamedTuple):
+    value: Any
+    where: str
+
+
+class _Entries(NamedTuple):
+    """The messages and the steps of a trajectory, and how many bytes there are for each of them."""
+
+    history: list[_Entry]
+    steps: list[_Entry]
+    size: int = 0
+
+    @property
+    def has_beginning(self) -> bool:
+        """Whether the messages before the first step are known: they end with the first message of the agent."""
+        return not self.steps or any(_is_answer(entry.value) for entry in self.history)
+
+
+def _is_entry(value: Any) -> bool:
+    """Returns whether a value is a trajectory, or a message or step of one that was cut off."""
+    return _is_document(value) or _has(value, _MESSAGE) or _has(value, _STEP)
+
+
+def _is_answer(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("role") == "assistant" and not value.get("is_demo")
+
+
+class _Reader:
+    """The reader of a source. Each trajectory in it is a session; all but the first have a number after their name."""
+
+    def __init__(self, source: ImportSource, options: Options) -> None:
+        self.source = source
+        self.builder = BatchBuilder(NAME)
+        self.name = options.session or source.stem
+        self.sessions = 0
+        self.cut = _Entries([], [])  # what was found of a trajectory that was cut off
+
+    def read(self) -> Iterator[Batch]:
+        yield from read_sessions(self.builder, json_records(self.source, _is_entry), self._value)
+        yield from self._end_cut()
+        yield from self.builder.close()
+
+    def _value(self, value: SourceRecord, line: RecordLine) -> Iterator[Batch]:
+        if any(entry.where != line.where for entry in (*self.cut.history[:1], *self.cut.steps[:1])):
+            yield from self._end_cut()
+        if _is_document(value):
+            yield from self._session(_entries_of(value, line), _facts_of(value))
+        elif "glued" in line.piece.repairs and _is_entry(value):
+            kind = self.cut.history if _has(value, _MESSAGE) else self.cut.steps
+            kind.append(_Entry(value, line.where))
+        else:
+            self.builder.record(line.size)
+            self.builder.skip("unknown-record", line.where, lost=bool(value.keys() & _CONTENT))
+
+    def _end_cut(self) -> Iterator[Batch]:
+        cut, self.cut = self.cut, _Entries([], [])
+        if not cut.has_beginning:
+            self.builder.record()
+            self.builder.skip("no-beginning", cut.steps[0].where, f"{len(cut.steps)} steps")
+        elif cut.history:
+            yield from self._session(cut, {})
+
+    def _session(self, entries: _Entries, facts: SourceRecord) -> Iterator[Batch]:
+        session = f"{self.name}#{self.sessions}" if self.sessions else self.name
+        self.sessions += 1
+        self.builder.facts(session).update(facts)
+        thread = Thread(self.builder, session)
+        acting = False
+        for entry in entries.history:
+            acting = acting or _is_answer(entry.value)
+            self.builder.record(entries.size)
+            yield from self._message(thread, entry, acting, bool(entries.steps))
+        for entry in entries.steps:
+            for build in (_act_of_step, _observation_of_step):
+                self.builder.record(entries.size)
+                yield from self._admit(thread, entry, build)
+        yield from self.builder.close(session)
+
+    def _message(self, thread: Thread, entry: _Entry, acting: bool, has_steps: bool) -> Iterator[Batch]:
+        value = entry.value
+        role = as_name(value.get("role")) if isinstance(value, dict) else None
+        if role == "user" and acting:  # without tools, observations are messages of the user
+            role = "tool"
+        if isinstance(value, dict) and value.get("is_demo"):
+            self.builder.other("demonstration")
+        elif acting and has_steps:
+            self.builder.other("history of a step")
+        elif isinstance(value, dict) and role not in _MESSAGES:
+            self.builder.skip("unknown-record", entry.where, str(role)[:100], lost=bool(value.keys() & _CONTENT))
+        else:
+            yield from self._admit(thread, entry, _MESSAGES[role or "user"])
+
+    def _admit(self, thread: Thread, entry: _Entry, build: Build) -> Iterator[Batch]:
+        if not isinstance(entry.value, dict):
+            self.builder.skip("not-object", entry.where)
+            return
+        if build in (_observation_of_step, _observation_of_message):
+            _wait(thread.clock, entry.value.get("execution_time"))
+        yield from thread.admit(entry.value, entry.where, ESSENCE, build)
+
+
+def _entries_of(value: SourceRecord, line: RecordLine) -> _Entries:
+    history, steps = (
+        [_Entry(entry, f"{line.where}.{key}[{number}]") for number, entry in enumerate(value[key])]
+        if isinstance(value.get(key), list)
+        else []
+        for key in ("history", "trajectory")
+    )
+    return _Entries(history, steps, line.size // (len(history) + 2 * len(steps) or 1))
+
+
+def _facts_of(value: SourceRecord) -> SourceRecord:
+    info = value.get("info")
+    stated = {"environment": value.get("environment"), **(info if isinstance(info, dict) else {})}
+    return {name: stated[name] for name in ("environment", "exit_status") if as_name(stated.get(name))}
+
+
+def _wait(clock: SourceClock, seconds: Any) -> None:
+    """Adds a duration to the time: the format has no other times."""
+    is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if is_number and 0 < seconds * 1000 <= LATEST - clock.now:
+        clock.now += round(seconds * 1000)
+
+
+# Turns
+
+
+def _said(role: Role, entry: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
+    text, others = _content(entry.get("content"), flag)
+    return TurnDraft(role, (Part("text", text=text), *others))
+
+
+def _acted(key: str, entry: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
+    if not entry.keys() & _CONTENT:
+        return Fault("no-message")
+    thought, others = _content(entry.get("thought") or entry.get(key), flag)
+    action = as_text(entry.get("action")).strip()
     parts = [Part("text", text=thought)] if thought.strip() else []
     if action:
         parts.append(Part("tool_call", name=action.split(maxsplit=1)[0], arguments=action))
-    return _Message("assistant", tuple(parts), entry)
+    return TurnDraft("assistant", (*parts, *others))
 
 
-def _observed(entry: Mapping[str, Any], text: Any) -> _Message:
-    seconds = entry.get("execution_time")
-    read = _string(text)
-    return _Message(
-        "tool",
-        (Part("tool_result", text=read, error=read.lstrip().startswith(_ERRORS)),),
-        entry,
-        float(seconds) if isinstance(seconds, int | float) and seconds > 0 else 0.0,
-    )
+def _observed(key: str, entry: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
+    if not entry.keys() & _CONTENT:
+        return Fault("no-message")
+    text, others = _content(entry.get(key), flag)
+    failed = text.lstrip().startswith(_ERRORS)
+    return TurnDraft("tool", (Part("tool_result", text=text, error=failed), *others))
 
 
-def _dicts(value: Any) -> list[dict[str, Any]]:
-    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+_act_of_step: Final[Build] = partial(_acted, "response")
+_observation_of_step: Final[Build] = partial(_observed, "observation")
+_observation_of_message: Final[Build] = partial(_observed, "content")
+_MESSAGES: Final[dict[str, Build]] = {
+    "system": partial(_said, "system"),
+    "user": partial(_said, "user"),
+    "assistant": partial(_acted, "content"),
+    "tool": _observation_of_message,
+}
 
 
-def _string(value: Any) -> str:
-    """Returns text as it is, and a list of blocks as the text in them."""
-    if isinstance(value, list):
-        return "\n\n".join(_string(block.get("text")) for block in _dicts(value) if block.get("text"))
-    return value if isinstance(value, str) else ""
+def _content(value: Any, flag: Flag) -> tuple[str, tuple[Part, ...]]:
+    """Returns the text of some content, blocks of it with blank lines between them, and the parts that have no text."""
+    parts: list[Part] = []
+    for block in value if isinstance(value, list) else [value]:
+        text = block.get("text") if isinstance(block, dict) else None
+        parts += [Part("text", text=text)] if as_name(text) else parts_of(block, flag)
+    texts = [part.text for part in parts if part.text and part.type != "thinking"]
+    return "\n\n".join(texts), tuple(part for part in parts if part.text is None or part.type == "thinking")

@@ -20,6 +20,7 @@ from slicebase.graph.turn import Edge, Session, Turn
 BATCH_TURNS: Final = 500
 BATCH_BYTES: Final = 4 << 20
 NOTES_KEPT: Final = 1000
+_SURROGATES: Final = re.compile("[\ud800-\udfff]")
 
 NoteAction = Literal["skipped", "repaired", "flattened"]
 
@@ -41,6 +42,9 @@ REASONS: Final[Mapping[str, ReasonCode]] = {
     "unknown-record": ReasonCode("skipped", "the type of the record is not known"),
     "no-message": ReasonCode("skipped", "the record should contain a message, but does not"),
     "no-canonical-form": ReasonCode("skipped", "the record has no canonical form, so it cannot be hashed"),
+    "no-beginning": ReasonCode(
+        "skipped", "the messages before the steps were cut off, so the positions of the steps are not known"
+    ),
     "not-utf8": ReasonCode("repaired", "bytes that are not UTF-8 were replaced by U+FFFD"),
     "nul-bytes": ReasonCode("repaired", "NUL bytes were removed"),
     "control-characters": ReasonCode("repaired", "bare control characters, which JSON does not allow, were kept"),
@@ -77,8 +81,11 @@ class ImportSource(NamedTuple):
 
     @property
     def stem(self) -> str:
-        """The file's name without folders and extension: the session of a source that names none (ruling 16)."""
-        last = re.split(r"[/!\\]", self.name)[-1]
+        """The file's name without folders and extension: the session of a source that names none (ruling 16).
+
+        Bytes of the name that are not UTF-8, which Python reads as lone surrogates, are replaced (ruling 1).
+        """
+        last = _SURROGATES.sub("\ufffd", re.split(r"[/!\\]", self.name)[-1])
         return last.rpartition(".")[0] or last or "-"
 
 

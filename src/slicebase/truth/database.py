@@ -170,9 +170,10 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[apsw.Connection]:
-        """Runs one transaction: everything is stored, or nothing. Inside another transaction, it is part of that."""
+        """Runs one transaction: everything is stored, or nothing. Inside another transaction, it is a part of that."""
         if self.connection.in_transaction:
-            yield self.connection
+            with self._part():
+                yield self.connection
             return
         with database_errors(self.path):
             self.connection.execute("BEGIN IMMEDIATE")
@@ -183,6 +184,18 @@ class Database:
                 if self.connection.in_transaction:  # SQLite rolls back by itself when the disk is full
                     self.connection.execute("ROLLBACK")
                 raise
+
+    @contextmanager
+    def _part(self) -> Iterator[None]:
+        """Runs a part of a transaction. After an error, nothing of the part is left in the transaction."""
+        self.connection.execute("SAVEPOINT part")
+        try:
+            yield
+        except BaseException:
+            if self.connection.in_transaction:
+                self.connection.execute("ROLLBACK TO part; RELEASE part")
+            raise
+        self.connection.execute("RELEASE part")
 
     @contextmanager
     def rolled_back(self) -> Iterator[None]:

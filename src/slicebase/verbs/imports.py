@@ -39,9 +39,14 @@ def import_conversations(
             progress=progress,
         )
     if not dry_run:
-        index = parts.turn_index
-        index.retried(lambda: update_turn_index(index, parts.truth))
+        index_new_turns(parts)
     return account
+
+
+def index_new_turns(parts: Parts) -> None:
+    """Adds the turns that an import has stored to the index."""
+    index = parts.turn_index
+    index.retried(lambda: update_turn_index(index, parts.truth))
 
 
 def export(parts: Parts, session: str, to: Path) -> Path:

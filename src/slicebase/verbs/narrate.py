@@ -7,7 +7,6 @@ narrative.
 
 import json
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -16,18 +15,17 @@ from slicebase.context.assemble import Candidate, Context
 from slicebase.context.manifest import Manifest
 from slicebase.core.hashing import digest
 from slicebase.core.refs import parse
-from slicebase.errors import SlicebaseError, Where
+from slicebase.errors import SlicebaseError
 from slicebase.files.create import new_file
 from slicebase.files.links import file_name
 from slicebase.files.model import Contract, DerivationSource, Link
 from slicebase.files.slice_file import SliceFile
-from slicebase.graph.turn import Session, Turn
-from slicebase.history.annotate import Annotator
-from slicebase.importers.swe_agent import NAME, read_trajectory
+from slicebase.graph.turn import Turn
 from slicebase.library.folder import SliceFolder
 from slicebase.runs.event import TYPES, VERBOSE, EventDraft
 from slicebase.runs.gate import manifest_events
 from slicebase.runs.narrative import Narrative, narrate
+from slicebase.runs.projection import StepAt
 from slicebase.runs.records import ManifestLogged
 from slicebase.runs.state import Json
 from slicebase.truth.runs import Logged, StoredRuns
@@ -138,14 +136,11 @@ def turns_of(truth: Truth, session: str) -> list[Turn]:
     return [truth.with_content(stored.record) for stored in truth.turns.of_session(session)]
 
 
-def store_trajectory(truth: Truth, path: Path) -> str:
-    """Stores a trajectory as a session, and returns the session's name, which is the file's."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise SlicebaseError("no-input", str(error.strerror), where=Where(str(path))) from None
-    truth.turns.add(Session(path.stem, NAME), read_trajectory(data, path.stem), Annotator(truth))
-    return path.stem
+def steps_of(format_name: str) -> StepAt:
+    """Returns what a step of a conversation is: a call in a trajectory, which has only one prompt, else a prompt."""
+    from slicebase.importers.swe_agent import NAME  # imported here to keep start-up fast: few commands need it
+
+    return "call" if format_name == NAME else "prompt"
 
 
 def new_drafts(runs: StoredRuns, run_id: str, drafts: list[EventDraft]) -> list[EventDraft]:

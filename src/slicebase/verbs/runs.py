@@ -4,6 +4,7 @@ A step of an agent is a `with` block (`Step`), and the calls of its tools can be
 """
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -31,12 +32,15 @@ from slicebase.runs.state import ITEMS, Json
 from slicebase.runs.status import RunStatus, RunTally, measure, status_of
 from slicebase.truth.runs import NO_BLOBS, Logged, StoredRuns
 from slicebase.verbs.evidence import cite_chunk
-from slicebase.verbs.narrate import bind, keep_narrative, last_narrated, new_drafts, run_of, turns_of
+from slicebase.verbs.narrate import bind, keep_narrative, last_narrated, new_drafts, run_of, steps_of, turns_of
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.surroundings import one_thread_at_a_time
+from slicebase.workspace.workspace import StrPath
 
 if TYPE_CHECKING:  # keeps start-up fast: the commands need neither
+    from slicebase.history.imports import ImportProgress
     from slicebase.verbs.recorder import Recorder
+    from slicebase.verbs.run_files import FileRun
     from slicebase.verbs.step import Step
 
 Cite = str | Evidence | tuple[str, str]  # the id of evidence, evidence, or a reference with a quote from its text
@@ -101,22 +105,55 @@ class Runs:
         leaf: str | None = None,
         objective: str | None = None,
         done: DoneDefinition | None = None,
-        step_at: StepAt = "prompt",
+        step_at: StepAt | None = None,
         compact: Compact = False,
         open_end: bool = False,
     ) -> Logged:
         """Projects a stored conversation as a run; to an existing run it adds what is new in the conversation.
 
-        `open_end` is for a conversation that continues: what its next turns may still change is left for the next call.
+        By default a step is a call in a trajectory, and a prompt elsewhere. `open_end` is for a conversation that
+        continues: what its next turns may still change is left for the next call.
         """
-        session = session.removeprefix("session:")
+        truth, session = self._parts.truth, session.removeprefix("session:")
         name, now = run_id or run_of(session), self._now
-        turns = path_of(turns_of(self._parts.truth, session), leaf.removeprefix("turn:") if leaf else None)
+        turns = path_of(turns_of(truth, session), leaf.removeprefix("turn:") if leaf else None)
         terms = terms_of(turns, objective, done)
-        drafts = project(turns, started=terms, evidence=self._parts.truth.ledger, step_at=step_at, open_end=open_end)
+        steps = step_at or steps_of(truth.turns.session(session).format)
+        drafts = project(turns, started=terms, evidence=truth.ledger, step_at=steps, open_end=open_end)
         if not self._stored.log.exists(name):
             self._stored.begin(name, drafts[:1], now)
         return self._stored.append(name, new_drafts(self._stored, name, drafts), now, self._thresholds(compact))
+
+    def from_file(
+        self,
+        path: StrPath,
+        run_id: str | None = None,
+        *,
+        session: str | None = None,
+        leaf: str | None = None,
+        objective: str | None = None,
+        done: DoneDefinition | None = None,
+        compact: Compact = False,
+        progress: "ImportProgress" = lambda name, count: None,
+    ) -> "FileRun":
+        """Imports a file and projects its conversation as a run, up to the last turn in the file.
+
+        `session` names the session of a file that names none. Raises `session-differs` if the file is not what is
+        stored there.
+        """
+        from slicebase.verbs.run_files import FileRun, import_one
+
+        found = import_one(self._parts, Path(path), session=session, progress=progress)
+        logged = self.from_session(
+            found.session,
+            run_id,
+            leaf=leaf or found.last_turn,
+            objective=objective,
+            done=done,
+            step_at=found.step_at,
+            compact=compact,
+        )
+        return FileRun(found.session, found.account, logged)
 
     # Logging
 
@@ -339,7 +376,8 @@ def _several(cites: Cites) -> list[Cite]:
     """Returns what is cited as a list. A tuple of two texts is a reference with its quote, not two ids."""
     if isinstance(cites, str | Evidence):
         return [cites]
-    given = tuple(cites)
-    if isinstance(cites, tuple) and len(given) == 2 and isinstance(given[1], str) and not given[1].startswith("ev_"):
-        return [(str(given[0]), given[1])]
-    return list(given)
+    if isinstance(cites, tuple):
+        match cites:
+            case (str() as reference, str() as quote) if not reference.startswith("ev_"):
+                return [(reference, quote)]
+    return list(cites)
