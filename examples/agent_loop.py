@@ -19,7 +19,7 @@ def main(folder: str, word: str) -> None:
                     cited = (memory.add(path, copy=True).ref, line)
                     step.claim(f"{path.name} holds {word!r}.", cite=cited, status="verified")
         memory.runs.stop("search")
-        print(memory.runs.narrative("search")[0].body, f"verify: {memory.verify().status}", sep="\n")
+        print(memory.runs.narrative("search").text, f"verify: {memory.verify().status}", sep="\n")
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import cached_property, partial, wraps
 from inspect import isawaitable
-from types import TracebackType
+from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from slicebase import base as sync
@@ -119,9 +119,7 @@ class Opening:
     async def __aenter__(self) -> "Slicebase":
         return await self._opened()
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *raised: Any) -> None:
         await self._memory.close()
 
 
@@ -132,24 +130,25 @@ class Step(Awaited):
 
     @property
     def run_id(self) -> str:
+        """The id of the run."""
         return self._called.run_id
 
     @property
     def number(self) -> int:
+        """The number of the step, from 1; 0 before the block."""
         return self._called.number
 
     @property
     def snapshots(self) -> tuple[str, ...]:
+        """The ids of the snapshots that were taken when the block ended."""
         return self._called.snapshots
 
     async def __aenter__(self) -> Self:
         await self._worker.run(self._called.__enter__)
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._worker.run(partial(self._called.__exit__, kind, error, trace))
+    async def __aexit__(self, *raised: Any) -> None:
+        await self._worker.run(partial(self._called.__exit__, *raised))
 
     plan = awaited(SyncStep.plan)
     act = awaited(SyncStep.act)
@@ -159,7 +158,7 @@ class Step(Awaited):
     conflict = awaited(SyncStep.conflict)
     fail = awaited(SyncStep.fail)
     ask = awaited(SyncStep.ask)
-    close = awaited(SyncStep.close)
+    close_question = awaited(SyncStep.close_question)
     context = awaited(SyncStep.context)
     bind = awaited(SyncStep.bind)
     log = awaited(SyncStep.log)
@@ -180,11 +179,9 @@ class RecordedCall(Awaited):
         await self._worker.run(self._called.__enter__)
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *raised: Any) -> None:
         self._called.result = self.result
-        await self._worker.run(partial(self._called.__exit__, kind, error, trace))
+        await self._worker.run(partial(self._called.__exit__, *raised))
 
 
 class Recorder(Awaited):
@@ -194,6 +191,7 @@ class Recorder(Awaited):
 
     @property
     def run_id(self) -> str:
+        """The id of the run."""
         return self._called.run_id
 
     def __call__(
@@ -241,6 +239,7 @@ class Runs(Awaited):
     compact = awaited(SyncRuns.compact)
     stop = awaited(SyncRuns.stop)
     list_runs = awaited(SyncRuns.list_runs)
+    events = awaited(SyncRuns.events)
     snapshot = awaited(SyncRuns.snapshot)
     status = awaited(SyncRuns.status)
     narrative = awaited(SyncRuns.narrative)
@@ -276,12 +275,10 @@ class Library(Awaited):
     contract = awaited(SyncLibrary.contract)
     refresh = awaited(SyncLibrary.refresh)
     recall = awaited(SyncLibrary.recall)
-    reader = awaited(SyncLibrary.reader)
     routine = awaited(SyncLibrary.routine)
     forget = awaited(SyncLibrary.forget)
     restore = awaited(SyncLibrary.restore)
     purge = awaited(SyncLibrary.purge)
-    stamp = awaited(SyncLibrary.stamp)
 
 
 class Graph(Awaited):
@@ -344,10 +341,13 @@ class Slicebase(Awaited):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *raised: Any) -> None:
         await self.close()
+
+    @property
+    def root(self) -> Path:
+        """The folder of the workspace."""
+        return self._called.root
 
     @cached_property
     def graph(self) -> Graph:

@@ -297,7 +297,7 @@ class Slicebase(Parts):
 
         return context_again(self, before, record=record)
 
-    def project_context(self, tokens: int, *, record: bool = True) -> "Context":
+    def project_context(self, tokens: int = 4000, *, record: bool = True) -> "Context":
         """Builds a context of the library's files, the last changed first, for the start of a session."""
         from slicebase.verbs.newest import project_context
 
@@ -320,7 +320,7 @@ class Slicebase(Parts):
         return lost_everywhere(self)
 
     def lost_in(
-        self, paths: StrPath | Iterable[StrPath], progress: "ImportProgress" = lambda name, count: None
+        self, paths: StrPath | Iterable[StrPath], *, progress: "ImportProgress" = lambda name, count: None
     ) -> "Losses":
         """Imports transcripts, then judges the one of their sessions that was compacted last."""
         from slicebase.verbs.lost import lost_in
@@ -328,9 +328,9 @@ class Slicebase(Parts):
         return lost_in(self, each_path(paths), progress)
 
     def lost_context(
-        self, session: str, tokens: int, *, as_of: "Moment | None" = None, record: bool = True
+        self, session: str | None = None, tokens: int = 4000, *, as_of: "Moment | None" = None, record: bool = True
     ) -> "Context":
-        """Builds a context of what a session's compactions lost, for the next prompt, and records its manifest."""
+        """Builds a context of what compactions lost, for the next prompt; by default, of the session compacted last."""
         from slicebase.verbs.lost import lost_context
 
         return lost_context(self, session, tokens, as_of=as_of, record=record)
@@ -392,7 +392,7 @@ class Slicebase(Parts):
         stamp = self.library.stamp()
         return seal(self.truth, self.folder, stamp.file_id, stamp.time)
 
-    def verify(self, progress: Callable[[str], None] = lambda what: None, *, seal: str | None = None) -> "Verdict":
+    def verify(self, seal: str | None = None, *, progress: Callable[[str], None] = lambda what: None) -> "Verdict":
         """Derives everything stored again and compares; with a seal (`latest` or its id), also compares with that."""
         from slicebase.verbs.verify import verify_workspace
 

@@ -171,7 +171,7 @@ CODES: Mapping[str, ErrorKind] = {
     "bad-marks": ErrorKind(Exit.REFUSED, "a document has only one of the two marks of a block"),
     "bad-command": ErrorKind(Exit.REFUSED, "a command of the memory tool is unknown or wrong"),
     # the path
-    "no-session": ErrorKind(Exit.NOT_FOUND, "no session with this id is stored"),
+    "no-session": ErrorKind(Exit.NOT_FOUND, "no session with this id is stored, or none was compacted"),
     "bad-question": ErrorKind(Exit.REFUSED, "the question is empty"),
     "bad-budget": ErrorKind(Exit.REFUSED, "a budget of tokens or turns is too small"),
     "bad-request": ErrorKind(Exit.REFUSED, "a line of a batch is not a request for a slice"),

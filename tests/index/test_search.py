@@ -109,7 +109,7 @@ def test_files_changed_since_a_time_are_found(workspace: Workspace, finder: Find
     put(workspace, "log", log, type="jsonl", updated_at="2020-01-01T00:00:00Z")
     message = json.dumps({"role": "user", "content": "heron", "ts": "2026-02-22T00:00:00Z"}) + "\n"
     put(workspace, "talk", message, type="conversation", updated_at="2020-01-01T00:00:00Z")
-    since = Filters(changed_since=NOW - 30 * DAY)
+    since = Filters(changed_since=(NOW - 30 * DAY) / 1000)
     assert sorted(ids(finder, "heron", filters=since)) == ["log", "new", "talk"]
     assert [entry.id for entry in finder.list_files()] == ["talk", "log", "new", "old"]
 

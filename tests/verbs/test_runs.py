@@ -222,9 +222,9 @@ def test_a_narrative_is_a_slice_file_that_supersedes_the_one_before_and_grows_st
     """Ruling 41."""
     base.runs.claim(RUN, "It was stale.", status="verified", cite=[evidence(base)])
     base.runs.compact(RUN)
-    first, is_new = base.runs.narrative(RUN)
-    assert is_new
-    assert base.runs.narrative(RUN) == (first, False)
+    first = base.runs.narrative(RUN)
+    assert first.is_new
+    assert base.runs.narrative(RUN) == first._replace(is_new=False)
     file = base.library.folder.find(first.file_id)
     assert file.derived_from is not None
     assert (file.derived_from.id, file.derived_from.hash) == (first.derived_from, first.derived_hash)
@@ -232,8 +232,8 @@ def test_a_narrative_is_a_slice_file_that_supersedes_the_one_before_and_grows_st
     base.runs.compact(RUN)
     (stale,) = base.library.stale(90)
     assert (stale.entry.id, stale.reasons[0].kind) == (first.file_id, "source-changed")
-    assert "later snapshot" in base.library.reader(NOW).pieces([f"file:{first.file_id}"])[0].label
-    second, _ = base.runs.narrative(RUN)
+    assert "later snapshot" in base.library.reader(as_of=NOW / 1000).pieces([f"file:{first.file_id}"])[0].label
+    second = base.runs.narrative(RUN)
     assert second.supersedes == first.file_id
     assert [link.to for link in base.library.folder.find(second.file_id).links] == [first.file_id]
     assert base.validate().findings == ()
@@ -291,7 +291,7 @@ def test_why_leads_from_a_narrative_to_the_text_and_forward_again(base: Slicebas
     one = evidence(base)
     base.runs.claim(RUN, "It was stale.", status="verified", cite=[one])
     base.runs.compact(RUN)
-    narrative, _ = base.runs.narrative(RUN)
+    narrative = base.runs.narrative(RUN)
     base.runs.fork(RUN, "r2")
 
     def path(reason: Any) -> list[str]:

@@ -109,7 +109,7 @@ def verify(ctx: click.Context, seal: str | None, as_json: bool) -> int:
     """
     on_terminal = sys.stderr.isatty()
     progress = (lambda what: note(f"checking {what} …")) if on_terminal else (lambda what: None)
-    verdict = open_base(ctx).verify(progress, seal=seal)
+    verdict = open_base(ctx).verify(seal, progress=progress)
     if as_json:
         findings = [finding._asdict() for finding in verdict.findings]
         print_json({"status": verdict.status, "checked": verdict.checked, "findings": findings})

@@ -64,7 +64,7 @@ def _found(base: "Slicebase", what: str | None) -> "Losses":
     if what is None or not Path(what).exists():
         return base.lost(what)
     with import_progress() as progress:
-        return base.lost_in(what, progress)
+        return base.lost_in(what, progress=progress)
 
 
 def _print_losses(found: "Losses", limit: int) -> None:

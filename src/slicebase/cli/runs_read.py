@@ -108,9 +108,10 @@ def snapshot(ctx: click.Context, run_id: str, sequence: int | None, as_json: boo
 @click.pass_context
 def narrative(ctx: click.Context, run_id: str, only_print: bool, as_json: bool) -> None:
     """Write what a run knew at its last snapshot as a slice file. Prints the id of the file."""
-    made, is_new = open_base(ctx).runs.narrative(run_name(run_id), write=not only_print)
+    made = open_base(ctx).runs.narrative(run_name(run_id), write=not only_print)
     if as_json:
-        print_json({**made._asdict(), "written": is_new})
+        fields = made._asdict()
+        print_json({**fields, "written": fields.pop("is_new")})
     elif only_print:
         click.echo(made.body, nl=False)
     else:

@@ -82,7 +82,16 @@ class Manifest(Struct, frozen=True):
 
     @property
     def manifest_id(self) -> str:
+        """The id of the manifest, which is made from its content."""
         return manifest_id(manifest_bytes(self))
+
+    @property
+    def id(self) -> str:
+        """The id of the manifest, for `replay`."""
+        return self.manifest_id
+
+    def __repr__(self) -> str:
+        return f"Manifest(id={self.id!r}, question={self.question[:60]!r}, pieces={len(self.pieces)})"
 
 
 _READ = msgspec.json.Decoder(Manifest)

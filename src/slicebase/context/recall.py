@@ -52,8 +52,12 @@ class Page(NamedTuple):
     of: int
     excerpts: tuple[Excerpt, ...]
 
+    def __repr__(self) -> str:
+        return f"Page(number={self.number}, of={self.of}, excerpts={len(self.excerpts)})"
+
     @property
     def text(self) -> str:
+        """The pieces for a model: fenced, each with its source and reference."""
         return _HEADING + "".join(excerpt.block for excerpt in self.excerpts) + self._footer
 
     @property

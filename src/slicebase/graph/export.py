@@ -113,9 +113,17 @@ class ContextSlice(Struct, frozen=True):
         return cls(anchor, params_hash, name, data, tuple(sorted(set(annotators))))
 
     @property
+    def id(self) -> str:
+        """The id of the slice."""
+        return self.slice_id
+
+    @property
     def export_hash(self) -> str:
         """The digest of the export's bytes."""
         return digest(self.export)
+
+    def __repr__(self) -> str:
+        return f"ContextSlice(id={self.id!r}, anchor='turn:{self.anchor_turn_id}', bytes={len(self.export)})"
 
     @property
     def contents(self) -> SliceExport:

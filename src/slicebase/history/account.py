@@ -40,7 +40,7 @@ class Account:
         self.joined = 0
 
     def __repr__(self) -> str:
-        counts = f"added={self.added}, known={self.known}, sessions={len(self.report.sessions)}"
+        counts = f"added={self.added}, known={self.known}, sessions={len(self.sessions)}"
         return f"Account({counts}, left_out={self.content_left_out})"
 
     def add(self, batch: Batch, added: AddedTurns, where: str) -> None:
@@ -56,6 +56,11 @@ class Account:
         self.joined += len(added.joined)
         for child, parent in added.cycles:
             self.report.note(Note("repaired", "cycle", f"turn:{child}", parent))
+
+    @property
+    def sessions(self) -> list[str]:
+        """The ids of the sessions that the inputs contain."""
+        return sorted(self.report.sessions)
 
     @property
     def content_left_out(self) -> int:

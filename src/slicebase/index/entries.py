@@ -6,6 +6,7 @@ from typing import Any, Final, Literal, NamedTuple
 import apsw
 
 from slicebase.core.refs import parse
+from slicebase.core.times import Moment, milliseconds
 from slicebase.errors import SlicebaseError, Where
 
 
@@ -31,6 +32,14 @@ class FileEntry(NamedTuple):
     purged: int
 
     @property
+    def ref(self) -> str:
+        """The reference of the file."""
+        return f"file:{self.id}"
+
+    def __repr__(self) -> str:
+        return f"FileEntry(id={self.id!r}, title={self.title[:60]!r}, body_type={self.body_type!r}, rows={self.rows})"
+
+    @property
     def derivation(self) -> Literal["fresh", "stale", "unknown"] | None:
         """The state of a derived file, compared with its source (§ Hash-Based Staleness); None for other files."""
         from slicebase.files.freshness import derivation
@@ -39,13 +48,13 @@ class FileEntry(NamedTuple):
 
 
 class Filters(NamedTuple):
-    """Conditions that a file has to meet."""
+    """Conditions that a slice file has to meet to be found."""
 
     kind: str | None = None
     body_type: str | None = None
     rel: str | None = None  # the file has a link of this relationship
     meta: Sequence[tuple[str, str]] = ()
-    changed_since: int | None = None
+    changed_since: Moment | None = None
     archived: bool = False  # include archived files
 
 
@@ -70,7 +79,10 @@ _META: Final = "EXISTS (SELECT 1 FROM meta WHERE meta.file = files.number AND ke
 
 def conditions(filters: Filters) -> tuple[str, list[Any]]:
     """Returns the filters as an SQL condition for WHERE, and its values."""
-    given = [(sql, value) for field, sql in _CONDITIONS.items() if (value := getattr(filters, field)) is not None]
+    known = filters._replace(
+        changed_since=None if filters.changed_since is None else milliseconds(filters.changed_since)
+    )
+    given = [(sql, value) for field, sql in _CONDITIONS.items() if (value := getattr(known, field)) is not None]
     sql = ["problem IS NULL", *([] if filters.archived else ["NOT files.archived"])]
     sql += [condition for condition, _ in given] + [_META for _ in filters.meta]
     return " AND ".join(sql), [value for _, value in given] + [part for pair in filters.meta for part in pair]

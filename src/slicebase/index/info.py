@@ -26,6 +26,10 @@ class Info(NamedTuple):
     links_in: Sequence[Stated]
     findings: Sequence[Finding]  # what is wrong with the file by itself
 
+    def __repr__(self) -> str:
+        links = f"links_out={len(self.links_out)}, links_in={len(self.links_in)}"
+        return f"Info(ref={self.entry.ref!r}, {links}, findings={len(self.findings)})"
+
 
 def file_info(connection: apsw.Connection, workspace: Workspace, given: str) -> Info:
     """Returns everything about the file with this id, which can be shortened (ruling 21)."""

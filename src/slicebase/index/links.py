@@ -37,6 +37,14 @@ class Exploration(NamedTuple):
     walk: Walk
     places: dict[str, LinkTarget]
 
+    @property
+    def links(self) -> list[LinkEdge]:
+        """The links, the nearest first, each with its source, relationship and target."""
+        return [step.edge for step in self.walk.all()]
+
+    def __repr__(self) -> str:
+        return f"Exploration(start={self.walk.start!r}, links={len(self.links)})"
+
 
 def explore_files(
     connection: apsw.Connection,

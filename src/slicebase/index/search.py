@@ -44,13 +44,36 @@ class Hit(NamedTuple):
     found: tuple[FoundPassage, ...]
     more: int  # passages that match as well and are not shown
 
+    @property
+    def ref(self) -> str:
+        """The reference of the file."""
+        return self.entry.ref
 
-class Results(NamedTuple):
-    """The hits of a search, and the number of all files that match."""
+    @property
+    def text(self) -> str:
+        """The first passage that matches; the summary of the file if only its title does."""
+        return self.found[0].snippet.text if self.found else self.entry.summary
 
-    hits: tuple[Hit, ...]
-    total: int
-    hints: tuple[str, ...]  # what to try when nothing was found
+    def __repr__(self) -> str:
+        return f"Hit(ref={self.ref!r}, title={self.title.text[:60]!r}, score={self.score:.2f})"
+
+
+class Results:
+    """The hits of a search, best first, and the number of all files that match. Iterating it yields the hits."""
+
+    def __init__(self, hits: tuple[Hit, ...], total: int, hints: tuple[str, ...]) -> None:
+        self.hits = hits
+        self.total = total
+        self.hints = hints  # what to try when nothing was found
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __repr__(self) -> str:
+        return f"Results(hits={len(self.hits)}, total={self.total})"
 
 
 def search(connection: apsw.Connection, wanted: Search) -> Results:

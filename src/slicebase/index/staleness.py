@@ -29,6 +29,14 @@ class StaleFile(NamedTuple):
     staleness: float  # by age alone
     reasons: tuple[StaleReason, ...]
 
+    @property
+    def ref(self) -> str:
+        """The reference of the file."""
+        return self.entry.ref
+
+    def __repr__(self) -> str:
+        return f"StaleFile(ref={self.ref!r}, staleness={self.staleness:.2f}, reasons={len(self.reasons)})"
+
 
 def stale_files(
     connection: apsw.Connection,

@@ -13,6 +13,7 @@ from slicebase.context.ranking import Ranked, rank
 from slicebase.context.recall import RecalledPiece
 from slicebase.core.hashing import digest, xxh64
 from slicebase.core.refs import parse
+from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.sections import section_ref, sections
 from slicebase.files.freshness import Label, label_at
@@ -51,7 +52,7 @@ class LibraryChunks:
         """Returns a chunk as a candidate piece, labelled as of a time; None if the file has just changed."""
         ref = parse(found.turn)
         try:
-            recalled = self._library.reader(as_of).pieces([found.turn])[0]
+            recalled = self._library.reader(as_of=to_text(as_of)).pieces([found.turn])[0]
         except SlicebaseError:
             return None
         entry = self._entries[ref.owner]
@@ -96,7 +97,7 @@ class LibraryChunks:
                 for section in sections(text):
                     yield str(section_ref(entry.id, body_digest, section)), text[section.start : section.end]
                 return
-            for piece in self._library.reader(now).pieces([f"file:{entry.id}"]):
+            for piece in self._library.reader(as_of=to_text(now)).pieces([f"file:{entry.id}"]):
                 if piece.ref.startswith("row:") or entry.body_type != "jsonl":
                     yield piece.ref, piece.text
         except SlicebaseError:

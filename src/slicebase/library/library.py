@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
+from slicebase.core.times import Moment, milliseconds
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.entries import Stamp
 from slicebase.files.body.routine import compile_routine, contract_as_json, read_routine
@@ -52,6 +53,7 @@ class Change(NamedTuple):
         return f"Change(ref={self.ref!r}, title={self.file.title!r}, changed={self.changed})"
 
     def as_json(self) -> dict[str, Any]:
+        """Returns the change as the commands print it with `--json`."""
         return {
             "id": self.id,
             "file": self.file.name,
@@ -212,15 +214,16 @@ class Library(Finder):
         from slicebase.context.recall import pages
 
         named = [refs] if isinstance(refs, str) else refs
-        found = pages(self.reader(self.surroundings.now(), rows).pieces(named), tokens)
+        found = pages(self.reader(rows).pieces(named), tokens)
         if not 1 <= page <= len(found):
             raise SlicebaseError("no-page", f"there is no page {page}", hint=f"the pages are 1 to {len(found)}")
         return found[page - 1]
 
-    def reader(self, now: int, rows: "Which" = "active") -> "Recall":
+    def reader(self, rows: "Which" = "active", *, as_of: Moment | None = None) -> "Recall":
         """Returns a reader that finds what references lead to, piece by piece, as of a time."""
         from slicebase.library.recall import Recall
 
+        now = self.surroundings.now() if as_of is None else milliseconds(as_of)
         half_life = self.surroundings.settings.freshness_half_life_days
         return Recall(self.folder, self._logs, self._truth, now, half_life, rows)
 

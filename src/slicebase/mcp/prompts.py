@@ -72,7 +72,7 @@ def _hand_over(call: ToolCall, run: str | None) -> str:
         f"a message that names the references to begin with. It is {to_text(call.now)}."
     ]
     if run:
-        narrative, _ = call.base.runs.narrative(run.removeprefix("run:"), write=False)
+        narrative = call.base.runs.narrative(run.removeprefix("run:"), write=False)
         parts.append(f"The last snapshot of run:{run.removeprefix('run:')}:\n\n" + quoted([narrative.body]))
     return "\n\n".join(parts)
 

@@ -98,6 +98,8 @@ class ChainLink(NamedTuple):
 
 
 class Event(Struct, frozen=True):
+    """An event of a run: its number, type, step, time and payload, and its place in the hash chain."""
+
     run_id: str
     seq: int
     type: str
@@ -106,6 +108,9 @@ class Event(Struct, frozen=True):
     payload: dict[str, Any]
     prev: str | None
     hash: str
+
+    def __repr__(self) -> str:
+        return f"Event(run={self.run_id!r}, seq={self.seq}, type={self.type!r}, step={self.step})"
 
     @property
     def link(self) -> ChainLink:

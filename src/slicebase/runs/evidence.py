@@ -19,7 +19,7 @@ class Chunk(NamedTuple):
 
 
 class Evidence(Record, frozen=True):
-    """A record of the ledger. A purged record has no quote, but still its hash."""
+    """A quote that claims can cite: its id, its place in a text, and its hash. A purged one has no quote any more."""
 
     evidence_id: str
     corpus_id: str
@@ -29,11 +29,26 @@ class Evidence(Record, frozen=True):
     quote: str | None
 
     @property
+    def id(self) -> str:
+        """The id of the evidence, which claims cite."""
+        return self.evidence_id
+
+    @property
+    def ref(self) -> str:
+        """The reference of the text that the quote is taken from."""
+        return self.chunk_id
+
+    def __repr__(self) -> str:
+        return f"Evidence(id={self.id!r}, ref={self.ref!r}, quote={self.quote and self.quote[:60]!r})"
+
+    @property
     def pointer(self) -> Pointer:
+        """The evidence as a claim stores it: its id, and the text and the span that it names."""
         return Pointer(evidence_id=self.evidence_id, chunk_id=self.chunk_id, span=self.span)
 
     @property
     def derived_id(self) -> str:
+        """The id as it follows from the other fields; `verify` compares it with the stored one."""
         return evidence_id(self.corpus_id, self.chunk_id, self.span, self.quote_hash)
 
 

@@ -25,7 +25,7 @@ _Item = TypeVar("_Item", Claim, Conflict, Failure)
 
 
 class Narrative(NamedTuple):
-    """The fields and the body of the slice file of a narrative."""
+    """What a run knew at a snapshot, as Markdown: the fields and the body of its slice file."""
 
     file_id: str
     title: str
@@ -35,6 +35,23 @@ class Narrative(NamedTuple):
     updated_at: str
     supersedes: str | None
     body: str
+    is_new: bool = False  # whether its slice file was written by this call
+
+    @property
+    def id(self) -> str:
+        """The id of the slice file."""
+        return self.file_id
+
+    @property
+    def text(self) -> str:
+        """The Markdown of the narrative."""
+        return self.body
+
+    def __str__(self) -> str:
+        return self.body
+
+    def __repr__(self) -> str:
+        return f"Narrative(id={self.id!r}, title={self.title!r}, is_new={self.is_new})"
 
 
 def narrate(snapshot: dict[str, Json], previous: dict[str, Json] | None = None) -> Narrative:

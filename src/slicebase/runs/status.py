@@ -32,6 +32,9 @@ class RunTally(NamedTuple):
     cost: float = 0.0
     stopped: str | None = None
 
+    def __repr__(self) -> str:
+        return f"RunTally(run={self.run_id!r}, events={self.seq}, snapshots={self.sequence}, stopped={self.stopped!r})"
+
     @property
     def head(self) -> LogHead:
         return LogHead(self.run_id, self.seq, self.hash)
@@ -39,6 +42,26 @@ class RunTally(NamedTuple):
     @property
     def spent(self) -> Spent:
         return Spent(self.all_steps, seconds_between(self.started, self.updated), self.cost)
+
+
+class RunEntry(NamedTuple):
+    """A run in a list: its tally, and its terms, which are None if they were purged."""
+
+    tally: RunTally
+    terms: RunStarted | None
+
+    @property
+    def id(self) -> str:
+        """The id of the run."""
+        return self.tally.run_id
+
+    @property
+    def stopped(self) -> str | None:
+        """Why the run has stopped; None while it is open."""
+        return self.tally.stopped
+
+    def __repr__(self) -> str:
+        return f"RunEntry(id={self.id!r}, events={self.tally.seq}, stopped={self.stopped!r})"
 
 
 def advance(tally: RunTally, event: Event, step_last_at: int | None) -> RunTally:
@@ -214,6 +237,10 @@ class RunStatus(Record, frozen=True):
     coverage: Coverage
     budgets: Budgets
     metrics: Metrics
+
+    def __repr__(self) -> str:
+        counts = f"events={self.events}, snapshots={self.snapshots}"
+        return f"RunStatus(run={self.run_id!r}, {counts}, claims={self.claims}, stopped={self.stopped!r})"
 
 
 def status_of(

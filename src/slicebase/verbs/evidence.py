@@ -210,6 +210,11 @@ class AddedDocument(NamedTuple):
     is_new: bool
 
     @property
+    def id(self) -> str:
+        """The id of the pointer's slice file."""
+        return self.file.id or ""
+
+    @property
     def ref(self) -> str:
         """The reference of the pointer, whose chunks can be cited by a quote."""
         return f"file:{self.file.id}"

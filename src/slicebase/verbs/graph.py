@@ -24,6 +24,49 @@ class TurnView(NamedTuple):
     record: TurnRecord
     text: str | None  # None if it was purged
 
+    @property
+    def id(self) -> str:
+        """The id of the turn."""
+        return self.record.id
+
+    @property
+    def ref(self) -> str:
+        """The reference of the turn."""
+        return f"turn:{self.record.id}"
+
+    @property
+    def role(self) -> str:
+        """Who speaks: user, assistant, system or tool."""
+        return self.record.role
+
+    @property
+    def time(self) -> str:
+        """When the turn was written, in RFC 3339 form."""
+        return self.record.time
+
+    def __repr__(self) -> str:
+        return f"TurnView(ref={self.ref!r}, role={self.role!r}, time={self.time!r})"
+
+
+class SessionEntry(NamedTuple):
+    """A stored session, and the number of its turns."""
+
+    session: Session
+    turns: int
+
+    @property
+    def id(self) -> str:
+        """The id of the session."""
+        return self.session.id
+
+    @property
+    def title(self) -> str | None:
+        """The title that the session's tool gave it."""
+        return self.session.title
+
+    def __repr__(self) -> str:
+        return f"SessionEntry(id={self.id!r}, turns={self.turns})"
+
 
 def ranked_turns(truth: Truth, index: TurnIndex, question: str, limit: int) -> list[Ranked]:
     """Returns the best turns for a question, after an update of the index."""
@@ -48,9 +91,9 @@ class Graph:
     def _truth(self) -> Truth:
         return self._parts.truth
 
-    def sessions(self) -> list[tuple[Session, int]]:
+    def sessions(self) -> list[SessionEntry]:
         """Returns every session with the number of its turns."""
-        return list(self._truth.turns.sessions())
+        return [SessionEntry(*each) for each in self._truth.turns.sessions()]
 
     def turns(self, session: str) -> list[TurnView]:
         """Returns the turns of a session."""
@@ -80,15 +123,19 @@ class Graph:
         """Returns the policy of a request: a name, a hash, an object (complete or partial over the default) or None."""
         return self._truth.policies.find(value) if isinstance(value, str) else PRESETS.resolve(value)
 
-    def select(self, turn: str, policy: SlicePolicyV1) -> ContextSlice:
-        """Returns the context slice around a turn. The same graph and policy give the same bytes."""
-        self._truth.policies.keep(policy)
-        return self._truth.sessions.slice_around(name_of("turn", turn), policy)
+    def select(self, turn: str, policy: SlicePolicyV1 | str | None = None) -> ContextSlice:
+        """Returns the context slice around a turn. The same graph and policy give the same bytes.
 
-    def explain(self, turn: str, policy: SlicePolicyV1) -> Explanation:
+        `policy` is a policy, its name or its hash; without one, the default.
+        """
+        chosen = policy if isinstance(policy, SlicePolicyV1) else self.policy(policy)
+        self._truth.policies.keep(chosen)
+        return self._truth.sessions.slice_around(name_of("turn", turn), chosen)
+
+    def explain(self, turn: str, policy: SlicePolicyV1 | str | None = None) -> Explanation:
         """Returns why each turn of a slice was selected, and why the best of the others were not."""
-        name = name_of("turn", turn)
-        return explain(self._truth.sessions.around(name, policy.max_radius + 1), name, policy)
+        name, chosen = name_of("turn", turn), policy if isinstance(policy, SlicePolicyV1) else self.policy(policy)
+        return explain(self._truth.sessions.around(name, chosen.max_radius + 1), name, chosen)
 
     def check(self, export: bytes) -> tuple[Difference, ...]:
         """Derives a stored SliceExport again and returns the differences; none if it is identical."""

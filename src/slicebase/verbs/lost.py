@@ -10,6 +10,7 @@ from slicebase.context.manifest import Budget
 from slicebase.context.ranking import Ranked
 from slicebase.core.refs import name_of
 from slicebase.core.times import Moment, milliseconds, to_text
+from slicebase.errors import SlicebaseError
 from slicebase.graph.record import TurnRecord
 from slicebase.graph.turn import Session
 from slicebase.history.compactions import compacted_sessions, compactions
@@ -56,11 +57,13 @@ def lost_in(parts: Parts, paths: Iterable[Path], progress: ImportProgress) -> Lo
 
 
 def lost_context(
-    parts: Parts, session: str, tokens: int, *, as_of: Moment | None = None, record: bool = True
+    parts: Parts, session: str | None, tokens: int, *, as_of: Moment | None = None, record: bool = True
 ) -> Context:
     """Builds a context of what a session's compactions lost, and records its manifest."""
-    moment = parts.surroundings.now() if as_of is None else milliseconds(as_of)
-    return parts.recorded(_lost_context(parts.truth, lost(parts, session), tokens, moment), record)
+    moment, found = parts.surroundings.now() if as_of is None else milliseconds(as_of), lost(parts, session)
+    if found.session is None:
+        raise SlicebaseError("no-session", "no stored session was compacted", hint="`lost` returns an empty result")
+    return parts.recorded(_lost_context(parts.truth, found, tokens, moment), record)
 
 
 def _lost_context(truth: Truth, found: Losses, tokens: int, as_of: int) -> Context:

@@ -190,4 +190,4 @@ def _narrated(runs: "Runs", session: str, run_id: str) -> Narrative:
     logged = runs.from_session(session, run_id, open_end=True)
     if logged.last >= logged.first or not runs.has_snapshot(run_id):
         runs.compact(run_id)
-    return runs.narrative(run_id)[0]
+    return runs.narrative(run_id)

@@ -19,7 +19,7 @@ def project_context(parts: Parts, tokens: int, *, record: bool = True) -> Contex
 
 def newest_context(library: Library, tokens: int, as_of: int) -> Context:
     """Builds a context of the files that were changed last, each with its beginning, within the budget."""
-    reader = library.reader(as_of)
+    reader = library.reader(as_of=to_text(as_of))
     candidates = []
     for entry in library.list_files()[:_NEWEST_FILES]:
         try:

@@ -10,6 +10,8 @@ from slicebase.workspace.surroundings import Surroundings
 from slicebase.workspace.workspace import Workspace
 
 if TYPE_CHECKING:  # keeps start-up fast: a part is imported when it is created
+    from pathlib import Path
+
     from slicebase.context.assemble import Context
     from slicebase.index.schema import ReadProgress
     from slicebase.index.turns import TurnIndex
@@ -28,6 +30,11 @@ class Parts:
         self.workspace = workspace
         self.surroundings = surroundings or Surroundings(workspace)
         self.index_progress: ReadProgress = lambda done, total: None
+
+    @property
+    def root(self) -> "Path":
+        """The folder of the workspace."""
+        return self.workspace.root
 
     @property
     def settings(self) -> "Settings":

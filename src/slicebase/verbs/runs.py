@@ -11,7 +11,7 @@ import msgspec
 
 from slicebase.context.assemble import Context
 from slicebase.errors import SlicebaseError
-from slicebase.runs.event import EventDraft
+from slicebase.runs.event import Event, EventDraft
 from slicebase.runs.evidence import Evidence
 from slicebase.runs.gate import DEFAULT_THRESHOLDS, Thresholds
 from slicebase.runs.narrative import Narrative, narrate
@@ -29,7 +29,7 @@ from slicebase.runs.records import (
     StopReason,
 )
 from slicebase.runs.state import ITEMS, Json
-from slicebase.runs.status import RunStatus, RunTally, measure, status_of
+from slicebase.runs.status import RunEntry, RunStatus, RunTally, measure, status_of
 from slicebase.truth.runs import NO_BLOBS, Logged, StoredRuns
 from slicebase.verbs.evidence import cite_chunk
 from slicebase.verbs.narrate import bind, keep_narrative, last_narrated, new_drafts, run_of, steps_of, turns_of
@@ -301,9 +301,9 @@ class Runs:
 
     # Reading
 
-    def list_runs(self) -> list[tuple[RunTally, RunStarted | None]]:
+    def list_runs(self) -> list[RunEntry]:
         """Returns every run with its terms (None if they were purged), the last changed first."""
-        return [(tally, self._stored.terms(tally.run_id)) for tally in list(self._stored.log.tallies())]
+        return [RunEntry(tally, self._stored.terms(tally.run_id)) for tally in list(self._stored.log.tallies())]
 
     def has_snapshot(self, run_id: str) -> bool:
         """Returns whether a snapshot of the run has passed."""
@@ -329,11 +329,15 @@ class Runs:
         limits = thresholds or self._thresholds(True) or DEFAULT_THRESHOLDS
         return status_of(tally, self._stored.log.started(run_id), state, metrics, limits)
 
-    def narrative(self, run_id: str, *, write: bool = True) -> tuple[Narrative, bool]:
-        """Returns the narrative of a run's last snapshot that passed, and whether its slice file is new."""
+    def narrative(self, run_id: str, *, write: bool = True) -> Narrative:
+        """Returns the narrative of a run's last snapshot that passed, and writes it as a slice file."""
         snapshot = self.snapshot(run_id)
         narrative = narrate(snapshot, last_narrated(self._stored, self._parts.folder, snapshot))
-        return narrative, keep_narrative(self._parts.folder, narrative) if write else False
+        return narrative._replace(is_new=write and keep_narrative(self._parts.folder, narrative))
+
+    def events(self, run_id: str) -> list[Event]:
+        """Returns the events of a run, in order, each with its number, type, step, time and payload."""
+        return list(self._stored.events(run_id))
 
     def blob(self, run_id: str, name: str) -> bytes:
         """Returns the content that an event names by its hash, such as the result of a recorded call."""

@@ -33,6 +33,14 @@ class Seal(NamedTuple):
     sessions: int
     files: int
 
+    @property
+    def id(self) -> str:
+        """The id of the seal's slice file, for `verify`."""
+        return self.file.id or ""
+
+    def __repr__(self) -> str:
+        return f"Seal(id={self.id!r}, runs={self.runs}, sessions={self.sessions}, files={self.files})"
+
 
 def seal(truth: Truth, folder: SliceFolder, file_id: str, time: str) -> Seal:
     """Writes a new seal; earlier seals stay, and no seal contains another."""

@@ -1,21 +1,37 @@
 """Searches slice files and turns. It starts fast: the graph is loaded only if there are turns."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from slicebase.core.times import from_text
+from slicebase.core.times import from_text, milliseconds
 from slicebase.index.entries import EVERY_FILE, Filters
 from slicebase.verbs.parts import Parts
 
 if TYPE_CHECKING:
-    from slicebase.index.search import Results
+    from collections.abc import Iterator
+
+    from slicebase.index.search import Hit, Results
     from slicebase.verbs.graph import TurnView
 
 
-class SearchResults(NamedTuple):
-    """The files and the turns that a search found."""
+class SearchResults:
+    """The slice files and the turns that a search found, best first.
 
-    files: "Results"
-    turns: "list[TurnView]"
+    Iterating it yields the files, then the turns. Each of them has a `ref` and a `text`.
+    """
+
+    def __init__(self, files: "Results", turns: "list[TurnView]") -> None:
+        self.files = files
+        self.turns = turns
+
+    def __iter__(self) -> "Iterator[Hit | TurnView]":
+        yield from self.files
+        yield from self.turns
+
+    def __len__(self) -> int:
+        return len(self.files) + len(self.turns)
+
+    def __repr__(self) -> str:
+        return f"SearchResults(files={len(self.files)}, turns={len(self.turns)})"
 
 
 def search(
@@ -36,5 +52,7 @@ def search(
     from slicebase.verbs.graph import Graph
 
     turns = Graph(parts).search(query, limit)
-    since = chosen.changed_since
-    return SearchResults(files, [turn for turn in turns if since is None or from_text(turn.record.time) > since])
+    if chosen.changed_since is not None:
+        since = milliseconds(chosen.changed_since)
+        turns = [turn for turn in turns if from_text(turn.time) > since]
+    return SearchResults(files, turns)

@@ -27,7 +27,12 @@ class Overview(NamedTuple):
     database: str
     index_bytes: int
 
+    def __repr__(self) -> str:
+        counts = f"files={sum(self.files.values())}, sessions={self.sessions}, turns={self.turns}"
+        return f"Overview(root={self.root!r}, {counts})"
+
     def as_json(self) -> dict[str, Any]:
+        """Returns the overview as `tt status --json` prints it."""
         return self._asdict()
 
 

@@ -96,7 +96,7 @@ class Step:
         """Logs an open question."""
         return self._runs.question(self.run_id, question, step=self.number)
 
-    def close(self, question: str) -> Logged:
+    def close_question(self, question: str) -> Logged:
         """Closes a question: it is answered, or no longer open."""
         return self._runs.question(self.run_id, question, close=True, step=self.number)
 

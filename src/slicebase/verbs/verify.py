@@ -34,11 +34,16 @@ class Verdict(NamedTuple):
 
     @property
     def status(self) -> str:
+        """VERIFIED, or BROKEN or UNVERIFIABLE if there is such a finding."""
         seen = {finding.status for finding in self.findings}
         return next((status for status in ("BROKEN", "UNVERIFIABLE") if status in seen), "VERIFIED")
 
+    def __repr__(self) -> str:
+        return f"Verdict(status={self.status!r}, checked={sum(self.checked.values())}, findings={len(self.findings)})"
+
     @property
     def exit(self) -> Exit:
+        """The exit status of `tt verify`."""
         return {"BROKEN": Exit.FINDINGS, "UNVERIFIABLE": Exit.UNVERIFIABLE, "VERIFIED": Exit.DONE}[self.status]
 
 
@@ -51,7 +56,7 @@ def verify_workspace(parts: Parts, progress: Callable[[str], None], seal: str | 
 
     def text_now(reference: str) -> str | None:
         try:
-            return parts.library.reader(0).pieces([reference])[0].text
+            return parts.library.reader().pieces([reference])[0].text
         except SlicebaseError:
             return None  # it is gone or has changed
 

@@ -16,7 +16,7 @@ _SHOWN = 300  # characters of a chunk
 
 
 class Reason(NamedTuple):
-    """A node of the tree: a reference and its text; its children are what it rests on or, forward, what rests on it."""
+    """Why something is believed: a reference and its text. Its children are what it rests on, or what rests on it."""
 
     ref: str
     kind: str
@@ -24,7 +24,11 @@ class Reason(NamedTuple):
     note: str = ""
     children: tuple["Reason", ...] = ()
 
+    def __repr__(self) -> str:
+        return f"Reason(ref={self.ref!r}, text={self.text[:60]!r}, children={len(self.children)})"
+
     def as_json(self) -> dict[str, Any]:
+        """Returns the tree as `tt why --json` prints it."""
         return {**self._asdict(), "children": [child.as_json() for child in self.children]}
 
 
