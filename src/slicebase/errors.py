@@ -209,6 +209,9 @@ class SlicebaseError(Exception):
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.code, self.message, self.hint, self.where)
 
+    def __repr__(self) -> str:
+        return f"SlicebaseError({self.code!r}, {self.message!r})"
+
     def __str__(self) -> str:
         place = f"{self.where}: " if any(self.where) else ""
         return f"{place}{self.message}"

@@ -74,7 +74,11 @@ class JudgedItem(NamedTuple):
 
     @property
     def kind(self) -> LostKind:
+        """What it is: a decision, an instruction, a command, a file and so on."""
         return self.item.kind
+
+    def __repr__(self) -> str:
+        return f"JudgedItem(kind={self.kind!r}, ref={self.ref!r}, text={self.text[:60]!r}, kept={self.kept})"
 
     @property
     def text(self) -> str:

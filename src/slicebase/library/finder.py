@@ -31,6 +31,9 @@ class Finder:
         self.surroundings = surroundings or Surroundings(workspace)
         self.index = FileIndex(workspace, progress)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.workspace.root)!r})"
+
     def search(
         self,
         query: str,

@@ -87,6 +87,9 @@ class Graph:
         self.surroundings = parts.surroundings
         self._parts = parts
 
+    def __repr__(self) -> str:
+        return f"Graph({str(self._parts.root)!r})"
+
     @property
     def _truth(self) -> Truth:
         return self._parts.truth

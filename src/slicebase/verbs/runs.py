@@ -57,6 +57,9 @@ class Runs:
         self._parts = parts
         self._last_steps: dict[str, int] = {}  # by run: the highest number of a step that was begun here
 
+    def __repr__(self) -> str:
+        return f"Runs({str(self._parts.root)!r})"
+
     @property
     def _stored(self) -> StoredRuns:
         return self._parts.truth.runs
