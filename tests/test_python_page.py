@@ -1,4 +1,4 @@
-"""Every program on docs/python.md runs as it is written, without a warning, and prints what the page shows."""
+"""Every Python program on a page runs as it is written, without a warning, and prints what the page shows."""
 
 import os
 import re
@@ -23,6 +23,8 @@ class Program(NamedTuple):
 
 PAGE = (PROJECT / "docs" / "python.md").read_text()
 PROGRAMS = [Program(code, output) for code, output in BLOCKS.findall(PAGE)]
+# Other pages with a program.
+OTHERS = ("README.md", "docs/agents.md", "docs/runs.md")
 
 
 def run(program: Program, folder: Path) -> str:
@@ -65,6 +67,12 @@ def test_the_page_begins_with_the_program_that_was_promised_and_has_four_more_of
 def test_a_program_of_the_page_prints_what_the_page_shows(program: Program, tmp_path: Path) -> None:
     assert program.output, "a program shows what it prints"
     assert run(program, tmp_path) == program.output
+
+
+@pytest.mark.parametrize("page", OTHERS)
+def test_the_program_of_another_page_runs(page: str, tmp_path: Path) -> None:
+    ((code, output),) = BLOCKS.findall((PROJECT / page).read_text())
+    assert run(Program(code, output), tmp_path) == (output or "VERIFIED\n")
 
 
 def test_the_first_program_works_inside_a_git_repository(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ WRONG = """\
 from pathlib import Path
 
 from slicebase import Filters, Slicebase, aio
+from slicebase import Slicebas  # attr-defined
 
 
 def called(memory: Slicebase) -> None:

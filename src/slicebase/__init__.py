@@ -92,14 +92,16 @@ _PLACES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    from importlib import import_module
+if not TYPE_CHECKING:  # a type checker would accept any name
 
-    for place, names in _PLACES.items():
-        if name in names:
-            found = globals()[name] = getattr(import_module(f"{__name__}.{place}"), name)
-            return found
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        from importlib import import_module
+
+        for place, names in _PLACES.items():
+            if name in names:
+                found = globals()[name] = getattr(import_module(f"{__name__}.{place}"), name)
+                return found
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
