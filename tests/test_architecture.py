@@ -33,7 +33,6 @@ SMALL = {
     "cli.mcp": "starts the other face",
     "library.merge": "the disk half of files.merge, which git calls",
     "library.purge": "the other copies of a purged file; the library imports it for a purge alone",
-    "runs.schemas": "used by the documentation alone",
 }
 SUBJECTS = {"hashing", "ranking"}  # nouns that end like gerunds
 # What every importer of a format has.
