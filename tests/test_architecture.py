@@ -49,7 +49,7 @@ WHOLE = {
     "runs": {"test_specification"},
     ".": {
         "test_agents_document", "test_architecture", "test_documents", "test_errors", "test_examples", "test_house",
-        "test_pages",
+        "test_packages", "test_pages",
     },
 }  # fmt: skip
 
