@@ -90,12 +90,12 @@ def test_filters_choose_among_files(workspace: Workspace, finder: Finder) -> Non
     put(workspace, "c", kind="pointer", type="none", summary="heron", payload={"uri": "./x", "size": 1})
     for filters, expected in (
         (Filters(kind="pointer"), ["c"]),
-        (Filters(body_type="jsonl"), ["b"]),
+        (Filters(type="jsonl"), ["b"]),
         (Filters(rel="is_a"), ["b"]),
         (Filters(meta=[("owner", "one")]), ["a"]),
         (Filters(meta=[("tags", "y"), ("reviewed", "true")]), ["a"]),
         (Filters(meta=[("owner", "two")]), []),
-        (Filters(kind="context", rel="is_a", body_type="markdown"), []),
+        (Filters(kind="context", rel="is_a", type="markdown"), []),
     ):
         assert ids(finder, "heron", filters=filters) == expected
         assert [entry.id for entry in finder.list_files(filters)] == expected
@@ -109,7 +109,7 @@ def test_files_changed_since_a_time_are_found(workspace: Workspace, finder: Find
     put(workspace, "log", log, type="jsonl", updated_at="2020-01-01T00:00:00Z")
     message = json.dumps({"role": "user", "content": "heron", "ts": "2026-02-22T00:00:00Z"}) + "\n"
     put(workspace, "talk", message, type="conversation", updated_at="2020-01-01T00:00:00Z")
-    since = Filters(changed_since=NOW - 30 * DAY)
+    since = Filters(changed_since=(NOW - 30 * DAY) / 1000)
     assert sorted(ids(finder, "heron", filters=since)) == ["log", "new", "talk"]
     assert [entry.id for entry in finder.list_files()] == ["talk", "log", "new", "old"]
 

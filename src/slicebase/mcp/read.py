@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from msgspec import Meta
 
 from slicebase.context.lost import TABLE, by_importance, headline, tally
-from slicebase.core.times import EARLIEST, LATEST, from_text, to_text
+from slicebase.core.times import EARLIEST, LATEST, to_text
 from slicebase.errors import SlicebaseError
 from slicebase.files.freshness import label_at
 from slicebase.files.links import RELATIONSHIPS
@@ -75,7 +75,7 @@ class SearchResult(Result, frozen=True):
 
 def search(call: ToolCall, given: SearchArguments) -> ToolOutput:
     """Finds slice files and turns by their words."""
-    filters = Filters(body_type=given.type, changed_since=from_text(given.since) if given.since else None)
+    filters = Filters(type=given.type, changed_since=given.since or None)
     wanted = given.page * given.limit + 1  # one more shows whether there is a next page
     found = call.base.search(given.query, filters, either=given.any, limit=wanted)
     start, end = wanted - 1 - given.limit, wanted - 1

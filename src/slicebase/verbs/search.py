@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from slicebase.core.times import from_text
+from slicebase.core.times import from_text, milliseconds
 from slicebase.index.entries import EVERY_FILE, Filters
 from slicebase.verbs.parts import Parts
 
@@ -36,5 +36,5 @@ def search(
     from slicebase.verbs.graph import Graph
 
     turns = Graph(parts).search(query, limit)
-    since = chosen.changed_since
+    since = None if chosen.changed_since is None else milliseconds(chosen.changed_since)
     return SearchResults(files, [turn for turn in turns if since is None or from_text(turn.record.time) > since])
