@@ -1,12 +1,16 @@
-# Everything runs in .venv, which each target creates if it is missing, with the pinned versions.
+# Each target creates the environment that it needs, with the pinned versions: .venv for development, .venv-demo for the
+# package alone, as a user installs it.
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+DEMO := .venv-demo/.ready
+SOURCES := $(shell find src -name __pycache__ -prune -o -name '*.egg-info' -prune -o -print)
+INSTALL := install --quiet --disable-pip-version-check --only-binary :all:
 
 .PHONY: demo test lint bench docs house clean
 
-demo: $(READY)
-	@$(BIN)/tt demo
+demo: $(DEMO)
+	@.venv-demo/bin/tt demo
 
 test: lint
 	$(BIN)/pytest
@@ -27,8 +31,14 @@ house: $(READY)
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	PIP_CONSTRAINT=constraints.txt $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	PIP_CONSTRAINT=constraints.txt $(BIN)/pip $(INSTALL) --editable '.[dev]'
 	touch $(READY)
 
+$(DEMO): pyproject.toml constraints.txt $(SOURCES)
+	rm -rf build  # a module that is gone would be installed from there
+	$(PYTHON) -m venv .venv-demo
+	PIP_CONSTRAINT=constraints.txt .venv-demo/bin/pip $(INSTALL) .
+	touch $(DEMO)
+
 clean:
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-demo build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

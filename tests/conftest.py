@@ -18,6 +18,11 @@ settings.register_profile("explore", deadline=None, suppress_health_check=[Healt
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Starts the slowest file first, so that no process is left alone with it at the end."""
+    items.sort(key=lambda item: item.path.name != "test_packages.py")
+
+
 @pytest.fixture
 def truth(tmp_path: Path) -> Iterator[Truth]:
     opened = Truth(tmp_path / "slicebase.db", create=True)

@@ -32,7 +32,6 @@ SMALL = {
     "cli.entry": "the start of every command imports nothing else",
     "library.merge": "the disk half of files.merge, which git calls",
     "library.purge": "the other copies of a purged file; the library imports it for a purge alone",
-    "runs.schemas": "used by the documentation alone",
 }
 # What they import has a name in a table: the command that runs, the names of the API.
 BY_NAME = {"__init__", "cli.main"}
@@ -51,7 +50,7 @@ WHOLE = {
     "runs": {"test_specification"},
     ".": {
         "test_agents_document", "test_api", "test_architecture", "test_documents", "test_errors", "test_examples",
-        "test_house", "test_pages", "test_python_page", "test_user_program",
+        "test_house", "test_packages", "test_pages", "test_python_page", "test_user_program",
     },
 }  # fmt: skip
 

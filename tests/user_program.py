@@ -59,7 +59,7 @@ def library(memory: Slicebase) -> None:
     first = memory.library.remember(log.id, "Codes are lower case.")
     signed = Provenance(agent="reviewer", confidence=0.9)
     memory.library.remember(log.id, "Codes are upper case.", supersedes=first.ref, provenance=signed)
-    found = memory.search("upper", Filters(body_type="jsonl", changed_since="2020-01-01T00:00:00Z"))
+    found = memory.search("upper", Filters(type="jsonl", changed_since="2020-01-01T00:00:00Z"))
     assert_type(found, SearchResults)
     print([each.ref for each in found], [hit.text for hit in found.files], memory.library.recall(log.ref).text)
 

@@ -90,12 +90,12 @@ def test_filters_choose_among_files(workspace: Workspace, finder: Finder) -> Non
     put(workspace, "c", kind="pointer", type="none", summary="heron", payload={"uri": "./x", "size": 1})
     for filters, expected in (
         (Filters(kind="pointer"), ["c"]),
-        (Filters(body_type="jsonl"), ["b"]),
+        (Filters(type="jsonl"), ["b"]),
         (Filters(rel="is_a"), ["b"]),
         (Filters(meta=[("owner", "one")]), ["a"]),
         (Filters(meta=[("tags", "y"), ("reviewed", "true")]), ["a"]),
         (Filters(meta=[("owner", "two")]), []),
-        (Filters(kind="context", rel="is_a", body_type="markdown"), []),
+        (Filters(kind="context", rel="is_a", type="markdown"), []),
     ):
         assert ids(finder, "heron", filters=filters) == expected
         assert [entry.id for entry in finder.list_files(filters)] == expected

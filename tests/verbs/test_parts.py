@@ -1,15 +1,19 @@
-"""Parts are made when they are asked for: a verb builds only what it uses."""
+"""Parts are made when they are asked for: a verb builds only what it uses. Contexts are recorded in one place."""
 
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from slicebase.base import Slicebase
+from slicebase.context.assemble import Context
+from slicebase.errors import SlicebaseError
+from slicebase.history.inputs import LONG_SAMPLE
+from tests.codes import code_of
 from tests.paths import PROJECT
-
-NOW = 1_772_000_000_000
 
 
 def test_a_run_and_its_proof_reach_the_folder_without_library_and_indexes(tmp_path: Path) -> None:
@@ -43,3 +47,66 @@ def test_what_was_closed_is_made_again(tmp_path: Path) -> None:
     base.close()
     assert [tally.run_id for tally, _ in base.runs.list_runs()] == ["r"]
     base.close()
+
+
+# Whether a context is recorded
+
+
+@pytest.fixture
+def full(tmp_path: Path) -> Iterator[Slicebase]:
+    seconds = count(1_772_000_000)
+    with Slicebase.init(tmp_path, clock=lambda: next(seconds)) as base:
+        base.import_(LONG_SAMPLE)
+        base.library.create("Limits", "Of requests.", body="The limit is 5.")
+        yield base
+
+
+Build = Callable[[Slicebase, bool], Context]
+BUILDS: dict[str, Build] = {
+    "question": lambda base, record: base.context("which limit?", 400, record=record),
+    "nothing found": lambda base, record: base.context("xyzzy", 400, record=record),
+    "project": lambda base, record: base.project_context(400, record=record),
+    "lost": lambda base, record: base.lost_context(str(base.lost().session), 400, record=record),
+}
+
+
+def manifests(base: Slicebase) -> int:
+    return len(list(base.truth.manifests.all()))
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["first", "again"])
+@pytest.mark.parametrize("build", BUILDS.values(), ids=BUILDS)
+def test_every_context_is_recorded_if_that_is_asked_for_and_not_otherwise(
+    full: Slicebase, build: Build, again: bool
+) -> None:
+    asked = build(full, True)
+    for record in (True, False):
+        before = manifests(full)
+        built = full.context_again(asked.id, record=record) if again else build(full, record)
+        assert (built.recorded, manifests(full) - before) == (record, record)
+        if record:
+            assert full.replay(built.id).identical
+        else:
+            assert code_of(full.replay, built.id) == "no-manifest"
+
+
+def test_a_context_can_be_recorded_later_with_the_policy_that_it_needs(full: Slicebase, tmp_path: Path) -> None:
+    (tmp_path / "mine.json").write_text('{"version": "slice_policy_v1", "max_nodes": 7}')
+    built = full.context("which limit?", 400, policy=str(tmp_path / "mine.json"), record=False)
+    assert full.record(built).recorded
+    assert full.replay(built.id).identical
+    assert full.verify().status == "VERIFIED"
+
+
+def test_a_context_that_is_not_recorded_is_bound_to_no_run(full: Slicebase) -> None:
+    full.runs.start("r", "Objective", "Done")
+    full.context("which limit?", 400, run="r", record=False)
+    assert full.runs.status("r").events == 1
+    full.context("which limit?", 400, run="r")
+    assert full.runs.status("r").events > 1
+
+
+def test_an_error_shows_its_hint_in_a_traceback(full: Slicebase) -> None:
+    with pytest.raises(SlicebaseError) as caught:
+        full.replay("mf_" + "0" * 32)
+    assert caught.value.__notes__ == [f"hint: {caught.value.hint}"]

@@ -74,7 +74,7 @@ def chosen(
 ) -> Filters:
     """Returns the filters that the options of `filter_options` describe."""
     half_life = base.settings.freshness_half_life_days
-    since = None if fresher_than is None else (now - _milliseconds(fresher_than, half_life)) / 1000
+    since = None if fresher_than is None else max(EARLIEST, now - _milliseconds(fresher_than, half_life)) / 1000
     return Filters(kind, body_type, rel, tuple(_pair(text) for text in meta), since, archived)
 
 

@@ -6,7 +6,6 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.exceptions import NoArgsIsHelpError
 
 from slicebase import __version__
 from slicebase.cli.commands import GROUPS, LISTED, PLUMBING
@@ -91,9 +90,6 @@ def run(argv: list[str]) -> int:
     except SlicebaseError as error:
         print_error(error, as_json)
         return error.exit
-    except NoArgsIsHelpError as error:
-        click.echo(error.format_message(), err=True)
-        return Exit.USAGE
     except click.UsageError as error:
         usage = SlicebaseError("usage", error.format_message(), hint=_help_hint(error))
         print_error(usage, as_json)

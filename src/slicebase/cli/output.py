@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from slicebase.errors import SlicebaseError, Where
+from slicebase.errors import Exit, SlicebaseError, Where
 
 if TYPE_CHECKING:
     from slicebase.agents.agent_files import TextChange
@@ -23,6 +23,13 @@ _ALIKE = 0.7  # how much a command must be like what was typed to be suggested
 
 class Group(click.Group):
     """A group of commands that suggests similar names for an unknown command."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Reads the arguments. Without any, prints the help as a usage error; click 8.1 would exit with 0."""
+        if not args and not ctx.resilient_parsing:
+            note(ctx.get_help())
+            ctx.exit(Exit.USAGE)
+        return super().parse_args(ctx, args)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

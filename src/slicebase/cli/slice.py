@@ -2,8 +2,9 @@
 
 import json
 import sys
-from collections.abc import Iterator
-from typing import IO, TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from slicebase.graph.policy import SlicePolicyV1
     from slicebase.graph.select import Explanation
     from slicebase.verbs.graph import Graph
+
+_Item = TypeVar("_Item")
 
 
 @click.command("slice")
@@ -131,11 +134,8 @@ def _check(graph: "Graph", path: str, as_json: bool) -> int:
 def _batch(graph: "Graph", path: str) -> int:
     failed = False
     out = sys.stdout.buffer
-    with (
-        read_input(path) as stream,
-        click.progressbar(_requests(stream), label="slices", file=sys.stderr, hidden=not sys.stderr.isatty()) as lines,
-    ):
-        for number, line in lines:
+    with read_input(path) as stream, _progress(_requests(stream)) as requests:
+        for number, line in requests:
             try:
                 out.write(_export(graph, line) + b"\n")
             except SlicebaseError as error:
@@ -143,6 +143,13 @@ def _batch(graph: "Graph", path: str) -> int:
                 fields = error.at(Where(path, number)).as_json()
                 out.write(json.dumps(fields, ensure_ascii=False).encode() + b"\n")
     return Exit.FINDINGS if failed else Exit.DONE
+
+
+def _progress(requests: Iterator[_Item]) -> AbstractContextManager[Iterable[_Item]]:
+    """Shows a progress bar on a terminal; prints nothing in a pipe."""
+    if not sys.stderr.isatty():
+        return nullcontext(requests)
+    return click.progressbar(requests, label="slices", file=sys.stderr)
 
 
 def _requests(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:

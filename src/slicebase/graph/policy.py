@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple, NoReturn
 
 from msgspec import Struct
-from msgspec.structs import asdict, force_setattr, replace
+from msgspec.structs import asdict, force_setattr
 
 from slicebase.core.hashing import LARGEST_INTEGER, xxh64
 from slicebase.errors import SlicebaseError, Where
@@ -222,8 +222,8 @@ def policy_from(value: Any, base: SlicePolicyV1 = DEFAULT) -> SlicePolicyV1:
         raise SlicebaseError("policy-version", f"version: {version!r} is not known", hint=f"write {POLICY_ID}")
     if "phase_weights" in given:
         weights = _object("phase_weights", given["phase_weights"], set(PHASES))
-        given["phase_weights"] = replace(base.phase_weights, **weights)
-    return replace(base, **given)
+        given["phase_weights"] = PhaseWeights(**{**asdict(base.phase_weights), **weights})
+    return SlicePolicyV1(**{**asdict(base), **given})  # `replace` checks the values only since msgspec 0.21
 
 
 def policy_from_bytes(data: bytes, base: SlicePolicyV1 = DEFAULT) -> SlicePolicyV1:

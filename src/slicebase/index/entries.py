@@ -50,8 +50,8 @@ class FileEntry(NamedTuple):
 class Filters(NamedTuple):
     """Conditions that a slice file has to meet to be found."""
 
-    kind: str | None = None
-    body_type: str | None = None
+    kind: str | None = None  # context or pointer
+    type: str | None = None  # of the body
     rel: str | None = None  # the file has a link of this relationship
     meta: Sequence[tuple[str, str]] = ()
     changed_since: Moment | None = None
@@ -70,7 +70,7 @@ coalesce(files.changed, files.disk_time, 0) AS moment, files.due, files.archived
 
 _CONDITIONS: Final = {
     "kind": "files.kind = ?",
-    "body_type": "files.type = ?",
+    "type": "files.type = ?",
     "rel": "EXISTS (SELECT 1 FROM links WHERE links.file = files.number AND rel = ? AND active)",
     "changed_since": "coalesce(files.changed, files.disk_time) > ?",
 }
@@ -79,10 +79,9 @@ _META: Final = "EXISTS (SELECT 1 FROM meta WHERE meta.file = files.number AND ke
 
 def conditions(filters: Filters) -> tuple[str, list[Any]]:
     """Returns the filters as an SQL condition for WHERE, and its values."""
-    known = filters._replace(
-        changed_since=None if filters.changed_since is None else milliseconds(filters.changed_since)
-    )
-    given = [(sql, value) for field, sql in _CONDITIONS.items() if (value := getattr(known, field)) is not None]
+    since = None if filters.changed_since is None else milliseconds(filters.changed_since)
+    exact = filters._replace(changed_since=since)
+    given = [(sql, value) for field, sql in _CONDITIONS.items() if (value := getattr(exact, field)) is not None]
     sql = ["problem IS NULL", *([] if filters.archived else ["NOT files.archived"])]
     sql += [condition for condition, _ in given] + [_META for _ in filters.meta]
     return " AND ".join(sql), [value for _, value in given] + [part for pair in filters.meta for part in pair]

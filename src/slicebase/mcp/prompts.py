@@ -104,7 +104,7 @@ _FIXED: Mapping[str, _Fixed] = {
 
 def listed(base: "Slicebase", cursor: str | None) -> tuple[list[Prompt], str | None]:
     """Returns a page of our own prompts and then the routines of the library by id, and the next cursor."""
-    routines = sorted(base.finder.list_files(Filters(body_type="routine")), key=lambda entry: entry.id)
+    routines = sorted(base.finder.list_files(Filters(type="routine")), key=lambda entry: entry.id)
     known = [each.prompt for each in _FIXED.values()]
     known += [Prompt(ROUTINE + entry.id, entry.title, entry.summary) for entry in routines]
     names = [prompt.name for prompt in known]

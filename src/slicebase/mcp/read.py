@@ -75,7 +75,7 @@ class SearchResult(Result, frozen=True):
 
 def search(call: ToolCall, given: SearchArguments) -> ToolOutput:
     """Finds slice files and turns by their words."""
-    filters = Filters(body_type=given.type, changed_since=given.since or None)
+    filters = Filters(type=given.type, changed_since=given.since or None)
     wanted = given.page * given.limit + 1  # one more shows whether there is a next page
     found = call.base.search(given.query, filters, either=given.any, limit=wanted)
     start, end = wanted - 1 - given.limit, wanted - 1

@@ -1,6 +1,7 @@
 """JSON Schemas of the records of runs, generated from the types. A test compares them with docs/schemas."""
 
 from collections.abc import Mapping
+from inspect import cleandoc
 from typing import Any
 
 import msgspec
@@ -30,6 +31,9 @@ def schemas() -> dict[str, dict[str, Any]]:
 
 def _schema(name: str, record: type) -> dict[str, Any]:
     (schema,), components = msgspec.json.schema_components([record], ref_template="#/$defs/{name}")
+    for component in components.values():
+        if "description" in component:  # a docstring, which Python 3.13 strips of its indentation and others do not
+            component["description"] = cleandoc(component["description"])
     return {"$schema": _DIALECT, "title": name, **schema, "$defs": components}
 
 

@@ -16,7 +16,6 @@ The result is stored whole, outside the event: the event has its hash, its size 
 """
 
 import inspect
-import math
 from collections.abc import Callable, Mapping
 from functools import wraps
 from itertools import count
@@ -193,10 +192,8 @@ def _shown(value: object) -> str:
 
 
 def _is_exact(value: object) -> bool:
-    """Returns whether a number means the same to every reader of JSON (ruling 1)."""
-    if type(value) is int:
-        return abs(value) <= LARGEST_INTEGER
-    return type(value) is float and math.isfinite(value)
+    """Returns whether a value is a number that means the same to every reader of JSON (ruling 1)."""
+    return type(value) in (int, float) and abs(cast("float", value)) <= LARGEST_INTEGER  # false for nan
 
 
 def as_bytes(value: object) -> bytes:

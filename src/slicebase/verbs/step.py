@@ -133,7 +133,8 @@ class Step:
         missing = [self._draft(name) for name in _TERMINAL if name not in self._logged]
         with self.surroundings.one_thread():
             if error is None:
-                self.snapshots = self._runs.log(self.run_id, missing, compact=self._compact).snapshots
+                self._runs.log(self.run_id, missing)
+                self.snapshots = self._runs.log(self.run_id, [], compact=self._compact).snapshots
             elif not self._parts.truth.runs.is_closed(self.run_id):
                 self._runs.log(self.run_id, [self._failure(error), *missing])
 

@@ -1,0 +1,326 @@
+"""The packages: built as for a release, installed in fresh environments, and used there as the README shows.
+
+Each environment is created here and has only what pip installs into it. Where pip reaches no registry, the tests are
+skipped.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from slicebase import __version__
+from slicebase.cli.commands import LISTED
+from slicebase.mcp.tools import TOOLS
+from tests.console import assert_shows_what_happens, environment
+from tests.paths import PROJECT
+
+DECLARED = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+PYTHONS = re.findall(r"Programming Language :: Python :: (3\.\d+)", "\n".join(DECLARED["classifiers"]))
+EXTRAS: dict[str, list[str]] = DECLARED["optional-dependencies"]
+DEVELOPMENT = {"test", "lint", "bench"}  # every other extra is a feature, and belongs to `all`
+CONSTRAINTS = PROJECT / "constraints.txt"
+# Tests that fail if a minimum is declared too low: of commands, policies, headers and ranks.
+TESTS_OF_MINIMUMS = [
+    "tests/cli/test_bad_input.py", "tests/cli/test_check.py", "tests/cli/test_commands.py", "tests/cli/test_find.py",
+    "tests/cli/test_runs.py", "tests/cli/test_write.py", "tests/graph/test_policy.py", "tests/files/yaml/test_load.py",
+    "tests/index/test_files.py::test_an_index_made_anew_in_any_order_answers_as_one_that_grew",
+]  # fmt: skip
+
+
+# What pyproject.toml declares
+
+
+def members(extra: str) -> set[str]:
+    """Returns the extras that an extra combines."""
+    (combined,) = EXTRAS[extra]
+    match = re.fullmatch(r"slicebase\[([\w,]+)\]", combined)
+    assert match
+    return set(match[1].split(","))
+
+
+def minimums() -> dict[str, str]:
+    """Returns the smallest declared version of every package that Slicebase and its features use."""
+    features = [each for extra in members("all") for each in EXTRAS[extra]]
+    found = [re.fullmatch(r"([\w-]+)>=([\w.]+)", each) for each in DECLARED["dependencies"] + features]
+    return {match[1]: match[2] for match in found if match}
+
+
+def name_of(requirement: str) -> str:
+    """Returns the name of the package that a requirement or a pin is about, in its normal form."""
+    return re.sub(r"[-_.]+", "-", re.split(r"[^\w.-]", requirement)[0]).lower()
+
+
+def test_all_has_every_feature_and_no_tool_of_development() -> None:
+    assert members("all") == EXTRAS.keys() - DEVELOPMENT - {"all", "dev"}
+    assert members("dev") == {"all"} | DEVELOPMENT
+
+
+def test_the_readme_and_the_declaration_name_the_same_versions_of_python() -> None:
+    assert DECLARED["requires-python"] == f">={PYTHONS[0]}"
+    assert f"Python {', '.join(PYTHONS[:-1])} and {PYTHONS[-1]}" in (PROJECT / "README.md").read_text()
+
+
+def test_every_dependency_declares_its_minimum() -> None:
+    features = [each for extra in members("all") for each in EXTRAS[extra]]
+    assert len(minimums()) == len(DECLARED["dependencies"] + features)
+
+
+def test_every_dependency_is_pinned_for_development() -> None:
+    pinned = {name_of(line) for line in CONSTRAINTS.read_text().splitlines()}
+    tools = [each for extra in DEVELOPMENT for each in EXTRAS[extra]]
+    assert {name_of(each) for each in [*minimums(), *tools]} <= pinned
+
+
+# Environments
+
+
+def variables_for(programs: Path, home: Path) -> dict[str, str]:
+    """Returns the variables of a shell that uses an environment. Python may keep bytecode, as on a user's machine."""
+    return {key: value for key, value in environment(programs, home).items() if key != "PYTHONDONTWRITEBYTECODE"}
+
+
+class Environment(NamedTuple):
+    """A virtual environment, without pip: what it has is what the test installed."""
+
+    folder: Path
+
+    @classmethod
+    def create(cls, python: Path, folder: Path) -> "Environment":
+        run(python, "-m", "venv", "--without-pip", folder)
+        return cls(folder)
+
+    @property
+    def programs(self) -> Path:
+        return self.folder / "bin"
+
+    def install(self, *requirements: object, constraints: Path = CONSTRAINTS) -> None:
+        """Installs packages. Wheels only: no compiler is used."""
+        options = ["--quiet", "--no-compile", "--only-binary", ":all:", "--constraint", constraints]
+        from_registry("pip", "--python", self.programs / "python", "install", *options, *requirements)
+
+    def run(self, *command: object, work: Path) -> str:
+        """Runs a program of the environment and returns what it prints."""
+        program, *arguments = command
+        variables = variables_for(self.programs, self.folder)
+        return run(self.programs / str(program), *arguments, work=work, variables=variables)
+
+    def installed(self) -> set[str]:
+        """Returns the names of the packages that are installed."""
+        code = "import importlib.metadata as m; print(*(each.name for each in m.distributions()))"
+        return {name_of(name) for name in self.run("python", "-c", code, work=self.folder).split()}
+
+
+def run(*command: object, work: Path | None = None, variables: dict[str, str] | None = None) -> str:
+    """Runs a program that must succeed, and returns what it prints."""
+    arguments = [str(each) for each in command]
+    done = subprocess.run(
+        arguments, cwd=work, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    assert done.returncode == 0, f"{' '.join(arguments)}\n{done.stdout}"
+    return done.stdout
+
+
+def from_registry(module: str, *arguments: object, **variables: str) -> str:
+    """Runs a module that gets packages from a registry. If it fails because none is reachable, skips the test."""
+    outside = {key: value for key, value in os.environ.items() if key not in ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH")}
+    try:
+        return run(sys.executable, "-m", module, *arguments, variables={**outside, **variables})
+    except AssertionError:
+        if reachable():
+            raise
+        pytest.skip("pip reaches no registry")
+
+
+def reachable() -> bool:
+    """Returns whether pip gets a package at all: this distinguishes a missing registry from a conflict of versions."""
+    with tempfile.TemporaryDirectory() as folder:
+        options = ["--quiet", "--no-deps", "--retries", "1", "--timeout", "15", "--dest", folder]
+        command = [sys.executable, "-m", "pip", "download", *options, "setuptools"]
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def interpreter(version: str) -> Path | None:
+    """Returns a Python of a version: this one, one on the PATH, or one of pyenv."""
+    on_path = shutil.which(f"python{version}")
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    candidates = [Path(sys.executable), *([Path(on_path)] if on_path else [])]
+    candidates += pyenv.glob(f"versions/{version}.*/bin/python")
+    code = "import sys, venv; print('%d.%d' % sys.version_info[:2])"
+    for candidate in candidates:
+        done = subprocess.run([candidate, "-c", code], capture_output=True, text=True, check=False)
+        if done.stdout.strip() == version:  # a shim on the PATH may stand for a version that is not there
+            return candidate
+    return None
+
+
+# Building
+
+
+class Packages(NamedTuple):
+    """What `python -m build` makes of a tree: the source distribution, the wheel, and what it prints."""
+
+    tree: Path
+    sdist: Path
+    wheel: Path
+    output: str
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Packages:
+    """Builds a copy of the project, without what git ignores."""
+    folder = tmp_path_factory.mktemp("packages")
+    ignored = [line.strip("/") for line in (PROJECT / ".gitignore").read_text().splitlines()]
+    tree = Path(shutil.copytree(PROJECT, folder / "tree", ignore=shutil.ignore_patterns(".git", *ignored)))
+    output = from_registry("build", "--outdir", folder / "dist", tree, PIP_CONSTRAINT=str(CONSTRAINTS))
+    (sdist,) = folder.glob("dist/*.tar.gz")
+    (wheel,) = folder.glob("dist/*.whl")
+    return Packages(tree, sdist, wheel, output)
+
+
+def files_below(folder: Path) -> set[str]:
+    """Returns the paths of the files in a folder, without those that a build generates."""
+    paths = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    return {path for path in paths if ".egg-info/" not in path}
+
+
+def test_the_build_gives_no_warning_and_the_wheel_is_built_from_the_source_distribution(packages: Packages) -> None:
+    assert not re.findall(r".*(?:warning:|deprecat).*", packages.output, re.IGNORECASE)
+    assert "Building wheel from sdist" in packages.output
+    assert packages.sdist.name == f"slicebase-{__version__}.tar.gz"
+    assert packages.wheel.name == f"slicebase-{__version__}-py3-none-any.whl"
+
+
+def test_the_wheel_has_the_package_with_types_and_samples_and_nothing_else(packages: Packages) -> None:
+    with zipfile.ZipFile(packages.wheel) as archive:
+        names = set(archive.namelist())
+    about = f"slicebase-{__version__}.dist-info/"
+    described = {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "top_level.txt", "licenses/LICENSE"}
+    assert {name.removeprefix(about) for name in names if name.startswith(about)} == described
+    assert {name for name in names if not name.startswith(about)} == files_below(packages.tree / "src")
+    assert {"slicebase/py.typed", "slicebase/samples/demo.sh", "slicebase/samples/long-session.jsonl"} <= names
+
+
+def test_the_source_distribution_has_every_file_of_the_project(packages: Packages) -> None:
+    with tarfile.open(packages.sdist) as archive:
+        names = {member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()}
+    in_tree = files_below(packages.tree)
+    generated = {name for name in names if ".egg-info/" in name} | {"PKG-INFO", "setup.cfg"}
+    assert names - generated <= in_tree
+    assert (tracked() or in_tree) & in_tree <= names
+
+
+def tracked() -> set[str]:
+    """Returns the paths that git knows; none outside a repository, where the source distribution was unpacked."""
+    listing = subprocess.run(["git", "ls-files"], cwd=PROJECT, capture_output=True, text=True, check=False).stdout
+    return set(listing.splitlines())
+
+
+# Installing
+
+
+def test_the_demo_installs_the_package_alone(packages: Packages) -> None:
+    commands = run("make", "--dry-run", "demo", work=packages.tree)
+    (install,) = re.findall(r"^.*\bpip install\b.*$", commands, re.MULTILINE)
+    assert install.endswith(" .")
+    assert "--editable" not in install
+
+
+@pytest.mark.parametrize("version", PYTHONS)
+def test_the_wheel_without_extras_does_the_session_of_the_readme(
+    version: str, packages: Packages, tmp_path: Path
+) -> None:
+    python = interpreter(version)
+    if python is None:
+        pytest.skip(f"no Python {version} on this machine")
+    made = Environment.create(python, tmp_path / "environment")
+    made.install(packages.wheel)
+    assert_shows_what_happens("README.md", tmp_path, variables_for(made.programs, tmp_path))
+    optional = {name_of(each) for requirements in EXTRAS.values() for each in requirements} - {"slicebase"}
+    assert made.installed() & optional == set()
+
+
+@pytest.fixture(scope="module")
+def smallest(packages: Packages, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Environment]:
+    """Slicebase with all features and the declared minimum versions.
+
+    It uses the newest Python, for which an old version is most likely to have no wheel. Everything else is pinned as
+    usual, except packages of the same project, which go with the minimum.
+    """
+    folder = tmp_path_factory.mktemp("smallest")
+    pins = [line for line in CONSTRAINTS.read_text().splitlines() if not name_of(line).startswith(tuple(minimums()))]
+    constraints = folder / "constraints.txt"
+    constraints.write_text("\n".join([*pins, *(f"{name}=={version}" for name, version in minimums().items())]))
+    newest = next(filter(None, map(interpreter, reversed(PYTHONS))), Path(sys.executable))
+    made = Environment.create(newest, folder / "environment")
+    made.install(f"{packages.wheel}[all]", constraints=constraints)
+    yield made
+    shutil.rmtree(made.folder)  # pytest would keep it for three more runs
+
+
+def answer_of_mcp(made: Environment, folder: Path) -> list[str]:
+    """Starts `tt mcp`, shakes hands, and returns the names of the tools."""
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    messages: list[dict[str, object]] = [
+        {"id": 1, "method": "initialize", "params": hello},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/list"},
+    ]
+    answers = []
+    with subprocess.Popen(
+        [made.programs / "tt", "mcp"], cwd=folder, env=variables_for(made.programs, folder),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        assert process.stdin
+        assert process.stdout
+        for message in messages:
+            process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+            process.stdin.flush()
+            if "id" in message:
+                answers.append(json.loads(process.stdout.readline() or "{}"))
+        process.stdin.close()
+        assert process.wait(timeout=60) == 0
+    assert answers[0]["result"]["serverInfo"]["name"] == "slicebase"
+    return [tool["name"] for tool in answers[1]["result"]["tools"]]
+
+
+IMPORT_EVERYTHING = """
+import importlib, pkgutil, slicebase
+for module in pkgutil.walk_packages(slicebase.__path__, "slicebase."):
+    if module.name != "slicebase.__main__":
+        importlib.import_module(module.name)
+print(slicebase.__file__)
+"""
+
+
+def test_all_installs_what_every_module_needs_and_the_mcp_server_answers(smallest: Environment, tmp_path: Path) -> None:
+    imported = smallest.run("python", "-c", IMPORT_EVERYTHING, work=tmp_path)
+    assert Path(imported.strip()).is_relative_to(smallest.folder)
+    tools = {name_of(each) for extra in DEVELOPMENT for each in EXTRAS[extra]}
+    assert smallest.installed() & tools == set()
+    assert answer_of_mcp(smallest, tmp_path) == list(TOOLS)
+
+
+def test_the_minimum_versions_do_the_session_of_the_readme_and_print_every_help_text(
+    smallest: Environment, tmp_path: Path
+) -> None:
+    assert_shows_what_happens("README.md", tmp_path, variables_for(smallest.programs, tmp_path))
+    helps = smallest.run("python", "-m", "slicebase.cli.reference", work=tmp_path)
+    assert [name for name in LISTED if f"\nUsage: tt {name} " not in helps] == []
+
+
+def test_the_minimum_versions_pass_the_tests_that_depend_on_them(smallest: Environment, tmp_path: Path) -> None:
+    smallest.install("pytest", "hypothesis")
+    options = ["-o", "addopts=", "-p", "no:cacheprovider", "--basetemp", tmp_path / "tests", "--quiet"]
+    smallest.run("python", "-m", "pytest", *options, *TESTS_OF_MINIMUMS, work=PROJECT)

@@ -1,0 +1,204 @@
+"""The recorder: every call of a tool is a step with its plan, the call, and its result by reference."""
+
+import asyncio
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slicebase import Recorder, Slicebase
+from slicebase.core.hashing import canonical, digest
+from slicebase.runs.event import HEAD, Event
+from slicebase.runs.gate import Thresholds
+from slicebase.verbs.recorder import as_bytes, plain
+from tests.codes import code_of
+
+RUN = "r1"
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Slicebase]:
+    with Slicebase.init(tmp_path) as made:
+        made.runs.start(RUN, "Find the cause.", "It is found.")
+        yield made
+
+
+@pytest.fixture
+def recorder(memory: Slicebase) -> Recorder:
+    return memory.runs.recorder(RUN)
+
+
+def events(memory: Slicebase) -> list[Event]:
+    return list(memory.truth.runs.events(RUN))[1:]
+
+
+def summary(memory: Slicebase) -> list[tuple[str, int | None]]:
+    return [(event.type, event.step) for event in events(memory)]
+
+
+def test_a_call_of_a_decorated_function_is_a_step(memory: Slicebase, recorder: Recorder) -> None:
+    @recorder
+    def read(path: str, *, lines: int = 3) -> str:
+        """Reads a file."""
+        return f"{lines} lines of {path}"
+
+    assert read("notes.txt") == "3 lines of notes.txt"
+    assert read("log", lines=1) == "1 lines of log"
+    assert (read.__name__, read.__doc__) == ("read", "Reads a file.")
+    assert summary(memory) == [
+        ("PLAN_DONE", 1), ("ACT_DONE", 1), ("OBSERVE_DONE", 1), ("PLAN_DONE", 2), ("ACT_DONE", 2), ("OBSERVE_DONE", 2),
+    ]  # fmt: skip
+    plan, act, observe, _, again, _ = events(memory)
+    assert plan.payload == {"text": "call read"}
+    assert act.payload == {"tool": "read", "arguments": {"path": "notes.txt"}}
+    assert again.payload == {"tool": "read", "arguments": {"path": "log", "lines": 1}}
+    result = observe.payload["result"]
+    assert result == {"blob": digest(b"3 lines of notes.txt"), "bytes": 20, "head": "3 lines of notes.txt"}
+    assert memory.runs.blob(RUN, result["blob"]) == b"3 lines of notes.txt"
+
+
+def test_a_large_result_is_stored_whole_outside_the_event(memory: Slicebase, recorder: Recorder) -> None:
+    text = "é" * 200_000
+    with recorder.call("cat", path="big", plan="read it all") as call:
+        call.result = text
+    plan, _, observe = events(memory)
+    assert plan.payload == {"text": "read it all"}
+    assert observe.payload["result"] == {"blob": call.blob, "bytes": 400_000, "head": "é" * HEAD}
+    assert memory.runs.blob(RUN, call.blob).decode() == text
+    assert memory.verify().status == "VERIFIED"
+
+
+def test_a_method_is_recorded_without_its_object(memory: Slicebase, recorder: Recorder) -> None:
+    class Shell:
+        @recorder
+        def run(self, command: str) -> int:
+            return len(command)
+
+    assert Shell().run("make") == 4
+    assert events(memory)[1].payload == {"tool": "run", "arguments": {"command": "make"}}
+    assert memory.runs.blob(RUN, events(memory)[2].payload["result"]["blob"]) == b"4"
+
+
+def test_an_error_is_a_failure_and_propagates(memory: Slicebase, recorder: Recorder) -> None:
+    @recorder
+    def divide(by: int) -> float:
+        return 1 / by
+
+    with pytest.raises(ZeroDivisionError):
+        divide(0)
+    assert summary(memory) == [("PLAN_DONE", 1), ("ACT_DONE", 1), ("FAILURE", 1), ("OBSERVE_DONE", 1)]
+    assert memory.runs.status(RUN).open_failures[0]["category"] == "ZeroDivisionError"
+    with pytest.raises(TypeError):
+        divide()  # type: ignore[call-arg]
+    assert events(memory)[5].payload == {"tool": "divide", "arguments": {"args": []}}
+
+
+def test_a_function_with_async_is_recorded_too(memory: Slicebase, recorder: Recorder) -> None:
+    @recorder
+    async def fetch(name: str) -> str:
+        await asyncio.sleep(0)
+        return name.upper()
+
+    async def main() -> list[str]:
+        return await asyncio.gather(*(fetch(name) for name in ("a", "b", "c")))
+
+    assert asyncio.run(main()) == ["A", "B", "C"]
+    assert sorted({step for _, step in summary(memory) if step}) == [1, 2, 3]
+    assert memory.runs.status(RUN).metrics.counted_events == 9
+
+
+def test_callbacks_record_calls_that_overlap(memory: Slicebase, recorder: Recorder) -> None:
+    first = recorder.started("bash", {"command": "make"})
+    second = recorder.started("bash", {"command": "ls"}, plan="look around", call_id="toolu_2")
+    assert second == "toolu_2"
+    assert repr(recorder) == "Recorder(run='r1', open=2)"
+    assert recorder.ended(second, ["a", "b"]) == digest(b'["a","b"]')
+    recorder.failed(first, TimeoutError("too slow"))
+    assert [(type_, step) for type_, step in summary(memory) if type_ in ("OBSERVE_DONE", "FAILURE")] == [
+        ("OBSERVE_DONE", 2), ("FAILURE", 1), ("OBSERVE_DONE", 1),
+    ]  # fmt: skip
+    assert code_of(recorder.ended, first) == "no-item"
+    recorder.started("bash", call_id="again")
+    assert code_of(recorder.started, "bash", call_id="again") == "bad-event"
+
+
+def test_a_run_is_compacted_after_the_call_that_makes_it_due(memory: Slicebase) -> None:
+    recorder = memory.runs.recorder(RUN, compact=Thresholds(steps=2))
+    for _ in range(4):
+        with recorder.call("look"):
+            pass
+    assert memory.runs.status(RUN).snapshots == 2
+
+
+def test_a_generator_is_refused_when_it_is_decorated(recorder: Recorder) -> None:
+    def lines() -> Iterator[str]:
+        yield "a"
+
+    with pytest.raises(TypeError):
+        recorder(lines)
+
+
+def test_nothing_is_called_in_a_run_that_has_stopped(memory: Slicebase, recorder: Recorder) -> None:
+    memory.runs.stop(RUN, "HUMAN_REQUESTED")
+    called: list[int] = []
+    assert code_of(recorder(called.append), 1) == "run-closed"
+    assert called == []
+
+
+def test_content_of_a_run_is_found_by_its_hash_alone(memory: Slicebase, recorder: Recorder) -> None:
+    with recorder.call("look") as call:
+        call.result = "seen"
+    memory.runs.start("other", "Another.", "Done.")
+    assert code_of(memory.runs.blob, "other", call.blob) == "no-blob"
+    assert code_of(memory.runs.blob, RUN, "sha256:" + "0" * 64) == "no-blob"
+    assert code_of(memory.runs.blob, RUN, "nonsense") == "no-blob"
+    assert code_of(memory.runs.blob, "nowhere", call.blob) == "no-run"
+    memory.purge(f"run:{RUN}")
+    assert code_of(memory.runs.blob, RUN, call.blob) == "purged"
+
+
+@dataclass
+class Match:
+    path: Path
+    line: int
+
+
+class Rude:
+    def __repr__(self) -> str:
+        raise RuntimeError("no")
+
+
+def test_a_result_of_any_type_is_stored() -> None:
+    assert as_bytes(b"\xff\x00") == b"\xff\x00"
+    assert as_bytes("\ud800") == b"?"
+    assert as_bytes(None) == b"null"
+    assert json.loads(as_bytes({"a": (1, {2}), 3: math.nan, "n": 2**70})) == {
+        "a": [1, [2]], "3": "nan", "n": str(2**70),
+    }  # fmt: skip
+    assert b"notes.txt" in as_bytes(Match(Path("notes.txt"), 3))
+    assert json.loads(as_bytes(Rude())) == "<Rude>"
+    loop: list[Any] = []
+    loop.append(loop)
+    assert as_bytes(loop)
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=5)
+    | st.binary(max_size=5) | st.dates() | st.builds(Rude),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.integers() | st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)  # fmt: skip
+
+
+@given(ANYTHING)
+def test_any_argument_has_a_form_that_an_event_can_carry(value: object) -> None:
+    stored = canonical(plain(value))
+    assert canonical(msgspec.json.decode(stored)) == stored
+    assert isinstance(as_bytes(value), bytes)

@@ -1,0 +1,162 @@
+"""A step of an agent as a `with` block, with plain arguments."""
+
+import threading
+from collections.abc import Iterator
+from importlib.resources import as_file, files
+from pathlib import Path
+
+import pytest
+
+from slicebase import Slicebase
+from slicebase.runs.event import Event
+from tests.codes import code_of
+
+RUN = "r1"
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Slicebase]:
+    with Slicebase.init(tmp_path) as made:
+        made.runs.start(RUN, "Find the cause.", done="It is found.", budgets={"max_steps": 50})
+        yield made
+
+
+@pytest.fixture
+def row(memory: Slicebase) -> str:
+    log = memory.library.create("Log", "Rows.", type="jsonl")
+    return memory.library.remember(log.id, "Codes are upper case, and the lock is stale.").ref
+
+
+def events(memory: Slicebase) -> list[Event]:
+    return list(memory.truth.runs.events(RUN))[1:]
+
+
+def test_what_is_known_is_logged_with_plain_arguments(memory: Slicebase, row: str) -> None:
+    with memory.runs.step(RUN) as step:
+        step.plan("look at the codes", model="none")
+        stale = step.cite(row, "stale")
+        first = step.claim("Codes are upper case.", cite=(row, "upper case"), status="verified")
+        second = step.claim("The lock is stale.", cite=stale)
+        third = step.claim("Both hold.", cite=[stale.evidence_id, (row, "upper case")], id="both")
+        step.conflict("Is it?", a=(row, "upper"), b=[(row, "stale")])
+        failed = step.fail("no such file", category="io")
+        step.ask("Who wrote it?")
+        step.close("Who wrote it?")
+    assert (first.id, second.id, third.id, failed.id) == ("c1", "c2", "both", "f1")
+    status = memory.runs.status(RUN)
+    assert status.claims == {"verified": 1, "candidate": 2, "retracted": 0}
+    assert status.open_questions == ()
+    assert status.open_failures[0] == {
+        **status.open_failures[0], "why": "no such file", "category": "io", "where": "step 1",
+    }  # fmt: skip
+    assert {event.step for event in events(memory)} == {1}
+    assert events(memory)[0].payload == {"text": "look at the codes", "model": "none"}
+    assert memory.runs.compact(RUN).snapshots
+    assert memory.verify().status == "VERIFIED"
+
+
+def test_a_claim_is_a_candidate_until_somebody_says_more(memory: Slicebase, row: str) -> None:
+    with memory.runs.step(RUN) as step:
+        step.claim("It is cited.", cite=(row, "upper case"))
+        assert code_of(step.claim, "It is not.", status="verified") == "gate-would-refuse"
+        assert code_of(step.claim, "Nobody said so.", cite=(row, "lower case")) == "quote-not-found"
+        assert code_of(step.claim, "Nothing.", cite="ev_" + "0" * 32) == "no-evidence"
+    assert memory.runs.status(RUN).claims == {"verified": 0, "candidate": 1, "retracted": 0}
+
+
+def test_nothing_is_cited_for_a_run_that_is_not_there_or_has_stopped(memory: Slicebase, row: str) -> None:
+    assert code_of(memory.runs.claim, "nowhere", "It is.", cite=(row, "upper case")) == "no-run"
+    memory.runs.stop(RUN, "HUMAN_REQUESTED")
+    assert code_of(memory.runs.claim, RUN, "It is.", cite=(row, "upper case")) == "run-closed"
+    assert len(memory.truth.ledger) == 0
+
+
+def test_a_context_of_a_step_is_logged_in_it(memory: Slicebase) -> None:
+    with as_file(files("slicebase") / "samples/claude-code-session.jsonl") as sample:
+        memory.import_(str(sample))
+    with memory.runs.step(RUN) as step:
+        context = step.context("why does the test fail", tokens=500)
+        other = memory.context("why does the test fail", tokens=200)
+        step.bind(other)
+    bound = [event for event in events(memory) if event.type == "MANIFEST"]
+    assert [event.payload["manifest_id"] for event in bound] == [context.id, other.id]
+    assert [event.step for event in bound] == [1, 1]
+    assert memory.replay(context.id).identical
+
+
+def test_steps_that_are_open_together_have_numbers_of_their_own(memory: Slicebase) -> None:
+    with memory.runs.step(RUN) as outer, memory.runs.step(RUN) as inner:
+        inner.plan("inside")
+        outer.plan("outside")
+        assert (outer.number, inner.number) == (1, 2)
+    assert memory.runs.next_step(RUN) == 3
+
+
+def test_steps_of_several_threads_have_numbers_of_their_own(memory: Slicebase) -> None:
+    numbers, ready = [], threading.Barrier(8)
+
+    def work() -> None:
+        ready.wait()
+        for _ in range(5):
+            with memory.runs.step(RUN) as step:
+                numbers.append(step.number)
+                step.act("look")
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(numbers) == list(range(1, 41))
+    assert memory.runs.status(RUN).metrics.steps == 40
+
+
+def interrupted(memory: Slicebase) -> None:
+    with memory.runs.step(RUN) as step:
+        step.plan("wait")
+        raise KeyboardInterrupt
+
+
+def test_an_interruption_ends_a_step_too(memory: Slicebase) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(memory)
+    assert [event.type for event in events(memory)] == ["PLAN_DONE", "FAILURE", "ACT_DONE", "OBSERVE_DONE"]
+
+
+def test_an_error_whose_text_cannot_be_stored_is_still_a_failure(memory: Slicebase) -> None:
+    with pytest.raises(ValueError, match="\ud800"), memory.runs.step(RUN):
+        raise ValueError("\ud800" * 600)
+    assert memory.runs.status(RUN).open_failures[0]["why"] == "?" * 500
+
+
+def test_a_budget_that_is_used_up_stops_the_run_and_the_loop(tmp_path: Path) -> None:
+    with Slicebase.init(tmp_path) as memory:
+        memory.runs.start("short", "Try.", {"text": "Tried."}, budgets={"max_steps": 2})
+
+        def loop() -> None:
+            for _ in range(5):
+                with memory.runs.step("short") as step:
+                    step.act("try")
+
+        assert code_of(loop) == "budget-exceeded"
+        assert memory.runs.status("short").stopped == "BUDGET_EXCEEDED"
+
+
+def test_events_are_taken_as_plain_objects(memory: Slicebase) -> None:
+    logged = memory.runs.log(RUN, [{"type": "NOTE", "payload": {"text": "seen"}}, {"type": "ACT_DONE", "step": 1}])
+    assert (logged.first, logged.last) == (2, 3)
+    for bad in ({}, {"type": 5}, {"type": "NOTE", "when": "now"}):
+        assert code_of(memory.runs.log, RUN, [bad]) == "bad-event"
+
+
+def test_settings_decide_when_a_step_compacts_its_run(memory: Slicebase) -> None:
+    runs = memory.runs
+    memory.set("compaction.steps", 2)
+    for number in range(4):
+        with runs.step(RUN) as step:
+            step.act("look")
+        assert bool(step.snapshots) == (number % 2 == 1)
+    memory.set("compaction.steps", 1)
+    with runs.step(RUN) as step:
+        step.act("look")
+    assert step.snapshots
