@@ -41,7 +41,7 @@ def test_what_is_known_is_logged_with_plain_arguments(memory: Slicebase, row: st
         step.conflict("Is it?", a=(row, "upper"), b=[(row, "stale")])
         failed = step.fail("no such file", category="io")
         step.ask("Who wrote it?")
-        step.close("Who wrote it?")
+        step.close_question("Who wrote it?")
     assert (first.id, second.id, third.id, failed.id) == ("c1", "c2", "both", "f1")
     status = memory.runs.status(RUN)
     assert status.claims == {"verified": 1, "candidate": 2, "retracted": 0}
