@@ -10,23 +10,23 @@
 
 The verbs of one object run in a thread of its own, one after another, in the order in which they were awaited. A verb
 that is cancelled before its turn does nothing. A verb that has begun is finished, and then the cancellation goes on: so
-nothing is ever half written, and what was written is known when the task ends.
+nothing is ever half written, and what was written is known when the task ends. The end of a block (of the workspace, of
+a step, of a recorded call) always runs, cancelled or not.
+
+A callback that is passed to a verb runs in the thread of the verbs. It must not wait for another verb.
 """
 
-import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from functools import cached_property, partial, wraps
 from inspect import isawaitable
-from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from slicebase import base as sync
 from slicebase.agents.memory_tool import MemoryTool as SyncMemoryTool
 from slicebase.library.library import Library as SyncLibrary
+from slicebase.library.recall import Recall as SyncRecall
 from slicebase.verbs.graph import Graph as SyncGraph
 from slicebase.verbs.recorder import RecordedCall as SyncCall
 from slicebase.verbs.recorder import Recorder as SyncRecorder
@@ -34,44 +34,16 @@ from slicebase.verbs.runs import Compact
 from slicebase.verbs.runs import Runs as SyncRuns
 from slicebase.verbs.step import Step as SyncStep
 from slicebase.workspace.surroundings import Clock, Entropy
-from slicebase.workspace.workspace import StrPath
+from slicebase.workspace.worker import Worker
+from slicebase.workspace.workspace import StrPath, Workspace
+
+if TYPE_CHECKING:
+    from slicebase.library.recall import Which
 
 __all__ = ["Slicebase"]
 
 _Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")
-
-
-class Worker:
-    """The thread in which the verbs of one open workspace run."""
-
-    def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(max_workers=1, thread_name_prefix="slicebase")
-
-    async def run(self, do: Callable[[], _Result]) -> _Result:
-        """Calls a function in the thread, and returns its result. A function that has begun is finished."""
-        begun = self._threads.submit(copy_context().run, do)
-        waiting = asyncio.wrap_future(begun)
-        try:
-            return await asyncio.shield(waiting)
-        except asyncio.CancelledError:
-            if not begun.cancel():
-                await _end_of(waiting)
-            raise
-
-    def end(self) -> None:
-        self._threads.shutdown(wait=False)
-
-
-async def _end_of(waiting: "asyncio.Future[Any]") -> None:
-    """Waits for a function that has begun, however often the task is cancelled meanwhile."""
-    while not waiting.done():
-        try:
-            await asyncio.wait([waiting])
-        except asyncio.CancelledError:
-            continue
-    if not waiting.cancelled():
-        waiting.exception()  # it is not reported a second time: the task ends as cancelled
 
 
 class Awaited:
@@ -87,12 +59,17 @@ class Awaited:
 
 def awaited(
     verb: Callable[Concatenate[Any, _Given], _Result],
+    undo: Callable[[Any, _Result, BaseException], object] | None = None,
 ) -> Callable[Concatenate[Any, _Given], Coroutine[Any, Any, _Result]]:
-    """Returns a verb to await, with the arguments, the result and the description of one to call."""
+    """Returns a verb to await, with the arguments, the result and the description of one to call.
+
+    `undo` is called with the result that a cancelled task cannot receive, and with the cancellation.
+    """
 
     @wraps(verb)
     async def call(self: Awaited, /, *args: _Given.args, **keywords: _Given.kwargs) -> _Result:
-        return await self._worker.run(partial(verb, self._called, *args, **keywords))
+        do = partial(verb, self._called, *args, **keywords)
+        return await self._worker.run(do, undo=partial(undo, self._called) if undo else None)
 
     return call
 
@@ -110,18 +87,22 @@ class Opening:
     async def _opened(self) -> "Slicebase":
         worker = Worker()
         try:
-            self._memory = self._cls(await worker.run(self._do), worker)
+            self._memory = self._cls(await worker.run(self._open), worker)
         except BaseException:
             worker.end()
             raise
         return self._memory
 
+    def _open(self) -> sync.Slicebase:
+        opened = self._do()
+        # Created now, so that nothing in the thread of the event loop waits for a verb to create them.
+        _ = opened.graph, opened.library, opened.runs, opened.memory_tool
+        return opened
+
     async def __aenter__(self) -> "Slicebase":
         return await self._opened()
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *raised: Any) -> None:
         await self._memory.close()
 
 
@@ -146,10 +127,8 @@ class Step(Awaited):
         await self._worker.run(self._called.__enter__)
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._worker.run(partial(self._called.__exit__, kind, error, trace))
+    async def __aexit__(self, *raised: Any) -> None:
+        await self._worker.run(partial(self._called.__exit__, *raised), surely=True)
 
     plan = awaited(SyncStep.plan)
     act = awaited(SyncStep.act)
@@ -177,14 +156,12 @@ class RecordedCall(Awaited):
         return self._called.blob
 
     async def __aenter__(self) -> Self:
-        await self._worker.run(self._called.__enter__)
+        await self._worker.run(self._called.__enter__, undo=lambda call, error: call.__exit__(type(error), error, None))
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *raised: Any) -> None:
         self._called.result = self.result
-        await self._worker.run(partial(self._called.__exit__, kind, error, trace))
+        await self._worker.run(partial(self._called.__exit__, *raised), surely=True)
 
 
 class Recorder(Awaited):
@@ -217,7 +194,7 @@ class Recorder(Awaited):
         """Returns a call of a tool with these arguments, for an `async with` block."""
         return RecordedCall(self._called.call(tool, arguments, plan=plan, **more), self._worker)
 
-    started = awaited(SyncRecorder.started)
+    started = awaited(SyncRecorder.started, undo=SyncRecorder.failed)
     ended = awaited(SyncRecorder.ended)
     failed = awaited(SyncRecorder.failed)
 
@@ -257,8 +234,20 @@ class Runs(Awaited):
         return Recorder(self._called.recorder(run_id, compact=compact), self._worker)
 
 
+class Recall(Awaited):
+    """Reads references as of a time."""
+
+    pieces = awaited(SyncRecall.pieces)
+
+
 class Library(Awaited):
     """The slice files of a workspace."""
+
+    _called: SyncLibrary
+
+    def reader(self, now: int, rows: "Which" = "active") -> Recall:
+        """Returns a reader that finds what references lead to, piece by piece, as of a time."""
+        return Recall(self._called.reader(now, rows), self._worker)
 
     search = awaited(SyncLibrary.search)
     explore = awaited(SyncLibrary.explore)
@@ -276,7 +265,6 @@ class Library(Awaited):
     contract = awaited(SyncLibrary.contract)
     refresh = awaited(SyncLibrary.refresh)
     recall = awaited(SyncLibrary.recall)
-    reader = awaited(SyncLibrary.reader)
     routine = awaited(SyncLibrary.routine)
     forget = awaited(SyncLibrary.forget)
     restore = awaited(SyncLibrary.restore)
@@ -335,19 +323,27 @@ class Slicebase(Awaited):
         return Opening(cls, partial(sync.Slicebase.init, folder, driver, clock=clock, entropy=entropy))
 
     async def close(self) -> None:
-        """Closes the workspace after the verbs that have begun; the object cannot be used again."""
+        """Closes the database and the indexes, and ends the thread; a later verb opens them again."""
         try:
-            await self._worker.run(self._called.close)
+            await self._worker.run(self._called.close, surely=True)
         finally:
             self._worker.end()
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *raised: Any) -> None:
         await self.close()
+
+    @property
+    def workspace(self) -> Workspace:
+        """The folders and files of the workspace."""
+        return self._called.workspace
+
+    @property
+    def is_new(self) -> bool:
+        """Whether `open` created the workspace."""
+        return self._called.is_new
 
     @cached_property
     def graph(self) -> Graph:

@@ -69,7 +69,7 @@ class MemoryTool:
         found = self._folder.mentioning(KEY.encode())
         return {path: file for file in found if (path := _path_of(file)) and not file.archived and not file.purged}
 
-    def view(self, given: MemoryArguments, stamp: Stamp) -> str:
+    def _view(self, given: MemoryArguments, stamp: Stamp) -> str:
         path, files = given["path"], self._files()
         if path in files:
             return _view_file(path, files[path], given.get("view_range"))
@@ -85,7 +85,7 @@ class MemoryTool:
 
     # Writing
 
-    def create(self, given: MemoryArguments, stamp: Stamp) -> str:
+    def _create(self, given: MemoryArguments, stamp: Stamp) -> str:
         path = given["path"]
         with self._folder.writing() as writer:
             self._refuse_used(path, f"Error: File {path} already exists")
@@ -105,7 +105,7 @@ class MemoryTool:
             writer.add(file)
         return f"File created successfully at: {path}"
 
-    def str_replace(self, given: MemoryArguments, stamp: Stamp) -> str:
+    def _str_replace(self, given: MemoryArguments, stamp: Stamp) -> str:
         path, old = given["path"], given["old_str"]
         with self._folder.writing() as writer:
             file = self._file(path)
@@ -127,7 +127,7 @@ class MemoryTool:
         first = new.count("\n", 0, positions[0])
         return "The memory file has been edited.\n" + _snippet(new, first, given["new_str"].count("\n"))
 
-    def insert(self, given: MemoryArguments, stamp: Stamp) -> str:
+    def _insert(self, given: MemoryArguments, stamp: Stamp) -> str:
         path, line = given["path"], given["insert_line"]
         with self._folder.writing() as writer:
             file = self._file(path)
@@ -145,7 +145,7 @@ class MemoryTool:
             self._write(writer, file, before + text + "".join(lines[line:]), stamp)
         return f"The file {path} has been edited."
 
-    def delete(self, given: MemoryArguments, stamp: Stamp) -> str:
+    def _delete(self, given: MemoryArguments, stamp: Stamp) -> str:
         path = given["path"]
         with self._folder.writing() as writer:
             files = self._files()
@@ -159,7 +159,7 @@ class MemoryTool:
                 self._replace(writer, files[name], archived(files[name], stamp.time, "deleted by a memory tool"), stamp)
         return f"Successfully deleted {path}"
 
-    def rename(self, given: MemoryArguments, stamp: Stamp) -> str:
+    def _rename(self, given: MemoryArguments, stamp: Stamp) -> str:
         old, new = given["old_path"], given["new_path"]
         with self._folder.writing() as writer:
             files = self._files()
@@ -197,12 +197,12 @@ class MemoryTool:
 
 
 COMMANDS: Final[Mapping[str, MemoryCommand]] = {
-    "view": MemoryCommand({"path": str}, {"view_range": list}, MemoryTool.view),
-    "create": MemoryCommand({"path": str, "file_text": str}, {}, MemoryTool.create),
-    "str_replace": MemoryCommand({"path": str, "old_str": str, "new_str": str}, {}, MemoryTool.str_replace),
-    "insert": MemoryCommand({"path": str, "insert_line": int, "insert_text": str}, {}, MemoryTool.insert),
-    "delete": MemoryCommand({"path": str}, {}, MemoryTool.delete),
-    "rename": MemoryCommand({"old_path": str, "new_path": str}, {}, MemoryTool.rename),
+    "view": MemoryCommand({"path": str}, {"view_range": list}, MemoryTool._view),
+    "create": MemoryCommand({"path": str, "file_text": str}, {}, MemoryTool._create),
+    "str_replace": MemoryCommand({"path": str, "old_str": str, "new_str": str}, {}, MemoryTool._str_replace),
+    "insert": MemoryCommand({"path": str, "insert_line": int, "insert_text": str}, {}, MemoryTool._insert),
+    "delete": MemoryCommand({"path": str}, {}, MemoryTool._delete),
+    "rename": MemoryCommand({"old_path": str, "new_path": str}, {}, MemoryTool._rename),
 }
 
 _ENCODED: Final = re.compile(r"%[0-9A-Fa-f]{2}")
