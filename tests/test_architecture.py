@@ -51,7 +51,7 @@ WHOLE = {
     "runs": {"test_specification"},
     ".": {
         "test_agents_document", "test_architecture", "test_documents", "test_errors", "test_examples", "test_house",
-        "test_pages",
+        "test_pages", "test_threads",
     },
 }  # fmt: skip
 

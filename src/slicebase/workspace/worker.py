@@ -54,10 +54,17 @@ class Worker:
         refuse_other_process(self._process)
         if self._thread is None:
             self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="slicebase")
-        call = self._thread.submit(copy_context().run, do)
+        call = self._thread.submit(copy_context().run, _called, do)
         self._calls.add(call)
         call.add_done_callback(self._calls.discard)
         return call
+
+
+def _called(do: Callable[[], _Result]) -> _Result:
+    try:
+        return do()
+    except StopIteration as error:  # of a clock, for example: a future cannot carry it, so the task would wait forever
+        raise RuntimeError("a function that was passed to a verb raised StopIteration") from error
 
 
 async def _end_of(waiting: "asyncio.Future[Any]") -> None:
