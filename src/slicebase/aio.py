@@ -10,15 +10,15 @@
 
 The verbs of one object run in a thread of its own, one after another, in the order in which they were awaited. A verb
 that is cancelled before its turn does nothing. A verb that has begun is finished, and then the cancellation goes on: so
-nothing is ever half written, and what was written is known when the task ends.
+nothing is ever half written, and what was written is known when the task ends. The end of a block (of the workspace, of
+a step, of a recorded call) always runs, cancelled or not.
+
+A callback that is passed to a verb runs in the thread of the verbs. It must not wait for another verb.
 """
 
-import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from functools import cached_property, partial, wraps
 from inspect import isawaitable
 from pathlib import Path
@@ -34,44 +34,13 @@ from slicebase.verbs.runs import Compact
 from slicebase.verbs.runs import Runs as SyncRuns
 from slicebase.verbs.step import Step as SyncStep
 from slicebase.workspace.surroundings import Clock, Entropy
-from slicebase.workspace.workspace import StrPath
+from slicebase.workspace.worker import Worker
+from slicebase.workspace.workspace import StrPath, Workspace
 
 __all__ = ["Slicebase"]
 
 _Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")
-
-
-class Worker:
-    """The thread in which the verbs of one open workspace run."""
-
-    def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(max_workers=1, thread_name_prefix="slicebase")
-
-    async def run(self, do: Callable[[], _Result]) -> _Result:
-        """Calls a function in the thread, and returns its result. A function that has begun is finished."""
-        begun = self._threads.submit(copy_context().run, do)
-        waiting = asyncio.wrap_future(begun)
-        try:
-            return await asyncio.shield(waiting)
-        except asyncio.CancelledError:
-            if not begun.cancel():
-                await _end_of(waiting)
-            raise
-
-    def end(self) -> None:
-        self._threads.shutdown(wait=False)
-
-
-async def _end_of(waiting: "asyncio.Future[Any]") -> None:
-    """Waits for a function that has begun, however often the task is cancelled meanwhile."""
-    while not waiting.done():
-        try:
-            await asyncio.wait([waiting])
-        except asyncio.CancelledError:
-            continue
-    if not waiting.cancelled():
-        waiting.exception()  # it is not reported a second time: the task ends as cancelled
 
 
 class Awaited:
@@ -87,12 +56,17 @@ class Awaited:
 
 def awaited(
     verb: Callable[Concatenate[Any, _Given], _Result],
+    undo: Callable[[Any, _Result, BaseException], object] | None = None,
 ) -> Callable[Concatenate[Any, _Given], Coroutine[Any, Any, _Result]]:
-    """Returns a verb to await, with the arguments, the result and the description of one to call."""
+    """Returns a verb to await, with the arguments, the result and the description of one to call.
+
+    `undo` is called with the result that a cancelled task cannot receive, and with the cancellation.
+    """
 
     @wraps(verb)
     async def call(self: Awaited, /, *args: _Given.args, **keywords: _Given.kwargs) -> _Result:
-        return await self._worker.run(partial(verb, self._called, *args, **keywords))
+        do = partial(verb, self._called, *args, **keywords)
+        return await self._worker.run(do, undo=partial(undo, self._called) if undo else None)
 
     return call
 
@@ -110,11 +84,17 @@ class Opening:
     async def _opened(self) -> "Slicebase":
         worker = Worker()
         try:
-            self._memory = self._cls(await worker.run(self._do), worker)
+            self._memory = self._cls(await worker.run(self._open), worker)
         except BaseException:
             worker.end()
             raise
         return self._memory
+
+    def _open(self) -> sync.Slicebase:
+        opened = self._do()
+        # Created now, so that nothing in the thread of the event loop waits for a verb to create them.
+        _ = opened.graph, opened.library, opened.runs, opened.memory_tool
+        return opened
 
     async def __aenter__(self) -> "Slicebase":
         return await self._opened()
@@ -148,7 +128,7 @@ class Step(Awaited):
         return self
 
     async def __aexit__(self, *raised: Any) -> None:
-        await self._worker.run(partial(self._called.__exit__, *raised))
+        await self._worker.run(partial(self._called.__exit__, *raised), surely=True)
 
     plan = awaited(SyncStep.plan)
     act = awaited(SyncStep.act)
@@ -176,12 +156,12 @@ class RecordedCall(Awaited):
         return self._called.blob
 
     async def __aenter__(self) -> Self:
-        await self._worker.run(self._called.__enter__)
+        await self._worker.run(self._called.__enter__, undo=lambda call, error: call.__exit__(type(error), error, None))
         return self
 
     async def __aexit__(self, *raised: Any) -> None:
         self._called.result = self.result
-        await self._worker.run(partial(self._called.__exit__, *raised))
+        await self._worker.run(partial(self._called.__exit__, *raised), surely=True)
 
 
 class Recorder(Awaited):
@@ -215,7 +195,7 @@ class Recorder(Awaited):
         """Returns a call of a tool with these arguments, for an `async with` block."""
         return RecordedCall(self._called.call(tool, arguments, plan=plan, **more), self._worker)
 
-    started = awaited(SyncRecorder.started)
+    started = awaited(SyncRecorder.started, undo=SyncRecorder.failed)
     ended = awaited(SyncRecorder.ended)
     failed = awaited(SyncRecorder.failed)
 
@@ -332,9 +312,9 @@ class Slicebase(Awaited):
         return Opening(cls, partial(sync.Slicebase.init, folder, driver, clock=clock, entropy=entropy))
 
     async def close(self) -> None:
-        """Closes the workspace after the verbs that have begun; the object cannot be used again."""
+        """Closes the database and the indexes, and ends the thread; a later verb opens them again."""
         try:
-            await self._worker.run(self._called.close)
+            await self._worker.run(self._called.close, surely=True)
         finally:
             self._worker.end()
 
@@ -348,6 +328,16 @@ class Slicebase(Awaited):
     def root(self) -> Path:
         """The folder of the workspace."""
         return self._called.root
+
+    @property
+    def workspace(self) -> Workspace:
+        """The folders and files of the workspace."""
+        return self._called.workspace
+
+    @property
+    def is_new(self) -> bool:
+        """Whether `open` created the workspace."""
+        return self._called.is_new
 
     @cached_property
     def graph(self) -> Graph:

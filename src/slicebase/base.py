@@ -11,14 +11,13 @@ result. Several threads may use one object: its verbs run one after another.
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from slicebase.core.refs import name_of, ref_of
 from slicebase.errors import SlicebaseError
 from slicebase.verbs.parts import Parts
-from slicebase.workspace.surroundings import Clock, Entropy, Surroundings, one_thread_at_a_time
+from slicebase.workspace.surroundings import Clock, Entropy, Surroundings, one_thread_at_a_time, part
 from slicebase.workspace.workspace import StrPath, create_workspace, each_path, open_workspace
 
 if TYPE_CHECKING:  # keeps start-up fast: a verb imports what it needs when it is called
@@ -115,35 +114,35 @@ class Slicebase(Parts):
 
     # The families of verbs
 
-    @cached_property
+    @part
     def graph(self) -> "Graph":
         """The conversation graph: the stored turns, and context slices around them."""
         from slicebase.verbs.graph import Graph
 
         return Graph(self)
 
-    @cached_property
+    @part
     def runs(self) -> "Runs":
         """The verbs of runs."""
         from slicebase.verbs.runs import Runs
 
         return Runs(self)
 
-    @cached_property
+    @part
     def hooks(self) -> "ClientHooks":
         """Our hooks in the settings of coding agents."""
         from slicebase.agents.hooks import ClientHooks
 
         return ClientHooks(self.workspace)
 
-    @cached_property
+    @part
     def memory_tool(self) -> "MemoryTool":
         """The commands of Anthropic's memory tool, over the library."""
         from slicebase.agents.memory_tool import MemoryTool
 
         return MemoryTool(self.library)
 
-    @cached_property
+    @part
     def compacted_notes(self) -> "CompactedNotes":
         """Notes on sessions that were compacted and whose agent does not know yet what was lost."""
         from slicebase.history.notes import CompactedNotes
@@ -155,7 +154,7 @@ class Slicebase(Parts):
         """The texts of chunks: of references that can be cited."""
         from slicebase.verbs.evidence import ChunkTexts
 
-        return ChunkTexts(self.truth, self.folder)
+        return ChunkTexts(self)
 
     # The workspace
 

@@ -22,7 +22,7 @@ from slicebase.library.folder import Logs, SliceFolder
 from slicebase.library.links import Linker
 from slicebase.library.payloads import new_payload
 from slicebase.library.remember import limited, refreshed, remember
-from slicebase.workspace.surroundings import Surroundings, one_thread_at_a_time
+from slicebase.workspace.surroundings import Surroundings, at_once, one_thread_at_a_time
 from slicebase.workspace.workspace import LIBRARY, StrPath, Workspace
 
 if TYPE_CHECKING:  # start-up time matters: a verb imports what it needs when it is called
@@ -219,13 +219,14 @@ class Library(Finder):
             raise SlicebaseError("no-page", f"there is no page {page}", hint=f"the pages are 1 to {len(found)}")
         return found[page - 1]
 
+    @at_once
     def reader(self, rows: "Which" = "active", *, as_of: Moment | None = None) -> "Recall":
         """Returns a reader that finds what references lead to, piece by piece, as of a time."""
         from slicebase.library.recall import Recall
 
         now = self.surroundings.now() if as_of is None else milliseconds(as_of)
         half_life = self.surroundings.settings.freshness_half_life_days
-        return Recall(self.folder, self._logs, self._truth, now, half_life, rows)
+        return Recall(self.surroundings, self.folder, self._logs, self._truth, now, half_life, rows)
 
     def routine(self, file_id: str) -> str:
         """Returns a routine as Markdown to follow. Nothing is executed (ruling 30)."""

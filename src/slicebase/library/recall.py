@@ -18,6 +18,7 @@ from slicebase.files.facts import read_facts
 from slicebase.files.freshness import derivation, label_at
 from slicebase.files.slice_file import SliceFile
 from slicebase.library.folder import Logs, SliceFolder
+from slicebase.workspace.surroundings import Surroundings, one_thread_at_a_time
 
 if TYPE_CHECKING:
     from slicebase.truth.truth import Truth
@@ -25,9 +26,11 @@ if TYPE_CHECKING:
 Which = Literal["active", "all"]
 
 
+@one_thread_at_a_time
 class Recall(NamedTuple):
     """Reads references as of a time; `rows` says which rows of a log are shown."""
 
+    surroundings: Surroundings
     folder: SliceFolder
     logs: Logs
     truth: "Callable[[], Truth]"
@@ -36,6 +39,7 @@ class Recall(NamedTuple):
     rows: Which = "active"
 
     def pieces(self, references: Iterable[str]) -> list[RecalledPiece]:
+        """Returns the pieces that references lead to."""
         return [piece for given in references for piece in self._of(parse(given, bare="file"))]
 
     def _of(self, ref: Ref) -> Iterable[RecalledPiece]:

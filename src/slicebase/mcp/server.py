@@ -11,16 +11,13 @@ from typing import Any, TypeVar
 import anyio
 import anyio.to_thread
 import mcp_types as types
+import yaml_rs  # noqa: F401  # the main thread must load it: `load_for_threads` says why
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from slicebase import __version__
 from slicebase.errors import Exit, SlicebaseError
-
-# The main thread must load yaml-rs: its allocator (mimalloc 3, microsoft/mimalloc#1287) assumes that the thread that
-# loads it never ends. If another thread loaded it, the process would crash after the end of that thread.
-from slicebase.files.yaml import load as _load  # noqa: F401
 from slicebase.mcp import prompts, resources
 from slicebase.mcp.calls import ServerEnvironment, ToolCall
 from slicebase.mcp.tools import call_tool, described, offered

@@ -16,13 +16,13 @@ from slicebase.files.links import resolve
 from slicebase.files.slice_file import SliceFile
 from slicebase.graph.record import read_parts
 from slicebase.graph.turn import turn_text
-from slicebase.library.folder import SliceFolder
 from slicebase.runs.chunks import DocumentChunk, chunks
 from slicebase.runs.evidence import GONE, PURGED, Chunk, Evidence, Lookup, cite, places
 from slicebase.runs.records import Span
 from slicebase.truth.truth import Truth
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.atomic import read_bytes, read_chunks
+from slicebase.workspace.surroundings import one_thread_at_a_time
 from slicebase.workspace.workspace import LIBRARY
 
 if TYPE_CHECKING:  # start-up counts: only `add_document` needs the library
@@ -40,18 +40,24 @@ class Placed(NamedTuple):
     lookup: Lookup
 
 
+@one_thread_at_a_time
 class ChunkTexts:
     """Finds the texts of chunks in the truth and in the library."""
 
-    def __init__(self, truth: Truth, folder: SliceFolder) -> None:
-        self._truth = truth
-        self._folder = folder
+    def __init__(self, parts: Parts) -> None:
+        self.surroundings = parts.surroundings
+        self._parts = parts
+        self._folder = parts.folder
         self._find: Mapping[str, Callable[[Ref], Placed]] = {
             "turn": self._turn,
             "row": self._row,
             "sec": self._section,
             "doc": self._document,
         }
+
+    @property
+    def _truth(self) -> Truth:
+        return self._parts.truth
 
     def chunk(self, reference: str) -> Chunk:
         """Returns a chunk by its reference; raises if it is purged, has changed or is gone."""
@@ -69,7 +75,7 @@ class ChunkTexts:
         ref = parse(reference)
         if ref.is_chunk:
             return self.chunk(reference)
-        found = [chunk for chunk in self.of(ref) if places(chunk.text, quote)]
+        found = [chunk for chunk in self._of(ref) if places(chunk.text, quote)]
         if len(found) == 1:
             return found[0]
         if not found:
@@ -79,7 +85,7 @@ class ChunkTexts:
             "quote-ambiguous", f"{len(found)} chunks of {ref} contain the quote", hint=f"name one of them: {named}"
         )
 
-    def of(self, ref: Ref) -> Iterator[Chunk]:
+    def _of(self, ref: Ref) -> Iterator[Chunk]:
         """Yields the chunks of a session or a file."""
         if ref.kind == "session":
             names: Iterator[str] = (f"turn:{stored.record.id}" for stored in self._truth.turns.of_session(ref.name))
@@ -258,7 +264,7 @@ def cite_chunk(
     parts: Parts, reference: str, *, quote: str | None = None, span: tuple[int, int] | None = None
 ) -> Evidence:
     """Adds a quote or a span of the text that a reference names to the evidence ledger."""
-    chunks = ChunkTexts(parts.truth, parts.folder)
+    chunks = ChunkTexts(parts)
     chunk = chunks.holding(reference, quote) if quote else chunks.chunk(reference)
     evidence = cite(chunk, quote, Span(start=span[0], end=span[1]) if span else None)
     parts.truth.ledger.keep(evidence)

@@ -3,10 +3,9 @@
 So a verb creates only what it needs: a verb that uses the folder of slice files opens no index.
 """
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
-from slicebase.workspace.surroundings import Surroundings
+from slicebase.workspace.surroundings import Surroundings, part
 from slicebase.workspace.workspace import Workspace
 
 if TYPE_CHECKING:  # keeps start-up fast: a part is imported when it is created
@@ -41,42 +40,42 @@ class Parts:
         """The settings of the workspace, as their file has them now."""
         return self.surroundings.settings
 
-    @cached_property
+    @part
     def truth(self) -> "Truth":
         """The database with turns, runs, manifests and texts."""
         from slicebase.truth.truth import Truth
 
         return Truth(self.workspace.database, create=True)
 
-    @cached_property
+    @part
     def turn_index(self) -> "TurnIndex":
         """The full-text index of turns, as it was last updated."""
         from slicebase.index.turns import TurnIndex
 
         return TurnIndex(self.workspace.turns)
 
-    @cached_property
+    @part
     def folder(self) -> "SliceFolder":
         """The slice files on disk, without index or settings."""
         from slicebase.library.folder import SliceFolder
 
         return SliceFolder(self.workspace)
 
-    @cached_property
+    @part
     def finder(self) -> "Finder":
         """The verbs of the library that only read; they start faster than those that write."""
         from slicebase.library.finder import Finder
 
         return Finder(self.workspace, self.surroundings, self.index_progress)
 
-    @cached_property
+    @part
     def library(self) -> "Library":
         """The library of slice files, with all its verbs."""
         from slicebase.library.library import Library
 
         return Library(self.workspace, lambda: self.truth, self.surroundings, self.index_progress)
 
-    @cached_property
+    @part
     def library_chunks(self) -> "LibraryChunks":
         """The rows and sections of slice files, with the index in which questions find them."""
         from slicebase.index.turns import TurnIndex

@@ -16,7 +16,8 @@ The result is stored whole, outside the event: the event has its hash, its size 
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import wraps
 from itertools import count
 from types import TracebackType
@@ -27,7 +28,7 @@ import msgspec
 from slicebase.core.hashing import LARGEST_INTEGER, digest
 from slicebase.errors import SlicebaseError
 from slicebase.runs.event import HEAD
-from slicebase.workspace.surroundings import one_thread_at_a_time
+from slicebase.workspace.surroundings import at_once, one_thread_at_a_time
 
 if TYPE_CHECKING:
     from slicebase.verbs.runs import Compact, Runs
@@ -54,20 +55,30 @@ class RecordedCall:
 
     def __enter__(self) -> Self:
         self._step.__enter__()
-        self._step.plan(self._plan)
-        self._step.act(tool=self._tool, arguments=self._arguments)
+        with self._ended_after_error():
+            self._step.plan(self._plan)
+            self._step.act(tool=self._tool, arguments=self._arguments)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is None:
-            data = as_bytes(self.result)
-            self.blob = digest(data)
-            head = data[: 4 * HEAD].decode(errors="replace")[:HEAD]
-            named = {"blob": self.blob, "bytes": len(data), "head": head}
-            self._step.observe(tool=self._tool, result=named, blobs={self.blob: data})
+            with self._ended_after_error():
+                data = as_bytes(self.result)
+                self.blob = digest(data)
+                head = data[: 4 * HEAD].decode(errors="replace")[:HEAD]
+                named = {"blob": self.blob, "bytes": len(data), "head": head}
+                self._step.observe(tool=self._tool, result=named, blobs={self.blob: data})
         self._step.__exit__(kind, error, trace)
+
+    @contextmanager
+    def _ended_after_error(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException as error:
+            self._step.__exit__(type(error), error, error.__traceback__)
+            raise
 
 
 @one_thread_at_a_time
@@ -106,6 +117,7 @@ class Recorder:
 
         return called
 
+    @at_once
     def calls_of(self, function: Callable[..., object]) -> Callable[[Any, Any], RecordedCall]:
         """Returns a function that begins a recorded call of this one, given its arguments in order and by name."""
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
@@ -117,6 +129,7 @@ class Recorder:
             signature = inspect.Signature()
         return lambda args, keywords: self._call(tool, _by_name(signature, args, keywords), "")
 
+    @at_once
     def call(
         self, tool: str, arguments: Mapping[str, Any] | None = None, /, *, plan: str = "", **more: Any
     ) -> RecordedCall:

@@ -34,7 +34,7 @@ from slicebase.truth.runs import NO_BLOBS, Logged, StoredRuns
 from slicebase.verbs.evidence import cite_chunk
 from slicebase.verbs.narrate import bind, keep_narrative, last_narrated, new_drafts, run_of, steps_of, turns_of
 from slicebase.verbs.parts import Parts
-from slicebase.workspace.surroundings import one_thread_at_a_time
+from slicebase.workspace.surroundings import at_once, one_thread_at_a_time
 from slicebase.workspace.workspace import StrPath
 
 if TYPE_CHECKING:  # keeps start-up fast: the commands need neither
@@ -358,12 +358,14 @@ class Runs:
         number = self._last_steps[run_id] = self.next_step(run_id)
         return number
 
+    @at_once
     def step(self, run_id: str, *, compact: Compact = True) -> "Step":
         """Returns the next step of an agent, for a `with` block; the run is compacted after it if that is due."""
         from slicebase.verbs.step import Step
 
         return Step(self._parts, self, run_id, compact)
 
+    @at_once
     def recorder(self, run_id: str, *, compact: Compact = True) -> "Recorder":
         """Returns a recorder, which logs every call of a tool as a step of the run."""
         from slicebase.verbs.recorder import Recorder

@@ -130,8 +130,8 @@ class Step:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        missing = [self._draft(name) for name in _TERMINAL if name not in self._logged]
         with self.surroundings.one_thread():
+            missing = [self._draft(name) for name in _TERMINAL if name not in self._logged]
             if error is None:
                 self._runs.log(self.run_id, missing)
                 self.snapshots = self._runs.log(self.run_id, [], compact=self._compact).snapshots

@@ -7,12 +7,12 @@ also return a `datetime` or a text in RFC 3339 form. An entropy is a function li
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import wraps
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import cached_property, wraps
 from threading import Event, Lock, RLock, Thread, current_thread, main_thread
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
 from slicebase.core.times import Moment, milliseconds
@@ -59,25 +59,29 @@ class Surroundings:
         """Returns a new ULID."""
         return ulid(self.now(), self.random_bytes())
 
-    @contextmanager
-    def one_thread(self) -> Iterator[None]:
-        """Lets one thread at a time into the block; a thread that is inside may enter again.
+    def one_thread(self) -> AbstractContextManager[object]:
+        """Returns the lock of the workspace, for a `with` block; a thread that is inside may enter again.
 
         Raises `other-process` in a forked process: SQLite's connections must not be used there, and the lock may be
         held by a thread that does not exist there.
         """
-        if os.getpid() != self._process:
-            raise SlicebaseError(
-                "other-process",
-                "the workspace was opened before this process was forked",
-                hint="open it again in the new process",
-            )
+        refuse_other_process(self._process)
         load_for_threads()
-        with self._lock:
-            yield
+        return self._lock
 
 
-_loaded = Lock()
+def refuse_other_process(process: int) -> None:
+    """Raises `other-process` if this is not the process in which a workspace was opened."""
+    if os.getpid() != process:
+        raise SlicebaseError(
+            "other-process",
+            "the workspace was opened before this process was forked",
+            hint="open it again in the new process",
+        )
+
+
+_PARSER: Final = "yaml_rs"
+_loading = Lock()
 
 
 def load_for_threads() -> None:
@@ -88,7 +92,7 @@ def load_for_threads() -> None:
     """
     if _PARSER in sys.modules or current_thread() is main_thread():
         return
-    with _loaded:
+    with _loading:
         if _PARSER in sys.modules:
             return
         ready = Event()
@@ -96,41 +100,55 @@ def load_for_threads() -> None:
         ready.wait()
 
 
-_PARSER = "slicebase.files.yaml.load"
-
-
 def _load_and_stay(ready: Event) -> None:
     try:
-        from slicebase.files.yaml import load  # noqa: F401
+        import yaml_rs  # noqa: F401
     finally:
         ready.set()
     Event().wait()
 
 
-def _state_of(path: "os.PathLike[str]") -> tuple[int, ...] | None:
+_TICK: Final = 2_000_000_000  # nanoseconds: a disk's clock can be that coarse
+
+
+def _state_of(path: "os.PathLike[str]") -> object:
     """Returns what changes when a file is written; None for a file that cannot be seen."""
     try:
         found = os.stat(path)
     except OSError:
         return None
+    if time.time_ns() - found.st_ctime_ns < _TICK:
+        return object()  # equals nothing: the next write may leave the same times
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
 
 
 class Surrounded(Protocol):
     """An object that knows its surroundings."""
 
-    surroundings: Surroundings
+    @property
+    def surroundings(self) -> Surroundings: ...
 
 
 _Class = TypeVar("_Class", bound=type[Surrounded])
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+_Value = TypeVar("_Value")
 
 
 def one_thread_at_a_time(cls: _Class) -> _Class:
     """Makes every public method of a class wait for its turn: threads that share the surroundings take turns."""
     for name, method in list(vars(cls).items()):
-        if isinstance(method, FunctionType) and not name.startswith("_"):
+        if isinstance(method, FunctionType) and not name.startswith("_") and method not in _without_turn:
             setattr(cls, name, _in_turn(method))
     return cls
+
+
+_without_turn: set[Callable[..., Any]] = set()
+
+
+def at_once(method: _Method) -> _Method:
+    """Marks a method that waits for no turn, since it only creates an object whose methods do."""
+    _without_turn.add(method)
+    return method
 
 
 def _in_turn(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -140,3 +158,16 @@ def _in_turn(method: Callable[..., Any]) -> Callable[..., Any]:
             return method(self, *args, **keywords)
 
     return call
+
+
+def part(create: Callable[[Any], _Value]) -> cached_property[_Value]:
+    """Makes a method a part of an open workspace: it is created at its first use, once, whichever thread is first."""
+    return _Part(create)
+
+
+class _Part(cached_property[Any]):
+    def __get__(self, instance: Any, owner: type[Any] | None = None) -> Any:
+        if instance is None:
+            return self
+        with instance.surroundings.one_thread():
+            return super().__get__(instance, owner)

@@ -9,8 +9,6 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-import yaml_rs
-
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.yaml.scalars import MAX_NESTING
 
@@ -105,6 +103,8 @@ def load(text: str, first_line: int = 1) -> Any:
     if not lines.endswith("\n"):
         lines += "\n"
     if not _is_odd(lines):
+        import yaml_rs  # by the first use, not by an import: `load_for_threads` says why
+
         try:
             value = yaml_rs.loads(lines, parse_datetime=False)
         except (ValueError, TypeError):
