@@ -303,8 +303,9 @@ def test_the_repr_of_a_value_is_one_short_line_that_identifies_it(values: dict[s
         assert str(identity) in shown
 
 
-def test_the_repr_of_an_error_names_its_code() -> None:
+def test_the_repr_and_the_traceback_of_an_error_name_its_code() -> None:
     error = slicebase.SlicebaseError("no-run", "no run is called\nx", hint="start it")
+    assert error.__notes__ == ["[no-run] start it"]
     assert repr(error) == "SlicebaseError('no-run', 'no run is called\\nx')"
 
 

@@ -203,8 +203,7 @@ class SlicebaseError(Exception):
         self.hint = hint
         self.where = where
         self.exit = CODES[code].exit
-        if hint:
-            self.add_note(f"hint: {hint}")  # a traceback shows it
+        self.add_note(f"[{code}] {hint}".rstrip())  # a traceback shows it
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.code, self.message, self.hint, self.where)
