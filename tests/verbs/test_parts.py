@@ -10,7 +10,6 @@ import pytest
 
 from slicebase.base import Slicebase
 from slicebase.context.assemble import Context
-from slicebase.errors import SlicebaseError
 from slicebase.history.inputs import LONG_SAMPLE
 from tests.codes import code_of
 from tests.paths import PROJECT
@@ -104,9 +103,3 @@ def test_a_context_that_is_not_recorded_is_bound_to_no_run(full: Slicebase) -> N
     assert full.runs.status("r").events == 1
     full.context("which limit?", 400, run="r")
     assert full.runs.status("r").events > 1
-
-
-def test_an_error_shows_its_hint_in_a_traceback(full: Slicebase) -> None:
-    with pytest.raises(SlicebaseError) as caught:
-        full.replay("mf_" + "0" * 32)
-    assert caught.value.__notes__ == [f"hint: {caught.value.hint}"]
