@@ -264,7 +264,7 @@ class Slicebase(Parts):
         tokens: int = 4000,
         *,
         turns: int | None = None,
-        policy: str | None = None,
+        policy: StrPath | None = None,
         as_of: "Moment | None" = None,
         record: bool = True,
         run: str | None = None,

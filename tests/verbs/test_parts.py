@@ -91,7 +91,7 @@ def test_every_context_is_recorded_if_that_is_asked_for_and_not_otherwise(
 
 def test_a_context_can_be_recorded_later_with_the_policy_that_it_needs(full: Slicebase, tmp_path: Path) -> None:
     (tmp_path / "mine.json").write_text('{"version": "slice_policy_v1", "max_nodes": 7}')
-    built = full.context("which limit?", 400, policy=str(tmp_path / "mine.json"), record=False)
+    built = full.context("which limit?", 400, policy=tmp_path / "mine.json", record=False)
     assert full.record(built).recorded
     assert full.replay(built.id).identical
     assert full.verify().status == "VERIFIED"

@@ -19,6 +19,7 @@ from slicebase.library.chunks import LibraryChunks
 from slicebase.truth.truth import Truth
 from slicebase.verbs.graph import Graph, ranked_turns
 from slicebase.verbs.parts import Parts
+from slicebase.workspace.workspace import StrPath
 
 
 class Request(NamedTuple):
@@ -37,7 +38,7 @@ def context(
     tokens: int,
     *,
     turns: int | None = None,
-    policy: str | None = None,
+    policy: StrPath | None = None,
     as_of: Moment | None = None,
     record: bool = True,
     run: str | None = None,

@@ -1,5 +1,6 @@
 """The conversation graph: its turns, and context slices around them."""
 
+import os
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from slicebase.index.turns import TurnIndex, update_turn_index
 from slicebase.truth.truth import Truth
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.surroundings import one_thread_at_a_time
+from slicebase.workspace.workspace import StrPath
 
 
 class TurnView(NamedTuple):
@@ -118,24 +120,24 @@ class Graph:
     def _view(self, record: TurnRecord) -> TurnView:
         return TurnView(record, self._truth.text_of(record))
 
-    def policy(self, name: str | None = None, assignments: Iterable[str] = ()) -> SlicePolicyV1:
+    def policy(self, name: StrPath | None = None, assignments: Iterable[str] = ()) -> SlicePolicyV1:
         """Returns a policy by its name, its hash or its file, changed by assignments such as max_nodes=64."""
-        return policy_with(DEFAULT if name is None else self._truth.policies.named(name), assignments)
+        return policy_with(DEFAULT if name is None else self._truth.policies.named(os.fspath(name)), assignments)
 
     def requested_policy(self, value: Any) -> SlicePolicyV1:
         """Returns the policy of a request: a name, a hash, an object (complete or partial over the default) or None."""
         return self._truth.policies.find(value) if isinstance(value, str) else PRESETS.resolve(value)
 
-    def select(self, turn: str, policy: SlicePolicyV1 | str | None = None) -> ContextSlice:
+    def select(self, turn: str, policy: SlicePolicyV1 | StrPath | None = None) -> ContextSlice:
         """Returns the context slice around a turn. The same graph and policy give the same bytes.
 
-        `policy` is a policy, its name or its hash; without one, the default.
+        `policy` is a policy, its name, its hash or its file; without one, the default.
         """
         chosen = policy if isinstance(policy, SlicePolicyV1) else self.policy(policy)
         self._truth.policies.keep(chosen)
         return self._truth.sessions.slice_around(name_of("turn", turn), chosen)
 
-    def explain(self, turn: str, policy: SlicePolicyV1 | str | None = None) -> Explanation:
+    def explain(self, turn: str, policy: SlicePolicyV1 | StrPath | None = None) -> Explanation:
         """Returns why each turn of a slice was selected, and why the best of the others were not."""
         name, chosen = name_of("turn", turn), policy if isinstance(policy, SlicePolicyV1) else self.policy(policy)
         return explain(self._truth.sessions.around(name, chosen.max_radius + 1), name, chosen)
