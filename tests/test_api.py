@@ -154,6 +154,11 @@ def _opened(memory: Slicebase) -> Path:
         return memory.root
 
 
+def a_turn(memory: Slicebase) -> str:
+    return memory.graph.turns(memory.import_("session.jsonl").sessions[0])[0].ref
+
+
+POLICY = "policy.json"
 PATH_CALLS = (
     PathCall("Slicebase.open start", lambda memory, path: _opened(Slicebase.open(path)), "."),
     PathCall("Slicebase.open root", lambda memory, path: _opened(Slicebase.open(".", path)), "."),
@@ -174,6 +179,10 @@ PATH_CALLS = (
         lambda memory, path: memory.export(memory.import_("session.jsonl").sessions[0], path).name,
         "export.slice",
     ),
+    PathCall("Slicebase.context policy", lambda memory, path: len(memory.context("test", policy=path).pieces), POLICY),
+    PathCall("Graph.policy name", lambda memory, path: memory.graph.policy(path).max_nodes, POLICY),
+    PathCall("Graph.select policy", lambda memory, path: memory.graph.select(a_turn(memory), path).id, POLICY),
+    PathCall("Graph.explain policy", lambda memory, path: memory.graph.explain(a_turn(memory), path), POLICY),
 )
 
 
@@ -184,6 +193,7 @@ def test_a_string_and_a_path_are_taken_alike(called: PathCall, tmp_path: Path, m
         folder = tmp_path / kind.__name__
         folder.mkdir()
         shutil.copy(SHORT_SAMPLE, folder / "session.jsonl")
+        (folder / POLICY).write_text('{"version": "slice_policy_v1", "max_nodes": 3}')
         monkeypatch.chdir(folder)
         with Slicebase.init(".") as memory:
             result = called.call(memory, kind(called.path))
