@@ -11,7 +11,7 @@
 The verbs of one object run in a thread of its own, one after another, in the order in which they were awaited. A verb
 that is cancelled before its turn does nothing. A verb that has begun is finished, and then the cancellation goes on: so
 nothing is ever half written, and what was written is known when the task ends. The end of a block (of the workspace, of
-a step, of a recorded call) always runs, cancelled or not.
+a step, of a recorded call) always runs, cancelled or not. So does `ended` or `failed` of a recorder.
 
 A callback that is passed to a verb runs in the thread of the verbs. It must not wait for another verb.
 """
@@ -57,16 +57,18 @@ class Awaited:
 def awaited(
     verb: Callable[Concatenate[Any, _Given], _Result],
     undo: Callable[[Any, _Result, BaseException], object] | None = None,
+    surely: bool = False,
 ) -> Callable[Concatenate[Any, _Given], Coroutine[Any, Any, _Result]]:
     """Returns a verb to await, with the arguments, the result and the description of one to call.
 
-    `undo` is called with the result that a cancelled task cannot receive, and with the cancellation.
+    `undo` is called with the result that a cancelled task cannot receive, and with the cancellation. A verb that ends
+    something runs `surely`, cancelled or not.
     """
 
     @wraps(verb)
     async def call(self: Awaited, /, *args: _Given.args, **keywords: _Given.kwargs) -> _Result:
         do = partial(verb, self._called, *args, **keywords)
-        return await self._worker.run(do, undo=partial(undo, self._called) if undo else None)
+        return await self._worker.run(do, surely=surely, undo=partial(undo, self._called) if undo else None)
 
     return call
 
@@ -196,8 +198,8 @@ class Recorder(Awaited):
         return RecordedCall(self._called.call(tool, arguments, plan=plan, **more), self._worker)
 
     started = awaited(SyncRecorder.started, undo=SyncRecorder.failed)
-    ended = awaited(SyncRecorder.ended)
-    failed = awaited(SyncRecorder.failed)
+    ended = awaited(SyncRecorder.ended, surely=True)
+    failed = awaited(SyncRecorder.failed, surely=True)
 
 
 class Runs(Awaited):

@@ -5,7 +5,8 @@
         context = memory.context("how are codes compared?", tokens=800)
 
 Its methods are the verbs, in the order of the path. Each reads what is stored, calls pure functions, and writes the
-result. Several threads may use one object: its verbs run one after another.
+result. Several threads may use one object: its verbs run one after another. A callback that is passed to a verb runs
+inside it: it must neither close the object nor wait for a verb of another thread.
 """
 
 import os
