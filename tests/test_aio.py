@@ -24,7 +24,6 @@ from slicebase.agents.memory_tool import MemoryTool
 from slicebase.base import Slicebase
 from slicebase.errors import SlicebaseError
 from slicebase.library.library import Library
-from slicebase.library.recall import Recall
 from slicebase.verbs.graph import Graph
 from slicebase.verbs.recorder import RecordedCall, Recorder
 from slicebase.verbs.runs import Runs
@@ -110,15 +109,14 @@ TWINS = [
     (Step, aio.Step),
     (Recorder, aio.Recorder),
     (RecordedCall, aio.RecordedCall),
-    (Recall, aio.Recall),
     (MemoryTool, aio.MemoryTool),
 ]
 # Public methods that are no verbs, each with its reason.
 NOT_VERBS = {
     (Slicebase, "recorded"): "a part of `record` and of every verb that builds a context",
     (Recorder, "calls_of"): "a part of the decorator",
-    (Recall, "count"): "of every tuple",
-    (Recall, "index"): "of every tuple",
+    (Library, "stamp"): "a part of every verb that writes",
+    (Library, "reader"): "reads piece by piece; `recall` does it in one call",
 }
 # What returns an object instead of waiting, and so has its own text in `aio`.
 WRITTEN_OUT = {"open", "init", "close", "step", "recorder", "call"}
@@ -307,7 +305,7 @@ def test_the_event_loop_goes_on_while_a_verb_runs(tmp_path: Path) -> None:
             for _ in range(100):
                 await asyncio.sleep(0)
             assert not long.done()
-            _ = memory.library, memory.graph, memory.memory_tool, memory.library.reader(0)
+            _ = memory.library, memory.graph, memory.memory_tool
             step, recorder = memory.runs.step(RUN), memory.runs.recorder(RUN)
             call, decorated = recorder.call("tool"), recorder(asyncio.sleep)
             assert (step.run_id, step.number, recorder.run_id) == (RUN, 0, RUN)
