@@ -35,13 +35,6 @@ AWAITED = {
     slicebase.Recorder: aio.Recorder,
 }
 OBJECTS = {*AWAITED, slicebase.Exit, slicebase.SlicebaseError}
-# Methods that cannot be awaited, each with its reason.
-NOT_AWAITED = {
-    "calls_of": "the decorator of aio uses it",
-    "reader": "it returns an object that reads the disk when it is called",
-    "recorded": "`record` awaits it",
-    "stamp": "it is what verbs write with",
-}
 
 
 def each_class(test: Callable[..., None]) -> Any:
@@ -124,17 +117,6 @@ def test_no_verb_asks_for_the_time_or_a_stamp(cls: type) -> None:
             once = name in ("open", "init") and given_name in ("clock", "entropy")
             assert once or not re.search(r"^(now|stamp|clock|entropy|rng)$|_ms$|millis", given_name), (
                 f"{name}({given_name})"
-            )
-
-
-@pytest.mark.parametrize("called", AWAITED, ids=lambda cls: cls.__name__)
-def test_what_can_be_called_can_be_awaited_with_the_same_arguments(called: type) -> None:
-    awaited = dict(members(AWAITED[called]))
-    for name, member in members(called):
-        if inspect.isfunction(inspect.getattr_static(called, name)) and name not in NOT_AWAITED:
-            assert (
-                str(inspect.signature(awaited[name])).partition(" ->")[0]
-                == str(inspect.signature(member)).partition(" ->")[0]
             )
 
 
