@@ -1,0 +1,1 @@
+"""Secrets in text: rules that recognise them in linear time, and the redaction that replaces them by marks."""

@@ -1,0 +1,160 @@
+r"""Secrets that only their context shows: assignments, headers, flags, URLs and commands.
+
+Two ways lead to a context. A long run of token characters is looked at from its left side: is it assigned to a name
+that promises a secret? And a few words (`WORDS`) are looked at from their right side, for passwords, which may be short
+and have symbols. Every look is bounded to a few hundred characters.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from slicebase.secrets.names import kind_of_name
+from slicebase.secrets.regions import Span
+from slicebase.secrets.shape import is_computed, is_key, is_password, is_placeholder, looks_random
+
+AUTHORIZATION: Final = "authorization-header"
+URL_PASSWORD: Final = "password-in-url"
+USER_PASSWORD: Final = "password-of-curl"
+WORDS: Final = (b"passw", b"passphr", b"pwd", b"secret", b"token")
+REACH: Final = 110  # how far a name and an operator may reach to the left of a value
+_LONGEST_VALUE: Final = 256
+_QUOTES: Final = " \t\"'`\\="
+_NAME: Final = re.compile(r"[\w. \t-]{1,80}")
+_VALUE: Final = re.compile(r"[A-Za-z0-9_+/=.~%-]++", re.ASCII)
+_SCHEMES: Final = frozenset("basic token apikey api-key key digest bot ssws oauth".split())
+_BREAK: Final = re.compile(r"[\r\n]")
+
+
+# Seen from a long run
+
+
+def assigned(text: str, left: int, start: int) -> Span | None:
+    """Returns the value around `start`, which begins at `left`, if what is before it promises a secret."""
+    window = text[max(0, left - REACH) : left]
+    head = window.rstrip(_QUOTES)
+    between = window[len(head) :]
+    if not head or len(between) > 12:
+        return None
+    if "=" in between or head[-1] in ":>|,?":
+        kind = _kind(head, between)
+    else:
+        kind = _kind_of_word(head, between)
+    if kind is None:
+        return None
+    found = _VALUE.match(text, left)
+    if found is None or found.end() <= start:
+        return None
+    value = found[0].rstrip(".")
+    if text[left + len(value) : left + len(value) + 1] in ("(", "[") or not is_key(value):
+        return None
+    return Span(left, left + len(value), kind)
+
+
+def _kind(head: str, between: str) -> str | None:
+    bare = head.rstrip(":>|,?=")
+    if head.endswith(",") and not any(quote in between + bare.rstrip()[-1:] for quote in "\"'`"):
+        return None
+    bare = bare.rstrip(" \t\"'`\\")
+    if bare.endswith("]") and bare[:-1].rstrip("\\").endswith(('"', "'")):
+        bare = bare[:-1].rstrip("\\\"'")
+    name = _NAME.match(bare[::-1])
+    return kind_of_name(name[0][::-1]) if name else None
+
+
+def _kind_of_word(head: str, between: str) -> str | None:
+    if not between[:1].isspace():
+        return None
+    word = re.split(r"[\s\"'`]", head)[-1]
+    if word.startswith("--"):
+        return kind_of_name(word[2:])
+    lower = word.lower()
+    if lower == "bearer" or (lower in _SCHEMES and "uthorization" in head.lower()):
+        return AUTHORIZATION
+    return None
+
+
+# Seen from a word
+
+_AFTER: Final = re.compile(
+    r"(?P<name>[\w.-]{2,48}+)(?:\\{0,3}+[\"'`])?+\]?+(?:[ \t]{0,16}+value)?+"
+    r"[ \t]{0,8}+(?P<operator>:=|=>|\?=|={1,3}|:|>|(?=[ \t]))[ \t]{0,8}+(?P<quote>\\{0,3}+[\"'`])?+"
+)
+_BARE: Final = re.compile(r"[^\s\"'`<>{}()\[\],;\\]{6,200}+(?=[ \t]*+(?:$|[\r\n#]|\\[nr]))", re.MULTILINE)
+_LINE: Final = re.compile(r"[ \t-]*+(?:export |set |ENV |env |- )?+[\w.-]*+\Z")
+
+
+def named_values(text: str, lower: bytes) -> Iterator[Span]:
+    """Yields the values of names with one of the words. `lower` is the text in small letters, a byte a character."""
+    for word in WORDS:
+        at = lower.find(word)
+        while at >= 0:
+            found = _AFTER.match(text, at)
+            span = _named(text, at, found) if found else None
+            if span:
+                yield span
+            at = lower.find(word, span.end if span else at + len(word))
+
+
+def _named(text: str, at: int, found: re.Match[str]) -> Span | None:
+    kind = kind_of_name(found["name"])
+    if kind not in ("password", "secret"):
+        return None
+    start, quote, operator = found.end(), found["quote"], found["operator"]
+    if not operator and not _is_flag(text, at):
+        return None
+    if quote:
+        end = text.find(quote, start, start + _LONGEST_VALUE)
+    elif operator == ">":
+        end = text.find("<", start, start + _LONGEST_VALUE)
+    else:
+        bare = _BARE.match(text, start) if not operator or _begins_line(text, at, operator, found) else None
+        end = bare.end() if bare else -1
+    if end < 0:
+        return None
+    value = text[start:end]
+    if kind == "password":
+        sure = is_password(value, quoted=bool(quote) or operator == ">") and not _BREAK.search(value)
+    else:
+        sure = len(value) >= 10 and looks_random(value) and is_key(value) and not is_computed(value) and " " not in value
+    return Span(start, end, kind) if sure else None
+
+
+def _is_flag(text: str, at: int) -> bool:
+    start = max(text.rfind(" ", max(0, at - 40), at), text.rfind("\n", max(0, at - 40), at)) + 1
+    return text.startswith("--", start)
+
+
+def _begins_line(text: str, at: int, operator: str, found: re.Match[str]) -> bool:
+    """Returns whether the name stands first in its line, as in a file of settings, and not in code."""
+    line = max(text.rfind("\n", max(0, at - 60), at), text.rfind("\\n", max(0, at - 60), at) + 1) + 1
+    if not _LINE.match(text, line, at):
+        return False
+    glued = found.end("operator") == found.end()
+    return (operator == "=" and glued) or (operator == ":" and not glued)
+
+
+# URLs and commands
+
+_USER: Final = re.compile(r"[^\s/:@\"'<>`\\]{0,100}+:(?P<secret>[^\s/@\"'<>`\\]{3,200}+)@")
+_CURL: Final = re.compile(r"(?:-u|--user)(?:=|[ \t]{1,4})[\"']?[^\s:\"']{1,64}+:(?P<secret>[^\s\"'\\]{3,128}+)")
+
+
+def url_passwords(text: str) -> Iterator[Span]:
+    """Yields the passwords of URLs: scheme://user:password@host."""
+    at = text.find("://")
+    while at >= 0:
+        found = _USER.match(text, at + 3)
+        if found and not is_placeholder(found["secret"]) and not is_computed(found["secret"]):
+            yield Span(*found.span("secret"), URL_PASSWORD)
+        at = text.find("://", at + 3)
+
+
+def curl_passwords(text: str) -> Iterator[Span]:
+    """Yields the passwords that a command line gives to curl."""
+    at = text.find("curl ")
+    while at >= 0:
+        found = _CURL.search(text, at, at + 400)
+        if found and not is_placeholder(found["secret"]) and not is_computed(found["secret"]):
+            yield Span(*found.span("secret"), USER_PASSWORD)
+        at = text.find("curl ", found.end() if found else at + 5)

@@ -1,0 +1,228 @@
+r"""Keys that their issuers made recognisable: a table of names and patterns (`pattern` has the syntax).
+
+A line is a name, the pattern, and words that say more about it:
+
+- `anchor=TEXT`: every match contains this text; needed where the first three characters can be anything.
+- `whole`: a match begins only where a run of letters, digits, `_` and `-` begins, not after a `-` inside of one. It is
+  needed for a pattern with a long repetition in the middle.
+- `mixed`: the prefix alone says little, so a match must also look random (`shape.looks_random`).
+
+A match is never followed by a further letter, digit or `_`.
+"""
+
+from base64 import b64encode
+from typing import Final
+
+# A Discord token begins with the base64 of the bot's number: two digits decide its first three characters.
+_DISCORD: Final = "|".join(sorted({b64encode(f"{number:02}0".encode())[:3].decode() for number in range(100)}))
+
+ISSUED: Final = r"""
+# clouds and hosting
+aws-access-key         (?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}
+aws-bedrock-key        ABSK[A-Za-z0-9+/]{100,}={0,2}  mixed
+aws-bedrock-key        bedrock-api-key-[A-Za-z0-9+/=_-]{20,}  mixed
+aws-mws-key            amzn\.mws\.[0-9a-f-]{30,}
+google-api-key         AIza[\w-]{35}
+google-oauth-secret    GOCSPX-[\w-]{28}
+google-oauth-token     ya29\.[\w.-]{20,}
+google-refresh-token   1//0[\w-]{40,}
+azure-client-secret    [\w~.]{3}\dQ~[\w~.-]{31,34}  anchor=Q~
+azure-devops-token     [A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}  anchor=AZDO
+azure-function-key     [\w-]{44}AzFu[\w-]{4,}={0,2}  anchor=AzFu
+azure-storage-key      AccountKey=(?P<secret>[A-Za-z0-9+/]{80,}={0,2})
+azure-sas              SharedAccessKey=(?P<secret>[A-Za-z0-9+/]{40,}={0,2})
+alibaba-key            LTAI[A-Za-z0-9]{12,30}  mixed
+tencent-key            AKID[A-Za-z0-9]{32}
+ibm-cloud-key          ApiKey-[0-9a-f-]{36}
+digitalocean-token     do[opr]_v1_[a-f0-9]{64}
+hetzner-token          hcloud_[A-Za-z0-9]{40,}
+scaleway-key           SCW[A-Z0-9]{17}  mixed
+scalingo-token         tk-us-[\w-]{48}  mixed
+heroku-key             HRKU-[\w-]{36,}
+vercel-token           vc[apkir]_[A-Za-z0-9]{24,}  mixed
+vercel-blob            vercel_blob_rw_[A-Za-z0-9_]{20,}
+netlify-token          nf[pcoub]_[A-Za-z0-9]{36,}  mixed
+render-key             rnd_[A-Za-z0-9]{28,}  mixed
+flyio-token            (?:fo1_[\w-]{43}|fm1[ar]_[A-Za-z0-9+/]{100}|fm2_[A-Za-z0-9+/]{100})[A-Za-z0-9+/=,_-]{0,}
+railway-token          railway_[A-Za-z0-9-]{32,}  mixed
+cloudflare-ca-key      v1\.0-[a-f0-9]{24}-[a-f0-9]{146}
+cloudflare-token       cf(?:ut|at|k)_[\w-]{36,}
+fastly-token           fastly_[\w-]{30,}  mixed
+supabase-key           (?:sbp_[a-f0-9]{40}|sb_secret_[\w-]{20})[\w-]{0,}
+neon-key               napi_[a-z0-9]{40,}  mixed
+planetscale-token      pscale_(?:tkn|pw|oauth)_[\w=.-]{32,}
+clickhouse-key         4b1d[A-Za-z0-9]{38}  mixed
+mongodb-atlas-key      mdb_sa_sk_[\w-]{30,}
+aiven-token            AVNS_[\w-]{19}
+databricks-token       dapi[a-f0-9]{32}(?:-\d)?
+databricks-token       dose[a-f0-9]{32}(?:-\d)?
+snowflake-token        ver:\d{1,3}-hint:\d{1,20}-[\w+/=-]{40,}  mixed
+upstash-key            upstash_[A-Za-z0-9]{30,}  mixed
+pinecone-key           pcsk_[A-Za-z0-9_]{40,}
+tailscale-key          tskey-(?:api|auth|client|scim|webhook)-[A-Za-z0-9]{6,20}-[A-Za-z0-9]{20,}
+ngrok-token            ak_[A-Za-z0-9]{27}  mixed
+zerossl-key            zssl_[A-Za-z0-9]{20,}  mixed
+# code, packages, deployment
+github-token           gh[pousr]_[A-Za-z0-9]{36,}
+github-token           ghs_[\w.-]{60,}
+github-token           github_pat_[A-Za-z0-9_]{36,}
+gitlab-token           gl(?:pat|dt|rtr|rt|ptt|cbt|oas|ft|imt|soat|agent|ffct|wt|pt)-[\w.-]{20,}
+gitlab-token           GR1348941[\w-]{20,}
+gitlab-session         _gitlab_session=(?P<secret>[0-9a-z]{32})
+bitbucket-token        (?:ATBB|ATCTT3x)[A-Za-z0-9_=-]{24,}
+atlassian-token        AT(?:ATT|CTT|STT|CAT)[3x][\w=-]{60,}
+npm-token              npm_[A-Za-z0-9]{36}
+pypi-token             pypi-AgE[\w-]{50,}
+rubygems-key           rubygems_[a-f0-9]{48}
+crates-token           cio[A-Za-z0-9]{32}  mixed
+nuget-key              oy2[a-z0-9]{43}  mixed
+clojars-token          (?:CLOJARS|clojars)_[A-Za-z0-9]{60}
+hex-key                hex_[a-f0-9]{32}  mixed
+packagist-token        packagist_(?:uut|ort|out)_[A-Za-z0-9]{40,}
+docker-token           dckr_[po]at_[\w-]{27,}
+artifactory-key        AKCp[A-Za-z0-9]{69}
+artifactory-token      cmVmd[A-Za-z0-9]{59}  mixed
+terraform-token        [A-Za-z0-9]{14}\.atlasv1\.[\w=-]{60,}  anchor=.atlasv1.
+vault-token            hv[sbr]\.[\w-]{24,}
+vault-token            s\.(?P<secret>[A-Za-z0-9]{24})  mixed
+doppler-token          dp\.(?:pt|ct|st|sa|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,}
+infisical-token        st\.[a-f0-9]{24}\.[a-f0-9]{32}\.[a-f0-9]{32}
+1password-token        ops_eyJ[A-Za-z0-9+/_-]{60,}={0,3}
+1password-key          A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})-[A-Z0-9]{5}-[A-Z0-9]{5}-[A-Z0-9]{5}
+age-key                AGE-SECRET-KEY-1[0-9A-Z]{58}
+age-key                AGE-PLUGIN-[A-Z0-9-]{30,}  mixed
+pulumi-token           pul-[a-f0-9]{40}
+prefect-token          pn[ub]_[A-Za-z0-9]{36}
+buildkite-token        bk(?:ua|at|ct|aj|pi)_[A-Za-z0-9]{30,}
+circleci-token         CCI(?:PAT|PRJ)_[A-Za-z0-9_]{20,}
+travis-token           travis_[A-Za-z0-9]{20,}  mixed
+codeclimate-token      cc_[A-Za-z0-9]{40,}  mixed
+sonar-token            sq[upa]_[a-f0-9]{40}
+snyk-token             snyk_(?:uat|sat)\.[\w.-]{20,}  mixed
+semgrep-token          sgp_[a-f0-9]{64}
+sourcegraph-token      sg[pds]_(?:(?:[a-fA-F0-9]{16}|local)_)?[a-fA-F0-9]{40}
+sourcegraph-token      slk_[a-f0-9]{64}
+octopus-key            API-[A-Z0-9]{26,}  mixed
+harness-key            [ps]at\.[\w-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}
+launchdarkly-key       (?:api|sdk|mob)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
+openshift-token        sha256~[\w-]{43}
+jfrog-token            eyJ2ZXIiOi[\w-]{20,60000}\.[\w-]{20,60000}\.[\w-]{20,}  whole
+retool-token           retool_[\w-]{20,}  mixed
+replit-token           (?:replit|repl)_[\w-]{30,}  mixed
+deno-token             dd[pwo]_[A-Za-z0-9]{36,}
+expo-token             expo_[\w-]{30,}  mixed
+figma-token            fig[dour]_[\w-]{36,}
+postman-key            PMAK-[A-Fa-f0-9]{24}-[A-Fa-f0-9]{34}
+readme-key             rdme_[a-z0-9]{70,}
+# models
+anthropic-key          sk-ant-[a-z]{3,8}\d\d-[\w-]{20,}
+openrouter-key         sk-or-v1-[a-f0-9]{64}
+openai-key             sk-(?:proj|svcacct|admin|None|service)-[\w-]{20,}
+openai-key             sk-[A-Za-z0-9]{32,}
+openai-key             sess-[A-Za-z0-9]{40}  mixed
+huggingface-token      (?:hf|api_org)_[A-Za-z0-9]{34,}
+groq-key               gsk_[A-Za-z0-9]{52}
+xai-key                xai-[A-Za-z0-9]{70,}
+perplexity-key         pplx-[A-Za-z0-9]{40,}
+replicate-token        r8_[A-Za-z0-9]{37,}
+together-key           tgp_v1_[\w-]{40,}
+fireworks-key          fw_[A-Za-z0-9]{22,}  mixed
+cerebras-key           csk-[a-z0-9]{48}  mixed
+nvidia-key             nvapi-[\w-]{60,}
+elevenlabs-key         sk_[a-f0-9]{48}
+deepgram-key           dg_[A-Za-z0-9]{40}  mixed
+langsmith-key          lsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}
+langfuse-key           [sp]k-lf-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
+wandb-key              wandb_v1_[\w-]{40,}
+tavily-key             tvly-(?:dev-|prod-)?[A-Za-z0-9-]{20,}
+firecrawl-key          fc-[a-f0-9]{32}
+voyage-key             pa-[\w-]{43}  mixed
+jina-key               jina_[a-f0-9]{32}[\w-]{28,}  mixed
+e2b-key                e2b_[a-f0-9]{40}
+apify-token            apify_api_[A-Za-z0-9]{30,}
+# money
+stripe-key             [sr]k_(?:live|test|prod)_[A-Za-z0-9]{10,}
+stripe-key             sk_org_(?:live|test)_[A-Za-z0-9]{16,}
+webhook-secret         whsec_[A-Za-z0-9+/]{24,}={0,2}
+square-token           (?:sq0[a-z]{3}-[\w-]{22}|EAAA[\w-]{22})[\w-]{0,}
+facebook-token         EAA[A-Za-z0-9]{80,}  mixed
+facebook-app-token     \d{15,16}\|[\w-]{27,40}  anchor=|
+facebook-app-token     \d{15,16}%[\w-]{27,40}  anchor=%
+shopify-token          shp(?:at|ca|pa|ss|ua|tka)_[a-fA-F0-9]{32}
+shippo-token           shippo_(?:live|test)_[a-fA-F0-9]{40}
+easypost-key           EZ[AT]K[A-Za-z0-9]{54}
+flutterwave-key        FLW(?:SECK|PUBK)(?:_TEST)?-[A-Za-z0-9]{12,40}(?:-X)?
+razorpay-key           rzp_(?:live|test)_[A-Za-z0-9]{14,}
+plaid-token            access-(?:sandbox|development|production)-[0-9a-f]{8}-[0-9a-f-]{27}
+paypal-token           access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$(?P<secret>[0-9a-f]{32})
+mollie-key             (?:live|test)_[A-Za-z0-9]{30,}  mixed
+lob-key                (?:live|test)_(?:pub_)?[a-f0-9]{31,35}  mixed
+gocardless-token       (?:live|sandbox)_[\w=-]{40}  mixed
+duffel-token           duffel_(?:test|live)_[\w=-]{40,}
+coinbase-key           organizations/[0-9a-f-]{36}/apiKeys/(?P<secret>[0-9a-f-]{36})
+settlemint-token       sm_[aps]at_[A-Za-z0-9]{16}
+# messages and mail
+slack-token            xox[abcdeoprs]-[A-Za-z0-9-]{10,}
+slack-token            xoxe\.xox[bp]-\d-[A-Za-z0-9]{100,}
+slack-token            xapp-\d-[A-Za-z0-9]{1,30}-\d{1,30}-[A-Za-z0-9]{1,}
+slack-webhook          hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9+/]{20,})
+teams-webhook          webhook\.office\.com/webhookb2/(?P<secret>[\w@/-]{60,})
+discord-token          (?:@DISCORD@)[\w-]{21,25}\.[\w-]{6}\.[\w-]{27,40}
+discord-webhook        discord(?:app)?\.com/api/webhooks/\d{5,25}/(?P<secret>[\w-]{60,})
+telegram-token         \d{5,16}:A[A-Za-z0-9_-]{34}  anchor=:A
+twilio-key             SK[0-9a-fA-F]{32}
+twilio-account         AC[0-9a-f]{32}  mixed
+sendgrid-key           SG\.[\w=.-]{60,}
+sendinblue-key         xkeysib-[a-f0-9]{64}-[A-Za-z0-9]{16}
+sendinblue-key         xsmtpsib-[a-f0-9]{64}-[A-Za-z0-9]{16}
+mailgun-key            (?:pub)?key-[0-9a-fA-F]{32}  mixed
+mailgun-key            [0-9a-h]{32}-[0-9a-h]{8}-[0-9a-h]{8}  anchor=-
+mailchimp-key          [0-9a-fA-F]{32}-us\d{1,2}  anchor=-us
+mandrill-key           md-[A-Za-z0-9_-]{22}  mixed
+resend-key             re_[A-Za-z0-9]{8}_[A-Za-z0-9]{20,}
+postmark-token         pm_[a-f0-9-]{36}
+courier-key            pk_(?:prod|test)_[A-Z0-9]{28}
+# services
+airtable-token         pat[A-Za-z0-9]{14}\.[a-f0-9]{64}
+asana-token            [12]/\d{13,20}(?:/\d{13,20})?:[0-9a-f]{32}
+linear-key             lin_(?:api|oauth|wh)_[A-Za-z0-9]{32,}
+notion-token           (?:ntn|secret)_[A-Za-z0-9]{40,}  mixed
+hubspot-token          pat-(?:na|eu)\d-[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}
+newrelic-key           NR(?:AK|JS|II|RA|AL|SP|BR)-[A-Za-z0-9-]{19,}
+sentry-token           sntry[sui]_[A-Za-z0-9+/_=]{60,}
+grafana-token          glsa_[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}
+grafana-token          glc_[A-Za-z0-9+/]{32,}={0,3}
+grafana-key            eyJrIjoi[A-Za-z0-9+/]{60,}={0,3}
+dynatrace-token        dt0[a-z]\d\d\.[A-Z0-9a-z]{8,24}\.[A-Za-z0-9]{64}
+posthog-key            ph[cxs]_[A-Za-z0-9]{40,}
+honeycomb-key          hc[abx]ik_[A-Za-z0-9]{50,}
+mapbox-token           [sp]k\.[A-Za-z0-9]{60}\.[A-Za-z0-9]{22}
+maxmind-key            [A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk  anchor=_mmk
+typeform-token         tfp_[\w=.-]{40,}
+contentful-token       CFPAT-[\w-]{43,}
+storyblok-token        sb-[A-Za-z0-9]{30,}  mixed
+frameio-token          fio-u-[\w=-]{60,}
+intra42-secret         s-s4t2(?:ud|af)-[A-Fa-f0-9]{64}
+adobe-secret           p8e-[A-Za-z0-9]{32}
+authress-key           (?:scauth|sc|ext|authress)_[A-Za-z0-9]{5,30}\.[A-Za-z0-9]{4,6}\.acc[_-][A-Za-z0-9-]{10,32}\.[\w+/=-]{30,}
+defined-key            dnkey-[\w=-]{26,}
+yandex-key             AQVN[\w-]{35,38}  mixed
+yandex-key             YC[A-Za-z0-9_-]{38}  mixed
+yandex-token           t1\.[\w-]{20,400}={0,2}\.[\w-]{86}={0,2}
+yandex-token           y[0-3]_[\w-]{50,}
+dropbox-token          sl\.[\w=-]{60,}  mixed
+okta-token             SSWS (?P<secret>[\w-]{40,})
+zapier-webhook         hooks\.zapier\.com/hooks/catch/(?P<secret>[A-Za-z0-9/]{12,})
+salesforce-token       00D[A-Za-z0-9]{12,15}![\w.]{80,}
+auth0-token            auth0_[\w-]{30,}  mixed
+infura-key             infura_[A-Za-z0-9]{30,}  mixed
+strapi-token           strapi_[a-f0-9]{60,}
+directus-token         directus_[\w-]{30,}  mixed
+wakatime-key           waka_[0-9a-f]{8}-[0-9a-f-]{27}
+rollbar-token          post_(?:client|server)_item_[a-f0-9]{32}
+mergify-key            mka_[\w-]{30,}  mixed
+# standards
+jwt                    eyJ[\w-]{14,60000}\.eyJ[\w-]{8,60000}\.[\w-]{8,}  whole
+jwe                    eyJ[\w-]{14,60000}\.[\w-]{0,60000}\.[\w-]{8,200}\.[\w-]{8,60000}\.[\w-]{16,}  whole
+jwt-base64             ZXlK[A-Za-z0-9/+_-]{24,}={0,2}  mixed
+""".replace("@DISCORD@", _DISCORD)  # fmt: skip

@@ -1,0 +1,133 @@
+"""Redaction: replaces secrets in a text, or in the texts of a value, by marks, and counts them by rule.
+
+A mark reads `[redacted:github-token]`. The values themselves are never reported. The steps, each in linear time: what
+is private is removed first; then keys over lines, keys of known shapes, values of names that promise a secret, and
+passwords in URLs and commands are found; then all are replaced at once. Where two overlap, one mark replaces both.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+from slicebase.secrets.context import WORDS, curl_passwords, named_values, url_passwords
+from slicebase.secrets.issuers import ISSUED
+from slicebase.secrets.names import kind_of_name
+from slicebase.secrets.regions import Span, private_keys, private_parts
+from slicebase.secrets.scan import IssuedRule, Scanner, table
+from slicebase.secrets.shape import is_key, is_password
+
+SHORTEST: Final = 6
+ROUNDS: Final = 4
+
+
+class Redacted(NamedTuple):
+    """A text without secrets, and how many were replaced, by rule."""
+
+    text: str
+    counts: Mapping[str, int]
+
+
+class RedactedValue(NamedTuple):
+    """A JSON-like value without secrets, and how many were replaced, by rule."""
+
+    value: Any
+    counts: Mapping[str, int]
+
+
+def mark(label: str) -> str:
+    """Returns what a secret is replaced by."""
+    return f"[redacted:{label}]"
+
+
+class Redactor:
+    """The built-in rules and those of the user. It keeps nothing of a text."""
+
+    def __init__(self, more: Iterable[IssuedRule] = ()) -> None:
+        self._scanner = Scanner((*table(ISSUED), *more))
+
+    def text(self, text: str, counts: Counter[str]) -> str:
+        """Returns the text without secrets, and adds to `counts`. Without a secret it is the same object."""
+        if len(text) < SHORTEST:
+            return text
+        for _ in range(ROUNDS):  # a second round finds nothing, unless a secret was hidden by another one
+            spans = list(self._spans(text))
+            if not spans:
+                return text
+            text = _replaced(text, spans, counts)
+        return text
+
+    def value(self, value: Any, counts: Counter[str]) -> Any:
+        """Returns a value without secrets in its texts, keys included. The names of entries count as context."""
+        if isinstance(value, str):
+            return self.text(value, counts)
+        if isinstance(value, Mapping):
+            return {self.text(key, counts): self._entry(key, inner, counts) for key, inner in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.value(inner, counts) for inner in value]
+        return value
+
+    def _entry(self, name: str, value: Any, counts: Counter[str]) -> Any:
+        redacted = self.value(value, counts)
+        if not isinstance(value, str) or redacted != value or not SHORTEST <= len(value) <= 256:
+            return redacted
+        kind = kind_of_name(name)
+        if kind == "password" and is_password(value, quoted=True):
+            counts[kind] += 1
+            return mark(kind)
+        if kind and " " not in value and len(value) >= 10 and is_key(value):
+            counts[kind] += 1
+            return mark(kind)
+        return value
+
+    def _spans(self, text: str) -> Iterator[Span]:
+        data = text.encode("ascii", "replace")  # one byte a character, so that positions are the same
+        lower = data.lower()
+        if b"private" in lower:
+            yield from private_parts(text)
+            yield from private_keys(text)
+        yield from self._scanner.spans(text, data)
+        if any(word in lower for word in WORDS):
+            yield from named_values(text, lower)
+        if b"://" in data:
+            yield from url_passwords(text)
+        if b"curl " in data:
+            yield from curl_passwords(text)
+
+
+def _replaced(text: str, spans: list[Span], counts: Counter[str]) -> str:
+    """Returns the text with its spans replaced. Of spans that overlap, the first gives the label."""
+    pieces: list[str] = []
+    done, last = 0, -1
+    label = ""
+    for span in sorted(spans, key=lambda each: (each.start, -each.end)):
+        if span.start < last:
+            last = max(last, span.end)
+            continue
+        if last >= 0:
+            pieces.append(mark(label))
+            counts[label] += 1
+            done = last
+        pieces.append(text[done : span.start])
+        last, label = span.end, span.label
+    pieces.append(mark(label))
+    counts[label] += 1
+    return "".join((*pieces, text[last:]))
+
+
+@lru_cache(1)
+def built_in() -> Redactor:
+    """Returns the redactor with the built-in rules."""
+    return Redactor()
+
+
+def redact(text: str, redactor: Redactor | None = None) -> Redacted:
+    """Returns a text without secrets, with counts by rule."""
+    counts: Counter[str] = Counter()
+    return Redacted((redactor or built_in()).text(text, counts), counts)
+
+
+def redact_value(value: Any, redactor: Redactor | None = None) -> RedactedValue:
+    """Returns a JSON-like value without secrets, with counts by rule."""
+    counts: Counter[str] = Counter()
+    return RedactedValue((redactor or built_in()).value(value, counts), counts)
