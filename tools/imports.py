@@ -11,7 +11,7 @@ SOURCE = PROJECT / "src" / "slicebase"
 # From the ground up. A room may import every floor below its own, and the rooms before it on its own floor.
 FLOORS = {
     "ground": ("errors", "core"),
-    "pure": ("files", "graph", "importers", "runs", "context"),
+    "pure": ("secrets", "files", "graph", "importers", "runs", "context"),
     "state": ("workspace", "truth", "index", "library", "history"),
     "verbs": ("agents", "verbs"),
     "object": ("base", "aio"),

@@ -102,6 +102,8 @@ CODES: Mapping[str, ErrorKind] = {
     "quote-not-found": ErrorKind(Exit.REFUSED, "a quote is not in its chunk"),
     "quote-ambiguous": ErrorKind(Exit.REFUSED, "a quote is in its chunk more than once"),
     "bad-span": ErrorKind(Exit.REFUSED, "a span is outside its chunk"),
+    # redaction
+    "bad-rule": ErrorKind(Exit.REFUSED, "a rule for redaction cannot be read, or is not matched in linear time"),
     # command line and MCP
     "usage": ErrorKind(Exit.USAGE, "the command line is wrong"),
     "bad-arguments": ErrorKind(Exit.USAGE, "the arguments of a tool or prompt do not match its schema"),

@@ -44,4 +44,4 @@ class Import:
         if known.name not in self._readers:
             self._readers[known.name] = known.start(self._options)
         for batch in self._readers[known.name](source):
-            yield redact(batch) if self._options.redact else batch
+            yield redact(batch, self._options.redactor) if self._options.redact else batch

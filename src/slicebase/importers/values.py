@@ -11,11 +11,14 @@ known not to be a turn (counted by kind), a record that was skipped (one note). 
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from msgspec import Struct
 
 from slicebase.graph.turn import Edge, Session, Turn
+
+if TYPE_CHECKING:
+    from slicebase.secrets.redact import Redactor
 
 BATCH_TURNS: Final = 500
 BATCH_BYTES: Final = 4 << 20
@@ -71,6 +74,7 @@ class Options(NamedTuple):
 
     session: str | None = None  # for sources that name no session (ruling 16)
     redact: bool = True
+    redactor: "Redactor | None" = None  # with the rules of the user; None for the built-in rules
 
 
 class ImportSource(NamedTuple):

@@ -16,7 +16,7 @@ from slicebase.secrets.shape import is_computed, is_key, is_password, is_placeho
 AUTHORIZATION: Final = "authorization-header"
 URL_PASSWORD: Final = "password-in-url"
 USER_PASSWORD: Final = "password-of-curl"
-WORDS: Final = (b"passw", b"passphr", b"pwd", b"secret", b"token")
+WORDS: Final = (b"passw", b"pwd")
 REACH: Final = 110  # how far a name and an operator may reach to the left of a value
 _LONGEST_VALUE: Final = 256
 _QUOTES: Final = " \t\"'`\\="
@@ -84,16 +84,15 @@ _BARE: Final = re.compile(r"[^\s\"'`<>{}()\[\],;\\]{6,200}+(?=[ \t]*+(?:$|[\r\n#
 _LINE: Final = re.compile(r"[ \t-]*+(?:export |set |ENV |env |- )?+[\w.-]*+\Z")
 
 
-def named_values(text: str, lower: bytes) -> Iterator[Span]:
-    """Yields the values of names with one of the words. `lower` is the text in small letters, a byte a character."""
-    for word in WORDS:
-        at = lower.find(word)
-        while at >= 0:
-            found = _AFTER.match(text, at)
-            span = _named(text, at, found) if found else None
-            if span:
-                yield span
-            at = lower.find(word, span.end if span else at + len(word))
+def named_values(text: str, lower: bytes, word: bytes) -> Iterator[Span]:
+    """Yields the values of names with a word. `lower` is the text in small letters, one byte a character."""
+    at = lower.find(word)
+    while at >= 0:
+        found = _AFTER.match(text, at)
+        span = _named(text, at, found) if found else None
+        if span:
+            yield span
+        at = lower.find(word, span.end if span else at + len(word))
 
 
 def _named(text: str, at: int, found: re.Match[str]) -> Span | None:

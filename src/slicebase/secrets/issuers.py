@@ -176,7 +176,6 @@ sendgrid-key           SG\.[\w=.-]{60,}
 sendinblue-key         xkeysib-[a-f0-9]{64}-[A-Za-z0-9]{16}
 sendinblue-key         xsmtpsib-[a-f0-9]{64}-[A-Za-z0-9]{16}
 mailgun-key            (?:pub)?key-[0-9a-fA-F]{32}  mixed
-mailgun-key            [0-9a-h]{32}-[0-9a-h]{8}-[0-9a-h]{8}  anchor=-
 mailchimp-key          [0-9a-fA-F]{32}-us\d{1,2}  anchor=-us
 mandrill-key           md-[A-Za-z0-9_-]{22}  mixed
 resend-key             re_[A-Za-z0-9]{8}_[A-Za-z0-9]{20,}
@@ -207,7 +206,6 @@ adobe-secret           p8e-[A-Za-z0-9]{32}
 authress-key           (?:scauth|sc|ext|authress)_[A-Za-z0-9]{5,30}\.[A-Za-z0-9]{4,6}\.acc[_-][A-Za-z0-9-]{10,32}\.[\w+/=-]{30,}
 defined-key            dnkey-[\w=-]{26,}
 yandex-key             AQVN[\w-]{35,38}  mixed
-yandex-key             YC[A-Za-z0-9_-]{38}  mixed
 yandex-token           t1\.[\w-]{20,400}={0,2}\.[\w-]{86}={0,2}
 yandex-token           y[0-3]_[\w-]{50,}
 dropbox-token          sl\.[\w=-]{60,}  mixed
@@ -221,6 +219,56 @@ directus-token         directus_[\w-]{30,}  mixed
 wakatime-key           waka_[0-9a-f]{8}-[0-9a-f-]{27}
 rollbar-token          post_(?:client|server)_item_[a-f0-9]{32}
 mergify-key            mka_[\w-]{30,}  mixed
+# further services
+aws-session-token      (?:IQoJb3JpZ2lu|FwoGZXIvYXdz|FQoGZXIvYXdz)[A-Za-z0-9+/=]{60,}
+akamai-token           akab-[A-Za-z0-9]{16}-[A-Za-z0-9]{16}
+azure-sas              sig=(?P<secret>[A-Za-z0-9+/]{10,60}%[A-Za-z0-9%+/-]{3,})  mixed
+backblaze-key          K00\d[A-Za-z0-9/+]{27}
+baidu-key              bce-v3/ALTAK-[A-Za-z0-9]{10,40}/[a-f0-9]{40}
+brave-key              BSA[\w-]{28}  mixed
+brevo-key              xsmtp-[A-Za-z0-9]{30,}
+cashfree-key           cfsk_ma_(?:prod|test)_[A-Za-z0-9_]{30,}
+clickup-token          pk_\d{5,12}_[A-Z0-9]{32}
+cockroach-key          CCDB1_[A-Za-z0-9]{22}_[A-Za-z0-9]{40}
+context7-key           ctx7sk-[0-9a-f-]{36}
+cursor-key             (?:crsr|key)_[a-f0-9]{64}
+digitalocean-key       DO00[A-Z0-9]{16}  mixed
+elastic-key            essu_[A-Za-z0-9+/=]{40,}
+exoscale-key           EXO[a-f0-9]{24}
+firebase-key           AAAA[\w-]{7}:APA91b[\w-]{100,}
+google-api-key         AQ\.Ab[\w-]{40,}
+ifttt-key              /with/key/(?P<secret>[\w-]{20,})  mixed
+infracost-key          ico-[A-Za-z0-9]{32}
+instagram-token        IG(?:QV|AA)[\w-]{60,}
+intercom-token         dG9rO[A-Za-z0-9+/]{50,}={0,2}
+jetbrains-token        perm[:-][A-Za-z0-9+/=_-]{4,80}\.[A-Za-z0-9+/=_-]{4,80}\.[\w+/=-]{20,}
+klaviyo-key            pk_[a-f0-9]{34}
+linkedin-secret        WPL_AP\d\.[\w.+/=-]{10,}
+llamacloud-key         llx-[A-Za-z0-9]{40,}
+mapbox-token           [sp]k\.eyJ[\w-]{40,400}\.[\w-]{20,}
+midtrans-key           (?:SB-)?Mid-server-[\w-]{20,}
+modal-token            a[ks]-[A-Za-z0-9]{22}  mixed
+omise-key              [ps]key_(?:test_)?[a-z0-9]{19}  mixed
+oracle-key             ocid1\.credential\.[\w.-]{40,}
+paddle-key             pdl_(?:live|sdbx)_apikey_[\w-]{40,}
+persona-key            persona_(?:production|sandbox)_[\w-]{30,}
+polar-token            polar_(?:pat|oat|at|whs)_[\w-]{30,}
+rancher-token          token-[a-z0-9]{5}:[a-z0-9]{54}
+rapidapi-key           [a-z0-9]{10}msh[a-z0-9]{15}p1[a-z0-9]{6}jsn[a-z0-9]{12}  anchor=msh
+revolut-token          oa_(?:prod|sand)_[\w-]{40,}
+riot-key               RGAPI-[0-9a-f]{8}-[0-9a-f-]{27}
+runpod-key             rpa_[A-Z0-9]{30,}
+stytch-secret          secret-(?:test|live)-[\w=-]{30,}
+trello-token           ATTA[0-9a-f]{64}
+twitch-token           oauth:[a-z0-9]{30}  mixed
+twitter-token          AAAAAAAAAAAAAAAAAAAAA[A-Za-z0-9%]{60,}
+uptimerobot-key        (?:ur|u|m)\d{4,12}-[0-9a-f]{20,34}  mixed
+volcengine-key         AKLT[A-Za-z0-9]{30,}
+woocommerce-key        c[ks]_[a-f0-9]{40}
+xata-key               xau_[A-Za-z0-9]{30,}
+xendit-key             xnd_(?:production|development|public)_[A-Za-z0-9_]{30,}
+axiom-token            xa[ap]t-[0-9a-f]{8}-[0-9a-f-]{27}
+zoho-token             1000\.[0-9a-f]{32}\.[0-9a-f]{32}
 # standards
 jwt                    eyJ[\w-]{14,60000}\.eyJ[\w-]{8,60000}\.[\w-]{8,}  whole
 jwe                    eyJ[\w-]{14,60000}\.[\w-]{0,60000}\.[\w-]{8,200}\.[\w-]{8,60000}\.[\w-]{16,}  whole

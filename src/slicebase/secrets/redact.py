@@ -6,7 +6,7 @@ passwords in URLs and commands are found; then all are replaced at once. Where t
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -14,7 +14,8 @@ from slicebase.secrets.context import WORDS, curl_passwords, named_values, url_p
 from slicebase.secrets.issuers import ISSUED
 from slicebase.secrets.names import kind_of_name
 from slicebase.secrets.regions import Span, private_keys, private_parts
-from slicebase.secrets.scan import IssuedRule, Scanner, table
+from slicebase.secrets.rule_file import UserRule
+from slicebase.secrets.scan import Scanner, table
 from slicebase.secrets.shape import is_key, is_password
 
 SHORTEST: Final = 6
@@ -43,15 +44,16 @@ def mark(label: str) -> str:
 class Redactor:
     """The built-in rules and those of the user. It keeps nothing of a text."""
 
-    def __init__(self, more: Iterable[IssuedRule] = ()) -> None:
-        self._scanner = Scanner((*table(ISSUED), *more))
+    def __init__(self, more: Iterable[UserRule] = ()) -> None:
+        self._scanner = Scanner(table(ISSUED))
+        self._more = tuple(more)
 
     def text(self, text: str, counts: Counter[str]) -> str:
         """Returns the text without secrets, and adds to `counts`. Without a secret it is the same object."""
         if len(text) < SHORTEST:
             return text
         for _ in range(ROUNDS):  # a second round finds nothing, unless a secret was hidden by another one
-            spans = list(self._spans(text))
+            spans = self._spans(text)
             if not spans:
                 return text
             text = _replaced(text, spans, counts)
@@ -80,19 +82,23 @@ class Redactor:
             return mark(kind)
         return value
 
-    def _spans(self, text: str) -> Iterator[Span]:
+    def _spans(self, text: str) -> list[Span]:
         data = text.encode("ascii", "replace")  # one byte a character, so that positions are the same
         lower = data.lower()
+        found = self._scanner.spans(text, data)
+        for word in WORDS:
+            if word in lower:
+                found += named_values(text, lower, word)
         if b"private" in lower:
-            yield from private_parts(text)
-            yield from private_keys(text)
-        yield from self._scanner.spans(text, data)
-        if any(word in lower for word in WORDS):
-            yield from named_values(text, lower)
+            found += private_parts(text)
+            found += private_keys(text)
         if b"://" in data:
-            yield from url_passwords(text)
-        if b"curl " in data:
-            yield from curl_passwords(text)
+            found += url_passwords(text)
+            if b"curl " in data:
+                found += curl_passwords(text)
+        for rule in self._more:
+            found += rule.spans(text)
+        return found
 
 
 def _replaced(text: str, spans: list[Span], counts: Counter[str]) -> str:

@@ -7,29 +7,33 @@ few places to its left where a word begins.
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from slicebase.secrets.context import assigned
-from slicebase.secrets.pattern import compiled, heads, parsed
+from slicebase.secrets.pattern import PatternError, compiled, heads, parsed
 from slicebase.secrets.regions import Span
 from slicebase.secrets.shape import is_placeholder, looks_random
 
-RUN: Final = 14
+RUN: Final = 16
 HEAD_SIZE: Final = 3
+_PREFIXES: Final = 64  # at most this many prefixes of a rule are compared before its pattern is tried
+_LONGEST_PREFIX: Final = 12
 _LONG: Final = 36  # runs from which on anchors are searched
 _LEFT: Final = 72  # how far a run is continued to the left
-_TOKEN: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-~")
+_LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
+_TOKEN: Final = frozenset(_LETTERS + b"-~")
 _GLUE: Final = frozenset(b".:/+|%=!$@")
 _KINDS: Final = bytes(97 if byte in _TOKEN else 32 for byte in range(256))
 _WIDE: Final = bytes(97 if byte in _TOKEN | _GLUE else 32 for byte in range(256))
 _VALUES: Final = bytes(97 if byte in _TOKEN | frozenset(b"./+=%") else 32 for byte in range(256))
+_WORDS: Final = bytes(byte if byte in _LETTERS else 32 for byte in range(256))
 _NEEDLE: Final = b"a" * RUN
 _BORDERS: Final = re.compile(rb"[^A-Za-z0-9_](?=[A-Za-z0-9_])")
 _EQUALS: Final = re.compile(rb"=++")
 _DIGIT: Final = re.compile(rb"[0-9]")
 _OPENERS: Final = frozenset(b"\"'`= \t:>,|\\")
+_LOOK_LEFT: Final = _OPENERS | _GLUE
 
 
 class IssuedRule(NamedTuple):
@@ -53,69 +57,96 @@ def table(lines: str) -> Iterator[IssuedRule]:
 
 class _Ready(NamedTuple):
     rule: IssuedRule
-    anchor: bytes
+    prefixes: tuple[bytes, ...]  # a match begins with one of them
 
 
 class Scanner:
     """The rules, ready to be tried at the runs of a text."""
 
     def __init__(self, rules: Iterable[IssuedRule]) -> None:
-        self._by_head: dict[bytes, list[_Ready]] = defaultdict(list)
+        self._by_head: dict[bytes, list[_Ready]] = {}
         self._anchored: list[_Ready] = []
         self._patterns: dict[str, re.Pattern[str]] = {}
         for rule in rules:
-            ready = _Ready(rule, rule.anchor.encode())
-            firsts = heads(parsed(rule.source), HEAD_SIZE) if not rule.anchor else None
-            if firsts is None:
-                self._anchored.append(ready)
-            for head in firsts or ():
-                self._by_head[head.encode()].append(ready)
-        self._by_head.default_factory = None
+            if rule.anchor:
+                self._anchored.append(_Ready(rule, (b"",)))
+                continue
+            prefixes = _prefixes(rule)
+            for head in {prefix[:HEAD_SIZE] for prefix in prefixes}:
+                self._by_head.setdefault(head, []).append(_Ready(rule, prefixes))
+        anchors = sorted({re.escape(each.rule.anchor.encode()) for each in self._anchored})
+        self._anchors = re.compile(b"|".join(anchors) or b"(?!)")
+        self._sure = frozenset(head for head, ready in self._by_head.items() if not all(each.rule.mixed for each in ready))
+        self._first_words = frozenset(each.translate(_WORDS).split(b" ")[0] for each in self._by_head)
 
-    def spans(self, text: str, data: bytes) -> Iterator[Span]:
-        """Yields the secrets at the runs of a text. `data` has one byte a character, `?` for those outside ASCII."""
+    def spans(self, text: str, data: bytes) -> list[Span]:
+        """Returns the secrets at the runs of a text. `data` has one byte a character, `?` for those outside ASCII."""
+        found: list[Span] = []
         kinds = data.translate(_KINDS)
-        by_head = self._by_head
-        start, size = kinds.find(_NEEDLE), len(data)
+        sure, find = self._sure, kinds.find
+        start = find(_NEEDLE)
         while start >= 0:
-            end = kinds.find(b" ", start)
+            end = find(b" ", start)
             if end < 0:
-                end = size
-            before = data[start - 1] if start else 32
-            span = None
-            if (
-                data[start : start + HEAD_SIZE] in by_head
-                or before in _GLUE
-                or end - start >= _LONG
-                or data.find(b"-", start, end) >= 0
-            ):
-                span = self._issued(text, data, start, end)
-            if span is None and (before in _OPENERS or before in _GLUE) and _DIGIT.search(data, start, end):
-                span = next(_assigned(text, data, start, before), None)
-            if span is None:
-                start = kinds.find(_NEEDLE, end)
+                end = len(data)
+            if _DIGIT.search(data, start, end):
+                span = self._at_run(text, data, start, end)
+            elif data[start : start + HEAD_SIZE] in sure:  # few keys have no digit
+                span = self._issued(text, data, start, start, end)
             else:
-                yield span
-                start = kinds.find(_NEEDLE, max(span.end, start + 1))
+                span = None
+            if span is None:
+                start = find(_NEEDLE, end)
+            else:
+                found.append(span)
+                start = find(_NEEDLE, max(span.end, start + 1))
+        return found
 
-    def _issued(self, text: str, data: bytes, start: int, end: int) -> Span | None:
-        left = _left_of(data, start, _WIDE) if start and data[start - 1] in _GLUE else start
-        anchored = [each for each in self._anchored if data.find(each.anchor, left, end) >= 0] if (
-            left < start or end - start >= _LONG
-        ) else ()
+    def _at_run(self, text: str, data: bytes, start: int, end: int) -> Span | None:
+        before = data[start - 1] if start else 32
+        span = None
+        left = _left_of(data, start, _WIDE) if before in _GLUE else start
+        if left < start:
+            words = data[left:end].translate(_WORDS).split()
+            if not self._first_words.isdisjoint([word[:HEAD_SIZE] for word in words]):
+                span = self._issued(text, data, left, start, end)
+            if span is None and self._anchors.search(data, left, end):
+                span = self._anchored_at(text, data, left, start, end)
+        else:
+            if data.find(b"-", start, end) < 0:
+                if data[start : start + HEAD_SIZE] in self._by_head:
+                    span = self._issued(text, data, start, start, end)
+            elif not self._first_words.isdisjoint([word[:HEAD_SIZE] for word in data[start:end].split(b"-")]):
+                span = self._issued(text, data, start, start, end)
+            if span is None and end - start >= _LONG and self._anchors.search(data, start, end):
+                span = self._anchored_at(text, data, start, start, end)
+        if span is None and before in _LOOK_LEFT:
+            span = _assigned(text, data, start, before)
+        return span
+
+    def _issued(self, text: str, data: bytes, left: int, start: int, end: int) -> Span | None:
+        """Returns the first key that begins at a border of a word from `left` on, and reaches into the run."""
         at = left
         while True:
-            ready = self._by_head.get(data[at : at + HEAD_SIZE], ())
-            for each in (*ready, *anchored) if anchored else ready:
-                if each.rule.whole and at > left and data[at - 1] == 45:
-                    continue
-                span = self._match(text, at, each.rule)
-                if span is not None and span.end > start:
-                    return span
+            for ready in self._by_head.get(data[at : at + HEAD_SIZE], ()):
+                if data.startswith(ready.prefixes, at) and not (ready.rule.whole and at > left and data[at - 1] == 45):
+                    span = self._match(text, at, ready.rule)
+                    if span is not None and span.end > start:
+                        return span
             border = _BORDERS.search(data, at, end)
             if border is None:
                 return None
             at = border.end()
+
+    def _anchored_at(self, text: str, data: bytes, left: int, start: int, end: int) -> Span | None:
+        """Returns the first key of a rule with an anchor in the run."""
+        for ready in self._anchored:
+            if data.find(ready.rule.anchor.encode(), left, end) >= 0:
+                for at in (left, *(border.end() for border in _BORDERS.finditer(data, left, end))):
+                    span = self._match(text, at, ready.rule)
+                    if span is not None and span.end > start:
+                        return span
+        return None
 
     def _match(self, text: str, at: int, rule: IssuedRule) -> Span | None:
         pattern = self._patterns.get(rule.source)
@@ -134,18 +165,37 @@ class Scanner:
         return Span(start, stop, rule.label)
 
 
-def _assigned(text: str, data: bytes, start: int, before: int) -> Iterator[Span]:
-    """Yields the value that a run is part of, from each place where it can begin."""
-    places = [start] if before in _OPENERS else []
+def _prefixes(rule: IssuedRule) -> tuple[bytes, ...]:
+    """Returns the longest texts that a match begins with, of one length, as long as they are few."""
+    items = parsed(rule.source)
+    found = heads(items, HEAD_SIZE)
+    if not found:
+        raise PatternError("the first three characters can be anything, and there is no anchor")
+    for size in range(HEAD_SIZE + 1, _LONGEST_PREFIX + 1):
+        longer = heads(items, size, _PREFIXES)
+        if not longer:
+            break
+        found = longer
+    return tuple(sorted(each.encode() for each in found))
+
+
+def _assigned(text: str, data: bytes, start: int, before: int) -> Span | None:
+    """Returns the value that a run is part of, if it is assigned to a name that promises a secret."""
+    if before in _OPENERS and (span := assigned(text, start, start)):
+        return span
     if before in _GLUE:
         left = _left_of(data, start, _VALUES)
-        places += [left, *(each.end() for each in _EQUALS.finditer(data, left, start - 1))]
-    for left in places:
-        if left and data[left - 1] in _OPENERS and (span := assigned(text, left, start)):
-            yield span
+        for place in (left, *(each.end() for each in _EQUALS.finditer(data, left, start - 1))):
+            if place and data[place - 1] in _OPENERS and (span := assigned(text, place, start)):
+                return span
+    return None
 
 
 def _left_of(data: bytes, start: int, kinds: bytes) -> int:
-    """Returns where the characters of a kind that end at `start` begin, at most `_LEFT` before it."""
+    """Returns where the characters of a kind that end at `start` begin; `start` if that is more than `_LEFT` before.
+
+    So the inside of a long text in base64 is not looked at again and again.
+    """
     first = max(0, start - _LEFT)
-    return first + data[first:start].translate(kinds).rfind(b" ") + 1
+    found = data[first:start].translate(kinds).rfind(b" ")
+    return start if found < 0 < first else first + found + 1
