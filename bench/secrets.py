@@ -10,7 +10,6 @@ import os
 import random
 import re
 import string
-import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from importlib import import_module

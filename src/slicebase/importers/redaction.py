@@ -27,9 +27,7 @@ def redact(batch: Batch, redactor: Redactor | None = None) -> Batch:
     )
     session = _session(batch.session, redactor) if batch.session else None
     notes = tuple(replace(note, detail=redactor.text(note.detail, Counter())) for note in batch.notes)
-    return replace(
-        batch, session=session, turns=turns if counts else batch.turns, notes=notes, redacted=dict(counts)
-    )
+    return replace(batch, session=session, turns=turns if counts else batch.turns, notes=notes, redacted=dict(counts))
 
 
 def _part(part: Part, redactor: Redactor, counts: Counter[str]) -> Part:

@@ -11,7 +11,7 @@ from typing import Final
 
 from slicebase.secrets.names import kind_of_name
 from slicebase.secrets.regions import Span
-from slicebase.secrets.shape import is_computed, is_key, is_password, is_placeholder, looks_random
+from slicebase.secrets.shape import is_computed, is_key, is_password, is_placeholder
 
 AUTHORIZATION: Final = "authorization-header"
 URL_PASSWORD: Final = "password-in-url"
@@ -22,7 +22,7 @@ _LONGEST_VALUE: Final = 256
 _QUOTES: Final = " \t\"'`\\="
 _NAME: Final = re.compile(r"[\w. \t-]{1,80}")
 _VALUE: Final = re.compile(r"[A-Za-z0-9_+/=.~%-]++", re.ASCII)
-_SCHEMES: Final = frozenset("basic token apikey api-key key digest bot ssws oauth".split())
+_SCHEMES: Final = frozenset({"basic", "token", "apikey", "api-key", "key", "digest", "bot", "ssws", "oauth"})
 _BREAK: Final = re.compile(r"[\r\n]")
 
 
@@ -36,10 +36,7 @@ def assigned(text: str, left: int, start: int) -> Span | None:
     between = window[len(head) :]
     if not head or len(between) > 12:
         return None
-    if "=" in between or head[-1] in ":>|,?":
-        kind = _kind(head, between)
-    else:
-        kind = _kind_of_word(head, between)
+    kind = _kind(head, between) if "=" in between or head[-1] in ":>|,?" else _kind_of_word(head, between)
     if kind is None:
         return None
     found = _VALUE.match(text, left)
@@ -78,8 +75,9 @@ def _kind_of_word(head: str, between: str) -> str | None:
 
 _AFTER: Final = re.compile(
     r"(?P<name>[\w.-]{2,48}+)(?:\\{0,3}+[\"'`])?+\]?+(?:[ \t]{0,16}+value)?+"
-    r"[ \t]{0,8}+(?P<operator>:=|=>|\?=|={1,3}|:|>|(?=[ \t]))[ \t]{0,8}+(?P<quote>\\{0,3}+[\"'`])?+"
+    r"(?:[ \t]{0,8}+(?P<operator>:=|=>|\?=|={1,3}|:|>)|(?=[ \t]))[ \t]{0,8}+(?P<quote>\\{0,3}+[\"'`])?+"
 )
+_FLAG_VALUE: Final = re.compile(r"[^\s\"'`<>{}()\[\],;\\]{6,200}+(?![^\s\"'`,;\\])")
 _BARE: Final = re.compile(r"[^\s\"'`<>{}()\[\],;\\]{6,200}+(?=[ \t]*+(?:$|[\r\n#]|\\[nr]))", re.MULTILINE)
 _LINE: Final = re.compile(r"[ \t-]*+(?:export |set |ENV |env |- )?+[\w.-]*+\Z")
 
@@ -107,7 +105,7 @@ def _named(text: str, at: int, found: re.Match[str]) -> Span | None:
     elif operator == ">":
         end = text.find("<", start, start + _LONGEST_VALUE)
     else:
-        bare = _BARE.match(text, start) if not operator or _begins_line(text, at, operator, found) else None
+        bare = _bare(text, at, found)
         end = bare.end() if bare else -1
     if end < 0:
         return None
@@ -115,8 +113,14 @@ def _named(text: str, at: int, found: re.Match[str]) -> Span | None:
     if kind == "password":
         sure = is_password(value, quoted=bool(quote) or operator == ">") and not _BREAK.search(value)
     else:
-        sure = len(value) >= 10 and looks_random(value) and is_key(value) and not is_computed(value) and " " not in value
+        sure = len(value) >= 10 and " " not in value and is_key(value) and not is_computed(value)
     return Span(start, end, kind) if sure else None
+
+
+def _bare(text: str, at: int, found: re.Match[str]) -> re.Match[str] | None:
+    if not found["operator"]:
+        return _FLAG_VALUE.match(text, found.end())
+    return _BARE.match(text, found.end()) if _begins_line(text, at, found["operator"], found) else None
 
 
 def _is_flag(text: str, at: int) -> bool:
@@ -126,8 +130,11 @@ def _is_flag(text: str, at: int) -> bool:
 
 def _begins_line(text: str, at: int, operator: str, found: re.Match[str]) -> bool:
     """Returns whether the name stands first in its line, as in a file of settings, and not in code."""
-    line = max(text.rfind("\n", max(0, at - 60), at), text.rfind("\\n", max(0, at - 60), at) + 1) + 1
-    if not _LINE.match(text, line, at):
+    first = max(0, at - 60)
+    line, escaped = text.rfind("\n", first, at), text.rfind("\\n", first, at)
+    if line < 0 and escaped < 0 < first:
+        return False
+    if not _LINE.match(text, max(line + 1, escaped + 2 if escaped >= 0 else 0), at):
         return False
     glued = found.end("operator") == found.end()
     return (operator == "=" and glued) or (operator == ":" and not glued)

@@ -20,7 +20,7 @@ ISSUED: Final = r"""
 # clouds and hosting
 aws-access-key         (?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}
 aws-bedrock-key        ABSK[A-Za-z0-9+/]{100,}={0,2}  mixed
-aws-bedrock-key        bedrock-api-key-[A-Za-z0-9+/=_-]{20,}  mixed
+aws-bedrock-key        bedrock-api-key-YmVk[A-Za-z0-9+/=_-]{20,}
 aws-mws-key            amzn\.mws\.[0-9a-f-]{30,}
 google-api-key         AIza[\w-]{35}
 google-oauth-secret    GOCSPX-[\w-]{28}
@@ -69,7 +69,7 @@ github-token           github_pat_[A-Za-z0-9_]{36,}
 gitlab-token           gl(?:pat|dt|rtr|rt|ptt|cbt|oas|ft|imt|soat|agent|ffct|wt|pt)-[\w.-]{20,}
 gitlab-token           GR1348941[\w-]{20,}
 gitlab-session         _gitlab_session=(?P<secret>[0-9a-z]{32})
-bitbucket-token        (?:ATBB|ATCTT3x)[A-Za-z0-9_=-]{24,}
+bitbucket-token        ATBB[A-Za-z0-9]{24,}
 atlassian-token        AT(?:ATT|CTT|STT|CAT)[3x][\w=-]{60,}
 npm-token              npm_[A-Za-z0-9]{36}
 pypi-token             pypi-AgE[\w-]{50,}
@@ -107,7 +107,6 @@ harness-key            [ps]at\.[\w-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}
 launchdarkly-key       (?:api|sdk|mob)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 openshift-token        sha256~[\w-]{43}
 jfrog-token            eyJ2ZXIiOi[\w-]{20,60000}\.[\w-]{20,60000}\.[\w-]{20,}  whole
-retool-token           retool_[\w-]{20,}  mixed
 replit-token           (?:replit|repl)_[\w-]{30,}  mixed
 deno-token             dd[pwo]_[A-Za-z0-9]{36,}
 expo-token             expo_[\w-]{30,}  mixed
@@ -162,9 +161,9 @@ duffel-token           duffel_(?:test|live)_[\w=-]{40,}
 coinbase-key           organizations/[0-9a-f-]{36}/apiKeys/(?P<secret>[0-9a-f-]{36})
 settlemint-token       sm_[aps]at_[A-Za-z0-9]{16}
 # messages and mail
-slack-token            xox[abcdeoprs]-[A-Za-z0-9-]{10,}
+slack-token            xox[abcdeoprs]-[A-Za-z0-9-]{11,}
 slack-token            xoxe\.xox[bp]-\d-[A-Za-z0-9]{100,}
-slack-token            xapp-\d-[A-Za-z0-9]{1,30}-\d{1,30}-[A-Za-z0-9]{1,}
+slack-token            xapp-\d-[A-Za-z0-9]{4,30}-\d{4,30}-[A-Za-z0-9]{1,}
 slack-webhook          hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9+/]{20,})
 teams-webhook          webhook\.office\.com/webhookb2/(?P<secret>[\w@/-]{60,})
 discord-token          (?:@DISCORD@)[\w-]{21,25}\.[\w-]{6}\.[\w-]{27,40}
@@ -203,14 +202,12 @@ storyblok-token        sb-[A-Za-z0-9]{30,}  mixed
 frameio-token          fio-u-[\w=-]{60,}
 intra42-secret         s-s4t2(?:ud|af)-[A-Fa-f0-9]{64}
 adobe-secret           p8e-[A-Za-z0-9]{32}
-authress-key           (?:scauth|sc|ext|authress)_[A-Za-z0-9]{5,30}\.[A-Za-z0-9]{4,6}\.acc[_-][A-Za-z0-9-]{10,32}\.[\w+/=-]{30,}
+authress-key  (?:scauth|sc|ext|authress)_[A-Za-z0-9]{5,30}\.[A-Za-z0-9]{4,6}\.acc[_-][A-Za-z0-9-]{10,32}\.[\w+/=-]{9,}
 defined-key            dnkey-[\w=-]{26,}
 yandex-key             AQVN[\w-]{35,38}  mixed
 yandex-token           t1\.[\w-]{20,400}={0,2}\.[\w-]{86}={0,2}
 yandex-token           y[0-3]_[\w-]{50,}
 dropbox-token          sl\.[\w=-]{60,}  mixed
-okta-token             SSWS (?P<secret>[\w-]{40,})
-zapier-webhook         hooks\.zapier\.com/hooks/catch/(?P<secret>[A-Za-z0-9/]{12,})
 salesforce-token       00D[A-Za-z0-9]{12,15}![\w.]{80,}
 auth0-token            auth0_[\w-]{30,}  mixed
 infura-key             infura_[A-Za-z0-9]{30,}  mixed
@@ -222,7 +219,6 @@ mergify-key            mka_[\w-]{30,}  mixed
 # further services
 aws-session-token      (?:IQoJb3JpZ2lu|FwoGZXIvYXdz|FQoGZXIvYXdz)[A-Za-z0-9+/=]{60,}
 akamai-token           akab-[A-Za-z0-9]{16}-[A-Za-z0-9]{16}
-azure-sas              sig=(?P<secret>[A-Za-z0-9+/]{10,60}%[A-Za-z0-9%+/-]{3,})  mixed
 backblaze-key          K00\d[A-Za-z0-9/+]{27}
 baidu-key              bce-v3/ALTAK-[A-Za-z0-9]{10,40}/[a-f0-9]{40}
 brave-key              BSA[\w-]{28}  mixed
@@ -237,13 +233,12 @@ elastic-key            essu_[A-Za-z0-9+/=]{40,}
 exoscale-key           EXO[a-f0-9]{24}
 firebase-key           AAAA[\w-]{7}:APA91b[\w-]{100,}
 google-api-key         AQ\.Ab[\w-]{40,}
-ifttt-key              /with/key/(?P<secret>[\w-]{20,})  mixed
 infracost-key          ico-[A-Za-z0-9]{32}
 instagram-token        IG(?:QV|AA)[\w-]{60,}
 intercom-token         dG9rO[A-Za-z0-9+/]{50,}={0,2}
 jetbrains-token        perm[:-][A-Za-z0-9+/=_-]{4,80}\.[A-Za-z0-9+/=_-]{4,80}\.[\w+/=-]{20,}
 klaviyo-key            pk_[a-f0-9]{34}
-linkedin-secret        WPL_AP\d\.[\w.+/=-]{10,}
+linkedin-secret        WPL_AP\d\.[\w-]{16}[\w.+/=-]{0,}
 llamacloud-key         llx-[A-Za-z0-9]{40,}
 mapbox-token           [sp]k\.eyJ[\w-]{40,400}\.[\w-]{20,}
 midtrans-key           (?:SB-)?Mid-server-[\w-]{20,}

@@ -25,8 +25,8 @@ SERVICES: Final = (
     "appcues appfollow artifactory asana assemblyai atlassian auth0 autodesk avalara aviationstack aylien ayrshare "
     "bannerbear baremetrics bazaarvoice beamer binance bitbucket bitfinex bitly bitmex bitrise bittrex blazemeter "
     "braintree brandfetch brevo browserstack bugsnag buildkite buttercms calendarific calendly cashfree censys "
-    "chartmogul chatfuel checklyhq circleci clarifai clearbit clickhouse clickup clockify clojars cloudant cloudconvert "
-    "cloudflare cloudinary cloudmersive cloudsmith codacy codeclimate codecov cohere coinbase coingecko coinlayer "
+    "chartmogul chatfuel checklyhq circleci clarifai clearbit clickhouse clickup clockify clojars cloudant "
+    "cloudconvert cloudflare cloudinary cloudmersive cloudsmith codacy codeclimate codecov cohere coinbase coingecko "
     "cometchat confluence confluent contentful contentstack contribsys convertkit coveralls crowdin cryptocompare "
     "currencylayer customerio databricks datadog dailymotion deepgram deepl deepseek delighted diffbot digitalocean "
     "discord disqus dockerhub docusign doppler droneci dropbox duffel dwolla dynatrace easypost edamam elasticemail "
@@ -50,7 +50,7 @@ SERVICES: Final = (
     "sparkpost splunk spoonacular spotify squareup squarespace sslmate statuscake statuspage storyblok stormglass "
     "strava stripe stytch sumologic surveymonkey survicate supabase swiftype taxjar teamviewer telegram telegr telnyx "
     "tencent textmagic ticketmaster tiingo todoist tomtom tomorrowio tradier travisci trello twelvedata twilio twitch "
-    "twitter typeform ubidots unsplash unifyid uploadcare uptimerobot urlscan userflow vercel virustotal visualcrossing "
+    "twitter typeform ubidots unsplash unifyid uploadcare uptimerobot urlscan userflow vercel virustotal "
     "vonage vultr wakatime walkscore weatherapi weatherbit weatherstack webex webflow wepay whoxy wistia woocommerce "
     "wootric wordnik workato wrike wunderground yandex zapier zendesk zenscrape zenserp zeplin zerobounce zoominfo "
     "sonar travis dnkey"
@@ -58,14 +58,16 @@ SERVICES: Final = (
 # Short names, which must be words of their own.
 _SHORT: Final = "lob okta jira etsy snyk sumo xray kite yelp hive raven openuv lunr aha"
 # A name that ends like this holds no secret, whatever its other words say.
-_LAST: Final = frozenset(
-    "id ids uuid guid sha sha1 sha256 md5 hash hashes digest checksum commit rev revision version path paths file files "
+_LAST_WORDS: Final = (
+    "id ids uuid guid sha sha1 sha256 md5 hash hashes digest checksum commit rev revision version path paths file "
+    "files "
     "filename dir directory folder url uri urls endpoint host hostname domain region bucket type types kind class name "
     "names username user email label title count counts length size limit index indexes number budget usage regex "
     "pattern prefix suffix format field fields column table model tokenizer color date time timestamp expires expiry "
     "ttl status state test tests page cursor etag fingerprint thumbprint public img image image_tag tag package module "
-    "branch ref refs repo repository channel topic queue arn account project org slug namespace".split()
+    "branch ref refs repo repository channel topic queue arn account project org slug namespace"
 )
+_LAST: Final = frozenset(_LAST_WORDS.split())
 
 _CAMEL: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _WORDS_AFTER: Final = re.compile(r"[A-Za-z0-9]+")
@@ -77,7 +79,9 @@ def _alternation(words: str) -> str:
 
 _PASSWORD: Final = re.compile(_alternation(_PASSWORDS))
 _SECRET: Final = re.compile(_alternation(_SECRETS))
-_NOT_SECRET: Final = re.compile(r"tokeni[sz]|secretar|public_?-?key|token_?-?(?:count|limit|usage|budget)|max_?-?tokens?")
+_NOT_SECRET: Final = re.compile(
+    r"tokeni[sz]|secretar|public_?-?key|token_?-?(?:count|limit|usage|budget)|max_?-?tokens?"
+)
 
 
 @lru_cache(1)

@@ -7,9 +7,10 @@ r"""Patterns that match in linear time by construction: a small part of the synt
     group      = "(?:" sequence "|" sequence … ")" | "(?P<secret>" sequence ")"
 
 A repetition takes all it can and gives nothing back (it is compiled as a possessive one), and the first branch of a
-group that fits is taken. So a match never goes back over a character. A repetition without an upper bound may only be
-followed by items that may be absent: what it has read is then a match, and is not read again. Groups are optional at most, never repeated.
-`*`, `+`, `.`, `^`, `$`, `|` outside of a group, negated classes, references back and lookarounds are refused.
+group that fits is taken. So a match never goes back over a character. After a repetition without an upper bound, only
+items may follow that may be absent: what it has read is then a match, and is not read again. Groups are optional at
+most, never repeated. `*`, `+`, `.`, `^`, `$`, `|` outside of a group, negated classes, references back and lookarounds
+are refused.
 """
 
 import re
@@ -174,9 +175,9 @@ def longest(items: Sequence) -> int:
     return sum(item.least if item.most is None else item.most for item in _flat(items))
 
 
-def compiled(items: Sequence, *, fold: bool = False) -> re.Pattern[str]:
-    """Returns the regular expression of a pattern, which never goes back. `fold` ignores the case of letters."""
-    return re.compile(_expression(items), re.IGNORECASE | re.ASCII if fold else re.ASCII)
+def compiled(items: Sequence) -> re.Pattern[str]:
+    """Returns the regular expression of a pattern, which never goes back."""
+    return re.compile(_expression(items), re.ASCII)
 
 
 def _expression(items: Sequence) -> str:

@@ -25,7 +25,7 @@ class Span(NamedTuple):
 _TAG: Final = re.compile(
     r"(?:<|\\u003c)(?P<close>/?)private(?:\s[^<>]{0,100}+)?(?:>|\\u003e)", re.IGNORECASE | re.ASCII
 )
-_BEGIN: Final = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}+PRIVATE KEY(?: BLOCK)?-----")
+_BEGIN: Final = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
 _BODY: Final = re.compile(r"(?:[A-Za-z0-9+/=\s:,.()<>@_*-]|\\+[nrt/]|\\+u000[adAD])*+")
 
 

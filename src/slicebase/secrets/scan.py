@@ -13,13 +13,17 @@ from typing import Final, NamedTuple
 from slicebase.secrets.context import assigned
 from slicebase.secrets.pattern import PatternError, compiled, heads, parsed
 from slicebase.secrets.regions import Span
-from slicebase.secrets.shape import is_placeholder, looks_random
+from slicebase.secrets.shape import looks_random
 
 RUN: Final = 16
 HEAD_SIZE: Final = 3
 _PREFIXES: Final = 64  # at most this many prefixes of a rule are compared before its pattern is tried
 _LONGEST_PREFIX: Final = 12
 _LONG: Final = 36  # runs from which on anchors are searched
+_REACH: Final = 84  # how far an anchor is from the start of a match at most
+_ALL_X: Final = 8  # a key that ends like this is a placeholder
+_DASH: Final = ord("-")
+_BACKSLASH: Final = ord("\\")
 _LEFT: Final = 72  # how far a run is continued to the left
 _LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
 _TOKEN: Final = frozenset(_LETTERS + b"-~")
@@ -51,13 +55,13 @@ def table(lines: str) -> Iterator[IssuedRule]:
     for line in lines.splitlines():
         if line and not line.startswith("#"):
             label, source, *more = line.split()
-            anchor = next((word.removeprefix("anchor=") for word in more if word.startswith("anchor=")), "")
-            yield IssuedRule(label, source, anchor, "whole" in more, "mixed" in more)
+            anchors = [word.removeprefix("anchor=") for word in more if word.startswith("anchor=")]
+            yield IssuedRule(label, source, "".join(anchors), "whole" in more, "mixed" in more)
 
 
 class _Ready(NamedTuple):
     rule: IssuedRule
-    prefixes: tuple[bytes, ...]  # a match begins with one of them
+    prefixes: tuple[bytes, ...]  # a match begins with one of them, or contains this anchor
 
 
 class Scanner:
@@ -69,14 +73,16 @@ class Scanner:
         self._patterns: dict[str, re.Pattern[str]] = {}
         for rule in rules:
             if rule.anchor:
-                self._anchored.append(_Ready(rule, (b"",)))
+                self._anchored.append(_Ready(rule, (rule.anchor.encode(),)))
                 continue
             prefixes = _prefixes(rule)
             for head in {prefix[:HEAD_SIZE] for prefix in prefixes}:
                 self._by_head.setdefault(head, []).append(_Ready(rule, prefixes))
         anchors = sorted({re.escape(each.rule.anchor.encode()) for each in self._anchored})
         self._anchors = re.compile(b"|".join(anchors) or b"(?!)")
-        self._sure = frozenset(head for head, ready in self._by_head.items() if not all(each.rule.mixed for each in ready))
+        self._sure = frozenset(
+            head for head, ready in self._by_head.items() if not all(each.rule.mixed for each in ready)
+        )
         self._first_words = frozenset(each.translate(_WORDS).split(b" ")[0] for each in self._by_head)
 
     def spans(self, text: str, data: bytes) -> list[Span]:
@@ -89,63 +95,58 @@ class Scanner:
             end = find(b" ", start)
             if end < 0:
                 end = len(data)
+            start = _after_escape(data, start)
             if _DIGIT.search(data, start, end):
-                span = self._at_run(text, data, start, end)
+                found += self._at_run(text, data, start, end)
             elif data[start : start + HEAD_SIZE] in sure:  # few keys have no digit
-                span = self._issued(text, data, start, start, end)
-            else:
-                span = None
-            if span is None:
-                start = find(_NEEDLE, end)
-            else:
-                found.append(span)
-                start = find(_NEEDLE, max(span.end, start + 1))
+                found += self._issued(text, data, start, start, end)
+            start = find(_NEEDLE, max(end, found[-1].end) if found else end)
         return found
 
-    def _at_run(self, text: str, data: bytes, start: int, end: int) -> Span | None:
+    def _at_run(self, text: str, data: bytes, start: int, end: int) -> list[Span]:
         before = data[start - 1] if start else 32
-        span = None
         left = _left_of(data, start, _WIDE) if before in _GLUE else start
         if left < start:
             words = data[left:end].translate(_WORDS).split()
-            if not self._first_words.isdisjoint([word[:HEAD_SIZE] for word in words]):
-                span = self._issued(text, data, left, start, end)
-            if span is None and self._anchors.search(data, left, end):
-                span = self._anchored_at(text, data, left, start, end)
+            known = not self._first_words.isdisjoint([word[:HEAD_SIZE] for word in words])
+        elif data.find(b"-", start, end) < 0:
+            known = data[start : start + HEAD_SIZE] in self._by_head
         else:
-            if data.find(b"-", start, end) < 0:
-                if data[start : start + HEAD_SIZE] in self._by_head:
-                    span = self._issued(text, data, start, start, end)
-            elif not self._first_words.isdisjoint([word[:HEAD_SIZE] for word in data[start:end].split(b"-")]):
-                span = self._issued(text, data, start, start, end)
-            if span is None and end - start >= _LONG and self._anchors.search(data, start, end):
-                span = self._anchored_at(text, data, start, start, end)
-        if span is None and before in _LOOK_LEFT:
-            span = _assigned(text, data, start, before)
-        return span
+            known = not self._first_words.isdisjoint([word[:HEAD_SIZE] for word in data[start:end].split(b"-")])
+        anchored = (left < start or end - start >= _LONG) and self._anchors.search(data, left, end)
+        if known or anchored:
+            found = self._issued(text, data, left, start, end, self._anchored if anchored else ())
+            if found:
+                return found
+        if before in _LOOK_LEFT and (span := _assigned(text, data, start, before)):
+            return [span]
+        return []
 
-    def _issued(self, text: str, data: bytes, left: int, start: int, end: int) -> Span | None:
-        """Returns the first key that begins at a border of a word from `left` on, and reaches into the run."""
+    def _issued(
+        self, text: str, data: bytes, left: int, start: int, end: int, anchored: Iterable[_Ready] = ()
+    ) -> list[Span]:
+        """Returns the keys that begin at a border of a word from `left` on, and reach into the run."""
+        found: list[Span] = []
         at = left
         while True:
-            for ready in self._by_head.get(data[at : at + HEAD_SIZE], ()):
-                if data.startswith(ready.prefixes, at) and not (ready.rule.whole and at > left and data[at - 1] == 45):
-                    span = self._match(text, at, ready.rule)
-                    if span is not None and span.end > start:
-                        return span
+            span = self._key_at(text, data, left, at, anchored)
+            if span is not None and span.end > start:
+                found.append(span)
+                at = span.end
             border = _BORDERS.search(data, at, end)
             if border is None:
-                return None
+                return found
             at = border.end()
 
-    def _anchored_at(self, text: str, data: bytes, left: int, start: int, end: int) -> Span | None:
-        """Returns the first key of a rule with an anchor in the run."""
-        for ready in self._anchored:
-            if data.find(ready.rule.anchor.encode(), left, end) >= 0:
-                for at in (left, *(border.end() for border in _BORDERS.finditer(data, left, end))):
-                    span = self._match(text, at, ready.rule)
-                    if span is not None and span.end > start:
-                        return span
+    def _key_at(self, text: str, data: bytes, left: int, at: int, anchored: Iterable[_Ready]) -> Span | None:
+        for ready in self._by_head.get(data[at : at + HEAD_SIZE], ()):
+            if data.startswith(ready.prefixes, at) and not (ready.rule.whole and at > left and data[at - 1] == _DASH):
+                span = self._match(text, at, ready.rule)
+                if span is not None:
+                    return span
+        for ready in anchored:
+            if data.find(ready.prefixes[0], at, at + _REACH) >= 0 and (span := self._match(text, at, ready.rule)):
+                return span
         return None
 
     def _match(self, text: str, at: int, rule: IssuedRule) -> Span | None:
@@ -160,7 +161,7 @@ class Scanner:
             return None
         start, stop = found.span("secret") if "secret" in pattern.groupindex else found.span()
         value = text[start:stop]
-        if is_placeholder(value[-16:]) or (rule.mixed and not looks_random(value)):
+        if value[-_ALL_X:].lower() == "x" * _ALL_X or (rule.mixed and not looks_random(value)):
             return None
         return Span(start, stop, rule.label)
 
@@ -198,4 +199,9 @@ def _left_of(data: bytes, start: int, kinds: bytes) -> int:
     """
     first = max(0, start - _LEFT)
     found = data[first:start].translate(kinds).rfind(b" ")
-    return start if found < 0 < first else first + found + 1
+    return start if found < 0 < first else _after_escape(data, first + found + 1)
+
+
+def _after_escape(data: bytes, start: int) -> int:
+    """Returns where a word begins: one later, if its first letter ends an escape such as `\\n`."""
+    return start + 1 if start and data[start - 1] == _BACKSLASH and data[start] in b"nrt" else start

@@ -1,0 +1,103 @@
+"""Secrets that only their context shows, and the ordinary code and prose that looks like them."""
+
+import pytest
+
+from slicebase.secrets.redact import redact
+
+VALUE = "q7Rk2Lw9Xz" + "4Tn8Bv3Mc6Hd1"
+PASSWORD = "hunter" + "2!x"
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        'api_key = "{}"',
+        "API_KEY={}",
+        "export API_TOKEN={}",
+        "apiKey: '{}',",
+        '"client_secret": "{}"',
+        '{{\\"token\\":\\"{}\\"}}',
+        "config['auth_token'] = '{}'",
+        "  secret_key: {}",
+        "--api-key {}",
+        "--token={}",
+        "Authorization: Bearer {}",
+        "authorization: bearer {}",
+        "AUTHORIZATION: TOKEN {}",
+        "-H 'Authorization: Basic {}'",
+        'setHeader("x-api-key", "{}")',
+        "<apiKey>{}</apiKey>",
+        "AWS_SECRET_ACCESS_KEY: {}",
+        "?access_token={}&x=1",
+        "ADAFRUIT_IO = '{}'",
+        '"heroku": "{}"',
+        "mailgun.key => '{}'",
+        "token:={}",
+        "let TOKEN = `{}`;",
+    ],
+)
+def test_the_value_of_a_name_that_promises_a_secret_is_replaced(frame: str) -> None:
+    found = redact(frame.format(VALUE))
+    assert VALUE not in found.text
+    assert sum(found.counts.values()) == 1
+    assert redact(found.text).text == found.text
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        'password = "{}"',
+        '"password":"{}"',
+        '\\"passwd\\": \\"{}\\"',
+        "pwd='{}'",
+        "DB_PASSWORD={}",
+        "password: {}",
+        "--password {} ",
+        "<password>{}</password>",
+        '<add key="Password" value="{}" />',
+        "postgres://app:{}@db.example.org/shop",
+        "curl -u me:{} https://example.org",
+        'root_password: "{}"',
+    ],
+)
+def test_a_password_is_replaced_with_its_symbols(frame: str) -> None:
+    found = redact(frame.format(PASSWORD))
+    assert PASSWORD not in found.text
+    assert "!x" not in found.text
+    assert sum(found.counts.values()) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'api_key = "xxxxxxxxxxxxxxxxxxxxxxxx"',
+        'token = "<your-token-here-1234567890>"',
+        "token: ${GITHUB_TOKEN_2_FOR_CI}",
+        'token = os.environ["GITHUB_TOKEN_2_ENV"]',
+        "api_key = generate_api_key_v2_for(user)",
+        "password = getpass.getpass()",
+        'password = "password"',
+        "password=passwd",
+        "password: str = ''",
+        'pwd = "/home/user1/project"',
+        "PWD=/home/user1/x",
+        "commit_id = 3f786850e387550fdab836ed7e6dc881de23001b",
+        "sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822c",
+        'token_count = "12345678901234567890"',
+        'tokenizer = "cl100k_base_tokenizer_2_v1"',
+        "max_tokens: 4096000000000000",
+        'session_id: "00000000-0000-4000-8000-000000000001"',
+        "postgres://user:${PASSWORD}@host",
+        "postgres://user:password@host",
+        "git@github.com:org/repo.git",
+        "see http://localhost:8080/@scope/package",
+        'secret_name = "prod/db/main_user_2_name"',
+        "https://github.com/a/b/commit/3f786850e387550fdab836ed7e6dc881de23001b",
+        "token = token2_from_the_parser_of_names",
+        'def login(user, password="", token=None):',
+        "The password must have 8 characters or more.",
+        'key="python3.11"',
+    ],
+)
+def test_ordinary_code_and_prose_is_kept(text: str) -> None:
+    assert redact(text).text is text

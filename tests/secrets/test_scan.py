@@ -1,0 +1,80 @@
+"""Keys of known shapes: each rule has keys that it finds, and texts that it nearly finds."""
+
+from time import process_time
+
+import pytest
+
+from slicebase.secrets.issuers import ISSUED
+from slicebase.secrets.scan import IssuedRule, Scanner, table
+from tests.secrets.samples import near_miss, positive
+
+RULES = list(table(ISSUED))
+each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.label}-{rule.source[:12]}")
+
+
+def labels(text: str, scanner: Scanner) -> dict[str, str]:
+    return {text[span.start : span.end]: span.label for span in scanner.spans(text, text.encode("ascii", "replace"))}
+
+
+@each_rule
+@pytest.mark.parametrize("frame", ["{}", "we saw {} there", "é `{}`.", '{{"a":"{}"}}', "x-{} y", "é\n{}\n"])
+def test_a_key_is_found_wherever_it_stands(rule: IssuedRule, frame: str) -> None:
+    scanner = Scanner([rule])
+    for seed in range(3):
+        key = positive(rule, seed)
+        if "-{}" in frame and (rule.whole or not any(map(str.isdigit, key))):
+            continue
+        found = labels(frame.format(key), scanner)
+        assert list(found.values()) == [rule.label], key
+        assert next(iter(found)) in key
+        assert len(next(iter(found))) * 2 >= len(key) or "secret" in rule.source
+
+
+@each_rule
+def test_a_key_that_is_one_character_short_is_none(rule: IssuedRule) -> None:
+    text = near_miss(rule)
+    if text is not None:
+        assert rule.label not in labels(f"we saw {text} there", Scanner([rule])).values()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "commit 3f786850e387550fdab836ed7e6dc881de23001b",
+        "00000000-0000-4000-8000-000000000001",
+        "sk-learn is a library, task-oriented-programming-interfaces are not keys",
+        "the class AbstractSingletonProxyFactoryBean of an enterprise",
+        "ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+        "def test_a_long_name_of_a_test_with_a_number_2_in_it(): ...",
+        "mykeyAKIA2345ABCD6789EFGHx",
+    ],
+)
+def test_text_that_is_not_a_key_is_kept(text: str) -> None:
+    assert not labels(text, Scanner(RULES))
+
+
+def test_several_keys_of_one_run_are_found() -> None:
+    rule = next(rule for rule in RULES if rule.label == "github-token")
+    first, second = positive(rule, 1), positive(rule, 2)
+    assert len(labels(f"{first}-{second}", Scanner([rule]))) == 2
+
+
+def seconds(scanner: Scanner, text: str) -> float:
+    data = text.encode("ascii", "replace")
+    best = float("inf")
+    for _ in range(3):
+        start = process_time()
+        scanner.spans(text, data)
+        best = min(best, process_time() - start)
+    return best
+
+
+@each_rule
+def test_the_time_of_a_rule_grows_like_its_text(rule: IssuedRule) -> None:
+    """Four times the text takes about four times as long: a quadratic rule would take sixteen times as long."""
+    scanner = Scanner([rule])
+    key = positive(rule)
+    for unit in (key[:4], f"-{key[:5]}", key[:-1], f"{key}-", f"{key[:12]}."):
+        short, long = unit * (12_000 // len(unit)), unit * (48_000 // len(unit))
+        allowed = 10 * max(seconds(scanner, short), 0.0005)
+        assert min(seconds(scanner, long) for _ in range(2)) < allowed, unit
