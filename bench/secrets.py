@@ -2,20 +2,28 @@
 
 Coverage is measured with samples of every rule of a public list (gitleaks.toml in ../shared/data/secrets, or the file
 that SLICEBASE_SECRETS names). The samples are generated with a seed. A seeded half of the rules was used while our
-rules were written; the other half was not. `bench.secrets_aside` has shapes of a third kind, from documentation. A
+rules were written; the other half was not. `bench._secrets_aside` has shapes of a third kind, from documentation. A
 sample counts only when no half of the secret is left in the output.
 """
 
+import json
 import os
 import random
 import re
 import string
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from time import process_time
 from typing import Any, NamedTuple
+
+from bench._secrets_aside import FIRST_ALONE, FIRST_PASTED, SECOND_ALONE, SECOND_PASTED
+from bench.importers import sample as sample_turns
+from slicebase.importers.formats import HEAD_BYTES, Import, recognise
+from slicebase.importers.values import ImportSource, Options
+from slicebase.secrets.redact import built_in, redact
 
 PUBLIC = Path(os.environ.get("SLICEBASE_SECRETS", "../shared/data/secrets/gitleaks.toml"))
 SEED = 12
@@ -154,3 +162,108 @@ def is_gone(sample: Sample, output: str) -> bool:
     size = max(6, len(sample.secret) // 2)
     pieces = {sample.secret[start : start + size] for start in range(max(1, len(sample.secret) - size + 1))}
     return not any(piece in output for piece in pieces)
+
+
+# --- what is measured
+
+FRAMES = (
+    '{0}_API_KEY="{1}"', "{0}_token: {1}", '"{0}Secret": "{1}"', "--{0}-token {1}", "{0}.key = '{1}'",
+    "export {0}_SECRET={1}", '{{\\"{0}_key\\":\\"{1}\\"}}', "<{0}Key>{1}</{0}Key>", "client = {0}.Client('{1}')",
+)  # fmt: skip
+
+
+def as_written(rule: dict[str, Any]) -> Iterator[Sample]:
+    """Yields the secrets of a rule for assignments, in lines as people write them."""
+    for frame, sample in zip(FRAMES, samples(rule), strict=False):
+        yield Sample(rule["id"], frame.format(rule["keywords"][0].strip("-_"), sample.secret), sample.secret)
+
+
+def documented() -> dict[str, list[list[Sample]]]:
+    """Returns the samples of the shapes from documentation. Nothing was changed after the second set was seen."""
+    found: dict[str, list[list[Sample]]] = {}
+    for name, alone, pasted in (("first", FIRST_ALONE, FIRST_PASTED), ("kept aside", SECOND_ALONE, SECOND_PASTED)):
+        shapes = [(f"documented, {name}, alone", "we saw {} there", pattern) for pattern in alone.values()]
+        shapes += [(f"documented, {name}, pasted", frame, pattern) for frame, pattern in pasted.items()]
+        for kind, frame, pattern in shapes:
+            generator = Generator(f"{SEED} {frame} {pattern}")
+            drawn = [generator.text(pattern) for _ in range(SAMPLES)]
+            found.setdefault(kind, []).append([Sample(frame, frame.format(secret), secret) for secret in drawn])
+    return found
+
+
+def coverage() -> Iterator[tuple[str, int, int, float]]:
+    """Yields a class, its number of rules, those of which every sample is replaced, and the share of samples."""
+    groups = documented()
+    if PUBLIC.exists():
+        for name, rules in halves().items():
+            groups[name] = [list(samples(rule)) for rule in rules]
+            if name.startswith("keyword"):
+                groups[f"{name}, as written"] = [list(as_written(rule)) for rule in rules]
+    else:
+        print(f"  {PUBLIC} is absent: only documented shapes are measured")
+    for name in sorted(groups):
+        rules = [[is_gone(sample, redact(sample.text).text) for sample in group] for group in groups[name] if group]
+        yield name, len(rules), sum(map(all, rules)), sum(sum(rule) / len(rule) for rule in rules) / len(rules)
+
+
+def ordinary() -> Iterator[tuple[str, str]]:
+    """Yields texts without secrets, with their kind: code of Python's library and ours, and texts of transcripts."""
+    for folder in (Path(os.__file__).parent, Path(__file__).parent.parent / "src"):
+        for path in sorted(folder.rglob("*.py")):
+            if "site-packages" not in path.parts:
+                yield "code", path.read_text(errors="replace")
+    for path in sorted(PUBLIC.parent.parent.rglob("*.json*")):
+        data = path.read_bytes()
+        known = recognise(data[:HEAD_BYTES], path.name)
+        if known is not None:
+            for batch in Import(Options(redact=False)).read(ImportSource(path.name, [data]), known):
+                for part in (part for turn in batch.turns for part in turn.parts):
+                    yield from (("turns", text) for text in texts([part.text, part.name, part.arguments, part.uri]))
+        elif path.suffix == ".json":
+            yield from (("other conversations", text) for text in texts(json.loads(data)))
+
+
+def texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from texts(inner)
+
+
+def seconds(work: Callable[[str], object], found: list[str]) -> float:
+    best = float("inf")
+    for _ in range(3):
+        start = process_time()
+        for text in found:
+            work(text)
+        best = min(best, process_time() - start)
+    return best
+
+
+def run() -> None:
+    print(
+        f"redaction: {SAMPLES} samples of each shape, seed {SEED}; shapes with every sample replaced; samples replaced"
+    )
+    for name, count, complete, share in coverage():
+        print(f"  {name:<46} {complete:3} of {count:3}   {share:6.1%}")
+    by_kind: dict[str, list[str]] = {}
+    for kind, text in ordinary():
+        by_kind.setdefault(kind, []).append(text)
+    turns = sample_turns(4_000_000)
+    by_kind["generated turns"] = [part.text for turn in turns for part in turn.parts if part.text]
+    redactor = built_in()
+    letters = re.compile("[qQ][^u]")
+    table = bytes(range(256))
+    for kind, found in by_kind.items():
+        size = sum(len(text) for text in found) / 1e6
+        counts: Counter[str] = Counter()
+        for text in found:
+            counts.update(redact(text).counts)
+        own = seconds(lambda text: redactor.text(text, Counter()), found)
+        translate = seconds(lambda text: text.encode("ascii", "replace").translate(table), found)
+        search = seconds(letters.findall, found)
+        print(
+            f"  {kind}: {size:.1f} MB, {counts.total()} replaced {dict(counts)}, {size / own:.0f} MB/s: "
+            f"{own / translate:.1f} × one translate, {own / search:.2f} × one search for two characters"
+        )

@@ -18,7 +18,7 @@ from slicebase.secrets.rule_file import UserRule
 from slicebase.secrets.scan import Scanner, table
 from slicebase.secrets.shape import is_key, is_password
 
-SHORTEST: Final = 6
+SHORTEST: Final = 8
 ROUNDS: Final = 4
 
 
@@ -93,7 +93,8 @@ class Redactor:
             found += private_parts(text)
             found += private_keys(text)
         if b"://" in data:
-            found += url_passwords(text)
+            if b"@" in data:
+                found += url_passwords(text)
             if b"curl " in data:
                 found += curl_passwords(text)
         for rule in self._more:

@@ -13,12 +13,15 @@ from typing import Final, NamedTuple
 from slicebase.secrets.context import assigned
 from slicebase.secrets.pattern import PatternError, compiled, heads, parsed
 from slicebase.secrets.regions import Span
-from slicebase.secrets.shape import looks_random
+from slicebase.secrets.shape import is_dense, looks_random
 
 RUN: Final = 16
 HEAD_SIZE: Final = 3
 _PREFIXES: Final = 64  # at most this many prefixes of a rule are compared before its pattern is tried
 _LONGEST_PREFIX: Final = 12
+LABELLED: Final = "labelled-key"
+_LABELLED: Final = 26  # the shortest run that can be one, and the shortest random part of it
+_LABELLED_VALUE: Final = 20
 _LONG: Final = 36  # runs from which on anchors are searched
 _REACH: Final = 84  # how far an anchor is from the start of a match at most
 _ALL_X: Final = 8  # a key that ends like this is a placeholder
@@ -34,10 +37,17 @@ _VALUES: Final = bytes(97 if byte in _TOKEN | frozenset(b"./+=%") else 32 for by
 _WORDS: Final = bytes(byte if byte in _LETTERS else 32 for byte in range(256))
 _NEEDLE: Final = b"a" * RUN
 _BORDERS: Final = re.compile(rb"[^A-Za-z0-9_](?=[A-Za-z0-9_])")
+# Words before the random part that say what it is; a further word may stand before it: sk_acme_…
+_LABEL: Final = re.compile(
+    rb"(?:[A-Za-z0-9]{2,12}[_-]){0,2}?(?:[A-Za-z]{0,8}(?:[Kk]ey|[Tt]oken|[Ss]ecret)|KEY|TOKEN|SECRET|CI|live|prod|test|sk|pat|api)"
+    rb"[_-](?:[A-Za-z]{2,8}[_-])?"
+)
 _EQUALS: Final = re.compile(rb"=++")
 _DIGIT: Final = re.compile(rb"[0-9]")
 _OPENERS: Final = frozenset(b"\"'`= \t:>,|\\")
 _LOOK_LEFT: Final = _OPENERS | _GLUE
+_OPERATORS: Final = frozenset(b"=:>,|?\"'` \t\\")
+_SPACE: Final = ord(" ")
 
 
 class IssuedRule(NamedTuple):
@@ -120,6 +130,8 @@ class Scanner:
                 return found
         if before in _LOOK_LEFT and (span := _assigned(text, data, start, before)):
             return [span]
+        if end - start >= _LABELLED and (found := _labelled(text, data, start, end)):
+            return found
         return []
 
     def _issued(
@@ -161,7 +173,7 @@ class Scanner:
             return None
         start, stop = found.span("secret") if "secret" in pattern.groupindex else found.span()
         value = text[start:stop]
-        if value[-_ALL_X:].lower() == "x" * _ALL_X or (rule.mixed and not looks_random(value)):
+        if value[-_ALL_X:].lower() == "x" * _ALL_X or "your-" in value or "your_" in value or (rule.mixed and not looks_random(value)):
             return None
         return Span(start, stop, rule.label)
 
@@ -182,6 +194,10 @@ def _prefixes(rule: IssuedRule) -> tuple[bytes, ...]:
 
 def _assigned(text: str, data: bytes, start: int, before: int) -> Span | None:
     """Returns the value that a run is part of, if it is assigned to a name that promises a secret."""
+    if before == _SPACE and data[start - 2] not in _OPERATORS:  # the most frequent case: a word, a space, a hash
+        tail = data[max(0, start - 48) : start].lower()
+        if b"--" not in tail and b"bearer" not in tail and b"uthorization" not in tail:
+            return None
     if before in _OPENERS and (span := assigned(text, start, start)):
         return span
     if before in _GLUE:
@@ -190,6 +206,16 @@ def _assigned(text: str, data: bytes, start: int, before: int) -> Span | None:
             if place and data[place - 1] in _OPENERS and (span := assigned(text, place, start)):
                 return span
     return None
+
+
+def _labelled(text: str, data: bytes, start: int, end: int) -> list[Span]:
+    """Returns a run that says itself that it is a key: `acme_live_…`, `sk-acme-…`, `acmetoken_…`."""
+    label = _LABEL.match(data, start, end)
+    if label is None:
+        return []
+    value = text[label.end() : end].rstrip("-~")
+    stop = label.end() + len(value)
+    return [Span(start, stop, LABELLED)] if len(value) >= _LABELLED_VALUE and is_dense(value) else []
 
 
 def _left_of(data: bytes, start: int, kinds: bytes) -> int:

@@ -11,6 +11,7 @@ PIECE: Final = 8  # shorter pieces say nothing
 _PIECES: Final = re.compile(rf"[A-Za-z0-9]{{{PIECE},}}+")
 _STRETCHES: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _LONGEST_STRETCH: Final = 3.3  # characters of one kind, on average
+_DENSE_STRETCH: Final = 2.8
 _FEWEST_STRETCHES: Final = 4
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
 _PLACEHOLDER: Final = re.compile(
@@ -34,6 +35,14 @@ def looks_random(value: str) -> bool:
 
 def _has_digit_or_mix(piece: str) -> bool:
     return any(map(str.isdigit, piece)) or (piece != piece.lower() and piece != piece.upper())
+
+
+def is_dense(value: str) -> bool:
+    """Returns whether the complete value looks random, and has digits and letters throughout: more than a hint."""
+    plain = value.replace("_", "").replace("-", "")
+    stretches = len(_STRETCHES.findall(plain))
+    digits = sum(map(str.isdigit, plain))
+    return 2 <= digits < len(plain) - 2 and len(plain) <= _DENSE_STRETCH * stretches and not is_placeholder(value)
 
 
 def is_uuid(value: str) -> bool:
