@@ -1,7 +1,7 @@
 """Shapes of secrets from public documentation, in two sets that were written down after the rules of issuers.
 
-They are the shapes that the rules of two other public scanners (Kingfisher, Nosey Parker) document. The first set showed
-what was missing in general (keys that name themselves, connection strings), and was used for that. The second set was
+They are the shapes that the rules of two other public scanners (Kingfisher, Nosey Parker) document. The first set
+showed what was missing in general (keys that name themselves, connection strings), and was used for that. The second set was
 written down after that, and was never used to change anything.
 
 A shape is a line as people write it, where {} is the key, and a pattern in the syntax of `slicebase.secrets.pattern`.

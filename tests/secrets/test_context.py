@@ -58,6 +58,9 @@ def test_the_value_of_a_name_that_promises_a_secret_is_replaced(frame: str) -> N
         "postgres://app:{}@db.example.org/shop",
         "curl -u me:{} https://example.org",
         'root_password: "{}"',
+        "Server=a;User Id=b;Password={};Database=c",
+        "The password is '{}'.",
+        "machine example.org login me password {}\n",
     ],
 )
 def test_a_password_is_replaced_with_its_symbols(frame: str) -> None:
@@ -101,3 +104,12 @@ def test_a_password_is_replaced_with_its_symbols(frame: str) -> None:
 )
 def test_ordinary_code_and_prose_is_kept(text: str) -> None:
     assert redact(text).text is text
+
+
+@pytest.mark.parametrize("scheme", ["Bearer", "BASIC", "token"])
+def test_an_authorization_header_may_be_short(scheme: str) -> None:
+    assert (
+        redact(f'-H "Authorization: {scheme} mF_9.B5f"').text
+        == f'-H "Authorization: {scheme} [redacted:authorization-header]"'
+    )
+    assert redact(f"Authorization: {scheme} authentication").counts == {}

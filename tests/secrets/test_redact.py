@@ -69,7 +69,9 @@ def test_a_value_stays_a_value_of_the_same_form(value: object) -> None:
 @settings(max_examples=200, deadline=None)
 @given(
     st.dictionaries(
-        st.text("abkeytokn_", max_size=9), st.sampled_from([*KEYS, VALUE, PASSWORD, 'a"b', "c\\d"]), max_size=4
+        st.text("abkeytokn_", max_size=9),
+        st.sampled_from([*KEYS, VALUE, PASSWORD, 'a1"b!c"d', "x1\\y!z", 'a"b', "c\\d"]),
+        max_size=4,
     )
 )
 def test_the_text_of_json_stays_json(value: dict[str, str]) -> None:

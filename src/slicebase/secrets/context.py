@@ -23,6 +23,8 @@ _QUOTES: Final = " \t\"'`\\="
 _NAME: Final = re.compile(r"[\w. \t-]{1,80}")
 _VALUE: Final = re.compile(r"[A-Za-z0-9_+/=.~%-]++", re.ASCII)
 _SCHEMES: Final = frozenset({"basic", "token", "apikey", "api-key", "key", "digest", "bot", "ssws", "oauth"})
+_HEADER_WORD: Final = b"uthorization"
+_MIXED: Final = re.compile(r"[a-z_][A-Z]|\d")  # a word of prose has neither
 _BREAK: Final = re.compile(r"[\r\n]")
 
 
@@ -75,9 +77,10 @@ def _kind_of_word(head: str, between: str) -> str | None:
 
 _AFTER: Final = re.compile(
     r"(?P<name>[\w.-]{2,48}+)(?:\\{0,3}+[\"'`])?+\]?+(?:[ \t]{0,16}+value)?+"
-    r"(?:[ \t]{0,8}+(?P<operator>:=|=>|\?=|={1,3}|:|>)|(?=[ \t]))[ \t]{0,8}+(?P<quote>\\{0,3}+[\"'`])?+"
+    r"(?:[ \t]{0,8}+(?P<operator>:=|=>|\?=|={1,3}|:|>|is(?=[ \t]+[\"'`]))|(?=[ \t]))[ \t]{0,8}+(?P<quote>\\{0,3}+[\"'`])?+"
 )
 _FLAG_VALUE: Final = re.compile(r"[^\s\"'`<>{}()\[\],;\\]{6,200}+(?![^\s\"'`,;\\])")
+_CONNECTION: Final = re.compile(r"[^\s\"'`<>{}()\\;]{6,200}+(?=;)")
 _BARE: Final = re.compile(r"[^\s\"'`<>{}()\[\],;\\]{6,200}+(?=[ \t]*+(?:$|[\r\n#]|\\[nr]))", re.MULTILINE)
 _LINE: Final = re.compile(r"[ \t-]*+(?:export |set |ENV |env |- )?+[\w.-]*+\Z")
 
@@ -101,7 +104,7 @@ def _named(text: str, at: int, found: re.Match[str]) -> Span | None:
     if not operator and not _is_flag(text, at):
         return None
     if quote:
-        end = text.find(quote, start, start + _LONGEST_VALUE)
+        end = _closing(text, quote, start)
     elif operator == ">":
         end = text.find("<", start, start + _LONGEST_VALUE)
     else:
@@ -111,7 +114,8 @@ def _named(text: str, at: int, found: re.Match[str]) -> Span | None:
         return None
     value = text[start:end]
     if kind == "password":
-        sure = is_password(value, quoted=bool(quote) or operator == ">") and not _BREAK.search(value)
+        settled = bool(quote) or operator == ">" or text.startswith(";", end)
+        sure = is_password(value, quoted=settled) and not _BREAK.search(value)
     else:
         sure = len(value) >= 10 and " " not in value and is_key(value) and not is_computed(value)
     return Span(start, end, kind) if sure else None
@@ -120,10 +124,23 @@ def _named(text: str, at: int, found: re.Match[str]) -> Span | None:
 def _bare(text: str, at: int, found: re.Match[str]) -> re.Match[str] | None:
     if not found["operator"]:
         return _FLAG_VALUE.match(text, found.end())
+    if found["operator"] == "=" and (connection := _CONNECTION.match(text, found.end())):
+        return connection
     return _BARE.match(text, found.end()) if _begins_line(text, at, found["operator"], found) else None
 
 
+def _closing(text: str, quote: str, start: int) -> int:
+    """Returns where a quoted value ends. A quote after a backslash is part of it, unless the first has one, too."""
+    end = text.find(quote, start, start + _LONGEST_VALUE)
+    while end > start and len(quote) == 1 and text[end - 1] == "\\":
+        end = text.find(quote, end + 1, start + _LONGEST_VALUE)
+    return end
+
+
 def _is_flag(text: str, at: int) -> bool:
+    """Returns whether the name is a flag of a command, or stands in a line of .netrc."""
+    if "login " in text[max(0, at - 80) : at]:
+        return True
     start = max(text.rfind(" ", max(0, at - 40), at), text.rfind("\n", max(0, at - 40), at)) + 1
     return text.startswith("--", start)
 
@@ -140,7 +157,24 @@ def _begins_line(text: str, at: int, operator: str, found: re.Match[str]) -> boo
     return (operator == "=" and glued) or (operator == ":" and not glued)
 
 
-# URLs and commands
+# Headers, URLs and commands
+
+_HEADER: Final = re.compile(
+    r"uthorization\\{0,3}+[\"'`]?+[ \t]{0,4}+[:=,][ \t]{0,4}+\\{0,3}+[\"'`]?+"
+    r"(?:bearer|basic|token|apikey|digest|negotiate|ssws|bot)[ \t]{1,4}+(?P<secret>[A-Za-z0-9_+/=.~-]{8,4000}+)",
+    re.IGNORECASE | re.ASCII,
+)
+
+
+def headers(text: str, lower: bytes) -> Iterator[Span]:
+    """Yields the credentials of authorization headers, also short ones. `lower` is as in `named_values`."""
+    at = lower.find(_HEADER_WORD)
+    while at >= 0:
+        found = _HEADER.match(text, at)
+        if found and _MIXED.search(found["secret"]) and not is_placeholder(found["secret"]):
+            yield Span(*found.span("secret"), AUTHORIZATION)
+        at = lower.find(_HEADER_WORD, found.end() if found else at + 1)
+
 
 _USER: Final = re.compile(r"[^\s/:@\"'<>`\\]{0,100}+:(?P<secret>[^\s/@\"'<>`\\]{3,200}+)@")
 _CURL: Final = re.compile(r"(?:-u|--user)(?:=|[ \t]{1,4})[\"']?[^\s:\"']{1,64}+:(?P<secret>[^\s\"'\\]{3,128}+)")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from slicebase.secrets.context import WORDS, curl_passwords, named_values, url_passwords
+from slicebase.secrets.context import WORDS, curl_passwords, headers, named_values, url_passwords
 from slicebase.secrets.issuers import ISSUED
 from slicebase.secrets.names import kind_of_name
 from slicebase.secrets.regions import Span, private_keys, private_parts
@@ -89,6 +89,8 @@ class Redactor:
         for word in WORDS:
             if word in lower:
                 found += named_values(text, lower, word)
+        if b"uthorization" in lower:
+            found += headers(text, lower)
         if b"private" in lower:
             found += private_parts(text)
             found += private_keys(text)

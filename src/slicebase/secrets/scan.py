@@ -173,7 +173,12 @@ class Scanner:
             return None
         start, stop = found.span("secret") if "secret" in pattern.groupindex else found.span()
         value = text[start:stop]
-        if value[-_ALL_X:].lower() == "x" * _ALL_X or "your-" in value or "your_" in value or (rule.mixed and not looks_random(value)):
+        if (
+            value[-_ALL_X:].lower() == "x" * _ALL_X
+            or "your-" in value
+            or "your_" in value
+            or (rule.mixed and not looks_random(value))
+        ):
             return None
         return Span(start, stop, rule.label)
 

@@ -20,7 +20,7 @@ _PLACEHOLDER: Final = re.compile(
     re.IGNORECASE,
 )
 _COMPUTED: Final = re.compile(r"^[$%{<\[(&]|\$\{|\{\{|#\{|%\(|\(|\)$|^process\.|^os\.|^env\.|<.*>")
-_SYMBOL_INSIDE: Final = re.compile(r"[!@#$^&*].")
+_SYMBOL_INSIDE: Final = re.compile(r"[!@#$^&*].|[@#$^&*]$")
 _FEW: Final = 4  # different characters of a placeholder such as xxxxxxxx
 
 
