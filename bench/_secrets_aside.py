@@ -1,8 +1,9 @@
 """Shapes of secrets from public documentation, in two sets that were written down after the rules of issuers.
 
 They are the shapes that the rules of two other public scanners (Kingfisher, Nosey Parker) document. The first set
-showed what was missing in general (keys that name themselves, connection strings), and was used for that. The second set was
-written down after that, and was never used to change anything.
+showed what was missing in general (keys that name themselves, connection strings, short headers), and was used for
+that. The second set was written down after that. One change came later, names that end in `key`: before it, 76 % of the
+samples of the second set that are pasted were replaced, and as many of those alone as now.
 
 A shape is a line as people write it, where {} is the key, and a pattern in the syntax of `slicebase.secrets.pattern`.
 """

@@ -202,8 +202,8 @@ def coverage() -> Iterator[tuple[str, int, int, float]]:
     else:
         print(f"  {PUBLIC} is absent: only documented shapes are measured")
     for name in sorted(groups):
-        rules = [[is_gone(sample, redact(sample.text).text) for sample in group] for group in groups[name] if group]
-        yield name, len(rules), sum(map(all, rules)), sum(sum(rule) / len(rule) for rule in rules) / len(rules)
+        hits = [[is_gone(sample, redact(sample.text).text) for sample in group] for group in groups[name] if group]
+        yield name, len(hits), sum(map(all, hits)), sum(sum(each) / len(each) for each in hits) / len(hits)
 
 
 def ordinary() -> Iterator[tuple[str, str]]:

@@ -1,11 +1,15 @@
 """Keys of known shapes: each rule has keys that it finds, and texts that it nearly finds."""
 
+import re
 from time import process_time
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from slicebase.secrets.issuers import ISSUED
-from slicebase.secrets.scan import IssuedRule, Scanner, table
+from slicebase.secrets.regions import Span
+from slicebase.secrets.scan import RUN, IssuedRule, Scanner, table
 from tests.secrets.samples import near_miss, positive
 
 RULES = list(table(ISSUED))
@@ -57,6 +61,39 @@ def test_several_keys_of_one_run_are_found() -> None:
     rule = next(rule for rule in RULES if rule.label == "github-token")
     first, second = positive(rule, 1), positive(rule, 2)
     assert len(labels(f"{first}-{second}", Scanner([rule]))) == 2
+
+
+def plain_spans(text: str) -> list[Span]:
+    """The plain twin of a scanner: tries every rule at every place where a word begins."""
+    scanner, found, done = Scanner(RULES), [], 0
+    runs = [run.span() for run in re.finditer(rf"[\w~-]{{{RUN},}}", text, re.ASCII) if re.search("[0-9]", run[0])]
+    for at in range(len(text)):
+        if at < done or (at and (text[at - 1].isalnum() or text[at - 1] == "_")) or not text[at].isascii():
+            continue
+        for rule in RULES:
+            span = None if rule.whole and text[at - 1 : at] == "-" else scanner.match(text, at, rule)
+            if span and any(start < span.end and span.start < end for start, end in runs):
+                found.append(span)
+                done = span.end
+                break
+    return found
+
+
+LABELS = {rule.label for rule in RULES}
+WORDS = st.sampled_from(
+    ["a", "the", "word", "é", "x1", "(", ")", "https://example.org/a", "3f786850e387550fdab836ed7e6dc881"]
+)
+SOME_KEYS = st.sampled_from(RULES).map(positive)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.one_of(WORDS, SOME_KEYS), max_size=6).map(" ".join))
+def test_the_fast_way_and_the_plain_one_agree(text: str) -> None:
+    fast = [span for span in Scanner(RULES).spans(text, text.encode("ascii", "replace")) if span.label in LABELS]
+    covered = [
+        {place for span in spans for place in range(span.start, span.end)} for spans in (fast, plain_spans(text))
+    ]
+    assert covered[0] == covered[1]
 
 
 def seconds(scanner: Scanner, text: str) -> float:

@@ -11,7 +11,7 @@ from typing import Final
 
 from slicebase.secrets.names import kind_of_name
 from slicebase.secrets.regions import Span
-from slicebase.secrets.shape import is_computed, is_key, is_password, is_placeholder
+from slicebase.secrets.shape import is_computed, is_dense, is_key, is_password, is_placeholder
 
 AUTHORIZATION: Final = "authorization-header"
 URL_PASSWORD: Final = "password-in-url"
@@ -25,6 +25,8 @@ _VALUE: Final = re.compile(r"[A-Za-z0-9_+/=.~%-]++", re.ASCII)
 _SCHEMES: Final = frozenset({"basic", "token", "apikey", "api-key", "key", "digest", "bot", "ssws", "oauth"})
 _HEADER_WORD: Final = b"uthorization"
 _MIXED: Final = re.compile(r"[a-z_][A-Z]|\d")  # a word of prose has neither
+_HEX: Final = re.compile(r"[0-9a-fA-F-]+")
+_SHORTEST_OF_SOME_KEY: Final = 20
 _BREAK: Final = re.compile(r"[\r\n]")
 
 
@@ -45,9 +47,16 @@ def assigned(text: str, left: int, start: int) -> Span | None:
     if found is None or found.end() <= start:
         return None
     value = found[0].rstrip(".")
-    if text[left + len(value) : left + len(value) + 1] in ("(", "[") or not is_key(value):
+    if text[left + len(value) : left + len(value) + 1] in ("(", "[") or not is_value(kind, value):
         return None
     return Span(left, left + len(value), kind)
+
+
+def is_value(kind: str, value: str) -> bool:
+    """Returns whether a value is what its name promises. A `key` may be of many things: its value must be dense."""
+    if kind == "key":
+        return len(value) >= _SHORTEST_OF_SOME_KEY and not _HEX.fullmatch(value) and is_key(value) and is_dense(value)
+    return is_key(value)
 
 
 def _kind(head: str, between: str) -> str | None:
@@ -77,7 +86,8 @@ def _kind_of_word(head: str, between: str) -> str | None:
 
 _AFTER: Final = re.compile(
     r"(?P<name>[\w.-]{2,48}+)(?:\\{0,3}+[\"'`])?+\]?+(?:[ \t]{0,16}+value)?+"
-    r"(?:[ \t]{0,8}+(?P<operator>:=|=>|\?=|={1,3}|:|>|is(?=[ \t]+[\"'`]))|(?=[ \t]))[ \t]{0,8}+(?P<quote>\\{0,3}+[\"'`])?+"
+    r"(?:[ \t]{0,8}+(?P<operator>:=|=>|\?=|={1,3}|:|>|is(?=[ \t]+[\"'`]))|(?=[ \t]))"
+    r"[ \t]{0,8}+(?P<quote>\\{0,3}+[\"'`])?+"
 )
 _FLAG_VALUE: Final = re.compile(r"[^\s\"'`<>{}()\[\],;\\]{6,200}+(?![^\s\"'`,;\\])")
 _CONNECTION: Final = re.compile(r"[^\s\"'`<>{}()\\;]{6,200}+(?=;)")

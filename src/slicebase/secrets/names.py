@@ -69,6 +69,13 @@ _LAST_WORDS: Final = (
 )
 _LAST: Final = frozenset(_LAST_WORDS.split())
 
+_KEYS: Final = frozenset({"key", "auth", "pass", "sid", "pat", "cred"})
+_OTHER_WORDS: Final = (
+    "primary foreign cache sort partition public group dict index lookup hash row object unique composite natural hot "
+    "short map error message locale translation event query order tree node path file the a this by of to for in with "
+    "json storage_item idempotency dedup duplicate column table host known ssh first last next item record entry"
+)
+_OTHER_KEYS: Final = frozenset(_OTHER_WORDS.split())
 _CAMEL: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _WORDS_AFTER: Final = re.compile(r"[A-Za-z0-9]+")
 
@@ -92,7 +99,7 @@ def _service() -> re.Pattern[str]:
 
 @lru_cache(8192)
 def kind_of_name(name: str) -> str | None:
-    """Returns what a name says of its value: `password`, `secret`, `service-key`, or None."""
+    """Returns what a name says of its value: `password`, `secret`, `service-key`, `key`, or None."""
     lower = name.lower()
     if _NOT_SECRET.search(lower):
         return None
@@ -105,4 +112,10 @@ def kind_of_name(name: str) -> str | None:
         return "secret"
     if _service().search(lower):
         return "service-key"
-    return None
+    return "key" if _is_some_key(name) else None
+
+
+def _is_some_key(name: str) -> bool:
+    """Returns whether the name is one of a key of something, such as `ACME_KEY` or `sdkKey`, but not of a table."""
+    words = [word.lower() for word in _CAMEL.findall(name)[-2:]]
+    return len(words) == 2 and words[1] in _KEYS and words[0] not in _OTHER_KEYS and name.rstrip()[-1:].isalpha()

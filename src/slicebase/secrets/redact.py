@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from slicebase.secrets.context import WORDS, curl_passwords, headers, named_values, url_passwords
+from slicebase.secrets.context import WORDS, curl_passwords, headers, is_value, named_values, url_passwords
 from slicebase.secrets.issuers import ISSUED
 from slicebase.secrets.names import kind_of_name
 from slicebase.secrets.regions import Span, private_keys, private_parts
 from slicebase.secrets.rule_file import UserRule
 from slicebase.secrets.scan import Scanner, table
-from slicebase.secrets.shape import is_key, is_password
+from slicebase.secrets.shape import is_password
 
 SHORTEST: Final = 8
 ROUNDS: Final = 4
@@ -77,7 +77,7 @@ class Redactor:
         if kind == "password" and is_password(value, quoted=True):
             counts[kind] += 1
             return mark(kind)
-        if kind and " " not in value and len(value) >= 10 and is_key(value):
+        if kind and " " not in value and len(value) >= 10 and is_value(kind, value):
             counts[kind] += 1
             return mark(kind)
         return value
@@ -94,8 +94,8 @@ class Redactor:
         if b"private" in lower:
             found += private_parts(text)
             found += private_keys(text)
-        if b"://" in data:
-            if b"@" in data:
+        if b":" in data:  # one character is found much faster than a word
+            if b"@" in data and b"://" in data:
                 found += url_passwords(text)
             if b"curl " in data:
                 found += curl_passwords(text)

@@ -44,6 +44,7 @@ _LABEL: Final = re.compile(
 )
 _EQUALS: Final = re.compile(rb"=++")
 _DIGIT: Final = re.compile(rb"[0-9]")
+_HEX_DIGITS: Final = b"0123456789abcdefABCDEF-"
 _OPENERS: Final = frozenset(b"\"'`= \t:>,|\\")
 _LOOK_LEFT: Final = _OPENERS | _GLUE
 _OPERATORS: Final = frozenset(b"=:>,|?\"'` \t\\")
@@ -99,23 +100,37 @@ class Scanner:
         """Returns the secrets at the runs of a text. `data` has one byte a character, `?` for those outside ASCII."""
         found: list[Span] = []
         kinds = data.translate(_KINDS)
-        sure, find = self._sure, kinds.find
+        sure, find, has_digit = self._sure, kinds.find, _DIGIT.search
         start = find(_NEEDLE)
         while start >= 0:
             end = find(b" ", start)
             if end < 0:
                 end = len(data)
-            start = _after_escape(data, start)
-            if _DIGIT.search(data, start, end):
-                found += self._at_run(text, data, start, end)
+            before = data[start - 1] if start else _SPACE
+            if before == _BACKSLASH:
+                start = _after_escape(data, start)
+            if has_digit(data, start, end):
+                found += self._at_run(text, data, start, end, before)
             elif data[start : start + HEAD_SIZE] in sure:  # few keys have no digit
                 found += self._issued(text, data, start, start, end)
             start = find(_NEEDLE, max(end, found[-1].end) if found else end)
         return found
 
-    def _at_run(self, text: str, data: bytes, start: int, end: int) -> list[Span]:
-        before = data[start - 1] if start else 32
+    def _at_run(self, text: str, data: bytes, start: int, end: int, before: int) -> list[Span]:
         left = _left_of(data, start, _WIDE) if before in _GLUE else start
+        named = (  # not just a hash or a UUID
+            left < start
+            or data[start : start + HEAD_SIZE] in self._by_head
+            or data[start:end].translate(None, _HEX_DIGITS)
+        )
+        if named and (found := self._known(text, data, left, start, end)):
+            return found
+        if before in _LOOK_LEFT and (span := _assigned(text, data, start, before)):
+            return [span]
+        return _labelled(text, data, start, end) if named and end - start >= _LABELLED else []
+
+    def _known(self, text: str, data: bytes, left: int, start: int, end: int) -> list[Span]:
+        """Returns the keys of the rules in a run, after a look at what the rules can begin with."""
         if left < start:
             words = data[left:end].translate(_WORDS).split()
             known = not self._first_words.isdisjoint([word[:HEAD_SIZE] for word in words])
@@ -124,15 +139,9 @@ class Scanner:
         else:
             known = not self._first_words.isdisjoint([word[:HEAD_SIZE] for word in data[start:end].split(b"-")])
         anchored = (left < start or end - start >= _LONG) and self._anchors.search(data, left, end)
-        if known or anchored:
-            found = self._issued(text, data, left, start, end, self._anchored if anchored else ())
-            if found:
-                return found
-        if before in _LOOK_LEFT and (span := _assigned(text, data, start, before)):
-            return [span]
-        if end - start >= _LABELLED and (found := _labelled(text, data, start, end)):
-            return found
-        return []
+        if not known and not anchored:
+            return []
+        return self._issued(text, data, left, start, end, self._anchored if anchored else ())
 
     def _issued(
         self, text: str, data: bytes, left: int, start: int, end: int, anchored: Iterable[_Ready] = ()
@@ -153,15 +162,16 @@ class Scanner:
     def _key_at(self, text: str, data: bytes, left: int, at: int, anchored: Iterable[_Ready]) -> Span | None:
         for ready in self._by_head.get(data[at : at + HEAD_SIZE], ()):
             if data.startswith(ready.prefixes, at) and not (ready.rule.whole and at > left and data[at - 1] == _DASH):
-                span = self._match(text, at, ready.rule)
+                span = self.match(text, at, ready.rule)
                 if span is not None:
                     return span
         for ready in anchored:
-            if data.find(ready.prefixes[0], at, at + _REACH) >= 0 and (span := self._match(text, at, ready.rule)):
+            if data.find(ready.prefixes[0], at, at + _REACH) >= 0 and (span := self.match(text, at, ready.rule)):
                 return span
         return None
 
-    def _match(self, text: str, at: int, rule: IssuedRule) -> Span | None:
+    def match(self, text: str, at: int, rule: IssuedRule) -> Span | None:
+        """Returns the key of a rule that begins at a place, or None."""
         pattern = self._patterns.get(rule.source)
         if pattern is None:  # compiled when it is first needed: most texts need none
             pattern = self._patterns[rule.source] = compiled(parsed(rule.source))

@@ -39,7 +39,7 @@ def _has_digit_or_mix(piece: str) -> bool:
 
 def is_dense(value: str) -> bool:
     """Returns whether the complete value looks random, and has digits and letters throughout: more than a hint."""
-    plain = value.replace("_", "").replace("-", "")
+    plain = "".join(filter(str.isalnum, value))
     stretches = len(_STRETCHES.findall(plain))
     digits = sum(map(str.isdigit, plain))
     return 2 <= digits < len(plain) - 2 and len(plain) <= _DENSE_STRETCH * stretches and not is_placeholder(value)
