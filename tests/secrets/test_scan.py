@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.secrets.issuers import ISSUED
-from slicebase.secrets.regions import Span
+from slicebase.secrets.regions import SecretSpan
 from slicebase.secrets.scan import RUN, IssuedRule, Scanner, table
 from tests.secrets.samples import near_miss, positive
 
 RULES = list(table(ISSUED))
+ALL = Scanner(RULES)
 each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.label}-{rule.source[:12]}")
 
 
@@ -54,7 +55,7 @@ def test_a_key_that_is_one_character_short_is_none(rule: IssuedRule) -> None:
     ],
 )
 def test_text_that_is_not_a_key_is_kept(text: str) -> None:
-    assert not labels(text, Scanner(RULES))
+    assert not labels(text, ALL)
 
 
 def test_several_keys_of_one_run_are_found() -> None:
@@ -63,15 +64,15 @@ def test_several_keys_of_one_run_are_found() -> None:
     assert len(labels(f"{first}-{second}", Scanner([rule]))) == 2
 
 
-def plain_spans(text: str) -> list[Span]:
+def plain_spans(text: str) -> list[SecretSpan]:
     """The plain twin of a scanner: tries every rule at every place where a word begins."""
-    scanner, found, done = Scanner(RULES), [], 0
+    found, done = [], 0
     runs = [run.span() for run in re.finditer(rf"[\w~-]{{{RUN},}}", text, re.ASCII) if re.search("[0-9]", run[0])]
     for at in range(len(text)):
         if at < done or (at and (text[at - 1].isalnum() or text[at - 1] == "_")) or not text[at].isascii():
             continue
         for rule in RULES:
-            span = None if rule.whole and text[at - 1 : at] == "-" else scanner.match(text, at, rule)
+            span = None if rule.whole and text[at - 1 : at] == "-" else ALL.match(text, at, rule)
             if span and any(start < span.end and span.start < end for start, end in runs):
                 found.append(span)
                 done = span.end
@@ -89,7 +90,7 @@ SOME_KEYS = st.sampled_from(RULES).map(positive)
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.one_of(WORDS, SOME_KEYS), max_size=6).map(" ".join))
 def test_the_fast_way_and_the_plain_one_agree(text: str) -> None:
-    fast = [span for span in Scanner(RULES).spans(text, text.encode("ascii", "replace")) if span.label in LABELS]
+    fast = [span for span in ALL.spans(text, text.encode("ascii", "replace")) if span.label in LABELS]
     covered = [
         {place for span in spans for place in range(span.start, span.end)} for spans in (fast, plain_spans(text))
     ]

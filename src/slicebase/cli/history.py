@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @click.option("--yes", "-y", is_flag=True, help="Without paths: import what was found without asking.")
 @click.option("--format", "format_name", metavar="NAME", help="The format of the inputs (default: detect it).")
 @click.option("--session", metavar="ID", help="The session of inputs that name none (default: the file name).")
-@click.option("--no-redact", is_flag=True, help="Do not redact keys and tokens.")
+@click.option("--no-redact", is_flag=True, help="Keep secrets and private parts as they are.")
 @click.option("--lenient", is_flag=True, help="Exit with status 0 even if message content was left out.")
 @click.option("--dry-run", is_flag=True, help="Show what would happen, and store nothing.")
 @json_option

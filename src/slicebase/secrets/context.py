@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from slicebase.secrets.names import kind_of_name
-from slicebase.secrets.regions import Span
+from slicebase.secrets.regions import SecretSpan
 from slicebase.secrets.shape import is_computed, is_dense, is_key, is_password, is_placeholder
 
 AUTHORIZATION: Final = "authorization-header"
@@ -33,7 +33,7 @@ _BREAK: Final = re.compile(r"[\r\n]")
 # Seen from a long run
 
 
-def assigned(text: str, left: int, start: int) -> Span | None:
+def assigned(text: str, left: int, start: int) -> SecretSpan | None:
     """Returns the value around `start`, which begins at `left`, if what is before it promises a secret."""
     window = text[max(0, left - REACH) : left]
     head = window.rstrip(_QUOTES)
@@ -49,7 +49,7 @@ def assigned(text: str, left: int, start: int) -> Span | None:
     value = found[0].rstrip(".")
     if text[left + len(value) : left + len(value) + 1] in ("(", "[") or not is_value(kind, value):
         return None
-    return Span(left, left + len(value), kind)
+    return SecretSpan(left, left + len(value), kind)
 
 
 def is_value(kind: str, value: str) -> bool:
@@ -95,7 +95,7 @@ _BARE: Final = re.compile(r"[^\s\"'`<>{}()\[\],;\\]{6,200}+(?=[ \t]*+(?:$|[\r\n#
 _LINE: Final = re.compile(r"[ \t-]*+(?:export |set |ENV |env |- )?+[\w.-]*+\Z")
 
 
-def named_values(text: str, lower: bytes, word: bytes) -> Iterator[Span]:
+def named_values(text: str, lower: bytes, word: bytes) -> Iterator[SecretSpan]:
     """Yields the values of names with a word. `lower` is the text in small letters, one byte a character."""
     at = lower.find(word)
     while at >= 0:
@@ -106,7 +106,7 @@ def named_values(text: str, lower: bytes, word: bytes) -> Iterator[Span]:
         at = lower.find(word, span.end if span else at + len(word))
 
 
-def _named(text: str, at: int, found: re.Match[str]) -> Span | None:
+def _named(text: str, at: int, found: re.Match[str]) -> SecretSpan | None:
     kind = kind_of_name(found["name"])
     if kind not in ("password", "secret"):
         return None
@@ -128,7 +128,7 @@ def _named(text: str, at: int, found: re.Match[str]) -> Span | None:
         sure = is_password(value, quoted=settled) and not _BREAK.search(value)
     else:
         sure = len(value) >= 10 and " " not in value and is_key(value) and not is_computed(value)
-    return Span(start, end, kind) if sure else None
+    return SecretSpan(start, end, kind) if sure else None
 
 
 def _bare(text: str, at: int, found: re.Match[str]) -> re.Match[str] | None:
@@ -176,13 +176,13 @@ _HEADER: Final = re.compile(
 )
 
 
-def headers(text: str, lower: bytes) -> Iterator[Span]:
+def headers(text: str, lower: bytes) -> Iterator[SecretSpan]:
     """Yields the credentials of authorization headers, also short ones. `lower` is as in `named_values`."""
     at = lower.find(_HEADER_WORD)
     while at >= 0:
         found = _HEADER.match(text, at)
         if found and _MIXED.search(found["secret"]) and not is_placeholder(found["secret"]):
-            yield Span(*found.span("secret"), AUTHORIZATION)
+            yield SecretSpan(*found.span("secret"), AUTHORIZATION)
         at = lower.find(_HEADER_WORD, found.end() if found else at + 1)
 
 
@@ -190,21 +190,21 @@ _USER: Final = re.compile(r"[^\s/:@\"'<>`\\]{0,100}+:(?P<secret>[^\s/@\"'<>`\\]{
 _CURL: Final = re.compile(r"(?:-u|--user)(?:=|[ \t]{1,4})[\"']?[^\s:\"']{1,64}+:(?P<secret>[^\s\"'\\]{3,128}+)")
 
 
-def url_passwords(text: str) -> Iterator[Span]:
+def url_passwords(text: str) -> Iterator[SecretSpan]:
     """Yields the passwords of URLs: scheme://user:password@host."""
     at = text.find("://")
     while at >= 0:
         found = _USER.match(text, at + 3)
         if found and not is_placeholder(found["secret"]) and not is_computed(found["secret"]):
-            yield Span(*found.span("secret"), URL_PASSWORD)
+            yield SecretSpan(*found.span("secret"), URL_PASSWORD)
         at = text.find("://", at + 3)
 
 
-def curl_passwords(text: str) -> Iterator[Span]:
+def curl_passwords(text: str) -> Iterator[SecretSpan]:
     """Yields the passwords that a command line gives to curl."""
     at = text.find("curl ")
     while at >= 0:
         found = _CURL.search(text, at, at + 400)
         if found and not is_placeholder(found["secret"]) and not is_computed(found["secret"]):
-            yield Span(*found.span("secret"), USER_PASSWORD)
+            yield SecretSpan(*found.span("secret"), USER_PASSWORD)
         at = text.find("curl ", found.end() if found else at + 5)

@@ -230,9 +230,10 @@ def _grown(item: Some | OneOf, open_: set[str], size: int, limit: int) -> set[st
         return grown
     grown, current = (set(open_) if not item.least else set()), open_
     for count in range(1, min(size, item.most or size) + 1):
-        current = {each + more if len(each) < size else each for each in current for more in item.characters}
-        if len(current) > limit:
+        full = {each for each in current if len(each) >= size}
+        if (len(current) - len(full)) * len(item.characters) > limit:
             return None
+        current = full | {each + more for each in current - full for more in item.characters}
         if count >= min(item.least, size):
             grown |= current
     return grown

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from slicebase.secrets.context import WORDS, curl_passwords, headers, is_value, named_values, url_passwords
 from slicebase.secrets.issuers import ISSUED
 from slicebase.secrets.names import kind_of_name
-from slicebase.secrets.regions import Span, private_keys, private_parts
+from slicebase.secrets.regions import SecretSpan, private_keys, private_parts
 from slicebase.secrets.rule_file import UserRule
 from slicebase.secrets.scan import Scanner, table
 from slicebase.secrets.shape import is_password
@@ -82,7 +82,7 @@ class Redactor:
             return mark(kind)
         return value
 
-    def _spans(self, text: str) -> list[Span]:
+    def _spans(self, text: str) -> list[SecretSpan]:
         data = text.encode("ascii", "replace")  # one byte a character, so that positions are the same
         lower = data.lower()
         found = self._scanner.spans(text, data)
@@ -104,7 +104,7 @@ class Redactor:
         return found
 
 
-def _replaced(text: str, spans: list[Span], counts: Counter[str]) -> str:
+def _replaced(text: str, spans: list[SecretSpan], counts: Counter[str]) -> str:
     """Returns the text with its spans replaced. Of spans that overlap, the first gives the label."""
     pieces: list[str] = []
     done, last = 0, -1

@@ -14,7 +14,7 @@ PRIVATE_KEY: Final = "private-key"
 _SHORTEST_KEY: Final = 16  # characters between the lines BEGIN and END
 
 
-class Span(NamedTuple):
+class SecretSpan(NamedTuple):
     """A part of a text to replace, and the name of the rule that says so."""
 
     start: int
@@ -29,7 +29,7 @@ _BEGIN: Final = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: B
 _BODY: Final = re.compile(r"(?:[A-Za-z0-9+/=\s:,.()<>@_*-]|\\+[nrt/]|\\+u000[adAD])*+")
 
 
-def private_parts(text: str) -> Iterator[Span]:
+def private_parts(text: str) -> Iterator[SecretSpan]:
     """Yields what is marked as private, with its tags."""
     depth, start = 0, 0
     for tag in _TAG.finditer(text):
@@ -40,12 +40,12 @@ def private_parts(text: str) -> Iterator[Span]:
         elif depth:
             depth -= 1
             if depth == 0:
-                yield Span(start, tag.end(), PRIVATE)
+                yield SecretSpan(start, tag.end(), PRIVATE)
     if depth:
-        yield Span(start, len(text), PRIVATE)
+        yield SecretSpan(start, len(text), PRIVATE)
 
 
-def private_keys(text: str) -> Iterator[Span]:
+def private_keys(text: str) -> Iterator[SecretSpan]:
     """Yields the bodies of private keys, complete or cut off."""
     at = 0
     while (begin := text.find("-----BEGIN ", at)) >= 0:
@@ -59,5 +59,5 @@ def private_keys(text: str) -> Iterator[Span]:
         body = _BODY.match(text, at, stop if stop >= 0 else len(text))
         end = body.end() if body else at
         if end - at >= _SHORTEST_KEY:
-            yield Span(at, end, PRIVATE_KEY)
+            yield SecretSpan(at, end, PRIVATE_KEY)
         at = max(end, at)

@@ -6,7 +6,7 @@ r"""Rules of the user, in TOML:
     mixed = true                               # optional: a match must also look random
 
 A pattern has the syntax of `pattern`, begins with three or more fixed characters (a class of a few counts as such), and
-reads at most `LONGEST` characters before it fails. So each rule reads a text in linear time, whatever the text is;
+reads at most `MOST_READ` characters before it fails. So each rule reads a text in linear time, whatever the text is;
 nothing else is accepted, and nothing is timed. A match neither begins nor ends inside a word.
 """
 
@@ -16,11 +16,11 @@ from typing import Any, Final, NamedTuple
 
 from slicebase.errors import SlicebaseError
 from slicebase.secrets.pattern import PatternError, compiled, heads, longest, parsed
-from slicebase.secrets.regions import Span
+from slicebase.secrets.regions import SecretSpan
 from slicebase.secrets.shape import looks_random
 
 MOST_RULES: Final = 200
-LONGEST: Final = 4000
+MOST_READ: Final = 4000
 _MOST_REPEATED_BY_USER: Final = 1000
 _FIXED: Final = 3
 _MOST_BEGINNINGS: Final = 32
@@ -36,7 +36,7 @@ class UserRule(NamedTuple):
     beginnings: tuple[str, ...]
     mixed: bool = False
 
-    def spans(self, text: str) -> Iterator[Span]:
+    def spans(self, text: str) -> Iterator[SecretSpan]:
         """Yields what the rule finds in a text."""
         for beginning in self.beginnings:
             at = text.find(beginning)
@@ -46,14 +46,14 @@ class UserRule(NamedTuple):
                     yield span
                 at = text.find(beginning, max(at + 1, span.end if span else 0))
 
-    def _at(self, text: str, at: int) -> Span | None:
+    def _at(self, text: str, at: int) -> SecretSpan | None:
         found = self.pattern.match(text, at)
         if found is None or _is_word(text[at - 1 : at]) or _is_word(text[found.end() : found.end() + 1]):
             return None
         start, end = found.span("secret") if "secret" in self.pattern.groupindex else found.span()
         if start == end or (self.mixed and not looks_random(text[start:end])):
             return None
-        return Span(start, end, self.name)
+        return SecretSpan(start, end, self.name)
 
 
 def _is_word(character: str) -> bool:
@@ -100,8 +100,8 @@ def _rule(name: str, pattern: str, *, mixed: bool) -> UserRule:
     beginnings = heads(items, _FIXED, _MOST_BEGINNINGS)
     if not beginnings:
         raise PatternError(f"it does not begin with {_FIXED} fixed characters")
-    if longest(items) > LONGEST:
-        raise PatternError(f"it can read more than {LONGEST} characters before it fails")
+    if longest(items) > MOST_READ:
+        raise PatternError(f"it can read more than {MOST_READ} characters before it fails")
     return UserRule(name, compiled(items), tuple(sorted(beginnings)), mixed)
 
 

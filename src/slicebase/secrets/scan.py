@@ -12,13 +12,13 @@ from typing import Final, NamedTuple
 
 from slicebase.secrets.context import assigned
 from slicebase.secrets.pattern import PatternError, compiled, heads, parsed
-from slicebase.secrets.regions import Span
+from slicebase.secrets.regions import SecretSpan
 from slicebase.secrets.shape import is_dense, looks_random
 
 RUN: Final = 16
 HEAD_SIZE: Final = 3
 _PREFIXES: Final = 64  # at most this many prefixes of a rule are compared before its pattern is tried
-_LONGEST_PREFIX: Final = 12
+_PREFIX_SIZES: Final = (7, 4)
 LABELLED: Final = "labelled-key"
 _LABELLED: Final = 26  # the shortest run that can be one, and the shortest random part of it
 _LABELLED_VALUE: Final = 20
@@ -96,9 +96,9 @@ class Scanner:
         )
         self._first_words = frozenset(each.translate(_WORDS).split(b" ")[0] for each in self._by_head)
 
-    def spans(self, text: str, data: bytes) -> list[Span]:
+    def spans(self, text: str, data: bytes) -> list[SecretSpan]:
         """Returns the secrets at the runs of a text. `data` has one byte a character, `?` for those outside ASCII."""
-        found: list[Span] = []
+        found: list[SecretSpan] = []
         kinds = data.translate(_KINDS)
         sure, find, has_digit = self._sure, kinds.find, _DIGIT.search
         start = find(_NEEDLE)
@@ -116,7 +116,7 @@ class Scanner:
             start = find(_NEEDLE, max(end, found[-1].end) if found else end)
         return found
 
-    def _at_run(self, text: str, data: bytes, start: int, end: int, before: int) -> list[Span]:
+    def _at_run(self, text: str, data: bytes, start: int, end: int, before: int) -> list[SecretSpan]:
         left = _left_of(data, start, _WIDE) if before in _GLUE else start
         named = (  # not just a hash or a UUID
             left < start
@@ -129,7 +129,7 @@ class Scanner:
             return [span]
         return _labelled(text, data, start, end) if named and end - start >= _LABELLED else []
 
-    def _known(self, text: str, data: bytes, left: int, start: int, end: int) -> list[Span]:
+    def _known(self, text: str, data: bytes, left: int, start: int, end: int) -> list[SecretSpan]:
         """Returns the keys of the rules in a run, after a look at what the rules can begin with."""
         if left < start:
             words = data[left:end].translate(_WORDS).split()
@@ -145,9 +145,9 @@ class Scanner:
 
     def _issued(
         self, text: str, data: bytes, left: int, start: int, end: int, anchored: Iterable[_Ready] = ()
-    ) -> list[Span]:
+    ) -> list[SecretSpan]:
         """Returns the keys that begin at a border of a word from `left` on, and reach into the run."""
-        found: list[Span] = []
+        found: list[SecretSpan] = []
         at = left
         while True:
             span = self._key_at(text, data, left, at, anchored)
@@ -159,7 +159,7 @@ class Scanner:
                 return found
             at = border.end()
 
-    def _key_at(self, text: str, data: bytes, left: int, at: int, anchored: Iterable[_Ready]) -> Span | None:
+    def _key_at(self, text: str, data: bytes, left: int, at: int, anchored: Iterable[_Ready]) -> SecretSpan | None:
         for ready in self._by_head.get(data[at : at + HEAD_SIZE], ()):
             if data.startswith(ready.prefixes, at) and not (ready.rule.whole and at > left and data[at - 1] == _DASH):
                 span = self.match(text, at, ready.rule)
@@ -170,7 +170,7 @@ class Scanner:
                 return span
         return None
 
-    def match(self, text: str, at: int, rule: IssuedRule) -> Span | None:
+    def match(self, text: str, at: int, rule: IssuedRule) -> SecretSpan | None:
         """Returns the key of a rule that begins at a place, or None."""
         pattern = self._patterns.get(rule.source)
         if pattern is None:  # compiled when it is first needed: most texts need none
@@ -190,24 +190,21 @@ class Scanner:
             or (rule.mixed and not looks_random(value))
         ):
             return None
-        return Span(start, stop, rule.label)
+        return SecretSpan(start, stop, rule.label)
 
 
 def _prefixes(rule: IssuedRule) -> tuple[bytes, ...]:
-    """Returns the longest texts that a match begins with, of one length, as long as they are few."""
+    """Returns the texts that a match begins with, of one length: long ones, as long as they are few."""
     items = parsed(rule.source)
-    found = heads(items, HEAD_SIZE)
+    found = next(filter(None, (heads(items, size, _PREFIXES) for size in _PREFIX_SIZES)), None) or heads(
+        items, HEAD_SIZE
+    )
     if not found:
         raise PatternError("the first three characters can be anything, and there is no anchor")
-    for size in range(HEAD_SIZE + 1, _LONGEST_PREFIX + 1):
-        longer = heads(items, size, _PREFIXES)
-        if not longer:
-            break
-        found = longer
     return tuple(sorted(each.encode() for each in found))
 
 
-def _assigned(text: str, data: bytes, start: int, before: int) -> Span | None:
+def _assigned(text: str, data: bytes, start: int, before: int) -> SecretSpan | None:
     """Returns the value that a run is part of, if it is assigned to a name that promises a secret."""
     if before == _SPACE and data[start - 2] not in _OPERATORS:  # the most frequent case: a word, a space, a hash
         tail = data[max(0, start - 48) : start].lower()
@@ -223,14 +220,14 @@ def _assigned(text: str, data: bytes, start: int, before: int) -> Span | None:
     return None
 
 
-def _labelled(text: str, data: bytes, start: int, end: int) -> list[Span]:
+def _labelled(text: str, data: bytes, start: int, end: int) -> list[SecretSpan]:
     """Returns a run that says itself that it is a key: `acme_live_…`, `sk-acme-…`, `acmetoken_…`."""
     label = _LABEL.match(data, start, end)
     if label is None:
         return []
     value = text[label.end() : end].rstrip("-~")
     stop = label.end() + len(value)
-    return [Span(start, stop, LABELLED)] if len(value) >= _LABELLED_VALUE and is_dense(value) else []
+    return [SecretSpan(start, stop, LABELLED)] if len(value) >= _LABELLED_VALUE and is_dense(value) else []
 
 
 def _left_of(data: bytes, start: int, kinds: bytes) -> int:
