@@ -1,7 +1,9 @@
 """Parts are made when they are asked for: a verb builds only what it uses. Contexts are recorded in one place."""
 
+import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -103,3 +105,71 @@ def test_a_context_that_is_not_recorded_is_bound_to_no_run(full: Slicebase) -> N
     assert full.runs.status("r").events == 1
     full.context("which limit?", 400, run="r")
     assert full.runs.status("r").events > 1
+
+
+# Processes
+
+
+def test_a_forked_process_that_opens_the_workspace_again_and_its_parent_lose_nothing(tmp_path: Path) -> None:
+    """With a connection that the child inherits, the parent that closes deletes the log that the child writes."""
+    memory = Slicebase.init(tmp_path)
+    for run in ("child", "parent"):
+        memory.runs.start(run, "Objective", "Done")
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        with Slicebase.open(tmp_path) as own:
+            own.runs.log("child", [{"type": "NOTE"}])
+            os.write(writing, b"x")  # the parent closes now
+            for _ in range(50):
+                own.runs.log("child", [{"type": "NOTE"}])
+        os._exit(0)
+    os.read(reading, 1)
+    memory.close()
+    with Slicebase.open(tmp_path) as again:
+        for _ in range(50):
+            again.runs.log("parent", [{"type": "NOTE"}])
+        assert os.waitpid(child, 0)[1] == 0
+        assert [len(again.runs.events(run)) for run in ("child", "parent")] == [52, 51]
+        assert again.verify().status == "VERIFIED"
+
+
+def test_two_objects_that_project_one_session_store_its_events_once(full: Slicebase, tmp_path: Path) -> None:
+    session = str(full.lost().session)
+    full.runs.from_session(session, "alone")
+    ready = threading.Barrier(3)
+
+    def work() -> None:
+        with Slicebase.open(tmp_path) as own:
+            own.runs.list_runs()
+            ready.wait()
+            own.runs.from_session(session, "shared")
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(full.runs.events("shared")) == len(full.runs.events("alone"))
+
+
+def test_objects_that_export_into_one_folder_write_their_own_sessions(full: Slicebase, tmp_path: Path) -> None:
+    (tmp_path / "chat.json").write_text('[{"role": "user", "content": "a chat"}]')
+    full.import_(tmp_path / "chat.json")
+    sessions = [each.id for each in full.graph.sessions()]
+    ready = threading.Barrier(len(sessions))
+
+    def work(session: str) -> None:
+        with Slicebase.open(tmp_path) as own:
+            own.graph.sessions()
+            ready.wait()
+            for number in range(20):
+                written = own.export(session, tmp_path / f"{session}-{number}.slice")
+                assert session in written.read_text()
+
+    threads = [threading.Thread(target=work, args=(session,)) for session in sessions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(list(tmp_path.glob("*.slice"))) == 20 * len(sessions)

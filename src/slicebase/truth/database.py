@@ -10,7 +10,7 @@ A database of an older version is backed up and then migrated. A locked, damaged
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import apsw
@@ -176,20 +176,19 @@ class Database:
                 yield self.connection
             return
         with database_errors(self.path):
-            self.connection.execute("BEGIN IMMEDIATE")
             try:
+                self.connection.execute("BEGIN IMMEDIATE")  # inside: an interruption after it must not leave it open
                 yield self.connection
                 self.connection.execute("COMMIT")
             except BaseException:
-                if self.connection.in_transaction:  # SQLite rolls back by itself when the disk is full
-                    self.connection.execute("ROLLBACK")
+                self._roll_back()
                 raise
 
     @contextmanager
     def _part(self) -> Iterator[None]:
         """Runs a part of a transaction. After an error, nothing of the part is left in the transaction."""
-        self.connection.execute("SAVEPOINT part")
         try:
+            self.connection.execute("SAVEPOINT part")
             yield
         except BaseException:
             if self.connection.in_transaction:
@@ -201,11 +200,28 @@ class Database:
     def rolled_back(self) -> Iterator[None]:
         """Runs a transaction that is always rolled back, for a dry run."""
         with database_errors(self.path):
-            self.connection.execute("BEGIN IMMEDIATE")
             try:
+                self.connection.execute("BEGIN IMMEDIATE")
                 yield
             finally:
-                self.connection.execute("ROLLBACK")
+                self._roll_back()
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Keeps one view of the database inside the block, even if another process writes meanwhile."""
+        if self.connection.in_transaction:
+            yield
+            return
+        with database_errors(self.path):
+            try:
+                self.connection.execute("BEGIN")
+                yield
+            finally:
+                self._roll_back()
+
+    def _roll_back(self) -> None:
+        if self.connection.in_transaction:  # SQLite rolls back by itself when the disk is full
+            self.connection.execute("ROLLBACK")
 
     @contextmanager
     def bulk(self) -> Iterator[None]:
@@ -216,7 +232,9 @@ class Database:
         finally:
             with database_errors(self.path):
                 self.connection.execute("PRAGMA synchronous = FULL")
-                self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_FULL)
+                _flush(Path(f"{self.path}-wal"))
+                with suppress(apsw.BusyError):  # another process does the same
+                    self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
 
     @contextmanager
     def erasing(self) -> Iterator[None]:
@@ -227,6 +245,11 @@ class Database:
             self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
             self.connection.execute("VACUUM")
             self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
+
+def _flush(path: Path) -> None:
+    with suppress(FileNotFoundError), path.open("rb") as log:
+        os.fsync(log.fileno())
 
 
 def open_database(path: Path, *, create: bool = False, migrations: Mapping[int, Migration] = MIGRATIONS) -> Database:

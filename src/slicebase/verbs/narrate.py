@@ -6,7 +6,9 @@ narrative.
 """
 
 import json
+import re
 from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -143,8 +145,11 @@ def steps_of(format_name: str) -> StepAt:
     return "call" if format_name == NAME else "prompt"
 
 
-def new_drafts(runs: StoredRuns, run_id: str, drafts: list[EventDraft]) -> list[EventDraft]:
-    """Returns the drafts that the run does not have yet; raises `run-differs` if the run begins differently."""
+def new_drafts(runs: StoredRuns, run_id: str, drafts: list[EventDraft]) -> Iterator[EventDraft]:
+    """Yields the drafts that the run does not have yet; raises `run-differs` if the run begins differently.
+
+    The log is read when the first draft is asked for: inside the transaction that adds them.
+    """
     logged = [
         {"type": event.type, "step": event.step, "time": event.time, "payload": event.payload}
         for event in runs.events(run_id)
@@ -154,7 +159,7 @@ def new_drafts(runs: StoredRuns, run_id: str, drafts: list[EventDraft]) -> list[
         raise SlicebaseError(
             "run-differs", f"run:{run_id} does not begin like this conversation", hint="choose another id for the run"
         )
-    return drafts[len(logged) :]
+    yield from drafts[len(logged) :]
 
 
 def _plain(draft: EventDraft) -> dict[str, Any]:
@@ -169,7 +174,7 @@ _NEEDS_NEW_RUN: Final = frozenset({"run-differs", "run-closed", "gate-refused"})
 
 def run_of(session: str) -> str:
     """Returns the id of the run that a session is projected to, unless another one is named."""
-    return "from-" + "-".join(session.replace("/", "-").split())
+    return "from-" + "-".join(re.split(r"[/:\s]+", session.strip()))
 
 
 def narrate_session(runs: "Runs", session: str, leaf: str | None) -> Narrative:

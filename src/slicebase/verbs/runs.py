@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from slicebase.context.assemble import Context
+from slicebase.core.hashing import digest
+from slicebase.core.refs import parse
 from slicebase.errors import SlicebaseError
 from slicebase.runs.event import Event, EventDraft
-from slicebase.runs.evidence import Evidence
 from slicebase.runs.gate import DEFAULT_THRESHOLDS, Thresholds
 from slicebase.runs.narrative import Narrative, narrate
 from slicebase.runs.projection import StepAt, path_of, project, terms_of
@@ -31,7 +32,7 @@ from slicebase.runs.records import (
 from slicebase.runs.state import ITEMS, Json
 from slicebase.runs.status import RunEntry, RunStatus, RunTally, measure, status_of
 from slicebase.truth.runs import NO_BLOBS, Logged, StoredRuns
-from slicebase.verbs.evidence import cite_chunk
+from slicebase.verbs.evidence import Cites, cited
 from slicebase.verbs.narrate import bind, keep_narrative, last_narrated, new_drafts, run_of, steps_of, turns_of
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.surroundings import at_once, one_thread_at_a_time
@@ -43,8 +44,6 @@ if TYPE_CHECKING:  # keeps start-up fast: the commands need neither
     from slicebase.verbs.run_files import FileRun
     from slicebase.verbs.step import Step
 
-Cite = str | Evidence | tuple[str, str]  # the id of evidence, evidence, or a reference with a quote from its text
-Cites = Cite | Iterable[Cite]
 Compact = bool | Thresholds  # whether a run is compacted when that is due, by the settings or by these thresholds
 
 
@@ -71,10 +70,10 @@ class Runs:
     def _thresholds(self, compact: Compact) -> Thresholds | None:
         if isinstance(compact, Thresholds):
             return compact
+        if not compact:
+            return None
         settings = self.surroundings.settings
-        return (
-            Thresholds(counted_events=settings.compaction_events, steps=settings.compaction_steps) if compact else None
-        )
+        return Thresholds(counted_events=settings.compaction_events, steps=settings.compaction_steps)
 
     # Starting a run
 
@@ -123,8 +122,11 @@ class Runs:
         terms = terms_of(turns, objective, done)
         steps = step_at or steps_of(truth.turns.session(session).format)
         drafts = project(turns, started=terms, evidence=truth.ledger, step_at=steps, open_end=open_end)
-        if not self._stored.log.exists(name):
+        try:
             self._stored.begin(name, drafts[:1], now)
+        except SlicebaseError as error:
+            if error.code != "run-exists":
+                raise
         return self._stored.append(name, new_drafts(self._stored, name, drafts), now, self._thresholds(compact))
 
     def from_file(
@@ -174,6 +176,9 @@ class Runs:
         payloads name by its hash.
         """
         drafts = [event if isinstance(event, EventDraft) else _draft(event) for event in events]
+        for name, data in blobs.items():
+            if digest(data) != name:
+                raise SlicebaseError("bad-event", f"the content named {name} has another hash", hint=digest(data))
         return self._stored.append(run_id, drafts, self._now, self._thresholds(compact), blobs)
 
     def claim(
@@ -197,6 +202,7 @@ class Runs:
                 payload["evidence_refs"] = msgspec.to_builtins(pointers)
             return self._append(run_id, EventDraft(type="CLAIM", step=step, payload=payload), id)
         name = id or self._free_id(run_id, "CLAIM", "c")
+        parse(f"claim:{run_id}/{name}")  # raises for an id that no reference could name
         pointers = self._pointers(run_id, cite)
         claim = ClaimLogged(claim_id=name, statement=statement, status=status or "candidate", evidence_refs=pointers)
         return self._append(run_id, EventDraft.of("CLAIM", claim, step=step), name)
@@ -280,17 +286,7 @@ class Runs:
     def _pointers(self, run_id: str, cites: Cites) -> tuple[Pointer, ...]:
         """Returns the pointers of what is cited; a quote is added to the ledger, unless the run is closed."""
         self._stored.check_open(run_id)
-        return tuple(self._evidence(each).pointer for each in _several(cites))
-
-    def _evidence(self, cited: Cite) -> Evidence:
-        if isinstance(cited, tuple):
-            return cite_chunk(self._parts, cited[0], quote=cited[1])
-        name = cited if isinstance(cited, str) else cited.evidence_id
-        record = self._parts.truth.ledger.get(name)
-        if record is None:
-            hint = "cite a reference with a quote: (ref, quote), or the id that `tt cite` prints"
-            raise SlicebaseError("no-evidence", f"the ledger has no {name}", hint=hint)
-        return record
+        return tuple(evidence.pointer for evidence in cited(self._parts, cites))
 
     # Compacting and stopping
 
@@ -379,14 +375,3 @@ def _draft(event: Mapping[str, Any]) -> EventDraft:
     except msgspec.ValidationError as error:
         hint = 'an event looks like {"type": "PLAN_DONE", "step": 1, "payload": {}}'
         raise SlicebaseError("bad-event", f"this is not an event: {error}", hint=hint) from None
-
-
-def _several(cites: Cites) -> list[Cite]:
-    """Returns what is cited as a list. A tuple of two texts is a reference with its quote, not two ids."""
-    if isinstance(cites, str | Evidence):
-        return [cites]
-    if isinstance(cites, tuple):
-        match cites:
-            case (str() as reference, str() as quote) if not reference.startswith("ev_"):
-                return [(reference, quote)]
-    return list(cites)
