@@ -173,3 +173,27 @@ def test_objects_that_export_into_one_folder_write_their_own_sessions(full: Slic
     for thread in threads:
         thread.join()
     assert len(list(tmp_path.glob("*.slice"))) == 20 * len(sessions)
+
+
+def test_objects_that_write_to_one_run_give_every_claim_and_failure_its_own_id(full: Slicebase, tmp_path: Path) -> None:
+    """Ruling 47: what was acknowledged is in the state, whoever else writes."""
+    full.runs.start("shared", "Objective", "Done")
+    given: list[str] = []
+    ready = threading.Barrier(4)
+
+    def work() -> None:
+        with Slicebase.open(tmp_path) as own:
+            own.runs.list_runs()
+            ready.wait()
+            for _ in range(10):
+                given.append(own.runs.claim("shared", "It is.").id)
+                given.append(own.runs.failure("shared", "It is not.").id)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(given)) == 80
+    status = full.runs.status("shared")
+    assert (status.claims["candidate"], len(status.open_failures)) == (40, 40)
