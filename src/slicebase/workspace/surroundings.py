@@ -49,7 +49,10 @@ class Surroundings:
 
     def now(self) -> int:
         """Returns the current time, in milliseconds since 1970."""
-        return milliseconds(self._clock())
+        found = milliseconds(self._clock())
+        if found < 0:  # new ids contain the time, and begin in 1970
+            raise SlicebaseError("bad-time", "the clock is before 1970", hint="set it, or pass another clock")
+        return found
 
     def random_bytes(self) -> bytes:
         """Returns the random bytes of one new id."""
@@ -155,7 +158,12 @@ def _in_turn(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def call(self: Surrounded, *args: Any, **keywords: Any) -> Any:
         with self.surroundings.one_thread():
-            return method(self, *args, **keywords)
+            try:
+                return method(self, *args, **keywords)
+            except UnicodeEncodeError as error:  # a text that neither a file nor SQLite can store
+                from slicebase.core.hashing import lone_surrogate
+
+                raise lone_surrogate(error) from None
 
     return call
 
