@@ -80,7 +80,8 @@ def test_a_bad_argument_works_or_raises_our_error(
 ) -> None:
     memory, good = filled
     monkeypatch.chdir(tmp_path)
-    verb = getattr(getattr(memory, FAMILIES[call.family] or "runs") if FAMILIES[call.family] else memory, call.verb)
+    family = FAMILIES[call.family]
+    verb = getattr(getattr(memory, family) if family else memory, call.verb)
     parameters = inspect.signature(verb).parameters.values()
     needed = {each.name: good[each.name] for each in parameters if each.default is each.empty}
     for value in call.values:
@@ -98,7 +99,7 @@ def test_a_path_that_nothing_can_have_opens_nothing(text: str) -> None:
         assert caught.value.code in ("no-workspace", "cannot-write")
 
 
-REFUSED = {
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "library.recall": ({"rows": "nope"}, "unknown-value"),
     "library.explore": ({"direction": "up"}, "unknown-value"),
     "library.stale": ({"half_life": -1}, "out-of-range"),
@@ -136,7 +137,12 @@ def test_a_long_word_is_not_compared_with_its_typing_errors(
     filled: tuple[Slicebase, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried: list[int] = []
-    monkeypatch.setattr(index_search, "_typing_errors", lambda word: tried.append(len(word)) or [])
+
+    def errors(word: str) -> list[str]:
+        tried.append(len(word))
+        return []
+
+    monkeypatch.setattr(index_search, "_typing_errors", errors)
     assert not filled[0].library.search("x" * 5000)
     assert not filled[0].library.search("retriez")
     assert tried == [len("retriez")]
