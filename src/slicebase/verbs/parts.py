@@ -32,6 +32,8 @@ class Parts:
     """The truth, the indexes, the library and the settings of one workspace."""
 
     def __init__(self, workspace: Workspace, surroundings: Surroundings | None = None) -> None:
+        if not isinstance(workspace, Workspace):
+            raise TypeError(f"{type(self).__name__}.open(folder) opens a workspace, {type(self).__name__}(…) does not")
         self.workspace = workspace
         self.surroundings = surroundings or Surroundings(workspace)
         self.index_progress: ReadProgress = lambda done, total: None

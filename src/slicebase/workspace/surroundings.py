@@ -171,7 +171,12 @@ def _in_turn(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def call(self: Surrounded, *args: Any, **keywords: Any) -> Any:
         with self.surroundings.one_thread():
-            return method(self, *args, **keywords)
+            try:
+                return method(self, *args, **keywords)
+            except UnicodeEncodeError as error:  # a text that neither a file nor SQLite can store
+                from slicebase.core.hashing import lone_surrogate
+
+                raise lone_surrogate(error) from None
 
     return call
 
