@@ -118,3 +118,8 @@ def test_two_databases_are_an_error_and_both_stay(tmp_path: Path) -> None:
     assert refusal(tmp_path) == "two-databases"
     assert old.exists()
     assert new.exists()
+
+
+@pytest.mark.parametrize("paths", ["", [""], ["a", ""]])
+def test_an_empty_path_names_nothing(paths: str | list[str]) -> None:
+    assert code_of(lambda: each_path(paths)) == "no-input"

@@ -59,8 +59,11 @@ class Workspace(NamedTuple):
 
 
 def each_path(paths: StrPath | Iterable[StrPath]) -> list[Path]:
-    """Returns one path, or several, as a list."""
-    return [Path(paths)] if isinstance(paths, str | os.PathLike) else [Path(each) for each in paths]
+    """Returns one path, or several, as a list. An empty path names nothing, not the current folder."""
+    several = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    if not all(map(os.fspath, several)):
+        raise SlicebaseError("no-input", "a path is empty")
+    return [Path(each) for each in several]
 
 
 class Repository(NamedTuple):
