@@ -7,7 +7,8 @@ import pytest
 
 from slicebase.errors import SlicebaseError
 from slicebase.truth.truth import Truth
-from slicebase.workspace.workspace import create_workspace, find_root, open_workspace
+from slicebase.workspace.workspace import create_workspace, each_path, find_root, open_workspace
+from tests.codes import code_of
 
 
 def git(folder: Path, *arguments: str) -> str:

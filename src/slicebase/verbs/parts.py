@@ -90,9 +90,10 @@ class Parts:
         """
         if not record or self.truth.database.read_only:
             return built
-        if built.policy is not None:
-            self.truth.policies.keep(built.policy)
-        self.truth.manifests.keep(built, self.surroundings.now())
+        with self.truth.database.writing():
+            if built.policy is not None:
+                self.truth.policies.keep(built.policy)
+            self.truth.manifests.keep(built, self.surroundings.now())
         return built._replace(recorded=True)
 
     def close(self) -> None:
