@@ -51,8 +51,8 @@ def import_(
     """Import conversations from files, folders and zips.
 
     Without PATH, import the sessions that Claude Code, Codex and Gemini keep on this machine. Nothing is imported
-    twice. A PATH that cannot be imported is reported and does not stop the others. Exit status 1 if message content or
-    a PATH was left out.
+    twice. A PATH that cannot be imported is reported and does not stop the others. So is a file that names no session
+    if another conversation is stored under its name. Exit status 1 if message content or a PATH was left out.
     """
     found: list[str | Path] = [*paths, *([SAMPLE] if sample else ())] or [*_discovered(yes)]
     base = _open_to_try(ctx) if dry_run else open_base(ctx, create=True)
