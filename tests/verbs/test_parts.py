@@ -106,8 +106,11 @@ def test_a_context_that_is_not_recorded_is_bound_to_no_run(full: Slicebase) -> N
     assert full.runs.status("r").events > 1
 
 
-def test_a_context_of_another_workspace_is_neither_recorded_nor_bound(full: Slicebase, tmp_path: Path) -> None:
-    foreign = full.context("which limit?", 400)
+@pytest.mark.parametrize("tokens", [64, 400], ids=["only slices", "pieces"])
+def test_a_context_of_another_workspace_is_neither_recorded_nor_bound(
+    full: Slicebase, tmp_path: Path, tokens: int
+) -> None:
+    foreign = full.context("which limit?", tokens)
     with Slicebase.init(tmp_path / "other") as other:
         other.runs.start("r", "Objective", "Done")
         assert code_of(other.record, foreign) == "no-turn"

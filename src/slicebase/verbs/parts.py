@@ -90,6 +90,8 @@ class Parts:
         """
         if not record or self.truth.database.read_only:
             return built
+        for pinned in built.manifest.slices:
+            self.truth.turns.get(pinned.anchor_turn_id)  # raises `no-turn` for a slice of another workspace
         with self.truth.database.writing():
             if built.policy is not None:
                 self.truth.policies.keep(built.policy)
