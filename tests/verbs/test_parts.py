@@ -12,6 +12,7 @@ import pytest
 
 from slicebase.base import Slicebase
 from slicebase.context.assemble import Context
+from slicebase.errors import SlicebaseError
 from slicebase.history.inputs import LONG_SAMPLE
 from tests.codes import code_of
 from tests.paths import PROJECT
@@ -197,3 +198,65 @@ def test_objects_that_write_to_one_run_give_every_claim_and_failure_its_own_id(f
     assert len(set(given)) == 80
     status = full.runs.status("shared")
     assert (status.claims["candidate"], len(status.open_failures)) == (40, 40)
+
+
+@pytest.mark.parametrize("tokens", [64, 400], ids=["only slices", "pieces"])
+def test_a_context_of_another_workspace_is_neither_recorded_nor_bound(
+    full: Slicebase, tmp_path: Path, tokens: int
+) -> None:
+    foreign = full.context("which limit?", tokens)
+    with Slicebase.init(tmp_path / "other") as other:
+        other.runs.start("r", "Objective", "Done")
+        assert code_of(other.record, foreign) == "no-turn"
+        assert manifests(other) == 0
+        assert code_of(other.runs.bind, "r", foreign) == "no-manifest"
+        assert other.runs.status("r").events == 1
+        assert other.verify().status == "VERIFIED"
+
+
+def test_a_context_must_be_recorded_before_it_is_bound(full: Slicebase) -> None:
+    full.runs.start("r", "Objective", "Done")
+    built = full.context("which limit?", 400, record=False)
+    with full.runs.step("r") as step:
+        assert code_of(step.bind, built) == "no-manifest"
+        step.bind(full.record(built))
+    assert full.verify().status == "VERIFIED"
+
+
+def test_a_context_for_a_step_that_cannot_exist_is_not_recorded(full: Slicebase) -> None:
+    full.runs.start("r", "Objective", "Done")
+    assert code_of(lambda: full.context("which limit?", 400, run="r", step=-5)) == "bad-event"
+    assert manifests(full) == 0
+
+
+def test_a_context_for_a_stopped_run_is_built_but_not_recorded(full: Slicebase) -> None:
+    full.runs.start("r", "Objective", "Done")
+    full.runs.stop("r")
+    assert code_of(lambda: full.context("which limit?", 400, run="r")) == "run-closed"
+    assert manifests(full) == 0
+    assert full.context("which limit?", 400, run="r", record=False).pieces
+
+
+def test_a_context_of_a_run_asked_again_begins_with_the_snapshot_and_is_bound_to_no_step(full: Slicebase) -> None:
+    full.runs.start("r", "Objective", "Done")
+    full.runs.compact("r")
+    asked = full.context("which limit?", 800, run="r")
+    events = full.runs.status("r").events
+    again = full.context_again(asked.id)
+    assert again.pieces[0] == asked.pieces[0]
+    assert full.runs.status("r").events == events
+    full.purge("run:r")
+    assert asked.pieces[0].ref not in {piece.ref for piece in full.context_again(asked.id).pieces}
+
+
+@pytest.mark.parametrize("words", [1, 300, 3000])
+@pytest.mark.parametrize("budget", [64, 300, 4000])
+def test_a_context_never_has_more_tokens_than_its_budget(full: Slicebase, words: int, budget: int) -> None:
+    question = " ".join(["limit"] * words)
+    try:
+        assert full.context(question, budget).tokens <= budget
+    except SlicebaseError as error:
+        assert error.code == "bad-budget"
+        least = int(error.hint.split()[4])
+        assert budget < least
+        assert full.context(question, least).tokens <= least

@@ -9,7 +9,7 @@ import pytest
 from slicebase.base import Slicebase
 from slicebase.errors import SlicebaseError
 from slicebase.truth.truth import Truth
-from slicebase.workspace.workspace import create_workspace, find_root, open_workspace
+from slicebase.workspace.workspace import create_workspace, each_path, find_root, open_workspace
 from tests.codes import code_of
 
 
@@ -160,3 +160,8 @@ def test_a_folder_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
         assert code_of(Slicebase.open, closed / "inner") == "cannot-read"
     finally:
         closed.chmod(0o700)
+
+
+@pytest.mark.parametrize("paths", ["", [""], ["a", ""]])
+def test_an_empty_path_names_nothing(paths: str | list[str]) -> None:
+    assert code_of(lambda: each_path(paths)) == "no-input"

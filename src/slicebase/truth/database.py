@@ -163,7 +163,7 @@ class Database:
     def __init__(self, path: Path, connection: apsw.Connection) -> None:
         self.path = path
         self.connection = connection
-        self.read_only = connection.readonly("main")
+        self.read_only = connection.readonly("main") or bool(connection.pragma("query_only"))
 
     def close(self) -> None:
         self.connection.close()
@@ -253,11 +253,16 @@ def _flush(path: Path) -> None:
 
 
 def open_database(path: Path, *, create: bool = False, migrations: Mapping[int, Migration] = MIGRATIONS) -> Database:
-    """Opens the database at `path`, and migrates it if it is older. Creates it only with `create`."""
+    """Opens the database at `path`, and migrates it if it is older. Creates it only with `create`.
+
+    Where it is missing and its folder cannot be written, it is an empty one in memory that can only be read.
+    """
     if not create and not path.exists():
         raise SlicebaseError(
             "no-database", f"there is no database at {path} yet", hint="`tt import` creates it with a conversation"
         )
+    if _cannot_be_created(path):
+        return _empty(path)
     with database_errors(path):
         if create:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -269,6 +274,19 @@ def open_database(path: Path, *, create: bool = False, migrations: Mapping[int, 
         except BaseException:
             connection.close()
             raise
+    return Database(path, connection)
+
+
+def _cannot_be_created(path: Path) -> bool:
+    """Returns whether the database is missing, and the folder that it would be created in cannot be written."""
+    nearest = next(folder for folder in path.parents if os.path.lexists(folder))
+    return not os.path.lexists(path) and nearest.is_dir() and not os.access(nearest, os.W_OK)
+
+
+def _empty(path: Path) -> Database:
+    connection = apsw.Connection(":memory:")
+    connection.execute(SCHEMA)
+    connection.pragma("query_only", True)
     return Database(path, connection)
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from slicebase.context.assemble import Candidate, Context, assemble
 from slicebase.context.lost import LOST_RULES, TABLE, JudgedItem, Loss, by_importance, judge
-from slicebase.context.manifest import Budget
+from slicebase.context.manifest import Budget, heading
 from slicebase.context.ranking import Ranked
 from slicebase.core.refs import name_of
 from slicebase.core.times import Moment, milliseconds, to_text
@@ -74,14 +74,15 @@ def lost_context(
 
 def _lost_context(truth: Truth, found: Losses, tokens: int, as_of: int) -> Context:
     """Builds a context of the lost items, the most important first, with one piece for each turn that contains some."""
-    check_tokens(tokens)
+    question = f"what was lost when session:{found.session} was compacted"
+    check_tokens(tokens, heading(question, to_text(as_of)))
     lost: dict[str, list[JudgedItem]] = {}
     for each in found.items:
         lost.setdefault(each.item.turn, []).append(each)
     records = truth.turns.find(lost)
     sessions = {name: truth.turns.session(name) for name in {each.record.session for each in records.values()}}
     return assemble(
-        f"what was lost when session:{found.session} was compacted",
+        question,
         to_text(as_of),
         Budget(tokens),
         [_lost_candidate(truth, records[turn].record, sessions, items) for turn, items in lost.items()],

@@ -17,6 +17,7 @@ from slicebase.context.assemble import Candidate, Context
 from slicebase.context.manifest import Manifest
 from slicebase.core.hashing import digest
 from slicebase.core.refs import parse
+from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.files.create import new_file
 from slicebase.files.links import file_name
@@ -24,7 +25,7 @@ from slicebase.files.model import Contract, DerivationSource, Link
 from slicebase.files.slice_file import SliceFile
 from slicebase.graph.turn import Turn
 from slicebase.library.folder import SliceFolder
-from slicebase.runs.event import TYPES, VERBOSE, EventDraft
+from slicebase.runs.event import TYPES, VERBOSE, EventDraft, LogHead, hashed_event
 from slicebase.runs.gate import manifest_events
 from slicebase.runs.narrative import Narrative, narrate
 from slicebase.runs.projection import StepAt
@@ -106,9 +107,19 @@ def first_pieces(parts: Parts, run_id: str) -> tuple[Candidate, ...]:
     return (snapshot_candidate(latest.snapshot),) if latest else ()
 
 
+def check_step(parts: Parts, run_id: str, step: int | None) -> None:
+    """Raises an error if no context can be bound to this step of the run."""
+    parts.truth.runs.check_open(run_id)
+    hashed_event(LogHead(run_id), EventDraft(type="MANIFEST", step=step), to_text(parts.surroundings.now()))
+
+
 def bind(parts: Parts, run_id: str, context: Context, step: int | None) -> Logged:
-    """Logs the context that was given to the model in a step, by default the one after the last that has an event."""
+    """Logs the context that was given to the model in a step, by default the one after the last that has an event.
+
+    Raises `no-manifest` if the context is not recorded here.
+    """
     runs = parts.truth.runs
+    parts.truth.manifests.get(context.id)
     number = runs.log.last_step(run_id) + 1 if step is None else step
     return runs.append(run_id, manifest_events(manifest_entry(context.manifest), number), parts.surroundings.now())
 

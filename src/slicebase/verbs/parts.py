@@ -100,9 +100,12 @@ class Parts:
         """
         if not record or self.truth.database.read_only:
             return built
-        if built.policy is not None:
-            self.truth.policies.keep(built.policy)
-        self.truth.manifests.keep(built, self.surroundings.now())
+        for pinned in built.manifest.slices:
+            self.truth.turns.get(pinned.anchor_turn_id)  # raises `no-turn` for a slice of another workspace
+        with self.truth.database.writing():
+            if built.policy is not None:
+                self.truth.policies.keep(built.policy)
+            self.truth.manifests.keep(built, self.surroundings.now())
         return built._replace(recorded=True)
 
     def close(self) -> None:

@@ -60,8 +60,11 @@ class Workspace(NamedTuple):
 
 
 def each_path(paths: StrPath | Iterable[StrPath]) -> list[Path]:
-    """Returns one path, or several, as a list."""
-    return [given_path(each) for each in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
+    """Returns one path, or several, as a list. An empty path names nothing, not the current folder."""
+    several = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    if not all(map(os.fspath, several)):
+        raise SlicebaseError("no-input", "a path is empty")
+    return [Path(each) for each in several]
 
 
 _IMPOSSIBLE = frozenset({errno.ENAMETOOLONG, errno.ELOOP})
