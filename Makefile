@@ -30,13 +30,13 @@ house: $(READY)
 	$(BIN)/python -m tools.house
 
 $(READY): pyproject.toml constraints.txt
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv --clear .venv
 	PIP_CONSTRAINT=constraints.txt $(BIN)/pip $(INSTALL) --editable '.[dev]'
 	touch $(READY)
 
 $(DEMO): pyproject.toml constraints.txt $(SOURCES)
 	rm -rf build  # a module that is gone would be installed from there
-	$(PYTHON) -m venv .venv-demo
+	$(PYTHON) -m venv --clear .venv-demo
 	PIP_CONSTRAINT=constraints.txt .venv-demo/bin/pip $(INSTALL) .
 	touch $(DEMO)
 

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from copy import copy
 from functools import cached_property
 from itertools import count
 from pathlib import Path
@@ -97,6 +98,13 @@ def test_importing_the_package_imports_nothing_else_of_it() -> None:
     environment = {"PYTHONPATH": str(PROJECT / "src"), "PATH": ""}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_aio_is_imported_when_it_is_used() -> None:
+    code = "import sys, slicebase; print('slicebase.aio' in sys.modules, slicebase.aio.Slicebase.__name__)"
+    environment = {"PYTHONPATH": str(PROJECT / "src"), "PATH": ""}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "False Slicebase\n"
 
 
 # Words
@@ -239,6 +247,7 @@ def values(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Shown
             "ContextSlice": Shown(part, part.id),
             "Event": Shown(memory.runs.events("build")[0], "RUN_STARTED"),
             "Evidence": Shown(evidence, evidence.id),
+            "Explanation": Shown(memory.graph.explain(CODES), "selected="),
             "Exploration": Shown(memory.library.explore(guide.id), guide.id),
             "FileEntry": Shown(memory.library.list_files()[0], memory.library.list_files()[0].id),
             "Filters": Shown(Filters(kind="context"), "context"),
@@ -272,6 +281,7 @@ def values(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Shown
             "Slicebase": Shown(memory, str(folder)),
             "StaleFile": Shown(memory.library.stale()[0], guide.id),
             "Step": Shown(step, "build"),
+            "TextChange": Shown(memory.agents_md(), "AGENTS.md"),
             "TurnView": Shown(memory.graph.turn(CODES), CODES),
             "Verdict": Shown(memory.verify(), "VERIFIED"),
         }  # fmt: skip
@@ -311,7 +321,43 @@ def test_the_page_lists_every_value_with_properties_that_it_has(values: dict[str
         assert [each for each in named if not hasattr(values[name].value, each)] == [], name
 
 
+def test_results_are_sequences_that_equal_their_copies(values: dict[str, Shown]) -> None:
+    for name in ("Results", "SearchResults"):
+        found: Any = values[name].value
+        assert [found[place] for place in range(len(found))] == list(found)
+        assert list(found[1:]) == list(found)[1:]
+        assert found == copy(found)
+        assert found != list(found)
+
+
+def test_losses_are_false_where_nothing_was_compacted(tmp_path: Path, values: dict[str, Shown]) -> None:
+    assert values["Losses"].value
+    with Slicebase.init(tmp_path) as memory:
+        assert not memory.lost()
+
+
 # Results that repeat
+
+
+def test_an_entropy_that_does_not_vary_is_an_error_with_a_hint(tmp_path: Path) -> None:
+    with Slicebase.init(tmp_path, clock=lambda: 1_767_225_600, entropy=bytes) as memory:
+        memory.library.create("Log", "s")
+        for verb in (lambda: memory.library.create("Log", "s"), memory.seal):
+            with pytest.raises(slicebase.SlicebaseError) as caught:
+                verb()
+            assert caught.value.code == "file-exists"
+            assert "entropy" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "time",
+    [10**400, 10**5000, -1, float("nan"), "1969-12-31T23:59:59Z"],
+    ids=lambda time: str(time)[:9] if time != 10**5000 else "huge",
+)
+def test_a_clock_that_is_wrong_is_a_bad_time(tmp_path: Path, time: Any) -> None:
+    with Slicebase.init(tmp_path, clock=lambda: time) as memory, pytest.raises(slicebase.SlicebaseError) as caught:
+        memory.library.create("Log", "s")
+    assert caught.value.code == "bad-time"
 
 
 def _library(memory: Slicebase) -> None:

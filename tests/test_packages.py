@@ -237,6 +237,12 @@ def test_the_demo_installs_the_package_alone(packages: Packages) -> None:
     assert "--editable" not in install
 
 
+@pytest.mark.parametrize("target", [".venv/.ready", ".venv-demo/.ready"])
+def test_an_environment_of_another_python_is_replaced(target: str) -> None:
+    commands = run("make", "--dry-run", "--always-make", "PYTHON=python3.13", target, work=PROJECT)
+    assert re.search(r"^python3\.13 -m venv --clear \.venv", commands, re.MULTILINE)
+
+
 @pytest.mark.parametrize("version", PYTHONS)
 def test_the_wheel_without_extras_does_the_session_of_the_readme(
     version: str, packages: Packages, tmp_path: Path

@@ -127,6 +127,7 @@ def main(folder: str, transcript: str) -> None:
         library(memory)
         print(missing(memory))
         print(memory.library.forget(memory.library.list_files()[0].id))
+    Slicebase.init(Path(folder, "other")).close()
     with Slicebase.open(Path(folder, "other"), root=Path(folder, "other")) as other:
         other.import_(transcript)
     asyncio.run(awaited(Path(folder, "other")))

@@ -14,6 +14,7 @@ docs/python.md describes them and says what stays stable. `slicebase.aio` has th
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from slicebase import aio as aio
     from slicebase.base import Slicebase
     from slicebase.context.assemble import Context, Piece
     from slicebase.context.manifest import Manifest, Replayed
@@ -97,6 +98,8 @@ if not TYPE_CHECKING:  # a type checker would accept any name
     def __getattr__(name: str) -> Any:
         from importlib import import_module
 
+        if name == "aio":
+            return import_module(f"{__name__}.aio")
         for place, names in _PLACES.items():
             if name in names:
                 found = globals()[name] = getattr(import_module(f"{__name__}.{place}"), name)
@@ -105,4 +108,4 @@ if not TYPE_CHECKING:  # a type checker would accept any name
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*__all__, "__version__", "aio"]

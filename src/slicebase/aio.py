@@ -192,7 +192,7 @@ class Recorder(Awaited):
         return called
 
     def call(
-        self, tool: str, arguments: Mapping[str, Any] | None = None, /, *, plan: str = "", **more: Any
+        self, tool: str, /, arguments: Mapping[str, Any] | None = None, *, plan: str = "", **more: Any
     ) -> RecordedCall:
         """Returns a call of a tool with these arguments, for an `async with` block."""
         return RecordedCall(self._called.call(tool, arguments, plan=plan, **more), self._worker)

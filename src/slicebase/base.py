@@ -19,7 +19,7 @@ from slicebase.core.refs import name_of, ref_of
 from slicebase.errors import SlicebaseError
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.surroundings import Clock, Entropy, Surroundings, one_thread_at_a_time, part
-from slicebase.workspace.workspace import StrPath, create_workspace, each_path, open_workspace
+from slicebase.workspace.workspace import StrPath, create_workspace, each_path, given_folder, given_path, open_workspace
 
 if TYPE_CHECKING:  # keeps start-up fast: a verb imports what it needs when it is called
     from slicebase.agents.agent_files import TextChange
@@ -67,18 +67,18 @@ class Slicebase(Parts):
         clock: Clock = time.time,
         entropy: Entropy = os.urandom,
     ) -> Self:
-        """Opens the workspace at `root`, or the nearest one from `start` upwards; creates a missing one.
+        """Opens the workspace at `root`, or the nearest one from `start` upwards; creates a missing one in that folder.
 
         Raises `no-workspace` if there is none and `create` is false. `clock` and `entropy` are where the time and the
         randomness of new ids come from: functions like `time.time` and `os.urandom`.
         """
-        named, is_new = Path(root) if root is not None else None, False
+        begin, is_new = given_folder(start if root is None else root), False
         try:
-            workspace = open_workspace(Path(start), named)
+            workspace = open_workspace(begin, None if root is None else begin)
         except SlicebaseError as error:
             if error.code != "no-workspace" or not create:
                 raise
-            workspace, is_new = create_workspace(named or Path(start)), True
+            workspace, is_new = create_workspace(begin), True
         base = cls(workspace, Surroundings(workspace, clock, entropy))
         base.is_new = is_new
         return base
@@ -92,11 +92,11 @@ class Slicebase(Parts):
         clock: Clock = time.time,
         entropy: Entropy = os.urandom,
     ) -> Self:
-        """Makes the folder a workspace and opens it; an existing workspace stays as it is.
+        """Makes the folder, which may be missing, a workspace and opens it; an existing workspace stays as it is.
 
         `driver` is the command with which git merges slice files (`tt merge-driver %O %A %B %P`).
         """
-        workspace = create_workspace(Path(folder))
+        workspace = create_workspace(given_path(folder, "cannot-write"))
         if driver:
             from slicebase.verbs.install import install
 
@@ -193,7 +193,7 @@ class Slicebase(Parts):
         """
         from slicebase.verbs.doctor import doctor
 
-        return doctor(self, driver, fix=fix, home=Path(home) if home is not None else None)
+        return doctor(self, driver, fix=fix, home=given_path(home) if home is not None else None)
 
     def search(
         self,
@@ -244,7 +244,7 @@ class Slicebase(Parts):
         """Imports what was added to a coding agent's transcript since the last call; the index is updated later."""
         from slicebase.history.follow import follow
 
-        return follow(self.truth, self.workspace.cache, Path(transcript))
+        return follow(self.truth, self.workspace.cache, given_path(transcript))
 
     def narrate_session(self, session: str) -> "Narrative":
         """Projects a stored session as a run, takes a snapshot of its state, and writes its narrative."""
@@ -257,7 +257,7 @@ class Slicebase(Parts):
         """Writes a session as a conversation slice file, whose import gives the same ids and branches."""
         from slicebase.verbs.imports import export
 
-        return export(self, session, Path(to))
+        return export(self, session, given_path(to, "cannot-write"))
 
     def context(
         self,
@@ -273,7 +273,8 @@ class Slicebase(Parts):
     ) -> "Context":
         """Builds a cited context for a question, within a budget, and records the manifest that pins it.
 
-        `as_of` is the point in time that the context describes, by default now. Without `record`, or if the workspace
+        `as_of` is the time from which ages are counted and freshness is labelled, by default now; it leaves nothing out
+        that was stored later. Without `record`, or if the workspace
         is read-only, nothing is written and the manifest cannot be replayed by its id. With `run`, the context begins
         with the last snapshot of the run, and the manifest is bound to a step of the run, by default the next one.
         """
@@ -352,7 +353,7 @@ class Slicebase(Parts):
         """
         from slicebase.context.manifest import replayed
 
-        name = ref_of("mf", manifest) if manifest else self.truth.manifests.newest()
+        name = ref_of("mf", manifest) if manifest is not None else self.truth.manifests.newest()
         recorded = self.manifest(name)
         return replayed(name, recorded, *self.truth.manifests.texts_of(name, recorded))
 
@@ -370,7 +371,7 @@ class Slicebase(Parts):
         """Adds a local text document by a pointer file, in stable chunks that can be cited."""
         from slicebase.verbs.evidence import add_document
 
-        return add_document(self.library, Path(path), title=title, copy=copy, provenance=provenance)
+        return add_document(self.library, given_path(path), title=title, copy=copy, provenance=provenance)
 
     def cite(self, reference: str, quote: str | None = None, *, span: tuple[int, int] | None = None) -> "Evidence":
         """Adds a quote or a span of the text that a reference names to the evidence ledger."""

@@ -3,7 +3,7 @@
 `CODES` lists every code. Callers and tests compare the `code`; the wording of a message may change.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -69,7 +69,7 @@ CODES: Mapping[str, ErrorKind] = {
     "bad-json": ErrorKind(Exit.REFUSED, "bytes are not JSON text"),
     "missing-field": ErrorKind(Exit.REFUSED, "an object lacks a required field"),
     "unknown-field": ErrorKind(Exit.REFUSED, "an object has a field that its schema does not know"),
-    "unknown-value": ErrorKind(Exit.REFUSED, "a role, phase or edge type is unknown"),
+    "unknown-value": ErrorKind(Exit.REFUSED, "a role, a phase, an edge type or the value of an option is unknown"),
     "wrong-type": ErrorKind(Exit.REFUSED, "a value has the wrong JSON type"),
     "out-of-range": ErrorKind(Exit.REFUSED, "a number is outside its range"),
     "duplicate-turn": ErrorKind(Exit.REFUSED, "two turns of a file have the same id"),
@@ -199,6 +199,7 @@ class SlicebaseError(Exception):
     """The only exception that bad data, bad input or a broken rule raises."""
 
     def __init__(self, code: str, message: str, *, hint: str = "", where: Where = NOWHERE) -> None:
+        message = _printable(message)
         super().__init__(message)
         self.code = code
         self.message = message
@@ -215,7 +216,7 @@ class SlicebaseError(Exception):
 
     def __str__(self) -> str:
         place = f"{self.where}: " if any(self.where) else ""
-        return f"{place}{self.message}"
+        return _printable(f"{place}{self.message}")
 
     def at(self, where: Where) -> "SlicebaseError":
         """Returns the same error with the missing parts of its place filled in."""
@@ -234,6 +235,28 @@ class SlicebaseError(Exception):
             "hint": self.hint,
             "where": self.where._asdict() if any(self.where) else None,
         }
+
+
+def _printable(text: str) -> str:
+    """Returns a text that can be encoded: half of a surrogate pair is shown by its number."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+# Checks of arguments
+
+_LARGEST = 2**53 - 1
+
+
+def refuse_out_of_range(name: str, number: float, least: float) -> None:
+    """Raises `out-of-range` for a number below `least`, and for one that is huge, infinite or not a number."""
+    if not least <= number <= _LARGEST:
+        raise SlicebaseError("out-of-range", f"{name} is out of range", hint=f"give a number from {least}")
+
+
+def refuse_unknown(name: str, value: object, known: Iterable[str]) -> None:
+    """Raises `unknown-value` for a value that is not one of the known ones."""
+    if value not in (names := tuple(known)):
+        raise SlicebaseError("unknown-value", f"{name} has an unknown value", hint=f"give one of {', '.join(names)}")
 
 
 def _restored(code: str, message: str, hint: str, where: Where) -> SlicebaseError:

@@ -272,3 +272,36 @@ def test_a_complete_session_can_be_purged(imported: Tt) -> None:
     assert imported("context", QUESTION).exit == 1
     assert imported("purge", "session:nobody").exit == 4
     assert imported("verify").exit == 0
+
+
+def test_a_context_asked_again_says_whether_it_is_recorded(imported: Tt) -> None:
+    before = imported("context", "limit", "--json").json["manifest_id"]
+    assert imported("context", "--again", before, "--json").json["recorded"] is True
+    assert imported("context", "--again", before, "--no-record", "--json").json["recorded"] is False
+    assert "(not recorded)" in imported("context", "--again", before, "--no-record").err
+    assert "(not recorded)" not in imported("context", "--again", before).err
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "--tokens=400",
+        "--tokens=4000",
+        "--turns=3",
+        "--policy=focused",
+        "--as-of=2026-01-01",
+        "--run=r",
+        "--step=1",
+        "--explain",
+    ],
+)
+def test_an_option_that_would_be_ignored_is_refused(imported: Tt, option: str) -> None:
+    before = imported("context", "limit", "--json").json["manifest_id"]
+    assert imported("context", "--again", before, option).exit == 2
+    assert imported("context", "--diff", before, before, option).exit == 2
+
+
+def test_the_options_that_need_others_are_refused_without_them(imported: Tt) -> None:
+    before = imported("context", "limit", "--json").json["manifest_id"]
+    assert imported("context", "--diff", before, before, "--no-record").exit == 2
+    assert imported("context", "limit", "--step", 1).exit == 2

@@ -128,3 +128,34 @@ def test_a_record_that_differs_from_a_stored_turn_is_reported_with_its_place(tt:
     (conflict,) = done.json["turns"]["conflicts"]
     assert (done.exit, done.json["content_left_out"], conflict["where"]) == (1, 1, "edited.jsonl")
     assert tt("import", "edited.jsonl", "--lenient").exit == 0
+
+
+def test_an_empty_path_is_not_the_current_folder(tt: Tt, tmp_path: Path) -> None:
+    shutil.copy(SAMPLE, tmp_path / "session.jsonl")
+    done = tt("import", "", "--json")
+    assert (done.exit, done.error["code"]) == (4, "no-input")
+
+
+def test_every_input_that_was_left_out_is_named(tt: Tt, tmp_path: Path) -> None:
+    for number in range(30):
+        (tmp_path / "chats" / str(number)).mkdir(parents=True)
+        chat = [{"role": "user", "content": f"Question {number}."}]
+        (tmp_path / "chats" / str(number) / "chat.json").write_text(json.dumps(chat))
+    done = tt("import", "chats")
+    assert done.exit == 1
+    assert done.err.count("chat.json: ") == 29
+    assert done.err.count("--session NAME") == 29
+
+
+def test_a_folder_without_conversations_is_named_with_its_files(tt: Tt, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "package.json").write_text("{}")
+    done = tt("import", "folder")
+    assert done.exit == 1
+    assert "left out  folder: " in done.err
+    assert "package.json" in done.err
+
+
+def test_a_broken_zip_is_named_once(tt: Tt, tmp_path: Path) -> None:
+    (tmp_path / "broken.zip").write_bytes(b"PK")
+    assert tt("import", "broken.zip").err.count("broken.zip") == 1

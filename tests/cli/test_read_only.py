@@ -6,42 +6,63 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from slicebase.history.inputs import LONG_SAMPLE
+from slicebase.history.notes import Compacted, CompactedNotes
 from tests.cli.conftest import Tt
 from tests.cli.test_bad_input import SAMPLE, TURN
 from tests.paths import PROJECT
 
+COMPACTED = json.loads(LONG_SAMPLE.read_text().splitlines()[-1])["sessionId"]
 Call = Callable[..., "subprocess.CompletedProcess[str]"]
 
 # The superuser may write everywhere, unless this capability is dropped.
 _POWERLESS = ["setpriv", "--bounding-set", "-dac_override", "--inh-caps", "-dac_override"] if os.geteuid() == 0 else []
 
 
-@pytest.fixture
-def read_only(tt: Tt, tmp_path: Path) -> Iterator[Call]:
+@contextmanager
+def frozen(folder: Path) -> Iterator[Call]:
+    """Makes a folder read-only, and yields a function that runs a command in it without the power to write."""
     if _POWERLESS and not shutil.which("setpriv"):
         pytest.skip("the superuser writes everywhere, and setpriv is missing")
-    assert tt("import", SAMPLE).exit == 0
-    assert tt("lost", "--sample").exit == 0
-    assert tt("create", "--title", "Limits", "--summary", "Of requests.").exit == 0
-    assert tt("context", "limit").exit == 0
-    folders = [tmp_path, *(path for path in tmp_path.rglob("*"))]
-    for path in folders:
+    paths = [folder, *folder.rglob("*")]
+    for path in paths:
         path.chmod(path.stat().st_mode & ~0o222)
 
     def call(*arguments: object, stdin: str = "") -> "subprocess.CompletedProcess[str]":
         command = [*_POWERLESS, sys.executable, "-m", "slicebase", *map(str, arguments)]
         environment = {**os.environ, "PYTHONPATH": str(PROJECT / "src")}
         return subprocess.run(
-            command, check=False, capture_output=True, text=True, cwd=tmp_path, env=environment, input=stdin
+            command, check=False, capture_output=True, text=True, cwd=folder, env=environment, input=stdin
         )
 
     yield call
-    for path in folders:
+    for path in paths:
         path.chmod(path.stat().st_mode | 0o200)
+
+
+@pytest.fixture
+def read_only(tt: Tt, tmp_path: Path) -> Iterator[Call]:
+    assert tt("import", SAMPLE).exit == 0
+    assert tt("lost", "--sample").exit == 0
+    created = tt("create", "--title", "Limits", "--summary", "Of requests.", "--json").json["id"]
+    CompactedNotes(tmp_path / ".slicebase" / "cache").put(COMPACTED, Compacted(created))
+    assert tt("context", "limit").exit == 0
+    with frozen(tmp_path) as call:
+        yield call
+
+
+@pytest.fixture
+def clone(tt: Tt, tmp_path: Path) -> Iterator[Call]:
+    """A read-only folder with slice files and without a database."""
+    assert tt("create", "--title", "Limits", "--summary", "Of requests.", "--body", "The limit is 5.").exit == 0
+    shutil.rmtree(tmp_path / ".slicebase")
+    with frozen(tmp_path) as call:
+        yield call
 
 
 @pytest.mark.parametrize("command", [["context", "limit"], ["lost", "--tokens", "400"]], ids=lambda each: each[0])
@@ -66,6 +87,19 @@ def test_the_hook_at_the_start_of_a_session_shows_the_library(read_only: Call) -
     assert done.stderr == ""
 
 
+def test_the_hooks_after_a_compaction_show_what_was_lost(read_only: Call) -> None:
+    given = {"session_id": COMPACTED, "transcript_path": str(LONG_SAMPLE)}
+    done = read_only("hook", "run", "SessionStart", stdin=json.dumps({**given, "source": "compact"}))
+    assert done.stderr == ""
+    assert "Limits" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+    done = read_only("hook", "run", "UserPromptSubmit", stdin=json.dumps(given))
+    assert done.stderr == ""
+    assert "what was lost" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+    for event in ("PreCompact", "SessionEnd"):
+        done = read_only("hook", "run", event, stdin=json.dumps(given))
+        assert (done.stdout, done.stderr) == ("", "")
+
+
 def test_commands_that_only_read_work(read_only: Call) -> None:
     for command in (
         ["verify"],
@@ -82,3 +116,28 @@ def test_commands_that_write_are_refused(read_only: Call) -> None:
     done = read_only("import", PROJECT / "tests" / "golden" / "tree_40_random.json", "--format", "graph", "--json")
     assert done.returncode == 3
     assert json.loads(done.stderr)["code"] == "cannot-write"
+
+
+# Without a database
+
+
+def test_a_clone_without_a_database_is_read_as_if_nothing_was_imported(clone: Call) -> None:
+    asked = clone("context", "limit", "--json")
+    assert (asked.returncode, asked.stderr) == (0, "")
+    assert json.loads(asked.stdout)["recorded"] is False
+    assert "(not recorded)" in clone("context", "limit").stderr
+    started = clone("hook", "run", "SessionStart", stdin=json.dumps({"session_id": "s", "source": "startup"}))
+    assert "Limits" in json.loads(started.stdout)["hookSpecificOutput"]["additionalContext"]
+    for command, status in (
+        (["verify"], 0), (["turns"], 1), (["run", "list"], 0), (["status"], 0), (["lost"], 1), (["replay"], 4),
+    ):  # fmt: skip
+        done = clone(*command)
+        assert "cannot-write" not in done.stderr
+        assert done.returncode == status, (command, done.stderr)
+
+
+def test_a_clone_without_a_database_refuses_to_write(clone: Call) -> None:
+    for command in (["import", SAMPLE], ["run", "start", "-o", "Objective", "--done", "Done"]):
+        done = clone(*command, "--json")
+        assert done.returncode == 3
+        assert json.loads(done.stderr)["code"] == "cannot-write"

@@ -283,3 +283,13 @@ def test_a_context_for_a_run_is_bound_to_its_step(tt: Tt, run: str) -> None:
     shown = json.loads(tt("run", "snapshot", snapshot).out)
     assert shown["latest_context_manifest_ids"] == [result["manifest_id"]]
     assert tt("verify").exit == 0
+
+
+def test_a_file_becomes_a_run_in_a_folder_that_is_not_a_workspace_yet(tt: Tt, tmp_path: Path) -> None:
+    chat = [{"role": "user", "content": "Count."}, {"role": "assistant", "content": "One."}]
+    (tmp_path / "chat.json").write_text(json.dumps(chat))
+    assert tt("run", "from", "session").exit == 4
+    assert not (tmp_path / ".slicebase").exists()
+    assert tt("run", "from", "chat.json").exit == 0
+    refused = tt("run", "from", "chat.json", "--id", "other", "--leaf", "nosuch", "--json")
+    assert (refused.exit, refused.error["code"]) == (4, "no-turn")

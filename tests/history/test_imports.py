@@ -199,14 +199,32 @@ def test_the_trajectories_of_a_folder_are_imported_without_secrets() -> None:
         assert token not in "".join(truth.text_of(each.record) or "" for each in truth.turns.of_session("run"))
 
 
-def test_a_second_file_of_the_same_name_is_reported_and_the_first_stays() -> None:
-    """Ruling 15."""
+def test_a_folder_and_a_zip_without_conversations_are_named_with_their_files() -> None:
     with fresh() as (truth, folder):
-        for name, prompt in (("a", "Find the bug."), ("b", "Write a test.")):
-            (folder / name).mkdir()
-            (folder / name / "run.traj").write_text(json.dumps({"history": [{"role": "user", "content": prompt}]}))
-        account = run(truth, [folder / "a" / "run.traj", folder / "b" / "run.traj"])
-        assert (account.added, [each.where for each in account.conflicts]) == (1, [str(folder / "b" / "run.traj")])
+        (folder / "empty").mkdir()
+        for number in range(30):
+            (folder / "empty" / f"{number:02}.json").write_text("{}")
+        with zipfile.ZipFile(folder / "other.zip", "w") as archive:
+            archive.writestr("package.json", "{}")
+        account = run(truth, [folder / "empty", folder / "other.zip", _good(folder, 1)])
+        assert [(error.code, error.where.file) for error in account.unreadable] == [
+            ("unknown-format", str(folder / "empty")),
+            ("unknown-format", str(folder / "other.zip")),
+        ]
+        assert "00.json" in account.unreadable[0].message
+        assert "package.json" in account.unreadable[1].message
+        assert account.unreadable[0].message.count(".json") == 20
+        assert account.content_left_out == 2
+
+
+def test_an_input_without_a_record_of_the_named_format_is_left_out() -> None:
+    with fresh() as (truth, folder):
+        path = folder / "x.traj"
+        path.write_text(json.dumps(WHOLE))
+        assert code_of(lambda: run(truth, [path], "messages")) == "unknown-format"
+        account = run(truth, [path, _good(folder, 1)], "swe-agent")
+        assert [error.where.file for error in account.unreadable] == [str(folder / "good-1.json")]
+        assert account.added == 6
 
 
 # Graph files

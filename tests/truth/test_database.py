@@ -3,11 +3,13 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
 
 from slicebase.errors import SlicebaseError
+from slicebase.index import disposable
 from slicebase.truth import database
 from slicebase.truth.truth import Truth
 from slicebase.verbs.verify import verify
@@ -163,3 +165,48 @@ def test_a_disk_that_is_full_when_the_database_is_created_is_an_error_of_ours(tm
     done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
     assert done.stdout.strip() in ("cannot-write", "disk-full")
     Truth(path, create=True).close()
+
+
+class Interrupted:
+    """A connection on which Ctrl-C arrives just after a transaction has begun."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    def execute(self, statement: str, *values: Any) -> Any:
+        result = self._connection.execute(statement, *values)
+        if statement.startswith(("BEGIN", "SAVEPOINT")):
+            raise KeyboardInterrupt
+        return result
+
+
+@pytest.mark.parametrize("begin", ["writing", "rolled_back", "reading"])
+def test_an_interruption_just_after_the_begin_leaves_no_transaction_open(truth: Truth, begin: str) -> None:
+    """Else every later write would belong to it, and be lost."""
+    connection = truth.database.connection
+    truth.database.connection = Interrupted(connection)  # type: ignore[assignment]
+    with pytest.raises(KeyboardInterrupt), getattr(truth.database, begin)():
+        pytest.fail("the block was entered")
+    assert not connection.in_transaction
+
+
+@pytest.mark.parametrize("begin", [disposable.writing, disposable.reading])
+def test_an_interruption_leaves_no_transaction_open_in_an_index(truth: Truth, begin: Any) -> None:
+    connection = truth.database.connection
+    with pytest.raises(KeyboardInterrupt), begin(Interrupted(connection)):
+        pytest.fail("the block was entered")
+    assert not connection.in_transaction
+
+
+def test_many_transactions_are_done_although_somebody_reads(truth: Truth) -> None:
+    """The flush to the disk waits for no reader: everything is stored already."""
+    store(truth, chain(1))
+    reader = apsw.Connection(str(truth.database.path))
+    reader.execute("BEGIN; SELECT * FROM turns")
+    with truth.database.bulk():
+        store(truth, chain(2))
+    reader.close()
+    assert [count for _, count in truth.turns.sessions()] == [2]

@@ -1,7 +1,9 @@
 """Parts are made when they are asked for: a verb builds only what it uses. Contexts are recorded in one place."""
 
+import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 
 from slicebase.base import Slicebase
 from slicebase.context.assemble import Context
+from slicebase.errors import SlicebaseError
 from slicebase.history.inputs import LONG_SAMPLE
 from tests.codes import code_of
 from tests.paths import PROJECT
@@ -103,3 +106,157 @@ def test_a_context_that_is_not_recorded_is_bound_to_no_run(full: Slicebase) -> N
     assert full.runs.status("r").events == 1
     full.context("which limit?", 400, run="r")
     assert full.runs.status("r").events > 1
+
+
+# Processes
+
+
+def test_a_forked_process_that_opens_the_workspace_again_and_its_parent_lose_nothing(tmp_path: Path) -> None:
+    """With a connection that the child inherits, the parent that closes deletes the log that the child writes."""
+    memory = Slicebase.init(tmp_path)
+    for run in ("child", "parent"):
+        memory.runs.start(run, "Objective", "Done")
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        with Slicebase.open(tmp_path) as own:
+            own.runs.log("child", [{"type": "NOTE"}])
+            os.write(writing, b"x")  # the parent closes now
+            for _ in range(50):
+                own.runs.log("child", [{"type": "NOTE"}])
+        os._exit(0)
+    os.read(reading, 1)
+    memory.close()
+    with Slicebase.open(tmp_path) as again:
+        for _ in range(50):
+            again.runs.log("parent", [{"type": "NOTE"}])
+        assert os.waitpid(child, 0)[1] == 0
+        assert [len(again.runs.events(run)) for run in ("child", "parent")] == [52, 51]
+        assert again.verify().status == "VERIFIED"
+
+
+def test_two_objects_that_project_one_session_store_its_events_once(full: Slicebase, tmp_path: Path) -> None:
+    session = str(full.lost().session)
+    full.runs.from_session(session, "alone")
+    ready = threading.Barrier(3)
+
+    def work() -> None:
+        with Slicebase.open(tmp_path) as own:
+            own.runs.list_runs()
+            ready.wait()
+            own.runs.from_session(session, "shared")
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(full.runs.events("shared")) == len(full.runs.events("alone"))
+
+
+def test_objects_that_export_into_one_folder_write_their_own_sessions(full: Slicebase, tmp_path: Path) -> None:
+    (tmp_path / "chat.json").write_text('[{"role": "user", "content": "a chat"}]')
+    full.import_(tmp_path / "chat.json")
+    sessions = [each.id for each in full.graph.sessions()]
+    ready = threading.Barrier(len(sessions))
+
+    def work(session: str) -> None:
+        with Slicebase.open(tmp_path) as own:
+            own.graph.sessions()
+            ready.wait()
+            for number in range(20):
+                written = own.export(session, tmp_path / f"{session}-{number}.slice")
+                assert session in written.read_text()
+
+    threads = [threading.Thread(target=work, args=(session,)) for session in sessions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(list(tmp_path.glob("*.slice"))) == 20 * len(sessions)
+
+
+def test_objects_that_write_to_one_run_give_every_claim_and_failure_its_own_id(full: Slicebase, tmp_path: Path) -> None:
+    """Ruling 47: what was acknowledged is in the state, whoever else writes."""
+    full.runs.start("shared", "Objective", "Done")
+    given: list[str] = []
+    ready = threading.Barrier(4)
+
+    def work() -> None:
+        with Slicebase.open(tmp_path) as own:
+            own.runs.list_runs()
+            ready.wait()
+            for _ in range(10):
+                given.append(own.runs.claim("shared", "It is.").id)
+                given.append(own.runs.failure("shared", "It is not.").id)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(given)) == 80
+    status = full.runs.status("shared")
+    assert (status.claims["candidate"], len(status.open_failures)) == (40, 40)
+
+
+@pytest.mark.parametrize("tokens", [64, 400], ids=["only slices", "pieces"])
+def test_a_context_of_another_workspace_is_neither_recorded_nor_bound(
+    full: Slicebase, tmp_path: Path, tokens: int
+) -> None:
+    foreign = full.context("which limit?", tokens)
+    with Slicebase.init(tmp_path / "other") as other:
+        other.runs.start("r", "Objective", "Done")
+        assert code_of(other.record, foreign) == "no-turn"
+        assert manifests(other) == 0
+        assert code_of(other.runs.bind, "r", foreign) == "no-manifest"
+        assert other.runs.status("r").events == 1
+        assert other.verify().status == "VERIFIED"
+
+
+def test_a_context_must_be_recorded_before_it_is_bound(full: Slicebase) -> None:
+    full.runs.start("r", "Objective", "Done")
+    built = full.context("which limit?", 400, record=False)
+    with full.runs.step("r") as step:
+        assert code_of(step.bind, built) == "no-manifest"
+        step.bind(full.record(built))
+    assert full.verify().status == "VERIFIED"
+
+
+def test_a_context_for_a_step_that_cannot_exist_is_not_recorded(full: Slicebase) -> None:
+    full.runs.start("r", "Objective", "Done")
+    assert code_of(lambda: full.context("which limit?", 400, run="r", step=-5)) == "bad-event"
+    assert manifests(full) == 0
+
+
+def test_a_context_for_a_stopped_run_is_built_but_not_recorded(full: Slicebase) -> None:
+    full.runs.start("r", "Objective", "Done")
+    full.runs.stop("r")
+    assert code_of(lambda: full.context("which limit?", 400, run="r")) == "run-closed"
+    assert manifests(full) == 0
+    assert full.context("which limit?", 400, run="r", record=False).pieces
+
+
+def test_a_context_of_a_run_asked_again_begins_with_the_snapshot_and_is_bound_to_no_step(full: Slicebase) -> None:
+    full.runs.start("r", "Objective", "Done")
+    full.runs.compact("r")
+    asked = full.context("which limit?", 800, run="r")
+    events = full.runs.status("r").events
+    again = full.context_again(asked.id)
+    assert again.pieces[0] == asked.pieces[0]
+    assert full.runs.status("r").events == events
+    full.purge("run:r")
+    assert asked.pieces[0].ref not in {piece.ref for piece in full.context_again(asked.id).pieces}
+
+
+@pytest.mark.parametrize("words", [1, 300, 3000])
+@pytest.mark.parametrize("budget", [64, 300, 4000])
+def test_a_context_never_has_more_tokens_than_its_budget(full: Slicebase, words: int, budget: int) -> None:
+    question = " ".join(["limit"] * words)
+    try:
+        assert full.context(question, budget).tokens <= budget
+    except SlicebaseError as error:
+        assert error.code == "bad-budget"
+        least = int(error.hint.split()[4])
+        assert budget < least
+        assert full.context(question, least).tokens <= least

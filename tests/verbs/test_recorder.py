@@ -5,6 +5,7 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +163,129 @@ def test_content_of_a_run_is_found_by_its_hash_alone(memory: Slicebase, recorder
     assert code_of(memory.runs.blob, "nowhere", call.blob) == "no-run"
     memory.purge(f"run:{RUN}")
     assert code_of(memory.runs.blob, RUN, call.blob) == "purged"
+
+
+def test_large_arguments_are_stored_outside_the_event(memory: Slicebase, recorder: Recorder) -> None:
+    vectors = [[number / 7 for number in range(1536)] for _ in range(3)]
+
+    @recorder
+    def nearest(vectors: list[list[float]]) -> int:
+        return len(vectors)
+
+    assert nearest(vectors) == 3
+    named = events(memory)[1].payload["arguments"]
+    assert named["bytes"] > 64 * 1024
+    assert json.loads(memory.runs.blob(RUN, named["blob"])) == {"vectors": vectors}
+
+
+def test_a_tool_that_stops_its_run_still_returns_its_result(memory: Slicebase, recorder: Recorder) -> None:
+    @recorder
+    def finish(answer: str) -> str:
+        memory.runs.stop(RUN)
+        return answer
+
+    assert finish("42") == "42"
+    assert memory.runs.status(RUN).stopped == "OBJECTIVE_ACHIEVED"
+    assert code_of(finish, "43") == "run-closed"
+
+
+def test_the_call_that_exceeds_a_budget_returns_and_the_next_one_is_refused(tmp_path: Path) -> None:
+    seconds = iter(range(1_767_225_600, 1_767_300_000, 10))
+    with Slicebase.init(tmp_path / "slow", clock=lambda: next(seconds)) as memory:
+        memory.runs.start("slow", "Send it.", "It is sent.", budgets={"max_seconds": 25})
+        send = memory.runs.recorder("slow")(lambda: "receipt")
+        assert send() == "receipt"
+        assert memory.runs.status("slow").stopped == "BUDGET_EXCEEDED"
+        assert code_of(send) == "run-closed"
+
+
+def test_a_result_that_has_to_be_awaited_is_recorded_when_it_is_there(memory: Slicebase, recorder: Recorder) -> None:
+    """Also of a function that does not look as if it were async."""
+
+    async def inner(fails: bool) -> str:
+        await asyncio.sleep(0)
+        if fails:
+            raise ValueError("inner")
+        return "done"
+
+    outer = recorder(lambda fails: inner(fails=fails))
+    assert asyncio.run(outer(False)) == "done"
+    with pytest.raises(ValueError, match="inner"):
+        asyncio.run(outer(True))
+    heads = [event.payload["result"]["head"] for event in events(memory) if event.payload.get("result")]
+    assert heads == ["done"]
+    assert memory.runs.status(RUN).open_failures[0]["why"] == "inner"
+
+
+def test_a_function_that_returns_a_generator_fails(memory: Slicebase, recorder: Recorder) -> None:
+    with pytest.raises(TypeError):
+        recorder(lambda: (number for number in range(3)))()
+    assert memory.runs.status(RUN).open_failures
+
+
+class NoTextError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def test_an_error_without_a_text_or_with_a_long_name_propagates_and_is_logged(
+    memory: Slicebase, recorder: Recorder
+) -> None:
+    long_name = type("E" * 3000, (Exception,), {})
+    for error in (NoTextError, long_name):
+
+        @recorder
+        def fail(error: type[Exception] = error) -> None:
+            raise error
+
+        with pytest.raises(error):
+            fail()
+    assert [each["why"] for each in memory.runs.status(RUN).open_failures] == ["", ""]
+    assert memory.runs.compact(RUN).snapshots
+
+
+def test_a_partial_function_is_named_and_recorded_with_all_its_arguments(memory: Slicebase, recorder: Recorder) -> None:
+    def read(path: str, root: str, *, lines: int = 1) -> str:
+        return path
+
+    recorder(partial(read, root="/data", lines=3))("notes")
+    expected = {"tool": "read", "arguments": {"path": "notes", "root": "/data", "lines": 3}}
+    assert events(memory)[1].payload == expected
+
+
+def test_arguments_are_given_as_an_object_or_by_name(memory: Slicebase, recorder: Recorder) -> None:
+    with recorder.call("a", arguments={"x": 1}, y=2):
+        pass
+    recorder.ended(recorder.started("b", arguments={"x": 1}, y=2))
+    acts = [event.payload["arguments"] for event in events(memory) if event.type == "ACT_DONE"]
+    assert acts == [{"x": 1, "y": 2}] * 2
+
+
+def test_a_call_that_failed_with_a_text_is_a_failure(memory: Slicebase, recorder: Recorder) -> None:
+    recorder.failed(recorder.started("bash"), "exit status 2")
+    (failure,) = memory.runs.status(RUN).open_failures
+    assert (failure["category"], failure["why"]) == ("ToolError", "exit status 2")
+
+
+def test_a_call_is_used_once(recorder: Recorder) -> None:
+    call = recorder.call("look")
+    with call:
+        call.result = "first"
+    assert code_of(call.__enter__) == "bad-event"
+
+
+def test_values_are_shown_in_a_form_that_repeats(tmp_path: Path) -> None:
+    assert plain({"b", "a", "c"}) == ["a", "b", "c"]
+    assert plain(object()) == "<object object>"
+    assert plain(tmp_path) == str(tmp_path)
+    assert plain(b"\xff") == "b'\\xff'"
+
+
+def test_content_with_another_hash_is_refused(memory: Slicebase) -> None:
+    with memory.runs.step(RUN) as step:
+        for name in ("sha256:" + "0" * 64, "x"):
+            assert code_of(step.observe, blobs={name: b"y"}) == "bad-event"
+    assert memory.verify().status == "VERIFIED"
 
 
 @dataclass

@@ -101,9 +101,8 @@ def test_another_conversation_that_shares_no_turn_with_the_session_of_its_name_i
     for other in (write(tmp_path / "b" / "run.json", chats[1]), write(tmp_path / "run.traj", WHOLE)):
         assert code_of(lambda path=other: project(base, path, "r2")) == "session-differs"
         assert sessions(base) == {"run": 1}
-    base.import_([tmp_path / "run.traj"])
-    project(base, tmp_path / "run.traj", "r2")
-    assert (sessions(base), steps(base, "r2")) == ({"run": 7}, 2)
+    project(base, tmp_path / "run.traj", "r2", session="run-b")
+    assert (sessions(base), steps(base, "r2")) == ({"run": 1, "run-b": 6}, 2)
 
 
 TEXTS = st.sampled_from(["one", "two", "three"])

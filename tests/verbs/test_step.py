@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from slicebase import Slicebase
+from slicebase import Slicebase, SlicebaseError
 from slicebase.runs.event import Event
 from tests.codes import code_of
 
@@ -160,3 +160,58 @@ def test_settings_decide_when_a_step_compacts_its_run(memory: Slicebase) -> None
     with runs.step(RUN) as step:
         step.act("look")
     assert step.snapshots
+
+
+def test_a_step_is_used_inside_its_block_and_once(memory: Slicebase) -> None:
+    """An event outside would belong to no step, or to one that has ended."""
+    step = memory.runs.step(RUN)
+    assert code_of(step.plan, "too early") == "bad-event"
+    with step:
+        step.plan("in time")
+        assert code_of(step.__enter__) == "bad-event"
+    for late in (step.plan, step.claim, step.ask, step.fail, step.log):
+        assert code_of(late, "too late") == "bad-event"
+    assert code_of(step.__enter__) == "bad-event"
+    assert [event.type for event in events(memory)] == ["PLAN_DONE", "ACT_DONE", "OBSERVE_DONE"]
+
+
+def test_a_step_that_stops_its_run_ends_quietly(memory: Slicebase) -> None:
+    with memory.runs.step(RUN) as step:
+        step.act("finish")
+        memory.runs.stop(RUN)
+    assert step.snapshots == ()
+    assert memory.runs.status(RUN).stopped == "OBJECTIVE_ACHIEVED"
+
+
+def test_a_claim_cites_a_piece_a_pair_from_json_and_nothing_else(memory: Slicebase, row: str) -> None:
+    piece = memory.context("codes").pieces[0]
+    with memory.runs.step(RUN) as step:
+        step.claim("A piece.", cite=piece, status="verified")
+        step.claim("Pairs.", cite=[[row, "upper case"], (row, "stale")], status="verified")  # type: ignore[list-item]
+        with pytest.raises(TypeError):
+            step.claim("A number.", cite=5)  # type: ignore[arg-type]
+    assert memory.runs.status(RUN).claims["verified"] == 2
+
+
+@pytest.mark.parametrize("name", ["run:x", "a:b", "a/b", "a b", ""])
+def test_an_id_that_no_reference_can_name_is_refused(memory: Slicebase, name: str) -> None:
+    assert code_of(memory.runs.start, name, "Objective", "Done") == "bad-run"
+
+
+def test_the_id_of_a_claim_can_be_a_reference(memory: Slicebase) -> None:
+    assert code_of(memory.runs.claim, RUN, "It is.", id="a b") == "bad-reference"
+    memory.runs.claim(RUN, "It is.", id="a/b:c")
+    assert memory.why(f"claim:{RUN}/a/b:c").text == "It is."
+
+
+def test_a_reference_where_an_id_belongs_gets_a_hint(memory: Slicebase) -> None:
+    with pytest.raises(SlicebaseError) as caught:
+        memory.runs.status(f"run:{RUN}")
+    assert (caught.value.code, caught.value.hint) == ("no-run", f"its id is {RUN}")
+
+
+def test_settings_that_cannot_be_read_do_not_stop_a_step(memory: Slicebase, tmp_path: Path) -> None:
+    with memory.runs.step(RUN, compact=False) as step:
+        (tmp_path / "slicebase.toml").write_text("half a line that an editor is writ")
+        step.act("go on")
+    assert memory.runs.next_step(RUN) == 2

@@ -86,10 +86,16 @@ def test_setting_one_leaves_the_rest_as_it_is(
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("nonsense", "1"), ("overflow.bytes", "many"), ("overflow.bytes", "-1"), ("provenance.enabled", "1")],
+    [
+        ("nonsense", "1"),
+        ("nonsense", None),
+        ("overflow.bytes", "many"),
+        ("overflow.bytes", "-1"),
+        ("provenance.enabled", "1"),
+    ],
 )
 def test_an_unknown_setting_or_a_wrong_value_is_refused_and_nothing_is_written(
-    workspace: Workspace, name: str, value: str
+    workspace: Workspace, name: str, value: str | None
 ) -> None:
     write(workspace, TEXT)
     assert code_of(set_setting, workspace, name, value) == "bad-setting"
@@ -109,6 +115,16 @@ def test_an_unknown_setting_or_a_wrong_value_in_the_file_is_refused_and_the_file
     assert code_of(load_settings, workspace.root) == "bad-setting"
     assert code_of(set_setting, workspace, "overflow.bytes", "5") == "bad-setting"
     assert read(workspace) == text
+
+
+@pytest.mark.parametrize("name", ["freshness.half_life_days", "provenance.agent", "overflow.bytes"])
+def test_a_file_keeps_its_line_ends(workspace: Workspace, name: str) -> None:
+    write(workspace, TEXT)
+    set_setting(workspace, name, "7")
+    wanted = (workspace.root / "slicebase.toml").read_bytes().replace(b"\n", b"\r\n")
+    (workspace.root / "slicebase.toml").write_bytes(TEXT.encode().replace(b"\n", b"\r\n"))
+    set_setting(workspace, name, "7")
+    assert (workspace.root / "slicebase.toml").read_bytes() == wanted
 
 
 def test_a_file_that_is_not_text_is_refused(workspace: Workspace) -> None:

@@ -1,13 +1,16 @@
 """The paths of a workspace and its database."""
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from slicebase.base import Slicebase
 from slicebase.errors import SlicebaseError
 from slicebase.truth.truth import Truth
-from slicebase.workspace.workspace import create_workspace, find_root, open_workspace
+from slicebase.workspace.workspace import create_workspace, each_path, find_root, open_workspace
+from tests.codes import code_of
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -118,3 +121,47 @@ def test_two_databases_are_an_error_and_both_stay(tmp_path: Path) -> None:
     assert refusal(tmp_path) == "two-databases"
     assert old.exists()
     assert new.exists()
+
+
+@pytest.mark.parametrize("create", [True, False])
+def test_a_folder_that_does_not_exist_is_not_opened_and_not_created(tmp_path: Path, create: bool) -> None:
+    """Not even inside a workspace, and `~` is a name like any other."""
+    create_workspace(tmp_path)
+    for name in ("missing", "missing/inner", "~"):
+        assert code_of(Slicebase.open, tmp_path / name, create=create) == "no-workspace"
+        assert code_of(Slicebase.open, tmp_path, tmp_path / name, create=create) == "no-workspace"
+    assert not (tmp_path / "missing").exists()
+
+
+def test_init_creates_a_folder_but_none_above_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Slicebase.init("new").close()
+    for path in ("a/b", "~", "~/b"):
+        assert code_of(Slicebase.init, path) == "cannot-write"
+    assert os.listdir(tmp_path) == ["new"]
+
+
+def test_a_loop_of_links_and_a_deleted_folder_are_no_workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    assert code_of(Slicebase.open, tmp_path / "loop") == "no-workspace"
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert code_of(Slicebase.open) == "no-workspace"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root can read every folder")
+def test_a_folder_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    (closed / "inner").mkdir(parents=True)
+    closed.chmod(0)
+    try:
+        assert code_of(Slicebase.open, closed) == "cannot-read"
+        assert code_of(Slicebase.open, closed / "inner") == "cannot-read"
+    finally:
+        closed.chmod(0o700)
+
+
+@pytest.mark.parametrize("paths", ["", [""], ["a", ""]])
+def test_an_empty_path_names_nothing(paths: str | list[str]) -> None:
+    assert code_of(lambda: each_path(paths)) == "no-input"

@@ -25,6 +25,9 @@ class TextChange(NamedTuple):
     changed: bool
     text: str | None  # the file as it is now, or would be; None if it is removed
 
+    def __repr__(self) -> str:
+        return f"TextChange(path={self.path!r}, changed={self.changed})"
+
     def message(self, dry_run: bool) -> str:
         """Returns a message about the change for people."""
         done = "changed" if self.text is not None else "removed"

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 import msgspec
+from click.core import ParameterSource
 
 from slicebase.cli.options import open_base
 from slicebase.cli.output import json_option, note, print_json
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--as-of", metavar="TIME", help="The point in time that the context describes (default: now).")
 @click.option("--again", metavar="MANIFEST", help="Ask a manifest's question again, and show what differs.")
 @click.option("--diff", nargs=2, metavar="A B", help="Show the differences between two manifests.")
-@click.option("--no-record", is_flag=True, help="Write nothing. The manifest cannot be replayed by its id.")
+@click.option("--no-record", is_flag=True, help="Record no manifest: the context cannot be replayed by its id.")
 @click.option(
     "--run", metavar="RUN", help="Begin with the last snapshot of this run, and bind the manifest to one of its steps."
 )
@@ -52,12 +53,13 @@ def context(
     """
     if sum(given is not None for given in (question, again, diff)) != 1:
         raise click.UsageError("Give one of: a question, --again, --diff.")
+    _refuse_ignored(ctx)
     base = open_base(ctx)
     if diff is not None:
-        return _print_difference(base.manifest(diff[0]), base.manifest(diff[1]), as_json)
+        return _print_difference(base.manifest(diff[0]), base.manifest(diff[1]), {}, as_json)
     if again is not None:
         rebuilt = base.context_again(again, record=not no_record)
-        return _print_difference(base.manifest(again), rebuilt.manifest, as_json)
+        return _print_difference(base.manifest(again), rebuilt.manifest, {"recorded": rebuilt.recorded}, as_json)
     built = base.context(
         str(question),
         tokens,
@@ -87,15 +89,31 @@ def print_context(built: "Context", explain: bool, as_json: bool) -> None:
         note(f"{len(manifest.pieces)} pieces, {used}; {built.id}{unrecorded}")
 
 
-def _print_difference(before: "Manifest", after: "Manifest", as_json: bool) -> int:
+_OF_A_QUESTION = frozenset({"tokens", "turns", "policy", "as_of", "run", "step", "explain"})
+# What each form of the command would ignore.
+_IGNORED = {"diff": _OF_A_QUESTION | {"no_record"}, "again": _OF_A_QUESTION, "question": frozenset({"step"})}
+
+
+def _refuse_ignored(ctx: click.Context) -> None:
+    given = {name for name in ctx.params if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT}
+    form = next(name for name in _IGNORED if name in given)
+    ignored = sorted(given & _IGNORED[form])
+    if form == "question" and ignored and "run" not in given:
+        raise click.UsageError("--step needs --run.")
+    if form != "question" and ignored:
+        raise click.UsageError(f"--{ignored[0].replace('_', '-')} is not for --{form}.")
+
+
+def _print_difference(before: "Manifest", after: "Manifest", recorded: dict[str, bool], as_json: bool) -> int:
     from slicebase.context.manifest import differences
 
     found = differences(before, after)
     if as_json:
         changes = [change._asdict() for change in found]
-        print_json({"before": before.manifest_id, "after": after.manifest_id, "changes": changes})
+        print_json({"before": before.manifest_id, "after": after.manifest_id, **recorded, "changes": changes})
     else:
-        note(f"{before.manifest_id} → {after.manifest_id}")
+        unrecorded = "" if recorded.get("recorded", True) else " (not recorded)"
+        note(f"{before.manifest_id} → {after.manifest_id}{unrecorded}")
         for change in found:
             click.echo(f"{change.change:8} {change.ref}" + (f"  ({change.what})" if change.what else ""))
         if not found:

@@ -51,10 +51,10 @@ def import_(
     """Import conversations from files, folders and zips.
 
     Without PATH, import the sessions that Claude Code, Codex and Gemini keep on this machine. Nothing is imported
-    twice. A PATH that cannot be imported is reported and does not stop the others. Exit status 1 if message content or
-    a PATH was left out.
+    twice. A PATH that cannot be imported is reported and does not stop the others. So is a file that names no session
+    if another conversation is stored under its name. Exit status 1 if message content or a PATH was left out.
     """
-    found = [*map(Path, paths), *([SAMPLE] if sample else [])] or _discovered(yes)
+    found: list[str | Path] = [*paths, *([SAMPLE] if sample else ())] or [*_discovered(yes)]
     base = _open_to_try(ctx) if dry_run else open_base(ctx, create=True)
     with import_progress() as progress:
         account = base.import_(
@@ -208,9 +208,9 @@ def print_left_out(account: "Account") -> None:
         note(f"skipped   {each.where}: {REASONS[each.reason].meaning}{detail}")
     for conflict in account.conflicts[:_SHOWN_NOTES]:
         note(f"left out  {conflict.where}: turn:{conflict.turn} is stored from another record, which stays")
-    for error in account.unreadable[:_SHOWN_NOTES]:
-        note(f"left out  {error}")
-    if max(len(skipped), len(account.conflicts), len(account.unreadable)) > _SHOWN_NOTES:
+    for error in account.unreadable:
+        note(f"left out  {error}" + (f" ({error.hint})" if error.code == "session-differs" else ""))
+    if max(len(skipped), len(account.conflicts)) > _SHOWN_NOTES:
         note("…         more were left out: --json lists them")
 
 

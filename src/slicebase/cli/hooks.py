@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -146,7 +147,8 @@ def _after_compaction(base: "Slicebase", call: HookCall, wait: bool) -> str | No
         return None
     from slicebase.history.notes import Compacted
 
-    base.compacted_notes.put(call.session, Compacted(compacted.narrative, reported=True))
+    with suppress(OSError):  # where nothing can be written, it is shown again
+        base.compacted_notes.put(call.session, Compacted(compacted.narrative, reported=True))
     return _narrative(base, compacted.narrative)
 
 
@@ -157,7 +159,8 @@ def _prompt(base: "Slicebase", call: HookCall, wait: bool) -> str | None:
     texts = [] if compacted.reported or compacted.narrative is None else [_narrative(base, compacted.narrative)]
     _import(base, call, wait)
     lost = _shown(base, base.lost_context(call.session, base.settings.hooks_tokens, record=False))
-    base.compacted_notes.drop(call.session)  # last: after an error, the next prompt tries again
+    with suppress(OSError):
+        base.compacted_notes.drop(call.session)  # last: after an error, the next prompt tries again
     return "\n\n".join([*texts, *([lost] if lost else [])]) or None
 
 
@@ -168,6 +171,8 @@ def _narrative(base: "Slicebase", file_id: str) -> str:
 def _before_compaction(base: "Slicebase", call: HookCall, wait: bool) -> None:
     from slicebase.history.notes import Compacted
 
+    if base.truth.database.read_only:
+        return
     _import(base, call, wait)
     base.compacted_notes.put(call.session, Compacted())
     if wait:
@@ -202,7 +207,8 @@ def _in_background(base: "Slicebase", session: str) -> None:
 def _import(base: "Slicebase", call: HookCall, wait: bool) -> None:
     if call.transcript is None:
         raise SlicebaseError("no-input", "the client names no transcript")
-    base.follow(call.transcript)
+    if not base.truth.database.read_only:
+        base.follow(call.transcript)
 
 
 _EVENTS: Final[Mapping[str, Callable[["Slicebase", HookCall, bool], str | None]]] = {

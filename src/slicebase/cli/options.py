@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from slicebase.cli.output import note, print_json
+from slicebase.errors import SlicebaseError, Where
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
@@ -28,6 +29,16 @@ def named_root(ctx: click.Context) -> Path | None:
     return Path(root) if root else None
 
 
+def created(folder: Path) -> Path:
+    """Creates a folder with the folders above it, unless it exists."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"{error.strerror}: {error.filename}"
+        raise SlicebaseError("cannot-write", message, where=Where(str(folder))) from None
+    return folder
+
+
 def open_base(ctx: click.Context, *, create: bool = False) -> "Slicebase":
     """Opens the workspace of this call, which is closed when the command ends.
 
@@ -35,7 +46,8 @@ def open_base(ctx: click.Context, *, create: bool = False) -> "Slicebase":
     """
     from slicebase.base import Slicebase
 
-    base = Slicebase.open(Path.cwd(), named_root(ctx), create=create)
+    root = named_root(ctx)
+    base = Slicebase.open(Path.cwd(), created(root) if root and create else root, create=create)
     base.index_progress = index_progress
     if base.is_new:
         note(f"Created a workspace in {base.workspace.root}.")

@@ -126,15 +126,17 @@ def from_(
 
     A file is imported first. A prompt becomes a step, the text before a tool call a plan, the call an act, its result
     an observation, and an error a failure. In a trajectory, each call is a step. An answer of the agent becomes a
-    claim, a candidate unless it cites. A second call adds what is new in the conversation. Exit status 1 if message
-    content of the file was left out, and 5 if the file is not what is stored under its session.
+    claim, a candidate unless it cites. A second call adds what is new in the conversation. It is refused if the new
+    turns change how the run ended: give the run another --id. What was imported of the file stays. Exit status 1 if
+    message content of the file was left out, and 5 if the call is refused, or the file is not what is stored under its
+    session.
     """
     from slicebase.cli.history import import_progress, print_left_out
 
     is_file = os.path.isfile(source)
     if session is not None and not is_file:
         raise click.UsageError("--session is for a file.")
-    runs = open_base(ctx).runs
+    runs = open_base(ctx, create=is_file).runs
     options: dict[str, Any] = {
         "leaf": leaf,
         "objective": objective,

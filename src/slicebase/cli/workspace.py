@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from slicebase.cli.options import named_root, open_base
+from slicebase.cli.options import created, named_root, open_base
 from slicebase.cli.output import counted, json_option, note, print_json, print_text_change, printable
 from slicebase.errors import Exit, SlicebaseError
 
@@ -30,7 +30,7 @@ def init(ctx: click.Context, folder: str | None, as_json: bool) -> None:
     from slicebase.base import Slicebase
     from slicebase.workspace.git import merge_command
 
-    base = Slicebase.init(Path(folder) if folder else named_root(ctx) or Path.cwd(), merge_command())
+    base = Slicebase.init(created(Path(folder) if folder else named_root(ctx) or Path.cwd()), merge_command())
     places: dict[str, Any] = {
         "root": str(base.workspace.root),
         "library": str(base.workspace.library),

@@ -20,11 +20,11 @@ def ulid(milliseconds: int, randomness: bytes, after: str | None = None) -> str:
     If the clock has not moved forward since `after`, the id is `after` plus one, as in the monotonic mode of the
     ULID specification.
     """
-    if not 0 <= milliseconds < 1 << _TIME_BITS or len(randomness) != ULID_RANDOM_BYTES:
-        raise SlicebaseError(
-            "bad-ulid",
-            f"a ULID needs a time of 48 bits and 10 random bytes, not {milliseconds} and {len(randomness)} bytes",
-        )
+    if not 0 <= milliseconds < 1 << _TIME_BITS:
+        message = "a new id contains the time, which is before 1970 or too late"
+        raise SlicebaseError("bad-time", message, hint="set the clock, or pass another one")
+    if len(randomness) != ULID_RANDOM_BYTES:
+        raise SlicebaseError("bad-ulid", f"a ULID needs {ULID_RANDOM_BYTES} random bytes, not {len(randomness)}")
     fresh = _encode(milliseconds << _RANDOM_BITS | int.from_bytes(randomness, "big"))
     if after is None or fresh[:10] > after[:10]:
         return fresh

@@ -3,7 +3,6 @@
 A caller of the API may give a time in any usual form: a `Moment`.
 """
 
-import math
 import re
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
@@ -33,11 +32,13 @@ def milliseconds(moment: Moment) -> int:
                 hint="pass datetime.now(timezone.utc), for example",
             )
         return (moment - _EPOCH) // timedelta(milliseconds=1)
-    if isinstance(moment, bool) or not isinstance(moment, int | float) or not math.isfinite(moment):
-        raise SlicebaseError("bad-time", f"{moment!r} is not a time", hint="seconds since 1970, as time.time() returns")
-    found = round(moment * 1000)
-    to_text(found)  # raises for a time that has no text
-    return found
+    if isinstance(moment, bool) or not isinstance(moment, int | float):
+        raise SlicebaseError(
+            "bad-time", f"{moment!r} is not a time", hint="give seconds since 1970, as time.time() does"
+        )
+    if not EARLIEST <= moment * 1000 <= LATEST:  # true for what is not a number, too
+        raise SlicebaseError("bad-time", "a time is outside the years 1 to 9999", hint="give seconds since 1970")
+    return round(moment * 1000)
 
 
 def to_text(milliseconds: int) -> str:

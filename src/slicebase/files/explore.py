@@ -10,7 +10,7 @@ cost one walk, and a path is built only when it is read.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from msgspec import Struct
 
@@ -102,6 +102,7 @@ class Inference:
 
 
 Direction = Literal["out", "in", "both"]
+DIRECTIONS: tuple[str, ...] = get_args(Direction)
 
 
 class Stated(NamedTuple):
@@ -164,6 +165,8 @@ def explore(
     reached, met = {start}, set[tuple[LinkEdge | None, str]]()
     layer = [start]
     for _ in range(depth):
+        if not layer:
+            break
         beyond = []
         for here in layer:
             for step in sorted(_steps_from(here, links, direction, rel), key=_order):

@@ -140,6 +140,9 @@ class Explanation(NamedTuple):
     selected: tuple[FrontierTurn, ...]  # in the order of selection
     left_out: tuple[Unselected, ...]  # best first
 
+    def __repr__(self) -> str:
+        return f"Explanation(selected={len(self.selected)}, left_out={len(self.left_out)})"
+
 
 def explain(graph: TurnGraph, anchor_id: str, policy: SlicePolicyV1, most: int = BEST) -> Explanation:
     """Returns every selected turn, and the best turns that were not selected, at most `most`.

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from slicebase.graph.turn import Edge
 from slicebase.importers.values import Batch, ImportReport, Note
@@ -38,6 +38,9 @@ class Account:
         self.continues = 0
         self.waiting = 0
         self.joined = 0
+        # By session that the inputs do not name, and by turn: the hashes of its records.
+        self.unnamed: dict[str, dict[str, set[str]]] = {}
+        self.new_unnamed: set[str] = set()  # the turns of these sessions that were added
 
     def __repr__(self) -> str:
         counts = f"added={self.added}, known={self.known}, sessions={len(self.sessions)}"
@@ -56,6 +59,21 @@ class Account:
         self.joined += len(added.joined)
         for child, parent in added.cycles:
             self.report.note(Note("repaired", "cycle", f"turn:{child}", parent))
+        if batch.unnamed:
+            self.new_unnamed.update(turn.id for turn in added.turns)
+            for turn in batch.turns:
+                self.unnamed.setdefault(turn.session, {}).setdefault(turn.id, set()).add(turn.source_hash)
+
+    def part(self) -> Self:
+        """Returns an empty account, for an input that is stored whole or not at all."""
+        return type(self)()
+
+    def include(self, part: Self) -> None:
+        """Adds what the account of one input says."""
+        self.report.include(part.report)
+        self.conflicts += part.conflicts
+        for name in ("added", "known", "edges", "branches", "continues", "waiting", "joined"):
+            setattr(self, name, getattr(self, name) + getattr(part, name))
 
     @property
     def sessions(self) -> list[str]:

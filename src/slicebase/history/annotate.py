@@ -21,6 +21,10 @@ class Annotator:
     def __init__(self, truth: Truth, rules: Rules = ANNOTATION_RULES) -> None:
         self._truth = truth
         self._rules = rules
+        self.forget()
+
+    def forget(self) -> None:
+        """Forgets what was annotated, because it was not stored after all."""
         self._traces: OrderedDict[tuple[str, str], Trace] = OrderedDict()  # by session and turn
         self._session: str | None = None
         self._children: Counter[str] = Counter()  # how many children each turn of the session has

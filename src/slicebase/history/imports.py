@@ -11,15 +11,16 @@ from slicebase.errors import SlicebaseError, Where
 from slicebase.graph.graph_file import GraphFile, read_graph
 from slicebase.graph.record import AnnotationRecord, annotation_records
 from slicebase.graph.turn import Annotation, Edge, Session, Turn
-from slicebase.history.account import Account, store_batches
+from slicebase.history.account import Account
+from slicebase.history.annotate import Annotator
 from slicebase.history.inputs import Input
+from slicebase.history.namesakes import INPUT_FAULTS, store_input
 from slicebase.importers.formats import FORMATS, HEAD_BYTES, Import, reading_order, recognise
 from slicebase.importers.values import Batch, Format, ImportSource, Options
 from slicebase.truth.truth import Truth
-from slicebase.truth.turns import AddedTurns, Annotate, LinkedTurns
+from slicebase.truth.turns import AddedTurns, LinkedTurns
 
 GRAPH_FORMAT = "graph"
-_INPUT_FAULTS = ("bad-zip", "no-input", "unknown-format")
 _GRAPH_FAULTS = ("cycle", "no-turn")  # that show only when a graph file meets what is stored
 
 ImportProgress = Callable[[str, int], None]  # an input's name, and how many of its bytes were read since the last call
@@ -39,13 +40,14 @@ def import_inputs(
     *,
     format_name: str | None = None,
     account: Account | None = None,
-    annotate: Annotate | None = None,
+    annotate: Annotator | None = None,
     progress: ImportProgress = lambda name, count: None,
 ) -> Account:
     """Imports inputs, each in the format that is named or recognised. Returns the account.
 
-    An input that cannot be read or recognised is entered in the account, and does not affect the others. Raises its
-    error only if the user named all inputs and none could be imported.
+    An input that cannot be read or recognised, or that is not the conversation stored under its name, is entered in
+    the account, and does not affect the others. Raises its error only if the user named all inputs and none could be
+    imported.
     """
     account, given = account or Account(), list(found)
     if format_name == GRAPH_FORMAT:
@@ -55,13 +57,21 @@ def import_inputs(
         run = Import(options)
         waiting: list[Edge] = []
         for recognised in _recognise_all(given, format_name, account):
-            with _without_faults(account, *_INPUT_FAULTS):
+            name, before = recognised.input.name, _understood(account)
+            with _without_faults(account, *INPUT_FAULTS):
                 batches = _batches(run, recognised, progress)
-                store_batches(truth, account, batches, waiting, name=recognised.input.name, annotate=annotate)
+                store_input(truth, account, batches, waiting, name=name, annotate=annotate)
+                if format_name is not None and _understood(account) == before:
+                    raise SlicebaseError("unknown-format", f"nothing in it is {format_name}", where=Where(name))
         account.waiting += len(waiting)
     if given and len(account.unreadable) == len(given) and all(each.named for each in given):
         raise _all_failed(account.unreadable)
     return account
+
+
+def _understood(account: Account) -> int:
+    """Returns how many records had the form that their format describes."""
+    return account.report.turns + account.report.others.total()
 
 
 @contextmanager
@@ -84,12 +94,12 @@ def _all_failed(errors: Sequence[SlicebaseError]) -> SlicebaseError:
     return SlicebaseError(first.code, message, hint=first.hint, where=first.where)
 
 
-def _recognise_all(found: Iterable[Input], format_name: str | None, account: Account) -> list[Recognised]:
+def _recognise_all(found: Sequence[Input], format_name: str | None, account: Account) -> list[Recognised]:
     """Returns every input with its format, in reading order. An input that the user named must be recognised."""
     chosen = None if format_name is None else _format(format_name)
     recognised = []
     for each in found:
-        with _without_faults(account, *_INPUT_FAULTS):
+        with _without_faults(account, *INPUT_FAULTS):
             known = chosen or recognise(_head(each), each.name)
             if known is not None:
                 recognised.append(Recognised(each, known))
@@ -103,7 +113,22 @@ def _recognise_all(found: Iterable[Input], format_name: str | None, account: Acc
                 )
             else:
                 account.unrecognised.append(each.name)
+    account.unreadable += _without_conversations(found, {each.input.given for each in recognised}, account)
     return sorted(recognised, key=lambda each: reading_order(each.input.name))
+
+
+_SHOWN = 20  # files that an error names
+
+
+def _without_conversations(found: Sequence[Input], known: set[str], account: Account) -> Iterator[SlicebaseError]:
+    """Yields an error for each folder and zip that the user named and in which no file is recognised."""
+    unrecognised = set(account.unrecognised)
+    for given in dict.fromkeys(each.given for each in found if not each.named):
+        names = [each.name for each in found if each.given == given and each.name in unrecognised]
+        if names and given not in known:
+            listed = f"{', '.join(names[:_SHOWN])}{', …' * (len(names) > _SHOWN)}"
+            message = f"no importer recognises a file in it: {listed}"
+            yield SlicebaseError("unknown-format", message, where=Where(given))
 
 
 def _format(name: str) -> Format:

@@ -35,6 +35,7 @@ class Input(NamedTuple):
     size: int
     named: bool
     chunks: Callable[[], Iterator[bytes]]
+    given: str = ""  # the path that the user named: of the file, or of the folder or zip that contains it
 
 
 def inputs(paths: Iterable[Path]) -> Iterator[Input]:
@@ -44,7 +45,7 @@ def inputs(paths: Iterable[Path]) -> Iterator[Input]:
     """
     for path in paths:
         try:
-            yield from _named(path)
+            yield from (each._replace(given=str(path)) for each in _named(path))
         except SlicebaseError as error:
             yield _unreadable(path, error, named=True)
 
@@ -130,7 +131,7 @@ def _zip(path: Path) -> Iterator[Input]:
         with zipfile.ZipFile(path) as archive:
             members = sorted(archive.infolist(), key=lambda member: member.filename)
     except _ZIP_FAULTS as error:
-        raise SlicebaseError("bad-zip", f"{path} is not a readable zip: {error}", where=Where(str(path))) from None
+        raise SlicebaseError("bad-zip", f"this is not a readable zip: {error}", where=Where(str(path))) from None
     for member in members:
         if member.filename.lower().endswith(_ENDINGS) and not member.is_dir():
             yield Input(f"{path}!{member.filename}", member.file_size, False, _member_reader(path, member))

@@ -53,38 +53,38 @@ def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
     builder = BatchBuilder(NAME)
 
     def element(value: SourceRecord, line: RecordLine) -> Iterator[Batch]:
-        for fallback, conversation, where in _conversations(value, line.where, options.session or source.stem):
-            yield from _conversation(builder, conversation, fallback, where, line.size)
+        for name, conversation, where in _conversations(value, line.where):
+            yield from _conversation(builder, conversation, (name, options.session or source.stem), where, line.size)
 
     yield from read_sessions(builder, json_records(source, _is_conversation), element)
     yield from builder.close()
 
 
-def _conversations(value: SourceRecord, where: str, fallback: str) -> Iterator[tuple[str, SourceRecord, str]]:
+def _conversations(value: SourceRecord, where: str) -> Iterator[tuple[str | None, SourceRecord, str]]:
     """Yields the value if it is a conversation, else the conversations one level down, by name or in a list."""
     inner = value.get("conversations")
     if _is_conversation(value):
-        yield fallback, value, where
+        yield None, value, where
     elif isinstance(inner, list):
         for number, each in enumerate(inner):
-            yield fallback, each if isinstance(each, dict) else {}, f"{where}.conversations[{number}]"
+            yield None, each if isinstance(each, dict) else {}, f"{where}.conversations[{number}]"
     elif value and all(_is_conversation(each) for each in value.values()):
         for name, each in value.items():
             yield name, each, f"{where}.{name}"
     else:
-        yield fallback, value, where
+        yield None, value, where
 
 
 def _conversation(
-    builder: BatchBuilder, conversation: SourceRecord, fallback: str, where: str, size: int
+    builder: BatchBuilder, conversation: SourceRecord, names: tuple[str | None, str], where: str, size: int
 ) -> Iterator[Batch]:
     if not _is_conversation(conversation):
         builder.record()
         builder.skip("unknown-record", where, "a conversation without a mapping", lost=bool(conversation))
         return
     mapping = conversation["mapping"]
-    session = as_name(conversation.get("conversation_id")) or as_name(conversation.get("id")) or fallback
-    thread = Thread(builder, session, clock=SourceClock(moment(conversation.get("create_time")) or 0))
+    stated = as_name(conversation.get("conversation_id")) or as_name(conversation.get("id")) or names[0]
+    thread = Thread(builder, stated, names[1], clock=SourceClock(moment(conversation.get("create_time")) or 0))
     _describe(builder, thread, conversation)
     parents = _parents(mapping)
     for node in _ordered(mapping, parents):
@@ -92,7 +92,7 @@ def _conversation(
         record = mapping[node] if isinstance(mapping[node], dict) else {}
         place = f"{where}.mapping.{node}"
         yield from thread.admit({**record, "id": node, "parent": parents[node]}, place, _essence, _build)
-    yield from builder.close(session)
+    yield from builder.close(thread.session)
 
 
 def _describe(builder: BatchBuilder, thread: Thread, conversation: SourceRecord) -> None:

@@ -64,8 +64,9 @@ def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
 
 def _conversation(builder: BatchBuilder, value: SourceRecord, fallback: str, line: RecordLine) -> Iterator[Batch]:
     messages = value["chat_messages"]
-    session = as_name(value.get("uuid")) or fallback
-    thread = Thread(builder, session, clock=SourceClock(moment(value.get("created_at")) or 0))
+    thread = Thread(
+        builder, as_name(value.get("uuid")), fallback, clock=SourceClock(moment(value.get("created_at")) or 0)
+    )
     _describe(builder, thread, value)
     for number, message in enumerate(messages):
         builder.record(line.size // len(messages))
@@ -74,7 +75,7 @@ def _conversation(builder: BatchBuilder, value: SourceRecord, fallback: str, lin
             yield from thread.admit(message, place, ESSENCE, _build)
         else:
             builder.skip("not-object", place)
-    yield from builder.close(session)
+    yield from builder.close(thread.session)
 
 
 def _describe(builder: BatchBuilder, thread: Thread, value: SourceRecord) -> None:

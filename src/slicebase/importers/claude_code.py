@@ -272,6 +272,8 @@ class Transcript:
             return Fault("unknown-record", str(kind)[:100], own, parent, lost=lost)
         if not as_name(record.get("sessionId")):
             self.builder.note("no-session", where)
+            if thread.last is None:
+                self.builder.unnamed.add(thread.session)
         role, parts = content
         above = parent or self._logical_parent(thread, record, where)
         return TurnDraft(role, parts, own, above, self._references(record, parts), record.get("timestamp"))

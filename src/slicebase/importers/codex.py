@@ -81,7 +81,7 @@ class _Rollout:
     def __init__(self, source: ImportSource, options: Options) -> None:
         self.source = source
         self.builder = BatchBuilder(NAME)
-        self.thread = Thread(self.builder, options.session or source.stem)
+        self.thread = Thread(self.builder, None, options.session or source.stem)
         self.knows_session = False
         self.is_mirrored = True
 

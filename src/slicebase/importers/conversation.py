@@ -68,7 +68,7 @@ FORMAT: Final = Format(NAME, sniff, start)
 def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
     header, body = _split(source)
     builder = BatchBuilder(NAME)
-    thread = Thread(builder, header.session or options.session or source.stem)
+    thread = Thread(builder, header.session or None, options.session or source.stem)
     if header.title:
         builder.title(thread.session, header.title)
     builder.facts(thread.session).update(header.facts)

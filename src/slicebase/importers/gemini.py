@@ -68,7 +68,7 @@ class _Recording:
     def __init__(self, source: ImportSource, options: Options) -> None:
         self.source = source
         self.builder = BatchBuilder(NAME)
-        self.thread = Thread(self.builder, options.session or source.stem)
+        self.thread = Thread(self.builder, None, options.session or source.stem)
         self.held: dict[str, tuple[SourceRecord, str]] = {}  # by message id: its latest state and its place
         self.above: dict[str, Any] = {}  # the parent of each held message
         self.order: list[str] = []  # ids of the messages on the current branch

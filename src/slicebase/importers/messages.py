@@ -89,7 +89,7 @@ FORMAT: Final = Format(NAME, sniff, start)
 def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
     builder = BatchBuilder(NAME)
     fallback = options.session or source.stem
-    common = Thread(builder, fallback)
+    common = Thread(builder, None, fallback)
     sessions = 0
 
     def line_of(value: SourceRecord, line: RecordLine) -> Iterator[Batch]:
@@ -99,23 +99,21 @@ def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
             builder.record(line.size)
             yield from common.admit(value, line.where, ESSENCE, _build)
             return
-        own = _first(value, SESSION_IDS)
-        session = as_name(own) or (fallback if sessions == 0 else f"{fallback}#{sessions}")
+        named = as_name(_first(value, SESSION_IDS))
+        thread = Thread(builder, named, fallback if sessions == 0 else f"{fallback}#{sessions}")
         sessions += 1
-        yield from _session(builder, session, value, messages, line)
+        yield from _session(thread, value, messages, line)
 
     common.clock.now, lines = start_of(json_records(source, _is_record), _first_time)
     yield from read_sessions(builder, lines, line_of)
     yield from builder.close()
 
 
-def _session(
-    builder: BatchBuilder, session: str, value: SourceRecord, messages: list[Any], line: RecordLine
-) -> Iterator[Batch]:
+def _session(thread: Thread, value: SourceRecord, messages: list[Any], line: RecordLine) -> Iterator[Batch]:
+    builder = thread.builder
     title = as_name(value.get("title")) or as_name(value.get("name"))
     if title:
-        builder.title(session, title)
-    thread = Thread(builder, session)
+        builder.title(thread.session, title)
     thread.clock.now, _ = start_of(messages, _time)
     if value.get("system"):
         messages = [{"role": "system", "content": value["system"]}, *messages]
@@ -126,7 +124,7 @@ def _session(
             yield from thread.admit(message, place, ESSENCE, _build)
         else:
             builder.skip("not-object", place)
-    yield from builder.close(session)
+    yield from builder.close(thread.session)
 
 
 def _first(value: Any, keys: tuple[str, ...]) -> Any:

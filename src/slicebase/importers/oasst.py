@@ -36,20 +36,19 @@ def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
     flat: dict[str, Thread] = {}  # sessions with one message on each line, in any order
 
     def line_of(value: SourceRecord, line: RecordLine) -> Iterator[Batch]:
-        session = as_name(value.get("message_tree_id")) or fallback
+        thread = Thread(builder, as_name(value.get("message_tree_id")), fallback)
         if "prompt" not in value and "replies" not in value:
-            thread = flat.setdefault(session, Thread(builder, session))
+            thread = flat.setdefault(thread.session, thread)
             builder.record(line.size)
             yield from thread.admit(value, line.where, _essence, _build)
             return
-        thread = Thread(builder, session)
         for message, place in _messages(value.get("prompt", value), line.where):
             builder.record()
             if isinstance(message, dict):
                 yield from thread.admit(message, place, _essence, _build)
             else:
                 builder.skip("not-object", place)
-        yield from builder.close(session)
+        yield from builder.close(thread.session)
 
     yield from read_sessions(builder, json_records(source, _is_tree), line_of)
     yield from builder.close()

@@ -169,7 +169,7 @@ class _Reader:
         session = f"{self.name}#{self.sessions}" if self.sessions else self.name
         self.sessions += 1
         self.builder.facts(session).update(facts)
-        thread = Thread(self.builder, session)
+        thread = Thread(self.builder, None, session)
         acting = False
         for entry in entries.history:
             acting = acting or _is_answer(entry.value)

@@ -35,6 +35,7 @@ class BatchBuilder:
 
     def __init__(self, format_name: str) -> None:
         self.format = format_name
+        self.unnamed: set[str] = set()  # sessions that the source does not name
         self._session: str | None = None
         self._titles: dict[str, str] = {}
         self._facts: dict[str, dict[str, Any]] = {}
@@ -115,7 +116,7 @@ class BatchBuilder:
         for session in sessions or tuple(self._sent):
             sent = self._sent.pop(session, None)
             if sent is not None and sent != (known := self._described(session)):
-                yield Batch(known)
+                yield Batch(known, unnamed=session in self.unnamed)
             self._sent.pop(session, None)
             self._titles.pop(session, None)
             self._facts.pop(session, None)
@@ -134,6 +135,7 @@ class BatchBuilder:
             records=self._records,
             others=dict(self._others),
             notes=tuple(self._notes),
+            unnamed=session in self.unnamed,
         )
         self._clear()
         return batch
@@ -240,13 +242,15 @@ class ThreadState(Struct):
 class Thread:
     """The records of one session in the source's order.
 
-    Threads of one file may share its clock, its links, the ids that are not UUIDs, and the calls without a result.
+    `fallback` is the session of a source that names none. Threads of one file may share its clock, its links, the ids
+    that are not UUIDs, and the calls without a result.
     """
 
     def __init__(
         self,
         builder: BatchBuilder,
-        session: str,
+        session: str | None,
+        fallback: str = "",
         *,
         clock: SourceClock | None = None,
         links: ParentLinks | None = None,
@@ -254,7 +258,8 @@ class Thread:
         calls: dict[str, str] | None = None,
     ) -> None:
         self.builder = builder
-        self.session = session
+        self.session = session or fallback
+        self._is_named = session is not None
         self.clock = clock or SourceClock()
         self.links = ParentLinks() if links is None else links
         self.last: str | None = None
@@ -313,6 +318,8 @@ class Thread:
 
     def _turn(self, draft: TurnDraft, source_hash: str, where: str) -> Turn:
         turn = self._own_id(draft.source_id, source_hash, where)
+        if not self._is_named:
+            self.builder.unnamed.add(self.session)
         time, guessed = self.clock.read(draft.time)
         if guessed:
             self.builder.note("no-time", where)

@@ -118,6 +118,7 @@ class Batch(Struct, frozen=True):
     others: dict[str, int] = {}  # records that are known not to be turns, by kind
     notes: tuple[Note, ...] = ()
     redacted: dict[str, int] = {}  # secrets replaced, by label
+    unnamed: bool = False  # the source does not name the session: it is named after the file, or by the user
 
 
 Read = Callable[[ImportSource], Iterator[Batch]]
@@ -154,6 +155,20 @@ class ImportReport:
         self.redacted.update(batch.redacted)
         for note in batch.notes:
             self.note(note)
+
+    def include(self, part: "ImportReport") -> None:
+        """Adds what another report says."""
+        self.sessions |= part.sessions
+        self.turns += part.turns
+        self.records += part.records
+        self.others.update(part.others)
+        self.redacted.update(part.redacted)
+        kept: Counter[tuple[NoteAction, str]] = Counter()
+        for note in part.notes:
+            self.note(note)
+            kept[note.action, note.reason] += 1
+        self.reasons.update(part.reasons - kept)
+        self.content_left_out += part.content_left_out - sum(note.lost for note in part.notes)
 
     def note(self, note: Note) -> None:
         """Adds a note."""

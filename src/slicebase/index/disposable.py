@@ -215,18 +215,19 @@ class _OtherLayoutError(Exception):
 @contextmanager
 def reading(connection: apsw.Connection) -> Iterator[None]:
     """Keeps one view of the database inside the block, even if another process writes meanwhile."""
-    connection.execute("BEGIN")
     try:
+        connection.execute("BEGIN")
         yield
     finally:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
 
 
 @contextmanager
 def writing(connection: apsw.Connection) -> Iterator[None]:
     """Runs one transaction, which waits for other writers before it begins."""
-    connection.execute("BEGIN IMMEDIATE")
     try:
+        connection.execute("BEGIN IMMEDIATE")  # inside: an interruption after it must not leave it open
         yield
         connection.execute("COMMIT")
     except BaseException:

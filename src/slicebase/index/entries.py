@@ -1,6 +1,6 @@
 """The slice files in the index: finding them by id, filtering and listing them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
 import apsw
@@ -53,7 +53,7 @@ class Filters(NamedTuple):
     kind: str | None = None  # context or pointer
     type: str | None = None  # of the body
     rel: str | None = None  # the file has a link of this relationship
-    meta: Sequence[tuple[str, str]] = ()
+    meta: Mapping[str, str] | Sequence[tuple[str, str]] = ()  # keys of the frontmatter's `meta` with their values
     changed_since: Moment | None = None
     archived: bool = False  # include archived files
 
@@ -83,8 +83,9 @@ def conditions(filters: Filters) -> tuple[str, list[Any]]:
     exact = filters._replace(changed_since=since)
     given = [(sql, value) for field, sql in _CONDITIONS.items() if (value := getattr(exact, field)) is not None]
     sql = ["problem IS NULL", *([] if filters.archived else ["NOT files.archived"])]
-    sql += [condition for condition, _ in given] + [_META for _ in filters.meta]
-    return " AND ".join(sql), [value for _, value in given] + [part for pair in filters.meta for part in pair]
+    meta = list(filters.meta.items() if isinstance(filters.meta, Mapping) else filters.meta)
+    sql += [condition for condition, _ in given] + [_META for _ in meta]
+    return " AND ".join(sql), [value for _, value in given] + [part for pair in meta for part in pair]
 
 
 def list_files(connection: apsw.Connection, filters: Filters) -> list[FileEntry]:

@@ -6,13 +6,13 @@ When a search finds nothing, it returns hints: another search that would match, 
 import json
 from collections.abc import Iterator, Sequence
 from string import ascii_lowercase, digits
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, overload
 
 import apsw
 
 from slicebase.context.snippets import Marker, Snippet, Term, TermMark, expression, read_query, snippet
 from slicebase.core.refs import Ref
-from slicebase.errors import SlicebaseError
+from slicebase.errors import SlicebaseError, refuse_out_of_range
 from slicebase.index.entries import COLUMNS, EVERY_FILE, FileEntry, Filters, conditions
 from slicebase.index.schema import PASSAGE_BREAK, Tokenizer
 
@@ -72,12 +72,25 @@ class Results:
     def __len__(self) -> int:
         return len(self.hits)
 
+    @overload
+    def __getitem__(self, place: int) -> Hit: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Hit, ...]: ...
+    def __getitem__(self, place: int | slice) -> Hit | tuple[Hit, ...]:
+        return self.hits[place]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Results) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
     def __repr__(self) -> str:
         return f"Results(hits={len(self.hits)}, total={self.total})"
 
 
 def search(connection: apsw.Connection, wanted: Search) -> Results:
     """Returns the best files for a search, or hints where nothing matches."""
+    refuse_out_of_range("limit", wanted.limit, 1)
     reader = Tokenizer(connection)
     stems = {term: reader.stems(term.text) for term in read_query(wanted.typed)}
     terms = [term for term, words in stems.items() if words]
@@ -227,6 +240,7 @@ def _place_in(entry: FileEntry, text: str, place: int) -> str:
 # Hints when nothing is found
 
 _MOST_WORDS: Final = 3
+_LONGEST_MISTYPED: Final = 64  # characters: the number of typing errors grows with the square of the length
 _LETTERS: Final = ascii_lowercase + digits
 
 _ONE_OF: Final = "SELECT term, doc FROM json_each(?) CROSS JOIN vocabulary ON term = value"
@@ -275,7 +289,7 @@ def _similar(connection: apsw.Connection, reader: Tokenizer, term: Term) -> list
     """Returns words of the index for a term that is not in it: one typing error away, or longer words that begin so."""
     stems = reader.stems(term.text)
     known = "SELECT EXISTS (SELECT 1 FROM vocabulary WHERE term = ?)"
-    if len(stems) != 1 or connection.execute(known, stems).get:
+    if len(stems) != 1 or len(stems[0]) > _LONGEST_MISTYPED or connection.execute(known, stems).get:
         return []
     found = dict(connection.execute(_ONE_OF, (json.dumps(_typing_errors(stems[0])),)))
     found |= dict(connection.execute(_BEGINNING, (stems[0], stems[0] + "\U0010ffff")))

@@ -1,7 +1,8 @@
 """The verbs that find and describe slice files. Each asks the index, which first checks the folder for changes."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from slicebase.errors import refuse_out_of_range, refuse_unknown
 from slicebase.index.entries import EVERY_FILE, FileEntry, Filters, broken_files, list_files
 from slicebase.index.files import FileIndex
 from slicebase.index.schema import ReadProgress
@@ -15,6 +16,8 @@ if TYPE_CHECKING:  # start-up time matters: a verb imports what it needs when it
     from slicebase.index.links import Exploration
     from slicebase.index.search import Results
     from slicebase.index.staleness import StaleFile
+
+_SHORTEST: Final = 1e-6  # days
 
 
 @one_thread_at_a_time
@@ -59,8 +62,11 @@ class Finder:
         infer: bool = False,
     ) -> "Exploration":
         """Returns the links around a file to a given depth; with `infer`, also what follows from them (ruling 28)."""
+        from slicebase.files.explore import DIRECTIONS
         from slicebase.index.links import explore_files
 
+        refuse_unknown("direction", direction, DIRECTIONS)
+        refuse_out_of_range("depth", depth, 0)
         root = self.workspace.root
         return self.index.ask(
             lambda connection: explore_files(
@@ -75,7 +81,10 @@ class Finder:
         """
         from slicebase.index.staleness import stale_files
 
-        now, days = self.surroundings.now(), half_life or self.surroundings.settings.freshness_half_life_days
+        now, days = self.surroundings.now(), half_life
+        if days is None:
+            days = self.surroundings.settings.freshness_half_life_days
+        refuse_out_of_range("half_life", days, _SHORTEST)
         return self.index.ask(lambda connection: stale_files(connection, filters, now, days, self.later_snapshot))
 
     def later_snapshot(self, snapshot_id: str) -> str | None:

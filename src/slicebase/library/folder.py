@@ -186,7 +186,12 @@ class FolderWriter:
         """Creates a file; `moved_from` is the file that its content comes from."""
         self._refuse_outside(moved_from, file)
         if os.path.lexists(self.folder.path_of(file)):
-            raise SlicebaseError("file-exists", f"the file {file.name} exists already", where=Where(file.name))
+            raise SlicebaseError(
+                "file-exists",
+                f"the file {file.name} exists already",
+                hint="choose another id; where Slicebase chooses it, pass an entropy that varies",
+                where=Where(file.name),
+            )
         write_bytes(self.folder.path_of(file), [file.head, file.body])
 
     def replace(self, old: SliceFile, new: SliceFile) -> None:

@@ -1,13 +1,12 @@
 """The library: the verbs that write slice files, and `recall`. Each write reads, decides and writes under the lock."""
 
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
 from slicebase.core.times import Moment, milliseconds
-from slicebase.errors import SlicebaseError, Where
+from slicebase.errors import SlicebaseError, Where, refuse_unknown
 from slicebase.files.body.entries import Stamp
 from slicebase.files.body.routine import compile_routine, contract_as_json, read_routine
 from slicebase.files.body.rows import Provenance
@@ -23,7 +22,7 @@ from slicebase.library.links import Linker
 from slicebase.library.payloads import new_payload
 from slicebase.library.remember import limited, refreshed, remember
 from slicebase.workspace.surroundings import Surroundings, at_once, one_thread_at_a_time
-from slicebase.workspace.workspace import LIBRARY, StrPath, Workspace
+from slicebase.workspace.workspace import LIBRARY, StrPath, Workspace, given_path
 
 if TYPE_CHECKING:  # start-up time matters: a verb imports what it needs when it is called
     from slicebase.context.recall import Page
@@ -110,7 +109,7 @@ class Library(Finder):
         """
         stamp = self.stamp(provenance)
         file_id = id or stamp.file_id
-        source = Path(from_file) if from_file is not None else None
+        source = given_path(from_file) if from_file is not None else None
         kind = kind or ("pointer" if source or payload else "context")
         body_type = type or ("none" if kind == "pointer" else "markdown")
         stored_links = [self._linker.link(file_id, rel, to) for rel, to in links]
@@ -222,8 +221,9 @@ class Library(Finder):
     @at_once
     def reader(self, rows: "Which" = "active", *, as_of: Moment | None = None) -> "Recall":
         """Returns a reader that finds what references lead to, piece by piece, as of a time."""
-        from slicebase.library.recall import Recall
+        from slicebase.library.recall import WHICH, Recall
 
+        refuse_unknown("rows", rows, WHICH)
         now = self.surroundings.now() if as_of is None else milliseconds(as_of)
         half_life = self.surroundings.settings.freshness_half_life_days
         return Recall(self.surroundings, self.folder, self._logs, self._truth, now, half_life, rows)

@@ -1,7 +1,7 @@
 """Reads what references lead to, as pieces for a model: text, label and reference (ruling 7)."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 import msgspec
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from slicebase.truth.truth import Truth
 
 Which = Literal["active", "all"]
+WHICH: Final[tuple[str, ...]] = get_args(Which)
 
 
 @one_thread_at_a_time

@@ -13,7 +13,7 @@ from slicebase.runs.gate import DEFAULT_THRESHOLDS, is_due
 
 if TYPE_CHECKING:
     from slicebase.truth.runs import Logged
-    from slicebase.verbs.runs import Cite
+    from slicebase.verbs.evidence import Cite
 
 
 class EventGiven(Arguments, frozen=True):

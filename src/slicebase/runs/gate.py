@@ -195,7 +195,7 @@ def stopped(reason: StopReason, message: str = "", time: str | None = None) -> E
 
 # Events that the verbs write, and a check of events before they are logged (ruling 35)
 
-_RUN_ID = re.compile(r"[^\s/]{1,128}")
+_RUN_ID = re.compile(r"[^\s/:]{1,128}")
 _NEVER_CHANGES = ("objective", "done_definition", "provenance_mode")
 
 
@@ -205,7 +205,7 @@ def start(run_id: str, started: RunStarted) -> EventDraft:
         raise SlicebaseError(
             "bad-run",
             f"{run_id!r} cannot be the id of a run",
-            hint="use 1 to 128 characters without spaces and slashes",
+            hint="use 1 to 128 characters without spaces, slashes and colons",
         )
     if not started.objective.strip() or not started.done_definition:
         raise SlicebaseError("bad-run", "a run needs an objective and a definition of done")

@@ -34,6 +34,8 @@ StepAt = Literal["prompt", "call"]
 def path_of(turns: Sequence[Turn], leaf: str | None = None) -> list[Turn]:
     """Returns the turns from a root to `leaf`, by default to the newest leaf of a session."""
     by_id = {turn.id: turn for turn in turns}
+    if leaf is not None and leaf not in by_id:
+        raise SlicebaseError("no-turn", f"there is no turn {leaf} in the session", hint="`tt turns SESSION` lists them")
     if not turns:
         return []
     if leaf is None:

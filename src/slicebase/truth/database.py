@@ -10,7 +10,7 @@ A database of an older version is backed up and then migrated. A locked, damaged
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import apsw
@@ -163,7 +163,7 @@ class Database:
     def __init__(self, path: Path, connection: apsw.Connection) -> None:
         self.path = path
         self.connection = connection
-        self.read_only = connection.readonly("main")
+        self.read_only = connection.readonly("main") or bool(connection.pragma("query_only"))
 
     def close(self) -> None:
         self.connection.close()
@@ -176,20 +176,19 @@ class Database:
                 yield self.connection
             return
         with database_errors(self.path):
-            self.connection.execute("BEGIN IMMEDIATE")
             try:
+                self.connection.execute("BEGIN IMMEDIATE")  # inside: an interruption after it must not leave it open
                 yield self.connection
                 self.connection.execute("COMMIT")
             except BaseException:
-                if self.connection.in_transaction:  # SQLite rolls back by itself when the disk is full
-                    self.connection.execute("ROLLBACK")
+                self._roll_back()
                 raise
 
     @contextmanager
     def _part(self) -> Iterator[None]:
         """Runs a part of a transaction. After an error, nothing of the part is left in the transaction."""
-        self.connection.execute("SAVEPOINT part")
         try:
+            self.connection.execute("SAVEPOINT part")
             yield
         except BaseException:
             if self.connection.in_transaction:
@@ -201,11 +200,28 @@ class Database:
     def rolled_back(self) -> Iterator[None]:
         """Runs a transaction that is always rolled back, for a dry run."""
         with database_errors(self.path):
-            self.connection.execute("BEGIN IMMEDIATE")
             try:
+                self.connection.execute("BEGIN IMMEDIATE")
                 yield
             finally:
-                self.connection.execute("ROLLBACK")
+                self._roll_back()
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Keeps one view of the database inside the block, even if another process writes meanwhile."""
+        if self.connection.in_transaction:
+            yield
+            return
+        with database_errors(self.path):
+            try:
+                self.connection.execute("BEGIN")
+                yield
+            finally:
+                self._roll_back()
+
+    def _roll_back(self) -> None:
+        if self.connection.in_transaction:  # SQLite rolls back by itself when the disk is full
+            self.connection.execute("ROLLBACK")
 
     @contextmanager
     def bulk(self) -> Iterator[None]:
@@ -216,7 +232,9 @@ class Database:
         finally:
             with database_errors(self.path):
                 self.connection.execute("PRAGMA synchronous = FULL")
-                self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_FULL)
+                _flush(Path(f"{self.path}-wal"))
+                with suppress(apsw.BusyError):  # another process does the same
+                    self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
 
     @contextmanager
     def erasing(self) -> Iterator[None]:
@@ -229,12 +247,22 @@ class Database:
             self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
 
+def _flush(path: Path) -> None:
+    with suppress(FileNotFoundError), path.open("rb") as log:
+        os.fsync(log.fileno())
+
+
 def open_database(path: Path, *, create: bool = False, migrations: Mapping[int, Migration] = MIGRATIONS) -> Database:
-    """Opens the database at `path`, and migrates it if it is older. Creates it only with `create`."""
+    """Opens the database at `path`, and migrates it if it is older. Creates it only with `create`.
+
+    Where it is missing and its folder cannot be written, it is an empty one in memory that can only be read.
+    """
     if not create and not path.exists():
         raise SlicebaseError(
             "no-database", f"there is no database at {path} yet", hint="`tt import` creates it with a conversation"
         )
+    if _cannot_be_created(path):
+        return _empty(path)
     with database_errors(path):
         if create:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -246,6 +274,19 @@ def open_database(path: Path, *, create: bool = False, migrations: Mapping[int, 
         except BaseException:
             connection.close()
             raise
+    return Database(path, connection)
+
+
+def _cannot_be_created(path: Path) -> bool:
+    """Returns whether the database is missing, and the folder that it would be created in cannot be written."""
+    nearest = next(folder for folder in path.parents if os.path.lexists(folder))
+    return not os.path.lexists(path) and nearest.is_dir() and not os.access(nearest, os.W_OK)
+
+
+def _empty(path: Path) -> Database:
+    connection = apsw.Connection(":memory:")
+    connection.execute(SCHEMA)
+    connection.pragma("query_only", True)
     return Database(path, connection)
 
 

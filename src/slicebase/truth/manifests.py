@@ -44,7 +44,14 @@ class Manifests:
         return name
 
     def keep(self, built: "Context", now: int) -> None:
-        """Records the manifest of a context, with the texts of the pieces that are not turns."""
+        """Records the manifest of a context, with the texts of the pieces that are not turns.
+
+        Raises `no-turn` if a turn of the context is not stored here.
+        """
+        for piece in built.manifest.pieces:
+            if piece.corpus.startswith("session:") and self._texts.get(piece.corpus, piece.content_hash) is None:
+                hint = "record a context in the workspace that it was built in"
+                raise SlicebaseError("no-turn", f"the text of {piece.ref} is not stored here", hint=hint)
         self.record(built.manifest, to_text(now), texts_to_keep(built))
 
     def get(self, name: str) -> StoredManifest:

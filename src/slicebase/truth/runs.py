@@ -26,7 +26,7 @@ from slicebase.runs.gate import (
     stopped,
 )
 from slicebase.runs.records import RunStarted, StopReason
-from slicebase.runs.state import RunState
+from slicebase.runs.state import ITEMS, RunState
 from slicebase.runs.status import RunTally
 from slicebase.truth.ledger import Ledger
 from slicebase.truth.run_log import Appender, RunLog, owner, run_closed
@@ -102,13 +102,18 @@ class StoredRuns:
             writer.compact_when_due()
         return writer.outcome()
 
-    def append_checked(self, run_id: str, draft: EventDraft, now: int) -> Logged:
-        """Logs one event. Refuses at once an event that the gate would refuse."""
+    def append_checked(self, run_id: str, make: Callable[[RunState], EventDraft], now: int) -> Logged:
+        """Logs one event. Refuses at once an event that the gate would refuse.
+
+        The event is made from the state inside the transaction, so that an id which it gives is free (ruling 47).
+        """
         with self.log.appending(run_id) as appender:
-            check_before_logging(draft, self.state(run_id), self.ledger.records, to_text(now))
+            state = self.state(run_id)
+            draft = make(state)
+            check_before_logging(draft, state, self.ledger.records, to_text(now))
             writer = _RunWriter(self, appender, to_text(now))
             writer.add(draft)
-        return writer.outcome()
+        return writer.outcome()._replace(id=str(draft.payload.get(ITEMS[draft.type].id)) if draft.type in ITEMS else "")
 
     def compact(self, run_id: str, now: int) -> Logged:
         """Takes a snapshot. Stops the run if the snapshot does not pass (ruling 40)."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from slicebase.core.hashing import canonical, raw_digest
+from slicebase.core.hashing import LARGEST_INTEGER, canonical, raw_digest
 from slicebase.errors import SlicebaseError
 from slicebase.runs.gate import Compaction
 from slicebase.runs.snapshot import apply_delta, delta, from_bytes, to_bytes
@@ -86,7 +86,7 @@ class Snapshots:
         """Returns a snapshot by its number, from the last complete one and the additions after it."""
         query = "SELECT record FROM snapshots WHERE run = ? AND seq <= ? ORDER BY seq DESC"
         records: list[SnapshotRecord] = []
-        for (data,) in self._database.connection.execute(query, (run_id, sequence)):
+        for (data,) in self._database.connection.execute(query, (run_id, max(0, min(sequence, LARGEST_INTEGER)))):
             records.append(_RECORD.decode(data))
             if records[-1].weight == 0:
                 break

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from slicebase.context.assemble import Candidate, Context, assemble
-from slicebase.context.manifest import Budget, Manifest, PinnedSlice
+from slicebase.context.manifest import Budget, Manifest, PinnedSlice, heading
 from slicebase.context.ranking import ANCHORS, CHUNKS, CONSIDERED, RANKER, Ranked, merge, rescaled
-from slicebase.core.hashing import LARGEST_INTEGER, lone_surrogate
+from slicebase.core.hashing import LARGEST_INTEGER, lone_surrogate, tokens
 from slicebase.core.times import Moment, from_text, milliseconds, to_text
 from slicebase.errors import SlicebaseError
 from slicebase.graph.best_first import context_slice, select
@@ -49,8 +49,10 @@ def context(
     request = Request(question, tokens, turns, moment, Graph(parts).policy(policy or "focused"))
     if run is None:
         return parts.recorded(_built(parts, request), record)
-    from slicebase.verbs.narrate import bind, first_pieces  # imported here for a fast start: most belong to no run
+    from slicebase.verbs.narrate import bind, check_step, first_pieces  # imported here for a fast start
 
+    if record and not parts.truth.database.read_only:
+        check_step(parts, run, step)
     built = parts.recorded(_built(parts, request, first_pieces(parts, run)), record)
     if built.recorded:
         bind(parts, run, built, step)
@@ -62,16 +64,30 @@ def _built(parts: Parts, request: Request, first: Sequence[Candidate] = ()) -> C
 
 
 def context_again(parts: Parts, before: Manifest, *, record: bool = True) -> Context:
-    """Asks the question of a manifest again, with the same budget and policy, of what is stored now."""
+    """Asks the question of a manifest again, with the same budget and policy, of what is stored now.
+
+    A context of a run begins with the last snapshot of the run; it is bound to no step.
+    """
     policies = [pinned.policy_params_hash for pinned in before.slices]
-    return context(
-        parts,
-        before.question,
-        before.budget.tokens,
-        turns=before.budget.turns,
-        policy=policies[0] if policies else None,
-        record=record,
-    )
+    policy = Graph(parts).policy(policies[0] if policies else "focused")
+    budget = before.budget
+    request = Request(before.question, budget.tokens, budget.turns, parts.surroundings.now(), policy)
+    return parts.recorded(_built(parts, request, _snapshot_again(parts, before)), record)
+
+
+def _snapshot_again(parts: Parts, before: Manifest) -> tuple[Candidate, ...]:
+    """Returns the first piece of a context again if it is a snapshot, and its run is still there."""
+    corpus = before.pieces[0].corpus if before.pieces else ""
+    if not corpus.startswith("run:"):
+        return ()
+    from slicebase.verbs.narrate import first_pieces
+
+    try:
+        return first_pieces(parts, corpus.removeprefix("run:"))
+    except SlicebaseError as error:
+        if error.code not in ("no-run", "purged"):
+            raise
+        return ()
 
 
 def build_context(
@@ -112,7 +128,7 @@ def _check(request: Request) -> None:
         request.question.encode()
     except UnicodeEncodeError as error:
         raise lone_surrogate(error) from None
-    check_tokens(request.tokens)
+    check_tokens(request.tokens, heading(request.question, to_text(request.as_of)))
     if request.turns is not None:
         _check_budget("turns", request.turns, 1)
 
@@ -120,9 +136,9 @@ def _check(request: Request) -> None:
 _LEAST_TOKENS = 64
 
 
-def check_tokens(tokens: int) -> None:
-    """Raises `bad-budget` if a context of this size cannot be built."""
-    _check_budget("tokens", tokens, _LEAST_TOKENS)
+def check_tokens(number: int, first: str) -> None:
+    """Raises `bad-budget` if a context of this size, with this text first, cannot be built."""
+    _check_budget("tokens", number, max(_LEAST_TOKENS, tokens(first)))
 
 
 def _check_budget(what: str, number: int, least: int) -> None:

@@ -3,10 +3,11 @@
 Turns come from the truth; rows, sections and documents come from the library.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from slicebase.context.assemble import Piece
 from slicebase.core.hashing import digest
 from slicebase.core.refs import Ref, parse
 from slicebase.errors import SlicebaseError, Where
@@ -269,3 +270,46 @@ def cite_chunk(
     evidence = cite(chunk, quote, Span(start=span[0], end=span[1]) if span else None)
     parts.truth.ledger.keep(evidence)
     return evidence
+
+
+# What a claim cites
+
+# The id of evidence, evidence, a reference with a quote from its text, or a piece of a context.
+Cite = str | Evidence | tuple[str, str] | Piece
+Cites = Cite | Iterable[Cite]
+
+
+def cited(parts: Parts, cites: Cites) -> list[Evidence]:
+    """Returns the evidence of what is cited, after adding quotes and pieces to the ledger."""
+    return [_evidence(parts, each) for each in _several(cites)]
+
+
+def _evidence(parts: Parts, cite: Cite) -> Evidence:
+    if isinstance(cite, Piece):
+        return cite_chunk(parts, cite.ref, span=(cite.span.start, cite.span.end))
+    if isinstance(cite, tuple):
+        return cite_chunk(parts, cite[0], quote=cite[1])
+    name = cite if isinstance(cite, str) else cite.evidence_id
+    record = parts.truth.ledger.get(name)
+    if record is None:
+        hint = "cite a reference with a quote: (ref, quote), or the id that `tt cite` prints"
+        raise SlicebaseError("no-evidence", f"the ledger has no {name}", hint=hint)
+    return record
+
+
+def _several(cites: Cites) -> list[Cite]:
+    """Returns what is cited as a list. A pair of texts is a reference with its quote, not two ids."""
+    if isinstance(cites, str | Evidence | Piece):
+        return [cites]
+    if not isinstance(cites, Iterable):
+        raise TypeError(f"{cites!r} cannot be cited: give (reference, quote), evidence, its id, or several of these")
+    pair = _pair(cites) if isinstance(cites, tuple) else None
+    return [pair] if pair else [_pair(each) or each for each in cites]
+
+
+def _pair(given: object) -> tuple[str, str] | None:
+    """Returns a reference with its quote, also if the pair was read from JSON; None for anything else."""
+    match given:
+        case [str() as reference, str() as quote] if not reference.startswith("ev_"):
+            return reference, quote
+    return None

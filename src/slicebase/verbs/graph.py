@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from slicebase.context.question import analyse
 from slicebase.context.ranking import Ranked, rank
 from slicebase.core.refs import name_of
-from slicebase.errors import SlicebaseError
+from slicebase.errors import SlicebaseError, refuse_out_of_range
 from slicebase.graph.export import ContextSlice, Difference, compare, read_export
 from slicebase.graph.policy import DEFAULT, PRESETS, SlicePolicyV1, policy_with
 from slicebase.graph.record import TurnRecord
@@ -114,6 +114,7 @@ class Graph:
         """Returns the turns that contain the words, best first."""
         if not words.strip():
             raise SlicebaseError("no-words", "there is no word to search for")
+        refuse_out_of_range("limit", limit, 1)
         found = ranked_turns(self._truth, self._parts.turn_index, words, limit)
         return [self.turn(each.turn) for each in found]
 

@@ -13,7 +13,7 @@ from slicebase.history.show import export_session
 from slicebase.importers.values import Options
 from slicebase.index.turns import update_turn_index
 from slicebase.verbs.parts import Parts
-from slicebase.workspace.atomic import write_bytes
+from slicebase.workspace.atomic import TEMPORARY, write_bytes
 
 
 def import_conversations(
@@ -54,5 +54,5 @@ def export(parts: Parts, session: str, to: Path) -> Path:
     file = export_session(parts.truth, name_of("session", session), parts.surroundings.new_id())
     if to.exists():
         raise SlicebaseError("file-exists", f"{to} exists already", hint="choose another name", where=Where(str(to)))
-    write_bytes(to, [file.to_bytes()])
+    write_bytes(to, [file.to_bytes()], f"{TEMPORARY}-{file.id}")  # no lock is held in that folder
     return to

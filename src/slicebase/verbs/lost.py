@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from slicebase.context.assemble import Candidate, Context, assemble
 from slicebase.context.lost import LOST_RULES, TABLE, JudgedItem, Loss, by_importance, judge
-from slicebase.context.manifest import Budget
+from slicebase.context.manifest import Budget, heading
 from slicebase.context.ranking import Ranked
 from slicebase.core.refs import name_of
 from slicebase.core.times import Moment, milliseconds, to_text
@@ -23,7 +23,10 @@ from slicebase.verbs.parts import Parts
 
 
 class Losses(NamedTuple):
-    """The judged compactions of a session, oldest first; `session` is None if no session was compacted."""
+    """The judged compactions of a session, oldest first; it is false if there are none.
+
+    `session` is None if no session was compacted.
+    """
 
     session: str | None
     compactions: list[Loss]
@@ -33,6 +36,9 @@ class Losses(NamedTuple):
         """What was lost in all of them, the most important first."""
         return by_importance(each for loss in self.compactions for each in loss.judged if not each.kept)
 
+    def __bool__(self) -> bool:
+        return bool(self.compactions)
+
     def __repr__(self) -> str:
         counts = f"compactions={len(self.compactions)}, items={len(self.items)}"
         return f"Losses(session={self.session!r}, {counts})"
@@ -40,8 +46,8 @@ class Losses(NamedTuple):
 
 def lost(parts: Parts, session: str | None = None) -> Losses:
     """Judges each compaction of a session; by default, of the session that was compacted last."""
-    name = name_of("session", session) if session else next(iter(compacted_sessions(parts.truth)), None)
-    return Losses(name, [judge(each) for each in compactions(parts.truth, name)] if name else [])
+    name = name_of("session", session) if session is not None else next(iter(compacted_sessions(parts.truth)), None)
+    return Losses(name, [judge(each) for each in compactions(parts.truth, name)] if name is not None else [])
 
 
 def lost_everywhere(parts: Parts) -> list[Losses]:
@@ -68,14 +74,15 @@ def lost_context(
 
 def _lost_context(truth: Truth, found: Losses, tokens: int, as_of: int) -> Context:
     """Builds a context of the lost items, the most important first, with one piece for each turn that contains some."""
-    check_tokens(tokens)
+    question = f"what was lost when session:{found.session} was compacted"
+    check_tokens(tokens, heading(question, to_text(as_of)))
     lost: dict[str, list[JudgedItem]] = {}
     for each in found.items:
         lost.setdefault(each.item.turn, []).append(each)
     records = truth.turns.find(lost)
     sessions = {name: truth.turns.session(name) for name in {each.record.session for each in records.values()}}
     return assemble(
-        f"what was lost when session:{found.session} was compacted",
+        question,
         to_text(as_of),
         Budget(tokens),
         [_lost_candidate(truth, records[turn].record, sessions, items) for turn, items in lost.items()],

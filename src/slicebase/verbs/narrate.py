@@ -6,7 +6,9 @@ narrative.
 """
 
 import json
+import re
 from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -15,6 +17,7 @@ from slicebase.context.assemble import Candidate, Context
 from slicebase.context.manifest import Manifest
 from slicebase.core.hashing import digest
 from slicebase.core.refs import parse
+from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.files.create import new_file
 from slicebase.files.links import file_name
@@ -22,7 +25,7 @@ from slicebase.files.model import Contract, DerivationSource, Link
 from slicebase.files.slice_file import SliceFile
 from slicebase.graph.turn import Turn
 from slicebase.library.folder import SliceFolder
-from slicebase.runs.event import TYPES, VERBOSE, EventDraft
+from slicebase.runs.event import TYPES, VERBOSE, EventDraft, LogHead, hashed_event
 from slicebase.runs.gate import manifest_events
 from slicebase.runs.narrative import Narrative, narrate
 from slicebase.runs.projection import StepAt
@@ -104,9 +107,19 @@ def first_pieces(parts: Parts, run_id: str) -> tuple[Candidate, ...]:
     return (snapshot_candidate(latest.snapshot),) if latest else ()
 
 
+def check_step(parts: Parts, run_id: str, step: int | None) -> None:
+    """Raises an error if no context can be bound to this step of the run."""
+    parts.truth.runs.check_open(run_id)
+    hashed_event(LogHead(run_id), EventDraft(type="MANIFEST", step=step), to_text(parts.surroundings.now()))
+
+
 def bind(parts: Parts, run_id: str, context: Context, step: int | None) -> Logged:
-    """Logs the context that was given to the model in a step, by default the one after the last that has an event."""
+    """Logs the context that was given to the model in a step, by default the one after the last that has an event.
+
+    Raises `no-manifest` if the context is not recorded here.
+    """
     runs = parts.truth.runs
+    parts.truth.manifests.get(context.id)
     number = runs.log.last_step(run_id) + 1 if step is None else step
     return runs.append(run_id, manifest_events(manifest_entry(context.manifest), number), parts.surroundings.now())
 
@@ -143,8 +156,11 @@ def steps_of(format_name: str) -> StepAt:
     return "call" if format_name == NAME else "prompt"
 
 
-def new_drafts(runs: StoredRuns, run_id: str, drafts: list[EventDraft]) -> list[EventDraft]:
-    """Returns the drafts that the run does not have yet; raises `run-differs` if the run begins differently."""
+def new_drafts(runs: StoredRuns, run_id: str, drafts: list[EventDraft]) -> Iterator[EventDraft]:
+    """Yields the drafts that the run does not have yet; raises `run-differs` if the run begins differently.
+
+    The log is read when the first draft is asked for: inside the transaction that adds them.
+    """
     logged = [
         {"type": event.type, "step": event.step, "time": event.time, "payload": event.payload}
         for event in runs.events(run_id)
@@ -154,7 +170,7 @@ def new_drafts(runs: StoredRuns, run_id: str, drafts: list[EventDraft]) -> list[
         raise SlicebaseError(
             "run-differs", f"run:{run_id} does not begin like this conversation", hint="choose another id for the run"
         )
-    return drafts[len(logged) :]
+    yield from drafts[len(logged) :]
 
 
 def _plain(draft: EventDraft) -> dict[str, Any]:
@@ -169,7 +185,7 @@ _NEEDS_NEW_RUN: Final = frozenset({"run-differs", "run-closed", "gate-refused"})
 
 def run_of(session: str) -> str:
     """Returns the id of the run that a session is projected to, unless another one is named."""
-    return "from-" + "-".join(session.replace("/", "-").split())
+    return "from-" + "-".join(re.split(r"[/:\s]+", session.strip()))
 
 
 def narrate_session(runs: "Runs", session: str, leaf: str | None) -> Narrative:

@@ -4,7 +4,7 @@ from slicebase.context.assemble import Candidate, Context, assemble
 from slicebase.context.manifest import Budget
 from slicebase.core.hashing import digest
 from slicebase.core.times import to_text
-from slicebase.errors import SlicebaseError
+from slicebase.errors import SlicebaseError, refuse_out_of_range
 from slicebase.library.library import Library
 from slicebase.verbs.parts import Parts
 
@@ -14,6 +14,7 @@ _NEWEST_FILES = 30
 
 def project_context(parts: Parts, tokens: int, *, record: bool = True) -> Context:
     """Builds a context of the library's files, the last changed first, and records its manifest."""
+    refuse_out_of_range("tokens", tokens, 1)
     return parts.recorded(newest_context(parts.library, tokens, parts.surroundings.now()), record)
 
 

@@ -1,16 +1,21 @@
 """The parts of an open workspace that verbs work with. Each part is created when it is first used.
 
 So a verb creates only what it needs: a verb that uses the folder of slice files opens no index.
+
+Before this process is forked, everything is closed: a child that inherits a connection of SQLite has worthless locks,
+also on connections that it opens itself, and both processes would destroy the database.
 """
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
+from weakref import WeakSet
 
-from slicebase.workspace.surroundings import Surroundings, part
+from slicebase.errors import SlicebaseError
+from slicebase.workspace.surroundings import Surroundings, one_thread_at_a_time, part
 from slicebase.workspace.workspace import Workspace
 
 if TYPE_CHECKING:  # keeps start-up fast: a part is imported when it is created
-    from pathlib import Path
-
     from slicebase.context.assemble import Context
     from slicebase.index.schema import ReadProgress
     from slicebase.index.turns import TurnIndex
@@ -22,16 +27,20 @@ if TYPE_CHECKING:  # keeps start-up fast: a part is imported when it is created
     from slicebase.workspace.settings import Settings
 
 
+@one_thread_at_a_time
 class Parts:
     """The truth, the indexes, the library and the settings of one workspace."""
 
     def __init__(self, workspace: Workspace, surroundings: Surroundings | None = None) -> None:
+        if not isinstance(workspace, Workspace):
+            raise TypeError(f"{type(self).__name__}.open(folder) opens a workspace, {type(self).__name__}(…) does not")
         self.workspace = workspace
         self.surroundings = surroundings or Surroundings(workspace)
         self.index_progress: ReadProgress = lambda done, total: None
+        _opened.add(self)
 
     @property
-    def root(self) -> "Path":
+    def root(self) -> Path:
         """The folder of the workspace."""
         return self.workspace.root
 
@@ -45,6 +54,7 @@ class Parts:
         """The database with turns, runs, manifests and texts."""
         from slicebase.truth.truth import Truth
 
+        _refuse_left_open(self.workspace.database)
         return Truth(self.workspace.database, create=True)
 
     @part
@@ -90,20 +100,48 @@ class Parts:
         """
         if not record or self.truth.database.read_only:
             return built
-        if built.policy is not None:
-            self.truth.policies.keep(built.policy)
-        self.truth.manifests.keep(built, self.surroundings.now())
+        for pinned in built.manifest.slices:
+            self.truth.turns.get(pinned.anchor_turn_id)  # raises `no-turn` for a slice of another workspace
+        with self.truth.database.writing():
+            if built.policy is not None:
+                self.truth.policies.keep(built.policy)
+            self.truth.manifests.keep(built, self.surroundings.now())
         return built._replace(recorded=True)
 
     def close(self) -> None:
         """Closes the database and the indexes; a later verb opens them again."""
-        with self.surroundings.one_thread():
-            for part in ("library_chunks", "turn_index", "truth"):
-                if part in self.__dict__:
-                    self.__dict__.pop(part).close()
+        for name in ("library_chunks", "turn_index", "truth"):
+            if name in self.__dict__:
+                self.__dict__.pop(name).close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+_opened: WeakSet[Parts] = WeakSet()
+_left_open: dict[Path, int] = {}  # databases that were in use when a process was forked, with that process
+_PATIENCE = 5.0  # seconds that a fork waits for the verbs of other threads
+
+
+def _close_before_fork() -> None:
+    """Closes what is open, after the verbs that run in other threads. The next verb opens it again."""
+    for parts in list(_opened):
+        around = parts.surroundings
+        if around.is_of_this_process and not around.try_alone(parts.close, _PATIENCE):
+            _left_open[parts.workspace.database] = os.getpid()
+
+
+os.register_at_fork(before=_close_before_fork)
+
+
+def _refuse_left_open(database: Path) -> None:
+    """Raises `other-process` for a database that another thread was using when this process was forked."""
+    if _left_open.get(database, os.getpid()) != os.getpid():
+        raise SlicebaseError(
+            "other-process",
+            "the database was in use when this process was forked, so that it cannot be used here",
+            hint="fork when no verb runs, or start the process with spawn",
+        )

@@ -12,16 +12,19 @@
     recorder.ended(call_id, output)                               # or recorder.failed(call_id, error)
 
 The result is stored whole, outside the event: the event has its hash, its size and its first characters, and
-`memory.runs.blob` returns it. An error is logged as a failure, and propagates.
+`memory.runs.blob` returns it. So are large arguments. An error is logged as a failure, and propagates. A call in which
+the run stops, by the tool itself or by a budget, still returns its result; the next call raises `run-closed`.
 """
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import wraps
+import os
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import partial, wraps
 from itertools import count
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, Self, TypeVar, cast
 
 import msgspec
 
@@ -36,7 +39,10 @@ if TYPE_CHECKING:
 _Given = ParamSpec("_Given")
 _Returned = TypeVar("_Returned")
 
-_DEEPEST = 12  # levels of a value that are recorded
+_DEEPEST: Final = 12  # levels of a value that are recorded
+_LARGEST: Final = 16 * 1024  # bytes of arguments in an event; larger ones are stored outside
+# The run has stopped: the event that exceeds a budget is stored, and a stopped run accepts no more.
+_STOPPED: Final = frozenset({"budget-exceeded", "gate-refused", "run-closed"})
 
 
 class RecordedCall:
@@ -57,28 +63,47 @@ class RecordedCall:
         self._step.__enter__()
         with self._ended_after_error():
             self._step.plan(self._plan)
-            self._step.act(tool=self._tool, arguments=self._arguments)
+            data = msgspec.json.encode(self._arguments)
+            if len(data) <= _LARGEST:
+                self._step.act(tool=self._tool, arguments=self._arguments)
+            else:
+                self._step.act(tool=self._tool, arguments=_by_hash(data), blobs={digest(data): data})
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is None:
-            with self._ended_after_error():
-                data = as_bytes(self.result)
-                self.blob = digest(data)
-                head = data[: 4 * HEAD].decode(errors="replace")[:HEAD]
-                named = {"blob": self.blob, "bytes": len(data), "head": head}
-                self._step.observe(tool=self._tool, result=named, blobs={self.blob: data})
-        self._step.__exit__(kind, error, trace)
+        with _unless_stopped():
+            if error is None:
+                with self._ended_after_error():
+                    data = as_bytes(self.result)
+                    self.blob = digest(data)
+                    self._step.observe(tool=self._tool, result=_by_hash(data), blobs={self.blob: data})
+            self._step.__exit__(kind, error, trace)
 
     @contextmanager
     def _ended_after_error(self) -> Iterator[None]:
         try:
             yield
         except BaseException as error:
-            self._step.__exit__(type(error), error, error.__traceback__)
+            with suppress(SlicebaseError):  # the first error says more
+                self._step.__exit__(type(error), error, error.__traceback__)
             raise
+
+
+@contextmanager
+def _unless_stopped() -> Iterator[None]:
+    try:
+        yield
+    except SlicebaseError as error:
+        if error.code not in _STOPPED:
+            raise
+
+
+def _by_hash(data: bytes) -> dict[str, Any]:
+    """Returns how an event names content that is stored outside it."""
+    head = data[: 4 * HEAD].decode(errors="replace")[:HEAD]
+    return {"blob": digest(data), "bytes": len(data), "head": head}
 
 
 @one_thread_at_a_time
@@ -103,16 +128,20 @@ class Recorder:
 
             @wraps(function)
             async def awaited(*args: _Given.args, **keywords: _Given.kwargs) -> Any:
-                with begun(args, keywords) as call:
-                    call.result = result = await function(*args, **keywords)
-                return result
+                return await _awaited(begun(args, keywords).__enter__(), function(*args, **keywords))
 
             return cast("Callable[_Given, _Returned]", awaited)
 
         @wraps(function)
         def called(*args: _Given.args, **keywords: _Given.kwargs) -> _Returned:
-            with begun(args, keywords) as call:
-                call.result = result = function(*args, **keywords)
+            call = begun(args, keywords).__enter__()
+            with _failing(call):
+                result = function(*args, **keywords)
+                _refuse_generator(result)
+            if inspect.isawaitable(result):  # of a function that only looks as if it were not async
+                return cast("_Returned", _awaited(call, result))
+            call.result = result
+            call.__exit__(None, None, None)
             return result
 
         return called
@@ -120,30 +149,43 @@ class Recorder:
     @at_once
     def calls_of(self, function: Callable[..., object]) -> Callable[[Any, Any], RecordedCall]:
         """Returns a function that begins a recorded call of this one, given its arguments in order and by name."""
-        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            raise TypeError(f"{function.__qualname__} is a generator, whose results come one by one; record a function")
-        tool = getattr(function, "__name__", type(function).__name__)
+        bound = function if isinstance(function, partial) else partial(function)
+        if inspect.isgeneratorfunction(bound.func) or inspect.isasyncgenfunction(bound.func):
+            raise TypeError(f"{bound.func.__qualname__} is a generator, whose results come one by one")
+        tool = getattr(bound.func, "__name__", type(bound.func).__name__)
         try:
-            signature = inspect.signature(function)
+            signature = inspect.signature(bound.func)
         except ValueError:  # a function in C may have none
             signature = inspect.Signature()
-        return lambda args, keywords: self._call(tool, _by_name(signature, args, keywords), "")
+
+        def begun(args: Any, keywords: Any) -> RecordedCall:
+            named = _by_name(signature, (*bound.args, *args), {**bound.keywords, **keywords})
+            return self._call(tool, named, "")
+
+        return begun
 
     @at_once
     def call(
-        self, tool: str, arguments: Mapping[str, Any] | None = None, /, *, plan: str = "", **more: Any
+        self, tool: str, /, arguments: Mapping[str, Any] | None = None, *, plan: str = "", **more: Any
     ) -> RecordedCall:
         """Returns a call of a tool with these arguments, for a `with` block."""
         return self._call(tool, {**(arguments or {}), **more}, plan)
 
     def started(
-        self, tool: str, arguments: Mapping[str, Any] | None = None, *, plan: str = "", call_id: str | None = None
+        self,
+        tool: str,
+        /,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        plan: str = "",
+        call_id: str | None = None,
+        **more: Any,
     ) -> str:
         """Logs that a tool is called. Returns the id of the call, for `ended` or `failed`."""
-        name = call_id or f"call-{next(self._numbers)}"
+        name = call_id or next(name for number in self._numbers if (name := f"call-{number}") not in self._open)
         if name in self._open:
             raise SlicebaseError("bad-event", f"the call {name} has not ended", hint="give every call its own id")
-        call = self._call(tool, arguments or {}, plan)
+        call = self._call(tool, {**(arguments or {}), **more}, plan)
         call.__enter__()
         self._open[name] = call
         return name
@@ -155,9 +197,10 @@ class Recorder:
         call.__exit__(None, None, None)
         return call.blob
 
-    def failed(self, call_id: str, error: BaseException) -> None:
-        """Logs that a call has failed."""
-        self._ended(call_id).__exit__(type(error), error, None)
+    def failed(self, call_id: str, error: BaseException | str) -> None:
+        """Logs that a call has failed, with an error or its text."""
+        raised = error if isinstance(error, BaseException) else ToolError(error)
+        self._ended(call_id).__exit__(type(raised), raised, None)
 
     def _call(self, tool: str, arguments: Mapping[str, Any], plan: str) -> RecordedCall:
         return RecordedCall(self._runs, self.run_id, self._compact, tool, arguments, plan)
@@ -168,6 +211,35 @@ class Recorder:
                 "no-item", f"no call {call_id} has started and not ended", hint="`started` returns ids"
             )
         return self._open.pop(call_id)
+
+
+class ToolError(Exception):
+    """An error of a tool of which only the text is known."""
+
+
+@contextmanager
+def _failing(call: RecordedCall) -> Iterator[None]:
+    """Ends a call with the error that is raised inside."""
+    try:
+        yield
+    except BaseException as error:
+        call.__exit__(type(error), error, error.__traceback__)
+        raise
+
+
+async def _awaited(call: RecordedCall, coming: Awaitable[Any]) -> Any:
+    """Returns a result that has to be awaited, and ends its call."""
+    with _failing(call):
+        result = await coming
+        _refuse_generator(result)
+    call.result = result
+    call.__exit__(None, None, None)
+    return result
+
+
+def _refuse_generator(result: object) -> None:
+    if inspect.isgenerator(result) or inspect.isasyncgen(result):
+        raise TypeError("the result is a generator, whose items come one by one; return a list")
 
 
 def _by_name(signature: inspect.Signature, args: Any, keywords: Any) -> dict[str, Any]:
@@ -188,18 +260,26 @@ def plain(value: Any, depth: int = 0) -> Any:
         return value
     if depth < _DEEPEST and isinstance(value, Mapping):
         return {str(plain(str(name))): plain(inner, depth + 1) for name, inner in value.items()}
-    if depth < _DEEPEST and isinstance(value, list | tuple | set | frozenset):
+    if depth < _DEEPEST and isinstance(value, list | tuple):
         return [plain(inner, depth + 1) for inner in value]
+    if depth < _DEEPEST and isinstance(value, set | frozenset):  # in an order that repeats
+        return sorted((plain(inner, depth + 1) for inner in value), key=msgspec.json.encode)
+    if isinstance(value, os.PathLike):
+        return plain(str(os.fspath(value)))
     try:
-        known = msgspec.to_builtins(value)  # dataclasses, dates, enumerations and the like
-        return plain(repr(value) if known is value or depth >= _DEEPEST else known, depth + 1)
+        known = _shown(value) if isinstance(value, bytes) else msgspec.to_builtins(value)  # dataclasses, dates, …
+        return plain(_shown(value) if known is value or depth >= _DEEPEST else known, depth + 1)
     except Exception:
         return plain(_shown(value))
 
 
+_ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+")
+
+
 def _shown(value: object) -> str:
+    """Returns the `repr` of a value, without the address that another process would not repeat."""
     try:
-        return repr(value)
+        return _ADDRESS.sub("", repr(value))
     except Exception:  # a value of a tool can raise anything
         return f"<{type(value).__name__}>"
 

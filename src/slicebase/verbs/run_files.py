@@ -1,22 +1,22 @@
 """A file as a run: imports it as `tt import` does, and projects the conversation that it contains.
 
 Another file with the same name must not become the run of the first one. So nothing is stored of a file whose records
-differ from those of its session.
+differ from the stored ones, also where they name their session.
 """
 
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 from slicebase.errors import SlicebaseError, Where
 from slicebase.history.account import Account
 from slicebase.history.annotate import Annotator
 from slicebase.history.imports import ImportProgress, import_inputs
 from slicebase.history.inputs import inputs
+from slicebase.history.namesakes import refuse_other_records
 from slicebase.importers.subagents import is_subagent
-from slicebase.importers.values import REASONS, Batch, ImportSource, Options
+from slicebase.importers.values import REASONS, Batch, Options
 from slicebase.runs.projection import StepAt
 from slicebase.truth.runs import Logged
-from slicebase.truth.truth import Truth
 from slicebase.truth.turns import AddedTurns
 from slicebase.verbs.imports import index_new_turns
 from slicebase.verbs.narrate import steps_of
@@ -54,7 +54,7 @@ def import_one(parts: Parts, path: Path, *, session: str | None, progress: Impor
         annotate = Annotator(parts.truth)
         import_inputs(parts.truth, found, options, account=account, annotate=annotate, progress=progress)
         name = _only_session(account, path)
-        _refuse_other_records(parts.truth, account, path, session or ImportSource(str(path), ()).stem)
+        refuse_other_records(parts.truth, account, account.turns, str(path))
     index_new_turns(parts)
     last = account.last_turn(name)
     home = parts.truth.turns.get(last).record.session  # another one, if the turns were copied from there
@@ -79,6 +79,12 @@ class _FileAccount(Account):
             if "shown_last" in batch.session.facts:
                 self._shown[batch.session.id] = batch.session.facts["shown_last"]
 
+    def include(self, part: Self) -> None:
+        super().include(part)
+        self.turns |= part.turns
+        self.format_of |= part.format_of
+        self._shown |= part._shown
+
     def last_turn(self, session: str) -> str:
         """Returns the last turn of a session in the file, on the branch that the source shows."""
         turns, shown = self.turns[session], self._shown.get(session)
@@ -96,34 +102,10 @@ def _only_session(account: _FileAccount, path: Path) -> str:
             hint="import it, then name one of them: `tt run from SESSION`",
             where=Where(str(path)),
         )
+    if not sessions and account.unreadable:
+        raise account.unreadable[0]
     if not sessions:
         skipped = [note for note in account.report.notes if note.action == "skipped"]
         why = f" ({skipped[0].where}: {REASONS[skipped[0].reason].meaning})" if skipped else ""
         raise SlicebaseError("bad-transcript", f"the file contains no turns{why}", where=Where(str(path)))
     return sessions[0]
-
-
-def _refuse_other_records(truth: Truth, account: _FileAccount, path: Path, name: str) -> None:
-    """Raises an error if a turn is stored from a record that is not in the file (ruling 15).
-
-    Also if the session that is named after the file has turns, and none of the file: it is another conversation.
-    """
-    conflicts = truth.turns.find(dict.fromkeys(conflict.turn for conflict in account.conflicts))
-    for session, turns in account.turns.items():
-        for turn in turns:
-            if turn in conflicts and conflicts[turn].record.source_hash not in turns[turn]:
-                raise _differs(path, conflicts[turn].record.session, is_named=session == name)
-    turns = account.turns.get(name, {})
-    if turns and not account.known and any(stored.record.id not in turns for stored in truth.turns.of_session(name)):
-        raise _differs(path, name, is_named=True)
-
-
-def _differs(path: Path, session: str, *, is_named: bool) -> SlicebaseError:
-    return SlicebaseError(
-        "session-differs",
-        f"this is not the conversation that is stored as session:{session}",
-        hint="--session NAME stores it as another session"
-        if is_named
-        else f"`tt run from session:{session}` follows what is stored",
-        where=Where(str(path)),
-    )

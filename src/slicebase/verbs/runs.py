@@ -3,16 +3,17 @@
 A step of an agent is a `with` block (`Step`), and the calls of its tools can be recorded (`Recorder`).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from slicebase.context.assemble import Context
+from slicebase.core.hashing import digest
+from slicebase.core.refs import parse
 from slicebase.errors import SlicebaseError
 from slicebase.runs.event import Event, EventDraft
-from slicebase.runs.evidence import Evidence
 from slicebase.runs.gate import DEFAULT_THRESHOLDS, Thresholds
 from slicebase.runs.narrative import Narrative, narrate
 from slicebase.runs.projection import StepAt, path_of, project, terms_of
@@ -28,10 +29,10 @@ from slicebase.runs.records import (
     RunStarted,
     StopReason,
 )
-from slicebase.runs.state import ITEMS, Json
+from slicebase.runs.state import ITEMS, Json, RunState
 from slicebase.runs.status import RunEntry, RunStatus, RunTally, measure, status_of
 from slicebase.truth.runs import NO_BLOBS, Logged, StoredRuns
-from slicebase.verbs.evidence import cite_chunk
+from slicebase.verbs.evidence import Cites, cited
 from slicebase.verbs.narrate import bind, keep_narrative, last_narrated, new_drafts, run_of, steps_of, turns_of
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.surroundings import at_once, one_thread_at_a_time
@@ -43,8 +44,6 @@ if TYPE_CHECKING:  # keeps start-up fast: the commands need neither
     from slicebase.verbs.run_files import FileRun
     from slicebase.verbs.step import Step
 
-Cite = str | Evidence | tuple[str, str]  # the id of evidence, evidence, or a reference with a quote from its text
-Cites = Cite | Iterable[Cite]
 Compact = bool | Thresholds  # whether a run is compacted when that is due, by the settings or by these thresholds
 
 
@@ -71,10 +70,10 @@ class Runs:
     def _thresholds(self, compact: Compact) -> Thresholds | None:
         if isinstance(compact, Thresholds):
             return compact
+        if not compact:
+            return None
         settings = self.surroundings.settings
-        return (
-            Thresholds(counted_events=settings.compaction_events, steps=settings.compaction_steps) if compact else None
-        )
+        return Thresholds(counted_events=settings.compaction_events, steps=settings.compaction_steps)
 
     # Starting a run
 
@@ -123,8 +122,11 @@ class Runs:
         terms = terms_of(turns, objective, done)
         steps = step_at or steps_of(truth.turns.session(session).format)
         drafts = project(turns, started=terms, evidence=truth.ledger, step_at=steps, open_end=open_end)
-        if not self._stored.log.exists(name):
+        try:
             self._stored.begin(name, drafts[:1], now)
+        except SlicebaseError as error:
+            if error.code != "run-exists":
+                raise
         return self._stored.append(name, new_drafts(self._stored, name, drafts), now, self._thresholds(compact))
 
     def from_file(
@@ -174,6 +176,9 @@ class Runs:
         payloads name by its hash.
         """
         drafts = [event if isinstance(event, EventDraft) else _draft(event) for event in events]
+        for name, data in blobs.items():
+            if digest(data) != name:
+                raise SlicebaseError("bad-event", f"the content named {name} has another hash", hint=digest(data))
         return self._stored.append(run_id, drafts, self._now, self._thresholds(compact), blobs)
 
     def claim(
@@ -190,16 +195,24 @@ class Runs:
 
         A claim is a candidate until its status is given. A verified one needs something to cite.
         """
-        if statement is None:
-            changed = self._item(run_id, "CLAIM", id)
-            payload = {**changed, "status": status or changed["status"]}
-            if pointers := self._pointers(run_id, cite):
-                payload["evidence_refs"] = msgspec.to_builtins(pointers)
-            return self._append(run_id, EventDraft(type="CLAIM", step=step, payload=payload), id)
-        name = id or self._free_id(run_id, "CLAIM", "c")
         pointers = self._pointers(run_id, cite)
-        claim = ClaimLogged(claim_id=name, statement=statement, status=status or "candidate", evidence_refs=pointers)
-        return self._append(run_id, EventDraft.of("CLAIM", claim, step=step), name)
+
+        def changed(state: RunState) -> EventDraft:
+            before = _item(state, "CLAIM", id)
+            payload = {**before, "status": status or before["status"]}
+            if pointers:
+                payload["evidence_refs"] = msgspec.to_builtins(pointers)
+            return EventDraft(type="CLAIM", step=step, payload=payload)
+
+        def stated(state: RunState) -> EventDraft:
+            name = id or _free_id(state, "CLAIM", "c")
+            parse(f"claim:{run_id}/{name}")  # raises for an id that no reference could name
+            claim = ClaimLogged(
+                claim_id=name, statement=str(statement), status=status or "candidate", evidence_refs=pointers
+            )
+            return EventDraft.of("CLAIM", claim, step=step)
+
+        return self._append(run_id, changed if statement is None else stated)
 
     def conflict(
         self,
@@ -214,14 +227,14 @@ class Runs:
         """Logs a conflict between two sides of evidence; without a description, resolves the conflict with this id."""
         if description is None:
             return self._resolve(run_id, "CONFLICT", id)
-        name = id or self._free_id(run_id, "CONFLICT", "x")
-        conflict = ConflictLogged(
-            conflict_id=name,
-            description=description,
-            side_a_refs=self._pointers(run_id, a),
-            side_b_refs=self._pointers(run_id, b),
-        )
-        return self._append(run_id, EventDraft.of("CONFLICT", conflict, step=step), name)
+        one, other = self._pointers(run_id, a), self._pointers(run_id, b)
+
+        def stated(state: RunState) -> EventDraft:
+            name = id or _free_id(state, "CONFLICT", "x")
+            conflict = ConflictLogged(conflict_id=name, description=description, side_a_refs=one, side_b_refs=other)
+            return EventDraft.of("CONFLICT", conflict, step=step)
+
+        return self._append(run_id, stated)
 
     def failure(
         self,
@@ -237,60 +250,43 @@ class Runs:
         """Logs a failure; with `resolve`, resolves the failure with this id."""
         if resolve:
             return self._resolve(run_id, "FAILURE", id)
-        name = id or self._free_id(run_id, "FAILURE", "f")
-        failure = FailureLogged(failure_id=name, category=category, where=where, why=why)
-        return self._append(run_id, EventDraft.of("FAILURE", failure, step=step), name)
+
+        def stated(state: RunState) -> EventDraft:
+            name = id or _free_id(state, "FAILURE", "f")
+            failure = FailureLogged(failure_id=name, category=category, where=where, why=why)
+            return EventDraft.of("FAILURE", failure, step=step)
+
+        return self._append(run_id, stated)
 
     def question(self, run_id: str, text: str, *, close: bool = False, step: int | None = None) -> Logged:
         """Logs an open question, or closes it."""
-        if close and text not in self._stored.state(run_id).open_questions:
-            hint = "`tt run status` shows the open questions"
-            raise SlicebaseError("no-item", f"run:{run_id} has no open question {text!r}", hint=hint)
         question = QuestionLogged(question=text, status="closed" if close else "open")
-        return self._append(run_id, EventDraft.of("QUESTION", question, step=step))
+
+        def stated(state: RunState) -> EventDraft:
+            if close and text not in state.open_questions:
+                hint = "`tt run status` shows the open questions"
+                raise SlicebaseError("no-item", f"run:{run_id} has no open question {text!r}", hint=hint)
+            return EventDraft.of("QUESTION", question, step=step)
+
+        return self._append(run_id, stated)
 
     def bind(self, run_id: str, context: Context, *, step: int | None = None) -> Logged:
         """Logs the context that was given to the model in a step, by default the next one."""
         return bind(self._parts, run_id, context, step)
 
-    def _append(self, run_id: str, draft: EventDraft, name: str | None = None) -> Logged:
-        return self._stored.append_checked(run_id, draft, self._now)._replace(id=name or "")
+    def _append(self, run_id: str, make: Callable[[RunState], EventDraft]) -> Logged:
+        return self._stored.append_checked(run_id, make, self._now)
 
     def _resolve(self, run_id: str, type_: str, item_id: str | None) -> Logged:
-        payload = {**self._item(run_id, type_, item_id), "status": "resolved"}
-        return self._append(run_id, EventDraft(type=type_, payload=payload), item_id)
+        def resolved(state: RunState) -> EventDraft:
+            return EventDraft(type=type_, payload={**_item(state, type_, item_id), "status": "resolved"})
 
-    def _item(self, run_id: str, type_: str, item_id: str | None) -> dict[str, Json]:
-        """Returns a claim, conflict or failure as it was logged last."""
-        kind = ITEMS[type_]
-        item = getattr(self._stored.state(run_id), kind.collection).get(item_id)
-        if item is None:
-            raise SlicebaseError(
-                "no-item", f"run:{run_id} has no {kind.id} {item_id}", hint="`tt run status` shows them"
-            )
-        return {name: item[name] for name in kind.fields if name in item}
-
-    def _free_id(self, run_id: str, type_: str, prefix: str) -> str:
-        items = getattr(self._stored.state(run_id), ITEMS[type_].collection)
-        number = len(items) + 1
-        while f"{prefix}{number}" in items:
-            number += 1
-        return f"{prefix}{number}"
+        return self._append(run_id, resolved)
 
     def _pointers(self, run_id: str, cites: Cites) -> tuple[Pointer, ...]:
         """Returns the pointers of what is cited; a quote is added to the ledger, unless the run is closed."""
         self._stored.check_open(run_id)
-        return tuple(self._evidence(each).pointer for each in _several(cites))
-
-    def _evidence(self, cited: Cite) -> Evidence:
-        if isinstance(cited, tuple):
-            return cite_chunk(self._parts, cited[0], quote=cited[1])
-        name = cited if isinstance(cited, str) else cited.evidence_id
-        record = self._parts.truth.ledger.get(name)
-        if record is None:
-            hint = "cite a reference with a quote: (ref, quote), or the id that `tt cite` prints"
-            raise SlicebaseError("no-evidence", f"the ledger has no {name}", hint=hint)
-        return record
+        return tuple(evidence.pointer for evidence in cited(self._parts, cites))
 
     # Compacting and stopping
 
@@ -381,12 +377,19 @@ def _draft(event: Mapping[str, Any]) -> EventDraft:
         raise SlicebaseError("bad-event", f"this is not an event: {error}", hint=hint) from None
 
 
-def _several(cites: Cites) -> list[Cite]:
-    """Returns what is cited as a list. A tuple of two texts is a reference with its quote, not two ids."""
-    if isinstance(cites, str | Evidence):
-        return [cites]
-    if isinstance(cites, tuple):
-        match cites:
-            case (str() as reference, str() as quote) if not reference.startswith("ev_"):
-                return [(reference, quote)]
-    return list(cites)
+def _item(state: RunState, type_: str, item_id: str | None) -> dict[str, Json]:
+    """Returns a claim, conflict or failure as it was logged last."""
+    kind = ITEMS[type_]
+    item = getattr(state, kind.collection).get(item_id)
+    if item is None:
+        message = f"run:{state.run_id} has no {kind.id} {item_id}"
+        raise SlicebaseError("no-item", message, hint="`tt run status` shows them")
+    return {name: item[name] for name in kind.fields if name in item}
+
+
+def _free_id(state: RunState, type_: str, prefix: str) -> str:
+    items = getattr(state, ITEMS[type_].collection)
+    number = len(items) + 1
+    while f"{prefix}{number}" in items:
+        number += 1
+    return f"{prefix}{number}"

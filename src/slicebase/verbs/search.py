@@ -1,6 +1,6 @@
 """Searches slice files and turns. It starts fast: the graph is loaded only if there are turns."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from slicebase.core.times import from_text, milliseconds
 from slicebase.index.entries import EVERY_FILE, Filters
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class SearchResults:
     """The slice files and the turns that a search found, best first.
 
-    Iterating it yields the files, then the turns. Each of them has a `ref` and a `text`.
+    It is a sequence of the files, then the turns. Each of them has a `ref` and a `text`.
     """
 
     def __init__(self, files: "Results", turns: "list[TurnView]") -> None:
@@ -29,6 +29,18 @@ class SearchResults:
 
     def __len__(self) -> int:
         return len(self.files) + len(self.turns)
+
+    @overload
+    def __getitem__(self, place: int) -> "Hit | TurnView": ...
+    @overload
+    def __getitem__(self, place: slice) -> "list[Hit | TurnView]": ...
+    def __getitem__(self, place: int | slice) -> "Hit | TurnView | list[Hit | TurnView]":
+        return list(self)[place]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SearchResults) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"SearchResults(files={len(self.files)}, turns={len(self.turns)})"

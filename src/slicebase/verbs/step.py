@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from slicebase.core.times import Moment
+from slicebase.errors import SlicebaseError
 from slicebase.runs.event import EventDraft
 from slicebase.runs.evidence import Evidence
 from slicebase.runs.records import ClaimStatus, FailureLogged
@@ -27,10 +28,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from slicebase.context.assemble import Context
-    from slicebase.verbs.runs import Cites, Compact, Runs
+    from slicebase.verbs.evidence import Cites
+    from slicebase.verbs.runs import Compact, Runs
 
 _TERMINAL = ("PLAN_DONE", "ACT_DONE", "OBSERVE_DONE")
-_WHY = 500  # characters of an error's message
+_CATEGORY = 100  # characters of an error's name
+_WHY = 500  # of its message
 
 
 @one_thread_at_a_time
@@ -43,6 +46,7 @@ class Step:
         self._runs = runs
         self._compact = compact
         self._logged: set[str] = set()
+        self._is_open = False
         self.run_id = run_id
         self.number = 0  # given when the block begins
         self.snapshots: tuple[str, ...] = ()  # that were taken when the block ended
@@ -51,8 +55,18 @@ class Step:
         return f"Step(run={self.run_id!r}, number={self.number})"
 
     def __enter__(self) -> Self:
+        if self.number:
+            raise SlicebaseError("bad-event", f"{self!r} was begun before", hint="`runs.step` returns another one")
         self.number = self._runs.begin_step(self.run_id)
+        self._is_open = True
         return self
+
+    @property
+    def _open_number(self) -> int:
+        """The number of the step. Raises an error outside the block: an event there would belong to no step."""
+        if not self._is_open:
+            raise SlicebaseError("bad-event", f"{self!r} is not open", hint="use it inside its `with` block")
+        return self.number
 
     # The three events of every step
 
@@ -60,9 +74,9 @@ class Step:
         """Logs what the agent is going to do."""
         return self._log("PLAN_DONE", text, details)
 
-    def act(self, text: str = "", /, **details: Any) -> Logged:
+    def act(self, text: str = "", /, *, blobs: "Mapping[str, bytes]" = NO_BLOBS, **details: Any) -> Logged:
         """Logs what the agent does: a command, or a call with `tool` and `arguments`."""
-        return self._log("ACT_DONE", text, details)
+        return self._log("ACT_DONE", text, details, blobs)
 
     def observe(self, text: str = "", /, *, blobs: "Mapping[str, bytes]" = NO_BLOBS, **details: Any) -> Logged:
         """Logs what the agent sees; `blobs` is content that the details name by its hash."""
@@ -77,7 +91,7 @@ class Step:
 
         `cite` is what supports it: a reference with a quote, `(ref, quote)`, evidence or its id, or several of these.
         """
-        return self._runs.claim(self.run_id, statement, id=id, status=status, cite=cite, step=self.number)
+        return self._runs.claim(self.run_id, statement, id=id, status=status, cite=cite, step=self._open_number)
 
     def cite(self, reference: str, quote: str | None = None, *, span: tuple[int, int] | None = None) -> Evidence:
         """Adds a quote or a span of the text that a reference names to the evidence ledger."""
@@ -85,20 +99,20 @@ class Step:
 
     def conflict(self, description: str, a: "Cites", b: "Cites", *, id: str | None = None) -> Logged:
         """Logs a conflict between two sides of evidence."""
-        return self._runs.conflict(self.run_id, description, id=id, a=a, b=b, step=self.number)
+        return self._runs.conflict(self.run_id, description, id=id, a=a, b=b, step=self._open_number)
 
     def fail(self, why: str, *, category: str = "error", where: str = "", id: str | None = None) -> Logged:
         """Logs a failure."""
         place = where or f"step {self.number}"
-        return self._runs.failure(self.run_id, why, category=category, where=place, id=id, step=self.number)
+        return self._runs.failure(self.run_id, why, category=category, where=place, id=id, step=self._open_number)
 
     def ask(self, question: str) -> Logged:
         """Logs an open question."""
-        return self._runs.question(self.run_id, question, step=self.number)
+        return self._runs.question(self.run_id, question, step=self._open_number)
 
     def close_question(self, question: str) -> Logged:
         """Closes a question: it is answered, or no longer open."""
-        return self._runs.question(self.run_id, question, close=True, step=self.number)
+        return self._runs.question(self.run_id, question, close=True, step=self._open_number)
 
     # Contexts, and everything else
 
@@ -106,15 +120,15 @@ class Step:
         """Builds a context for this step, which begins with the run's last snapshot, and logs it."""
         from slicebase.verbs.contexts import context
 
-        return context(self._parts, question, tokens, as_of=as_of, run=self.run_id, step=self.number)
+        return context(self._parts, question, tokens, as_of=as_of, run=self.run_id, step=self._open_number)
 
     def bind(self, context: "Context") -> Logged:
         """Logs a context that was given to the model in this step."""
-        return self._runs.bind(self.run_id, context, step=self.number)
+        return self._runs.bind(self.run_id, context, step=self._open_number)
 
     def log(self, type: str, /, **payload: Any) -> Logged:
-        """Logs any other event of the step."""
-        return self._runs.log(self.run_id, [EventDraft(type=type, step=self.number, payload=payload)])
+        """Logs any other event of the step, as it is: the gate checks it at the next compaction, not before."""
+        return self._runs.log(self.run_id, [self._draft(type, payload)])
 
     def _log(
         self, type_: str, text: str, details: "Mapping[str, Any]", blobs: "Mapping[str, bytes]" = NO_BLOBS
@@ -125,24 +139,33 @@ class Step:
         return logged
 
     def _draft(self, type_: str, payload: "Mapping[str, Any] | None" = None) -> EventDraft:
-        return EventDraft(type=type_, step=self.number, payload=dict(payload or {}))
+        return EventDraft(type=type_, step=self._open_number, payload=dict(payload or {}))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         with self.surroundings.one_thread():
             missing = [self._draft(name) for name in _TERMINAL if name not in self._logged]
+            failed = [self._failure(error)] if error is not None else []
+            self._is_open = False
+            if self._parts.truth.runs.is_closed(self.run_id):
+                return  # the block stopped the run
+            self._runs.log(self.run_id, [*failed, *missing])
             if error is None:
-                self._runs.log(self.run_id, missing)
                 self.snapshots = self._runs.log(self.run_id, [], compact=self._compact).snapshots
-            elif not self._parts.truth.runs.is_closed(self.run_id):
-                self._runs.log(self.run_id, [self._failure(error), *missing])
 
     def _failure(self, error: BaseException) -> EventDraft:
         failure = FailureLogged(
             failure_id=f"step-{self.number}",
-            category=type(error).__name__,
+            category=type(error).__name__[:_CATEGORY],
             where=f"step {self.number}",
-            why=str(error)[:_WHY].encode("utf-8", "replace").decode(),
+            why=_text_of(error)[:_WHY].encode("utf-8", "replace").decode(),
         )
-        return EventDraft.of("FAILURE", failure, step=self.number)
+        return EventDraft.of("FAILURE", failure, step=self._open_number)
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # an error of a tool can raise anything
+        return ""

@@ -60,9 +60,10 @@ def verify_workspace(parts: Parts, progress: Callable[[str], None], seal: str | 
         except SlicebaseError:
             return None  # it is gone or has changed
 
-    sealed = find_seal(parts.folder, seal) if seal else None
-    verdict = verify(parts.truth, text_now, progress, ChunkTexts(parts).look_up)
-    against = broken_seals(parts.truth, parts.folder, sealed) if sealed else ()
+    sealed = find_seal(parts.folder, seal) if seal is not None else None
+    with parts.truth.database.reading():
+        verdict = verify(parts.truth, text_now, progress, ChunkTexts(parts).look_up)
+        against = tuple(broken_seals(parts.truth, parts.folder, sealed)) if sealed else ()
     return verdict._replace(findings=(*verdict.findings, *against))
 
 

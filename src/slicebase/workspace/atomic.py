@@ -76,15 +76,15 @@ def read_chunks(path: Path, *, follow: bool = False) -> Iterator[bytes]:
         raise SlicebaseError("conflict", "the file changed while it was read", where=Where(str(path)))
 
 
-def write_bytes(path: Path, chunks: Iterable[bytes]) -> None:
-    """Creates or replaces a file. The caller holds the lock of the library."""
+def write_bytes(path: Path, chunks: Iterable[bytes], temporary: str = TEMPORARY) -> None:
+    """Creates or replaces a file. The caller holds the lock of the library, or names a temporary file of its own."""
     with _opened(path.parent) as folder:
         try:
-            _write_temporary(folder, chunks, _mode_of(path.name, folder))
-            os.replace(TEMPORARY, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+            _write_temporary(folder, temporary, chunks, _mode_of(path.name, folder))
+            os.replace(temporary, path.name, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException as error:
             with suppress(OSError):
-                os.unlink(TEMPORARY, dir_fd=folder)
+                os.unlink(temporary, dir_fd=folder)
             if isinstance(error, OSError):
                 raise _refusal(error, path) from None
             raise
@@ -134,10 +134,10 @@ def not_a_file(path: Path) -> SlicebaseError:
     )
 
 
-def _write_temporary(folder: int, chunks: Iterable[bytes], mode: int | None) -> None:
+def _write_temporary(folder: int, name: str, chunks: Iterable[bytes], mode: int | None) -> None:
     with suppress(FileNotFoundError):
-        os.unlink(TEMPORARY, dir_fd=folder)
-    descriptor = os.open(TEMPORARY, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=folder)
+        os.unlink(name, dir_fd=folder)
+    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=folder)
     try:
         for chunk in chunks:
             rest = memoryview(chunk)

@@ -36,6 +36,7 @@ def line_of(text: str, name: str) -> int | None:
 def with_value(text: str, name: str, literal: str) -> str:
     """Returns the text with this value: in the line that sets it, else in its table, else at the end."""
     lines = text.split("\n")
+    end = "\r" if lines[0].endswith("\r") else ""
     known = _lines(text)
     at = line_of(text, name)
     if at is not None:
@@ -46,10 +47,11 @@ def with_value(text: str, name: str, literal: str) -> str:
     table, _, key = name.rpartition(".")
     inside = [number for number, line in enumerate(known) if line.table == table and lines[number].strip()]
     if inside:
-        lines.insert(inside[-1] + 1, f"{key} = {literal}")
+        lines.insert(inside[-1] + 1, f"{key} = {literal}{end}")
         return "\n".join(lines)
-    before = text if not text or text.endswith("\n") else text + "\n"
-    return f"{before}{chr(10) if before else ''}[{table}]\n{key} = {literal}\n"
+    before = text if not text or text.endswith("\n") else f"{text}{end}\n"
+    empty = f"{end}\n" if before else ""
+    return f"{before}{empty}[{table}]{end}\n{key} = {literal}{end}\n"
 
 
 def without_value(text: str, name: str) -> str:
@@ -161,6 +163,7 @@ def set_setting(workspace: Workspace, name: str, given: str | float | None) -> N
     root = workspace.root
     create_local_folder(root)
     with locked(workspace.lock):
+        _key(name)
         before, text = _read(root)
         value = _value_of(name, given) if given is not None else None
         wanted = {key: other for key, other in before.items() if key != name}
@@ -180,7 +183,7 @@ def set_setting(workspace: Workspace, name: str, given: str | float | None) -> N
 
 def _read(root: Path) -> tuple[dict[str, Any], str]:
     try:
-        text = (root / SETTINGS).read_text(encoding="utf-8")
+        text = (root / SETTINGS).read_bytes().decode()  # with the line ends that it has
     except FileNotFoundError:
         return {}, ""
     except (OSError, UnicodeDecodeError) as error:

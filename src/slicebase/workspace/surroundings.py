@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import cached_property, wraps
 from threading import Event, Lock, RLock, Thread, current_thread, main_thread
 from types import FunctionType
@@ -47,6 +47,11 @@ class Surroundings:
             self._read = state, load_settings(self._file.parent)
         return self._read[1]
 
+    @property
+    def is_of_this_process(self) -> bool:
+        """Whether the workspace was opened in this process, not in one that it was forked from."""
+        return os.getpid() == self._process
+
     def now(self) -> int:
         """Returns the current time, in milliseconds since 1970."""
         return milliseconds(self._clock())
@@ -68,6 +73,16 @@ class Surroundings:
         refuse_other_process(self._process)
         load_for_threads()
         return self._lock
+
+    def try_alone(self, do: Callable[[], object], seconds: float) -> bool:
+        """Calls a function while no other thread is inside. Returns false if one is still inside after so long."""
+        if not self._lock.acquire(timeout=seconds):
+            return False
+        try:
+            do()
+        finally:
+            self._lock.release()
+        return True
 
 
 def refuse_other_process(process: int) -> None:
@@ -96,8 +111,9 @@ def load_for_threads() -> None:
         if _PARSER in sys.modules:
             return
         ready = Event()
-        Thread(target=_load_and_stay, args=(ready,), name="slicebase-yaml", daemon=True).start()
-        ready.wait()
+        with suppress(RuntimeError):  # the interpreter ends: no thread can start, and this one outlives the rest
+            Thread(target=_load_and_stay, args=(ready,), name="slicebase-yaml", daemon=True).start()
+            ready.wait()
 
 
 def _load_and_stay(ready: Event) -> None:
@@ -155,7 +171,12 @@ def _in_turn(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def call(self: Surrounded, *args: Any, **keywords: Any) -> Any:
         with self.surroundings.one_thread():
-            return method(self, *args, **keywords)
+            try:
+                return method(self, *args, **keywords)
+            except UnicodeEncodeError as error:  # a text that neither a file nor SQLite can store
+                from slicebase.core.hashing import lone_surrogate
+
+                raise lone_surrogate(error) from None
 
     return call
 

@@ -7,6 +7,7 @@
 .slicebase/cache/                           disposable
 """
 
+import errno
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -59,8 +60,40 @@ class Workspace(NamedTuple):
 
 
 def each_path(paths: StrPath | Iterable[StrPath]) -> list[Path]:
-    """Returns one path, or several, as a list."""
-    return [Path(paths)] if isinstance(paths, str | os.PathLike) else [Path(each) for each in paths]
+    """Returns one path, or several, as a list. An empty path names nothing, not the current folder."""
+    several = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    if not all(map(os.fspath, several)):
+        raise SlicebaseError("no-input", "a path is empty")
+    return [Path(each) for each in several]
+
+
+_IMPOSSIBLE = frozenset({errno.ENAMETOOLONG, errno.ELOOP})
+
+
+def given_path(path: StrPath, code: str = "no-input") -> Path:
+    """Returns a path that a caller names. Raises an error with this code where nothing can have such a path."""
+    try:
+        os.stat(path)
+    except (OSError, ValueError) as error:  # ValueError: NUL, or half of a surrogate pair
+        if not isinstance(error, OSError) or error.errno in _IMPOSSIBLE or not os.fspath(path):
+            raise SlicebaseError(code, f"no file can have the path {ascii(os.fspath(path))[:100]}") from None
+    return Path(path)
+
+
+def given_folder(path: StrPath) -> Path:
+    """Returns the full path of a folder that a caller names. Raises `no-workspace` if it does not exist."""
+    folder = given_path(path, "no-workspace")
+    try:
+        return folder.resolve(strict=True)
+    except (FileNotFoundError, NotADirectoryError):
+        hint = "create the folder first; `~` is not expanded"
+        raise SlicebaseError("no-workspace", "there is no such folder", hint=hint, where=Where(str(folder))) from None
+    except OSError as error:
+        raise _cannot_read(error, folder) from None
+
+
+def _cannot_read(error: OSError, folder: Path) -> SlicebaseError:
+    return SlicebaseError("cannot-read", f"the folder cannot be read: {error.strerror}", where=Where(str(folder)))
 
 
 class Repository(NamedTuple):
@@ -73,9 +106,12 @@ class Repository(NamedTuple):
 def find_root(start: Path) -> Path | None:
     """Returns the nearest folder, from `start` upwards, that is a workspace, or None."""
     start = start.resolve()
-    for folder in (start, *start.parents):
-        if any((folder / marker).exists() for marker in _MARKERS):
-            return folder
+    try:
+        for folder in (start, *start.parents):
+            if any((folder / marker).exists() for marker in _MARKERS):
+                return folder
+    except OSError as error:
+        raise _cannot_read(error, start) from None
     return None
 
 
@@ -95,9 +131,13 @@ def open_workspace(start: Path, root: Path | None = None) -> Workspace:
 
 
 def create_workspace(root: Path) -> Workspace:
-    """Creates a workspace in the folder. Files that exist already stay as they are."""
+    """Creates a workspace in the folder, and the folder in an existing one. Files that exist already stay."""
+    if root.parts[:1] and root.parts[0].startswith("~") and not root.exists():
+        hint = "`~` is not expanded: pass Path(…).expanduser()"
+        raise SlicebaseError("cannot-write", f"there is no folder {root}", hint=hint, where=Where(str(root)))
     try:
-        (root / LIBRARY).mkdir(parents=True, exist_ok=True)
+        root.mkdir(exist_ok=True)
+        (root / LIBRARY).mkdir(exist_ok=True)
     except OSError as error:
         raise SlicebaseError("cannot-write", f"{error.strerror}: {error.filename}", where=Where(str(root))) from None
     create_local_folder(root)
