@@ -40,6 +40,7 @@ def test_a_certificate_and_a_mention_of_a_key_are_kept() -> None:
         ("a <PRIVATE>\nb\n</Private> c", "a [redacted:private] c"),
         ("a <private>b <private>c</private> d</private> e", "a [redacted:private] e"),
         ("a <private>b", "a [redacted:private]"),
+        ("between `<private>` and `</private>` stands c", "between `<private>` and `</private>` stands c"),
         ("a <private>b <private>c</private> d", "a [redacted:private]"),
         ("<private>a</private><private>b</private>", "[redacted:private][redacted:private]"),
         ('<private reason="x" >a</private >b', "[redacted:private]b"),

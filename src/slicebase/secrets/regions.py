@@ -2,7 +2,8 @@ r"""Secrets that reach over lines: private keys in PEM, and what stands between 
 
 A private key ends where its END line begins. In a text that was cut off, it ends with the last character that can be
 part of one. Its line breaks may be written as `\n`, as in JSON. What is private may contain further private parts; if
-it is not closed, it reaches to the end of the text. Both forms of `<` in JSON are known, `<` and `\u003c`.
+it is not closed, it reaches to the end of the text. A tag between backticks is a mention, not a mark. Both forms of
+`<` in JSON are known, `<` and `\u003c`.
 """
 
 import re
@@ -33,6 +34,8 @@ def private_parts(text: str) -> Iterator[SecretSpan]:
     """Yields what is marked as private, with its tags."""
     depth, start = 0, 0
     for tag in _TAG.finditer(text):
+        if _is_mention(text, tag):
+            continue
         if not tag["close"]:
             if depth == 0:
                 start = tag.start()
@@ -43,6 +46,11 @@ def private_parts(text: str) -> Iterator[SecretSpan]:
                 yield SecretSpan(start, tag.end(), PRIVATE)
     if depth:
         yield SecretSpan(start, len(text), PRIVATE)
+
+
+def _is_mention(text: str, tag: "re.Match[str]") -> bool:
+    """Returns whether a tag is named as code, as in a sentence about it."""
+    return text[tag.start() - 1 : tag.start()] == "`" == text[tag.end() : tag.end() + 1]
 
 
 def private_keys(text: str) -> Iterator[SecretSpan]:
