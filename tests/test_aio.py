@@ -707,3 +707,14 @@ def test_whatever_is_cancelled_everything_is_written_completely_or_not_at_all(
                 check(again, log, kept, exactly=False)
 
     run(main)
+
+
+def test_a_recorded_function_that_returns_a_generator_fails(tmp_path: Path) -> None:
+    async def main() -> None:
+        prepared(tmp_path)
+        async with aio.Slicebase.open(tmp_path) as memory:
+            with pytest.raises(TypeError):
+                await memory.runs.recorder(RUN)(lambda: (number for number in range(3)))()  # type: ignore[arg-type, return-value]
+            assert (await memory.runs.status(RUN)).open_failures
+
+    run(main)

@@ -30,6 +30,7 @@ from slicebase.library.library import Library as SyncLibrary
 from slicebase.verbs.graph import Graph as SyncGraph
 from slicebase.verbs.recorder import RecordedCall as SyncCall
 from slicebase.verbs.recorder import Recorder as SyncRecorder
+from slicebase.verbs.recorder import refuse_generator
 from slicebase.verbs.runs import Compact
 from slicebase.verbs.runs import Runs as SyncRuns
 from slicebase.verbs.step import Step as SyncStep
@@ -187,6 +188,7 @@ class Recorder(Awaited):
             async with RecordedCall(begun(args, keywords), self._worker) as call:
                 returned: Any = function(*args, **keywords)
                 call.result = result = await returned if isawaitable(returned) else returned
+                refuse_generator(result)
             return result  # type: ignore[no-any-return]  # a function that is not async returns its result at once
 
         return called

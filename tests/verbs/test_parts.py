@@ -260,3 +260,54 @@ def test_a_context_never_has_more_tokens_than_its_budget(full: Slicebase, words:
         least = int(error.hint.split()[4])
         assert budget < least
         assert full.context(question, least).tokens <= least
+
+
+def test_a_fork_in_a_callback_leaves_the_verb_alone_and_its_child_without_a_workspace(tmp_path: Path) -> None:
+    codes: list[int] = []
+
+    def fork(name: str, count: int) -> None:
+        child = os.fork()
+        if child == 0:
+            os._exit(code_of(Slicebase.open, tmp_path) == "other-process")
+        codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+    with Slicebase.init(tmp_path) as memory:
+        assert memory.import_(LONG_SAMPLE, progress=fork).added == 390
+        assert set(codes) == {1}
+        assert memory.verify().status == "VERIFIED"
+        child = os.fork()  # outside a verb, it is safe again
+        if child == 0:
+            os._exit(Slicebase.open(tmp_path).verify().status == "VERIFIED")
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+
+
+def test_no_workspace_is_opened_again_while_a_fork_waits_for_another(tmp_path: Path) -> None:
+    """A child with a connection of its parent would have worthless locks."""
+    busy, idle = Slicebase.init(tmp_path / "busy"), Slicebase.init(tmp_path / "idle")
+    idle.runs.start("r", "Objective", "Done")
+    entered, leave, stop = threading.Event(), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with busy.surroundings.one_thread():
+            entered.set()
+            leave.wait(1)
+
+    def write() -> None:
+        while not stop.is_set():
+            idle.runs.log("r", [{"type": "NOTE"}])
+
+    threads = [threading.Thread(target=work) for work in (hold, write)]
+    for thread in threads:
+        thread.start()
+    entered.wait()
+    threading.Timer(0.2, leave.set).start()
+    child = os.fork()
+    if child == 0:
+        os._exit(any(str(tmp_path) in os.path.realpath(each) for each in Path("/proc/self/fd").glob("*")))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    stop.set()
+    for thread in threads:
+        thread.join()
+    for memory in (busy, idle):
+        assert memory.verify().status == "VERIFIED"
+        memory.close()

@@ -64,7 +64,7 @@ def import_inputs(
                 if format_name is not None and _understood(account) == before:
                     raise SlicebaseError("unknown-format", f"nothing in it is {format_name}", where=Where(name))
         account.waiting += len(waiting)
-    if given and len(account.unreadable) == len(given) and all(each.named for each in given):
+    if given and len(account.unreadable) == len(given) and all(each.named for each in given) and not account.added:
         raise _all_failed(account.unreadable)
     return account
 

@@ -8,6 +8,7 @@ also on connections that it opens itself, and both processes would destroy the d
 
 import os
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Self
 from weakref import WeakSet
 
@@ -37,6 +38,7 @@ class Parts:
         self.workspace = workspace
         self.surroundings = surroundings or Surroundings(workspace)
         self.index_progress: ReadProgress = lambda done, total: None
+        _refuse_unsafe_process()
         _opened.add(self)
 
     @property
@@ -54,7 +56,6 @@ class Parts:
         """The database with turns, runs, manifests and texts."""
         from slicebase.truth.truth import Truth
 
-        _refuse_left_open(self.workspace.database)
         return Truth(self.workspace.database, create=True)
 
     @part
@@ -122,26 +123,52 @@ class Parts:
 
 
 _opened: WeakSet[Parts] = WeakSet()
-_left_open: dict[Path, int] = {}  # databases that were in use when a process was forked, with that process
+_held: list[Surroundings] = []  # whose verbs wait until the fork is over
+_unsafe: set[int] = set()  # this process, if a verb was running when it was forked
+_forking = Lock()  # one fork at a time
 _PATIENCE = 5.0  # seconds that a fork waits for the verbs of other threads
 
 
-def _close_before_fork() -> None:
-    """Closes what is open, after the verbs that run in other threads. The next verb opens it again."""
+def _before_fork() -> None:
+    """Closes what is open, after the verbs that run in other threads, and keeps it closed until the fork is over.
+
+    A verb that takes longer, or that forks itself, goes on undisturbed; then no workspace can be opened in the child.
+    """
+    _forking.acquire()
+    _unsafe.clear()
     for parts in list(_opened):
         around = parts.surroundings
-        if around.is_of_this_process and not around.try_alone(parts.close, _PATIENCE):
-            _left_open[parts.workspace.database] = os.getpid()
+        if not around.is_of_this_process:
+            continue
+        if around.enter_alone(_PATIENCE):
+            _held.append(around)
+            try:
+                parts.close()
+            except Exception:  # it cannot stop the fork, only make the child unsafe
+                _unsafe.add(os.getpid())
+        else:
+            _unsafe.add(os.getpid())
 
 
-os.register_at_fork(before=_close_before_fork)
+def _after_fork_in_parent() -> None:
+    while _held:
+        _held.pop().leave()
+    _forking.release()
 
 
-def _refuse_left_open(database: Path) -> None:
-    """Raises `other-process` for a database that another thread was using when this process was forked."""
-    if _left_open.get(database, os.getpid()) != os.getpid():
+def _after_fork_in_child() -> None:
+    _held.clear()  # objects of the other process refuse to be used before they look at their locks
+    _forking.release()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
+
+
+def _refuse_unsafe_process() -> None:
+    """Raises `other-process` in a process that was forked while a verb was running: SQLite may hold locks for ever."""
+    if _unsafe - {os.getpid()}:
         raise SlicebaseError(
             "other-process",
-            "the database was in use when this process was forked, so that it cannot be used here",
+            "a database was in use when this process was forked, so that no workspace can be opened here",
             hint="fork when no verb runs, or start the process with spawn",
         )

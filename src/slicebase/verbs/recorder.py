@@ -137,7 +137,7 @@ class Recorder:
             call = begun(args, keywords).__enter__()
             with _failing(call):
                 result = function(*args, **keywords)
-                _refuse_generator(result)
+                refuse_generator(result)
             if inspect.isawaitable(result):  # of a function that only looks as if it were not async
                 return cast("_Returned", _awaited(call, result))
             call.result = result
@@ -231,13 +231,14 @@ async def _awaited(call: RecordedCall, coming: Awaitable[Any]) -> Any:
     """Returns a result that has to be awaited, and ends its call."""
     with _failing(call):
         result = await coming
-        _refuse_generator(result)
+        refuse_generator(result)
     call.result = result
     call.__exit__(None, None, None)
     return result
 
 
-def _refuse_generator(result: object) -> None:
+def refuse_generator(result: object) -> None:
+    """Raises a TypeError for a result whose items come one by one."""
     if inspect.isgenerator(result) or inspect.isasyncgen(result):
         raise TypeError("the result is a generator, whose items come one by one; return a list")
 

@@ -74,15 +74,17 @@ class Surroundings:
         load_for_threads()
         return self._lock
 
-    def try_alone(self, do: Callable[[], object], seconds: float) -> bool:
-        """Calls a function while no other thread is inside. Returns false if one is still inside after so long."""
-        if not self._lock.acquire(timeout=seconds):
-            return False
-        try:
-            do()
-        finally:
-            self._lock.release()
-        return True
+    def enter_alone(self, seconds: float) -> bool:
+        """Waits until no thread is inside, and keeps others out until `leave`.
+
+        Returns false, and keeps nobody out, if one is still inside after so long, or if it is this thread.
+        """
+        is_inside: bool = self._lock._is_owned()  # type: ignore[attr-defined]  # as threading.Condition asks
+        return not is_inside and self._lock.acquire(timeout=seconds)
+
+    def leave(self) -> None:
+        """Lets other threads in again."""
+        self._lock.release()
 
 
 def refuse_other_process(process: int) -> None:
