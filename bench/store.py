@@ -18,7 +18,7 @@ from slicebase.graph.graph_file import read_graph
 from slicebase.graph.policy import DEFAULT, FOCUSED
 from slicebase.history.account import Account
 from slicebase.history.imports import store_graph
-from slicebase.index.turns import update_turn_index
+from slicebase.index.upkeep import update_turn_index
 from slicebase.truth.truth import Truth
 from slicebase.verbs.contexts import Request, build_context
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:  # keeps start-up fast: a verb imports what it needs when it i
     from slicebase.verbs.evidence import AddedDocument, ChunkTexts
     from slicebase.verbs.graph import Graph
     from slicebase.verbs.lost import Losses
-    from slicebase.verbs.purge import PurgedTurns
+    from slicebase.library.purge import PurgeReport
     from slicebase.verbs.runs import Runs
     from slicebase.verbs.seal import Seal
     from slicebase.verbs.search import SearchResults
@@ -357,7 +357,7 @@ class Slicebase(Parts):
         recorded = self.manifest(name)
         return replayed(name, recorded, *self.truth.manifests.texts_of(name, recorded))
 
-    def purge(self, reference: str, *, reason: str = "", dry_run: bool = False) -> "PurgedTurns":
+    def purge(self, reference: str, *, reason: str = "", dry_run: bool = False) -> "PurgeReport":
         """Deletes the text of a turn, a session or a run permanently; `library.purge` does so for slice files."""
         from slicebase.verbs.purge import purge
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from slicebase.errors import SlicebaseError
 from slicebase.history.annotate import Annotator
-from slicebase.history.follow import FOLDER, follow
+from slicebase.history.follow import follow
+from slicebase.workspace.workspace import TRANSCRIPTS
 from slicebase.history.imports import import_inputs
 from slicebase.history.inputs import inputs
 from slicebase.importers.values import Options
@@ -175,12 +176,12 @@ def shortened(path: Path, truth: Truth, cache: Path) -> None:
 
 
 def without_cache(path: Path, truth: Truth, cache: Path) -> None:
-    for state in (cache / FOLDER).iterdir():
+    for state in (cache / TRANSCRIPTS).iterdir():
         state.unlink()
 
 
 def damaged_cache(path: Path, truth: Truth, cache: Path) -> None:
-    for state in (cache / FOLDER).iterdir():
+    for state in (cache / TRANSCRIPTS).iterdir():
         state.write_bytes(state.read_bytes()[:-9])
 
 

@@ -33,7 +33,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "refresh": Command("library.refresh", "write:refresh", "Update a derived file after its source changed."),
         "forget": Command("library.forget", "write:forget", "Archive a file: search and listings leave it out."),
         "restore": Command("library.restore", "write:restore", "Bring an archived file back."),
-        "purge": Command("library.purge", "write:purge", "Delete content permanently; a tombstone stays."),
+        "purge": Command("library.purge", "purge:purge", "Delete content permanently; a tombstone stays."),
     },
     "Find": {
         "search": Command("search", "find:search", "Find slice files, rows and turns by their words."),

@@ -1,19 +1,16 @@
-"""Commands that write slice files: create, define, remember, connect, disconnect, refresh, forget, restore, purge."""
+"""Commands that write slice files: create, define, remember, connect, disconnect, refresh, forget, restore."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from slicebase.cli.file_options import complete_ids, id_argument
 from slicebase.cli.options import given_text, open_base, print_change, provenance_of, provenance_options
-from slicebase.cli.output import json_option, note, print_json, read_input
-
-if TYPE_CHECKING:
-    from slicebase.verbs.purge import PurgedTurns
+from slicebase.cli.output import json_option, print_json, read_input
 
 _if_version = click.option("--if-version", metavar="HASH", help="Write only if the file still has this version.")
-_dry_run = click.option("--dry-run", is_flag=True, help="Show what would happen, and write nothing.")
+dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would happen, and write nothing.")
 
 
 @click.command()
@@ -181,7 +178,7 @@ def connect(ctx: click.Context, file_id: str, rel: str, target: str, label: str 
 @id_argument
 @click.argument("rel", metavar="REL")
 @click.argument("target", metavar="TARGET", shell_complete=complete_ids)
-@_dry_run
+@dry_run_option
 @provenance_options
 @json_option
 @click.pass_context
@@ -197,7 +194,7 @@ def disconnect(ctx: click.Context, file_id: str, rel: str, target: str, dry_run:
 @click.argument("text", metavar="TEXT|-")
 @click.option("--source-hash", metavar="HASH", help="Write only if the source still has this hash.")
 @_if_version
-@_dry_run
+@dry_run_option
 @provenance_options
 @json_option
 @click.pass_context
@@ -222,13 +219,13 @@ def refresh(
     print_change(change, as_json, dry_run=dry_run)
 
 
-_reason = click.option("--reason", metavar="TEXT", help="The reason, which is stored with the mark.")
+reason_option = click.option("--reason", metavar="TEXT", help="The reason, which is stored with the mark.")
 
 
 @click.command()
 @id_argument
-@_reason
-@_dry_run
+@reason_option
+@dry_run_option
 @provenance_options
 @json_option
 @click.pass_context
@@ -241,7 +238,7 @@ def forget(ctx: click.Context, file_id: str, reason: str | None, dry_run: bool, 
 
 @click.command()
 @id_argument
-@_dry_run
+@dry_run_option
 @provenance_options
 @json_option
 @click.pass_context
@@ -249,35 +246,3 @@ def restore(ctx: click.Context, file_id: str, dry_run: bool, as_json: bool) -> N
     """Bring an archived file back."""
     change = open_base(ctx).library.restore(file_id, dry_run=dry_run, provenance=provenance_of(ctx))
     print_change(change, as_json, dry_run=dry_run)
-
-
-@click.command()
-@click.argument("reference", metavar="ID|turn:…|session:…|run:…", shell_complete=complete_ids)
-@_reason
-@_dry_run
-@provenance_options
-@json_option
-@click.pass_context
-def purge(ctx: click.Context, reference: str, reason: str | None, dry_run: bool, as_json: bool) -> None:
-    """Delete the content of a slice file, a turn, a session or a run permanently.
-
-    A tombstone keeps hashes and sizes, and verify and replay report PURGED. Copies in manifests, in the index and in
-    the payloads of the library are deleted too. Commits in git are not changed.
-    """
-    base = open_base(ctx)
-    if reference.startswith(("turn:", "session:", "run:")):
-        purged = base.purge(reference, reason=reason or "", dry_run=dry_run)
-        _print_purged_turns(purged, as_json, dry_run)
-        return
-    change = base.library.purge(reference, reason=reason, dry_run=dry_run, provenance=provenance_of(ctx))
-    print_change(change, as_json, dry_run=dry_run)
-    if change.changed and not dry_run and not as_json:
-        note("Older versions may still be in git's history.")
-
-
-def _print_purged_turns(purged: "PurgedTurns", as_json: bool, dry_run: bool) -> None:
-    if as_json:
-        print_json({"dry_run": dry_run, "texts": purged.texts, "turns": [f"turn:{turn}" for turn in purged.turns]})
-    else:
-        done = "would purge" if dry_run else "purged"
-        click.echo(f"{done} {purged.texts} texts" + (f" of {len(purged.turns)} turns" if purged.turns else ""))

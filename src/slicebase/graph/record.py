@@ -26,6 +26,13 @@ class TurnRecord(Struct, frozen=True, gc=False):
     time: str
 
 
+class SessionRecord(Struct, frozen=True):
+    """A session without its title and facts, which are a text."""
+
+    content_hash: str
+    id: str
+
+
 class AnnotationRecord(Struct, frozen=True):
     """The annotations that one import gave to turns of a session, as columns.
 
@@ -83,6 +90,7 @@ _Record = TypeVar("_Record")
 _FAST = msgspec.json.Encoder(order="sorted")
 _TURN = msgspec.json.Decoder(TurnRecord)
 _ANNOTATIONS = msgspec.json.Decoder(AnnotationRecord)
+_SESSION_RECORD = msgspec.json.Decoder(SessionRecord)
 _SESSION = msgspec.json.Decoder(Session)
 _LINK = msgspec.json.Decoder(LinkRecord)
 _CONTENT = msgspec.json.Decoder(_Content)
@@ -109,8 +117,13 @@ def record_bytes(turn: Turn, content_hash: str) -> bytes:
 
 
 def session_bytes(session: Session) -> bytes:
-    """Returns the canonical bytes of a session."""
+    """Returns the canonical bytes of a session: its text, which can be purged like the content of a turn."""
     return canonical(msgspec.to_builtins(session))
+
+
+def session_record(session: str, text_hash: str) -> bytes:
+    """Returns the canonical bytes of a session's record."""
+    return _fast(SessionRecord(text_hash, session))
 
 
 def annotation_bytes(annotations: AnnotationRecord) -> bytes:
@@ -135,9 +148,14 @@ def read_turn(record: bytes) -> TurnRecord:
     return _read(_TURN, record)
 
 
-def read_session(record: bytes) -> Session:
-    """Reads a stored session."""
-    return _read(_SESSION, record)
+def read_session(text: bytes) -> Session:
+    """Reads the text of a session."""
+    return _read(_SESSION, text)
+
+
+def read_session_record(record: bytes) -> SessionRecord:
+    """Reads the record of a session."""
+    return _read(_SESSION_RECORD, record)
 
 
 def read_link(record: bytes) -> LinkRecord:

@@ -23,11 +23,11 @@ from slicebase.importers.claude_code import NAME, Transcript, TranscriptState
 from slicebase.importers.redaction import redact
 from slicebase.importers.values import Batch, Options
 from slicebase.truth.truth import Truth
+from slicebase.workspace.workspace import TRANSCRIPTS
 
 if TYPE_CHECKING:
     from slicebase.graph.turn import Edge
 
-FOLDER: Final = "transcripts"
 _CHUNK: Final = 1 << 20
 
 
@@ -60,7 +60,7 @@ class Followed(NamedTuple):
 def follow(truth: Truth, cache: Path, path: Path) -> Followed:
     """Imports what was added to a transcript since the last time, redacted."""
     name = os.path.realpath(path)
-    store = cache / FOLDER / f"{raw_digest(name.encode(errors='surrogateescape')).hex()[:32]}.state"
+    store = cache / TRANSCRIPTS / f"{raw_digest(name.encode(errors='surrogateescape')).hex()[:32]}.state"
     try:
         with open(name, "rb") as stream:
             kept = _load(truth, store, name, stream.fileno())

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from slicebase.core.ids import is_uuid
-from slicebase.truth.truth import Truth
+from slicebase.truth.truth import open_truth
+from slicebase.workspace.workspace import Workspace
 
 _DAY: Final = 86_400_000
 _DEFAULT_DAYS: Final = 30  # the client's default
@@ -28,13 +29,13 @@ class ExpiringTranscript(NamedTuple):
     days: int  # until it is deleted; 0 if that may happen at any time
 
 
-def expiring_transcripts(root: Path, database: Path, home: AgentHome) -> Iterator[ExpiringTranscript]:
+def expiring_transcripts(workspace: Workspace, home: AgentHome) -> Iterator[ExpiringTranscript]:
     """Yields the transcripts of this project that will soon be deleted and whose last turn is not stored."""
-    period = _cleanup_days(root, home.folder)
-    for path in sorted(_project_folder(root, home.folder).glob("*.jsonl")):
+    period = _cleanup_days(workspace.root, home.folder)
+    for path in sorted(_project_folder(workspace.root, home.folder).glob("*.jsonl")):
         try:
             left = period - (home.now - path.stat().st_mtime_ns // 1_000_000) / _DAY
-            if left <= _SOON_DAYS and not _is_imported(path, database):
+            if left <= _SOON_DAYS and not _is_imported(path, workspace):
                 yield ExpiringTranscript(path, max(0, int(left)))
         except OSError:
             continue  # gone since the folder was listed
@@ -57,13 +58,13 @@ def _cleanup_days(root: Path, home: Path) -> float:
     return days
 
 
-def _is_imported(path: Path, database: Path) -> bool:
+def _is_imported(path: Path, workspace: Workspace) -> bool:
     last = next(_last_turns(path), None)
     if last is None:
         return True  # it contains no turn that could be lost
-    if not database.exists():
+    if not workspace.database.exists():
         return False
-    truth = Truth(database)
+    truth = open_truth(workspace)
     try:
         return last in truth.turns.find([last])
     finally:

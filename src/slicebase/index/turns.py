@@ -1,8 +1,7 @@
 """The full-text index of turns: disposable, filled from the truth in any order (docs/ranking.md).
 
 A file at its path that is not an index of this version is replaced by an empty index. `mark` records how much of the
-truth is in the index, and is stored in the same transaction as the turns. Turns and links are never removed from the
-truth, so their row numbers are enough for the mark.
+truth is in the index, and is stored in the same transaction as the turns.
 """
 
 import json
@@ -18,15 +17,11 @@ from slicebase.context.question import MOST_CHARACTERS, Question
 from slicebase.context.ranking import Figures
 from slicebase.context.words import Word, for_index, for_question, label
 from slicebase.core.hashing import tokens
-from slicebase.core.ids import uuid_of
-from slicebase.core.times import from_text
 from slicebase.errors import SlicebaseError
-from slicebase.graph.record import TurnRecord, read_turn
 from slicebase.index.disposable import DatabaseLayout, Disposable, Patience
 from slicebase.index.figures import read_figures
 from slicebase.index.schema import FTS_TOKENIZER, UNICODE61
 from slicebase.truth.database import Database, database_errors
-from slicebase.truth.truth import Truth
 
 _BATCH = 10_000
 
@@ -132,6 +127,12 @@ class TurnIndex:
         self.close()
         self._connect(in_memory=not self.file.discard())
         return action()
+
+    def restart(self) -> None:
+        """Begins again with an empty index: this one is of another database."""
+        in_memory = not self._connection.filename
+        self.close()
+        self._connect(in_memory=in_memory or not self.file.discard())
 
     def __enter__(self) -> Self:
         return self
@@ -249,6 +250,7 @@ class TurnIndex:
             self._connection.execute("PRAGMA secure_delete = ON")
             with self._database.writing():
                 self._remove(list(turns))
+            self._connection.execute("VACUUM")  # free space of earlier changes may hold words, too
             self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
     def _remove(self, turns: list[str]) -> None:
@@ -319,70 +321,3 @@ class TurnIndex:
                 raise
             hint = "delete the file: it is built again from the database"
             raise SlicebaseError("index-damaged", error.message, hint=hint, where=error.where) from None
-
-
-# Updating
-
-_EMPTY = "0 0 0"
-FillProgress = Callable[[int], None]  # called with the number of turns that were added since the last call
-
-
-def update_turn_index(index: TurnIndex, truth: Truth, progress: FillProgress = lambda count: None) -> None:
-    """Adds the turns that are new in the truth, and removes those that were purged."""
-    now = _mark(truth)
-    before = index.mark or _EMPTY
-    if now == before:
-        return
-    turns, links, purges = (int(number) for number in before.split())
-    if purges != int(now.split()[2]):
-        index.remove(_purged(truth))
-    relinked = _children_of_links_after(truth, links)
-    if relinked:
-        index.remove(relinked)
-    index.add(_counted(_turns_to_add(truth, turns, relinked), progress), mark=now)
-
-
-def _mark(truth: Truth) -> str:
-    """Returns the mark of an index that is up to date: the last turn, the last link, and the number of purges."""
-    query = """SELECT (SELECT coalesce(max(rowid), 0) FROM turns), (SELECT coalesce(max(rowid), 0) FROM links),
-                      (SELECT count(*) FROM texts WHERE purged IS NOT NULL)"""
-    return " ".join(map(str, next(truth.database.connection.execute(query))))
-
-
-def _children_of_links_after(truth: Truth, rowid: int) -> list[str]:
-    """Returns the turns that have new parents since they were added."""
-    query = "SELECT DISTINCT child FROM links WHERE rowid > ?"
-    return [uuid_of(child) for (child,) in truth.database.connection.execute(query, (rowid,))]
-
-
-def _purged(truth: Truth) -> Iterator[str]:
-    """Yields the ids of the turns whose text was purged."""
-    query = "SELECT DISTINCT owner FROM texts WHERE purged IS NOT NULL AND owner LIKE 'session:%'"
-    owners: list[Any] = truth.database.connection.execute(query).fetchall()
-    for (owner,) in owners:
-        for stored in truth.turns.of_session(owner.removeprefix("session:")):
-            text = truth.texts.get(owner, stored.record.content_hash)
-            if text is not None and text.purged:
-                yield stored.record.id
-
-
-def _turns_to_add(truth: Truth, rowid: int, again: list[str]) -> Iterator[IndexedTurn]:
-    query = "SELECT record FROM turns WHERE rowid > ? ORDER BY rowid"
-    for (record,) in truth.database.connection.execute(query, (rowid,)):
-        yield from _indexed(truth, read_turn(record))
-    for stored in truth.turns.find(again).values():
-        yield from _indexed(truth, stored.record)
-
-
-def _indexed(truth: Truth, record: TurnRecord) -> Iterator[IndexedTurn]:
-    """Yields the turn of a record with its text, or nothing if the text was purged."""
-    text = truth.text_of(record)
-    if text is not None:
-        parents = tuple(sorted(parent for parent, _ in truth.turns.parents_of(record.id)))
-        yield IndexedTurn(record.id, record.session, from_text(record.time), parents, text)
-
-
-def _counted(turns: Iterator[IndexedTurn], progress: FillProgress) -> Iterator[IndexedTurn]:
-    for turn in turns:
-        progress(1)
-        yield turn

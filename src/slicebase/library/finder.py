@@ -91,9 +91,9 @@ class Finder:
         """Returns the snapshot that passed after this one in its run, which makes a narrative stale (ruling 41)."""
         if not self.workspace.database.exists():
             return None
-        from slicebase.truth.truth import Truth
+        from slicebase.truth.truth import open_truth
 
-        truth = Truth(self.workspace.database)
+        truth = open_truth(self.workspace, self.surroundings)
         try:
             return truth.runs.later(snapshot_id)
         finally:

@@ -11,7 +11,7 @@ from slicebase.files.body.entries import Stamp
 from slicebase.files.body.routine import compile_routine, contract_as_json, read_routine
 from slicebase.files.body.rows import Provenance
 from slicebase.files.body.write import WriteRequest, refuse_broken, refuse_new_errors, whole_body, with_writer
-from slicebase.files.create import archived, contract_from, define, new_file, restored, tombstone
+from slicebase.files.create import archived, contract_from, define, new_file, restored
 from slicebase.files.links import file_name
 from slicebase.files.model import Payload
 from slicebase.files.slice_file import SliceFile
@@ -26,6 +26,7 @@ from slicebase.workspace.workspace import LIBRARY, StrPath, Workspace, given_pat
 
 if TYPE_CHECKING:  # start-up time matters: a verb imports what it needs when it is called
     from slicebase.context.recall import Page
+    from slicebase.library.purge import PurgeReport
     from slicebase.library.recall import Recall, Which
     from slicebase.truth.truth import Truth
 
@@ -37,6 +38,7 @@ class Change(NamedTuple):
     changed: bool = True
     refs: tuple[str, ...] = ()
     overflow: str | None = None
+    purge: "PurgeReport | None" = None
 
     @property
     def id(self) -> str:
@@ -264,20 +266,16 @@ class Library(Finder):
         provenance: Provenance | None = None,
     ) -> Change:
         """Removes the content here, in caches and in what manifests kept. A tombstone keeps its hash and size."""
-        from slicebase.library.purge import purge_caches, purge_kept_texts, purge_payload
+        from slicebase.library.purge import Purging, order_of_file
 
-        stamp = self.stamp(provenance)
-        with self.folder.writing() as writer:
-            old = writer.find(file_id)
-            new = old if old.purged else with_writer(tombstone(old, stamp.time, reason), stamp)
-            if dry_run:
-                return Change(new, not old.purged)
-            writer.replace(old, new)
-            purge_payload(self.folder, old)
-        if self.workspace.database.exists():
-            purge_kept_texts(self._truth(), old, stamp.time)
-        purge_caches(self.workspace, self.index.database, old.id or "")
-        return Change(new, not old.purged)
+        old = self.folder.find(file_id)
+        order = order_of_file(self._truth(), old)
+        purging = Purging(self.workspace, self.folder, self._truth(), self.stamp(provenance), reason)
+        if dry_run:
+            report, erased = purging.plan(order)
+            return Change(old if old.purged else purging.tombstone(old, erased.search), not old.purged, purge=report)
+        report = purging.carry_out(order)
+        return Change(self.folder.find(old.id or ""), not old.purged, purge=report)
 
     # Every write, and every change of a file in place
 

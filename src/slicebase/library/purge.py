@@ -1,34 +1,228 @@
-"""Removes the other copies of a purged slice file's content: its payload, kept texts and caches (ruling 31)."""
+"""Carries out a purge: in the files of the library, in the truth, in the caches; then looks whether anything is left.
 
+A purge can be repeated after it was interrupted. Files come first: what they hold of the purged texts can only be found
+while these are still there.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import chain
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from slicebase.files.body.entries import Stamp
+from slicebase.files.body.write import with_writer
+from slicebase.files.create import tombstone
 from slicebase.files.slice_file import SliceFile
+from slicebase.files.yaml.edit import set_key
 from slicebase.index.disposable import Disposable
+from slicebase.index.files import FileIndex
 from slicebase.index.turns import TURNS_LAYOUT, TurnIndex
 from slicebase.library.folder import SliceFolder
 from slicebase.library.payloads import remove_copy
+from slicebase.truth.acts import PurgeRecord
+from slicebase.truth.erasure import Erased, PassageSearch, Taken, plan_erasure
 from slicebase.truth.truth import Truth
-from slicebase.workspace.workspace import Workspace
+from slicebase.workspace.atomic import file_errors
+from slicebase.workspace.workspace import LOCAL, Workspace, repository_of
+
+_SNAPSHOT: Final = "sn_"
 
 
-def purge_payload(folder: SliceFolder, file: SliceFile) -> bool:
-    """Deletes the file's payload if it was copied into the library. Returns whether it did."""
-    return remove_copy(folder, file.payload.uri if file.payload else None)
+class Remnant(NamedTuple):
+    """A place in a file of ours that still holds a passage of what was purged."""
+
+    file: str
+    offset: int
+    length: int
 
 
-def purge_kept_texts(truth: Truth, file: SliceFile, now: str) -> int:
-    """Replaces the texts that manifests and the ledger kept of the file with tombstones. Returns their number."""
-    file_id, payload = file.id or "", file.payload
-    quoted = [f"file:{file_id}", *([f"doc:{payload.hash}"] if payload and payload.hash else [])]
-    with truth.database.erasing():
-        return truth.manifests.purge_texts(f"file:{file_id}", now) + sum(
-            truth.texts.purge_all(corpus, now) for corpus in quoted
+class PurgeReport(NamedTuple):
+    """What a purge took, and where something of it is or may be left.
+
+    `texts` counts tombstones, `partly` those of which something is left. `shared` are slice files that hold a passage of
+    what was purged: they are texts of their own, and were not changed. `beyond` says what a purge cannot reach.
+    """
+
+    what: str
+    texts: int = 0
+    partly: int = 0
+    turns: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
+    remnants: tuple[Remnant, ...] = ()
+    beyond: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"PurgeReport(what={self.what!r}, texts={self.texts}, files={len(self.files)})"
+
+
+class Order(NamedTuple):
+    """What to purge: its reference, what that takes, and the turns, runs and files that go with it."""
+
+    what: str
+    taken: Taken
+    turns: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+
+def order_of_file(truth: Truth, file: SliceFile) -> Order:
+    """Returns the order to purge a slice file: its body, and what the ledger and manifests keep of it."""
+    payload = file.payload.hash if file.payload else None
+    corpora = [f"file:{file.id}", *([f"doc:{payload}"] if payload else [])]
+    kept = {(corpus, name) for corpus in corpora for name, _ in truth.texts.of(corpus)}
+    for corpus in corpora:
+        kept.update(truth.manifests.texts_from(corpus))
+    strings = (file.body.decode("utf-8", "replace"), file.summary or "") if not file.purged else ()
+    return Order(f"file:{file.id}", Taken(kept, strings=strings), files=(file.id or "",))
+
+
+class Purging:
+    """Carries out purges in one workspace."""
+
+    def __init__(
+        self, workspace: Workspace, folder: SliceFolder, truth: Truth, stamp: Stamp, reason: str | None
+    ) -> None:
+        self._stamp = stamp
+        self._reason = reason
+        self._workspace = workspace
+        self._folder = folder
+        self._truth = truth
+
+    def plan(self, order: Order) -> tuple[PurgeReport, Erased]:
+        """Returns what a purge takes, without taking it."""
+        files = [file for file in self._folder.all() if isinstance(file, SliceFile) and not file.purged]
+        narratives = [file for file in files if _source(file).startswith(_SNAPSHOT)]
+        passed_over = {file.id for file in narratives}.union(order.files)
+        others = [file for file in files if file.id not in passed_over]
+        erased = plan_erasure(self._truth, order.taken, chain(map(_bytes_of, others), _payloads(self._folder)))
+        taken = [file.id or "" for file in narratives if self._is_taken(file, order, erased)]
+        shared = tuple(f"file:{file.id}" for file in others if erased.search.shares(_bytes_of(file)))
+        report = PurgeReport(
+            order.what,
+            len(erased.texts),
+            sum(text.left is not None for text in erased.texts),
+            order.turns,
+            order.runs,
+            tuple(sorted({*order.files, *taken})),
+            shared,
         )
+        return report, erased
+
+    def _is_taken(self, narrative: SliceFile, order: Order, erased: Erased) -> bool:
+        """Returns whether a narrative goes with its run, or holds what was purged."""
+        place = self._truth.runs.snapshots.place_of(_source(narrative))
+        data = _bytes_of(narrative)
+        if place is None:
+            return bool(erased.search.passages_in(data))
+        touched = any(text.owner == f"run:{place[0]}" for text in erased.texts)
+        return place[0] in order.runs or bool(erased.search.passages_in(data)) or (touched and erased.search.is_held(data))
+
+    def carry_out(self, order: Order) -> PurgeReport:
+        """Purges. Returns what was taken, and what is still found in the files of the workspace."""
+        report, erased = self.plan(order)
+        self._purge_files(report.files, erased.search)
+        self._truth.runs.remember(None)
+        with self._truth.database.erasing():
+            if erased.texts:
+                record = PurgeRecord(self._reason or "", erased.texts, self._stamp.time, order.what)
+                self._truth.texts.purge(record, erased.left)
+        self._purge_caches(order.turns, report.files)
+        found = tuple(self._remnants(erased.search, report.files))
+        return report._replace(remnants=found, beyond=tuple(self._beyond(report)))
+
+    def _purge_files(self, files: tuple[str, ...], search: PassageSearch) -> None:
+        """Replaces slice files by tombstones (ruling 31), and deletes the payloads that the library copied for them."""
+        for name in files:
+            with self._folder.writing() as writer:
+                old = writer.find(name)
+                if not old.purged:
+                    writer.replace(old, self.tombstone(old, search))
+                remove_copy(self._folder, old.payload.uri if old.payload else None)
+
+    def tombstone(self, file: SliceFile, search: PassageSearch) -> SliceFile:
+        """Returns what replaces a slice file. Its title stays, unless it says what was purged."""
+        gone = tombstone(file, self._stamp.time, self._reason)
+        if search.is_in(file.title or ""):
+            gone = set_key(gone, "slice.title", "Purged")
+        return with_writer(gone, self._stamp)
+
+    def _purge_caches(self, turns: tuple[str, ...], files: tuple[str, ...]) -> None:
+        """Removes the words from what is derived from them. An index of files is built again when it is next asked."""
+        with file_errors(self._workspace.transcripts), suppress(FileNotFoundError):
+            for state in sorted(self._workspace.transcripts.iterdir()):  # the next import reads everything again
+                state.unlink()
+        try:
+            for path, remove in ((self._workspace.turns, turns), (self._workspace.chunks, files)):
+                if remove and Disposable(path, TURNS_LAYOUT).exists():
+                    with TurnIndex(path) as index:
+                        (index.purge if path == self._workspace.turns else index.purge_sessions)(remove)
+        finally:
+            if files:
+                FileIndex(self._workspace).database.purge()
+
+    # What is left
+
+    def _remnants(self, search: PassageSearch, files: tuple[str, ...]) -> Iterator[Remnant]:
+        """Searches the raw bytes of every file of ours for passages that stand in no surviving text."""
+        held = [(path, at, passage) for path in self._files() for at, passage in _found(path, search)]
+        if not held:
+            return
+        survivors = (file for file in self._folder.all() if isinstance(file, SliceFile) and file.id not in files)
+        texts = (data for _, _, data in self._truth.texts.all())
+        search.excuse([passage for _, _, passage in held], chain(texts, map(_bytes_of, survivors)))
+        for path, at, passage in held:
+            if search.passages_in(passage):
+                yield Remnant(os.path.relpath(path, self._workspace.root), at, len(passage))
+
+    def _files(self) -> Iterator[Path]:
+        """Yields every file that Slicebase writes in the workspace: the database, the caches and the library."""
+        database, root = self._workspace.database, self._workspace.root
+        folders = {database.parent, root / LOCAL, self._workspace.library}
+        for folder in sorted(folders):
+            for path in sorted(folder.rglob("*")):
+                if path.is_file() and not path.is_symlink():
+                    yield path
+
+    def _beyond(self, report: PurgeReport) -> Iterator[str]:
+        if report.turns or report.runs:
+            yield "the files that it was imported from, and what agents keep themselves"
+        if report.files and repository_of(self._workspace.root):
+            yield "commits in git that have these files"
+        yield "backups and other copies of this workspace"
 
 
-def purge_caches(workspace: Workspace, index: Disposable, file_id: str) -> None:
-    """Removes the file's words from what is derived from it. The index is rebuilt when it is next asked."""
-    try:
-        if Disposable(workspace.chunks, TURNS_LAYOUT).exists():
-            with TurnIndex(workspace.chunks) as chunks:
-                chunks.purge_sessions([file_id])
-    finally:
-        index.purge()
+def _source(file: SliceFile) -> str:
+    """Returns what a file was derived from, or an empty text."""
+    return (file.derived_from.id if file.derived_from else None) or ""
+
+
+def _bytes_of(file: SliceFile) -> bytes:
+    return file.to_bytes()
+
+
+_CHUNK: Final = 4 << 20
+_OVERLAP: Final = 4 << 10  # bytes that two chunks share, so that no passage is cut
+
+
+def _payloads(folder: SliceFolder) -> Iterator[bytes]:
+    """Yields the payloads that were copied into the library, in chunks."""
+    for path in sorted(folder.payloads.glob("*")) if folder.payloads.is_dir() else ():
+        yield from (data for _, data in _chunks(path))
+
+
+def _found(path: Path, search: PassageSearch) -> Iterator[tuple[int, bytes]]:
+    for at, data in _chunks(path):
+        yield from ((at + data.find(passage), passage) for passage in search.passages_in(data))
+
+
+def _chunks(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yields the bytes of a file in overlapping chunks, each with its place; nothing if it cannot be read."""
+    with suppress(OSError), path.open("rb") as file:
+        at, before = 0, b""
+        while data := file.read(_CHUNK):
+            yield at - len(before), before + data
+            at, before = at + len(data), (before + data)[-_OVERLAP:]

@@ -118,6 +118,18 @@ class Event(Struct, frozen=True):
         return ChainLink(self.run_id, self.seq, self.prev, self.type, self.step, self.time, payload_hash, self.hash)
 
 
+class PurgedEvent(Event, frozen=True):
+    """An event of which some strings were purged: its chain covers the payload as it was."""
+
+    payload_hash: str
+
+    @property
+    def link(self) -> ChainLink:
+        return ChainLink(
+            self.run_id, self.seq, self.prev, self.type, self.step, self.time, self.payload_hash, self.hash
+        )
+
+
 class LogHead(NamedTuple):
     """The end of a log. A log without events ends at 0."""
 

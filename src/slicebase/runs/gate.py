@@ -33,7 +33,7 @@ from slicebase.runs.records import (
     SourceLogged,
     StopReason,
 )
-from slicebase.runs.snapshot import build, snapshot_digest, validated
+from slicebase.runs.snapshot import build, snapshot_digest, validated, whole_digest
 from slicebase.runs.state import ITEMS, Json, RunState, fold, from_snapshot
 
 # Budgets of a run, which are part of its done definition, and what it has spent (ruling 38)
@@ -131,12 +131,8 @@ class Compaction(NamedTuple):
     """A snapshot and the events that record it. A snapshot that does not pass stops the run."""
 
     snapshot: dict[str, Json]
+    digest: str  # the complete digest, of which the snapshot id has the first digits
     drafts: tuple[EventDraft, ...]
-
-    @property
-    def digest(self) -> str:
-        """The complete digest, of which the snapshot id has the first digits."""
-        return str(self.drafts[0].payload["digest"])
 
     @property
     def passed(self) -> bool:
@@ -175,14 +171,15 @@ def _attempt(inputs: Inputs, created_at: str) -> tuple[dict[str, Json], tuple[Ch
 
 
 def _with_events(snapshot: dict[str, Json]) -> Compaction:
+    content_digest = snapshot_digest(snapshot)
     logged = SnapshotLogged(
         snapshot_id=snapshot["snapshot_id"],
         sequence=snapshot["sequence"],
         status=snapshot["validation"]["status"],
-        digest=snapshot_digest(snapshot),
+        digest=whole_digest(snapshot, content_digest),
     )
     time = snapshot["created_at"]
-    compaction = Compaction(snapshot, (EventDraft.of("SNAPSHOT", logged, time=time),))
+    compaction = Compaction(snapshot, content_digest, (EventDraft.of("SNAPSHOT", logged, time=time),))
     if compaction.passed:
         return compaction
     return compaction._replace(drafts=(*compaction.drafts, stopped("SYSTEM_ERROR", compaction.diagnosis, time=time)))

@@ -88,8 +88,9 @@ def terms_of(
             "bad-transcript", "the conversation has no prompt that could be the objective", hint="give an objective"
         )
     kept = found if objective or len(found) <= KEPT else found[:KEPT] + "…"
-    answered = f"Every prompt of session:{turns[0].session} is answered."
-    return RunStarted(objective=kept, done_definition=done_definition or answered)
+    session = f"session:{turns[0].session}"
+    answered = f"Every prompt of {session} is answered."
+    return RunStarted(objective=kept, done_definition=done_definition or answered, projected_from=session)
 
 
 class _OpenCall(NamedTuple):

@@ -5,7 +5,7 @@ Fields are in the order of the specification ("Snapshot JSON shape"), and a reco
 
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 ClaimStatus = Literal["verified", "candidate", "retracted"]
 ItemStatus = Literal["open", "resolved"]
@@ -149,6 +149,7 @@ class RunStarted(Record, frozen=True):
     done_definition: DoneDefinition
     provenance_mode: str = DEFAULT_PROVENANCE_MODE
     forked_from: str | None = None  # the snapshot that a fork starts from
+    projected_from: str | UnsetType = UNSET  # the session whose turns are the events of the run
 
 
 class ClaimLogged(Record, frozen=True):
@@ -200,7 +201,7 @@ class ManifestLogged(Record, frozen=True):
 
 
 class SnapshotLogged(Record, frozen=True):
-    """A snapshot. `digest` is the complete digest, of which the snapshot id has the first digits."""
+    """A snapshot. `digest` covers everything in it, also its time and its validation (ruling 46)."""
 
     snapshot_id: str
     sequence: int

@@ -75,6 +75,12 @@ def snapshot_digest(snapshot: Mapping[str, Json]) -> str:
     return digest(_fast_bytes(snapshot) or canonical(content(snapshot)))
 
 
+def whole_digest(snapshot: Mapping[str, Json], content_digest: str) -> str:
+    """Returns the digest of everything in a snapshot: of its content, and of what its id leaves out (ruling 46)."""
+    rest = {name: snapshot.get(name) for name in sorted(NOT_IN_ID)}
+    return digest(canonical([content_digest, rest]))
+
+
 def content(snapshot: Mapping[str, Json]) -> dict[str, Json]:
     """Returns the part of a snapshot that its id is made from."""
     return {name: value for name, value in snapshot.items() if name not in NOT_IN_ID}

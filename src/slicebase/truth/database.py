@@ -1,161 +1,30 @@
-"""The SQLite database of the truth: its tables, and how it is opened, migrated and written.
+"""The SQLite database of the truth: how it is opened, written and erased.
 
-A truth table holds records as the canonical bytes that were hashed, next to the keys that find them. A key begins with
-the session, the run or the manifest that the row belongs to. Rows of one owner are numbered without gaps, so that
-`verify` notices a removed row. Triggers forbid every change and removal, except the purge of a text. Derived tables can
-be filled again from the truth tables, and `verify` compares them.
-
-A database of an older version is backed up and then migrated. A locked, damaged or full database is an error of ours.
+A database says which one it is, and who made it. One that another user or machine made, or that is not the one that the
+workspace had, is opened only when it is adopted (rulings 45 and 49). After each write, the heads of the chains that have
+grown are logged, many together. A locked, damaged or full database is an error of ours.
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import apsw
 
+from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError, Where
+from slicebase.truth.acts import ADOPT, CREATE, RESTORE, Identity, act_row, identities
+from slicebase.truth.chains import LOG, Chain, ChainHead, append_rows, head_of, insert_rows, log_heads
+from slicebase.truth.schema import SCHEMA
 
-DATABASE_VERSION = 1
-
-
-# The tables, and their triggers
-
-# Tables whose rows are numbered, each with the column of the owner within which they are numbered.
-_NUMBERED = {
-    "sessions": "session",
-    "turns": "session",
-    "links": "session",
-    "annotations": "session",
-    "events": "run",
-    "snapshots": "run",
-}
-# Tables in which the second insert of a key adds nothing, each with the columns of its key.
-_KEYED = {
-    "texts": ("owner", "hash"),
-    "policies": ("hash",),
-    "manifests": ("manifest",),
-    "evidence": ("evidence",),
-}
-
-_TABLES = """
-CREATE TABLE sessions (
-  session TEXT NOT NULL, seq INTEGER NOT NULL, record BLOB NOT NULL, hash BLOB NOT NULL,
-  PRIMARY KEY (session, seq)
-);
-CREATE TABLE turns (
-  session TEXT NOT NULL, seq INTEGER NOT NULL, turn BLOB NOT NULL, record BLOB NOT NULL, hash BLOB NOT NULL,
-  PRIMARY KEY (session, seq)
-);
-CREATE INDEX turns_by_id ON turns (turn);
-CREATE TABLE links (
-  session TEXT NOT NULL, seq INTEGER NOT NULL, child BLOB NOT NULL, record BLOB NOT NULL, hash BLOB NOT NULL,
-  PRIMARY KEY (session, seq)
-);
-CREATE INDEX links_by_child ON links (child);
--- a record annotates several turns, whose numbers in the session lie between first and last
-CREATE TABLE annotations (
-  session TEXT NOT NULL, seq INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
-  record BLOB NOT NULL, hash BLOB NOT NULL,
-  PRIMARY KEY (session, seq)
-);
-CREATE INDEX annotations_by_turn ON annotations (session, last, first);
-CREATE TABLE texts (
-  owner TEXT NOT NULL, hash BLOB NOT NULL, bytes BLOB, purged TEXT,
-  PRIMARY KEY (owner, hash),
-  CHECK ((bytes IS NULL) = (purged IS NOT NULL))
-);
-CREATE INDEX texts_purged ON texts (owner) WHERE purged IS NOT NULL;
-CREATE TABLE policies (hash TEXT PRIMARY KEY, record BLOB NOT NULL);
--- a manifest's id is made from its record; the hash covers the id and the time of recording
-CREATE TABLE manifests (manifest TEXT PRIMARY KEY, recorded TEXT NOT NULL, record BLOB NOT NULL, hash BLOB NOT NULL);
--- what a run's chain covers; payloads are texts of the run
-CREATE TABLE events (
-  run TEXT NOT NULL, seq INTEGER NOT NULL, payload BLOB NOT NULL, record BLOB NOT NULL, hash BLOB NOT NULL,
-  PRIMARY KEY (run, seq)
-) STRICT;
--- a record names the text of the run that holds the snapshot, complete or as what it adds to the one before
-CREATE TABLE snapshots (
-  run TEXT NOT NULL, seq INTEGER NOT NULL, snapshot TEXT NOT NULL, record BLOB NOT NULL, hash BLOB NOT NULL,
-  PRIMARY KEY (run, seq)
-) STRICT;
-CREATE INDEX snapshots_by_id ON snapshots (snapshot);
--- evidence is named by the hash of its record; its quote is a text of the corpus that it was cut from
-CREATE TABLE evidence (evidence TEXT PRIMARY KEY, chunk TEXT NOT NULL, record BLOB NOT NULL) STRICT;
-CREATE INDEX evidence_by_chunk ON evidence (chunk);
-
--- derived: a parent that has not arrived yet, and the turns that wait for it
-CREATE TABLE waiting (parent BLOB NOT NULL, child BLOB NOT NULL, PRIMARY KEY (parent, child)) WITHOUT ROWID;
--- derived: how large a session is, and how many turns of it have two parents
-CREATE TABLE shapes (session TEXT PRIMARY KEY, turns INTEGER NOT NULL, joins INTEGER NOT NULL) WITHOUT ROWID;
--- derived, for large sessions: the root and depth of a turn, so that a slice reads only a window of its tree
-CREATE TABLE places (
-  session TEXT NOT NULL, root BLOB NOT NULL, depth INTEGER NOT NULL, seq INTEGER NOT NULL,
-  PRIMARY KEY (session, root, depth, seq)
-) WITHOUT ROWID;
-CREATE INDEX places_by_seq ON places (session, seq);
--- derived: the head and the counts of each run, and the last event of each of its steps
-CREATE TABLE runs (
-  run TEXT PRIMARY KEY, seq INTEGER NOT NULL, hash BLOB NOT NULL, started TEXT NOT NULL, updated TEXT NOT NULL,
-  sequence INTEGER NOT NULL, compacted INTEGER NOT NULL, counted INTEGER NOT NULL, steps INTEGER NOT NULL,
-  all_steps INTEGER NOT NULL, cost REAL NOT NULL, stopped TEXT
-) STRICT, WITHOUT ROWID;
-CREATE TABLE steps (
-  run TEXT NOT NULL, step INTEGER NOT NULL, last INTEGER NOT NULL, PRIMARY KEY (run, step)
-) STRICT, WITHOUT ROWID;
-"""
-
-
-def _append_only(table: str) -> str:
-    """Returns the triggers that forbid changes and removals. Of a text, the bytes can be purged."""
-    change = "NEW.bytes IS NULL AND NEW.owner IS OLD.owner AND NEW.hash IS OLD.hash" if table == "texts" else "0"
-    return f"""
-CREATE TRIGGER {table}_keep BEFORE DELETE ON {table}
-BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END;
-CREATE TRIGGER {table}_fixed BEFORE UPDATE ON {table} WHEN NOT ({change})
-BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END;
-"""
-
-
-def _numbered(table: str, owner: str) -> str:
-    """Returns the trigger that numbers rows without gaps.
-
-    It also stops INSERT OR REPLACE, which would pass the other triggers on a connection of another program.
-    """
-    return f"""
-CREATE TRIGGER {table}_next BEFORE INSERT ON {table}
-WHEN NEW.seq IS NOT (SELECT coalesce(max(seq), 0) + 1 FROM {table} WHERE {owner} = NEW.{owner})
-BEGIN SELECT RAISE(ABORT, '{table} is numbered without gaps'); END;
-"""
-
-
-def _keyed(table: str, columns: tuple[str, ...]) -> str:
-    """Returns the trigger that keeps the first row of a key: any kind of INSERT with the same key adds nothing."""
-    same = " AND ".join(f"{column} = NEW.{column}" for column in columns)
-    return f"""
-CREATE TRIGGER {table}_once BEFORE INSERT ON {table} WHEN EXISTS (SELECT 1 FROM {table} WHERE {same})
-BEGIN SELECT RAISE(IGNORE); END;
-"""
-
-
-SCHEMA = (
-    _TABLES
-    + "".join(map(_append_only, (*_NUMBERED, *_KEYED)))
-    + "".join(_numbered(table, owner) for table, owner in _NUMBERED.items())
-    + "".join(_keyed(table, columns) for table, columns in _KEYED.items())
-)
-
-
-# Opening
-
+DATABASE_VERSION = 2
 _APPLICATION_ID = 0x534C4342  # "SLCB": marks the file as a Slicebase database
 _BUSY_MILLISECONDS = 10_000
-
-Migration = Callable[[apsw.Connection], None]
-# MIGRATIONS[n] changes a database from version n to version n + 1.
-MIGRATIONS: Mapping[int, Migration] = {}
-
+_BUSY_AT_END = 1000  # milliseconds that the log waits for another process
+_UNLOGGED = 32  # transactions after which the heads of their chains are logged
 
 class Database:
     """A connection to the truth."""
@@ -164,9 +33,41 @@ class Database:
         self.path = path
         self.connection = connection
         self.read_only = connection.readonly("main") or bool(connection.pragma("query_only"))
+        self._file = _file_id(path)
+        self._touched: set[Chain] = set()
+        self._unlogged = 0
 
     def close(self) -> None:
+        """Logs what has grown, and closes the connection. What cannot be logged is logged with the next write to it."""
+        with suppress(SlicebaseError, apsw.Error):
+            self.connection.set_busy_timeout(_BUSY_AT_END)
+            self.log()
         self.connection.close()
+
+    def is_in_place(self) -> bool:
+        """Returns whether the file that was opened is still at its path."""
+        return self._file is None or _file_id(self.path) == self._file
+
+    # Chains
+
+    def append(self, chain: Chain, rows: Iterable[tuple[Any, ...]]) -> ChainHead:
+        """Appends rows to a chain, each given as its keys and its record. Call it inside a transaction."""
+        self._touched.add(chain)
+        return append_rows(self.connection, chain, rows)
+
+    def append_hashed(self, chain: Chain, rows: list[tuple[Any, ...]]) -> None:
+        """Appends complete rows, which are numbered and hashed already, to a chain."""
+        self._touched.add(chain)
+        insert_rows(self.connection, chain.table, rows)
+
+    def log(self, chains: Iterable[Chain] = ()) -> None:
+        """Logs the heads of the chains that have grown through this connection, and of these others."""
+        touched = self._touched.union(chains)
+        if touched and not self.read_only and not self.connection.in_transaction:
+            with self.writing() as connection:
+                log_heads(connection, touched)
+            self._touched.clear()
+        self._unlogged = 0
 
     @contextmanager
     def writing(self) -> Iterator[apsw.Connection]:
@@ -183,6 +84,10 @@ class Database:
             except BaseException:
                 self._roll_back()
                 raise
+        self._unlogged += bool(self._touched)
+        if self._unlogged > _UNLOGGED:
+            with suppress(SlicebaseError):  # the transaction itself is stored
+                self.log()
 
     @contextmanager
     def _part(self) -> Iterator[None]:
@@ -199,12 +104,14 @@ class Database:
     @contextmanager
     def rolled_back(self) -> Iterator[None]:
         """Runs a transaction that is always rolled back, for a dry run."""
+        before = set(self._touched)
         with database_errors(self.path):
             try:
                 self.connection.execute("BEGIN IMMEDIATE")
                 yield
             finally:
                 self._roll_back()
+                self._touched = before
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -241,10 +148,16 @@ class Database:
         """Erases what is removed inside, also from the free pages of the file and from the write-ahead log."""
         self.connection.execute("PRAGMA secure_delete = ON")
         yield
-        with database_errors(self.path):
-            self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-            self.connection.execute("VACUUM")
-            self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        try:
+            with database_errors(self.path):
+                self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+                self.connection.execute("VACUUM")
+                self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        except SlicebaseError as error:
+            if error.code == "locked":
+                error.message = "it is purged, but another process reads the database: the old pages are still in its log"
+                error.hint = "repeat the purge when the other process is done"
+            raise
 
 
 def _flush(path: Path) -> None:
@@ -252,15 +165,35 @@ def _flush(path: Path) -> None:
         os.fsync(log.fileno())
 
 
-def open_database(path: Path, *, create: bool = False, migrations: Mapping[int, Migration] = MIGRATIONS) -> Database:
-    """Opens the database at `path`, and migrates it if it is older. Creates it only with `create`.
+# Opening
+
+
+class Opener(NamedTuple):
+    """Who opens a database: a digest of user and machine, and the ids by which the workspace knows its database."""
+
+    home: str = ""
+    known: Set[str] = frozenset()
+    adopt: bool = False  # take over a database of somebody else, or an older copy
+    new_id: Callable[[], str] = lambda: os.urandom(16).hex()
+    time: Callable[[], str] = lambda: to_text(time.time_ns() // 1_000_000)
+
+    def identity(self, before: str | None = None, log: int = 0) -> Identity:
+        """Returns a new identity of the database."""
+        return Identity(self.new_id(), self.home, self.time(), before, log)
+
+
+def open_database(path: Path, *, create: bool = False, opener: Opener | None = None) -> Database:
+    """Opens the database at `path`. Creates it only with `create`.
 
     Where it is missing and its folder cannot be written, it is an empty one in memory that can only be read.
     """
-    if not create and not path.exists():
-        raise SlicebaseError(
-            "no-database", f"there is no database at {path} yet", hint="`tt import` creates it with a conversation"
-        )
+    opener = opener or Opener()
+    if not path.exists():
+        _refuse_lost(path, opener)
+        if not create:
+            raise SlicebaseError(
+                "no-database", f"there is no database at {path} yet", hint="`tt import` creates it with a conversation"
+            )
     if _cannot_be_created(path):
         return _empty(path)
     with database_errors(path):
@@ -270,7 +203,8 @@ def open_database(path: Path, *, create: bool = False, migrations: Mapping[int, 
         connection = _connected_to_frozen(path) if is_frozen else _connected(path, create=create)
         try:
             _configure(connection, is_frozen=is_frozen)
-            _ensure_schema(connection, path, migrations)
+            _ensure_schema(connection, path, opener)
+            _ensure_ours(connection, path, opener)
         except BaseException:
             connection.close()
             raise
@@ -286,6 +220,7 @@ def _cannot_be_created(path: Path) -> bool:
 def _empty(path: Path) -> Database:
     connection = apsw.Connection(":memory:")
     connection.execute(SCHEMA)
+    append_rows(connection, Chain("acts"), [act_row(CREATE, Opener().identity())])
     connection.pragma("query_only", True)
     return Database(path, connection)
 
@@ -316,27 +251,26 @@ def _configure(connection: apsw.Connection, *, is_frozen: bool) -> None:
     connection.execute("PRAGMA cache_size = -65536")
 
 
-def _ensure_schema(connection: apsw.Connection, path: Path, migrations: Mapping[int, Migration]) -> None:
-    if _version(connection) == DATABASE_VERSION:
+def _ensure_schema(connection: apsw.Connection, path: Path, opener: Opener) -> None:
+    """Creates the tables in an empty file. Refuses a database of another program or another version."""
+    if _layout(connection) == (_APPLICATION_ID, DATABASE_VERSION):
         return
-    connection.execute("BEGIN IMMEDIATE")  # so that only one process creates or migrates it
-    try:
-        version = _version(connection)
-        if version == 0 and not connection.pragma("schema_version"):
+    with _transaction(connection):  # so that only one process creates it
+        if not connection.pragma("schema_version"):
+            _refuse_lost(path, opener)
             connection.execute(SCHEMA)
             connection.pragma("application_id", _APPLICATION_ID)
-        elif connection.pragma("application_id") != _APPLICATION_ID:
-            raise SlicebaseError("not-our-database", f"{path} belongs to another program", where=Where(str(path)))
-        elif version > DATABASE_VERSION:
-            raise SlicebaseError(
-                "database-newer",
-                f"the database has version {version}, but this program knows only versions up to {DATABASE_VERSION}",
-                hint="update Slicebase",
-                where=Where(str(path)),
-            )
+            connection.pragma("user_version", DATABASE_VERSION)
+            append_rows(connection, Chain("acts"), [act_row(CREATE, opener.identity(min(opener.known, default=None)))])
         else:
-            _migrate(connection, path, version, migrations)
-        connection.pragma("user_version", DATABASE_VERSION)
+            _refuse_layout(*_layout(connection), path)
+
+
+@contextmanager
+def _transaction(connection: apsw.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:  # SQLite rolls back by itself when the disk is full
@@ -344,25 +278,66 @@ def _ensure_schema(connection: apsw.Connection, path: Path, migrations: Mapping[
         raise
 
 
-def _version(connection: apsw.Connection) -> int:
-    return int(connection.pragma("user_version"))
+def _layout(connection: apsw.Connection) -> tuple[int, int]:
+    return int(connection.pragma("application_id")), int(connection.pragma("user_version"))
 
 
-def _migrate(connection: apsw.Connection, path: Path, version: int, migrations: Mapping[int, Migration]) -> None:
-    backup(path, path.with_suffix(f".v{version}.backup"))
-    for step in range(version, DATABASE_VERSION):
-        migrations[step](connection)
+def _refuse_layout(application: int, version: int, path: Path) -> None:
+    """Raises the error for a database that is not one of this program and version."""
+    where = Where(str(path))
+    if application != _APPLICATION_ID:
+        hint = "move the file away, if it is not yours; a new database is created in its place"
+        raise SlicebaseError("not-our-database", f"{path} belongs to another program", hint=hint, where=where)
+    if version > DATABASE_VERSION:
+        message = f"the database has version {version}, but this program knows only version {DATABASE_VERSION}"
+        raise SlicebaseError("database-newer", message, hint="update Slicebase", where=where)
+    if version != DATABASE_VERSION:
+        message = f"the database has version {version}, which no release of Slicebase wrote"
+        hint = "move the file away and import the transcripts again, or restore a copy of it"
+        raise SlicebaseError("database-damaged", message, hint=hint, where=where)
 
 
-def backup(path: Path, to: Path) -> None:
-    """Writes a consistent copy of a database, which other processes can read and write meanwhile."""
-    source, target = apsw.Connection(str(path)), apsw.Connection(str(to))
+# Whose database it is (rulings 45 and 49)
+
+
+def _refuse_lost(path: Path, opener: Opener) -> None:
+    """Raises `database-lost` where the workspace knows a database that is gone or empty."""
+    if opener.known and not opener.adopt:
+        raise SlicebaseError(
+            "database-lost",
+            f"the database {min(opener.known)} of this workspace is {'empty' if path.exists() else 'gone'}",
+            hint="put a copy of it back; or `tt init --adopt` begins a new one, and keeps a record of that",
+            where=Where(str(path)),
+        )
+
+
+def _ensure_ours(connection: apsw.Connection, path: Path, opener: Opener) -> None:
+    """Refuses a database of somebody else, or another one than the workspace had; with `adopt`, takes it over."""
+    stated = identities(connection)
+    current, names = stated[-1], {identity.database for identity in stated}
+    is_another = bool(opener.known) and not opener.known & names
+    is_foreign = bool(opener.home) and current.home != opener.home
+    if opener.adopt:
+        with _transaction(connection):
+            log = head_of(connection, Chain(LOG)).length
+            kind = ADOPT if is_foreign or is_another else RESTORE
+            append_rows(connection, Chain("acts"), [act_row(kind, opener.identity(current.database, log))])
+    elif is_foreign or is_another:
+        whose = "was made by another user or machine" if is_foreign else "is not the one that this workspace had"
+        raise SlicebaseError(
+            "database-not-ours",
+            f"the database {current.database} {whose}",
+            hint="if you trust it, `tt init --adopt` makes it the memory of this workspace",
+            where=Where(str(path)),
+        )
+
+
+def _file_id(path: Path) -> tuple[int, int] | None:
     try:
-        with target.backup("main", source, "main") as copy:
-            copy.step()
-    finally:
-        target.close()
-        source.close()
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return status.st_dev, status.st_ino
 
 
 @contextmanager

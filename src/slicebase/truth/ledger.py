@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from slicebase.core.hashing import canonical, digest, id_from
 from slicebase.runs.evidence import Evidence
 from slicebase.runs.records import Span
+from slicebase.truth.chains import Chain
 from slicebase.truth.database import Database
 from slicebase.truth.texts import Texts, hash_bytes, keep_texts
 
@@ -23,8 +24,9 @@ class Ledger(Mapping[str, Evidence]):
     def keep(self, evidence: Evidence) -> None:
         """Stores evidence once, also if it comes twice. Its quote belongs to the corpus that it cites (ruling 19)."""
         with self._database.writing() as connection:
-            row = (evidence.evidence_id, evidence.chunk_id, record_bytes(evidence))
-            connection.execute("INSERT INTO evidence VALUES (?, ?, ?)", row)
+            if evidence.evidence_id not in self.records:
+                row = (evidence.evidence_id, evidence.chunk_id, record_bytes(evidence))
+                self._database.append(Chain("evidence"), [row])
             if evidence.quote is not None:
                 quote = {hash_bytes(evidence.quote_hash): evidence.quote.encode()}
                 keep_texts(connection, evidence.corpus_id, quote)

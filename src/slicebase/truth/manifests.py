@@ -1,19 +1,24 @@
 """Manifests in the truth, and the texts that they pin."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slicebase.context.manifest import Manifest, PinnedPiece, ReplayProblem, manifest_bytes, manifest_id, read_manifest
-from slicebase.core.hashing import canonical, digest, raw_digest
+from slicebase.core.hashing import digest, raw_digest
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.graph.record import read_parts
 from slicebase.graph.turn import turn_text
+from slicebase.truth.chains import Chain
 from slicebase.truth.database import Database
 from slicebase.truth.texts import Texts, keep_texts
 
 if TYPE_CHECKING:
     from slicebase.context.assemble import Context
+
+
+_KNOWN = "SELECT recorded, text FROM manifests WHERE manifest = ?"
 
 
 class StoredManifest(NamedTuple):
@@ -38,9 +43,9 @@ class Manifests:
         record = manifest_bytes(manifest)
         name = manifest_id(record)
         with self._database.writing() as connection:
-            row = (name, time, record, recording_hash(name, time))
-            connection.execute("INSERT INTO manifests VALUES (?, ?, ?, ?)", row)
-            keep_texts(connection, f"manifest:{name}", texts)
+            if connection.execute(_KNOWN, (name,)).fetchone() is None:
+                self._database.append(Chain("manifests"), [(name, time, raw_digest(record))])
+            keep_texts(connection, owner(name), {raw_digest(record): record, **texts})
         return name
 
     def keep(self, built: "Context", now: int) -> None:
@@ -56,36 +61,39 @@ class Manifests:
 
     def get(self, name: str) -> StoredManifest:
         """Returns the manifest with this id."""
-        query = "SELECT record, recorded FROM manifests WHERE manifest = ?"
-        row = self._database.connection.execute(query, (name,)).fetchone()
+        row = self._database.connection.execute(_KNOWN, (name,)).fetchone()
         if row is None:
             raise SlicebaseError("no-manifest", f"there is no manifest {name}", hint="`tt context` records one")
-        return StoredManifest(read_manifest(row[0]), row[1])
+        stored = self._texts.get(owner(name), f"sha256:{row[1].hex()}")
+        if stored is None:
+            raise SlicebaseError("broken-record", f"{name} has lost its text", hint="`tt verify` says more")
+        if stored.data is None:
+            raise SlicebaseError("purged", f"{name} was purged {stored.purged}")
+        return StoredManifest(read_manifest(stored.data), row[0])
 
     def newest(self) -> str:
         """Returns the id of the manifest that was recorded last."""
-        query = "SELECT manifest FROM manifests ORDER BY recorded DESC, rowid DESC LIMIT 1"
+        query = "SELECT manifest FROM manifests ORDER BY recorded DESC, seq DESC LIMIT 1"
         row = self._database.connection.execute(query).fetchone()
         if row is None:
             raise SlicebaseError("no-manifest", "no context has been recorded yet", hint="`tt context` records one")
         return str(row[0])
 
-    def all(self) -> Iterator[tuple[str, str, bytes, bytes]]:
-        """Yields the id, the time of recording, the record and the hash of every manifest.
+    def names(self) -> list[str]:
+        """Returns the ids of all manifests, in the order in which they were recorded."""
+        rows: list[Any] = self._database.connection.execute("SELECT manifest FROM manifests ORDER BY seq").fetchall()
+        return [str(name) for (name,) in rows]
 
-        The casts return bytes even if another program stored another type there.
-        """
-        columns = "manifest, recorded, CAST(record AS BLOB), CAST(hash AS BLOB)"
-        query = f"SELECT {columns} FROM manifests ORDER BY manifest"
-        yield from self._database.connection.execute(query)
+    def readable(self) -> Iterator[tuple[str, StoredManifest]]:
+        """Yields the manifests that can be read, each with its id: not those that were purged or are broken."""
+        for name in self.names():
+            with suppress(SlicebaseError):
+                yield name, self.get(name)
 
-    def purge_texts(self, corpus: str, now: str) -> int:
-        """Replaces the texts that manifests keep of a corpus by tombstones. Returns how many texts it purged."""
-        count = 0
-        for name, _, record, _ in list(self.all()):
-            hashes = {piece.text_hash for piece in read_manifest(record).pieces if piece.corpus == corpus}
-            count += self._texts.purge(f"manifest:{name}", hashes, now) if hashes else 0
-        return count
+    def texts_from(self, corpus: str) -> Iterator[tuple[str, str]]:
+        """Yields the texts that manifests keep of a corpus: owner and digest."""
+        for name, stored in self.readable():
+            yield from ((owner(name), each.text_hash) for each in stored.manifest.pieces if each.corpus == corpus)
 
     def texts_of(self, name: str, manifest: Manifest) -> tuple[dict[str, str], list[ReplayProblem]]:
         """Returns the texts of the pieces by their hashes, cut from the stored texts, and the problems with them."""
@@ -105,9 +113,9 @@ class Manifests:
         return texts, problems
 
 
-def recording_hash(name: str, time: str) -> bytes:
-    """Returns the hash that covers the id of a manifest and the time of recording."""
-    return raw_digest(canonical([name, time]))
+def owner(name: str) -> str:
+    """Returns the owner under which the texts of a manifest are stored."""
+    return f"manifest:{name}"
 
 
 def texts_to_keep(built: "Context") -> dict[bytes, bytes]:
@@ -123,7 +131,7 @@ def _source(name: str, piece: PinnedPiece) -> tuple[str, str]:
     """
     if piece.corpus.startswith("session:"):
         return piece.corpus, piece.content_hash
-    return f"manifest:{name}", piece.text_hash
+    return owner(name), piece.text_hash
 
 
 def _cut(piece: PinnedPiece, data: bytes) -> str | None:

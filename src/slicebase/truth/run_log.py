@@ -13,9 +13,10 @@ import apsw
 import msgspec
 
 from slicebase.errors import SlicebaseError
-from slicebase.runs.event import TERMINAL, ChainLink, Event, EventDraft, LogHead, hashed_event
+from slicebase.runs.event import TERMINAL, ChainLink, Event, EventDraft, LogHead, PurgedEvent, hashed_event
 from slicebase.runs.records import RunStarted
 from slicebase.runs.status import RunTally, advance
+from slicebase.truth.chains import Chain
 from slicebase.truth.database import Database
 from slicebase.truth.texts import hash_bytes, keep_texts
 
@@ -36,13 +37,14 @@ class StoredEvent(NamedTuple):
         """The event with its payload. Raises `purged` where the payload was purged."""
         link = self.link
         place = f"event {link.seq} of run:{link.run_id}"
-        if self.purged is not None:
+        if self.purged is not None and self.payload is None:
             raise SlicebaseError("purged", f"{place} was purged {self.purged}")
         try:
             payload = _PAYLOAD.decode(self.payload or b"")
         except (msgspec.MsgspecError, UnicodeDecodeError):
             raise SlicebaseError("broken-record", f"{place} cannot be read", hint="`tt verify` says more") from None
-        return Event(link.run_id, link.seq, link.type, link.step, link.time, payload, link.prev, link.hash)
+        values = (link.run_id, link.seq, link.type, link.step, link.time, payload, link.prev, link.hash)
+        return Event(*values) if self.purged is None else PurgedEvent(*values, link.payload_hash)
 
 
 class RunLog:
@@ -100,11 +102,11 @@ class RunLog:
     @contextmanager
     def appending(self, run_id: str, *, create: bool = False) -> Iterator["Appender"]:
         """Runs a transaction that appends to the log of a run: everything is stored, or nothing."""
-        with self._database.writing() as connection:
+        with self._database.writing():
             known = self.exists(run_id)
             if create and known:
                 raise SlicebaseError("run-exists", f"there is already a run {run_id}", hint="choose another id")
-            appender = Appender(connection, RunTally(run_id) if create else self.tally(run_id))
+            appender = Appender(self._database, RunTally(run_id) if create else self.tally(run_id))
             yield appender
             appender.flush()
 
@@ -112,10 +114,12 @@ class RunLog:
 class Appender:
     """Appends events to one run inside a transaction. They are in the database after `flush`."""
 
-    def __init__(self, connection: apsw.Connection, tally: RunTally) -> None:
-        self._connection = connection
+    def __init__(self, database: Database, tally: RunTally) -> None:
+        self._database = database
+        self._connection = database.connection
         self._events: list[tuple[Any, ...]] = []
         self._payloads: dict[bytes, bytes] = {}
+        self._blobs: dict[bytes, bytes] = {}
         self._steps: dict[int, int] = {}
         self.tally = tally
 
@@ -146,21 +150,29 @@ class Appender:
 
     def keep_blobs(self, blobs: Mapping[str, bytes]) -> None:
         """Stores content that events name by its hash."""
-        self._payloads.update((hash_bytes(name), data) for name, data in blobs.items())
+        self._blobs.update((hash_bytes(name), data) for name, data in blobs.items())
 
     def flush(self) -> None:
-        """Writes the appended events, their payloads and the tally into the database."""
-        if not self._events:
+        """Writes the appended events, their payloads, their blobs and the tally into the database."""
+        if not self._events and not self._blobs:
             return
         run_id = self.tally.run_id
-        keep_texts(self._connection, owner(run_id), self._payloads)
-        self._connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?)", self._events)
+        keep_texts(self._connection, owner(run_id), {**self._payloads, **self._blobs})
+        self._database.append_hashed(Chain("events", run_id), self._events)
+        self._append_blobs(run_id)
         steps = [(run_id, step, seq) for step, seq in self._steps.items()]
         self._connection.executemany("INSERT OR REPLACE INTO steps VALUES (?, ?, ?)", steps)
         self._connection.execute(
             f"INSERT OR REPLACE INTO runs ({TALLY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", tally_row(self.tally)
         )
-        self._events, self._payloads, self._steps = [], {}, {}
+        self._events, self._payloads, self._blobs, self._steps = [], {}, {}, {}
+
+    def _append_blobs(self, run_id: str) -> None:
+        """Records which content was stored for the run, so that none of it can be missing unnoticed."""
+        query = "SELECT 1 FROM blobs WHERE run = ? AND text = ?"
+        new = [key for key in self._blobs if self._connection.execute(query, (run_id, key)).fetchone() is None]
+        if new:
+            self._database.append(Chain("blobs"), [(run_id, key) for key in new])
 
 
 def run_closed(tally: RunTally) -> SlicebaseError:

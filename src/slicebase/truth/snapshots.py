@@ -16,6 +16,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.runs.gate import Compaction
 from slicebase.runs.snapshot import apply_delta, delta, from_bytes, to_bytes
 from slicebase.runs.state import Json
+from slicebase.truth.chains import Chain
 from slicebase.truth.database import Database
 from slicebase.truth.run_log import owner
 from slicebase.truth.texts import Texts, keep_texts
@@ -70,10 +71,9 @@ class Snapshots:
             weight=weight,
         )
         data = snapshot_record_bytes(record)
-        row = (record.run_id, record.sequence, snapshot["snapshot_id"], data, raw_digest(data))
         with self._database.writing() as connection:
             keep_texts(connection, owner(record.run_id), {body_hash: body})
-            connection.execute("INSERT INTO snapshots VALUES (?, ?, ?, ?, ?)", row)
+            self._database.append(Chain("snapshots", record.run_id), [(snapshot["snapshot_id"], data)])
         return StoredSnapshot(record, snapshot)
 
     def records(self, run_id: str) -> Iterator[SnapshotRecord]:

@@ -1,15 +1,24 @@
-"""Texts: all content that can be purged, by its owner and its hash (ruling 19)."""
+"""Texts: all content that can be purged, by its owner and its hash (ruling 19).
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+A purge leaves a tombstone: nothing of the text, or what remains of it when the purged strings are taken out. An act
+records every purge (ruling 46).
+"""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
 
 import apsw
 
+from slicebase.truth.acts import PURGE, PurgeRecord, act_row
+from slicebase.truth.chains import Chain
 from slicebase.truth.database import Database
+
+NOTHING_LEFT: Mapping[tuple[str, str], bytes] = MappingProxyType({})
 
 
 class StoredText(NamedTuple):
-    """Stored bytes, or the time at which they were purged."""
+    """Stored bytes, and when and why they were purged; then the bytes are what is left, or None."""
 
     data: bytes | None
     purged: str | None
@@ -31,24 +40,28 @@ class Texts:
         row = self._database.connection.execute(query, (owner, key)).fetchone()
         return StoredText(*row) if row else None
 
-    def purge(self, owner: str, digests: Iterable[str], now: str) -> int:
-        """Replaces texts by tombstones, forever. Returns how many texts it purged."""
-        query = "UPDATE texts SET bytes = NULL, purged = ? WHERE owner = ? AND hash = ? AND purged IS NULL"
+    def of(self, owner: str) -> Iterator[tuple[str, bytes]]:
+        """Yields the texts of an owner that are left, each with its digest."""
+        query = "SELECT hash, bytes FROM texts WHERE owner = ? AND bytes IS NOT NULL ORDER BY hash"
+        for text_hash, data in self._database.connection.execute(query, (owner,)):
+            yield f"sha256:{text_hash.hex()}", data
+
+    def all(self) -> Iterator[tuple[str, str, bytes]]:
+        """Yields all texts that are left: owner, digest and bytes."""
+        query = "SELECT owner, hash, bytes FROM texts WHERE bytes IS NOT NULL ORDER BY owner, hash"
+        for owner, text_hash, data in self._database.connection.execute(query):
+            yield owner, f"sha256:{text_hash.hex()}", data
+
+    def purge(self, record: PurgeRecord, left: Mapping[tuple[str, str], bytes] = NOTHING_LEFT) -> None:
+        """Replaces the texts that a purge names by tombstones, forever, and records the purge.
+
+        `left` has what is left of a text, by owner and digest.
+        """
+        query = "UPDATE texts SET bytes = ?, purged = ? WHERE owner = ? AND hash = ?"
+        rows = [(left.get(text[:2]), record.mark, text.owner, hash_bytes(text.hash)) for text in record.texts]
         with self._database.writing() as connection:
-            before = connection.total_changes()
-            connection.executemany(query, [(now, owner, hash_bytes(digest)) for digest in digests])
-            return connection.total_changes() - before
-
-    def count(self, owner: str) -> int:
-        """Returns how many texts of an owner are not purged."""
-        query = "SELECT count(*) FROM texts WHERE owner = ? AND purged IS NULL"
-        return int(next(self._database.connection.execute(query, (owner,)))[0])
-
-    def purge_all(self, owner: str, now: str) -> int:
-        """Replaces all texts of an owner by tombstones, forever. Returns how many texts it purged."""
-        query = "SELECT hash FROM texts WHERE owner = ? AND purged IS NULL"
-        rows: list[Any] = self._database.connection.execute(query, (owner,)).fetchall()
-        return self.purge(owner, [f"sha256:{text_hash.hex()}" for (text_hash,) in rows], now)
+            connection.executemany(query, rows)
+            self._database.append(Chain("acts"), [act_row(PURGE, record)])
 
 
 def keep_texts(connection: apsw.Connection, owner: str, texts: Mapping[bytes, bytes]) -> None:

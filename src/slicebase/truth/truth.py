@@ -9,16 +9,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slicebase.core.hashing import canonical
-from slicebase.core.times import from_text
+from slicebase.core.times import from_text, to_text
 from slicebase.errors import SlicebaseError, Where
 from slicebase.graph.policy import PRESETS, SlicePolicyV1, policy_from_bytes
 from slicebase.graph.record import TurnRecord, read_parts
 from slicebase.graph.turn import Parent, Turn, turn_text
-from slicebase.truth.database import Database, open_database
+from slicebase.truth.acts import Identity, identities
+from slicebase.truth.chains import Chain
+from slicebase.truth.database import Database, Opener, open_database
 from slicebase.truth.manifests import Manifests
 from slicebase.truth.sessions import Sessions
 from slicebase.truth.texts import Texts
 from slicebase.truth.turns import Turns
+from slicebase.workspace.machine import home_digest, keep_id, known_ids
+from slicebase.workspace.surroundings import Surroundings
+from slicebase.workspace.workspace import Workspace
 
 if TYPE_CHECKING:  # imported only where needed, for a fast start: most commands need no runs
     from slicebase.truth.ledger import Ledger
@@ -35,15 +40,16 @@ class StoredPolicies:
         """Stores a policy by its hash, so that a slice can be selected again. Does nothing in a read-only database."""
         if self._database.read_only or policy.params_hash in PRESETS.by_hash:
             return
-        query = "SELECT 1 FROM policies WHERE hash = ?"
+        query = "SELECT 1 FROM policies WHERE policy = ?"
         if self._database.connection.execute(query, (policy.params_hash,)).fetchone() is None:
             with self._database.writing() as connection:
-                row = (policy.params_hash, canonical(policy.as_json()))
-                connection.execute("INSERT INTO policies VALUES (?, ?)", row)
+                if connection.execute(query, (policy.params_hash,)).fetchone() is None:
+                    row = (policy.params_hash, canonical(policy.as_json()))
+                    self._database.append(Chain("policies"), [row])
 
     def find(self, name: str) -> SlicePolicyV1:
         """Returns the policy with this name or hash."""
-        query = "SELECT record FROM policies WHERE hash = ?"
+        query = "SELECT record FROM policies WHERE policy = ?"
         # A name is not a key, and can be a text that SQLite does not accept.
         row = self._database.connection.execute(query, (name,)).fetchone() if name.isascii() else None
         return policy_from_bytes(row[0]) if row else PRESETS.find(name)
@@ -63,13 +69,18 @@ class StoredPolicies:
 class Truth:
     """The data that must never be lost. Its parts share one connection, and each write is one transaction."""
 
-    def __init__(self, path: Path, *, create: bool = False) -> None:
-        self.database = open_database(path, create=create)
+    def __init__(self, path: Path, *, create: bool = False, opener: Opener | None = None) -> None:
+        self.database = open_database(path, create=create, opener=opener)
         self.texts = Texts(self.database)
-        self.turns = Turns(self.database)
+        self.turns = Turns(self.database, self.texts)
         self.sessions = Sessions(self.database, self.turns)
         self.policies = StoredPolicies(self.database)
         self.manifests = Manifests(self.database, self.texts)
+
+    @property
+    def identity(self) -> Identity:
+        """Which database it is, and whose."""
+        return identities(self.database.connection)[-1]
 
     @cached_property
     def ledger(self) -> "Ledger":
@@ -104,3 +115,17 @@ class Truth:
 
     def close(self) -> None:
         self.database.close()
+
+
+def open_truth(
+    workspace: Workspace, surroundings: Surroundings | None = None, *, create: bool = False, adopt: bool = False
+) -> Truth:
+    """Opens the truth of a workspace, if it is its own: the workspace knows the id of its database (ruling 45)."""
+    around = surroundings or Surroundings(workspace)
+    opener = Opener(
+        home_digest(), known_ids(workspace.id_files), adopt, around.new_id, lambda: to_text(around.now())
+    )
+    truth = Truth(workspace.database, create=create, opener=opener)
+    if not truth.database.read_only:
+        keep_id(workspace.id_files, truth.identity.database)
+    return truth

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 from msgspec.structs import replace
@@ -13,6 +13,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.graph.record import (
     AnnotationRecord,
     LinkRecord,
+    SessionRecord,
     TurnRecord,
     annotation_bytes,
     content_bytes,
@@ -20,14 +21,17 @@ from slicebase.graph.record import (
     read_annotations,
     read_link,
     read_session,
+    read_session_record,
     read_turn,
     record_bytes,
     session_bytes,
+    session_record,
 )
 from slicebase.graph.turn import Annotation, Edge, Session, Turn
+from slicebase.truth.chains import Chain, head_of
 from slicebase.truth.database import Database
 from slicebase.truth.places import keep_places, refill_places
-from slicebase.truth.texts import keep_texts
+from slicebase.truth.texts import Texts, keep_texts
 
 _LOOKUP = 500  # ids per query
 _FEW = 8  # ids: up to this number, each is searched in the records; for more, all records are read
@@ -69,8 +73,9 @@ Annotate = Callable[[AddedTurns], Iterable[AnnotationRecord]]
 class Turns:
     """The turns of a database, with their links and annotations."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, texts: Texts) -> None:
         self._database = database
+        self._texts = texts
 
     @property
     def _connection(self) -> apsw.Connection:
@@ -78,22 +83,22 @@ class Turns:
 
     def add(self, session: Session, turns: Iterable[Turn], annotate: Annotate | None = None) -> AddedTurns:
         """Stores the turns of one session that are new, in one transaction with their annotations."""
-        with self._database.writing() as connection:
-            writer = _TurnWriter(self, connection, session)
+        with self._database.writing():
+            writer = _TurnWriter(self, self._database, session)
             added = writer.add(list(turns))
             for record in annotate(added) if annotate and added.turns else ():
-                _append_annotations(connection, record, self._numbers(record, writer.numbers))
+                _append_annotations(self._database, record, self._numbers(record, writer.numbers))
             return added
 
     def link(self, edges: Iterable[Edge]) -> LinkedTurns:
         """Appends edges to stored turns. Skips an edge that is already stored."""
-        with self._database.writing() as connection:
-            return _link(self, connection, list(edges))
+        with self._database.writing():
+            return _link(self, self._database, list(edges))
 
     def annotate(self, annotations: AnnotationRecord) -> None:
         """Appends annotations. The newest annotation of a turn counts (ruling 17)."""
-        with self._database.writing() as connection:
-            _append_annotations(connection, annotations, self._numbers(annotations, {}))
+        with self._database.writing():
+            _append_annotations(self._database, annotations, self._numbers(annotations, {}))
 
     def _numbers(self, annotations: AnnotationRecord, known: Mapping[str, int]) -> list[int]:
         """Returns the numbers of the annotated turns in their session."""
@@ -128,15 +133,34 @@ class Turns:
             WHERE newest.seq = (SELECT max(seq) FROM sessions WHERE session = newest.session)
             ORDER BY newest.session"""
         for record, count in self._connection.execute(query):
-            yield read_session(record), count
+            yield self._with_facts(read_session_record(record)), count
 
     def session(self, session: str) -> Session:
         """Returns what is known about a session. Raises `no-session` where it is not stored."""
+        record = self.newest_record(session)
+        if record is None:
+            raise SlicebaseError("no-session", f"there is no session {session!r}", hint="`tt turns` lists them")
+        return self._with_facts(record)
+
+    def newest_record(self, session: str) -> SessionRecord | None:
+        """Returns the newest record of a session, or None where it is not stored."""
         query = "SELECT record FROM sessions WHERE session = ? ORDER BY seq DESC LIMIT 1"
         row = self._connection.execute(query, (session,)).fetchone()
-        if row is None:
-            raise SlicebaseError("no-session", f"there is no session {session!r}", hint="`tt turns` lists them")
-        return read_session(row[0])
+        return read_session_record(row[0]) if row else None
+
+    def records_of(self, session: str) -> Iterator[SessionRecord]:
+        """Yields all records of a session, oldest first."""
+        query = "SELECT record FROM sessions WHERE session = ? ORDER BY seq"
+        for (record,) in self._connection.execute(query, (session,)):
+            yield read_session_record(record)
+
+    def _with_facts(self, record: SessionRecord) -> Session:
+        """Returns a session with its title and facts; of a purged one, with what is left of them."""
+        stored = self._texts.get(f"session:{record.id}", record.content_hash)
+        if stored is None or stored.data is None:
+            hint = "`tt verify` says what else is wrong"
+            raise SlicebaseError("database-damaged", f"session:{record.id} has lost its text", hint=hint)
+        return read_session(stored.data)
 
     def of_session(self, session: str) -> Iterator[StoredTurn]:
         """Yields the turns of a session."""
@@ -207,9 +231,10 @@ class Turns:
 class _TurnWriter:
     """Adds turns to one session inside a transaction."""
 
-    def __init__(self, turns: Turns, connection: apsw.Connection, session: Session) -> None:
+    def __init__(self, turns: Turns, database: Database, session: Session) -> None:
         self._turns = turns
-        self._connection = connection
+        self._database = database
+        self._connection = database.connection
         self._session = session
         self.numbers: dict[str, int] = {}  # the numbers of the added turns in their session
 
@@ -230,12 +255,14 @@ class _TurnWriter:
 
     def _keep_facts(self) -> None:
         """Appends the facts of the session that the source states, if they are new or changed."""
-        query = "SELECT seq, record FROM sessions WHERE session = ? ORDER BY seq DESC LIMIT 1"
-        seq, newest = self._connection.execute(query, (self._session.id,)).fetchone() or (0, None)
-        record = session_bytes(_merged(newest, self._session) if newest else self._session)
-        if newest != record:
-            row = (self._session.id, seq + 1, record, raw_digest(record))
-            self._connection.execute("INSERT INTO sessions VALUES (?, ?, ?, ?)", row)
+        name = self._session.id
+        newest = self._turns.newest_record(name)
+        text = session_bytes(_merged(self._turns.session(name), self._session) if newest else self._session)
+        text_hash = raw_digest(text)
+        record = session_record(name, "sha256:" + text_hash.hex())
+        if newest is None or newest.content_hash != "sha256:" + text_hash.hex():
+            keep_texts(self._connection, f"session:{name}", {text_hash: text})
+            self._database.append(Chain("sessions", name), [(record,)])
 
     def _cut_cycles(self, new: dict[str, Turn], awaited: Mapping[str, list[str]]) -> tuple[tuple[str, str], ...]:
         """Removes the parents that would make an awaited turn its own ancestor (ruling 14). Returns those edges."""
@@ -266,18 +293,17 @@ class _TurnWriter:
 
     def _insert(self, new: Mapping[str, Turn]) -> None:
         """Writes the records and the contents of new turns."""
-        name = self._session.id
-        first = _next_seq(self._connection, "turns", name)
+        chain = Chain("turns", self._session.id)
+        first = head_of(self._connection, chain).length + 1
         self.numbers = {turn_id: seq for seq, turn_id in enumerate(new, first)}
         rows, texts = [], {}
-        for seq, turn in zip(self.numbers.values(), new.values(), strict=True):
+        for turn in new.values():
             text = content_bytes(turn.role, turn.parts)
             text_hash = raw_digest(text)
-            record = record_bytes(turn, "sha256:" + text_hash.hex())
-            rows.append((name, seq, uuid_bytes(turn.id), record, raw_digest(record)))
+            rows.append((uuid_bytes(turn.id), record_bytes(turn, "sha256:" + text_hash.hex())))
             texts[text_hash] = text
-        self._connection.executemany("INSERT INTO turns VALUES (?, ?, ?, ?, ?)", rows)
-        keep_texts(self._connection, f"session:{name}", texts)
+        self._database.append(chain, rows)
+        keep_texts(self._connection, f"session:{self._session.id}", texts)
 
 
 def _classify(offered: list[Turn], stored: Mapping[str, StoredTurn]) -> tuple[dict[str, Turn], int, tuple[str, ...]]:
@@ -296,10 +322,23 @@ def _classify(offered: list[Turn], stored: Mapping[str, StoredTurn]) -> tuple[di
     return new, known, tuple(conflicts)
 
 
-def _merged(newest: bytes, session: Session) -> Session:
-    """Returns the stored facts of a session, updated with the new ones."""
-    before = read_session(newest)
+def _merged(before: Session, session: Session) -> Session:
+    """Returns the stored facts of a session, updated with the new ones. What was purged does not come back."""
+    if before.facts.get(PURGED_FACT):
+        session = Session(session.id, session.format, None, _kept_facts(session))
     return replace(before, title=session.title or before.title, facts={**before.facts, **session.facts})
+
+
+PURGED_FACT = "purged"  # what marks a session of which something was purged
+
+
+def without_texts(session: Session) -> Session:
+    """Returns what a purge leaves of a session: no title, and only the fact that names a turn."""
+    return Session(session.id, session.format, None, {PURGED_FACT: True, **_kept_facts(session)})
+
+
+def _kept_facts(session: Session) -> dict[str, Any]:
+    return {name: value for name, value in session.facts.items() if name == "shown_last"}
 
 
 def _awaited(connection: apsw.Connection, new: Iterable[str]) -> dict[str, list[str]]:
@@ -314,7 +353,7 @@ def _awaited(connection: apsw.Connection, new: Iterable[str]) -> dict[str, list[
     return awaited
 
 
-def _link(turns: Turns, connection: apsw.Connection, edges: list[Edge]) -> LinkedTurns:
+def _link(turns: Turns, database: Database, edges: list[Edge]) -> LinkedTurns:
     stored = turns.find({end for edge in edges for end in (edge.child, edge.parent)})
     homes = {turn_id: there.record.session for turn_id, there in stored.items()}
     added, unknown, cycles = [], [], []
@@ -326,35 +365,27 @@ def _link(turns: Turns, connection: apsw.Connection, edges: list[Edge]) -> Linke
         elif turns.descends(edge.parent, edge.child, {}):
             cycles.append((edge.child, edge.parent))
         else:
-            _insert_link(connection, edge, homes)
+            _insert_link(database, edge, homes)
             added.append((homes[edge.child], homes.get(edge.parent)))
     for session in {child for child, _ in added}:
-        refill_places(connection, session)
+        refill_places(database.connection, session)
     inside = sum(child == parent for child, parent in added)
     waiting = sum(parent is None for _, parent in added)
     return LinkedTurns(inside, len(added) - inside - waiting, waiting, tuple(unknown), tuple(cycles))
 
 
-def _insert_link(connection: apsw.Connection, edge: Edge, homes: Mapping[str, str]) -> None:
+def _insert_link(database: Database, edge: Edge, homes: Mapping[str, str]) -> None:
     session = homes[edge.child]
     record = link_bytes(LinkRecord(edge.child, edge.parent, session, edge.edge_type))
-    row = (session, _next_seq(connection, "links", session), uuid_bytes(edge.child), record, raw_digest(record))
-    connection.execute("INSERT INTO links VALUES (?, ?, ?, ?, ?)", row)
+    database.append(Chain("links", session), [(uuid_bytes(edge.child), record)])
     if edge.parent not in homes:
         ends = (uuid_bytes(edge.parent), uuid_bytes(edge.child))
-        connection.execute("INSERT OR IGNORE INTO waiting VALUES (?, ?)", ends)
+        database.connection.execute("INSERT OR IGNORE INTO waiting VALUES (?, ?)", ends)
 
 
-def _append_annotations(connection: apsw.Connection, annotations: AnnotationRecord, numbers: list[int]) -> None:
-    record = annotation_bytes(annotations)
-    seq = _next_seq(connection, "annotations", annotations.session)
-    row = (annotations.session, seq, min(numbers), max(numbers), record, raw_digest(record))
-    connection.execute("INSERT INTO annotations VALUES (?, ?, ?, ?, ?, ?)", row)
-
-
-def _next_seq(connection: apsw.Connection, table: str, session: str) -> int:
-    query = f"SELECT coalesce(max(seq), 0) + 1 FROM {table} WHERE session = ?"
-    return int(next(connection.execute(query, (session,)))[0])
+def _append_annotations(database: Database, annotations: AnnotationRecord, numbers: list[int]) -> None:
+    row = (min(numbers), max(numbers), annotation_bytes(annotations))
+    database.append(Chain("annotations", annotations.session), [row])
 
 
 def _chunks(values: Iterable[bytes], size: int) -> Iterator[tuple[bytes, ...]]:

@@ -19,7 +19,7 @@ from slicebase.library.check import validate
 from slicebase.library.finder import Finder
 from slicebase.library.folder import PAYLOADS, SliceFolder, finish_overflows, unfinished_overflows
 from slicebase.library.payloads import unclaimed_copies
-from slicebase.truth.database import open_database
+from slicebase.truth.truth import open_truth
 from slicebase.verbs.install import install
 from slicebase.verbs.parts import Parts
 from slicebase.workspace import git
@@ -194,7 +194,7 @@ def _database(examined: Examined) -> Iterator[Complaint]:
     path = examined.workspace.database
     try:
         if path.exists():
-            open_database(path).close()
+            open_truth(examined.workspace).close()
     except SlicebaseError as error:
         yield Complaint("database", str(path), error.message, error.hint)
 
@@ -203,7 +203,7 @@ def _transcripts(examined: Examined) -> Iterator[Complaint]:
     """Reports transcripts that are not imported and that a coding agent will soon delete because of their age."""
     if examined.home is None:
         return
-    for path, days in expiring_transcripts(examined.workspace.root, examined.workspace.database, examined.home):
+    for path, days in expiring_transcripts(examined.workspace, examined.home):
         message = f"Claude Code deletes this transcript in {days} days, and it is not imported"
         yield Complaint(
             "transcripts", str(path), message, "`tt import` imports it; `tt hook install` does so from now on"

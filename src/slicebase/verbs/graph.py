@@ -13,7 +13,8 @@ from slicebase.graph.policy import DEFAULT, PRESETS, SlicePolicyV1, policy_with
 from slicebase.graph.record import TurnRecord
 from slicebase.graph.select import Explanation, explain
 from slicebase.graph.turn import Session
-from slicebase.index.turns import TurnIndex, update_turn_index
+from slicebase.index.turns import TurnIndex
+from slicebase.index.upkeep import update_turn_index
 from slicebase.truth.truth import Truth
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.surroundings import one_thread_at_a_time

@@ -11,7 +11,7 @@ from slicebase.history.imports import ImportProgress, import_inputs
 from slicebase.history.inputs import inputs
 from slicebase.history.show import export_session
 from slicebase.importers.values import Options
-from slicebase.index.turns import update_turn_index
+from slicebase.index.upkeep import update_turn_index
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.atomic import TEMPORARY, write_bytes
 

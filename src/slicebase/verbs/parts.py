@@ -54,9 +54,9 @@ class Parts:
     @part
     def truth(self) -> "Truth":
         """The database with turns, runs, manifests and texts."""
-        from slicebase.truth.truth import Truth
+        from slicebase.truth.truth import open_truth
 
-        return Truth(self.workspace.database, create=True)
+        return open_truth(self.workspace, self.surroundings, create=True)
 
     @part
     def turn_index(self) -> "TurnIndex":

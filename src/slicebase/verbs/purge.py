@@ -1,58 +1,79 @@
-"""Purges turns, sessions and runs: tombstones replace their texts (ruling 19)."""
+"""Purges turns, sessions and runs, and everything that was made from them (rulings 19 and 46)."""
 
-from typing import NamedTuple
+from collections.abc import Iterator
 
 from slicebase.core.refs import Ref, parse
-from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
-from slicebase.index.turns import TurnIndex
+from slicebase.graph.record import read_session, session_bytes
+from slicebase.library.purge import Order, PurgeReport, Purging
+from slicebase.truth.erasure import Taken, TextKey
 from slicebase.truth.truth import Truth
+from slicebase.truth.turns import without_texts
 from slicebase.verbs.parts import Parts
 
 
-class PurgedTurns(NamedTuple):
-    """What a purge deleted: the number of texts, and the turns that had them (a session stores equal texts once)."""
-
-    texts: int
-    turns: tuple[str, ...]
-
-
-def purge(parts: Parts, reference: str, *, reason: str = "", dry_run: bool = False) -> PurgedTurns:
-    """Deletes the text of a turn, a session or a run permanently."""
+def purge(parts: Parts, reference: str, *, reason: str = "", dry_run: bool = False) -> PurgeReport:
+    """Deletes the text of a turn, a session or a run permanently, and what was made from it."""
     ref = parse(reference)
-    if ref.kind not in ("turn", "session", "run"):
+    orders = {"turn": _turn, "session": _session, "run": _run}
+    if ref.kind not in orders:
         raise SlicebaseError("bad-reference", f"{reference!r} does not name a turn, a session or a run")
-    mark = f"{to_text(parts.surroundings.now())} {reason}".strip()
-    if ref.kind == "run":
-        return PurgedTurns(purge_run(parts.truth, ref.name, mark, dry_run=dry_run), ())
-    return purge_turns(parts.truth, parts.turn_index, ref, mark, dry_run=dry_run)
+    order = orders[ref.kind](parts.truth, ref)
+    purging = Purging(parts.workspace, parts.folder, parts.truth, parts.library.stamp(), reason or None)
+    return purging.plan(order)[0] if dry_run else purging.carry_out(order)
 
 
-def purge_run(truth: Truth, run_id: str, mark: str, *, dry_run: bool = False) -> int:
-    """Replaces all payloads, blobs and snapshots of a run by tombstones; returns their number.
-
-    The chain of the run can still be verified.
-    """
-    truth.runs.log.tally(run_id)
-    if dry_run:
-        return truth.texts.count(f"run:{run_id}")
-    truth.runs.remember(None)
-    with truth.database.erasing():
-        return truth.texts.purge_all(f"run:{run_id}", mark) + truth.manifests.purge_texts(f"run:{run_id}", mark)
+def _turn(truth: Truth, ref: Ref) -> Order:
+    """Takes the content of a turn, and of the turns of its session that say the same."""
+    record = truth.turns.get(ref.name).record
+    turns = [each.record for each in truth.turns.of_session(record.session)]
+    same = tuple(each.id for each in turns if each.content_hash == record.content_hash)
+    owner = f"session:{record.session}"
+    return Order(str(ref), Taken({(owner, record.content_hash), *_quotes(truth, owner, same)}), same)
 
 
-def purge_turns(truth: Truth, index: TurnIndex, ref: Ref, mark: str, *, dry_run: bool = False) -> PurgedTurns:
-    """Replaces the text of a turn, or of all turns of a session, by a tombstone, in the truth and in the index."""
-    session = ref.name if ref.kind == "session" else truth.turns.get(ref.name).record.session
-    truth.turns.session(session)
-    records = [stored.record for stored in truth.turns.of_session(session)]
-    texts = {record.content_hash for record in records if ref.kind == "session" or record.id == ref.name}
-    turns = tuple(record.id for record in records if record.content_hash in texts)
-    if dry_run:
-        return PurgedTurns(len(texts), turns)
-    quotes = {quote for turn in turns for quote in truth.ledger.quotes_of(f"turn:{turn}")}
-    with truth.database.erasing():
-        count = truth.texts.purge(f"session:{session}", texts, mark)
-        truth.texts.purge(f"session:{session}", quotes, mark)
-        index.purge(turns)
-    return PurgedTurns(count, turns)
+def _session(truth: Truth, ref: Ref) -> Order:
+    """Takes all turns of a session, its title and facts, and the runs that were projected from it."""
+    truth.turns.session(ref.name)
+    owner = f"session:{ref.name}"
+    records = [each.record for each in truth.turns.of_session(ref.name)]
+    turns = tuple(record.id for record in records)
+    runs = tuple(_projected(truth, owner))
+    whole = {(owner, record.content_hash) for record in records}.union(_quotes(truth, owner, turns))
+    for run in runs:
+        whole |= _texts_of_run(truth, run)
+    return Order(str(ref), Taken(whole, dict(_facts(truth, ref.name))), turns, runs)
+
+
+def _run(truth: Truth, ref: Ref) -> Order:
+    """Takes all payloads, blobs and snapshots of a run. Its chain can still be verified."""
+    truth.runs.log.tally(ref.name)
+    return Order(str(ref), Taken(_texts_of_run(truth, ref.name)), runs=(ref.name,))
+
+
+def _quotes(truth: Truth, owner: str, turns: tuple[str, ...]) -> Iterator[TextKey]:
+    for turn in turns:
+        yield from ((owner, quote) for quote in truth.ledger.quotes_of(f"turn:{turn}"))
+
+
+def _facts(truth: Truth, session: str) -> Iterator[tuple[TextKey, bytes]]:
+    """Yields what is left of the title and the facts of a session, for each of its records."""
+    owner = f"session:{session}"
+    for record in truth.turns.records_of(session):
+        stored = truth.texts.get(owner, record.content_hash)
+        if stored is not None and stored.data is not None:
+            yield (owner, record.content_hash), session_bytes(without_texts(read_session(stored.data)))
+
+
+def _projected(truth: Truth, owner: str) -> Iterator[str]:
+    """Yields the runs whose events are the turns of a session."""
+    for tally in truth.runs.log.tallies():
+        terms = truth.runs.terms(tally.run_id)
+        if terms is not None and terms.projected_from == owner:
+            yield tally.run_id
+
+
+def _texts_of_run(truth: Truth, run: str) -> set[TextKey]:
+    """Returns the texts of a run, and those that manifests keep of it."""
+    owner = f"run:{run}"
+    return {(owner, name) for name, _ in truth.texts.of(owner)}.union(truth.manifests.texts_from(owner))

@@ -1,8 +1,8 @@
-"""Seals: the heads of all runs and sessions, and the versions of the library's files, in one slice file for git.
+"""Seals: the heads of all chains, and the versions of the library's files, in one slice file for git.
 
-A hash chain shows that the stored records are consistent. A seal outside the database also shows that nothing was cut
-off or rewritten. Each line is a JSON array: `["run", id, events, hash]`, `["session", id, counts, hash]` with the hash
-of the hashes of its records, or `["file", id, version]`.
+The chains and their log show that the stored records are consistent. A seal outside the database also shows that nothing
+was cut off or rewritten since. Each line is a JSON array: `["log", database, entries, hash]` first, then
+`["chain", name, rows, hash]` and `["file", id, version]`.
 """
 
 from collections.abc import Iterator
@@ -10,19 +10,18 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError
 from slicebase.files.create import new_file
 from slicebase.files.links import file_name
 from slicebase.files.model import Contract
 from slicebase.files.slice_file import SliceFile
 from slicebase.library.folder import SliceFolder
+from slicebase.truth.chains import LOG, Chain, all_chains, head_of
 from slicebase.truth.truth import Truth
-from slicebase.verbs.verify_runs import VerifyFinding
+from slicebase.verbs.verify_chains import VerifyFinding
 from slicebase.workspace.workspace import LIBRARY
 
 _KIND = "seal"  # the file's `meta.slicebase`
-_RECORDS = ("sessions", "turns", "links", "annotations")
 
 
 class Seal(NamedTuple):
@@ -42,38 +41,68 @@ class Seal(NamedTuple):
         return f"Seal(id={self.id!r}, runs={self.runs}, sessions={self.sessions}, files={self.files})"
 
 
+class SealedLog(NamedTuple):
+    """What a seal says about the log: of which database, how many entries, and the hash of the last."""
+
+    database: str
+    entries: int
+    hash: str
+
+
 def seal(truth: Truth, folder: SliceFolder, file_id: str, time: str) -> Seal:
-    """Writes a new seal; earlier seals stay, and no seal contains another."""
-    runs, sessions, files = list(_runs(truth)), list(_sessions(truth)), list(_files(folder))
-    body = b"".join(msgspec.json.encode(line) + b"\n" for line in (*runs, *sessions, *files))
+    """Writes a new seal; earlier seals stay, and no seal contains another. Logs first what is not logged yet."""
+    truth.database.log(all_chains(truth.database.connection))
+    with truth.database.reading():
+        chains = list(all_chains(truth.database.connection))
+        heads = [_head_line(truth, chain) for chain in chains]
+        log = head_of(truth.database.connection, Chain(LOG))
+        first = ["log", truth.identity.database, log.length, log.hash.hex()]
+    files = list(_files(folder))
+    runs, sessions = (sum(chain.table == table for chain in chains) for table in ("events", "sessions"))
+    body = b"".join(msgspec.json.encode(line) + b"\n" for line in (first, *heads, *files))
     file = new_file(
         id=file_id,
         title=f"Seal of {time}",
-        summary=f"Heads of {len(runs)} runs and {len(sessions)} sessions, versions of {len(files)} files.",
+        summary=f"Heads of {runs} runs and {sessions} sessions, versions of {len(files)} files.",
         body_type="text",
         body=body,
-        contract=Contract(purpose="What was stored when it was sealed. `tt verify --seal` compares.", write="error"),
+        contract=Contract(purpose="What was stored when it was sealed. `tt verify` compares.", write="error"),
         meta={"slicebase": _KIND},
         updated_at=time,
         name=f"{LIBRARY}/{file_name(file_id)}",
     )
     with folder.writing() as writer:
         writer.add(file)
-    return Seal(file, len(runs), len(sessions), len(files))
+    return Seal(file, runs, sessions, len(files))
 
 
 def find_seal(folder: SliceFolder, name: str) -> SliceFile:
     """Returns the seal with this id; `latest` is the last one that was written."""
     if name != "latest":
         return folder.find(name)
-    seals = [file for file in folder.mentioning(b"slicebase") if _is_seal(file)]
+    seals = all_seals(folder)
     if not seals:
         raise SlicebaseError("no-file", "there is no seal", hint="`tt seal` creates one")
-    return max(seals, key=lambda file: (file.updated_at or "", file.id or ""))
+    return seals[-1]
+
+
+def all_seals(folder: SliceFolder) -> list[SliceFile]:
+    """Returns all seals, the last written one last."""
+    seals = [file for file in folder.mentioning(b"slicebase") if _is_seal(file)]
+    return sorted(seals, key=lambda file: (file.updated_at or "", file.id or ""))
+
+
+def sealed_log(file: SliceFile) -> SealedLog | None:
+    """Returns what a seal says about the log, or None where it cannot be read."""
+    try:
+        kind, database, entries, head = msgspec.json.decode(file.body.split(b"\n", 1)[0], type=tuple[str, str, int, str])
+    except msgspec.MsgspecError:
+        return None
+    return SealedLog(database, entries, head) if kind == "log" else None
 
 
 def broken_seals(truth: Truth, folder: SliceFolder, file: SliceFile) -> Iterator[VerifyFinding]:
-    """Yields the differences between a seal and what is stored: logs that were cut or rewritten, files that changed."""
+    """Yields the differences between a seal and what is stored: chains that were cut or rewritten, files that changed."""
     for number, line in enumerate(file.body.splitlines(), 1):
         place = f"{file.name}:{file.body_line + number - 1}"
         try:
@@ -86,18 +115,18 @@ def broken_seals(truth: Truth, folder: SliceFolder, file: SliceFile) -> Iterator
         yield from problems
 
 
-def _run_holds(truth: Truth, folder: SliceFolder, values: list[Any]) -> Iterator[VerifyFinding]:
-    run_id, seq, sealed = values
-    found = truth.runs.log.head_at(run_id, seq).hash
-    if found != sealed:
-        yield VerifyFinding("BROKEN", "seal", f"run:{run_id} event {seq}", sealed, found or "no such event")
+def _log_holds(truth: Truth, folder: SliceFolder, values: list[Any]) -> Iterator[VerifyFinding]:
+    _, entries, sealed = values
+    yield from _chain_holds(truth, folder, [LOG, entries, sealed])
 
 
-def _session_holds(truth: Truth, folder: SliceFolder, values: list[Any]) -> Iterator[VerifyFinding]:
-    session, counts, sealed = values
-    found = _session_hash(truth, session, counts)
+def _chain_holds(truth: Truth, folder: SliceFolder, values: list[Any]) -> Iterator[VerifyFinding]:
+    name, rows, sealed = values
+    connection, chain = truth.database.connection, Chain.named(name)
+    found = head_of(connection, chain, rows).hash.hex() if rows else ""
     if found != sealed:
-        yield VerifyFinding("BROKEN", "seal", f"session:{session}", sealed, found)
+        there = found or f"{head_of(connection, chain).length} rows"
+        yield VerifyFinding("BROKEN", "seal", str(chain), f"{rows} rows, {sealed}", there)
 
 
 def _file_holds(truth: Truth, folder: SliceFolder, values: list[Any]) -> Iterator[VerifyFinding]:
@@ -107,33 +136,12 @@ def _file_holds(truth: Truth, folder: SliceFolder, values: list[Any]) -> Iterato
         yield VerifyFinding("DRIFTED", "seal", f"file:{file_id}", version, file.version if file else "no such file")
 
 
-_CHECKS = {"run": _run_holds, "session": _session_holds, "file": _file_holds}
+_CHECKS = {"log": _log_holds, "chain": _chain_holds, "file": _file_holds}
 
 
-def _runs(truth: Truth) -> Iterator[list[Any]]:
-    for tally in sorted(truth.runs.log.tallies()):
-        yield ["run", tally.run_id, tally.seq, tally.hash]
-
-
-def _sessions(truth: Truth) -> Iterator[list[Any]]:
-    for session, _ in truth.turns.sessions():
-        counts = [_count(truth, table, session.id) for table in _RECORDS]
-        yield ["session", session.id, counts, _session_hash(truth, session.id, counts)]
-
-
-def _count(truth: Truth, table: str, session: str) -> int:
-    query = f"SELECT coalesce(max(seq), 0) FROM {table} WHERE session = ?"
-    return int(next(truth.database.connection.execute(query, (session,)))[0])
-
-
-def _session_hash(truth: Truth, session: str, counts: list[int]) -> str:
-    """Returns the hash of the hashes of a session's first records of each kind; later records do not change it."""
-    hashes = bytearray()
-    for table, count in zip(_RECORDS, counts, strict=True):
-        query = f"SELECT hash FROM {table} WHERE session = ? AND seq <= ? ORDER BY seq"
-        for (record_hash,) in truth.database.connection.execute(query, (session, count)):
-            hashes += record_hash
-    return digest(bytes(hashes))
+def _head_line(truth: Truth, chain: Chain) -> list[Any]:
+    head = head_of(truth.database.connection, chain)
+    return ["chain", str(chain), head.length, head.hash.hex()]
 
 
 def _files(folder: SliceFolder) -> Iterator[list[Any]]:

@@ -70,9 +70,9 @@ def _counts(connection: apsw.Connection) -> dict[str, Any]:
 def _history(workspace: Workspace) -> tuple[int | None, int | None]:
     if not workspace.database.exists():
         return None, None
-    from slicebase.truth.truth import Truth
+    from slicebase.truth.truth import open_truth
 
-    truth = Truth(workspace.database)
+    truth = open_truth(workspace)
     try:
         sessions = list(truth.turns.sessions())
         return len(sessions), sum(count for _, count in sessions)

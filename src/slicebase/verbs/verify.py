@@ -15,15 +15,16 @@ from slicebase.core.hashing import digest, raw_digest
 from slicebase.core.ids import uuid_bytes
 from slicebase.errors import Exit, SlicebaseError
 from slicebase.graph.policy import policy_from_bytes
-from slicebase.graph.record import AnnotationRecord, read_annotations, read_link, read_session, read_turn
+from slicebase.graph.record import AnnotationRecord, read_annotations, read_link, read_session_record, read_turn
 from slicebase.runs.evidence import Evidence, Lookup
-from slicebase.truth.manifests import recording_hash
 from slicebase.truth.places import derived_differences
+from slicebase.truth.schema import CHAINS
 from slicebase.truth.truth import Truth
 from slicebase.verbs.evidence import ChunkTexts
 from slicebase.verbs.parts import Parts
-from slicebase.verbs.seal import broken_seals, find_seal
-from slicebase.verbs.verify_runs import RunProof, VerifyFinding, VerifyStatus
+from slicebase.verbs.verify_chains import ChainProof, VerifyFinding, VerifyStatus
+from slicebase.verbs.verify_runs import RunProof
+from slicebase.verbs.witnesses import consulted
 
 
 class Verdict(NamedTuple):
@@ -52,7 +53,10 @@ LookUp = Callable[[Evidence], Lookup]
 
 
 def verify_workspace(parts: Parts, progress: Callable[[str], None], seal: str | None = None) -> Verdict:
-    """Derives everything stored again and compares; with a seal (`latest` or its id), also compares with that."""
+    """Derives everything stored again, and compares it with itself and with its witnesses (ruling 45).
+
+    Of the seals, the newest one is compared in full, or the one that is named.
+    """
 
     def text_now(reference: str) -> str | None:
         try:
@@ -60,11 +64,31 @@ def verify_workspace(parts: Parts, progress: Callable[[str], None], seal: str | 
         except SlicebaseError:
             return None  # it is gone or has changed
 
-    sealed = find_seal(parts.folder, seal) if seal is not None else None
-    with parts.truth.database.reading():
-        verdict = verify(parts.truth, text_now, progress, ChunkTexts(parts).look_up)
-        against = tuple(broken_seals(parts.truth, parts.folder, sealed)) if sealed else ()
+    try:
+        truth = parts.truth
+    except SlicebaseError as error:
+        if error.code not in _LOST:
+            raise
+        return _lost(parts, error.message)
+    if not truth.database.is_in_place():
+        return _lost(parts, "the file that was opened is no longer there")
+    truth.database.log()
+    with truth.database.reading():
+        verdict = verify(truth, text_now, progress, ChunkTexts(parts).look_up)
+        try:
+            against = tuple(consulted(parts, seal))
+        except apsw.Error as error:
+            against = (VerifyFinding("BROKEN", "database", "witnesses", "rows that can be read", str(error)),)
     return verdict._replace(findings=(*verdict.findings, *against))
+
+
+# The errors of a database that is not there, cannot be read, or is not the one that the workspace had.
+_LOST = frozenset({"database-lost", "database-not-ours", "database-damaged", "not-our-database"})
+
+
+def _lost(parts: Parts, message: str) -> Verdict:
+    place = str(parts.workspace.database)
+    return Verdict({}, (VerifyFinding("BROKEN", "database", place, "the database of this workspace", message),))
 
 
 def verify(
@@ -92,13 +116,18 @@ class _Verification:
         self._progress = progress
         self._findings: list[VerifyFinding] = []
         self._checked: dict[str, int] = {}
+        self._chains = ChainProof(truth, self._count)
         self._broken_sessions: set[str] = set()
         self._broken_policies: set[str] = set()
         self._broken_texts: dict[tuple[str, str], int] = {}  # by owner and hash: the place of the finding
 
     def run(self) -> Verdict:
-        for table in _NUMBERED:
-            self._run_check(table, partial(self._numbered_records, table))
+        for table in CHAINS:
+            self._run_check(table, partial(self._chain, table))
+        self._run_check("log", self._log)
+        self._run_check("acts", self._acts)
+        for table in _READERS:
+            self._run_check(table, partial(self._records, table))
         self._run_check("texts", self._texts)
         self._run_check("contents and annotations", self._turns_complete)
         self._run_check("derived tables", self._derived)
@@ -112,7 +141,7 @@ class _Verification:
         self._progress(what)
         try:
             check()
-        except (apsw.Error, SlicebaseError, ValueError) as error:
+        except (apsw.Error, SlicebaseError, ValueError, TypeError) as error:
             self._report("BROKEN", "database", what, "rows that can be read", str(error))
 
     def _report(self, status: VerifyStatus, check: str, place: str, expected: str = "", found: str = "") -> None:
@@ -125,32 +154,33 @@ class _Verification:
     def _count(self, what: str) -> None:
         self._checked[what] = self._checked.get(what, 0) + 1
 
-    # Records in numbered tables: the bytes, then their content, then their place
+    # Chains, and what their records say
 
-    def _numbered_records(self, table: str) -> None:
-        keys, read, key_of = _NUMBERED[table]
-        # SQLite stores a value of any type in any column: each is read as the type that belongs there.
-        columns = f"session, CAST(seq AS INTEGER), CAST(record AS BLOB), CAST(hash AS BLOB), {keys or 'NULL'}"
-        query = f"SELECT {columns} FROM {table} ORDER BY session, seq"
-        before = ("", 0)
-        for session, seq, record, stored_hash, key in self._connection.execute(query):
-            if table != "sessions" or seq == 1:  # a session whose facts changed has several records
-                self._count(table)
-            place = f"{table} {session} #{seq}"
-            expected_seq = before[1] + 1 if session == before[0] else 1
-            before = (session, seq)
-            if seq != expected_seq:
-                self._broken(session, "numbering", place, f"#{expected_seq}", f"#{seq}")
-            if raw_digest(record) != stored_hash:
-                self._broken(session, "record-hash", place, stored_hash.hex(), raw_digest(record).hex())
+    def _chain(self, table: str) -> None:
+        self._findings.extend(self._chains.chains(table))
+
+    def _log(self) -> None:
+        self._findings.extend(self._chains.log())
+        self._broken_sessions |= {chain.owner for chain in self._chains.broken if CHAINS[chain.table] == "session"}
+
+    def _acts(self) -> None:
+        self._findings.extend(self._chains.acts())
+
+    def _records(self, table: str) -> None:
+        """Checks that every record of a session can be read, and stands where it says."""
+        read, key_of = _READERS[table]
+        for row in self._chains.rows(table):
+            session = row.chain.owner
+            if session in self._broken_sessions:
                 continue
             try:
-                own_key = key_of(read(record))
+                own_key = key_of(read(row.values[-1]))
             except (SlicebaseError, ValueError, IndexError) as error:
-                self._broken(session, "record-form", place, "a record of this version", str(error))
+                self._broken(session, "record-form", row.place, "a record of this version", str(error))
                 continue
-            if own_key != (session, key):
-                self._broken(session, "record-key", place, str(own_key), str((session, key)))
+            key = (session, row.values[0] if table in ("turns", "links") else None)
+            if own_key != key:
+                self._broken(session, "record-key", row.place, str(own_key), str(key))
 
     def _broken(self, session: str, check: str, place: str, expected: str, found: str) -> None:
         self._broken_sessions.add(session)
@@ -159,8 +189,7 @@ class _Verification:
     # Texts
 
     def _texts(self) -> None:
-        columns = "owner, CAST(hash AS BLOB), coalesce(CAST(bytes AS BLOB), x''), purged"
-        query = f"SELECT {columns} FROM texts ORDER BY owner, hash"
+        query = "SELECT owner, hash, coalesce(bytes, x''), purged FROM texts ORDER BY owner, hash"
         for owner, stored_hash, data, purged in self._connection.execute(query):
             self._count("texts")
             place = f"{owner} text sha256:{stored_hash.hex()}"
@@ -178,6 +207,7 @@ class _Verification:
         for (session,) in sessions:
             if session in self._broken_sessions:
                 continue
+            self._facts_complete(session)
             numbers = {}
             for seq, turn in self._truth.turns.of_session(session):
                 numbers[turn.id] = seq
@@ -188,6 +218,14 @@ class _Verification:
                     self._broken_texts[text] = len(self._findings)
                     self._report("BROKEN", "text-missing", f"turn:{turn.id}", turn.content_hash, "no text")
             self._annotations_complete(session, numbers)
+
+    def _facts_complete(self, session: str) -> None:
+        query = "SELECT seq, record FROM sessions WHERE session = ? ORDER BY seq"
+        for seq, record in self._connection.execute(query, (session,)):
+            text = (f"session:{session}", read_session_record(record).content_hash)
+            place = f"sessions/{session} #{seq}"
+            if not self._reported(*text, place) and self._truth.texts.get(*text) is None:
+                self._report("BROKEN", "text-missing", place, text[1], "no text")
 
     def _annotations_complete(self, session: str, numbers: dict[str, int]) -> None:
         annotated: set[str] = set()
@@ -213,8 +251,7 @@ class _Verification:
     # Policies
 
     def _policies(self) -> None:
-        for name, record in self._connection.execute("SELECT hash, CAST(record AS BLOB) FROM policies ORDER BY hash"):
-            self._count("policies")
+        for name, record in self._connection.execute("SELECT policy, record FROM policies ORDER BY policy"):
             try:
                 found = policy_from_bytes(record).params_hash
             except SlicebaseError as error:
@@ -226,28 +263,35 @@ class _Verification:
     # Manifests: the record, the pieces' texts, the rendering, the slices
 
     def _manifests(self) -> None:
-        for name, recorded, record, stored_hash in self._truth.manifests.all():
-            self._count("manifests")
-            if manifest_id(record) != name:
-                self._report("BROKEN", "manifest-id", name, name, manifest_id(record))
+        for row in self._chains.rows("manifests"):
+            name, _, text_hash = row.values
+            text = (f"manifest:{name}", f"sha256:{text_hash.hex()}")
+            stored = self._truth.texts.get(*text)
+            if self._reported(*text, name):
                 continue
-            if not isinstance(recorded, str) or recording_hash(name, recorded) != stored_hash:
-                self._report("BROKEN", "manifest-time", name, "the time that its hash covers", str(recorded))
-            try:
-                manifest = read_manifest(record)
-            except SlicebaseError as error:
-                self._report("UNVERIFIABLE", "manifest-form", name, "a manifest of this version", error.message)
-                continue
-            self._rendering(name, manifest)
-            self._files(name, manifest)
-            self._slices(name, manifest)
+            if stored is None:
+                self._report("BROKEN", "manifest-missing", name, text[1], "no text")
+            elif stored.purged is None and manifest_id(stored.data or b"") != name:
+                self._report("BROKEN", "manifest-id", name, name, manifest_id(stored.data or b""))
+            elif stored.data is not None:
+                self._manifest(name, stored.data, is_whole=stored.purged is None)
 
-    def _rendering(self, name: str, manifest: Manifest) -> None:
+    def _manifest(self, name: str, record: bytes, *, is_whole: bool) -> None:
+        try:
+            manifest = read_manifest(record)
+        except SlicebaseError as error:
+            self._report("UNVERIFIABLE", "manifest-form", name, "a manifest of this version", error.message)
+            return
+        self._rendering(name, manifest, is_whole=is_whole)
+        self._files(name, manifest)
+        self._slices(name, manifest)
+
+    def _rendering(self, name: str, manifest: Manifest, *, is_whole: bool) -> None:
         texts, problems = self._truth.manifests.texts_of(name, manifest)
         for problem in problems:
             if problem.source not in self._broken_texts:
                 self._report(problem.status, "piece", f"{name} {problem.ref}", problem.expected, problem.found)
-        if not problems:
+        if not problems and is_whole:
             for problem in replayed(name, manifest, texts, problems).problems:
                 self._report(problem.status, "rendering", name, problem.expected, problem.found)
 
@@ -280,8 +324,8 @@ class _Verification:
 
     def _runs(self) -> None:
         proof = RunProof(self._truth, self._reported, self._count)
-        for problem in (*proof.evidence(self._looked_up), *proof.runs()):
-            self._findings.append(problem)
+        for check in (proof.evidence(self._looked_up), proof.blobs(), proof.manifests(), proof.runs()):
+            self._findings.extend(check)
 
     def _looked_up(self, evidence: Evidence) -> Lookup | None:
         """Returns the current text of the chunk that evidence cites; None if it is not known or reported already."""
@@ -310,10 +354,10 @@ def _checked_annotations(record: bytes) -> AnnotationRecord:
     return annotations
 
 
-# For each numbered table: its key columns, the reader of a record, and the session and key that a record itself states.
-_NUMBERED: dict[str, tuple[str, Callable[[bytes], Any], Callable[[Any], tuple[str, Any]]]] = {
-    "sessions": ("", read_session, lambda session: (session.id, None)),
-    "turns": ("turn", read_turn, lambda turn: (turn.session, uuid_bytes(turn.id))),
-    "links": ("child", read_link, lambda link: (link.session, uuid_bytes(link.child))),
-    "annotations": ("", _checked_annotations, lambda annotations: (annotations.session, None)),
+# For each table of sessions: the reader of a record, and the session and key that a record itself states.
+_READERS: dict[str, tuple[Callable[[bytes], Any], Callable[[Any], tuple[str, Any]]]] = {
+    "sessions": (read_session_record, lambda session: (session.id, None)),
+    "turns": (read_turn, lambda turn: (turn.session, uuid_bytes(turn.id))),
+    "links": (read_link, lambda link: (link.session, uuid_bytes(link.child))),
+    "annotations": (_checked_annotations, lambda annotations: (annotations.session, None)),
 }

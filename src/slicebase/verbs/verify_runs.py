@@ -5,37 +5,25 @@ log and compared. After the first problem of a run, the rest of the run cannot b
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import msgspec
 
 from slicebase.core.hashing import raw_digest
 from slicebase.errors import SlicebaseError
 from slicebase.runs.checks import Inputs, check
-from slicebase.runs.event import TERMINAL, ChainLink, Event, LogHead, check_chain
+from slicebase.runs.event import TERMINAL, ChainLink, Event, LogHead, PurgedEvent, check_chain
 from slicebase.runs.evidence import Evidence, Lookup, resolve
 from slicebase.runs.gate import state_of
-from slicebase.runs.snapshot import build, snapshot_digest
+from slicebase.runs.snapshot import build, snapshot_digest, whole_digest
 from slicebase.runs.state import Json
 from slicebase.runs.status import tally_of
 from slicebase.truth.ledger import read_record, record_id
-from slicebase.truth.run_log import TALLY, owner, read_link, tally_row
+from slicebase.truth.run_log import TALLY, StoredEvent, owner, read_link, tally_row
 from slicebase.truth.snapshots import SnapshotRecord, read_snapshot_record
 from slicebase.truth.texts import hash_bytes
 from slicebase.truth.truth import Truth
-
-VerifyStatus = Literal["BROKEN", "UNVERIFIABLE", "PURGED", "DRIFTED"]
-
-
-class VerifyFinding(NamedTuple):
-    """Something that does not follow from the stored bytes: its place, what was expected, and what was found."""
-
-    status: VerifyStatus
-    check: str
-    place: str
-    expected: str = ""
-    found: str = ""
-
+from slicebase.verbs.verify_chains import VerifyFinding, VerifyStatus
 
 class RunProof:
     """Checks runs and evidence.
@@ -50,6 +38,24 @@ class RunProof:
         self._reported = reported
         self._count = count
         self._unreadable: set[str] = set()  # runs with a broken text
+
+    def blobs(self) -> Iterator[VerifyFinding]:
+        """Yields the blobs that are missing."""
+        for run_id, text_hash in self._rows("SELECT run, text FROM blobs ORDER BY seq"):
+            key = (owner(run_id), f"sha256:{text_hash.hex()}")
+            place = f"run:{run_id} blob {key[1]}"
+            if not self._reported(*key, place) and self._truth.texts.get(*key) is None:
+                yield VerifyFinding("BROKEN", "blob-missing", place, key[1], "no text")
+
+    def manifests(self) -> Iterator[VerifyFinding]:
+        """Yields the manifests that runs name and that are not stored."""
+        known = set(self._truth.manifests.names())
+        for tally in list(self._truth.runs.log.tallies()):
+            for stored in self._truth.runs.log.events(tally.run_id):
+                name = _manifest_of(stored) if stored.link.type == "MANIFEST" else None
+                if name is not None and name not in known:
+                    place = f"run:{tally.run_id} event {stored.link.seq}"
+                    yield VerifyFinding("UNVERIFIABLE", "manifest-unknown", place, name, "no such manifest")
 
     def runs(self) -> Iterator[VerifyFinding]:
         """Yields what is wrong with the runs."""
@@ -80,7 +86,6 @@ class RunProof:
         expected: str | None = "RUN_STARTED"
         query = "SELECT seq, payload, record, hash FROM events WHERE run = ? ORDER BY seq"
         for seq, payload, record, stored_hash in self._connection.execute(query, (run_id,)):
-            self._count("events")
             place = f"run:{run_id} event {seq}"
             if raw_digest(record) != stored_hash:
                 problems.append(
@@ -131,17 +136,13 @@ class RunProof:
 
     def _snapshots(self, run_id: str) -> Iterator[VerifyFinding]:
         previous: dict[str, Json] | None = None
-        head, number = LogHead(run_id), 0
+        head, number, is_whole = LogHead(run_id), 0, True
         events = _Window(self._truth, run_id)
-        query = "SELECT seq, snapshot, record, hash FROM snapshots WHERE run = ? ORDER BY seq"
-        for seq, name, data, stored_hash in self._rows(query, run_id):
-            self._count("snapshots")
+        query = "SELECT seq, snapshot, record FROM snapshots WHERE run = ? ORDER BY seq"
+        for seq, name, data in self._rows(query, run_id):
             place, number = f"run:{run_id} snapshot {seq}", number + 1
-            if raw_digest(data) != stored_hash:
-                yield VerifyFinding("BROKEN", "record-hash", place, stored_hash.hex(), raw_digest(data).hex())
-                return
             record = read_snapshot_record(data)
-            if (record.run_id, record.sequence, "sn_" + record.digest[7:39]) != (run_id, number, name):
+            if (record.run_id, record.sequence, seq, "sn_" + record.digest[7:39]) != (run_id, number, number, name):
                 yield VerifyFinding(
                     "BROKEN", "record-key", place, f"{record.run_id} {record.sequence}", f"{run_id} {seq}"
                 )
@@ -155,7 +156,8 @@ class RunProof:
                 if error.code != "purged":
                     yield VerifyFinding("BROKEN", "snapshot-text", place, record.body, error.message)
                 return
-            found = list(self._one(snapshot, record, previous, head, since, place))
+            is_whole = is_whole and self._is_whole(record, since)
+            found = list(self._one(snapshot, record, previous, head, since, place, is_whole=is_whole))
             yield from found
             if found:
                 return
@@ -172,15 +174,26 @@ class RunProof:
         head: LogHead,
         since: list[Event],
         place: str,
+        *,
+        is_whole: bool,
     ) -> Iterator[VerifyFinding]:
-        """Compares a snapshot with its record, its event, and the log that it was folded from."""
+        """Compares a snapshot with its record, its event, and the log that it was folded from.
+
+        After a purge of some strings, only the names can be compared.
+        """
+        if not is_whole:
+            named = since[-1].payload.get("snapshot_id") if since else None
+            if named != snapshot["snapshot_id"]:
+                yield VerifyFinding("BROKEN", "snapshot-event", place, snapshot["snapshot_id"], str(named))
+            return
         if (derived := snapshot_digest(snapshot)) != record.digest:
             yield VerifyFinding("BROKEN", "snapshot-id", place, record.digest, derived)
             return
         logged = {"snapshot_id": snapshot["snapshot_id"], "sequence": record.sequence, "status": record.status}
         recorded = since[-1] if since else None
-        if recorded is None or recorded.payload != {**logged, "digest": record.digest}:
-            yield VerifyFinding("BROKEN", "snapshot-event", place, record.digest, str(recorded and recorded.payload))
+        whole = whole_digest(snapshot, record.digest)
+        if recorded is None or recorded.payload != {**logged, "digest": whole}:
+            yield VerifyFinding("BROKEN", "snapshot-event", place, whole, str(recorded and recorded.payload))
             return
         started = self._truth.runs.log.started(record.run_id)
         inputs = Inputs(started, previous, head, tuple(since[:-1]), self._truth.ledger.records)
@@ -191,6 +204,11 @@ class RunProof:
             failed = [result.name for result in check(snapshot, inputs) if result.status == "FAIL"]
             if failed or snapshot["validation"]["status"] != "PASS":
                 yield VerifyFinding("BROKEN", "snapshot-checks", place, "PASS", ", ".join(failed))
+
+    def _is_whole(self, record: SnapshotRecord, since: list[Event]) -> bool:
+        """Returns whether nothing was purged from a snapshot, and from the events that it was folded from."""
+        body = self._truth.texts.get(owner(record.run_id), record.body)
+        return body is not None and body.purged is None and not any(isinstance(each, PurgedEvent) for each in since)
 
     def _recorded(self, run_id: str, number: int, events: "_Window") -> Iterator[VerifyFinding]:
         missing = sum(event.type == "SNAPSHOT" for event in events.rest())
@@ -205,7 +223,6 @@ class RunProof:
         """Yields what is wrong with the evidence ledger."""
         query = "SELECT evidence, chunk, record FROM evidence ORDER BY evidence"
         for name, chunk, data in self._rows(query):
-            self._count("evidence")
             if record_id(data) != name:
                 yield VerifyFinding("BROKEN", "evidence-id", name, name, record_id(data))
                 continue
@@ -231,6 +248,15 @@ class RunProof:
             yield VerifyFinding(
                 status, "quote", f"{record.evidence_id} {record.chunk_id}", record.quote_hash, resolution.status
             )
+
+
+def _manifest_of(stored: StoredEvent) -> str | None:
+    """Returns the manifest that an event names, or None where that cannot be read."""
+    try:
+        name = stored.event.payload.get("manifest_id")
+    except SlicebaseError:
+        return None
+    return name if isinstance(name, str) else None
 
 
 class _Window:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from slicebase.context.manifest import read_manifest
 from slicebase.core.refs import Ref, parse
 from slicebase.errors import SlicebaseError
 from slicebase.library.folder import SliceFolder
@@ -240,10 +239,9 @@ class Why:
                 yield Reason(f"run:{tally.run_id}", "run", terms.objective, f"forked from {terms.forked_from}")
 
     def _contexts_with(self, reference: str) -> Iterator[Reason]:
-        for name, recorded, record, _ in self._truth.manifests.all():
-            manifest = read_manifest(record)
-            if any(piece.ref == reference for piece in manifest.pieces):
-                yield Reason(name, "context", manifest.question, f"recorded {recorded}")
+        for name, stored in self._truth.manifests.readable():
+            if any(piece.ref == reference for piece in stored.manifest.pieces):
+                yield Reason(name, "context", stored.manifest.question, f"recorded {stored.time}")
 
 
 def _known(table: Mapping[str, Any], ref: Ref) -> Any:

@@ -19,6 +19,8 @@ LIBRARY = ".slices"
 LOCAL = ".slicebase"
 SETTINGS = "slicebase.toml"
 DATABASE = "slicebase.db"
+DATABASE_ID = "slicebase.id"
+TRANSCRIPTS = "transcripts"
 _MARKERS = (LIBRARY, LOCAL, SETTINGS)
 
 StrPath = str | os.PathLike[str]
@@ -47,6 +49,17 @@ class Workspace(NamedTuple):
     def chunks(self) -> Path:
         """The ranker's index of the library. It is a cache."""
         return self.cache / "chunks.db"
+
+    @property
+    def transcripts(self) -> Path:
+        """What was read of transcripts that grow. It is a cache."""
+        return self.cache / TRANSCRIPTS
+
+    @property
+    def id_files(self) -> tuple[Path, ...]:
+        """The files that keep the id of the database: beside it, and in the folder of this machine."""
+        folders = (self.database.parent, self.root / LOCAL)
+        return tuple(dict.fromkeys(folder / DATABASE_ID for folder in folders))
 
     @property
     def lock(self) -> Path:

@@ -1,0 +1,87 @@
+"""The command purge: deletes content permanently, and says what it took and what it cannot reach."""
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from slicebase.cli.file_options import complete_ids
+from slicebase.cli.options import open_base, provenance_of, provenance_options
+from slicebase.cli.output import json_option, note, print_json
+from slicebase.cli.write import dry_run_option, reason_option
+from slicebase.errors import Exit
+
+if TYPE_CHECKING:
+    from slicebase.base import Slicebase
+    from slicebase.library.purge import PurgeReport
+
+_STORED = ("turn:", "session:", "run:")
+
+
+@click.command()
+@click.argument("reference", metavar="ID|turn:…|session:…|run:…", shell_complete=complete_ids)
+@reason_option
+@click.option("--yes", is_flag=True, help="Do not ask first.")
+@dry_run_option
+@provenance_options
+@json_option
+@click.pass_context
+def purge(
+    ctx: click.Context, reference: str, reason: str | None, yes: bool, dry_run: bool, as_json: bool
+) -> None:
+    """Delete the content of a slice file, a turn, a session or a run permanently.
+
+    What was made from it goes with it: the run that a session was projected to, narratives, quotes, titles, indexes, and
+    in other runs and contexts every string with a passage of it. A tombstone keeps the hashes, and verify and replay
+    report PURGED. At the end, all files of the workspace are searched for what is left; if anything is, exits 1.
+    """
+    base = open_base(ctx)
+    if not yes and not dry_run and sys.stdin.isatty():
+        _print_taken(_purge(base, ctx, reference, reason, dry_run=True), "would purge")
+        click.confirm("Purge this permanently?", abort=True, err=True)
+    report = _purge(base, ctx, reference, reason, dry_run=dry_run)
+    if as_json:
+        print_json({"dry_run": dry_run, **_as_json(report)})
+    else:
+        _print_taken(report, "would purge" if dry_run else "purged")
+        _print_left(report)
+    ctx.exit(Exit.FINDINGS if report.remnants else Exit.DONE)
+
+
+def _purge(
+    base: "Slicebase", ctx: click.Context, reference: str, reason: str | None, *, dry_run: bool
+) -> "PurgeReport":
+    if reference.startswith(_STORED):
+        return base.purge(reference, reason=reason or "", dry_run=dry_run)
+    change = base.library.purge(reference, reason=reason, dry_run=dry_run, provenance=provenance_of(ctx))
+    assert change.purge is not None
+    return change.purge
+
+
+def _as_json(report: "PurgeReport") -> dict[str, Any]:
+    return {
+        **report._asdict(),
+        "turns": [f"turn:{turn}" for turn in report.turns],
+        "runs": [f"run:{run}" for run in report.runs],
+        "files": [f"file:{file}" for file in report.files],
+        "remnants": [remnant._asdict() for remnant in report.remnants],
+    }
+
+
+def _print_taken(report: "PurgeReport", done: str) -> None:
+    click.echo(f"{done} {report.what}: {report.texts} texts" + (f", {report.partly} in part" if report.partly else ""))
+    if report.turns:
+        click.echo(f"  {len(report.turns)} turns")
+    for run in report.runs:
+        click.echo(f"  run:{run}")
+    for file in report.files:
+        click.echo(f"  file:{file}")
+
+
+def _print_left(report: "PurgeReport") -> None:
+    for file in report.shared:
+        note(f"{file} shares a passage with it, and was not changed.")
+    for remnant in report.remnants:
+        note(f"{remnant.file} still holds {remnant.length} bytes of it at byte {remnant.offset}.")
+    for place in report.beyond:
+        note(f"Not reached: {place}.")

@@ -1,0 +1,95 @@
+"""Keeps the index of turns up to date with the truth: adds what is new there, and removes what was purged.
+
+The mark of an index says how much of which database is in it. Turns and links are never removed from the truth, so their
+row numbers are enough.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from slicebase.core.ids import uuid_of
+from slicebase.core.times import from_text
+from slicebase.graph.record import TurnRecord, read_turn
+from slicebase.index.turns import IndexedTurn, TurnIndex
+from slicebase.truth.truth import Truth
+
+_EMPTY = "0 0 0"  # the numbers of a mark
+FillProgress = Callable[[int], None]  # called with the number of turns that were added since the last call
+
+
+def update_turn_index(index: TurnIndex, truth: Truth, progress: FillProgress = lambda count: None) -> None:
+    """Adds the turns that are new in the truth, and removes those that were purged."""
+    now = index_mark(truth)
+    if now == index.mark:
+        return
+    database, turns, links, purges = read_mark(index.mark)
+    if index.mark and database != read_mark(now).database:
+        index.restart()
+        turns, links, purges = 0, 0, 0
+    if purges != read_mark(now).purges:
+        index.remove(_purged(truth))
+    relinked = _children_of_links_after(truth, links)
+    if relinked:
+        index.remove(relinked)
+    index.add(_counted(_turns_to_add(truth, turns, relinked), progress), mark=now)
+
+
+class IndexMark(NamedTuple):
+    """How much of which database is in an index: its last turn, its last link, and its last act."""
+
+    database: str
+    turns: int
+    links: int
+    purges: int
+
+
+def index_mark(truth: Truth) -> str:
+    """Returns the mark of an index that is up to date."""
+    last = "SELECT coalesce(max(rowid), 0) FROM"
+    query = f"SELECT ({last} turns), ({last} links), ({last} acts)"
+    return " ".join(map(str, (truth.identity.database, *next(truth.database.connection.execute(query)))))
+
+
+def read_mark(mark: str) -> IndexMark:
+    """Reads the mark of an index."""
+    database, *numbers = (mark or f"- {_EMPTY}").split()
+    return IndexMark(database, *map(int, numbers))
+
+
+def _children_of_links_after(truth: Truth, rowid: int) -> list[str]:
+    """Returns the turns that have new parents since they were added."""
+    query = "SELECT DISTINCT child FROM links WHERE rowid > ?"
+    return [uuid_of(child) for (child,) in truth.database.connection.execute(query, (rowid,))]
+
+
+def _purged(truth: Truth) -> Iterator[str]:
+    """Yields the ids of the turns whose text was purged."""
+    query = "SELECT DISTINCT owner FROM texts WHERE purged IS NOT NULL AND owner LIKE 'session:%'"
+    owners: list[Any] = truth.database.connection.execute(query).fetchall()
+    for (owner,) in owners:
+        for stored in truth.turns.of_session(owner.removeprefix("session:")):
+            text = truth.texts.get(owner, stored.record.content_hash)
+            if text is not None and text.data is None:
+                yield stored.record.id
+
+
+def _turns_to_add(truth: Truth, rowid: int, again: list[str]) -> Iterator[IndexedTurn]:
+    query = "SELECT record FROM turns WHERE rowid > ? ORDER BY rowid"
+    for (record,) in truth.database.connection.execute(query, (rowid,)):
+        yield from _indexed(truth, read_turn(record))
+    for stored in truth.turns.find(again).values():
+        yield from _indexed(truth, stored.record)
+
+
+def _indexed(truth: Truth, record: TurnRecord) -> Iterator[IndexedTurn]:
+    """Yields the turn of a record with its text, or nothing if the text was purged."""
+    text = truth.text_of(record)
+    if text is not None:
+        parents = tuple(sorted(parent for parent, _ in truth.turns.parents_of(record.id)))
+        yield IndexedTurn(record.id, record.session, from_text(record.time), parents, text)
+
+
+def _counted(turns: Iterator[IndexedTurn], progress: FillProgress) -> Iterator[IndexedTurn]:
+    for turn in turns:
+        progress(1)
+        yield turn

@@ -1,0 +1,105 @@
+"""Chains of rows: each row is numbered, and its hash covers the row and the hash before it (ruling 45).
+
+So a row that was changed, removed or moved breaks the chain, and the head of a chain stands for all its rows. The log
+keeps the heads of all chains. A chain that is shorter than the log says has lost rows.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import apsw
+
+from slicebase.core.hashing import raw_digest
+from slicebase.truth.schema import CHAINS
+
+LOG = "log"
+
+
+class Chain(NamedTuple):
+    """The name of a chain: its table, and its owner where the table has one chain for each."""
+
+    table: str
+    owner: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.table}/{self.owner}" if CHAINS[self.table] else self.table
+
+    @classmethod
+    def named(cls, name: str) -> "Chain":
+        """Returns the chain with this name. Raises ValueError for a name that no chain has."""
+        table, slash, owner = name.partition("/")
+        if table not in CHAINS or bool(CHAINS[table]) != bool(slash):
+            raise ValueError(f"no chain is named {name!r}")
+        return cls(table, owner)
+
+
+class ChainHead(NamedTuple):
+    """How many rows a chain has, and the hash of the last one; both are empty for an empty chain."""
+
+    length: int = 0
+    hash: bytes = b""
+
+
+def linked(before: bytes, *values: object) -> bytes:
+    """Returns the hash of a row with these values that follows the row with the hash `before`."""
+    return raw_digest(before + b"".join(raw_digest(_bytes(value)) for value in values))
+
+
+def _bytes(value: object) -> bytes:
+    return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
+
+
+def head_of(connection: apsw.Connection, chain: Chain, at: int | None = None) -> ChainHead:
+    """Returns the head of a chain, or the head that it had when it had `at` rows; an empty one if it has fewer."""
+    wanted = [f"{CHAINS[chain.table]} = ?"] if CHAINS[chain.table] else []
+    wanted += ["seq = ?"] if at is not None else []
+    where = f"WHERE {' AND '.join(wanted)}" if wanted else ""
+    values = (*((chain.owner,) if CHAINS[chain.table] else ()), *((at,) if at is not None else ()))
+    query = f"SELECT seq, hash FROM {chain.table} {where} ORDER BY seq DESC LIMIT 1"
+    row = connection.execute(query, values).fetchone()
+    return ChainHead(*row) if row else ChainHead()
+
+
+def append_rows(connection: apsw.Connection, chain: Chain, rows: Iterable[tuple[Any, ...]]) -> ChainHead:
+    """Appends rows, each given as its keys and its record, and returns the new head."""
+    count, head = head_of(connection, chain)
+    owner = (chain.owner,) if CHAINS[chain.table] else ()
+    values = []
+    for row in rows:
+        count, head = count + 1, linked(head, *row)
+        values.append((*owner, count, *row, head))
+    insert_rows(connection, chain.table, values)
+    return ChainHead(count, head)
+
+
+def insert_rows(connection: apsw.Connection, table: str, rows: list[tuple[Any, ...]]) -> None:
+    """Inserts complete rows."""
+    if rows:
+        connection.executemany(f"INSERT INTO {table} VALUES ({','.join('?' * len(rows[0]))})", rows)
+
+
+def all_chains(connection: apsw.Connection) -> Iterator[Chain]:
+    """Yields every chain that has rows, but for the log."""
+    for table, owner in CHAINS.items():
+        if table == LOG:
+            continue
+        query = f"SELECT DISTINCT {owner} FROM {table} ORDER BY 1" if owner else f"SELECT '' FROM {table} LIMIT 1"
+        for (name,) in connection.execute(query).fetchall():
+            yield Chain(table, str(name))
+
+
+def logged_head(connection: apsw.Connection, chain: Chain) -> ChainHead:
+    """Returns the last head of a chain that the log has."""
+    query = "SELECT count, head FROM log WHERE chain = ? ORDER BY count DESC LIMIT 1"
+    row = connection.execute(query, (str(chain),)).fetchone()
+    return ChainHead(*row) if row else ChainHead()
+
+
+def log_heads(connection: apsw.Connection, chains: Iterable[Chain]) -> None:
+    """Appends the heads of these chains to the log, where they have grown since it was last written."""
+    grown = []
+    for chain in sorted(chains):
+        head = head_of(connection, chain)
+        if head.length > logged_head(connection, chain).length:
+            grown.append((str(chain), *head))
+    append_rows(connection, Chain(LOG), grown)

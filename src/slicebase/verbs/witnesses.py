@@ -1,0 +1,97 @@
+"""Witnesses of the database, which verify consults by itself: seals, the index of turns, and narratives (ruling 45).
+
+Only witnesses of this database count. A seal of another one, such as a colleague's, or of this one before it was adopted
+or restored from a copy, is listed.
+"""
+
+from collections.abc import Iterator
+
+from slicebase.errors import SlicebaseError
+from slicebase.files.slice_file import SliceFile
+from slicebase.index.turns import TurnIndex
+from slicebase.index.upkeep import index_mark, read_mark
+from slicebase.truth.acts import Identity, identities
+from slicebase.truth.truth import Truth
+from slicebase.verbs.parts import Parts
+from slicebase.verbs.seal import SealedLog, all_seals, broken_seals, find_seal, sealed_log
+from slicebase.verbs.verify_chains import VerifyFinding
+
+
+def consulted(parts: Parts, named: str | None = None) -> Iterator[VerifyFinding]:
+    """Yields what the witnesses know better than the database. A seal that is named is compared in full, too."""
+    yield from _sealed(parts, find_seal(parts.folder, named) if named is not None else None)
+    yield from _indexed(parts)
+    yield from _narrated(parts)
+
+
+def _sealed(parts: Parts, named: SliceFile | None) -> Iterator[VerifyFinding]:
+    """Compares the newest seal of this database, and of the others the log: a log never loses what it had."""
+    known = identities(parts.truth.database.connection)
+    seals = [file for file in all_seals(parts.folder) if named is None or file.id != named.id]
+    ours = [file for file in seals if _is_ours(sealed_log(file), known)]
+    newest = ours[-1:] if named is None else [named]
+    for file in newest:
+        yield from _one_seal(parts, file, known)
+    for file in seals:
+        if file in ours and file not in newest:
+            first = file.body.split(b"\n", 1)[0] + b"\n"
+            yield from broken_seals(parts.truth, parts.folder, file.with_body(first))
+        elif file not in ours:
+            yield _foreign(file)
+
+
+def _one_seal(parts: Parts, file: SliceFile, known: list[Identity]) -> Iterator[VerifyFinding]:
+    log = sealed_log(file)
+    if log is None or _is_ours(log, known):
+        yield from broken_seals(parts.truth, parts.folder, file)
+    else:
+        yield _foreign(file)
+
+
+def _is_ours(log: SealedLog | None, known: list[Identity]) -> bool:
+    """Returns whether a seal is of this database: of its id, or of an earlier id and from before that was given up."""
+    if log is None or not known:
+        return False
+    given_up = {identity.before: identity.log for identity in known if identity.before is not None}
+    if log.database == known[-1].database:
+        return True
+    return log.database in {identity.database for identity in known} and log.entries <= given_up[log.database]
+
+
+def _foreign(file: SliceFile) -> VerifyFinding:
+    log = sealed_log(file)
+    return VerifyFinding("FOREIGN", "seal", file.name, "a seal of this database", log.database if log else "no log")
+
+
+def _indexed(parts: Parts) -> Iterator[VerifyFinding]:
+    """Compares how far the index of turns has read with how much there is."""
+    if not parts.workspace.turns.exists():
+        return
+    try:
+        with TurnIndex(parts.workspace.turns) as index:
+            read, there = read_mark(index.mark), read_mark(index_mark(parts.truth))
+    except (SlicebaseError, ValueError, TypeError):
+        return  # an index that cannot be read is built again, and says nothing
+    for what in ("turns", "links", "purges"):
+        if read.database == there.database and getattr(read, what) > getattr(there, what):
+            found = f"{getattr(there, what)} in the database"
+            yield VerifyFinding("BROKEN", "index", what, f"{getattr(read, what)} that the index has read", found)
+
+
+def _narrated(parts: Parts) -> Iterator[VerifyFinding]:
+    """Compares narratives with the snapshots that they name."""
+    for file in parts.folder.mentioning(b"sn_"):
+        source = file.derived_from
+        if source is None or not (source.id or "").startswith("sn_") or file.purged:
+            continue
+        stored = _digest_of(parts.truth, source.id or "")
+        if stored is None:
+            yield VerifyFinding("FOREIGN", "narrative", file.name, source.id or "", "no such snapshot here")
+        elif source.hash != stored:
+            yield VerifyFinding("DRIFTED", "narrative", file.name, stored, source.hash or "no hash")
+
+
+def _digest_of(truth: Truth, snapshot_id: str) -> str | None:
+    place = truth.runs.snapshots.place_of(snapshot_id)
+    records = truth.runs.snapshots.records(place[0]) if place else ()
+    return next((record.digest for record in records if place and record.sequence == place[1]), None)

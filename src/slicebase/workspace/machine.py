@@ -1,0 +1,64 @@
+"""Whose workspace it is: a digest of the user and the machine, which a database keeps (ruling 49).
+
+A database that comes with a cloned or unpacked folder has another digest, and is not opened. In containers, a machine
+often has no lasting id: SLICEBASE_MACHINE names it there.
+"""
+
+import os
+from pathlib import Path
+from typing import Final
+
+from slicebase.core.hashing import digest_of
+from slicebase.errors import SlicebaseError
+
+MACHINE: Final = "SLICEBASE_MACHINE"
+_MACHINE_IDS: Final = ("/etc/machine-id", "/var/lib/dbus/machine-id")
+
+
+def home_digest() -> str:
+    """Returns the digest of this user and this machine."""
+    return digest_of([_machine(), os.getuid()])
+
+
+def _machine() -> str:
+    named = os.environ.get(MACHINE)
+    if named:
+        return named
+    for path in _MACHINE_IDS:
+        try:
+            if found := Path(path).read_text().strip():
+                return found
+        except (OSError, UnicodeDecodeError):
+            continue
+    return os.uname().nodename
+
+
+# The files in which a workspace keeps the id of its database
+
+_LONGEST: Final = 64  # bytes of an id
+
+
+def known_ids(files: tuple[Path, ...]) -> frozenset[str]:
+    """Returns the ids of the database that these files name."""
+    found = set()
+    for path in files:
+        try:
+            with path.open("rb") as file:
+                text = file.read(_LONGEST).decode().strip()
+        except (OSError, UnicodeDecodeError):
+            continue
+        if text.isalnum():
+            found.add(text)
+    return frozenset(found)
+
+
+def keep_id(files: tuple[Path, ...], database: str) -> None:
+    """Writes the id of the database into these files. Where that cannot be done, the other files know it."""
+    from slicebase.workspace.atomic import write_bytes  # imported here to keep start-up fast
+
+    for path in files:
+        if known_ids((path,)) != {database} and path.parent.is_dir():
+            try:
+                write_bytes(path, [f"{database}\n".encode()], temporary=f".{path.name}.{os.getpid()}")
+            except SlicebaseError:
+                continue
