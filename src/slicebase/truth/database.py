@@ -63,11 +63,15 @@ class Database:
     def log(self, chains: Iterable[Chain] = ()) -> None:
         """Logs the heads of the chains that have grown through this connection, and of these others."""
         touched = self._touched.union(chains)
-        if touched and not self.read_only and not self.connection.in_transaction:
+        if not touched or self.read_only or self.connection.in_transaction:
+            return
+        self._touched, self._unlogged = set(), 0
+        try:
             with self.writing() as connection:
                 log_heads(connection, touched)
-            self._touched.clear()
-        self._unlogged = 0
+        except BaseException:
+            self._touched |= touched
+            raise
 
     @contextmanager
     def writing(self) -> Iterator[apsw.Connection]:

@@ -5,6 +5,7 @@ changed byte is one finding, not many.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -73,8 +74,10 @@ def verify_workspace(parts: Parts, progress: Callable[[str], None], seal: str | 
     if not truth.database.is_in_place():
         return _lost(parts, "the file that was opened is no longer there")
     truth.database.log()
+    with suppress(SlicebaseError):  # as it is logged when the connection is closed
+        truth.database.log()
     with truth.database.reading():
-        verdict = verify(truth, text_now, progress, ChunkTexts(parts).look_up)
+        verdict = _Verification(truth, text_now, progress, ChunkTexts(parts).look_up).run()
         try:
             against = tuple(consulted(parts, seal))
         except apsw.Error as error:
@@ -102,6 +105,8 @@ def verify(
     `text_now` returns the current text of a part of a slice file. With `look_up`, quotes are compared with the texts
     that they were taken from.
     """
+    with suppress(SlicebaseError):  # as it is logged when the connection is closed
+        truth.database.log()
     return _Verification(truth, text_now, progress, look_up).run()
 
 
