@@ -115,8 +115,10 @@ CODES: Mapping[str, ErrorKind] = {
     "two-databases": ErrorKind(
         Exit.CONFLICT, "a workspace that became a repository has one database inside git and one outside"
     ),
+    "database-lost": ErrorKind(Exit.REFUSED, "the database that the workspace had is empty or gone"),
     "database-newer": ErrorKind(Exit.REFUSED, "a newer Slicebase wrote the database"),
-    "database-damaged": ErrorKind(Exit.REFUSED, "SQLite cannot read the database"),
+    "database-damaged": ErrorKind(Exit.REFUSED, "the database cannot be read"),
+    "database-not-ours": ErrorKind(Exit.REFUSED, "another user or machine made the database, or it is another one"),
     "broken-record": ErrorKind(Exit.REFUSED, "a stored record cannot be read; `tt verify` shows more"),
     "not-our-database": ErrorKind(Exit.REFUSED, "the database belongs to another program"),
     "other-process": ErrorKind(Exit.REFUSED, "an open workspace is used in a process that was forked from its own"),

@@ -39,7 +39,7 @@ def transcript(base: Slicebase, home: Path, age_days: float) -> Path:
 
 
 def found(base: Slicebase, home: Path) -> list[tuple[Path, int]]:
-    return list(expiring_transcripts(base.workspace.root, base.workspace.database, AgentHome(home, NOW)))
+    return list(expiring_transcripts(base.workspace, AgentHome(home, NOW)))
 
 
 @pytest.mark.parametrize(("age", "days"), [(22, None), (23.5, 6), (29.5, 0), (90, 0)])

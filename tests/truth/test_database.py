@@ -67,39 +67,12 @@ def test_after_an_error_nothing_is_left_of_a_part_of_a_transaction(truth: Truth)
     assert verify(truth).status == "VERIFIED"
 
 
-def test_an_older_database_is_migrated_after_a_backup(truth: Truth) -> None:
-    store(truth, chain(3))
-    truth.database.connection.execute("PRAGMA user_version = 0")
-    truth.close()
-    seen = []
-
-    def migrate(connection: apsw.Connection) -> None:
-        seen.append(next(connection.execute("SELECT count(*) FROM turns"))[0])
-        connection.execute("CREATE TABLE added (x)")
-
-    opened = database.open_database(truth.database.path, migrations={0: migrate})
-    assert seen == [3]
-    assert next(opened.connection.execute("PRAGMA user_version"))[0] == 1
-    opened.close()
-    backup = apsw.Connection(str(truth.database.path.with_suffix(".v0.backup")))
-    assert next(backup.execute("SELECT count(*) FROM turns"))[0] == 3
-    assert backup.execute("SELECT 1 FROM sqlite_schema WHERE name = 'added'").fetchone() is None
-    backup.close()
-
-
-def test_a_migration_that_fails_leaves_the_database_as_it_was(truth: Truth) -> None:
-    truth.database.connection.execute("PRAGMA user_version = 0")
-    truth.close()
-
-    def migrate(connection: apsw.Connection) -> None:
-        connection.execute("CREATE TABLE added (x)")
-        raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        database.open_database(truth.database.path, migrations={0: migrate})
-    left = apsw.Connection(str(truth.database.path))
-    assert left.execute("SELECT 1 FROM sqlite_schema WHERE name = 'added'").fetchone() is None
-    left.close()
+@pytest.mark.parametrize("version", [0, 1])
+def test_a_database_of_a_version_that_nobody_released_is_refused_and_left_alone(truth: Truth, version: int) -> None:
+    truth.database.connection.pragma("user_version", version)
+    before = truth.database.path.read_bytes()
+    assert refusal(truth.database.path) == "database-damaged"
+    assert truth.database.path.read_bytes() == before
 
 
 def test_a_database_that_another_process_writes_to_is_locked(truth: Truth, monkeypatch: pytest.MonkeyPatch) -> None:

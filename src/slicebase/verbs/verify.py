@@ -329,7 +329,7 @@ class _Verification:
 
     def _runs(self) -> None:
         proof = RunProof(self._truth, self._reported, self._count)
-        for check in (proof.evidence(self._looked_up), proof.blobs(), proof.manifests(), proof.runs()):
+        for check in (proof.evidence(self._looked_up), proof.blobs(), proof.runs(), proof.manifests()):
             self._findings.extend(check)
 
     def _looked_up(self, evidence: Evidence) -> Lookup | None:
