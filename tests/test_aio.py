@@ -186,7 +186,7 @@ def test_errors_propagate(tmp_path: Path) -> None:
 
 def test_a_clock_that_ends_is_an_error_and_not_an_endless_wait(tmp_path: Path) -> None:
     async def main() -> None:
-        async with aio.Slicebase.open(tmp_path, clock=iter([1.0]).__next__) as memory:
+        async with aio.Slicebase.open(tmp_path, clock=iter([1.0] * 3).__next__) as memory:
             await memory.runs.start(RUN, "Objective", "Done")
             with pytest.raises(RuntimeError):
                 await memory.runs.claim(RUN, "No time.")

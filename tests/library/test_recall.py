@@ -6,7 +6,8 @@ import pytest
 
 from slicebase.core.hashing import digest
 from slicebase.graph.turn import Part, Session, Turn
-from slicebase.truth.truth import Truth
+from slicebase.truth.acts import PurgedText, PurgeRecord
+from slicebase.truth.truth import open_truth
 from slicebase.workspace.surroundings import Surroundings
 from tests.codes import code_of
 from tests.library.scratch import NOON, ScratchLibrary
@@ -75,14 +76,15 @@ def test_a_section_is_shown_while_its_body_is_the_one_that_was_referred_to(scrat
 
 
 def test_a_turns_text_comes_from_the_truth(scratch: ScratchLibrary) -> None:
-    truth = Truth(scratch.workspace.database, create=True)
+    truth = open_truth(scratch.workspace, create=True)
     turn = Turn(TURN, "s1", "assistant", (Part("text", "It was the retry."),), NOON, (), "sha256:" + "0" * 64)
     truth.turns.add(Session("s1", "graph"), [turn])
     text = seen(scratch, f"turn:{TURN}")
     assert (
         f"### assistant · 2026-01-01T12:00:00.000Z · session s1 · turn:{TURN}\n\n```text\nIt was the retry.\n" in text
     )
-    truth.texts.purge("session:s1", [turn.content_hash], "2026-01-02T00:00:00.000Z")
+    purged = PurgedText("session:s1", turn.content_hash)
+    truth.texts.purge(PurgeRecord("", (purged,), "2026-01-02T00:00:00.000Z", f"turn:{TURN}"))
     truth.close()
     assert code_of(seen, scratch, f"turn:{TURN}") == "purged"
     assert code_of(seen, scratch, "turn:" + TURN.replace("0", "1")) == "no-turn"

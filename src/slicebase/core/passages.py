@@ -16,14 +16,14 @@ _WINDOW: Final = PASSAGE + 1 - _INDEXED * _LOOKED_UP
 _MOST_PLACES: Final = 8  # places that are tried for a window that the texts contain more often
 
 
-class Passage(NamedTuple):
-    """A passage of the searched bytes: where it begins and ends in them."""
+class Stretch(NamedTuple):
+    """A passage in the searched bytes: where it begins and ends."""
 
     start: int
     end: int
 
 
-class Passages:
+class PassageIndex:
     """The passages of some texts, to be found in other bytes."""
 
     def __init__(self, texts: Iterable[bytes]) -> None:
@@ -41,7 +41,7 @@ class Passages:
     def __bool__(self) -> bool:
         return bool(self._texts)
 
-    def found_in(self, data: bytes) -> Iterator[Passage]:
+    def found_in(self, data: bytes) -> Iterator[Stretch]:
         """Yields the passages that the bytes have in common with the texts. They can overlap."""
         ends: dict[tuple[int, int], int] = {}  # where a passage ends, by its text and by how far it is shifted there
         for at, number, offset in self._common(data):
@@ -70,7 +70,7 @@ class Passages:
                 for place in self._others.get(window, ()):
                     yield at, *place
 
-    def _extended(self, data: bytes, at: int, number: int, offset: int) -> Passage:
+    def _extended(self, data: bytes, at: int, number: int, offset: int) -> Stretch:
         text = self._texts[number]
         start, end = 0, _WINDOW
         while start < min(at, offset) and data[at - start - 1] == text[offset - start - 1]:
@@ -78,7 +78,7 @@ class Passages:
         rest = min(len(data) - at, len(text) - offset)
         while end < rest and data[at + end] == text[offset + end]:
             end += 1
-        return Passage(at - start, at + end)
+        return Stretch(at - start, at + end)
 
 
 def written_forms(text: str) -> set[bytes]:

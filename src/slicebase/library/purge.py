@@ -22,6 +22,7 @@ from slicebase.index.turns import TURNS_LAYOUT, TurnIndex
 from slicebase.library.folder import SliceFolder
 from slicebase.library.payloads import remove_copy
 from slicebase.truth.acts import PurgeRecord
+from slicebase.truth.chains import names_in
 from slicebase.truth.erasure import Erased, PassageSearch, Taken, plan_erasure
 from slicebase.truth.truth import Truth
 from slicebase.workspace.atomic import file_errors
@@ -172,7 +173,7 @@ class Purging:
         if not held:
             return
         survivors = (file for file in self._folder.all() if isinstance(file, SliceFile) and file.id not in files)
-        texts = (data for _, _, data in self._truth.texts.all())
+        texts = chain((data for _, _, data in self._truth.texts.all()), names_in(self._truth.database.connection))
         search.excuse([passage for _, _, passage in held], chain(texts, map(_bytes_of, survivors)))
         for path, at, passage in held:
             if search.passages_in(passage):

@@ -88,6 +88,13 @@ def all_chains(connection: apsw.Connection) -> Iterator[Chain]:
             yield Chain(table, str(name))
 
 
+def names_in(connection: apsw.Connection) -> Iterator[bytes]:
+    """Yields what the rows of all chains say. They hold names, times and hashes, and no texts."""
+    for table in CHAINS:
+        for row in connection.execute(f"SELECT * FROM {table}"):
+            yield b" ".join(map(_bytes, row))
+
+
 def logged_head(connection: apsw.Connection, chain: Chain) -> ChainHead:
     """Returns the last head of a chain that the log has."""
     query = "SELECT count, head FROM log WHERE chain = ? ORDER BY count DESC LIMIT 1"

@@ -13,8 +13,9 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from slicebase.core.hashing import digest
-from slicebase.core.passages import PASSAGE, Passages, written_forms
+from slicebase.core.hashing import digest, is_digest
+from slicebase.core.passages import PASSAGE, PassageIndex, written_forms
+from slicebase.core.refs import is_reference
 from slicebase.errors import SlicebaseError
 from slicebase.graph.record import read_parts, read_session
 from slicebase.graph.turn import turn_text
@@ -83,9 +84,9 @@ class PassageSearch:
     """Looks for the passages of purged texts, but for those that stand in surviving texts."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        known = {text for text in texts if len(text) >= _SHORT}
+        known = {text for text in texts if len(text) >= _SHORT and not _is_name(text)}
         self._short = {text.strip() for text in known if len(text.encode()) < PASSAGE}
-        self._indexes = [Passages(group) for group in _groups(form for text in sorted(known) for form in written_forms(text))]
+        self._indexes = [PassageIndex(group) for group in _groups(form for text in sorted(known) for form in written_forms(text))]
         self._excused: set[bytes] = set()
 
     def passages_in(self, data: bytes) -> set[bytes]:
@@ -113,9 +114,14 @@ class PassageSearch:
                 for passage in self.passages_in(string.encode("utf-8", "surrogatepass")):
                     for form in written_forms(passage.decode("utf-8", "surrogateescape")):
                         wanted[form] = passage
-        index = Passages(wanted)
+        index = PassageIndex(wanted)
         for data in surviving if index else ():
             self._excused.update(wanted[form] for form in index.whole_in(data))
+
+
+def _is_name(text: str) -> bool:
+    """Returns whether a string is a reference or a digest: records have these, too, and they say nothing."""
+    return is_digest(text) or is_reference(text)
 
 
 def _groups(texts: Iterable[bytes]) -> Iterator[list[bytes]]:
