@@ -2,15 +2,19 @@
 
 import subprocess
 from pathlib import Path
+from random import Random
 
+import apsw
 import pytest
 
+from slicebase import Slicebase
 from slicebase.index.turns import TurnIndex
 from slicebase.library.finder import Finder
 from slicebase.verbs.doctor import examine, fix_all
 from slicebase.verbs.install import install
 from slicebase.workspace.atomic import TEMPORARY
 from slicebase.workspace.workspace import Workspace
+from tests.conversations import store, turn
 from tests.library.samples import library, put
 
 DRIVER = "true %O %A %B %P"
@@ -126,3 +130,65 @@ def test_settings_and_a_database_that_cannot_be_used_are_reported(workspace: Wor
     workspace.database.parent.mkdir(parents=True)
     workspace.database.write_bytes(b"no database" * 500)
     assert wrong(workspace) == ["settings", "database"]
+
+
+def flip(path: Path, seed: int, count: int = 200) -> None:
+    """Changes bytes all over a file, but for its header."""
+    data = bytearray(path.read_bytes())
+    for at in Random(seed).sample(range(100, len(data)), count):
+        data[at] ^= 0xFF
+    path.write_bytes(bytes(data))
+
+
+def searchable(root: Path) -> Slicebase:
+    memory = Slicebase.init(root)
+    store(memory.truth, [turn(n, *([n - 1] if n else []), text=f"the stale lock number {n} " * 9) for n in range(200)])
+    assert memory.context("stale lock").pieces
+    memory.close()
+    return memory
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_flipped_bytes_in_the_index_of_turns_cost_nothing_but_a_rebuild(tmp_path: Path, seed: int) -> None:
+    memory = searchable(tmp_path)
+    flip(memory.workspace.turns, seed)
+    wrong, fixed = memory.doctor()
+    assert (wrong, [complaint.check for complaint in fixed]) == ([], ["index"])
+    assert memory.context("stale lock").pieces
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_search_survives_flipped_bytes_without_the_doctor(tmp_path: Path, seed: int) -> None:
+    memory = searchable(tmp_path)
+    flip(memory.workspace.turns, seed)
+    memory.context("stale lock")
+    memory.library.search("lock")
+
+
+def test_a_damaged_index_inside_the_database_is_built_again(tmp_path: Path) -> None:
+    memory = searchable(tmp_path)
+    connection = apsw.Connection(str(memory.workspace.database))
+    connection.pragma("writable_schema", True)
+    connection.execute("UPDATE sqlite_schema SET sql = 'CREATE INDEX turns_by_id ON turns (hash)' WHERE name = 'turns_by_id'")
+    connection.close()
+    connection = apsw.Connection(str(memory.workspace.database))
+    connection.execute("REINDEX turns_by_id")  # by another column
+    connection.pragma("writable_schema", True)
+    connection.execute("UPDATE sqlite_schema SET sql = 'CREATE INDEX turns_by_id ON turns (turn)' WHERE name = 'turns_by_id'")
+    connection.close()
+    wrong, fixed = memory.doctor()
+    assert (wrong, [complaint.check for complaint in fixed]) == ([], ["database"])
+    assert memory.verify().status == "VERIFIED"
+
+
+def test_damage_in_the_database_is_reported_with_what_sqlite_finds(tmp_path: Path) -> None:
+    memory = searchable(tmp_path)
+    path = memory.workspace.database
+    data = bytearray(path.read_bytes())
+    for page in range(4, len(data) // 4096):
+        data[page * 4096 : page * 4096 + 50] = b"\xff" * 50
+    path.write_bytes(bytes(data))
+    wrong, fixed = memory.doctor()
+    assert "database" in [complaint.check for complaint in wrong]
+    assert fixed == []
+    assert memory.verify().status == "BROKEN"

@@ -95,6 +95,9 @@ class Disposable:
             except (apsw.Error, _OtherLayoutError):
                 if not self.discard():
                     break
+            except (ValueError, TypeError, LookupError):  # as values that nobody has written cause
+                if self.is_sound() or not self.discard():
+                    raise
         return in_memory()
 
     def exists(self) -> bool:
@@ -143,7 +146,8 @@ class Disposable:
             return True
         try:
             with self._opened() as connection:
-                return str(connection.execute("PRAGMA integrity_check").get) == "ok"
+                check_words(connection)
+                return not problems_of(connection)
         except (OSError, apsw.CantOpenError, apsw.ReadOnlyError):
             return not os.access(self.path.parent, os.W_OK)  # in a read-only folder, this is not a sign of damage
         except _OtherLayoutError:
@@ -193,6 +197,19 @@ class Disposable:
                 connection.pragma("user_version", version)
             elif _layout_of(connection) != (application, version):
                 raise _OtherLayoutError
+
+
+def problems_of(connection: apsw.Connection) -> list[str]:
+    """Returns the damage that SQLite finds in a database, at most ten problems."""
+    found = [str(problem) for (problem,) in connection.execute("PRAGMA integrity_check(10)")]
+    return [] if found == ["ok"] else found
+
+
+def check_words(connection: apsw.Connection) -> None:
+    """Checks the full-text indexes of a database. Raises an error of SQLite if one is damaged."""
+    query = "SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%USING fts5 (%'"
+    for (name,) in connection.execute(query).fetchall():
+        connection.execute(f"INSERT INTO {name} ({name}) VALUES ('integrity-check')")
 
 
 class OpenDatabase(NamedTuple):

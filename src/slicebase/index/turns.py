@@ -124,6 +124,9 @@ class TurnIndex:
         except SlicebaseError as error:
             if error.code != "index-damaged":
                 raise
+        except (ValueError, TypeError, LookupError):  # as values that nobody has written cause
+            if self.file.is_sound():
+                raise
         self.close()
         self._connect(in_memory=not self.file.discard())
         return action()

@@ -8,11 +8,13 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import apsw
+
 from slicebase.errors import SlicebaseError
 from slicebase.files.findings import FORMAT_RULES
 from slicebase.files.links import SUFFIX, is_safe
 from slicebase.history.transcripts import AgentHome, expiring_transcripts
-from slicebase.index.disposable import Disposable
+from slicebase.index.disposable import Disposable, problems_of
 from slicebase.index.entries import Filters
 from slicebase.index.turns import TURNS_LAYOUT
 from slicebase.library.check import validate
@@ -38,6 +40,7 @@ class Complaint(NamedTuple):
     message: str
     hint: str
     fix: Callable[[], object] | None = None  # None if only a person can fix it
+    by_itself: bool = False  # whether the doctor fixes it unasked: nothing but time is lost
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -66,11 +69,11 @@ def examine(workspace: Workspace, driver: str, home: AgentHome | None = None) ->
 def doctor(
     parts: Parts, driver: str | None, *, fix: bool, home: Path | None
 ) -> tuple[list[Complaint], list[Complaint]]:
-    """Returns what is wrong and, with `fix`, what was fixed."""
+    """Returns what is wrong, and what was fixed: damaged indexes by itself, everything else with `fix`."""
     agent = AgentHome(home, parts.surroundings.now()) if home is not None else None
     examined = (parts.workspace, driver or git.merge_command(), agent)
     found = examine(*examined)
-    fixed = fix_all(found) if fix else []
+    fixed = fix_all(found if fix else [complaint for complaint in found if complaint.by_itself])
     return (examine(*examined) if fixed else found), fixed
 
 
@@ -187,16 +190,57 @@ def _index(examined: Examined) -> Iterator[Complaint]:
     turns = (Disposable(path, TURNS_LAYOUT) for path in (workspace.turns, workspace.chunks))
     for database in (Finder(workspace).index.database, *turns):
         if not database.is_sound():
-            yield Complaint("index", str(database.path), "the index is damaged", "delete it", database.discard)
+            message, hint = "the index is damaged", "delete it: it is built again when it is needed"
+            yield Complaint("index", str(database.path), message, hint, database.discard, by_itself=True)
 
 
 def _database(examined: Examined) -> Iterator[Complaint]:
-    path = examined.workspace.database
+    """Reports a database that cannot be opened, or in which SQLite finds damage. Its own indexes are rebuilt."""
+    path = str(examined.workspace.database)
     try:
-        if path.exists():
-            open_truth(examined.workspace).close()
+        truth = open_truth(examined.workspace)
     except SlicebaseError as error:
-        yield Complaint("database", str(path), error.message, error.hint)
+        if error.code != "no-database":
+            yield Complaint("database", path, error.message, error.hint)
+            yield from _damage(examined.workspace.database)
+        return
+    try:
+        problems = problems_of(truth.database.connection)
+    except apsw.Error as error:
+        problems = [str(error)]
+    finally:
+        truth.close()
+    if problems and all(" index " in problem for problem in problems):
+        rebuild = partial(_rebuild_indexes, examined.workspace)
+        message = f"an index in the database is damaged: {problems[0]}"
+        yield Complaint("database", path, message, "build it again", rebuild, by_itself=True)
+    elif problems:
+        hint = "`tt verify` says what is lost; put a copy back, or import the transcripts again"
+        yield Complaint("database", path, f"SQLite finds damage: {problems[0]}", hint)
+
+
+def _damage(path: Path) -> Iterator[Complaint]:
+    """Reports what SQLite finds in a database that we cannot open."""
+    try:
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        problems = problems_of(connection)
+        connection.close()
+    except apsw.Error:
+        return  # it is no database at all, or gone: that is reported
+    for problem in problems:
+        yield Complaint("database", str(path), problem, "put a copy of the database back")
+
+
+def _rebuild_indexes(workspace: Workspace) -> bool:
+    """Builds the indexes of the database again from its tables. Returns whether that mended it."""
+    truth = open_truth(workspace)
+    try:
+        truth.database.connection.execute("REINDEX")
+        return not problems_of(truth.database.connection)
+    except apsw.Error:
+        return False
+    finally:
+        truth.close()
 
 
 def _transcripts(examined: Examined) -> Iterator[Complaint]:
