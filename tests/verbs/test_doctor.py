@@ -169,12 +169,16 @@ def test_a_damaged_index_inside_the_database_is_built_again(tmp_path: Path) -> N
     memory = searchable(tmp_path)
     connection = apsw.Connection(str(memory.workspace.database))
     connection.pragma("writable_schema", True)
-    connection.execute("UPDATE sqlite_schema SET sql = 'CREATE INDEX turns_by_id ON turns (hash)' WHERE name = 'turns_by_id'")
+    connection.execute(
+        "UPDATE sqlite_schema SET sql = 'CREATE INDEX turns_by_id ON turns (hash)' WHERE name = 'turns_by_id'"
+    )
     connection.close()
     connection = apsw.Connection(str(memory.workspace.database))
     connection.execute("REINDEX turns_by_id")  # by another column
     connection.pragma("writable_schema", True)
-    connection.execute("UPDATE sqlite_schema SET sql = 'CREATE INDEX turns_by_id ON turns (turn)' WHERE name = 'turns_by_id'")
+    connection.execute(
+        "UPDATE sqlite_schema SET sql = 'CREATE INDEX turns_by_id ON turns (turn)' WHERE name = 'turns_by_id'"
+    )
     connection.close()
     wrong, fixed = memory.doctor()
     assert (wrong, [complaint.check for complaint in fixed]) == ([], ["database"])

@@ -145,7 +145,9 @@ def remove(table: str, which: str) -> Callable[[apsw.Connection], None]:
     def make(connection: apsw.Connection) -> None:
         order = ", ".join(f"{key} DESC" for key in key_of(table)) if which == "last" else keys
         limit = "" if which == "all" else "LIMIT 1"
-        connection.execute(f"DELETE FROM {table} WHERE ({keys}) IN (SELECT {keys} FROM {table} ORDER BY {order} {limit})")
+        connection.execute(
+            f"DELETE FROM {table} WHERE ({keys}) IN (SELECT {keys} FROM {table} ORDER BY {order} {limit})"
+        )
 
     return make
 
@@ -156,7 +158,9 @@ def swap(table: str, columns: list[str]) -> Callable[[apsw.Connection], None]:
     rest = [column for column in columns if column not in keys] or columns[-1:]
 
     def make(connection: apsw.Connection) -> None:
-        rows = list(connection.execute(f"SELECT {', '.join([*keys, *rest])} FROM {table} ORDER BY {', '.join(keys)} LIMIT 2"))
+        rows = list(
+            connection.execute(f"SELECT {', '.join([*keys, *rest])} FROM {table} ORDER BY {', '.join(keys)} LIMIT 2")
+        )
         one, two = ((row[: len(keys)], row[len(keys) :]) for row in rows)
         where = " AND ".join(f"{key} = ?" for key in keys)
         connection.execute(f"DELETE FROM {table} WHERE ({where}) OR ({where})", (*one[0], *two[0]))
@@ -193,7 +197,9 @@ def hashed_again(table: str) -> Callable[[apsw.Connection], None]:
         first = 2 if owner else 1
         where = f"WHERE {owner} = ? AND" if owner else "WHERE"
         chain = row[:1] if owner else ()
-        before = connection.execute(f"SELECT hash FROM {table} {where} seq = ?", (*chain, row[first - 1] - 1)).fetchone()
+        before = connection.execute(
+            f"SELECT hash FROM {table} {where} seq = ?", (*chain, row[first - 1] - 1)
+        ).fetchone()
         values = (*row[first:-2], other(row[-2]))
         column = tables()[table][-2][0]
         connection.execute(

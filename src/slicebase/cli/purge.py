@@ -26,9 +26,7 @@ _STORED = ("turn:", "session:", "run:")
 @provenance_options
 @json_option
 @click.pass_context
-def purge(
-    ctx: click.Context, reference: str, reason: str | None, yes: bool, dry_run: bool, as_json: bool
-) -> None:
+def purge(ctx: click.Context, reference: str, reason: str | None, yes: bool, dry_run: bool, as_json: bool) -> None:
     """Delete the content of a slice file, a turn, a session or a run permanently.
 
     What was made from it goes with it: the run that a session was projected to, narratives, quotes, titles, indexes, and

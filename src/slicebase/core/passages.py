@@ -54,21 +54,25 @@ class PassageIndex:
 
     def whole_in(self, data: bytes) -> set[bytes]:
         """Returns the texts that the bytes contain completely."""
-        found = set()
-        for at, number, offset in self._common(data):
-            text = self._texts[number]
-            if at >= offset and data[at - offset : at - offset + len(text)] == text:
-                found.add(text)
-        return found
+        windows = {data[at : at + _WINDOW] for at in range(0, len(data) - _WINDOW + 1, _LOOKED_UP)}
+        common = windows & self._first.keys()
+        if any(len(self._others.get(window, ())) == _MOST_PLACES for window in common):
+            numbers = set(range(len(self._texts)))  # not every place of these windows is known
+        else:
+            numbers = {number for window in common for number, _ in self._places(window)}
+        return {self._texts[number] for number in numbers if self._texts[number] in data}
 
     def _common(self, data: bytes) -> Iterator[tuple[int, int, int]]:
         """Yields the places at which a window of the bytes and one of a text are equal."""
         for at in range(0, len(data) - _WINDOW + 1, _LOOKED_UP):
             window = data[at : at + _WINDOW]
             if window in self._first:
-                yield at, *self._first[window]
-                for place in self._others.get(window, ()):
-                    yield at, *place
+                for number, offset in self._places(window):
+                    yield at, number, offset
+
+    def _places(self, window: bytes) -> Iterator[tuple[int, int]]:
+        yield self._first[window]
+        yield from self._others.get(window, ())
 
     def _extended(self, data: bytes, at: int, number: int, offset: int) -> Stretch:
         text = self._texts[number]

@@ -99,7 +99,9 @@ class Purging:
         narratives = [file for file in files if _source(file).startswith(_SNAPSHOT)]
         passed_over = {file.id for file in narratives}.union(order.files)
         others = [file for file in files if file.id not in passed_over]
-        erased = plan_erasure(self._truth, order.taken, chain(map(_bytes_of, others), _payloads(self._folder)))
+        erased = plan_erasure(
+            self._truth, order.taken, chain(map(_bytes_of, others), _payloads(self._folder)), map(_bytes_of, narratives)
+        )
         taken = [file.id or "" for file in narratives if self._is_taken(file, order, erased)]
         shared = tuple(f"file:{file.id}" for file in others if erased.search.shares(_bytes_of(file)))
         report = PurgeReport(
@@ -120,18 +122,22 @@ class Purging:
         if place is None:
             return bool(erased.search.passages_in(data))
         touched = any(text.owner == f"run:{place[0]}" for text in erased.texts)
-        return place[0] in order.runs or bool(erased.search.passages_in(data)) or (touched and erased.search.is_held(data))
+        return (
+            place[0] in order.runs or bool(erased.search.passages_in(data)) or (touched and erased.search.is_held(data))
+        )
 
     def carry_out(self, order: Order) -> PurgeReport:
         """Purges. Returns what was taken, and what is still found in the files of the workspace."""
         report, erased = self.plan(order)
         self._purge_files(report.files, erased.search)
         self._truth.runs.remember(None)
-        with self._truth.database.erasing():
-            if erased.texts:
-                record = PurgeRecord(self._reason or "", erased.texts, self._stamp.time, order.what)
-                self._truth.texts.purge(record, erased.left)
-        self._purge_caches(order.turns, report.files)
+        try:
+            with self._truth.database.erasing():
+                if erased.texts:
+                    record = PurgeRecord(self._reason or "", erased.texts, self._stamp.time, order.what)
+                    self._truth.texts.purge(record, erased.left)
+        finally:
+            self._purge_caches(order.turns)
         found = tuple(self._remnants(erased.search, report.files))
         return report._replace(remnants=found, beyond=tuple(self._beyond(report)))
 
@@ -151,8 +157,12 @@ class Purging:
             gone = set_key(gone, "slice.title", "Purged")
         return with_writer(gone, self._stamp)
 
-    def _purge_caches(self, turns: tuple[str, ...], files: tuple[str, ...]) -> None:
-        """Removes the words from what is derived from them. An index of files is built again when it is next asked."""
+    def _purge_caches(self, turns: tuple[str, ...]) -> None:
+        """Removes the words from what is derived from them, also those that an interrupted purge left.
+
+        The index of files is built again when it is next asked.
+        """
+        files = tuple(file.id or "" for file in self._folder.mentioning(b"purged") if file.purged)
         with file_errors(self._workspace.transcripts), suppress(FileNotFoundError):
             for state in sorted(self._workspace.transcripts.iterdir()):  # the next import reads everything again
                 state.unlink()
@@ -162,8 +172,7 @@ class Purging:
                     with TurnIndex(path) as index:
                         (index.purge if path == self._workspace.turns else index.purge_sessions)(remove)
         finally:
-            if files:
-                FileIndex(self._workspace).database.purge()
+            FileIndex(self._workspace).database.purge()
 
     # What is left
 

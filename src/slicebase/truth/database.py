@@ -26,6 +26,7 @@ _BUSY_MILLISECONDS = 10_000
 _BUSY_AT_END = 1000  # milliseconds that the log waits for another process
 _UNLOGGED = 32  # transactions after which the heads of their chains are logged
 
+
 class Database:
     """A connection to the truth."""
 
@@ -159,7 +160,9 @@ class Database:
                 self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         except SlicebaseError as error:
             if error.code == "locked":
-                error.message = "it is purged, but another process reads the database: the old pages are still in its log"
+                error.message = (
+                    "it is purged, but another process reads the database: the old pages are still in its log"
+                )
                 error.hint = "repeat the purge when the other process is done"
             raise
 

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from slicebase.core.hashing import digest, is_digest
+from slicebase.core.ids import is_ulid, is_uuid
 from slicebase.core.passages import PASSAGE, PassageIndex, written_forms
 from slicebase.core.refs import is_reference
 from slicebase.errors import SlicebaseError
@@ -44,14 +45,17 @@ class Erased(NamedTuple):
     search: "PassageSearch"
 
 
-def plan_erasure(truth: Truth, taken: Taken, surviving: Iterable[bytes]) -> Erased:
-    """Returns what a purge replaces. `surviving` are texts outside the database."""
+def plan_erasure(truth: Truth, taken: Taken, surviving: Iterable[bytes] = (), derived: Iterable[bytes] = ()) -> Erased:
+    """Returns what a purge replaces.
+
+    `surviving` are texts outside the database, `derived` are those that are made from texts in it.
+    """
     named = sorted({*taken.whole, *taken.left})
     stored = {key: text.data for key in named if (text := truth.texts.get(*key)) and text.data is not None}
     search = PassageSearch(chain(taken.strings, (string for data in stored.values() for string in strings_of(data))))
     quotes = {(record.corpus_id, record.quote_hash) for record in truth.ledger.records.values()}
     held = {key: data for key, data in _derived(truth, quotes) if key not in stored and search.is_held(data)}
-    search.excuse(held.values(), chain(_sources(truth, {*stored, *quotes}), surviving))
+    search.excuse(chain(held.values(), derived), chain(_sources(truth, {*stored, *quotes}), surviving))
     rest = {key: without_passages(data, search) for key, data in held.items()}
     changed = {key: data for key, data in rest.items() if data != held[key]}
     remains = {key: data for key, data in chain(taken.left.items(), changed.items()) if data is not None}
@@ -85,8 +89,11 @@ class PassageSearch:
 
     def __init__(self, texts: Iterable[str]) -> None:
         known = {text for text in texts if len(text) >= _SHORT and not _is_name(text)}
-        self._short = {text.strip() for text in known if len(text.encode()) < PASSAGE}
-        self._indexes = [PassageIndex(group) for group in _groups(form for text in sorted(known) for form in written_forms(text))]
+        # a single word may be a status or a name
+        self._short = {text.strip() for text in known if len(text.encode()) < PASSAGE and " " in text.strip()}
+        self._indexes = [
+            PassageIndex(group) for group in _groups(form for text in sorted(known) for form in written_forms(text))
+        ]
         self._excused: set[bytes] = set()
 
     def passages_in(self, data: bytes) -> set[bytes]:
@@ -103,7 +110,9 @@ class PassageSearch:
         return any(True for index in self._indexes for _ in index.found_in(data))
 
     def is_in(self, text: str) -> bool:
-        """Returns whether a string is a short purged text, or shares a passage with a long one."""
+        """Returns whether a string is a short purged text, or shares a passage with a long one; a name does neither."""
+        if _is_name(text):
+            return False
         return text.strip() in self._short or bool(self.passages_in(text.encode("utf-8", "surrogatepass")))
 
     def excuse(self, held: Iterable[bytes], surviving: Iterable[bytes]) -> None:
@@ -120,8 +129,8 @@ class PassageSearch:
 
 
 def _is_name(text: str) -> bool:
-    """Returns whether a string is a reference or a digest: records have these, too, and they say nothing."""
-    return is_digest(text) or is_reference(text)
+    """Returns whether a string is a reference, an id or a digest: records have these, too, and they say nothing."""
+    return is_digest(text) or is_reference(text) or is_uuid(text) or is_ulid(text)
 
 
 def _groups(texts: Iterable[bytes]) -> Iterator[list[bytes]]:
@@ -165,8 +174,7 @@ def _strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for name, inner in value.items():
-            yield name
+        for inner in value.values():
             yield from _strings(inner)
     elif isinstance(value, list | tuple):
         for inner in value:

@@ -122,9 +122,7 @@ def open_truth(
 ) -> Truth:
     """Opens the truth of a workspace, if it is its own: the workspace knows the id of its database (ruling 45)."""
     around = surroundings or Surroundings(workspace)
-    opener = Opener(
-        home_digest(), known_ids(workspace.id_files), adopt, around.new_id, lambda: to_text(around.now())
-    )
+    opener = Opener(home_digest(), known_ids(workspace.id_files), adopt, around.new_id, lambda: to_text(around.now()))
     truth = Truth(workspace.database, create=create, opener=opener)
     if not truth.database.read_only:
         keep_id(workspace.id_files, truth.identity.database)

@@ -95,7 +95,9 @@ def all_seals(folder: SliceFolder) -> list[SliceFile]:
 def sealed_log(file: SliceFile) -> SealedLog | None:
     """Returns what a seal says about the log, or None where it cannot be read."""
     try:
-        kind, database, entries, head = msgspec.json.decode(file.body.split(b"\n", 1)[0], type=tuple[str, str, int, str])
+        kind, database, entries, head = msgspec.json.decode(
+            file.body.split(b"\n", 1)[0], type=tuple[str, str, int, str]
+        )
     except msgspec.MsgspecError:
         return None
     return SealedLog(database, entries, head) if kind == "log" else None

@@ -25,6 +25,7 @@ from slicebase.truth.texts import hash_bytes
 from slicebase.truth.truth import Truth
 from slicebase.verbs.verify_chains import VerifyFinding, VerifyStatus
 
+
 class RunProof:
     """Checks runs and evidence.
 

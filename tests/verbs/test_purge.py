@@ -1,0 +1,242 @@
+"""Purge: what is purged is nowhere left, what was made from it goes with it, and everything else stays provable."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slicebase import Slicebase, SlicebaseError
+from slicebase.graph.turn import Parent, Part, Session, Turn
+from slicebase.library.purge import PurgeReport
+from tests.conversations import annotate, name
+
+SECRET = "the customer Ada Example lives at Nowhere Street 4711 and her file is 0815"
+OTHER = "an ordinary sentence about the weather in the mountains, long enough for a passage"
+
+
+def say(of: str, text: str, *parents: str, session: str = "s", role: str = "user") -> Turn:
+    above = tuple(Parent(name(parent)) for parent in parents)
+    return Turn(name(of), session, role, (Part("text", text=text),), 0, above, f"sha256:{of}")  # type: ignore[arg-type]
+
+
+def raw(root: Path) -> Iterator[tuple[Path, bytes]]:
+    for path in sorted(root.rglob("*")):
+        if path.is_file():
+            yield path, path.read_bytes()
+
+
+def holders(root: Path, text: str) -> list[str]:
+    """Returns the files of a workspace that have the text, plain or as JSON writes it, in any part of 32 bytes."""
+    forms = {text.encode(), json.dumps(text)[1:-1].encode(), json.dumps(text, ensure_ascii=False)[1:-1].encode()}
+    windows = {form[at : at + 32] for form in forms for at in range(0, len(form) - 31, 4)}
+    return [str(path.relative_to(root)) for path, data in raw(root) if any(window in data for window in windows)]
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Slicebase]:
+    """A workspace in which a secret has spread: a title, a run, a snapshot, a narrative, quotes, contexts, indexes."""
+    with Slicebase.init(tmp_path) as opened:
+        turns = [
+            say("a", f"Please note: {SECRET}."),
+            say("b", f"I noted that {SECRET}.", "a", role="assistant"),
+            say("c", OTHER, "b"),
+        ]
+        opened.truth.turns.add(
+            Session("s", "test", f"About {SECRET}", {"summaries": [SECRET], "shown_last": name("c")}), turns, annotate
+        )
+        opened.truth.turns.add(Session("t", "test", "Weather"), [say("x", OTHER, session="t")], annotate)
+        opened.runs.from_session("s")
+        opened.runs.compact("from-s")
+        opened.runs.narrative("from-s")
+        opened.runs.start("own", "Find out where she lives.", "It is known.")
+        opened.runs.claim("own", f"We know that {SECRET}.", cite=(f"turn:{name('a')}", SECRET))
+        opened.runs.claim("own", OTHER, cite=(f"turn:{name('x')}", OTHER))
+        opened.runs.compact("own")
+        opened.runs.narrative("own")
+        opened.context("Where does Ada Example live?")
+        opened.context(f"Is it true that {SECRET}?")
+        yield opened
+
+
+def purge(memory: Slicebase, reference: str) -> PurgeReport:
+    report = memory.purge(reference, reason="asked to")
+    memory.close()
+    return report
+
+
+def test_nothing_of_a_purged_session_is_left_in_any_file(memory: Slicebase) -> None:
+    root = memory.root
+    assert len(holders(root, SECRET)) >= 3
+    report = purge(memory, "session:s")
+    assert holders(root, SECRET) == []
+    assert report.remnants == ()
+    assert report.runs == ("from-s",)
+    assert len(report.files) == 2, "both narratives"
+    assert holders(root, OTHER), "what also stands in another session survives"
+
+
+def test_a_workspace_is_verified_after_a_purge_and_says_what_was_purged(memory: Slicebase) -> None:
+    purge(memory, "session:s")
+    verdict = memory.verify()
+    assert (verdict.status, verdict.exit) == ("VERIFIED", 0)
+    assert "PURGED" in {finding.status for finding in verdict.findings}
+
+
+def test_a_run_that_quoted_purged_text_goes_on(memory: Slicebase) -> None:
+    """Ruling 46: only the strings that hold purged text become tombstones."""
+    purge(memory, "session:s")
+    statements = [claim["statement"] for claim in memory.truth.runs.state("own").claims.values()]
+    assert statements[0].startswith("[purged ")
+    assert statements[1] == OTHER
+    memory.runs.claim("own", "She moved away.", cite=(f"turn:{name('x')}", "weather"))
+    compacted = memory.runs.compact("own")
+    assert len(compacted.snapshots) == 1
+    assert memory.runs.narrative("own")
+    assert memory.verify().status == "VERIFIED"
+
+
+def test_a_purged_session_that_grows_does_not_bring_its_title_back(memory: Slicebase) -> None:
+    purge(memory, "session:s")
+    again = Session("s", "test", f"About {SECRET}", {"summaries": [SECRET], "shown_last": name("d")})
+    memory.truth.turns.add(again, [say("a", f"Please note: {SECRET}."), say("d", "And now?", "c")], annotate)
+    memory.truth.turns.add(again, [say("e", "Go on.", "d")], annotate)
+    assert memory.truth.turns.session("s").title is None
+    assert memory.truth.turns.session("s").facts["shown_last"] == name("d")
+    memory.close()
+    assert holders(memory.root, SECRET) == []
+    assert memory.verify().status == "VERIFIED"
+
+
+def test_a_purged_turn_takes_only_the_strings_of_its_projected_run(memory: Slicebase) -> None:
+    report = purge(memory, f"turn:{name('a')}")
+    assert report.runs == ()
+    assert report.partly > 0
+    assert memory.truth.runs.terms("from-s") is not None
+    assert memory.verify().status == "VERIFIED"
+    assert holders(memory.root, "Please note: the customer Ada Example lives") == []
+
+
+def test_a_purged_run_leaves_the_conversation(memory: Slicebase) -> None:
+    report = purge(memory, "run:own")
+    assert report.runs == ("own",)
+    assert len(report.files) == 1
+    assert memory.truth.turn(name("a"))
+    assert memory.verify().status == "VERIFIED"
+
+
+def test_a_dry_run_says_what_a_purge_takes_and_changes_nothing(memory: Slicebase) -> None:
+    memory.close()
+    before = dict(raw(memory.root))
+    planned = memory.purge("session:s", dry_run=True)
+    memory.close()
+    assert dict(raw(memory.root)) == before
+    done = purge(memory, "session:s")
+    assert planned == done._replace(remnants=(), beyond=())
+
+
+def test_a_purge_can_be_repeated(memory: Slicebase) -> None:
+    purge(memory, "session:s")
+    again = purge(memory, "session:s")
+    assert again.texts == 0
+    assert memory.verify().status == "VERIFIED"
+
+
+def test_a_slice_file_that_says_the_same_is_named_and_left(memory: Slicebase) -> None:
+    page = memory.library.create("Notes", "Notes of a talk.", body=f"She said: {SECRET}.\n")
+    report = purge(memory, "session:s")
+    assert report.shared == (f"file:{page.id}",)
+    assert memory.library.purge(page.id).purge is not None
+    memory.close()
+    assert holders(memory.root, SECRET) == []
+
+
+def test_a_purged_file_takes_its_quotes_and_the_strings_that_repeat_it(tmp_path: Path) -> None:
+    with Slicebase.init(tmp_path) as memory:
+        page = memory.library.create("Notes", "Notes of a talk.", body=f"# Talk\n\nShe said: {SECRET}.\n")
+        memory.context("Where does Ada Example live?")
+        memory.runs.start("own", "Find out.", "It is known.")
+        memory.runs.claim("own", f"We know that {SECRET}.")
+        memory.runs.compact("own")
+        change = memory.library.purge(page.id, reason="asked to")
+    assert change.purge is not None
+    assert change.purge.remnants == ()
+    assert holders(tmp_path, SECRET) == []
+    with Slicebase.open(tmp_path) as memory:
+        assert memory.verify().status == "VERIFIED"
+
+
+def test_a_tombstone_made_by_hand_is_broken(memory: Slicebase) -> None:
+    memory.close()
+    connection = apsw.Connection(str(memory.workspace.database))
+    connection.execute("UPDATE texts SET bytes = NULL, purged = '2026-01-01T00:00:00.000Z' WHERE owner = 'session:t'")
+    connection.close()
+    assert "tombstone" in [finding.check for finding in memory.verify().findings if finding.status == "BROKEN"]
+
+
+def test_a_remnant_is_found_wherever_it_stands(memory: Slicebase) -> None:
+    """The search at the end is no formality: what another program left in the folder of Slicebase is reported."""
+    left = memory.workspace.cache / "copy"
+    left.write_bytes(b"\0" * 5000 + SECRET.encode() + b"\0")
+    report = purge(memory, "session:s")
+    assert [(each.file, each.offset) for each in report.remnants] == [(".slicebase/cache/copy", 5000)]
+
+
+def test_a_purge_behind_a_reader_says_what_is_still_there_and_is_finished_by_repeating_it(
+    memory: Slicebase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.truth.database.connection.set_busy_timeout(50)
+    reader = apsw.Connection(str(memory.workspace.database))
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM texts").fetchall()
+    with pytest.raises(SlicebaseError) as caught:
+        memory.purge("session:s")
+    assert (caught.value.code, "it is purged" in caught.value.message) == ("locked", True)
+    reader.execute("ROLLBACK")
+    reader.close()
+    purge(memory, "session:s")
+    assert holders(memory.root, SECRET) == []
+
+
+WORDS = st.sampled_from(
+    [
+        "alpha",
+        "beta",
+        "the quick brown fox jumps over the lazy dog",
+        "\n",
+        '"',
+        "ß",
+        "日本語のとても長い文章です",
+        "0123456789",
+    ]
+)
+TEXT = st.lists(WORDS, min_size=1, max_size=12).map(" ".join)
+
+
+@given(
+    purged=st.lists(TEXT, min_size=1, max_size=3), kept=st.lists(TEXT, max_size=3), claims=st.lists(TEXT, max_size=3)
+)
+def test_of_any_texts_nothing_is_left_but_what_survives_elsewhere(
+    tmp_path_factory: pytest.TempPathFactory, purged: list[str], kept: list[str], claims: list[str]
+) -> None:
+    root = tmp_path_factory.mktemp("w")
+    with Slicebase.init(root) as memory:
+        memory.truth.turns.add(
+            Session("s", "test", purged[0]), [say(f"p{n}", text) for n, text in enumerate(purged)], annotate
+        )
+        others = [say(f"k{n}", text, session="t") for n, text in enumerate(kept)]
+        if others:
+            memory.truth.turns.add(Session("t", "test"), others, annotate)
+        memory.runs.start("own", f"Find {purged[-1]}", "It is known.")
+        for text in (*claims, *purged):
+            memory.runs.claim("own", text)
+        memory.runs.compact("own")
+        assert memory.purge("session:s").remnants == ()
+        memory.runs.claim("own", "It goes on.")
+        memory.runs.compact("own")
+        assert memory.verify().status == "VERIFIED"
+        for number, text in enumerate(kept):
+            assert memory.truth.text_of(memory.truth.turns.get(name(f"k{number}")).record) == text
