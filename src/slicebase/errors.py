@@ -115,6 +115,12 @@ CODES: Mapping[str, ErrorKind] = {
     "two-databases": ErrorKind(
         Exit.CONFLICT, "a workspace that became a repository has one database inside git and one outside"
     ),
+    "database-not-ours": ErrorKind(
+        Exit.REFUSED, "the database came with the repository: git tracks it, or it is a symbolic link"
+    ),
+    "no-repository": ErrorKind(
+        Exit.NOT_FOUND, "a folder is a worktree or submodule of a git repository that is not there"
+    ),
     "database-newer": ErrorKind(Exit.REFUSED, "a newer Slicebase wrote the database"),
     "database-damaged": ErrorKind(Exit.REFUSED, "SQLite cannot read the database"),
     "broken-record": ErrorKind(Exit.REFUSED, "a stored record cannot be read; `tt verify` shows more"),

@@ -7,7 +7,7 @@ import click
 
 from slicebase.cli.file_options import complete_ids, id_argument
 from slicebase.cli.options import given_text, open_base, print_change, provenance_of, provenance_options
-from slicebase.cli.output import json_option, note, print_json, read_input
+from slicebase.cli.output import json_option, note, print_json, print_text, read_input
 
 if TYPE_CHECKING:
     from slicebase.verbs.purge import PurgedTurns
@@ -73,7 +73,7 @@ def create(
     if as_json:
         print_json(change.as_json())
     else:
-        click.echo(change.id)
+        print_text(change.id)
 
 
 def _body(body: str | None, body_file: str | None) -> str:
@@ -157,10 +157,10 @@ def _print_contract(contract: dict[str, Any], as_json: bool) -> None:
         return
     for name in ("purpose", "format", "cleanup", "write", "overflow"):
         if contract[name]:
-            click.echo(f"{name:9} {contract[name]}")
+            print_text(f"{name:9} {contract[name]}")
     for excluded in contract["exclude"]:
         target = " ".join(word for word in (excluded["to"], excluded["title"] and f"({excluded['title']})") if word)
-        click.echo(f"{'exclude':9} {excluded['topic']}" + (f" → {target}" if target else ""))
+        print_text(f"{'exclude':9} {excluded['topic']}" + (f" → {target}" if target else ""))
 
 
 @click.command()
@@ -280,4 +280,4 @@ def _print_purged_turns(purged: "PurgedTurns", as_json: bool, dry_run: bool) -> 
         print_json({"dry_run": dry_run, "texts": purged.texts, "turns": [f"turn:{turn}" for turn in purged.turns]})
     else:
         done = "would purge" if dry_run else "purged"
-        click.echo(f"{done} {purged.texts} texts" + (f" of {len(purged.turns)} turns" if purged.turns else ""))
+        print_text(f"{done} {purged.texts} texts" + (f" of {len(purged.turns)} turns" if purged.turns else ""))

@@ -14,7 +14,7 @@ from weakref import WeakSet
 
 from slicebase.errors import SlicebaseError
 from slicebase.workspace.surroundings import Surroundings, one_thread_at_a_time, part
-from slicebase.workspace.workspace import Workspace
+from slicebase.workspace.workspace import Workspace, own_database
 
 if TYPE_CHECKING:  # keeps start-up fast: a part is imported when it is created
     from slicebase.context.assemble import Context
@@ -56,6 +56,7 @@ class Parts:
         """The database with turns, runs, manifests and texts."""
         from slicebase.truth.truth import Truth
 
+        own_database(self.workspace.database)
         return Truth(self.workspace.database, create=True)
 
     @part

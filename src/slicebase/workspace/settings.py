@@ -11,6 +11,8 @@ from typing import Any, Final, NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.freshness import HALF_LIFE_DAYS
+from slicebase.workspace.atomic import locked, read_bytes, write_bytes
+from slicebase.workspace.boundary import inside
 from slicebase.workspace.workspace import SETTINGS, Workspace, create_local_folder
 
 # One value in a TOML text
@@ -158,8 +160,6 @@ def set_setting(workspace: Workspace, name: str, given: str | float | None) -> N
     """Writes one setting into the file, or removes it (None). Everything else in the file stays as it is."""
     import json  # imported here, because most commands only read settings
 
-    from slicebase.workspace.atomic import locked, write_bytes
-
     root = workspace.root
     create_local_folder(root)
     with locked(workspace.lock):
@@ -178,12 +178,12 @@ def set_setting(workspace: Workspace, name: str, given: str | float | None) -> N
                 root / SETTINGS, f"{name} cannot be set without changing something else", f"edit {SETTINGS} by hand"
             )
         if new != text:
-            write_bytes(root / SETTINGS, [new.encode()])
+            write_bytes(root / SETTINGS, [new.encode()], within=root)
 
 
 def _read(root: Path) -> tuple[dict[str, Any], str]:
     try:
-        text = (root / SETTINGS).read_bytes().decode()  # with the line ends that it has
+        text = read_bytes(inside(root, root / SETTINGS)).decode()  # with the line ends that it has
     except FileNotFoundError:
         return {}, ""
     except (OSError, UnicodeDecodeError) as error:
