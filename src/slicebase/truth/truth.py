@@ -49,9 +49,17 @@ class StoredPolicies:
         return policy_from_bytes(row[0]) if row else PRESETS.find(name)
 
     def named(self, text: str) -> SlicePolicyV1:
-        """Returns the policy with this name or hash, or the one in the JSON file at this path."""
-        if not os.path.isfile(text):  # unlike Path.is_file, it never raises
-            return self.find(text)
+        """Returns the policy with this name or hash, or the one in the JSON file at this path.
+
+        A name comes before a file, which a repository may name as it likes: `./focused` is the file.
+        """
+        is_file = os.path.isfile(text)  # unlike Path.is_file, it never raises
+        if not is_file or os.sep not in text:
+            try:
+                return self.find(text)
+            except SlicebaseError:
+                if not is_file:
+                    raise
         try:
             return policy_from_bytes(Path(text).read_bytes())
         except SlicebaseError as error:
