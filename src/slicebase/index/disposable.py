@@ -157,8 +157,8 @@ class Disposable:
     def tick(self) -> int:
         """Returns the time by the disk's clock, in nanoseconds: a file that is changed later has no earlier time."""
         try:
-            os.utime(self._lock)
-            return os.stat(self._lock).st_mtime_ns
+            os.utime(self._lock, follow_symlinks=False)
+            return os.lstat(self._lock).st_mtime_ns
         except OSError:
             return 0
 

@@ -107,7 +107,6 @@ def add_driver(root: Path, command: str) -> bool:
     """Configures the command that merges slice files. Returns whether it is new. `command` takes %O %A %B %P."""
     if driver_of(root) == command:
         return False
-    _refuse_linked_configuration(root)
     run_git(root, "config", "--local", f"merge.{_DRIVER}.name", "merge slice files by their keys, links and rows")
     run_git(root, "config", "--local", f"merge.{_DRIVER}.driver", command)
     return True
@@ -117,16 +116,8 @@ def remove_driver(root: Path) -> bool:
     """Removes the command, unless another workspace of the repository needs it. Returns whether it was removed."""
     if driver_of(root) is None or _is_needed_elsewhere(root):
         return False
-    _refuse_linked_configuration(root)
     run_git(root, "config", "--local", "--remove-section", f"merge.{_DRIVER}")
     return True
-
-
-def _refuse_linked_configuration(root: Path) -> None:
-    """Raises `outside-workspace` if git would write its configuration to a file outside the repository."""
-    found = repository_of(root)
-    if found is not None:
-        inside(found.common, found.common / "config")
 
 
 def _is_needed_elsewhere(root: Path) -> bool:

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
+from slicebase.workspace.boundary import inside, not_a_file
 
+_LONGEST_WAIT: Final = 120  # seconds for git
 _LONGEST_POINTER: Final = 64 << 10  # bytes of a `.git` file that are read
 
 
@@ -73,15 +75,27 @@ _VARIABLES: Final = {"GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0", "GIT_T
 
 def run_git(folder: Path, *arguments: str) -> str:
     """Runs git in a folder, and returns what it prints. Raises `no-git` if it fails."""
+    _refuse_linked_configuration(folder)
     command = ["git", *_HARMLESS, "--no-pager", "-C", str(folder), *arguments]
+    variables = {**os.environ, **_VARIABLES}
     try:
-        done = subprocess.run(command, env={**os.environ, **_VARIABLES}, capture_output=True, check=False)
+        done = subprocess.run(command, env=variables, capture_output=True, check=False, timeout=_LONGEST_WAIT)
     except OSError as error:
         raise SlicebaseError("no-git", f"git cannot be run: {error.strerror}", hint="install git") from None
+    except subprocess.TimeoutExpired:
+        raise SlicebaseError("no-git", f"git {arguments[0]} does not end", where=Where(str(folder))) from None
     if done.returncode:
         message = done.stderr.decode(errors="replace").strip()
         raise SlicebaseError("no-git", f"git {arguments[0]} failed: {message}", where=Where(str(folder)))
     return done.stdout.decode(errors="surrogateescape")
+
+
+def _refuse_linked_configuration(folder: Path) -> None:
+    """Refuses a configuration that git would write outside the repository, or read from a device forever."""
+    found = repository_of(folder)
+    path = inside(found.common, found.common / "config") if found else None
+    if path is not None and path.exists() and not path.is_file():
+        raise not_a_file(path)
 
 
 def is_tracked(root: Path, path: str) -> bool:
