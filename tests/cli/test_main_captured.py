@@ -158,7 +158,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Filled:
     return fill(tmp_path_factory.mktemp("workspace"), tmp_path_factory.mktemp("home"), FILES)
 
 
-def fill(folder: Path, home: Path, files: int) -> Filled:
+def fill(folder: Path, home: Path, files: int, transcript: Path = LONG_SAMPLE) -> Filled:
     """Creates a workspace with so many slice files, and with everything that the calls name."""
     workspace = library(folder)
     link = {"rel": "see_also", "to": LOG}
@@ -179,7 +179,7 @@ def fill(folder: Path, home: Path, files: int) -> Filled:
         (folder / f"{name}.slice").write_text(text_of("merged", "A text.\n", meta={} if name == "base" else {name: 1}))
     with Slicebase.open(folder) as base:
         base.library.forget("restored")
-        base.import_([LONG_SAMPLE])
+        base.import_([transcript])
         evidence, other = (base.cite(TURN, quote=quote).evidence_id for quote in (QUOTE, "stored in upper case"))
         for name in ("known", "written", "stopped"):
             base.runs.start(name, QUESTION, "The answer is cited.")
