@@ -1,7 +1,6 @@
 """The git repository around a folder, and git as a program that runs nothing of what the repository configures."""
 
 import os
-import subprocess
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -75,6 +74,8 @@ _VARIABLES: Final = {"GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0", "GIT_T
 
 def run_git(folder: Path, *arguments: str) -> str:
     """Runs git in a folder, and returns what it prints. Raises `no-git` if it fails."""
+    import subprocess  # imported here to keep start-up fast: most commands do not need git
+
     _refuse_linked_configuration(folder)
     command = ["git", *_HARMLESS, "--no-pager", "-C", str(folder), *arguments]
     variables = {**os.environ, **_VARIABLES}
