@@ -39,6 +39,27 @@ SUBJECTS = {"hashing", "ranking"}  # nouns that end like gerunds
 OF_A_FORMAT = {"ESSENCE", "FACTS", "FORMAT", "NAME", "NO_TURNS"}
 # The same value where a room must not import the other.
 SAME = {"BOM", "LIBRARY"}
+# Modules that write, rename or delete files, each with its reason. All others call them (docs/decisions/clones.md).
+WRITERS = {
+    "workspace.boundary": "decides where may be written",
+    "workspace.atomic": "writes files, below a folder out of which no link leads",
+    "workspace.workspace": "creates the folders of a workspace, and moves its database",
+    "index.disposable": "opens, builds and deletes the indexes",
+    "truth.database": "opens the database",
+    "verbs.install": "removes what `tt init` created",
+    "verbs.doctor": "renames a slice file to its id",
+    "cli.options": "creates the folder that a command names",
+    "cli.main": "sends the rest of the output nowhere when its reader is gone",
+}
+# What changes the disk, of a path or of any object, and of the modules `os` and `shutil`.
+WRITING = {
+    "write_text", "write_bytes", "mkdir", "rmdir", "unlink", "symlink_to", "hardlink_to", "touch", "chmod", "lchmod",
+    "rmtree", "Connection", "NamedTemporaryFile", "mkstemp", "mkdtemp",
+}  # fmt: skip
+OF_THE_SYSTEM = re.compile(
+    r"(os|shutil)\.(replace|renames?|remove\w*|unlink|rmdir|mkdir|makedirs|link|symlink|mkfifo|mknod|utime|l?chmod|fchmod"
+    r"|f?truncate|rmtree|copy\w*|move)"
+)
 # Tests of a complete room, or of a promise that several of its modules keep.
 WHOLE = {
     "cli": {"test_bad_input", "test_read_only"},
@@ -99,6 +120,35 @@ def test_pure_rooms_import_nothing_that_reaches_outside(path: Path) -> None:
         reached = {name.split(".")[0] for name in imports(path)} & IMPURE
         assert not reached, f"{path.name} imports {reached}"
         assert "open(" not in path.read_text().replace("_open(", ""), f"{path.name} opens a file"
+
+
+def writes(node: ast.AST) -> bool:
+    """Returns whether an expression changes the disk, or names a function that does."""
+    if isinstance(node, ast.Attribute):
+        return bool(OF_THE_SYSTEM.fullmatch(ast.unparse(node)))
+    if not isinstance(node, ast.Call):
+        return False
+    called, shown = ast.unparse(node.func).rpartition("."), ast.unparse(node)
+    if called[2] == "open":
+        return bool(re.search(r"O_CREAT|O_WRONLY|O_RDWR|['\"][rwaxbt+]*[wax+][rwaxbt+]*['\"]", shown))
+    if called[2] in ("replace", "rename"):  # of a path; a text's has two arguments
+        return bool(called[0]) and len(node.args) == 1 and not node.keywords
+    return bool(called[0]) and called[2] in WRITING
+
+
+@each_module
+def test_only_a_few_modules_write_files(path: Path) -> None:
+    """So that no write follows a link out of the workspace (ruling 49)."""
+    found = [ast.unparse(node) for node in ast.walk(tree(path)) if writes(node)]
+    assert bool(found) == (name_of(path) in WRITERS), found
+
+
+@each_module
+def test_commands_print_through_one_module(path: Path) -> None:
+    """So that a pipe gets exact bytes, and a terminal none that it obeys (ruling 48)."""
+    if room_of(path) == "cli" and name_of(path) not in ("cli.output", "cli.reference"):
+        text = path.read_text()
+        assert not re.search(r"click\.(s?echo|style)\b|\bprint\(|std(out|err)\.(buffer|write)", text)
 
 
 def test_no_module_imports_itself_through_others_not_even_lazily() -> None:

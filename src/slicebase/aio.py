@@ -309,11 +309,12 @@ class Slicebase(Awaited):
         folder: StrPath = ".",
         driver: str | None = None,
         *,
+        adopt: bool = False,
         clock: Clock = time.time,
         entropy: Entropy = os.urandom,
     ) -> Opening:
         """Makes the folder a workspace and opens it, as `slicebase.Slicebase.init` does."""
-        return Opening(cls, partial(sync.Slicebase.init, folder, driver, clock=clock, entropy=entropy))
+        return Opening(cls, partial(sync.Slicebase.init, folder, driver, adopt=adopt, clock=clock, entropy=entropy))
 
     async def close(self) -> None:
         """Closes the database and the indexes, and ends the thread; a later verb opens them again."""

@@ -4,9 +4,8 @@
         memory.import_("session.jsonl")
         context = memory.context("how are codes compared?", tokens=800)
 
-Its methods are the verbs, in the order of the path. Each reads what is stored, calls pure functions, and writes the
-result. Several threads may use one object: its verbs run one after another. A callback that is passed to a verb runs
-inside it: it must neither close the object nor wait for a verb of another thread.
+Its methods are the verbs, in the order of the path. Several threads may use one object: they take turns. A callback
+that is passed to a verb runs inside it: it must neither close the object nor wait for another thread.
 """
 
 import os
@@ -89,19 +88,21 @@ class Slicebase(Parts):
         folder: StrPath = ".",
         driver: str | None = None,
         *,
+        adopt: bool = False,
         clock: Clock = time.time,
         entropy: Entropy = os.urandom,
     ) -> Self:
         """Makes the folder, which may be missing, a workspace and opens it; an existing workspace stays as it is.
 
-        `driver` is the command with which git merges slice files (`tt merge-driver %O %A %B %P`).
+        `driver` is git's command to merge slice files (`tt merge-driver %O %A %B %P`); `adopt` accepts its database.
         """
-        workspace = create_workspace(given_path(folder, "cannot-write"))
-        if driver:
+        workspace = create_workspace(given_path(folder, "cannot-write"), adopt=adopt)
+        around = Surroundings(workspace, clock, entropy)
+        if driver or adopt:
             from slicebase.verbs.install import install
 
-            install(workspace, driver)
-        return cls(workspace, Surroundings(workspace, clock, entropy))
+            install(workspace, driver, adopting=around if adopt else None)
+        return cls(workspace, around)
 
     def uninit(self, *, delete_data: bool = False, dry_run: bool = False) -> list[str]:
         """Removes what `init` set up, and the database on request; slice files stay. Returns what is removed."""

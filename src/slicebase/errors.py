@@ -116,9 +116,12 @@ CODES: Mapping[str, ErrorKind] = {
         Exit.CONFLICT, "a workspace that became a repository has one database inside git and one outside"
     ),
     "database-lost": ErrorKind(Exit.REFUSED, "the database that the workspace had is empty or gone"),
+    "no-repository": ErrorKind(
+        Exit.NOT_FOUND, "a folder is a worktree or submodule of a git repository that is not there"
+    ),
     "database-newer": ErrorKind(Exit.REFUSED, "a newer Slicebase wrote the database"),
     "database-damaged": ErrorKind(Exit.REFUSED, "the database cannot be read"),
-    "database-not-ours": ErrorKind(Exit.REFUSED, "another user or machine made the database, or it is another one"),
+    "database-not-ours": ErrorKind(Exit.REFUSED, "the database came with the repository, or from another user or machine, or is not the one it was"),
     "broken-record": ErrorKind(Exit.REFUSED, "a stored record cannot be read; `tt verify` shows more"),
     "not-our-database": ErrorKind(Exit.REFUSED, "the database belongs to another program"),
     "other-process": ErrorKind(Exit.REFUSED, "an open workspace is used in a process that was forked from its own"),

@@ -52,7 +52,20 @@ def test_marks_that_are_not_a_pair_are_refused(text: str, base: Slicebase) -> No
     assert code_of(base.agents_md) == "bad-marks"
 
 
-def test_a_symbolic_link_is_not_followed(base: Slicebase, tmp_path: Path) -> None:
-    (tmp_path / "CLAUDE.md").write_text("x")
+def test_a_link_to_another_file_of_the_project_stays_and_its_target_has_the_block(
+    base: Slicebase, tmp_path: Path
+) -> None:
+    (tmp_path / "CLAUDE.md").write_text("x\n")
     (tmp_path / "AGENTS.md").symlink_to("CLAUDE.md")
-    assert code_of(base.agents_md) == "not-a-file"
+    assert base.agents_md().changed
+    assert (tmp_path / "AGENTS.md").readlink() == Path("CLAUDE.md")
+    assert (tmp_path / "CLAUDE.md").read_text() == f"x\n\n{BLOCK}"
+    assert not base.agents_md().changed
+
+
+def test_a_link_out_of_the_project_is_refused(base: Slicebase, tmp_path: Path) -> None:
+    outside = tmp_path.parent / f"{tmp_path.name}-outside.md"
+    outside.write_text("x")
+    (tmp_path / "AGENTS.md").symlink_to(outside)
+    assert code_of(base.agents_md) == "outside-workspace"
+    assert outside.read_text() == "x"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slicebase.agents.agent_files import find, items, with_item, without_item
-from slicebase.agents.hooks import CLIENTS, ClientHooks
+from slicebase.agents.hooks import CLIENTS, MARK, ClientHooks
 from slicebase.base import Slicebase
 from slicebase.workspace.workspace import create_workspace
 from tests.codes import code_of
@@ -143,11 +143,16 @@ def test_settings_of_another_form_are_refused_and_left_alone(data: bytes, tmp_pa
     assert path.read_bytes() == data
 
 
-def test_a_symbolic_link_is_not_followed(tmp_path: Path, hooks: ClientHooks) -> None:
+def test_a_link_is_followed_inside_the_project_and_never_out_of_it(tmp_path: Path, hooks: ClientHooks) -> None:
     (tmp_path / ".claude").mkdir()
     (tmp_path / "elsewhere.json").write_text("{}")
     settings_of(tmp_path).symlink_to(tmp_path / "elsewhere.json")
-    assert code_of(hooks.install, CLIENT) == "not-a-file"
+    assert hooks.install(CLIENT).changed
+    assert MARK in (tmp_path / "elsewhere.json").read_text()
+    settings_of(tmp_path).unlink()
+    settings_of(tmp_path).symlink_to(tmp_path.parent / "none.json")
+    assert code_of(hooks.install, CLIENT) == "outside-workspace"
+    assert not (tmp_path.parent / "none.json").exists()
 
 
 def test_uninit_removes_the_hooks_too(tmp_path: Path) -> None:

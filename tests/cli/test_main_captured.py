@@ -155,7 +155,11 @@ def commands() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Filled:
-    folder, home = tmp_path_factory.mktemp("workspace"), tmp_path_factory.mktemp("home")
+    return fill(tmp_path_factory.mktemp("workspace"), tmp_path_factory.mktemp("home"), FILES)
+
+
+def fill(folder: Path, home: Path, files: int, transcript: Path = LONG_SAMPLE) -> Filled:
+    """Creates a workspace with so many slice files, and with everything that the calls name."""
     workspace = library(folder)
     link = {"rel": "see_also", "to": LOG}
     before = {"id": "source", "hash": f"sha256:{'0' * 64}"}  # the source has changed since
@@ -168,21 +172,21 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Filled:
         put(workspace, name, "A text.\n", links=[link])
     for name in ("defined", "connected", "forgotten", "restored", "purged"):
         put(workspace, name, "A text.\n")
-    for number in range(FILES - len(list(workspace.library.iterdir()))):
+    for number in range(files - len(list(workspace.library.iterdir()))):
         put(workspace, f"note-{number:04}", f"# Note {number}\n\nThe heron stands at post {number}.\n")
     (folder / "document.md").write_text("# Build\n\nThe lock file is stale.\n")
     for name in ("base", "ours", "theirs"):
         (folder / f"{name}.slice").write_text(text_of("merged", "A text.\n", meta={} if name == "base" else {name: 1}))
     with Slicebase.open(folder) as base:
         base.library.forget("restored")
-        base.import_([LONG_SAMPLE])
+        base.import_([transcript])
         evidence, other = (base.cite(TURN, quote=quote).evidence_id for quote in (QUOTE, "stored in upper case"))
         for name in ("known", "written", "stopped"):
             base.runs.start(name, QUESTION, "The answer is cited.")
             base.runs.claim(name, f"Codes are {QUOTE}.", status="verified", cite=evidence)
         (snapshot,) = base.runs.compact("known").snapshots
         manifest = base.context(QUESTION, tokens=500).id
-        assert base.search("heron").files.total > FILES / 2  # the index is warm from here on
+        assert base.search("heron").files.total > files / 3  # the index is warm from here on
     names = {"evidence": evidence, "other": other, "snapshot": snapshot, "manifest": manifest}
     return Filled(folder, home, workspace.cache, names)
 

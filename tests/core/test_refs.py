@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicebase.core.refs import Ref, parse
+from slicebase.core.refs import Ref, as_words, parse
 from slicebase.errors import SlicebaseError
 
 UUID = "05ce3f25-3b45-539e-8730-509ea3dc8613"
@@ -63,3 +63,14 @@ def test_any_text_gives_a_reference_or_our_error(text: str) -> None:
         assert str(parse(text)) == text
     except SlicebaseError as error:
         assert error.code == "bad-reference"
+
+
+@given(st.lists(st.sampled_from([*EXAMPLES, "a", " ", "\n", "]", "(", "[", "\\", ":", "_", "turn", "ev"])).map("".join))
+def test_words_of_a_label_hold_no_reference_and_are_escaped_once(text: str) -> None:
+    words = as_words(text)
+    assert as_words(words) == words
+    assert "\n" not in words
+    for start in range(len(words)):
+        for kind in ("turn:", "row:", "sec:", "doc:", "file:", "session:", "run:", "claim:"):
+            apart = start == 0 or not words[start - 1].isalnum()
+            assert not (apart and words.startswith(kind, start) and words[start + len(kind) :].strip())

@@ -21,9 +21,9 @@ from tests.paths import PROJECT
 
 
 def test_a_written_file_is_read_back(tmp_path: Path) -> None:
-    write_bytes(tmp_path / "a", [b"one ", b"", b"two"])
+    write_bytes(tmp_path / "a", [b"one ", b"", b"two"], within=tmp_path)
     assert read_bytes(tmp_path / "a") == b"one two"
-    write_bytes(tmp_path / "a", [b"three"])
+    write_bytes(tmp_path / "a", [b"three"], within=tmp_path)
     assert read_bytes(tmp_path / "a") == b"three"
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
@@ -31,13 +31,13 @@ def test_a_written_file_is_read_back(tmp_path: Path) -> None:
 def test_a_replaced_file_keeps_its_permissions(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"old")
     (tmp_path / "a").chmod(0o640)
-    write_bytes(tmp_path / "a", [b"new"])
+    write_bytes(tmp_path / "a", [b"new"], within=tmp_path)
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640
 
 
 def test_the_file_that_a_killed_writer_left_does_not_stop_the_next_writer(tmp_path: Path) -> None:
     (tmp_path / TEMPORARY).write_bytes(b"a much longer text than the one that follows")
-    write_bytes(tmp_path / "a", [b"new"])
+    write_bytes(tmp_path / "a", [b"new"], within=tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
@@ -45,7 +45,7 @@ def test_a_temporary_name_that_is_a_link_is_not_followed(tmp_path: Path) -> None
     victim = tmp_path / "victim"
     victim.write_bytes(b"mine")
     (tmp_path / TEMPORARY).symlink_to(victim)
-    write_bytes(tmp_path / "a", [b"new"])
+    write_bytes(tmp_path / "a", [b"new"], within=tmp_path)
     assert victim.read_bytes() == b"mine"
     assert not (tmp_path / "a").is_symlink()
 
@@ -59,11 +59,35 @@ def test_links_folders_and_pipes_are_not_read(tmp_path: Path) -> None:
         assert code_of(read_bytes, tmp_path / name) == "not-a-file"
 
 
-def test_nothing_is_written_through_a_linked_folder(tmp_path: Path) -> None:
-    (tmp_path / "real").mkdir()
-    (tmp_path / "linked").symlink_to(tmp_path / "real")
-    assert code_of(lambda: write_bytes(tmp_path / "linked" / "a", [b"x"])) == "not-a-file"
-    assert list((tmp_path / "real").iterdir()) == []
+def test_a_linked_folder_is_followed_inside_and_never_out(tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "root" / "real").mkdir(parents=True)
+    root = tmp_path / "root"
+    (root / "in").symlink_to("real")
+    (root / "out").symlink_to(tmp_path / "outside")
+    write_bytes(root / "in" / "a", [b"x"], within=root)
+    assert (root / "real" / "a").read_bytes() == b"x"
+    assert code_of(lambda: write_bytes(root / "out" / "a", [b"x"], within=root)) == "outside-workspace"
+    assert code_of(lambda: remove(root / "out" / "a", within=root)) == "outside-workspace"
+    assert list((tmp_path / "outside").iterdir()) == []
+
+
+def test_a_link_is_removed_and_not_its_target(tmp_path: Path) -> None:
+    (tmp_path / "kept").write_bytes(b"mine")
+    (tmp_path / "link").symlink_to("kept")
+    assert remove(tmp_path / "link", within=tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+
+
+def test_a_private_file_is_its_owners_alone_from_the_beginning(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        write_bytes(tmp_path / "a", [b"x"], within=tmp_path, private=True)
+        with locked(tmp_path / "lock"):
+            pass
+    finally:
+        os.umask(before)
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
 
 
 def test_a_file_that_changes_while_it_is_read_is_a_conflict(tmp_path: Path) -> None:
@@ -78,15 +102,15 @@ def test_a_file_that_changes_while_it_is_read_is_a_conflict(tmp_path: Path) -> N
 
 def test_removing_returns_whether_the_file_existed(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"")
-    assert remove(tmp_path / "a")
-    assert not remove(tmp_path / "a")
+    assert remove(tmp_path / "a", within=tmp_path)
+    assert not remove(tmp_path / "a", within=tmp_path)
 
 
 def test_cleaning_removes_only_the_temporary_file_of_a_writer(tmp_path: Path) -> None:
     (tmp_path / TEMPORARY).write_bytes(b"half")
     (tmp_path / ".other").write_bytes(b"mine")
-    assert clean(tmp_path, tmp_path / "lock") == [tmp_path / TEMPORARY]
-    assert clean(tmp_path / "absent", tmp_path / "lock") == []
+    assert clean(tmp_path, tmp_path / "lock", within=tmp_path) == [tmp_path / TEMPORARY]
+    assert clean(tmp_path / "absent", tmp_path / "lock", within=tmp_path) == []
     assert (tmp_path / ".other").exists()
 
 
@@ -155,7 +179,7 @@ def test_an_error_at_any_step_leaves_the_old_file_alone(
 
     monkeypatch.setattr(os, step, failing)
     expected = "cannot-write" if number == errno.EIO else "disk-full"
-    assert code_of(lambda: write_bytes(path, [b"new"])) == expected
+    assert code_of(lambda: write_bytes(path, [b"new"], within=tmp_path)) == expected
     monkeypatch.undo()
     assert path.read_bytes() == b"old"
     assert [each.name for each in tmp_path.iterdir()] == ["a"]
@@ -173,7 +197,7 @@ def test_a_folder_that_cannot_be_flushed_is_another_error_than_a_write_that_fail
         real(descriptor)
 
     monkeypatch.setattr(os, "fsync", failing)
-    assert code_of(lambda: write_bytes(tmp_path / "a", [b"new"])) == "not-flushed"
+    assert code_of(lambda: write_bytes(tmp_path / "a", [b"new"], within=tmp_path)) == "not-flushed"
     assert (tmp_path / "a").read_bytes() == b"new"
 
 
@@ -184,7 +208,7 @@ def test_a_source_of_chunks_that_stops_half_way_leaves_the_old_file_alone(tmp_pa
 
     (tmp_path / "a").write_bytes(b"old")
     with pytest.raises(KeyboardInterrupt):
-        write_bytes(tmp_path / "a", chunks())
+        write_bytes(tmp_path / "a", chunks(), within=tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
     assert (tmp_path / "a").read_bytes() == b"old"
 
@@ -192,7 +216,7 @@ def test_a_source_of_chunks_that_stops_half_way_leaves_the_old_file_alone(tmp_pa
 def _write_with_little_room(path: Path) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
     try:
-        write_bytes(path, [b"x" * 600, b"y" * 600])
+        write_bytes(path, [b"x" * 600, b"y" * 600], within=path.parent)
     except SlicebaseError as error:
         os._exit(0 if error.code == "disk-full" else 2)
     os._exit(1)

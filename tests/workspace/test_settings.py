@@ -1,11 +1,14 @@
 """Settings: every key has a default, shows where its value comes from, and is set without a change to other lines."""
 
+import json
 import tomllib
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slicebase.errors import SlicebaseError
+from slicebase.workspace import settings
 from slicebase.workspace.settings import (
     SETTING_KEYS,
     Settings,
@@ -130,6 +133,55 @@ def test_a_file_keeps_its_line_ends(workspace: Workspace, name: str) -> None:
 def test_a_file_that_is_not_text_is_refused(workspace: Workspace) -> None:
     (workspace.root / "slicebase.toml").write_bytes(b"\xff")
     assert code_of(load_settings, workspace.root) == "bad-setting"
+
+
+# A file that comes with a repository names nothing outside of it
+
+TEXTS = {"provenance.agent": "a name, which is only written down"}
+
+
+def test_every_setting_that_is_text_is_known_to_be_a_path_or_not() -> None:
+    assert {name for name, key in SETTING_KEYS.items() if str in key.types and not key.is_path} == TEXTS.keys()
+
+
+@pytest.mark.parametrize(
+    "value", ["../rules.toml", "/etc/passwd", "link", "link/x", "a/../../x", "inner/out", "x\0", "rules.toml"]
+)
+def test_a_path_that_leads_out_of_the_workspace_is_refused(
+    workspace: Workspace, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = SETTING_KEYS["provenance.agent"]._replace(is_path=True)
+    monkeypatch.setattr(settings, "SETTING_KEYS", {**SETTING_KEYS, "provenance.agent": path})
+    (workspace.root / "link").symlink_to("..")
+    (workspace.root / "inner").mkdir()
+    (workspace.root / "inner" / "out").symlink_to("../../x")
+    write(workspace, f"[provenance]\nagent = {json.dumps(value)}\n")
+    if value == "rules.toml":
+        assert load_settings(workspace.root).provenance_agent == value
+        return
+    with pytest.raises(SlicebaseError) as caught:
+        load_settings(workspace.root)
+    assert (caught.value.code, caught.value.where.line) == ("bad-setting", 2)
+    assert "provenance.agent" in caught.value.message
+    assert repr(value) in caught.value.message
+    assert caught.value.hint
+    (workspace.root / "slicebase.toml").unlink()
+    assert code_of(set_setting, workspace, "provenance.agent", value) == "bad-setting"
+    assert not (workspace.root / "slicebase.toml").exists()
+
+
+def test_a_linked_file_is_read_and_written_inside_and_refused_outside(workspace: Workspace) -> None:
+    (workspace.root / "config").mkdir()
+    (workspace.root / "slicebase.toml").symlink_to("config/mine.toml")
+    set_setting(workspace, "hooks.tokens", 900)
+    assert load_settings(workspace.root).hooks_tokens == 900
+    assert (workspace.root / "slicebase.toml").is_symlink()
+    (workspace.root / "slicebase.toml").unlink()
+    for target in ("/dev/zero", "../none.toml"):
+        (workspace.root / "slicebase.toml").symlink_to(target)
+        assert code_of(load_settings, workspace.root) == "outside-workspace"
+        assert code_of(set_setting, workspace, "hooks.tokens", 900) == "outside-workspace"
+        (workspace.root / "slicebase.toml").unlink()
 
 
 def test_a_form_that_is_not_understood_is_left_alone(workspace: Workspace) -> None:

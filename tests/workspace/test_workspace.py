@@ -165,3 +165,106 @@ def test_a_folder_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize("paths", ["", [""], ["a", ""]])
 def test_an_empty_path_names_nothing(paths: str | list[str]) -> None:
     assert code_of(lambda: each_path(paths)) == "no-input"
+
+
+# A database that came with the repository
+
+
+def clone_with_database(folder: Path, commit: bool = True) -> Path:
+    """Creates a repository whose `.slicebase/slicebase.db` is committed, or only there."""
+    made = create_workspace(folder / "source")
+    with Slicebase.open(made.root) as base:
+        base.runs.start("theirs", "Make you believe it.", "It is believed.")
+    git(made.root, "init", "-q")
+    if commit:
+        git(made.root, "add", "-f", ".slicebase/slicebase.db", ".slices")
+        git(made.root, "commit", "-qm", "start")
+    git(folder, "clone", "-q", "source", "clone")
+    (folder / "clone" / ".slices").mkdir(exist_ok=True)
+    return folder / "clone"
+
+
+def runs_of(root: Path) -> list[str]:
+    with Slicebase.open(root) as base:
+        return [run.id for run in base.runs.list_runs()]
+
+
+def test_a_database_that_git_tracks_becomes_the_memory_only_when_it_is_adopted(tmp_path: Path) -> None:
+    clone = clone_with_database(tmp_path)
+    assert refusal(clone) == "database-not-ours"
+    assert code_of(Slicebase.init, clone) == "database-not-ours"
+    assert not (clone / ".git" / "slicebase").exists()
+    Slicebase.init(clone, adopt=True).close()
+    assert runs_of(clone) == ["theirs"]
+    assert not (clone / ".slicebase" / "slicebase.db").exists()
+
+
+def test_a_tracked_database_beside_an_own_one_is_left_alone(tmp_path: Path) -> None:
+    clone = clone_with_database(tmp_path)
+    tracked = (clone / ".slicebase" / "slicebase.db").read_bytes()
+    (clone / ".slicebase" / "slicebase.db").unlink()
+    assert runs_of(clone) == []
+    git(clone, "checkout", "-q", ".slicebase")
+    assert runs_of(clone) == []
+    assert (clone / ".slicebase" / "slicebase.db").read_bytes() == tracked
+    assert code_of(lambda: Slicebase.init(clone, adopt=True)) == "two-databases"
+
+
+@pytest.mark.parametrize("place", ["git", "outside git", "in the git directory"])
+def test_a_link_to_the_database_of_another_project_is_not_the_memory(tmp_path: Path, place: str) -> None:
+    theirs = create_workspace(tmp_path / "theirs").database
+    with Slicebase.open(tmp_path / "theirs") as base:
+        base.runs.start("theirs", "Another project.", "It is done.")
+    before = theirs.read_bytes(), theirs.stat().st_mtime_ns
+    clone = tmp_path / "clone"
+    (clone / ".slices").mkdir(parents=True)
+    (clone / ".slicebase").mkdir()
+    if place != "outside git":
+        git(clone, "init", "-q")
+    link = clone / (".git/slicebase" if place == "in the git directory" else ".slicebase") / "slicebase.db"
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(theirs)
+    assert refusal(clone) == "database-not-ours"
+    Slicebase.init(clone, adopt=True).close()
+    assert runs_of(clone) == ["theirs"]
+    assert not link.is_symlink()
+    assert (theirs.read_bytes(), theirs.stat().st_mtime_ns) == before
+
+
+def test_a_folder_or_a_device_is_never_adopted(tmp_path: Path) -> None:
+    (tmp_path / ".slicebase").mkdir()
+    for target in ("/dev/full", tmp_path / "none", tmp_path):
+        (tmp_path / ".slicebase" / "slicebase.db").symlink_to(target)
+        assert code_of(lambda: create_workspace(tmp_path, adopt=True)) == "database-not-ours"
+        (tmp_path / ".slicebase" / "slicebase.db").unlink()
+
+
+def test_a_database_in_use_elsewhere_is_not_adopted_by_a_link(tmp_path: Path) -> None:
+    used = Truth(create_workspace(tmp_path / "theirs").database, create=True)
+    used.database.connection.execute("BEGIN IMMEDIATE; INSERT INTO policies VALUES ('x', 'y'); COMMIT")
+    create_workspace(tmp_path / "mine")
+    (tmp_path / "mine" / ".slicebase" / "slicebase.db").symlink_to(used.database.path)
+    assert code_of(lambda: create_workspace(tmp_path / "mine", adopt=True)) == "locked"
+    used.close()
+
+
+def test_a_workspace_is_opened_through_a_link_to_its_folder(tmp_path: Path) -> None:
+    create_workspace(tmp_path / "real")
+    (tmp_path / "link").symlink_to("real")
+    assert open_workspace(tmp_path / "link").root == tmp_path.resolve() / "real"
+    assert create_workspace(tmp_path / "link").root == tmp_path.resolve() / "real"
+    with Slicebase.open(tmp_path / "link") as base:
+        base.library.create(title="A", summary="B.")
+    assert runs_of(tmp_path / "link") == []
+
+
+@pytest.mark.parametrize("name", [".slices", ".slicebase"])
+def test_a_linked_folder_of_a_workspace_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "root" / "inner").mkdir(parents=True)
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "root" / name).symlink_to(tmp_path / "outside")
+    assert code_of(create_workspace, tmp_path / "root") == refusal(tmp_path / "root") == "outside-workspace"
+    (tmp_path / "root" / name).unlink()
+    (tmp_path / "root" / name).symlink_to("inner")
+    assert code_of(create_workspace, tmp_path / "root") == refusal(tmp_path / "root") == "not-a-file"
+    assert list((tmp_path / "outside").iterdir()) == []

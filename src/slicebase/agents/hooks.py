@@ -13,8 +13,9 @@ import msgspec
 
 from slicebase.agents.agent_files import TextChange, find, with_item, without_item
 from slicebase.errors import SlicebaseError, Where
-from slicebase.workspace.atomic import locked, read_bytes, remove, write_bytes
-from slicebase.workspace.workspace import LOCAL, Workspace, create_local_folder
+from slicebase.workspace.atomic import create_folder, locked, read_bytes, remove, remove_empty_folder, write_bytes
+from slicebase.workspace.boundary import inside
+from slicebase.workspace.workspace import Workspace, create_local_folder
 
 MARK: Final = "# slicebase"
 PROGRAM: Final = "tt"
@@ -61,7 +62,8 @@ class ClientHooks:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._kept = workspace.root / LOCAL / _KEPT
+        self._root = workspace.root
+        self._kept = workspace.local(_KEPT)
 
     def install(self, client: str, *, program: str = PROGRAM, dry_run: bool = False) -> TextChange:
         """Adds the hooks that are missing; everything else in the settings stays as it is."""
@@ -75,8 +77,8 @@ class ClientHooks:
                     text = _with_hook(text, path, event, f"{program} hook run {event} {MARK}")
             if text != before and not dry_run:
                 self._keep(client, before, text, made_folder=not path.parent.exists())
-                path.parent.mkdir(exist_ok=True)
-                write_bytes(path, [text.encode(errors="surrogateescape")])
+                create_folder(path.parent, within=self._root)
+                write_bytes(path, [text.encode(errors="surrogateescape")], within=self._root)
         return TextChange(str(path), text != before, text)
 
     def uninstall(self, client: str, *, dry_run: bool = False) -> TextChange:
@@ -110,14 +112,14 @@ class ClientHooks:
         if client not in CLIENTS:
             known = ", ".join(CLIENTS)
             raise SlicebaseError("unknown-client", f"there are no hooks for {client!r}", hint=f"clients are {known}")
-        return self._workspace.root / CLIENTS[client].settings, CLIENTS[client].events
+        return inside(self._root, self._root / CLIENTS[client].settings), CLIENTS[client].events
 
     # The settings before our change
 
     def _all_kept(self) -> dict[str, _KeptSettings]:
         try:
-            return _decoder.decode(self._kept.read_bytes())
-        except (OSError, msgspec.MsgspecError):
+            return _decoder.decode(read_bytes(self._kept))
+        except (OSError, SlicebaseError, msgspec.MsgspecError):
             return {}
 
     def _keep(self, client: str, before: str | None, after: str, *, made_folder: bool) -> None:
@@ -126,20 +128,20 @@ class ClientHooks:
         if earlier is not None and earlier.after == before:  # installed again after our own change
             before, made_folder = earlier.before, earlier.made_folder
         known[client] = _KeptSettings(before, after, made_folder)
-        write_bytes(self._kept, [_encoder.encode(known)])
+        write_bytes(self._kept, [_encoder.encode(known)], within=self._root, private=True)
 
     def _put_back(self, client: str, path: Path, now: str | None, text: str | None, kept: _KeptSettings | None) -> None:
         if text is None:
-            remove(path)
-            if kept is not None and kept.made_folder and path.parent.is_dir() and not any(path.parent.iterdir()):
-                path.parent.rmdir()
+            remove(path, within=self._root)
+            if kept is not None and kept.made_folder:
+                remove_empty_folder(path.parent, within=self._root)
         elif text != now:
-            write_bytes(path, [text.encode(errors="surrogateescape")])
+            write_bytes(path, [text.encode(errors="surrogateescape")], within=self._root)
         left = {name: each for name, each in self._all_kept().items() if name != client}
         if left:
-            write_bytes(self._kept, [_encoder.encode(left)])
+            write_bytes(self._kept, [_encoder.encode(left)], within=self._root, private=True)
         else:
-            remove(self._kept)
+            remove(self._kept, within=self._root)
 
 
 _SECONDS: Final = 10  # the time limit after which the client stops a hook

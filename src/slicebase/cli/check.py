@@ -10,7 +10,20 @@ from typing import TYPE_CHECKING
 import click
 
 from slicebase.cli.options import named_root, open_base
-from slicebase.cli.output import json_option, note, print_json, printable
+from slicebase.cli.output import (
+    BOLD,
+    CYAN,
+    DIM,
+    GREEN,
+    RED,
+    YELLOW,
+    Styled,
+    json_option,
+    note,
+    print_json,
+    print_text,
+    printable,
+)
 from slicebase.errors import Exit
 
 if TYPE_CHECKING:
@@ -18,8 +31,8 @@ if TYPE_CHECKING:
     from slicebase.verbs.verify import Verdict
 
 _COLOURS = {
-    "error": "red", "warning": "yellow", "hint": "cyan",
-    "BROKEN": "red", "UNVERIFIABLE": "yellow", "VERIFIED": "green",
+    "error": RED, "warning": YELLOW, "hint": CYAN,
+    "BROKEN": RED, "UNVERIFIABLE": YELLOW, "VERIFIED": GREEN,
 }  # fmt: skip
 
 
@@ -54,13 +67,13 @@ def _print(report: "ValidationReport") -> None:
 
     for before, finding in zip((None, *report.findings), report.findings, strict=False):
         if before and before.file != finding.file:
-            click.echo()
+            print_text()
         place = ":".join(str(part) for part in (finding.file, finding.line, finding.column) if part is not None)
         severity = FORMAT_RULES[finding.rule].severity
-        styled = click.style(severity, fg=_COLOURS[severity])
-        click.echo(f"{printable(place)} {styled} {finding.rule} {printable(finding.message)}")
+        styled = Styled(severity, _COLOURS[severity])
+        print_text(f"{printable(place)} ", styled, f" {finding.rule} {printable(finding.message)}")
         if finding.hint:
-            click.echo(click.style(f"    {printable(finding.hint)}", dim=True))
+            print_text(Styled(f"    {printable(finding.hint)}", DIM))
     counts = ", ".join(f"{count} {name}{'s' if count != 1 else ''}" for name, count in report.counts.items())
     note(f"{report.files} file{'s' if report.files != 1 else ''}: {counts}")
 
@@ -76,8 +89,8 @@ def _print_rules(as_json: bool) -> int:
         return Exit.DONE
     width = max(map(len, FORMAT_RULES))
     for rule in FORMAT_RULES.values():
-        severity = click.style(rule.severity.ljust(7), fg=_COLOURS[rule.severity])
-        click.echo(f"{rule.name.ljust(width)}  {severity}  {rule.checks}")
+        severity = Styled(rule.severity.ljust(7), _COLOURS[rule.severity])
+        print_text(f"{rule.name.ljust(width)}  ", severity, f"  {rule.checks}")
     return Exit.DONE
 
 
@@ -120,10 +133,10 @@ def verify(ctx: click.Context, seal: str | None, as_json: bool) -> int:
 
 def _print_verdict(verdict: "Verdict") -> None:
     for finding in verdict.findings:
-        click.echo(f"{finding.status} {finding.check}: {finding.place}")
+        print_text(f"{finding.status} {finding.check}: {finding.place}")
         if finding.expected:
-            click.echo(f"  expected {finding.expected}")
+            print_text(f"  expected {finding.expected}")
         if finding.found:
-            click.echo(f"  found    {finding.found}")
+            print_text(f"  found    {finding.found}")
     counted = ", ".join(f"{count} {what}" for what, count in verdict.checked.items())
-    click.echo(f"{click.style(verdict.status, fg=_COLOURS[verdict.status], bold=True)} {counted}")
+    print_text(Styled(verdict.status, f"{BOLD};{_COLOURS[verdict.status]}"), f" {counted}")

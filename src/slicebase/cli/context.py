@@ -7,7 +7,7 @@ import msgspec
 from click.core import ParameterSource
 
 from slicebase.cli.options import open_base
-from slicebase.cli.output import json_option, note, print_json
+from slicebase.cli.output import json_option, note, print_json, print_text
 from slicebase.errors import Exit
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def print_context(built: "Context", explain: bool, as_json: bool) -> None:
     elif explain:
         _print_choice(manifest)
     else:
-        click.echo(text, nl=False)
+        print_text(text, nl=False)
         used = f"{manifest.tokens_used} of {manifest.budget.tokens} tokens"
         unrecorded = "" if built.recorded else " (not recorded)"
         note(f"{len(manifest.pieces)} pieces, {used}; {built.id}{unrecorded}")
@@ -115,9 +115,9 @@ def _print_difference(before: "Manifest", after: "Manifest", recorded: dict[str,
         unrecorded = "" if recorded.get("recorded", True) else " (not recorded)"
         note(f"{before.manifest_id} → {after.manifest_id}{unrecorded}")
         for change in found:
-            click.echo(f"{change.change:8} {change.ref}" + (f"  ({change.what})" if change.what else ""))
+            print_text(f"{change.change:8} {change.ref}" + (f"  ({change.what})" if change.what else ""))
         if not found:
-            click.echo("no piece differs")
+            print_text("no piece differs")
     return Exit.FINDINGS if found else Exit.DONE
 
 
@@ -125,15 +125,15 @@ _SHOWN = 20  # pieces that were left out
 
 
 def _print_choice(manifest: "Manifest") -> None:
-    click.echo(f"considered {manifest.considered}, took {len(manifest.pieces)}, {manifest.tokens_used} tokens")
+    print_text(f"considered {manifest.considered}, took {len(manifest.pieces)}, {manifest.tokens_used} tokens")
     for piece in sorted(manifest.pieces, key=lambda piece: (-piece.score, piece.ref)):
         parts = ", ".join(f"{name} {value / 1e6:.2f}" for name, value in piece.parts.items())
-        click.echo(f"  {piece.score / 1e6:8.2f}  {piece.ref}  {piece.tokens} tokens  ({parts})")
-    click.echo(f"left out {len(manifest.left_out)}")
+        print_text(f"  {piece.score / 1e6:8.2f}  {piece.ref}  {piece.tokens} tokens  ({parts})")
+    print_text(f"left out {len(manifest.left_out)}")
     for left in manifest.left_out[:_SHOWN]:
-        click.echo(f"  {left.score / 1e6:8.2f}  {left.ref}  no room in {left.reason}")
+        print_text(f"  {left.score / 1e6:8.2f}  {left.ref}  no room in {left.reason}")
     if len(manifest.left_out) > _SHOWN:
-        click.echo(f"  … and {len(manifest.left_out) - _SHOWN} more: --json lists them")
+        print_text(f"  … and {len(manifest.left_out) - _SHOWN} more: --json lists them")
 
 
 @click.command()
@@ -154,7 +154,7 @@ def replay(ctx: click.Context, manifest: str | None, as_json: bool) -> int:
         print_json({"manifest_id": name, "identical": replayed.identical, "text": replayed.text,
                     "problems": problems})  # fmt: skip
     else:
-        click.echo(replayed.text, nl=False)
+        print_text(replayed.text, nl=False)
         for problem in replayed.problems:
             note(f"{problem.status} {problem.ref}: {problem.found}")
     return replayed.exit

@@ -6,7 +6,7 @@ import click
 
 from slicebase.cli.file_options import id_argument
 from slicebase.cli.options import open_base
-from slicebase.cli.output import json_option, print_json, printable
+from slicebase.cli.output import json_option, print_json, print_text, printable
 from slicebase.files.explore import mermaid as drawn
 from slicebase.files.explore import tree
 from slicebase.files.links import RELATIONSHIPS
@@ -42,9 +42,9 @@ def explore(
     if as_json:
         print_json(_as_json(found))
     elif mermaid:
-        click.echo(drawn(found.walk, lambda place: _title(found, place)), nl=False)
+        print_text(drawn(found.walk, lambda place: _title(found, place)), nl=False)
     else:
-        click.echo("\n".join(tree(found.walk, lambda place: _name(found, place))))
+        print_text("\n".join(tree(found.walk, lambda place: _name(found, place))))
 
 
 def _title(found: "Exploration", place: str) -> str:

@@ -1,13 +1,13 @@
 """What the commands that find files share: filters, ids that complete, and how a file is shown."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from slicebase.cli.options import open_base
-from slicebase.cli.output import printable
+from slicebase.cli.output import Shown, printable
 from slicebase.core.times import EARLIEST, LATEST, to_text
 from slicebase.errors import SlicebaseError
 from slicebase.files.freshness import Label, annotation, label, oldest, staleness
@@ -31,7 +31,11 @@ def complete_ids(ctx: click.Context, param: click.Parameter, incomplete: str) ->
         entries = open_base(ctx).finder.list_files(Filters(archived=ctx.command.name == "restore"))
     except SlicebaseError:
         return []
-    found = [CompletionItem(entry.id, help=entry.title) for entry in entries if entry.id.startswith(incomplete)]
+    found = [
+        CompletionItem(printable(entry.id), help=printable(entry.title))
+        for entry in entries
+        if entry.id.startswith(incomplete)
+    ]
     return found[:_MOST_COMPLETED]
 
 
@@ -106,11 +110,11 @@ def freshness(entry: FileEntry, now: int, half_life: float) -> str:
     return annotation(now, entry.changed, half_life)
 
 
-def headline(entry: FileEntry, now: int, half_life: float, title: str | None = None) -> str:
+def headline(entry: FileEntry, now: int, half_life: float, title: Iterable[Shown] | None = None) -> list[Shown]:
     """Returns the line that lists a file: its id, title, freshness and marks."""
     marks = [word for word, there in (("forgotten", entry.archived), ("purged", entry.purged)) if there]
-    name = f"{printable(entry.id)} ({printable(entry.title) if title is None else title})"
-    return "  ".join([name, freshness(entry, now, half_life), *marks])
+    named = [printable(entry.title)] if title is None else title
+    return [f"{printable(entry.id)} (", *named, ")  ", "  ".join([freshness(entry, now, half_life), *marks])]
 
 
 def file_json(entry: FileEntry, now: int, half_life: float) -> dict[str, Any]:

@@ -1,13 +1,14 @@
 """Commands that find slice files and show them: search, list, stale, info."""
 
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from slicebase.cli.file_options import chosen, file_json, filter_options, headline, id_argument
 from slicebase.cli.options import open_base
-from slicebase.cli.output import counted, json_option, note, print_json, printable
+from slicebase.cli.output import BOLD, DIM, Shown, Styled, counted, json_option, note, print_json, print_text, printable
 from slicebase.errors import Exit
 
 if TYPE_CHECKING:
@@ -53,16 +54,16 @@ def search(
 
 def _print_search(found: "SearchResults", moment: int, half_life: float) -> None:
     for hit in found.files.hits:
-        click.echo(headline(hit.entry, moment, half_life, _marked(hit.title)))
+        print_text(*headline(hit.entry, moment, half_life, _marked(hit.title)))
         for each in hit.found:
             place = each.ref if each.line is None else f"{each.ref}, line {each.line}"
-            click.echo(f"    {_marked(each.snippet)}\n    {click.style(printable(place), dim=True)}")
+            print_text("    ", *_marked(each.snippet), "\n    ", Styled(printable(place), DIM))
         if hit.more:
-            click.echo(f"    and {hit.more} more like these")
+            print_text(f"    and {hit.more} more like these")
     for view in found.turns:
         from slicebase.cli.history import one_line
 
-        click.echo(f"turn:{view.record.id}  {view.record.time}  {view.record.role}\n    {one_line(view.text, 160)}")
+        print_text(f"turn:{view.record.id}  {view.record.time}  {view.record.role}\n    {one_line(view.text, 160)}")
     if found.files.total > len(found.files.hits):
         note(f"{len(found.files.hits)} of {found.files.total} files; --limit shows more")
     for hint in () if found.turns else found.files.hints:
@@ -71,14 +72,16 @@ def _print_search(found: "SearchResults", moment: int, half_life: float) -> None
         note("nothing found")
 
 
-def _marked(snippet: "Snippet") -> str:
+def _marked(snippet: "Snippet") -> list[Shown]:
     """Returns a snippet with its matches in bold on a terminal, **like this** in a pipe."""
-    before, after = ("\x1b[1m", "\x1b[0m") if sys.stdout.isatty() else ("**", "**")
-    pieces, place = [], 0
+    mark = "" if sys.stdout.isatty() else "**"
+    pieces: list[Shown] = []
+    place = 0
     for start, end in snippet.marks:
-        pieces += [printable(snippet.text[place:start]), before, printable(snippet.text[start:end]), after]
+        found = f"{mark}{printable(snippet.text[start:end])}{mark}"
+        pieces += [printable(snippet.text[place:start]), Styled(found, BOLD)]
         place = end
-    return click.style("".join([*pieces, printable(snippet.text[place:])]), reset=False)
+    return [*pieces, printable(snippet.text[place:])]
 
 
 def _search_json(found: "SearchResults", moment: int, half_life: float) -> dict[str, Any]:
@@ -121,7 +124,7 @@ def list_files(ctx: click.Context, /, as_json: bool, **filters: Any) -> int:
         print_json({"files": [file_json(entry, moment, half_life) for entry in entries]})
     else:
         for entry in entries:
-            click.echo(headline(entry, moment, half_life))
+            print_text(*headline(entry, moment, half_life))
     note_unreadable(base)
     return Exit.DONE if entries else Exit.FINDINGS
 
@@ -157,10 +160,10 @@ def stale(ctx: click.Context, /, half_life: float | None, as_json: bool, **filte
         print_json({"half_life_days": days, "files": files})
     else:
         for each in found:
-            click.echo(headline(each.entry, moment, days))
+            print_text(*headline(each.entry, moment, days))
             for why in each.reasons:
                 since = f" (since {to_text(why.since)[:10]})" if why.since is not None else ""
-                click.echo(f"    {printable(why.detail)}{since}")
+                print_text(f"    {printable(why.detail)}{since}")
     note_unreadable(base)
     return Exit.FINDINGS if found else Exit.DONE
 
@@ -199,7 +202,7 @@ def _links_json(found: "Info") -> dict[str, Any]:
     }
 
 
-def _print_info(found: "Info", first: str) -> None:
+def _print_info(found: "Info", first: Iterable[Shown]) -> None:
     file, entry = found.file, found.entry
     fields = {
         "summary": entry.summary,
@@ -213,13 +216,13 @@ def _print_info(found: "Info", first: str) -> None:
         "purpose": file.contract.purpose or "",
         "meta": ", ".join(f"{key} {value}" for key, value in file.meta.items()),
     }
-    click.echo(first)
+    print_text(*first)
     for name, value in fields.items():
         if value:
-            click.echo(f"{name:9} {printable(value)}")
+            print_text(f"{name:9} {printable(value)}")
     for each in found.links_out:
-        click.echo(f"{'→':9} {each.edge.rel} {printable(each.edge.target)}")
+        print_text(f"{'→':9} {each.edge.rel} {printable(each.edge.target)}")
     for each in found.links_in:
-        click.echo(f"{'←':9} {printable(each.edge.source)} {each.edge.rel}")
+        print_text(f"{'←':9} {printable(each.edge.source)} {each.edge.rel}")
     for finding in found.findings:
         note(f"{finding.file}:{finding.line}:{finding.column} {finding.rule} {finding.message}")

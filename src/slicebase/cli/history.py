@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from slicebase.cli.options import open_base
-from slicebase.cli.output import json_option, note, print_json, printable
+from slicebase.cli.output import json_option, note, print_json, print_progress, print_text, printable
 from slicebase.errors import Exit, SlicebaseError
 from slicebase.history.inputs import SAMPLE, discover
 from slicebase.importers.values import REASONS
@@ -113,7 +113,7 @@ def export(ctx: click.Context, session: str, format_name: str, path: str, as_jso
     if as_json:
         print_json({"format": format_name, "path": str(written)})
     else:
-        click.echo(str(written))
+        print_text(str(written))
 
 
 @contextmanager
@@ -127,10 +127,10 @@ def import_progress() -> Iterator["ImportProgress"]:
     def show(name: str, count: int) -> None:
         nonlocal read
         read += count
-        click.echo(f"\r\x1b[K{read / 1e6:.1f} MB  {name[-60:]}", err=True, nl=False)
+        print_progress(f"{read / 1e6:.1f} MB  {printable(name[-60:])}")
 
     yield show
-    click.echo("\r\x1b[K", err=True, nl=False)
+    print_progress("")
 
 
 def _as_json(account: "Account") -> dict[str, Any]:
@@ -179,7 +179,7 @@ def _print_account(account: "Account", dry_run: bool) -> None:
     }
     for name, text in rows.items():
         if text:
-            click.echo(f"{name:9} {text}")
+            print_text(f"{name:9} {text}")
     _print_notes(account)
 
 
@@ -240,7 +240,7 @@ def turns(ctx: click.Context, session: str | None, words: str | None, limit: int
     else:
         for row in rows:
             *names, words = row.values()
-            click.echo("  ".join([*(printable(str(name)) for name in names), one_line(words)]))
+            print_text("  ".join([*(printable(str(name)) for name in names), one_line(words)]))
     return Exit.DONE if rows else Exit.FINDINGS
 
 
@@ -270,7 +270,7 @@ def show(ctx: click.Context, reference: str, as_json: bool) -> int:
         return Exit.DONE
     text = shown.pop("text", None)
     for name, value in shown.items():
-        click.echo(f"{name:13} {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}")
+        print_text(f"{name:13} {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}")
     if text is not None:
-        click.echo(f"\n{text}")
+        print_text(f"\n{text}")
     return Exit.DONE

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import click
 
 from slicebase.cli.options import named_root, open_base
-from slicebase.cli.output import Group, json_option, note, print_json, print_text_change
+from slicebase.cli.output import Group, json_option, note, print_json, print_text, print_text_change
 from slicebase.errors import Exit, SlicebaseError
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def status(ctx: click.Context, client: str, as_json: bool) -> int:
         print_json(found.as_json())
     else:
         for event in (*found.installed, *found.missing):
-            click.echo(f"{event:18} {'installed' if event in found.installed else 'missing'}")
+            print_text(f"{event:18} {'installed' if event in found.installed else 'missing'}")
     return Exit.FINDINGS if found.missing else Exit.DONE
 
 
@@ -98,7 +98,7 @@ def run_(ctx: click.Context, event: str, wait: bool, as_json: bool) -> int:
         note(f"slicebase: {type(error).__name__}: {error}")
     else:
         if text:
-            click.echo(json.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}))
+            print_text(json.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}))
     return Exit.DONE
 
 
@@ -147,7 +147,7 @@ def _after_compaction(base: "Slicebase", call: HookCall, wait: bool) -> str | No
         return None
     from slicebase.history.notes import Compacted
 
-    with suppress(OSError):  # where nothing can be written, it is shown again
+    with suppress(OSError, SlicebaseError):  # where nothing can be written, it is shown again
         base.compacted_notes.put(call.session, Compacted(compacted.narrative, reported=True))
     return _narrative(base, compacted.narrative)
 
@@ -159,7 +159,7 @@ def _prompt(base: "Slicebase", call: HookCall, wait: bool) -> str | None:
     texts = [] if compacted.reported or compacted.narrative is None else [_narrative(base, compacted.narrative)]
     _import(base, call, wait)
     lost = _shown(base, base.lost_context(call.session, base.settings.hooks_tokens, record=False))
-    with suppress(OSError):
+    with suppress(OSError, SlicebaseError):
         base.compacted_notes.drop(call.session)  # last: after an error, the next prompt tries again
     return "\n\n".join([*texts, *([lost] if lost else [])]) or None
 

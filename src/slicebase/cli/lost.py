@@ -8,7 +8,7 @@ import click
 from slicebase.cli.context import print_context
 from slicebase.cli.history import import_progress
 from slicebase.cli.options import open_base
-from slicebase.cli.output import json_option, note, print_json, printable
+from slicebase.cli.output import BOLD, YELLOW, Styled, json_option, note, print_json, print_text, printable
 from slicebase.core.times import to_text
 from slicebase.errors import Exit
 from slicebase.history.inputs import LONG_SAMPLE
@@ -74,10 +74,10 @@ def _print_losses(found: "Losses", limit: int) -> None:
         note(f"session:{found.session} was never compacted." if found.session else "No stored session was compacted.")
     for number, loss in enumerate(found.compactions, 1):
         of = f" {number} of {len(found.compactions)}" if len(found.compactions) > 1 else ""
-        click.echo(
+        print_text(
             f"session:{found.session}, compaction{of} at {to_text(loss.summary.time)}, after {loss.turns} turns."
         )
-        click.echo(click.style(f"The summary {headline(tally([loss]))}.", bold=True))
+        print_text(Styled(f"The summary {headline(tally([loss]))}.", BOLD))
         if not loss.readable:
             note("The summary is encrypted, so what it kept cannot be read.")
         _print_lost(loss, limit)
@@ -88,10 +88,10 @@ def _print_losses(found: "Losses", limit: int) -> None:
 def _print_lost(loss: "Loss", limit: int) -> None:
     shown = loss.items[:limit]
     if shown:
-        click.echo()
+        print_text()
     for each in shown:
         times = f" ×{each.item.times}" if each.item.times > 1 else ""
-        click.echo(f"{click.style(_kind(each), fg='yellow')}{times}: {_words(each)}\n    turn:{each.item.turn}")
+        print_text(Styled(_kind(each), YELLOW), f"{times}: {_words(each)}\n    turn:{each.item.turn}")
     if len(loss.items) > len(shown):
         note(f"… and {len(loss.items) - len(shown)} more: --limit {len(loss.items)} lists them all.")
 
@@ -117,11 +117,11 @@ def _print_table(found: "list[Losses]", as_json: bool) -> int:
     if as_json:
         print_json({"sessions": [_as_json(each) for each in found]})
     elif found:
-        click.echo("  ".join([*(f"{TABLE[kind].many:>12}" for kind in LOST_KINDS), "compactions  session"]))
+        print_text("  ".join([*(f"{TABLE[kind].many:>12}" for kind in LOST_KINDS), "compactions  session"]))
     for each in found if not as_json else ():
         counted = {one.kind: f"{one.kept} of {one.of}" for one in tally(each.compactions)}
         cells = [f"{counted.get(kind, '-'):>12}" for kind in LOST_KINDS]
-        click.echo("  ".join([*cells, f"{len(each.compactions):>11}  session:{each.session}"]))
+        print_text("  ".join([*cells, f"{len(each.compactions):>11}  session:{each.session}"]))
     return Exit.DONE if found else Exit.FINDINGS
 
 

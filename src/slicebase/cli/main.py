@@ -9,7 +9,7 @@ import click
 
 from slicebase import __version__
 from slicebase.cli.commands import GROUPS, LISTED, PLUMBING
-from slicebase.cli.output import Group, colour, print_error
+from slicebase.cli.output import Group, colour, print_error, print_text
 from slicebase.errors import Exit, SlicebaseError
 
 if TYPE_CHECKING:  # keeps start-up fast
@@ -95,7 +95,7 @@ def run(argv: list[str]) -> int:
         print_error(usage, as_json)
         return usage.exit
     except click.Abort:
-        click.echo("Stopped.", err=True)
+        print_text("Stopped.", err=True)
         return 130
     except Exception as error:
         ours = _as_our_error(error)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from slicebase.cli.output import note, print_json
+from slicebase.cli.output import note, print_json, print_progress, print_text
 from slicebase.errors import SlicebaseError, Where
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def open_base(ctx: click.Context, *, create: bool = False) -> "Slicebase":
 def index_progress(done: int, total: int) -> None:
     """Shows progress in one line on a terminal while a large library is read; prints nothing in a pipe."""
     if total >= _LARGE and sys.stderr.isatty() and (done % 100 == 0 or done == total):
-        click.echo(f"\r\x1b[Kreading {done} of {total} files" if done < total else "\r\x1b[K", err=True, nl=False)
+        print_progress(f"reading {done} of {total} files" if done < total else "")
 
 
 # Writes: provenance, texts and changes
@@ -120,7 +120,7 @@ def print_change(change: "Change", as_json: bool, *, dry_run: bool = False, refs
         print_json({"dry_run": dry_run, **change.as_json()})
         return
     if refs:
-        click.echo("\n".join(change.refs or (f"file:{change.id}",)))
+        print_text("\n".join(change.refs or (f"file:{change.id}",)))
     done = "would change" if dry_run else "changed"
     note(f"{change.id} {done if change.changed else 'is unchanged'}" + _OVERFLOW.get(change.overflow or "", ""))
 

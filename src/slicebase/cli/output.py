@@ -1,10 +1,15 @@
-"""What commands print: data on stdout, everything else on stderr; with `--json`, one object with `schema_version`."""
+"""What commands print: data on stdout, everything else on stderr; with `--json`, one object with `schema_version`.
+
+Everything is printed here (ruling 48). A pipe or a file gets the exact bytes. On a terminal, recalled text could move
+the cursor, hide a line or turn its letters around, so such characters are shown escaped.
+"""
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TextIO, TypeVar
 
 import click
 
@@ -50,12 +55,79 @@ def json_option(command: _Command) -> _Command:
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")(command)
 
 
+class Styled(NamedTuple):
+    """A text with a style of ours, which a terminal shows; in a pipe it is the text alone."""
+
+    text: str
+    style: str  # the parameters of an SGR sequence
+
+
+RED, YELLOW, GREEN, CYAN, BOLD, DIM = "31", "33", "32", "36", "1", "2"
+Shown = str | Styled
+
+# Control characters other than tab and line end, marks that change the direction of a text, separators of lines and
+# paragraphs, tags that nobody sees, and halves of surrogate pairs, which stand for bytes that are not UTF-8.
+_HIDDEN = re.compile(
+    r"[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\U000e0000-\U000e007f\ud800-\udfff]"
+)
+
+
+def visible(text: str, *, json: bool = False) -> str:
+    """Returns a text as a terminal shows it: what a terminal would obey is escaped; with `json`, as JSON does."""
+    return _HIDDEN.sub(lambda match: _escape(match[0], json), text)
+
+
+def _escape(letter: str, json: bool) -> str:
+    code = ord(letter)
+    if not json:
+        return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    pair = letter.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{pair[at : at + 4]}" for at in range(0, len(pair), 4))
+
+
+def print_text(*pieces: Shown, nl: bool = True, err: bool = False) -> None:
+    """Prints pieces of text one after another, and a line end."""
+    stream = sys.stderr if err else sys.stdout
+    if stream.isatty():
+        _write(stream, "".join(map(_on_terminal, pieces)) + "\n" * nl)
+    else:
+        _write(stream, "".join(piece if isinstance(piece, str) else piece.text for piece in pieces) + "\n" * nl)
+
+
+def _on_terminal(piece: Shown) -> str:
+    if isinstance(piece, str):
+        return visible(piece)
+    return visible(piece.text) if os.environ.get("NO_COLOR") else f"\x1b[{piece.style}m{visible(piece.text)}\x1b[0m"
+
+
+def _write(stream: TextIO, text: str) -> None:
+    """Writes the bytes of a text, whatever the stream would make of it."""
+    buffer = getattr(stream, "buffer", None)
+    if buffer is None:  # a stream of a program that calls a command itself
+        stream.write(text)
+    else:
+        stream.flush()  # what others wrote as text comes first
+        buffer.write(text.encode("utf-8", "surrogateescape"))
+    stream.flush()
+
+
+def print_json_text(text: str, *, err: bool = False) -> None:
+    """Prints a line of JSON. On a terminal it is the same value."""
+    stream = sys.stderr if err else sys.stdout
+    _write(stream, (visible(text, json=True) if stream.isatty() else text) + "\n")
+
+
 def print_json(fields: Mapping[str, Any], default: Callable[[Any], Any] | None = None) -> None:
     """Prints one JSON object with these fields and `schema_version`."""
     import json  # imported here to keep start-up fast
 
     document = {"schema_version": OUTPUT_VERSION, **fields}
-    click.echo(json.dumps(document, ensure_ascii=False, indent=2, default=default))
+    print_json_text(json.dumps(document, ensure_ascii=False, indent=2, default=default))
+
+
+def print_progress(text: str) -> None:
+    """Shows a text on stderr, which is a terminal, in place of the last one. An empty text ends that."""
+    _write(sys.stderr, f"\r\x1b[K{visible(text)}")
 
 
 @contextmanager
@@ -72,7 +144,7 @@ def read_input(path: str) -> Iterator[IO[bytes]]:
 
 
 def colour() -> bool | None:
-    """Returns whether to use colours: False with NO_COLOR; None lets click decide, which uses them on terminals."""
+    """Returns whether click uses colours: False with NO_COLOR; None lets it decide, which uses them on terminals."""
     return False if os.environ.get("NO_COLOR") else None
 
 
@@ -81,11 +153,12 @@ def print_error(error: SlicebaseError, as_json: bool) -> None:
     if as_json:
         import json
 
-        click.echo(json.dumps({"schema_version": OUTPUT_VERSION, **error.as_json()}, ensure_ascii=False), err=True)
+        document = {"schema_version": OUTPUT_VERSION, **error.as_json()}
+        print_json_text(json.dumps(document, ensure_ascii=False), err=True)
         return
-    click.echo(f"{click.style('error', fg='red', bold=True)}: {error} [{error.code}]", err=True, color=colour())
+    print_text(Styled("error", f"{BOLD};{RED}"), f": {error} [{error.code}]", err=True)
     if error.hint:
-        click.echo(f"hint: {error.hint}", err=True)
+        print_text(f"hint: {error.hint}", err=True)
 
 
 def print_text_change(change: "TextChange", dry_run: bool, as_json: bool) -> None:
@@ -94,7 +167,7 @@ def print_text_change(change: "TextChange", dry_run: bool, as_json: bool) -> Non
         print_json({"dry_run": dry_run, **change._asdict()})
         return
     if dry_run and change.text is not None:
-        click.echo(change.text, nl=False)
+        print_text(change.text, nl=False)
     note(change.message(dry_run))
 
 
@@ -110,4 +183,4 @@ def counted(number: int, name: str) -> str:
 
 def note(text: str) -> None:
     """Prints a message for the user on stderr."""
-    click.echo(text, err=True)
+    print_text(text, err=True)

@@ -7,7 +7,7 @@ import click
 
 from slicebase.cli.file_options import complete_ids
 from slicebase.cli.options import open_base, provenance_of, provenance_options
-from slicebase.cli.output import json_option, note, print_json
+from slicebase.cli.output import json_option, note, print_json, print_text
 from slicebase.cli.write import dry_run_option, reason_option
 from slicebase.errors import Exit
 
@@ -67,13 +67,13 @@ def _as_json(report: "PurgeReport") -> dict[str, Any]:
 
 
 def _print_taken(report: "PurgeReport", done: str) -> None:
-    click.echo(f"{done} {report.what}: {report.texts} texts" + (f", {report.partly} in part" if report.partly else ""))
+    print_text(f"{done} {report.what}: {report.texts} texts" + (f", {report.partly} in part" if report.partly else ""))
     if report.turns:
-        click.echo(f"  {len(report.turns)} turns")
+        print_text(f"  {len(report.turns)} turns")
     for run in report.runs:
-        click.echo(f"  run:{run}")
+        print_text(f"  run:{run}")
     for file in report.files:
-        click.echo(f"  file:{file}")
+        print_text(f"  file:{file}")
 
 
 def _print_left(report: "PurgeReport") -> None:

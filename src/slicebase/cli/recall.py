@@ -8,7 +8,7 @@ import click
 
 from slicebase.cli.file_options import complete_ids, id_argument
 from slicebase.cli.options import open_base, provenance_of, provenance_options
-from slicebase.cli.output import json_option, note, print_json, printable
+from slicebase.cli.output import json_option, note, print_json, print_text, printable
 
 if TYPE_CHECKING:
     from slicebase.context.recall import Page
@@ -40,7 +40,7 @@ def recall(ctx: click.Context, refs: tuple[str, ...], rows: Any, tokens: int | N
     if as_json:
         print_json(_as_json(found))
     else:
-        click.echo(found.text, nl=False)
+        print_text(found.text, nl=False)
 
 
 def _as_json(page: "Page") -> dict[str, Any]:
@@ -75,7 +75,7 @@ def routine(ctx: click.Context, file_id: str, as_json: bool) -> None:
     if as_json:
         print_json({"text": text})
     else:
-        click.echo(text, nl=False)
+        print_text(text, nl=False)
 
 
 @click.command()
@@ -97,7 +97,7 @@ def add(ctx: click.Context, path: Path, title: str | None, copy: bool, as_json: 
         print_json({"id": added.file.id, "new": added.is_new, "chunks": chunks})
         return
     for chunk in added.chunks:
-        click.echo(f"{chunk.chunk_id}  {printable(' '.join(chunk.text[:200].split()))[:60]}")
+        print_text(f"{chunk.chunk_id}  {printable(' '.join(chunk.text[:200].split()))[:60]}")
     note(f"file:{added.file.id}" + ("" if added.is_new else " exists already"))
 
 
@@ -119,7 +119,7 @@ def cite(ctx: click.Context, reference: str, quote: str | None, span: str | None
     if as_json:
         print_json({**msgspec.to_builtins(evidence), "pointer": msgspec.to_builtins(evidence.pointer)})
     else:
-        click.echo(evidence.evidence_id)
+        print_text(evidence.evidence_id)
 
 
 def _span(text: str) -> tuple[int, int]:
@@ -145,7 +145,7 @@ def why(ctx: click.Context, reference: str, forward: bool, mermaid: bool, as_jso
         print_json(found.as_json())
     else:
         for line in _mermaid(found) if mermaid else _lines(found):
-            click.echo(line)
+            print_text(line)
 
 
 def _lines(reason: "Reason", depth: int = 0) -> Iterator[str]:
@@ -191,5 +191,5 @@ def seal(ctx: click.Context, as_json: bool) -> None:
         counts = {"runs": sealed.runs, "sessions": sealed.sessions, "files": sealed.files}
         print_json({"id": sealed.file.id, "file": sealed.file.name, **counts})
     else:
-        click.echo(sealed.file.id)
+        print_text(str(sealed.file.id))
         note(f"{sealed.runs} runs, {sealed.sessions} sessions, {sealed.files} files; commit {sealed.file.name}")

@@ -1,14 +1,13 @@
 """Commands that read runs (snapshot, narrative, status, list), and what the commands of runs print."""
 
 import json
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
 from slicebase.cli.options import open_base
-from slicebase.cli.output import json_option, note, print_json, printable
+from slicebase.cli.output import json_option, note, print_json, print_json_text, print_text, printable
 from slicebase.cli.run_options import run_argument, run_name, thresholds_of
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def print_id(run_id: str, as_json: bool) -> None:
     if as_json:
         print_json({"run": run_id})
     else:
-        click.echo(run_id)
+        print_text(run_id)
 
 
 def print_logged(logged: "Logged", as_json: bool) -> None:
@@ -73,7 +72,7 @@ def print_logged(logged: "Logged", as_json: bool) -> None:
         )
         return
     for name in logged.snapshots:
-        click.echo(name)
+        print_text(name)
     if logged.last >= logged.first:
         note(
             f"run:{tally.run_id} events {logged.first} to {logged.last}"
@@ -95,10 +94,9 @@ def snapshot(ctx: click.Context, run_id: str, sequence: int | None, as_json: boo
     if as_json:
         from slicebase.runs.snapshot import to_bytes
 
-        sys.stdout.buffer.write(to_bytes(found) + b"\n")
-        sys.stdout.buffer.flush()
+        print_json_text(to_bytes(found).decode())
     else:
-        click.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        print_json_text(json.dumps(found, ensure_ascii=False, indent=2))
 
 
 @click.command()
@@ -113,9 +111,9 @@ def narrative(ctx: click.Context, run_id: str, only_print: bool, as_json: bool) 
         fields = made._asdict()
         print_json({**fields, "written": fields.pop("is_new")})
     elif only_print:
-        click.echo(made.body, nl=False)
+        print_text(made.body, nl=False)
     else:
-        click.echo(made.file_id)
+        print_text(made.file_id)
 
 
 @click.command()
@@ -132,7 +130,7 @@ def status(ctx: click.Context, run_id: str, as_json: bool) -> None:
         print_json(msgspec.to_builtins(found))
     else:
         for line in status_lines(found):
-            click.echo(line)
+            print_text(line)
 
 
 @click.command("list")
@@ -157,6 +155,6 @@ def list_(ctx: click.Context, as_json: bool) -> None:
     for row in rows:
         state = row["stopped"] or "running"
         words = printable(" ".join(str(row["objective"] or "(purged)").split())[:60])
-        click.echo(
+        print_text(
             f"{row['run']}  {row['updated']}  {row['events']} events, {row['snapshots']} snapshots  {state}  {words}"
         )

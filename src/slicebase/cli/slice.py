@@ -10,7 +10,7 @@ import click
 
 from slicebase.cli.history import one_line
 from slicebase.cli.options import open_base
-from slicebase.cli.output import json_option, print_json, read_input
+from slicebase.cli.output import json_option, print_json, print_json_text, print_text, read_input
 from slicebase.errors import Exit, SlicebaseError, Where
 
 if TYPE_CHECKING:
@@ -69,9 +69,9 @@ def _one(graph: "Graph", turn: str, policy: "SlicePolicyV1", explain: bool, merm
     if mermaid:
         from slicebase.graph.export import mermaid as drawn
 
-        click.echo(drawn(found), nl=False)
+        print_text(drawn(found), nl=False)
     elif as_json:
-        sys.stdout.buffer.write(found.export + b"\n")
+        print_json_text(found.export.decode())
     else:
         _print_slice(graph, found)
     return Exit.DONE
@@ -79,14 +79,14 @@ def _one(graph: "Graph", turn: str, policy: "SlicePolicyV1", explain: bool, merm
 
 def _print_slice(graph: "Graph", found: "ContextSlice") -> None:
     contents = found.contents
-    click.echo(f"slice    {found.slice_id}  ({len(contents.turns)} turns, {len(contents.edges)} edges)")
-    click.echo(f"policy   slice_policy_v1:{found.policy_params_hash}")
-    click.echo(f"export   {found.export_hash}")
-    click.echo(f"annotated by {', '.join(found.annotators)}")
+    print_text(f"slice    {found.slice_id}  ({len(contents.turns)} turns, {len(contents.edges)} edges)")
+    print_text(f"policy   slice_policy_v1:{found.policy_params_hash}")
+    print_text(f"export   {found.export_hash}")
+    print_text(f"annotated by {', '.join(found.annotators)}")
     for turn in sorted(contents.turns, key=lambda turn: (turn.created_at, turn.id)):
         mark = "▶" if turn.id == found.anchor_turn_id else " "
         words = f"{turn.role:9} {turn.phase:13} {turn.salience:.2f}"
-        click.echo(f"{mark} turn:{turn.id}  {words}  {one_line(graph.turn(turn.id).text)}")
+        print_text(f"{mark} turn:{turn.id}  {words}  {one_line(graph.turn(turn.id).text)}")
 
 
 def _print_explanation(graph: "Graph", explanation: "Explanation", as_json: bool) -> None:
@@ -103,11 +103,11 @@ def _print_explanation(graph: "Graph", explanation: "Explanation", as_json: bool
         print_json({"selected": selected, "left_out": left_out})
         return
     for title, rows in (("selected, in this order", selected), ("left out, best first", left_out)):
-        click.echo(f"{title}: {len(rows)}")
+        print_text(f"{title}: {len(rows)}")
         for row in rows:
             reached = f"{row['way']} of {str(row['from'])[:8]}" if row["from"] else "anchor"
             why = f"  [{row['reason']}]" if "reason" in row else ""
-            click.echo(
+            print_text(
                 f"  {row['priority']:.6f}  distance {row['distance']}  {str(row['turn'])[:8]}  {reached:20}{why}"
                 f"  {one_line(graph.turn(str(row['turn'])).text)}"
             )
@@ -125,23 +125,22 @@ def _check(graph: "Graph", path: str, as_json: bool) -> int:
         print_json({"identical": not differences, "differences": rows}, default=str)
     elif differences:
         for difference in differences:
-            click.echo(f"{difference.place}: stored {difference.stored}, derived {difference.derived}")
+            print_text(f"{difference.place}: stored {difference.stored}, derived {difference.derived}")
     else:
-        click.echo("identical")
+        print_text("identical")
     return Exit.FINDINGS if differences else Exit.DONE
 
 
 def _batch(graph: "Graph", path: str) -> int:
     failed = False
-    out = sys.stdout.buffer
     with read_input(path) as stream, _progress(_requests(stream)) as requests:
         for number, line in requests:
             try:
-                out.write(_export(graph, line) + b"\n")
+                print_json_text(_export(graph, line).decode())
             except SlicebaseError as error:
                 failed = True
                 fields = error.at(Where(path, number)).as_json()
-                out.write(json.dumps(fields, ensure_ascii=False).encode() + b"\n")
+                print_json_text(json.dumps(fields, ensure_ascii=False))
     return Exit.FINDINGS if failed else Exit.DONE
 
 

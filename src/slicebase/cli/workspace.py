@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from slicebase.cli.options import created, named_root, open_base
-from slicebase.cli.output import counted, json_option, note, print_json, print_text_change, printable
+from slicebase.cli.output import (
+    DIM,
+    GREEN,
+    RED,
+    Styled,
+    counted,
+    json_option,
+    note,
+    print_json,
+    print_text,
+    print_text_change,
+    printable,
+)
 from slicebase.errors import Exit, SlicebaseError
 
 if TYPE_CHECKING:
@@ -19,9 +31,10 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("folder", required=False)
+@click.option("--adopt", is_flag=True, help="Accept a database that came with the repository as your own.")
 @json_option
 @click.pass_context
-def init(ctx: click.Context, folder: str | None, as_json: bool) -> None:
+def init(ctx: click.Context, folder: str | None, adopt: bool, as_json: bool) -> None:
     """Make FOLDER (by default this folder) a workspace. A second call changes nothing.
 
     In a git repository this also sets up a merge driver: a line in .gitattributes, which should be committed, and a
@@ -30,7 +43,8 @@ def init(ctx: click.Context, folder: str | None, as_json: bool) -> None:
     from slicebase.base import Slicebase
     from slicebase.workspace.git import merge_command
 
-    base = Slicebase.init(created(Path(folder) if folder else named_root(ctx) or Path.cwd()), merge_command())
+    chosen = created(Path(folder) if folder else named_root(ctx) or Path.cwd())
+    base = Slicebase.init(chosen, merge_command(), adopt=adopt)
     places: dict[str, Any] = {
         "root": str(base.workspace.root),
         "library": str(base.workspace.library),
@@ -40,7 +54,7 @@ def init(ctx: click.Context, folder: str | None, as_json: bool) -> None:
     if as_json:
         print_json(places)
     else:
-        click.echo("\n".join(f"{name:9} {place}" for name, place in places.items()))
+        print_text("\n".join(f"{name:9} {place}" for name, place in places.items()))
 
 
 @click.command()
@@ -55,7 +69,7 @@ def uninit(ctx: click.Context, delete_data: bool, dry_run: bool, as_json: bool) 
         print_json({"dry_run": dry_run, "removed": removed})
     else:
         for what in removed:
-            click.echo(f"{'would remove' if dry_run else 'removed'} {what}")
+            print_text(f"{'would remove' if dry_run else 'removed'} {what}")
 
 
 @click.command()
@@ -81,7 +95,7 @@ def status(ctx: click.Context, as_json: bool) -> None:
     }
     for name, text in rows.items():
         if text:
-            click.echo(f"{name:9} {text}")
+            print_text(f"{name:9} {text}")
 
 
 def _git_status(found: "Overview") -> str:
@@ -112,7 +126,7 @@ def config(ctx: click.Context, name: str | None, value: str | None, unset: bool,
         print_json({"settings": [setting._asdict() for setting in settings]})
         return
     for setting in settings:
-        click.echo(f"{setting.name:24} {_shown(setting.value):12} {setting.source:20} {setting.about}")
+        print_text(f"{setting.name:24} {_shown(setting.value):12} {setting.source:20} {setting.about}")
 
 
 def _shown(value: Any) -> str:
@@ -134,13 +148,11 @@ def doctor(ctx: click.Context, fix: bool, as_json: bool) -> int:
         print_json({"complaints": [each.as_json() for each in left], "fixed": [each.as_json() for each in fixed]})
         return Exit.FINDINGS if left else Exit.DONE
     for each in fixed:
-        click.echo(
-            f"{click.style('fixed', fg='green')} {each.check} {printable(each.place)}: {printable(each.message)}"
-        )
+        print_text(Styled("fixed", GREEN), f" {each.check} {printable(each.place)}: {printable(each.message)}")
     for each in left:
-        click.echo(f"{click.style('wrong', fg='red')} {each.check} {printable(each.place)}: {printable(each.message)}")
+        print_text(Styled("wrong", RED), f" {each.check} {printable(each.place)}: {printable(each.message)}")
         if each.hint:
-            click.echo(click.style(f"    {each.hint}", dim=True))
+            print_text(Styled(f"    {each.hint}", DIM))
     fixable = sum(each.fix is not None for each in left)
     note(
         "all is well" if not left else counted(len(left), "complaint") + (f", --fix fixes {fixable}" if fixable else "")

@@ -7,7 +7,7 @@ import click
 
 from slicebase.cli.file_options import complete_ids, id_argument
 from slicebase.cli.options import given_text, open_base, print_change, provenance_of, provenance_options
-from slicebase.cli.output import json_option, print_json, read_input
+from slicebase.cli.output import json_option, print_json, print_text, read_input
 
 _if_version = click.option("--if-version", metavar="HASH", help="Write only if the file still has this version.")
 dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would happen, and write nothing.")
@@ -70,7 +70,7 @@ def create(
     if as_json:
         print_json(change.as_json())
     else:
-        click.echo(change.id)
+        print_text(change.id)
 
 
 def _body(body: str | None, body_file: str | None) -> str:
@@ -154,10 +154,10 @@ def _print_contract(contract: dict[str, Any], as_json: bool) -> None:
         return
     for name in ("purpose", "format", "cleanup", "write", "overflow"):
         if contract[name]:
-            click.echo(f"{name:9} {contract[name]}")
+            print_text(f"{name:9} {contract[name]}")
     for excluded in contract["exclude"]:
         target = " ".join(word for word in (excluded["to"], excluded["title"] and f"({excluded['title']})") if word)
-        click.echo(f"{'exclude':9} {excluded['topic']}" + (f" → {target}" if target else ""))
+        print_text(f"{'exclude':9} {excluded['topic']}" + (f" → {target}" if target else ""))
 
 
 @click.command()

@@ -98,6 +98,20 @@ def ref_of(kind: str, text: str) -> str:
     return str(ref)
 
 
+_ALIKE = r"(?<![A-Za-z0-9])(?:(?:turn|row|sec|doc|file|session|run|claim)(?=:\S)|(?:ev|mf|sn)(?=_[0-9a-f]{8}))"
+_LINK_END = r"(?<!\\)\](?=[(\[:])"
+
+
+def as_words(text: str) -> str:
+    """Returns a text as words of a label: on one line, and with nothing that could be read as a reference (ruling 48).
+
+    A backslash stands before the sign that would make it one, and before a bracket that would end a Markdown link. It
+    changes nothing that is no reference, and nothing when it is called again.
+    """
+    line = " ".join(text.split())
+    return re.sub(_LINK_END, r"\\]", re.sub(_ALIKE, r"\g<0>\\", line))
+
+
 def name_of(kind: str, text: str) -> str:
     """Returns the id in a reference of this kind, such as the name of a session or the UUID of a turn."""
     return ref_of(kind, text).removeprefix(f"{kind}:")

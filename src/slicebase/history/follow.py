@@ -23,7 +23,8 @@ from slicebase.importers.claude_code import NAME, Transcript, TranscriptState
 from slicebase.importers.redaction import redact
 from slicebase.importers.values import Batch, Options
 from slicebase.truth.truth import Truth
-from slicebase.workspace.workspace import TRANSCRIPTS
+from slicebase.workspace.atomic import TEMPORARY, read_bytes, write_bytes
+from slicebase.workspace.workspace import TRANSCRIPTS, own_folder
 
 if TYPE_CHECKING:
     from slicebase.graph.turn import Edge
@@ -84,7 +85,7 @@ def follow(truth: Truth, cache: Path, path: Path) -> Followed:
     except OSError as error:
         raise SlicebaseError("no-input", str(error.strerror), where=Where(str(path))) from None
     if state is not None:
-        _write(store, state)
+        _write(cache, store, state)
     return Followed(account, start, end)
 
 
@@ -136,8 +137,8 @@ _decoder = msgspec.msgpack.Decoder(KeptState)
 def _load(truth: Truth, store: Path, name: str, descriptor: int) -> KeptState | None:
     """Returns what was kept for a file, if the file still begins with what was read and the truth contains that."""
     try:
-        kept = _decoder.decode(store.read_bytes())
-    except (OSError, msgspec.MsgspecError):
+        kept = _decoder.decode(read_bytes(store))
+    except (OSError, SlicebaseError, msgspec.MsgspecError):
         return None
     position, status = kept.place, os.fstat(descriptor)
     known = (_VERSION, name, status.st_dev, status.st_ino)
@@ -164,13 +165,8 @@ def _digest_before(descriptor: int, offset: int) -> bytes:
     return raw_digest(os.pread(descriptor, offset - start, start))
 
 
-def _write(store: Path, data: bytes) -> None:
+def _write(cache: Path, store: Path, data: bytes) -> None:
     """Writes the state to the cache. If the cache cannot be written, everything is read the next time."""
-    temporary = store.with_suffix(f".{os.getpid()}")
-    try:
-        store.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(data)
-        temporary.replace(store)
-    except OSError:
-        with suppress(OSError):
-            temporary.unlink()
+    with suppress(OSError, SlicebaseError):
+        own_folder(store.parent)
+        write_bytes(store, [data], within=cache, private=True, temporary=f"{TEMPORARY}-{os.getpid()}")

@@ -4,10 +4,15 @@ A hook reads them at every prompt, so this module imports little.
 """
 
 import hashlib
+import os
 from pathlib import Path
 from typing import Final
 
 import msgspec
+
+from slicebase.errors import SlicebaseError
+from slicebase.workspace.atomic import TEMPORARY, read_bytes, remove, write_bytes
+from slicebase.workspace.workspace import own_folder
 
 _FOLDER: Final = "compacted"
 
@@ -23,20 +28,22 @@ class CompactedNotes:
     """The notes on compacted sessions, each in a small file of the cache."""
 
     def __init__(self, cache: Path) -> None:
+        self._cache = cache
         self._folder = cache / _FOLDER
 
     def get(self, session: str) -> Compacted | None:
         try:
-            return msgspec.json.decode(self._path(session).read_bytes(), type=Compacted)
-        except (OSError, msgspec.MsgspecError):
+            return msgspec.json.decode(read_bytes(self._path(session)), type=Compacted)
+        except (OSError, SlicebaseError, msgspec.MsgspecError):
             return None
 
     def put(self, session: str, note: Compacted) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        self._path(session).write_bytes(msgspec.json.encode(note))
+        own_folder(self._folder)
+        name = f"{TEMPORARY}-{os.getpid()}"  # no lock is held
+        write_bytes(self._path(session), [msgspec.json.encode(note)], within=self._cache, private=True, temporary=name)
 
     def drop(self, session: str) -> None:
-        self._path(session).unlink(missing_ok=True)
+        remove(self._path(session), within=self._cache)
 
     def _path(self, session: str) -> Path:
         return self._folder / hashlib.sha256(session.encode()).hexdigest()[:32]

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from slicebase.core.ids import is_uuid
+from slicebase.errors import SlicebaseError
 from slicebase.truth.truth import open_truth
+from slicebase.workspace.atomic import read_bytes
 from slicebase.workspace.workspace import Workspace
 
 _DAY: Final = 86_400_000
@@ -50,8 +52,8 @@ def _cleanup_days(root: Path, home: Path) -> float:
     days: float = _DEFAULT_DAYS
     for path in (home / "settings.json", root / ".claude/settings.json", root / ".claude/settings.local.json"):
         try:
-            given = json.loads(path.read_bytes()).get("cleanupPeriodDays")
-        except (OSError, ValueError, AttributeError, RecursionError):
+            given = json.loads(read_bytes(path, follow=True)).get("cleanupPeriodDays")
+        except (OSError, SlicebaseError, ValueError, AttributeError, RecursionError):
             continue
         if isinstance(given, int | float) and not isinstance(given, bool) and given >= 0:
             days = given

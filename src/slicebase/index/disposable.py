@@ -16,7 +16,10 @@ from typing import Final, NamedTuple, TypeVar
 import apsw
 
 from slicebase.errors import SlicebaseError, Where
+from slicebase.workspace.boundary import PRIVATE_MODE, narrow_opened, private_database
+from slicebase.workspace.workspace import own_folder
 
+_OPEN: Final = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_NOFOLLOW
 _FILES: Final = ("", "-wal", "-shm")
 
 _Answer = TypeVar("_Answer")
@@ -158,17 +161,19 @@ class Disposable:
     def tick(self) -> int:
         """Returns the time by the disk's clock, in nanoseconds: a file that is changed later has no earlier time."""
         try:
-            os.utime(self._lock)
-            return os.stat(self._lock).st_mtime_ns
+            os.utime(self._lock, follow_symlinks=False)
+            return os.lstat(self._lock).st_mtime_ns
         except OSError:
             return 0
 
     @contextmanager
     def _opened(self) -> Iterator[apsw.Connection]:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self._locked(fcntl.LOCK_SH), _connected(str(self.path), self._patience) as connection:
-            self._ensure_layout(connection)
-            yield connection
+        own_folder(self.path.parent)
+        with self._locked(fcntl.LOCK_SH):
+            private_database(self.path)
+            with _connected(str(self.path), self._patience) as connection:
+                self._ensure_layout(connection)
+                yield connection
 
     @contextmanager
     def _in_memory(self) -> Iterator[apsw.Connection]:
@@ -178,8 +183,9 @@ class Disposable:
 
     @contextmanager
     def _locked(self, mode: int) -> Iterator[None]:
-        lock = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+        lock = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, PRIVATE_MODE)
         try:
+            narrow_opened(lock)
             _wait_for(lock, mode, self._patience)
             yield
         finally:
@@ -255,7 +261,7 @@ def writing(connection: apsw.Connection) -> Iterator[None]:
 
 @contextmanager
 def _connected(path: str, patience: Patience) -> Iterator[apsw.Connection]:
-    connection = apsw.Connection(path)
+    connection = apsw.Connection(path, flags=_OPEN)
     try:
         connection.set_busy_timeout(int(patience.transactions * 1000))
         connection.execute("PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536; PRAGMA trusted_schema = OFF")

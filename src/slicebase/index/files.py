@@ -28,7 +28,7 @@ class FileIndex:
         self._root = workspace.root
         self._library = workspace.library
         self._progress = progress
-        self.database = Disposable(workspace.cache / "files.db", FILES_LAYOUT)
+        self.database = Disposable(workspace.files, FILES_LAYOUT)
         self.unreadable = 0  # files that could not be read at the last query
 
     def ask(self, question: Callable[[apsw.Connection], _Answer]) -> _Answer:

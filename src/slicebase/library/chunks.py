@@ -12,7 +12,7 @@ from slicebase.context.question import analyse
 from slicebase.context.ranking import Ranked, rank
 from slicebase.context.recall import RecalledPiece
 from slicebase.core.hashing import digest, xxh64
-from slicebase.core.refs import parse
+from slicebase.core.refs import as_words, parse
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.sections import section_ref, sections
@@ -62,7 +62,7 @@ class LibraryChunks:
             content_hash=digest(recalled.text.encode()),
             text=recalled.text,
             label=self._label(recalled, entry, as_of),
-            group=f"{entry.title} · file:{entry.id}",
+            group=f"{as_words(entry.title)} · file:{as_words(entry.id)}",
             order=(entry.changed, found.turn),
             score=found.score,
             parts={name: value for name, value in found.parts.items() if value},

@@ -21,7 +21,8 @@ from slicebase.files.check.between import part_links
 from slicebase.files.check.file import new_paths
 from slicebase.files.links import SUFFIX, file_name, is_safe, reach, resolve
 from slicebase.files.slice_file import SliceFile
-from slicebase.workspace.atomic import clean, file_errors, locked, not_a_file, read_bytes, write_bytes
+from slicebase.workspace.atomic import clean, create_folder, file_errors, locked, read_bytes, write_bytes
+from slicebase.workspace.boundary import not_a_file
 from slicebase.workspace.workspace import LIBRARY, Workspace, create_local_folder
 
 PAYLOADS: Final = "payloads"  # payloads that were copied into the library
@@ -159,14 +160,16 @@ class SliceFolder:
         create_local_folder(self.root)
         with locked(self._lock):
             self._refuse_linked_folder()
-            with file_errors(self.path):
-                self.path.mkdir(exist_ok=True)
+            create_folder(self.path, within=self.root)
             yield FolderWriter(self)
 
     def clean(self) -> list[Path]:
         """Removes the temporary files that killed writers left. Returns their paths."""
         create_local_folder(self.root)
-        return [*clean(self.path, self._lock), *clean(self.payloads, self.payloads_lock)]
+        return [
+            *clean(self.path, self._lock, within=self.root),
+            *clean(self.payloads, self.payloads_lock, within=self.root),
+        ]
 
 
 class FolderWriter:
@@ -192,7 +195,7 @@ class FolderWriter:
                 hint="choose another id; where Slicebase chooses it, pass an entropy that varies",
                 where=Where(file.name),
             )
-        write_bytes(self.folder.path_of(file), [file.head, file.body])
+        write_bytes(self.folder.path_of(file), [file.head, file.body], within=self.folder.root)
 
     def replace(self, old: SliceFile, new: SliceFile) -> None:
         """Replaces a file. What editors or git, which take no lock, wrote since `old` was read is not overwritten."""
@@ -205,7 +208,7 @@ class FolderWriter:
             raise _conflict(old)
         self._refuse_outside(old, new)
         if new.to_bytes() != old.to_bytes():
-            write_bytes(path, [new.head, new.body])
+            write_bytes(path, [new.head, new.body], within=self.folder.root)
 
     def _refuse_outside(self, old: SliceFile | None, new: SliceFile) -> None:
         """Refuses new paths that lead out of the workspace; `tt validate` reports those that were there before."""

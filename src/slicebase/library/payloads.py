@@ -14,7 +14,7 @@ from slicebase.errors import SlicebaseError, Where
 from slicebase.files.links import resolve
 from slicebase.files.model import Payload
 from slicebase.library.folder import PAYLOADS, SliceFolder
-from slicebase.workspace.atomic import file_errors, locked, read_chunks, remove, write_bytes
+from slicebase.workspace.atomic import create_folder, locked, read_chunks, remove, write_bytes
 from slicebase.workspace.workspace import LIBRARY, create_local_folder
 
 
@@ -41,7 +41,7 @@ def remove_copy(folder: SliceFolder, uri: str | None) -> bool:
     """Deletes a payload that was copied into the library. Returns whether it did: files elsewhere are not ours."""
     path = resolve(LIBRARY, uri) if uri else None
     parent, _, name = (path or "").rpartition("/")
-    return parent == f"{LIBRARY}/{PAYLOADS}" and remove(folder.payloads / name)
+    return parent == f"{LIBRARY}/{PAYLOADS}" and remove(folder.payloads / name, within=folder.root)
 
 
 def unclaimed_copies(folder: SliceFolder) -> list[Path]:
@@ -80,10 +80,9 @@ def _copied(folder: SliceFolder, path: Path, file_id: str) -> Payload:
     """Copies a file into the library, named by the pointer's id. Returns its payload."""
     ending = _ENDING.search(path.name)
     name = file_id + (ending[0] if ending else "")
-    with file_errors(folder.payloads):
-        folder.payloads.mkdir(parents=True, exist_ok=True)
+    create_folder(folder.payloads, within=folder.root)
     measured = _Measured(read_chunks(_real(path)))
-    write_bytes(folder.payloads / name, measured)
+    write_bytes(folder.payloads / name, measured, within=folder.root)
     return measured.payload(f"./{PAYLOADS}/{name}")
 
 

@@ -26,7 +26,8 @@ from slicebase.truth.chains import names_in
 from slicebase.truth.erasure import Erased, PassageSearch, Taken, plan_erasure
 from slicebase.truth.truth import Truth
 from slicebase.workspace.atomic import file_errors
-from slicebase.workspace.workspace import LOCAL, Workspace, repository_of
+from slicebase.workspace.repository import repository_of
+from slicebase.workspace.workspace import LOCAL, Workspace
 
 _SNAPSHOT: Final = "sn_"
 

@@ -7,7 +7,7 @@ import msgspec
 
 from slicebase.context.recall import RecalledPiece
 from slicebase.core.hashing import digest
-from slicebase.core.refs import Ref, parse
+from slicebase.core.refs import Ref, as_words, parse
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.overflow import parts_of, whole_of
@@ -77,7 +77,7 @@ class Recall(NamedTuple):
     def _label(self, file: SliceFile) -> str:
         stated = read_facts(file).changed
         changed = self.folder.time_of(file) if stated is None else stated
-        words = [_title(file), "pointer" if file.kind == "pointer" else file.body_type]
+        words = [_title(file), "pointer" if file.kind == "pointer" else as_words(file.body_type or "")]
         if changed is not None:
             words += [f"changed {_day(changed)}", label_at(self.now, changed, self.half_life)]
         words += ["archived"] if file.archived else []
@@ -91,16 +91,18 @@ class Recall(NamedTuple):
             return ""
         if source.id.startswith("sn_"):
             return self._narrated(source.id)
-        original = self.folder.get(source.id)
+        original, name = self.folder.get(source.id), as_words(source.id)
         return {
-            "fresh": f"derived from {source.id}",
-            "stale": f"derived from {source.id}, which has changed since",
-            "unknown": f"derived from {source.id}, which is not here",
+            "fresh": f"derived from {name}",
+            "stale": f"derived from {name}, which has changed since",
+            "unknown": f"derived from {name}, which is not here",
         }[derivation(source.hash, original.hash if original else None)]
 
     def _narrated(self, snapshot_id: str) -> str:
-        later = self.truth().runs.later(snapshot_id)
-        return f"derived from {snapshot_id}" + (", and the run has a later snapshot" if later else "")
+        runs = self.truth().runs
+        if runs.snapshots.place_of(snapshot_id) is None:  # the file alone says so
+            return f"derived from {as_words(snapshot_id)}"
+        return f"derived from {snapshot_id}" + (", and the run has a later snapshot" if runs.later(snapshot_id) else "")
 
     # Rows
 
@@ -137,7 +139,7 @@ class Recall(NamedTuple):
             )
         if section is None:
             raise SlicebaseError("no-section", f"there is no section {slugs!r}", where=Where(file.name))
-        label = f"{self._label(file)} · {section.title or 'before the first heading'}"
+        label = f"{self._label(file)} · {as_words(section.title) or 'before the first heading'}"
         yield RecalledPiece(str(current), label, text[section.start : section.end].strip("\n"))
 
     def _turn(self, ref: Ref) -> Iterator[RecalledPiece]:
@@ -146,7 +148,7 @@ class Recall(NamedTuple):
         text = truth.text_of(record)
         if text is None:
             raise SlicebaseError("purged", f"the content of {ref} was purged")
-        label = f"{record.role} · {record.time} · session {record.session}"
+        label = f"{as_words(record.role)} · {record.time} · session {as_words(record.session)}"
         yield RecalledPiece(str(ref), label, text)
 
 
@@ -180,10 +182,11 @@ def _rows_of(log: Iterable[SliceFile]) -> list[_LocatedRow]:
 def _piece(located: _LocatedRow) -> RecalledPiece:
     row, file, holds = located
     words = [_title(file), f"row of {_day(row.time)}" if row.time is not None else "row"]
-    words += [] if holds else [row.status if row.status not in (None, "active") else "superseded"]
+    words += [] if holds else [as_words(row.status) if row.status not in (None, "active") else "superseded"]
     words += [f"confidence {row.confidence:g}"] if row.confidence is not None else []
-    words += [f"by {row.provenance.agent}"] if row.provenance and row.provenance.agent else []
-    return RecalledPiece(f"row:{file.id}/{row.id}", " · ".join(words), _row_content(row))
+    words += [f"by {as_words(row.provenance.agent)}"] if row.provenance and row.provenance.agent else []
+    name = as_words(row.id or "") if any(map(str.isspace, row.id or "")) else row.id  # with a space, it is no reference
+    return RecalledPiece(f"row:{file.id}/{name}", " · ".join(words), _row_content(row))
 
 
 def _content(file: SliceFile) -> str:
@@ -208,7 +211,7 @@ _LONGEST_TITLE: Final = 100
 
 def _title(file: SliceFile) -> str:
     title = file.title or "untitled"
-    return title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 1]}…"
+    return as_words(title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 1]}…")
 
 
 def _day(milliseconds: int) -> str:

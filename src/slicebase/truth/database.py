@@ -195,12 +195,11 @@ def open_database(path: Path, *, create: bool = False, opener: Opener | None = N
     Where it is missing and its folder cannot be written, it is an empty one in memory that can only be read.
     """
     opener = opener or Opener()
-    if not path.exists():
-        _refuse_lost(path, opener)
-        if not create:
-            raise SlicebaseError(
-                "no-database", f"there is no database at {path} yet", hint="`tt import` creates it with a conversation"
-            )
+    refuse_lost(path, opener)
+    if not create and not path.exists():
+        raise SlicebaseError(
+            "no-database", f"there is no database at {path} yet", hint="`tt import` creates it with a conversation"
+        )
     if _cannot_be_created(path):
         return _empty(path)
     with database_errors(path):
@@ -266,7 +265,6 @@ def _ensure_schema(connection: apsw.Connection, path: Path, opener: Opener) -> b
         return False
     with _transaction(connection):  # so that only one process creates it
         if not connection.pragma("schema_version"):
-            _refuse_lost(path, opener)
             connection.execute(SCHEMA)
             connection.pragma("application_id", _APPLICATION_ID)
             connection.pragma("user_version", DATABASE_VERSION)
@@ -310,12 +308,13 @@ def _refuse_layout(application: int, version: int, path: Path) -> None:
 # Whose database it is (rulings 45 and 49)
 
 
-def _refuse_lost(path: Path, opener: Opener) -> None:
+def refuse_lost(path: Path, opener: Opener) -> None:
     """Raises `database-lost` where the workspace knows a database that is gone or empty."""
-    if opener.known and not opener.adopt:
+    size = path.stat().st_size if path.exists() else None
+    if opener.known and not opener.adopt and not size:
         raise SlicebaseError(
             "database-lost",
-            f"the database {min(opener.known)} of this workspace is {'empty' if path.exists() else 'gone'}",
+            f"the database {min(opener.known)} of this workspace is {'gone' if size is None else 'empty'}",
             hint="put a copy of it back; or `tt init --adopt` begins a new one, and keeps a record of that",
             where=Where(str(path)),
         )

@@ -16,14 +16,14 @@ from slicebase.graph.record import TurnRecord, read_parts
 from slicebase.graph.turn import Parent, Turn, turn_text
 from slicebase.truth.acts import Identity, identities
 from slicebase.truth.chains import Chain
-from slicebase.truth.database import Database, Opener, open_database
+from slicebase.truth.database import Database, Opener, open_database, refuse_lost
 from slicebase.truth.manifests import Manifests
 from slicebase.truth.sessions import Sessions
 from slicebase.truth.texts import Texts
 from slicebase.truth.turns import Turns
 from slicebase.workspace.machine import home_digest, keep_id, known_ids
 from slicebase.workspace.surroundings import Surroundings
-from slicebase.workspace.workspace import Workspace
+from slicebase.workspace.workspace import Workspace, own_database
 
 if TYPE_CHECKING:  # imported only where needed, for a fast start: most commands need no runs
     from slicebase.truth.ledger import Ledger
@@ -55,9 +55,17 @@ class StoredPolicies:
         return policy_from_bytes(row[0]) if row else PRESETS.find(name)
 
     def named(self, text: str) -> SlicePolicyV1:
-        """Returns the policy with this name or hash, or the one in the JSON file at this path."""
-        if not os.path.isfile(text):  # unlike Path.is_file, it never raises
-            return self.find(text)
+        """Returns the policy with this name or hash, or the one in the JSON file at this path.
+
+        A name comes before a file, which a repository may name as it likes: `./focused` is the file.
+        """
+        is_file = os.path.isfile(text)  # unlike Path.is_file, it never raises
+        if not is_file or os.sep not in text:
+            try:
+                return self.find(text)
+            except SlicebaseError:
+                if not is_file:
+                    raise
         try:
             return policy_from_bytes(Path(text).read_bytes())
         except SlicebaseError as error:
@@ -123,6 +131,9 @@ def open_truth(
     """Opens the truth of a workspace, if it is its own: the workspace knows the id of its database (ruling 45)."""
     around = surroundings or Surroundings(workspace)
     opener = Opener(home_digest(), known_ids(workspace.id_files), adopt, around.new_id, lambda: to_text(around.now()))
+    refuse_lost(workspace.database, opener)
+    if create:
+        own_database(workspace.database)
     truth = Truth(workspace.database, create=create, opener=opener)
     if not truth.database.read_only:
         keep_id(workspace.id_files, truth.identity.database)

@@ -1,5 +1,6 @@
 """Imports conversations into the truth and its index, and exports a session as a slice file."""
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -52,7 +53,9 @@ def index_new_turns(parts: Parts) -> None:
 def export(parts: Parts, session: str, to: Path) -> Path:
     """Writes a session as a conversation slice file, whose import gives the same ids and branches."""
     file = export_session(parts.truth, name_of("session", session), parts.surroundings.new_id())
-    if to.exists():
+    if os.path.lexists(to):
         raise SlicebaseError("file-exists", f"{to} exists already", hint="choose another name", where=Where(str(to)))
-    write_bytes(to, [file.to_bytes()], f"{TEMPORARY}-{file.id}")  # no lock is held in that folder
+    folder = to.parent.resolve()
+    # No lock is held in that folder.
+    write_bytes(folder / to.name, [file.to_bytes()], within=folder, temporary=f"{TEMPORARY}-{file.id}")
     return to

@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 from slicebase.agents.hooks import CLIENTS, ClientHooks
 from slicebase.errors import SlicebaseError, Where
+from slicebase.truth.truth import open_truth
 from slicebase.workspace import git
+from slicebase.workspace.surroundings import Surroundings
 from slicebase.workspace.workspace import LOCAL, Workspace, create_local_folder
 
 
@@ -22,13 +24,16 @@ class RemovalStep(NamedTuple):
     do: Callable[[], object]
 
 
-def install(workspace: Workspace, driver: str) -> list[str]:
+def install(workspace: Workspace, driver: str | None, adopting: Surroundings | None = None) -> list[str]:
     """Sets up what is missing: the folder that git ignores and, in a repository, the merge driver.
 
-    Returns what was set up for git.
+    `adopting` makes the database that is there the one of this workspace, by a record in it. Returns what was set up for
+    git.
     """
     create_local_folder(workspace.root)
-    if not git.is_repository(workspace.root):
+    if adopting is not None:
+        open_truth(workspace, adopting, create=True, adopt=True).close()
+    if driver is None or not git.is_repository(workspace.root):
         return []
     done = []
     if git.add_attributes(workspace.root):
@@ -75,14 +80,16 @@ def _steps(workspace: Workspace, delete_data: bool) -> Iterator[RemovalStep]:
 
 
 def _database_files(workspace: Workspace) -> list[Path]:
-    name = workspace.database.name
-    return [path for suffix in ("", "-wal", "-shm") if (path := workspace.database.with_name(name + suffix)).exists()]
+    files = [Path(f"{workspace.database}{suffix}") for suffix in ("", "-wal", "-shm")]
+    return [path for path in (*files, *workspace.id_files) if path.exists()]
 
 
 def _remove_if_empty(workspace: Workspace) -> None:
-    """Removes the local folder if only our ignore rule and lock are left in it, and the database's empty folder."""
+    """Removes the local folder if only our own small files are left in it, and the database's empty folder."""
     local = workspace.root / LOCAL
-    ours = {local / ".gitignore", workspace.lock}
+    ours = {local / ".gitignore", workspace.lock, workspace.payloads_lock}
+    if workspace.database.parent != local:
+        ours |= {*workspace.id_files}
     if set(local.iterdir()) <= ours:
         shutil.rmtree(local)
     data = workspace.database.parent

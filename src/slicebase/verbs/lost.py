@@ -8,7 +8,7 @@ from slicebase.context.assemble import Candidate, Context, assemble
 from slicebase.context.lost import LOST_RULES, TABLE, JudgedItem, Loss, by_importance, judge
 from slicebase.context.manifest import Budget, heading
 from slicebase.context.ranking import Ranked
-from slicebase.core.refs import name_of
+from slicebase.core.refs import as_words, name_of
 from slicebase.core.times import Moment, milliseconds, to_text
 from slicebase.errors import SlicebaseError
 from slicebase.graph.record import TurnRecord
@@ -98,7 +98,7 @@ def _lost_candidate(
 ) -> Candidate:
     text = truth.text_of(record) or ""
     best = found[0].weight * 1_000_000
-    kinds = dict.fromkeys(f"{TABLE[each.item.kind].one} {each.item.mark}" for each in found)
+    kinds = dict.fromkeys(f"{TABLE[each.item.kind].one} {as_words(each.item.mark)}" for each in found)
     plain = turn_candidate(record, sessions[record.session], text, Ranked(record.id, best, {"importance": best}))
     passage = Span(start=min(each.item.start for each in found), end=max(each.item.end for each in found))
     return plain._replace(label=f"lost: {', '.join(kinds)} · {plain.label}", passage=passage)

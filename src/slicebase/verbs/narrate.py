@@ -16,7 +16,7 @@ import msgspec
 from slicebase.context.assemble import Candidate, Context
 from slicebase.context.manifest import Manifest
 from slicebase.core.hashing import digest
-from slicebase.core.refs import parse
+from slicebase.core.refs import as_words, parse
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.files.create import new_file
@@ -94,7 +94,7 @@ def snapshot_candidate(snapshot: dict[str, Json]) -> Candidate:
         content_hash=digest(narrative.body.encode()),
         text=narrative.body,
         label=f"snapshot {snapshot['sequence']} · {narrative.updated_at}",
-        group=f"run:{run_id}",
+        group=f"run:{as_words(str(run_id))}",
         order=(0, narrative.derived_from),
         score=0,
         parts={},

@@ -3,6 +3,7 @@
 from slicebase.context.assemble import Candidate, Context, assemble
 from slicebase.context.manifest import Budget
 from slicebase.core.hashing import digest
+from slicebase.core.refs import as_words
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError, refuse_out_of_range
 from slicebase.library.library import Library
@@ -34,7 +35,7 @@ def newest_context(library: Library, tokens: int, as_of: int) -> Context:
                 content_hash=digest(piece.text.encode()),
                 text=piece.text,
                 label=piece.label,
-                group=f"{entry.title} · file:{entry.id}",
+                group=f"{as_words(entry.title)} · file:{as_words(entry.id)}",
                 order=(entry.changed, entry.id),
                 score=entry.changed,
                 parts={"changed": entry.changed},

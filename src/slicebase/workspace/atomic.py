@@ -12,11 +12,12 @@ import os
 import stat
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 from slicebase.errors import SlicebaseError, Where
+from slicebase.workspace.boundary import PRIVATE_MODE, inside, narrow_opened, not_a_file, opened_folder
 
 TEMPORARY: Final = ".slicebase-writing"
 _LONGEST_WAIT: Final = 10.0  # seconds that a writer waits for the lock
@@ -28,8 +29,9 @@ _CHUNK: Final = 1 << 20
 def locked(path: Path, patience: float = _LONGEST_WAIT) -> Iterator[None]:
     """Holds the lock file at `path`. Other processes and threads wait for it, at most `patience` seconds."""
     with file_errors(path):
-        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, PRIVATE_MODE)
     try:
+        narrow_opened(lock)
         _wait_for(lock, path, patience)
         yield
     finally:
@@ -53,9 +55,9 @@ def _wait_for(lock: int, path: Path, patience: float) -> None:
         pause = min(pause * 2, _LONGEST_PAUSE)
 
 
-def read_bytes(path: Path) -> bytes:
-    """Returns the bytes of a regular file. Refuses symbolic links, because they can point anywhere."""
-    return b"".join(read_chunks(path))
+def read_bytes(path: Path, *, follow: bool = False) -> bytes:
+    """Returns the bytes of a regular file. Refuses symbolic links, unless `follow` is true: they can point anywhere."""
+    return b"".join(read_chunks(path, follow=follow))
 
 
 def read_chunks(path: Path, *, follow: bool = False) -> Iterator[bytes]:
@@ -76,12 +78,19 @@ def read_chunks(path: Path, *, follow: bool = False) -> Iterator[bytes]:
         raise SlicebaseError("conflict", "the file changed while it was read", where=Where(str(path)))
 
 
-def write_bytes(path: Path, chunks: Iterable[bytes], temporary: str = TEMPORARY) -> None:
-    """Creates or replaces a file. The caller holds the lock of the library, or names a temporary file of its own."""
-    with _opened(path.parent) as folder:
+def write_bytes(
+    path: Path, chunks: Iterable[bytes], *, within: Path, private: bool = False, temporary: str = TEMPORARY
+) -> None:
+    """Creates or replaces a file below the folder `within`, out of which no symbolic link may lead.
+
+    A `private` file can be read by its owner alone. The caller holds the lock of the library, or names a temporary file
+    of its own.
+    """
+    real = inside(within, path)
+    with _opened(within, real.parent) as folder:
         try:
-            _write_temporary(folder, temporary, chunks, _mode_of(path.name, folder))
-            os.replace(temporary, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+            _write_temporary(folder, temporary, chunks, PRIVATE_MODE if private else _mode_of(real.name, folder))
+            os.replace(temporary, real.name, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException as error:
             with suppress(OSError):
                 os.unlink(temporary, dir_fd=folder)
@@ -91,12 +100,13 @@ def write_bytes(path: Path, chunks: Iterable[bytes], temporary: str = TEMPORARY)
         _flush_folder(folder, path)
 
 
-def remove(path: Path) -> bool:
-    """Deletes a file. Returns whether it existed."""
-    if not path.parent.is_dir():
+def remove(path: Path, *, within: Path) -> bool:
+    """Deletes a file below the folder `within`; of a symbolic link, only the link. Returns whether it existed."""
+    parent = inside(within, path.parent)
+    if not parent.is_dir():
         return False
     try:
-        with _opened(path.parent) as folder:
+        with _opened(within, parent) as folder:
             os.unlink(path.name, dir_fd=folder)
             _flush_folder(folder, path)
             return True
@@ -106,11 +116,25 @@ def remove(path: Path) -> bool:
         raise _refusal(error, path) from None
 
 
-def clean(folder: Path, lock: Path) -> list[Path]:
+def create_folder(path: Path, *, within: Path) -> None:
+    """Creates a folder below the folder `within`, if it is missing."""
+    real = inside(within, path)
+    with file_errors(path):
+        real.mkdir(parents=True, exist_ok=True)
+
+
+def remove_empty_folder(path: Path, *, within: Path) -> None:
+    """Deletes a folder below the folder `within`, if it is one and nothing is in it."""
+    real = inside(within, path)
+    with suppress(OSError):
+        real.rmdir()
+
+
+def clean(folder: Path, lock: Path, *, within: Path) -> list[Path]:
     """Removes the temporary file that a killed writer left in the folder. Returns the paths it removed."""
     left = folder / TEMPORARY
     with locked(lock):
-        return [left] if remove(left) else []
+        return [left] if remove(left, within=within) else []
 
 
 @contextmanager
@@ -124,20 +148,11 @@ def file_errors(path: Path, code: str = "cannot-write") -> Iterator[None]:
         raise _refusal(error, path, code) from None
 
 
-def not_a_file(path: Path) -> SlicebaseError:
-    """Returns the error for a path that is not a regular file."""
-    return SlicebaseError(
-        "not-a-file",
-        f"{path.name} is not a regular file",
-        hint="replace it with a regular file: symbolic links, folders and devices are not read",
-        where=Where(str(path)),
-    )
-
-
 def _write_temporary(folder: int, name: str, chunks: Iterable[bytes], mode: int | None) -> None:
     with suppress(FileNotFoundError):
         os.unlink(name, dir_fd=folder)
-    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=folder)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    descriptor = os.open(name, flags, PRIVATE_MODE if mode == PRIVATE_MODE else 0o666, dir_fd=folder)
     try:
         for chunk in chunks:
             rest = memoryview(chunk)
@@ -180,15 +195,13 @@ def _flush_folder(folder: int, path: Path) -> None:
 
 
 @contextmanager
-def _opened(folder: Path) -> Iterator[int]:
-    try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    except OSError as error:
-        raise _refusal(error, folder) from None
-    try:
+def _opened(within: Path, folder: Path) -> Iterator[int]:
+    with ExitStack() as stack:
+        try:
+            descriptor = stack.enter_context(opened_folder(inside(within, within), folder))
+        except OSError as error:
+            raise _refusal(error, folder) from None
         yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})

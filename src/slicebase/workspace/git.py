@@ -1,13 +1,17 @@
 """The git repository of a workspace: it registers our merge driver in the attributes and in the configuration."""
 
+import os
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 from typing import Final
 
-from slicebase.errors import SlicebaseError, Where
-from slicebase.workspace.workspace import LIBRARY, repository_of
+from slicebase.errors import SlicebaseError
+from slicebase.workspace import repository
+from slicebase.workspace.atomic import TEMPORARY, read_bytes, remove, write_bytes
+from slicebase.workspace.boundary import inside
+from slicebase.workspace.repository import repository_of, run_git
+from slicebase.workspace.workspace import LIBRARY
 
 ATTRIBUTES: Final = ".gitattributes"
 _DRIVER: Final = "slicebase"
@@ -23,7 +27,7 @@ def is_repository(root: Path) -> bool:
 def branch_of(root: Path) -> str | None:
     """Returns the branch that is checked out, or None where there is no branch or no git."""
     try:
-        return _git(root, "symbolic-ref", "--quiet", "--short", "HEAD").strip() or None
+        return run_git(root, "symbolic-ref", "--quiet", "--short", "HEAD").strip() or None
     except SlicebaseError:
         return None
 
@@ -31,7 +35,7 @@ def branch_of(root: Path) -> str | None:
 def is_tracked(root: Path, path: str) -> bool:
     """Returns whether git tracks this path, or a file under it."""
     try:
-        return bool(_git(root, "ls-files", "--", path))
+        return repository.is_tracked(root, path)
     except SlicebaseError:
         return False
 
@@ -58,7 +62,7 @@ def add_attributes(root: Path) -> bool:
     if _LINE in text.splitlines():
         return False
     before = text if not text or text.endswith("\n") else text + "\n"
-    _write(root / ATTRIBUTES, f"{before}{_MARK}\n{_LINE}\n")
+    _write(root, f"{before}{_MARK}\n{_LINE}\n")
     return True
 
 
@@ -69,30 +73,23 @@ def remove_attributes(root: Path) -> bool:
     if kept == text:
         return False
     if kept.strip():
-        _write(root / ATTRIBUTES, kept)
+        _write(root, kept)
     else:
-        (root / ATTRIBUTES).unlink()
+        remove(root / ATTRIBUTES, within=root)
     return True
 
 
 def _attributes(root: Path) -> str:
+    path = inside(root, root / ATTRIBUTES)
     try:
-        return (root / ATTRIBUTES).read_text(errors="surrogateescape")
+        return read_bytes(path).decode(errors="surrogateescape")
     except FileNotFoundError:
         return ""
-    except OSError as error:
-        raise _refusal(root / ATTRIBUTES, error) from None
 
 
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, errors="surrogateescape")
-    except OSError as error:
-        raise _refusal(path, error) from None
-
-
-def _refusal(path: Path, error: OSError) -> SlicebaseError:
-    return SlicebaseError("cannot-write", f"{path.name}: {error.strerror}", where=Where(str(path)))
+def _write(root: Path, text: str) -> None:
+    data = text.encode(errors="surrogateescape")
+    write_bytes(root / ATTRIBUTES, [data], within=root, temporary=f"{TEMPORARY}-{os.getpid()}")  # no lock is held
 
 
 # The command in the configuration of the repository, which belongs to this machine
@@ -101,7 +98,7 @@ def _refusal(path: Path, error: OSError) -> SlicebaseError:
 def driver_of(root: Path) -> str | None:
     """Returns the command that git runs to merge slice files, or None."""
     try:
-        return _git(root, "config", "--local", "--get", f"merge.{_DRIVER}.driver").strip()
+        return run_git(root, "config", "--local", "--get", f"merge.{_DRIVER}.driver").strip()
     except SlicebaseError:
         return None
 
@@ -110,8 +107,8 @@ def add_driver(root: Path, command: str) -> bool:
     """Configures the command that merges slice files. Returns whether it is new. `command` takes %O %A %B %P."""
     if driver_of(root) == command:
         return False
-    _git(root, "config", "--local", f"merge.{_DRIVER}.name", "merge slice files by their keys, links and rows")
-    _git(root, "config", "--local", f"merge.{_DRIVER}.driver", command)
+    run_git(root, "config", "--local", f"merge.{_DRIVER}.name", "merge slice files by their keys, links and rows")
+    run_git(root, "config", "--local", f"merge.{_DRIVER}.driver", command)
     return True
 
 
@@ -119,26 +116,15 @@ def remove_driver(root: Path) -> bool:
     """Removes the command, unless another workspace of the repository needs it. Returns whether it was removed."""
     if driver_of(root) is None or _is_needed_elsewhere(root):
         return False
-    _git(root, "config", "--local", "--remove-section", f"merge.{_DRIVER}")
+    run_git(root, "config", "--local", "--remove-section", f"merge.{_DRIVER}")
     return True
 
 
 def _is_needed_elsewhere(root: Path) -> bool:
-    repository = repository_of(root)
+    found = repository_of(root)
     pattern = (f"merge={_DRIVER}", "--", f":(glob)**/{ATTRIBUTES}")
     try:
-        found = _git(repository.top if repository else root, "grep", "--untracked", "-l", "-F", *pattern)
+        files = run_git(found.top if found else root, "grep", "--untracked", "-l", "-F", *pattern)
     except SlicebaseError:
         return False
-    return bool(found.strip())
-
-
-def _git(root: Path, *arguments: str) -> str:
-    try:
-        done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, check=False)
-    except OSError as error:
-        raise SlicebaseError("no-git", f"git cannot be run: {error.strerror}", hint="install git") from None
-    if done.returncode:
-        message = done.stderr.decode(errors="replace").strip()
-        raise SlicebaseError("no-git", f"git {arguments[0]} failed: {message}", where=Where(str(root)))
-    return done.stdout.decode(errors="surrogateescape")
+    return bool(files.strip())

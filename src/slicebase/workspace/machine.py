@@ -5,6 +5,7 @@ often has no lasting id: SLICEBASE_MACHINE names it there.
 """
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -58,7 +59,5 @@ def keep_id(files: tuple[Path, ...], database: str) -> None:
 
     for path in files:
         if known_ids((path,)) != {database} and path.parent.is_dir():
-            try:
-                write_bytes(path, [f"{database}\n".encode()], temporary=f".{path.name}.{os.getpid()}")
-            except SlicebaseError:
-                continue
+            with suppress(SlicebaseError):
+                write_bytes(path, [f"{database}\n".encode()], within=path.parent, private=True, temporary=f".{path.name}.{os.getpid()}")

@@ -11,6 +11,8 @@ from typing import Any, Final, NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.freshness import HALF_LIFE_DAYS
+from slicebase.workspace.atomic import locked, read_bytes, write_bytes
+from slicebase.workspace.boundary import inside
 from slicebase.workspace.workspace import SETTINGS, Workspace, create_local_folder
 
 # One value in a TOML text
@@ -100,6 +102,7 @@ class SettingKey(NamedTuple):
     form: str
     about: str
     variable: str | None = None  # an environment variable, which takes precedence over the file
+    is_path: bool = False  # whether it names a file of the workspace
 
 
 SETTING_KEYS: Final[Mapping[str, SettingKey]] = {
@@ -158,8 +161,6 @@ def set_setting(workspace: Workspace, name: str, given: str | float | None) -> N
     """Writes one setting into the file, or removes it (None). Everything else in the file stays as it is."""
     import json  # imported here, because most commands only read settings
 
-    from slicebase.workspace.atomic import locked, write_bytes
-
     root = workspace.root
     create_local_folder(root)
     with locked(workspace.lock):
@@ -171,6 +172,7 @@ def set_setting(workspace: Workspace, name: str, given: str | float | None) -> N
             new = without_value(text, name)
         else:
             _check(name, value, None)
+            _refuse_outside(root, name, value, None)
             wanted[name] = value
             new = with_value(text, name, json.dumps(value, ensure_ascii=False))
         if _values(new, root) != wanted:
@@ -178,12 +180,12 @@ def set_setting(workspace: Workspace, name: str, given: str | float | None) -> N
                 root / SETTINGS, f"{name} cannot be set without changing something else", f"edit {SETTINGS} by hand"
             )
         if new != text:
-            write_bytes(root / SETTINGS, [new.encode()])
+            write_bytes(root / SETTINGS, [new.encode()], within=root)
 
 
 def _read(root: Path) -> tuple[dict[str, Any], str]:
     try:
-        text = (root / SETTINGS).read_bytes().decode()  # with the line ends that it has
+        text = read_bytes(inside(root, root / SETTINGS)).decode()  # with the line ends that it has
     except FileNotFoundError:
         return {}, ""
     except (OSError, UnicodeDecodeError) as error:
@@ -191,6 +193,7 @@ def _read(root: Path) -> tuple[dict[str, Any], str]:
     values = _values(text, root)
     for name, value in values.items():
         _check(name, value, root / SETTINGS)
+        _refuse_outside(root, name, value, line_of(text, name))
     return values, text
 
 
@@ -235,6 +238,21 @@ def _check(name: str, value: Any, path: Path | None) -> None:
     key = _key(name, path)
     if type(value) not in key.types or not (isinstance(value, bool | str) or value > 0):
         raise _bad(path, f"{name} is {value!r}, not {key.form}")
+
+
+def _refuse_outside(root: Path, name: str, value: Any, line: int | None) -> None:
+    """Refuses a path that leads out of the workspace: the file comes with a repository, and is data (ruling 49)."""
+    if not SETTING_KEYS[name].is_path:
+        return
+    try:
+        inside(root, root / value)
+    except (SlicebaseError, ValueError):  # ValueError: a path that nothing can have
+        raise SlicebaseError(
+            "bad-setting",
+            f"{name} is {value!r}, which is outside the workspace",
+            hint=f"name a file of the workspace, by its path from the folder of {SETTINGS}",
+            where=Where(str(root / SETTINGS), line),
+        ) from None
 
 
 def _bad(path: Path | None, message: str, hint: str = "") -> SlicebaseError:

@@ -9,11 +9,15 @@
 
 import errno
 import os
+import stat
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
+from slicebase.workspace.boundary import PRIVATE_MODE, inside, private_database, private_folder
+from slicebase.workspace.repository import is_tracked, repository_of
 
 LIBRARY = ".slices"
 LOCAL = ".slicebase"
@@ -21,13 +25,17 @@ SETTINGS = "slicebase.toml"
 DATABASE = "slicebase.db"
 DATABASE_ID = "slicebase.id"
 TRANSCRIPTS = "transcripts"
+_IN_GIT = "slicebase"  # the folder in the git directory
 _MARKERS = (LIBRARY, LOCAL, SETTINGS)
 
 StrPath = str | os.PathLike[str]
 
 
 class Workspace(NamedTuple):
-    """A folder with a library, and the path of its database."""
+    """A folder with a library, and the path of its database.
+
+    Of the paths of this machine, none is or follows a symbolic link: a property raises the error for one.
+    """
 
     root: Path
     database: Path
@@ -38,38 +46,48 @@ class Workspace(NamedTuple):
 
     @property
     def cache(self) -> Path:
-        return self.root / LOCAL / "cache"
+        return self.local("cache")
+
+    @property
+    def files(self) -> Path:
+        """The index of slice files. It is a cache."""
+        return self.local("cache", "files.db")
 
     @property
     def turns(self) -> Path:
         """The full-text index of turns. It is a cache."""
-        return self.cache / "turns.db"
+        return self.local("cache", "turns.db")
 
     @property
     def chunks(self) -> Path:
         """The ranker's index of the library. It is a cache."""
-        return self.cache / "chunks.db"
+        return self.local("cache", "chunks.db")
 
     @property
     def transcripts(self) -> Path:
         """What was read of transcripts that grow. It is a cache."""
-        return self.cache / TRANSCRIPTS
+        return self.local("cache", TRANSCRIPTS)
 
     @property
     def id_files(self) -> tuple[Path, ...]:
         """The files that keep the id of the database: beside it, and in the folder of this machine."""
-        folders = (self.database.parent, self.root / LOCAL)
-        return tuple(dict.fromkeys(folder / DATABASE_ID for folder in folders))
+        return tuple(dict.fromkeys((self.database.with_name(DATABASE_ID), self.local(DATABASE_ID))))
 
     @property
     def lock(self) -> Path:
         """The lock file that a writer of the library holds."""
-        return self.root / LOCAL / "library.lock"
+        return self.local("library.lock")
 
     @property
     def payloads_lock(self) -> Path:
         """The lock file that is held while a payload is copied, which can take long."""
-        return self.root / LOCAL / "payloads.lock"
+        return self.local("payloads.lock")
+
+    def local(self, *names: str) -> Path:
+        """Returns the path of a file or folder of this machine, which a new clone does not have."""
+        path = self.root.joinpath(LOCAL, *names)
+        inside(self.root, path, linked=False)
+        return path
 
 
 def each_path(paths: StrPath | Iterable[StrPath]) -> list[Path]:
@@ -109,13 +127,6 @@ def _cannot_read(error: OSError, folder: Path) -> SlicebaseError:
     return SlicebaseError("cannot-read", f"the folder cannot be read: {error.strerror}", where=Where(str(folder)))
 
 
-class Repository(NamedTuple):
-    """A git repository, seen from one of its worktrees."""
-
-    common: Path  # the git directory that all worktrees share
-    top: Path  # the top folder of the worktree
-
-
 def find_root(start: Path) -> Path | None:
     """Returns the nearest folder, from `start` upwards, that is a workspace, or None."""
     start = start.resolve()
@@ -128,8 +139,11 @@ def find_root(start: Path) -> Path | None:
     return None
 
 
-def open_workspace(start: Path, root: Path | None = None) -> Workspace:
-    """Opens the workspace at `root` if that is given, else the nearest one from `start` upwards."""
+def open_workspace(start: Path, root: Path | None = None, *, adopt: bool = False) -> Workspace:
+    """Opens the workspace at `root` if that is given, else the nearest one from `start` upwards.
+
+    A database that came with the repository is refused, unless it is to be adopted.
+    """
     found = find_root(start) if root is None else (root.resolve() if find_root(root) == root.resolve() else None)
     if found is None:
         raise SlicebaseError(
@@ -139,34 +153,47 @@ def open_workspace(start: Path, root: Path | None = None) -> Workspace:
             where=Where(str(root or start)),
         )
     workspace = Workspace(found, database_of(found))
-    _bring_database_into_git(workspace)
+    inside(found, workspace.library, linked=False)
+    inside(found, found / LOCAL, linked=False)
+    _settle_database(workspace, adopt=adopt)
     return workspace
 
 
-def create_workspace(root: Path) -> Workspace:
+def create_workspace(root: Path, *, adopt: bool = False) -> Workspace:
     """Creates a workspace in the folder, and the folder in an existing one. Files that exist already stay."""
     if root.parts[:1] and root.parts[0].startswith("~") and not root.exists():
         hint = "`~` is not expanded: pass Path(…).expanduser()"
         raise SlicebaseError("cannot-write", f"there is no folder {root}", hint=hint, where=Where(str(root)))
+    root = root.resolve()
     try:
         root.mkdir(exist_ok=True)
-        (root / LIBRARY).mkdir(exist_ok=True)
+        inside(root, root / LIBRARY, linked=False).mkdir(exist_ok=True)
     except OSError as error:
-        raise SlicebaseError("cannot-write", f"{error.strerror}: {error.filename}", where=Where(str(root))) from None
+        raise _cannot_write(error, root) from None
     create_local_folder(root)
-    return open_workspace(root, root)
+    return open_workspace(root, root, adopt=adopt)
 
 
 def create_local_folder(root: Path) -> None:
     """Creates the folder for the files of this machine, which a new clone does not have."""
     try:
-        (root / LOCAL / "cache").mkdir(parents=True, exist_ok=True)
+        private_folder(root, root / LOCAL / "cache")
         # The folder has its own ignore rule, not a line in the project's: it is removed with the folder.
         ignore = root / LOCAL / ".gitignore"
-        if not ignore.exists():
-            ignore.write_text("*\n")
+        inside(root, ignore, linked=False)
+        with suppress(FileExistsError):
+            descriptor = os.open(ignore, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_MODE)
+            with open(descriptor, "w") as file:
+                file.write("*\n")
     except OSError as error:
-        raise SlicebaseError("cannot-write", f"{error.strerror}: {error.filename}", where=Where(str(root))) from None
+        raise _cannot_write(error, root) from None
+
+
+def _cannot_write(error: OSError, root: Path) -> SlicebaseError:
+    return SlicebaseError("cannot-write", f"{error.strerror}: {error.filename}", where=Where(str(root)))
+
+
+# The database
 
 
 def database_of(root: Path) -> Path:
@@ -175,54 +202,105 @@ def database_of(root: Path) -> Path:
     if repository is None:
         return root / LOCAL / DATABASE
     path = root.relative_to(repository.top)
-    return repository.common / "slicebase" / (Path("at") / path if path.parts else "") / DATABASE
+    folder = repository.common / _IN_GIT / (Path("at") / path if path.parts else "")
+    inside(repository.common, folder, linked=False)
+    return folder / DATABASE
 
 
-def repository_of(folder: Path) -> Repository | None:
-    """Returns the git repository whose worktree contains the folder, or None."""
-    for top in (folder, *folder.parents):
-        marker = top / ".git"
-        if marker.is_dir() and (marker / "HEAD").exists():
-            return Repository(marker, top)
-        if marker.is_file():
-            common = _common_directory(marker)
-            return Repository(common, top) if common else None
-    return None
+def own_database(database: Path) -> None:
+    """Creates a database's file and its folders, so that only their owner can use them, or narrows existing ones.
+
+    Does nothing where nothing can be written.
+    """
+    with suppress(OSError):
+        own_folder(database.parent)
+        private_database(database)
 
 
-def _common_directory(marker: Path) -> Path | None:
-    """Follows the `.git` file of a worktree or submodule to the directory that holds the repository."""
-    try:
-        gitdir = (marker.parent / marker.read_text().removeprefix("gitdir:").strip()).resolve()
-        pointer = gitdir / "commondir"
-        common = (gitdir / pointer.read_text().strip()).resolve() if pointer.exists() else gitdir
-    except (OSError, UnicodeDecodeError):
-        return None
-    return common if (common / "HEAD").exists() else None
+def own_folder(folder: Path) -> None:
+    """Creates a folder in or below a folder of ours, so that only its owner can use it; elsewhere, an ordinary one."""
+    ours = next(filter(_is_ours, (folder, *folder.parents)), None)
+    if ours is None:
+        folder.mkdir(parents=True, exist_ok=True)
+    else:
+        private_folder(ours.parent, folder)
 
 
-def _bring_database_into_git(workspace: Workspace) -> None:
-    """Moves the database into the git directory, if the folder has become a repository since."""
-    old = workspace.root / LOCAL / DATABASE
-    if old == workspace.database or not old.exists():
+def _is_ours(folder: Path) -> bool:
+    """Returns whether Slicebase created the folder: in a workspace, or in a git directory."""
+    return folder.name == LOCAL or (folder.name == _IN_GIT and (folder.parent / "HEAD").exists())
+
+
+def _settle_database(workspace: Workspace, *, adopt: bool) -> None:
+    """Moves the database into the git directory, if the folder has become a repository since.
+
+    What came with the repository is refused: a database that git tracks, or a link to one. `adopt` accepts it.
+    """
+    old, new = workspace.root / LOCAL / DATABASE, workspace.database
+    if old == new or not os.path.lexists(old):
+        if _is_foreign(new):
+            _adopt_linked(new, new, adopt=adopt)
         return
-    if workspace.database.exists():
+    tracked = is_tracked(workspace.root, f"{LOCAL}/{DATABASE}")
+    if os.path.lexists(new):
+        if tracked and not adopt:
+            return  # this workspace has a database of its own, and `tt doctor` reports the other one
         raise SlicebaseError(
             "two-databases",
-            f"there are two databases, {old} and {workspace.database}",
+            f"there are two databases, {old} and {new}",
             hint="keep the one with your history and move the other to another folder",
             where=Where(str(old)),
         )
-    import shutil  # imported here, because it is rarely needed
-
+    if _is_foreign(old):
+        _adopt_linked(old, new, adopt=adopt)
+        return
+    if tracked and not adopt:
+        raise _not_ours(old, "git tracks this database, so it came with the repository")
     _fold_log_into_file(old)
-    workspace.database.parent.mkdir(parents=True, exist_ok=True)
-    arriving = workspace.database.with_suffix(".arriving")
-    shutil.copyfile(old, arriving)
-    with arriving.open("rb") as copy:
-        os.fsync(copy.fileno())
-    arriving.replace(workspace.database)
+    _copy_database(old, new)
     old.unlink()
+
+
+def _is_foreign(path: Path) -> bool:
+    """Returns whether something that is not a regular file is where a database should be."""
+    try:
+        return not stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:
+        return False
+
+
+def _adopt_linked(link: Path, new: Path, *, adopt: bool) -> None:
+    """Replaces a link by a copy of the database that it names, which stays as it is."""
+    if not adopt or not link.is_file():
+        raise _not_ours(link, "this database is not a regular file, but a symbolic link, a folder or a device")
+    source = link.resolve()
+    log = Path(f"{source}-wal")
+    if log.exists() and log.stat().st_size:
+        raise _in_use(source)
+    _copy_database(source, new)
+    if link != new:
+        link.unlink()
+
+
+def _copy_database(source: Path, new: Path) -> None:
+    from slicebase.workspace.atomic import read_chunks, write_bytes  # imported here, because it is rarely needed
+
+    own_folder(new.parent)
+    arriving = new.with_suffix(".arriving")
+    arriving.unlink(missing_ok=True)
+    write_bytes(arriving, read_chunks(source), within=new.parent, private=True)
+    arriving.replace(new)
+
+
+def _not_ours(path: Path, message: str) -> SlicebaseError:
+    hint = "`tt init --adopt` accepts what is in it; delete the file to begin without it"
+    return SlicebaseError("database-not-ours", message, hint=hint, where=Where(str(path)))
+
+
+def _in_use(path: Path) -> SlicebaseError:
+    return SlicebaseError(
+        "locked", f"{path} is in use", hint="try again when the other process is done", where=Where(str(path))
+    )
 
 
 def _fold_log_into_file(path: Path) -> None:
@@ -233,8 +311,6 @@ def _fold_log_into_file(path: Path) -> None:
     try:
         connection.execute("PRAGMA journal_mode = DELETE")
     except apsw.BusyError:
-        raise SlicebaseError(
-            "locked", f"{path} is in use", hint="try again when the other process is done", where=Where(str(path))
-        ) from None
+        raise _in_use(path) from None
     finally:
         connection.close()

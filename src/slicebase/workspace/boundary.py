@@ -1,0 +1,116 @@
+"""The boundary of a workspace: where it may write, and who may read what it keeps for itself.
+
+A cloned repository is data: each of its paths may be a symbolic link to anywhere. So every path that is written goes
+through `inside`, and the folders on the way are opened one by one, without following a link that appears meanwhile.
+
+What belongs to this machine (databases, caches, locks, states) is readable by its owner alone.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from slicebase.errors import SlicebaseError, Where
+
+PRIVATE_MODE: Final = 0o600  # the permissions of a file of this machine
+_PRIVATE_FOLDER: Final = 0o700
+_OTHERS: Final = 0o077
+_SQLITE_FILES: Final = ("", "-wal", "-shm")
+_OPEN_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+
+
+def inside(root: Path, path: Path, *, linked: bool = True) -> Path:
+    """Returns where a path is written: the target of its symbolic links, which must be inside `root`.
+
+    Raises `outside-workspace` for a link that leads out of `root`. Without `linked`, which is for files of our own, any
+    link below `root` raises `not-a-file`.
+    """
+    home = os.path.realpath(root)
+    real = os.path.realpath(path)
+    if real != home and not real.startswith(os.path.join(home, "")):
+        raise SlicebaseError(
+            "outside-workspace",
+            f"{path.name} is a symbolic link, or below one, that leads out of {root}, to {real}",
+            hint="remove the link, or replace it with a file or folder",
+            where=Where(str(path)),
+        )
+    if not linked and real != os.path.join(home, os.path.relpath(path, root)):
+        raise not_a_file(path)
+    return Path(real)
+
+
+@contextmanager
+def opened_folder(root: Path, folder: Path) -> Iterator[int]:
+    """Opens a folder in or below `root`, both as `inside` returns them. No link is followed on the way."""
+    descriptor = os.open(root, _OPEN_FOLDER)
+    try:
+        for name in folder.relative_to(root).parts:
+            below = os.open(name, _OPEN_FOLDER | os.O_NOFOLLOW, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = below
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def not_a_file(path: Path) -> SlicebaseError:
+    """Returns the error for a path that is not a regular file."""
+    return SlicebaseError(
+        "not-a-file",
+        f"{path.name} is not a regular file",
+        hint="replace it with a regular file: symbolic links, folders and devices are not read",
+        where=Where(str(path)),
+    )
+
+
+# Files of this machine
+
+
+def private_folder(root: Path, folder: Path) -> None:
+    """Creates a folder below `root`, and those between them, for their owner alone. Narrows existing ones."""
+    real, home = inside(root, folder, linked=False), Path(os.path.realpath(root))
+    levels = [level for level in (real, *real.parents) if level.is_relative_to(home) and level != home]
+    for level in reversed(levels):
+        with suppress(FileExistsError):
+            os.mkdir(level, _PRIVATE_FOLDER)
+        _narrow(level, _PRIVATE_FOLDER)
+
+
+def private_database(path: Path) -> None:
+    """Creates an empty file for a SQLite database that only its owner can use, or narrows an existing database.
+
+    SQLite gives its log the permissions of the database. An existing database is not opened here: closing it again
+    would release the locks of this process.
+    """
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_MODE))
+    except FileExistsError:
+        for suffix in _SQLITE_FILES:
+            _narrow(Path(f"{path}{suffix}"), PRIVATE_MODE)
+
+
+def narrow_opened(descriptor: int) -> None:
+    """Makes an open file private, if it belongs to this user."""
+    found = os.fstat(descriptor)
+    if found.st_uid == os.geteuid() and found.st_mode & _OTHERS:
+        with suppress(OSError):  # a disk that can only be read, or that has no permissions
+            os.fchmod(descriptor, PRIVATE_MODE)
+
+
+def _narrow(path: Path, mode: int) -> None:
+    """Gives a file or folder of this user these permissions, if others have any. Refuses links and devices."""
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        return
+    if mode == PRIVATE_MODE and not stat.S_ISREG(found.st_mode):
+        raise not_a_file(path)
+    if mode == _PRIVATE_FOLDER and not stat.S_ISDIR(found.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+    if found.st_uid == os.geteuid() and found.st_mode & _OTHERS:
+        with suppress(OSError):  # a disk that can only be read, or that has no permissions
+            os.chmod(path, mode)
