@@ -34,13 +34,13 @@ if TYPE_CHECKING:  # keeps start-up fast: a verb imports what it needs when it i
     from slicebase.history.imports import ImportProgress
     from slicebase.history.notes import CompactedNotes
     from slicebase.index.entries import Filters
+    from slicebase.library.purge import PurgeReport
     from slicebase.runs.evidence import Evidence
     from slicebase.runs.narrative import Narrative
     from slicebase.verbs.doctor import Complaint
     from slicebase.verbs.evidence import AddedDocument, ChunkTexts
     from slicebase.verbs.graph import Graph
     from slicebase.verbs.lost import Losses
-    from slicebase.library.purge import PurgeReport
     from slicebase.verbs.runs import Runs
     from slicebase.verbs.seal import Seal
     from slicebase.verbs.search import SearchResults
@@ -68,8 +68,7 @@ class Slicebase(Parts):
     ) -> Self:
         """Opens the workspace at `root`, or the nearest one from `start` upwards; creates a missing one in that folder.
 
-        Raises `no-workspace` if there is none and `create` is false. `clock` and `entropy` are where the time and the
-        randomness of new ids come from: functions like `time.time` and `os.urandom`.
+        Raises `no-workspace` if there is none and `create` is false. `clock` gives the time, `entropy` random bytes.
         """
         begin, is_new = given_folder(start if root is None else root), False
         try:

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from slicebase.errors import SlicebaseError
 from slicebase.history.annotate import Annotator
 from slicebase.history.follow import follow
-from slicebase.workspace.workspace import TRANSCRIPTS
 from slicebase.history.imports import import_inputs
 from slicebase.history.inputs import inputs
 from slicebase.importers.values import Options
 from slicebase.truth.truth import Truth
+from slicebase.workspace.workspace import TRANSCRIPTS
 from tests.codes import code_of
 from tests.paths import SHARED
 

@@ -71,7 +71,7 @@ def test_an_untouched_store_is_verified(filled: Truth) -> None:
     assert verdict.findings == ()
     assert (verdict.status, verdict.exit) == ("VERIFIED", 0)
     assert verdict.checked == {"sessions": 1, "turns": 5, "links": 1, "annotations": 5, "texts": 7, "policies": 1,
-                               "manifests": 1, "acts": 1, "log": 7}  # fmt: skip
+                               "manifests": 1}  # fmt: skip
 
 
 FLIP = "CAST(substr(CAST({0} AS TEXT), 1, 40) || char(64) || substr(CAST({0} AS TEXT), 42) AS BLOB)"

@@ -25,7 +25,7 @@ from slicebase.truth.acts import PurgeRecord
 from slicebase.truth.chains import names_in
 from slicebase.truth.erasure import Erased, PassageSearch, Taken, plan_erasure
 from slicebase.truth.truth import Truth
-from slicebase.workspace.atomic import file_errors
+from slicebase.workspace.atomic import remove
 from slicebase.workspace.repository import repository_of
 from slicebase.workspace.workspace import LOCAL, Workspace
 
@@ -164,14 +164,14 @@ class Purging:
         The index of files is built again when it is next asked.
         """
         files = tuple(file.id or "" for file in self._folder.mentioning(b"purged") if file.purged)
-        with file_errors(self._workspace.transcripts), suppress(FileNotFoundError):
-            for state in sorted(self._workspace.transcripts.iterdir()):  # the next import reads everything again
-                state.unlink()
+        states = self._workspace.transcripts
+        for name in sorted(os.listdir(states)) if states.is_dir() else ():  # the next import reads everything again
+            remove(states / name, within=states)
         try:
-            for path, remove in ((self._workspace.turns, turns), (self._workspace.chunks, files)):
-                if remove and Disposable(path, TURNS_LAYOUT).exists():
+            for path, names in ((self._workspace.turns, turns), (self._workspace.chunks, files)):
+                if names and Disposable(path, TURNS_LAYOUT).exists():
                     with TurnIndex(path) as index:
-                        (index.purge if path == self._workspace.turns else index.purge_sessions)(remove)
+                        (index.purge if path == self._workspace.turns else index.purge_sessions)(names)
         finally:
             FileIndex(self._workspace).database.purge()
 

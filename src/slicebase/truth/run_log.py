@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-import apsw
 import msgspec
 
 from slicebase.errors import SlicebaseError
