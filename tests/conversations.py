@@ -7,6 +7,7 @@ from slicebase.core.ids import turn_id
 from slicebase.graph.binary32 import binary32
 from slicebase.graph.record import AnnotationRecord, annotation_records
 from slicebase.graph.turn import Annotation, Parent, Part, Session, Turn
+from slicebase.truth.acts import PurgedText, PurgeRecord
 from slicebase.truth.truth import Truth
 from slicebase.truth.turns import AddedTurns
 
@@ -45,6 +46,11 @@ def store(truth: Truth, turns: Iterable[Turn]) -> None:
     """Stores turns of any sessions, annotated, in this order."""
     for each in turns:
         truth.turns.add(Session(each.session, "test"), [each], annotate)
+
+
+def purge_text(truth: Truth, owner: str, text_hash: str) -> None:
+    """Purges one text, with a record of it."""
+    truth.texts.purge(PurgeRecord("", (PurgedText(owner, text_hash),), "2026-01-02T00:00:00.000Z", owner))
 
 
 def chain(length: int, session: str = "s") -> Sequence[Turn]:

@@ -121,7 +121,9 @@ CODES: Mapping[str, ErrorKind] = {
     ),
     "database-newer": ErrorKind(Exit.REFUSED, "a newer Slicebase wrote the database"),
     "database-damaged": ErrorKind(Exit.REFUSED, "the database cannot be read"),
-    "database-not-ours": ErrorKind(Exit.REFUSED, "the database came with the repository, or from another user or machine, or is not the one it was"),
+    "database-not-ours": ErrorKind(
+        Exit.REFUSED, "the database came with the repository or from another machine, or is not the one it was"
+    ),
     "broken-record": ErrorKind(Exit.REFUSED, "a stored record cannot be read; `tt verify` shows more"),
     "not-our-database": ErrorKind(Exit.REFUSED, "the database belongs to another program"),
     "other-process": ErrorKind(Exit.REFUSED, "an open workspace is used in a process that was forked from its own"),

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from slicebase.graph.turn import Parent, Part, Role, Session, Turn
 from slicebase.history.compactions import compacted_sessions, compactions
 from slicebase.truth.truth import Truth
-from tests.conversations import name, store, turn
+from tests.conversations import name, purge_text, store, turn
 
 
 def node(of: int, parent: int | None, role: Role = "user", *parts: Part, session: str = "s") -> Turn:
@@ -82,7 +82,7 @@ def test_the_session_that_was_compacted_last_comes_first(truth: Truth) -> None:
 
 def test_a_purged_turn_is_empty(truth: Truth) -> None:
     store(truth, [node(0, None), node(1, 0), summary(2, 1)])
-    truth.texts.purge("session:s", [truth.turns.get(name(1)).record.content_hash], "now")
+    purge_text(truth, "session:s", truth.turns.get(name(1)).record.content_hash)
     (found,) = compactions(truth, "s")
     assert [bool(each.parts) for each in found.before] == [True, False]
 

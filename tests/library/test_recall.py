@@ -6,10 +6,10 @@ import pytest
 
 from slicebase.core.hashing import digest
 from slicebase.graph.turn import Part, Session, Turn
-from slicebase.truth.acts import PurgedText, PurgeRecord
 from slicebase.truth.truth import open_truth
 from slicebase.workspace.surroundings import Surroundings
 from tests.codes import code_of
+from tests.conversations import purge_text
 from tests.library.scratch import NOON, ScratchLibrary
 
 TURN = "05ce3f25-3b45-539e-8730-509ea3dc8613"
@@ -83,8 +83,7 @@ def test_a_turns_text_comes_from_the_truth(scratch: ScratchLibrary) -> None:
     assert (
         f"### assistant · 2026-01-01T12:00:00.000Z · session s1 · turn:{TURN}\n\n```text\nIt was the retry.\n" in text
     )
-    purged = PurgedText("session:s1", turn.content_hash)
-    truth.texts.purge(PurgeRecord("", (purged,), "2026-01-02T00:00:00.000Z", f"turn:{TURN}"))
+    purge_text(truth, "session:s1", turn.content_hash)
     truth.close()
     assert code_of(seen, scratch, f"turn:{TURN}") == "purged"
     assert code_of(seen, scratch, "turn:" + TURN.replace("0", "1")) == "no-turn"

@@ -163,6 +163,7 @@ def test_an_interruption_just_after_the_begin_leaves_no_transaction_open(truth: 
     truth.database.connection = Interrupted(connection)  # type: ignore[assignment]
     with pytest.raises(KeyboardInterrupt), getattr(truth.database, begin)():
         pytest.fail("the block was entered")
+    truth.database.connection = connection
     assert not connection.in_transaction
 
 

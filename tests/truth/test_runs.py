@@ -19,6 +19,7 @@ from slicebase.runs.snapshot import snapshot_id
 from slicebase.runs.state import RunState, fold
 from slicebase.runs.status import tally_of
 from slicebase.truth.truth import Truth
+from tests.conversations import purge_text
 from tests.runs.made import (
     FULL,
     LEDGER,
@@ -279,7 +280,7 @@ def test_evidence_is_found_by_its_id_and_its_chunk(truth: Truth) -> None:
 
 def test_a_quote_is_purged_with_its_corpus(truth: Truth) -> None:
     """Ruling 19."""
-    assert truth.texts.purge(STALE.corpus_id, [STALE.quote_hash], "2026-01-02T00:00:00.000Z") == 1
+    purge_text(truth, STALE.corpus_id, STALE.quote_hash)
     assert truth.ledger[STALE.evidence_id].quote is None
     truth.ledger.keep(STALE)
     assert truth.ledger[STALE.evidence_id].quote is None
@@ -288,7 +289,7 @@ def test_a_quote_is_purged_with_its_corpus(truth: Truth) -> None:
 def test_a_run_whose_payload_was_purged_reports_that(truth: Truth) -> None:
     truth.runs.append(RUN, [claim()], NOW)
     *_, last = truth.runs.events(RUN)
-    truth.texts.purge(f"run:{RUN}", [last.link.payload_hash], "2026-01-02T00:00:00.000Z")
+    purge_text(truth, f"run:{RUN}", last.link.payload_hash)
     with pytest.raises(SlicebaseError) as caught:
         truth.runs.state(RUN)
     assert code_of(caught) == "purged"

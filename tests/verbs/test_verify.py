@@ -8,13 +8,12 @@ from slicebase.context.manifest import Budget, Manifest, PinnedSlice
 from slicebase.core.hashing import digest_of
 from slicebase.graph.policy import DEFAULT, SlicePolicyV1
 from slicebase.graph.turn import Edge, content, turn_text
-from slicebase.truth.acts import PurgedText, PurgeRecord
 from slicebase.truth.chains import all_chains, linked
 from slicebase.truth.places import SMALL
 from slicebase.truth.schema import CHAINS
 from slicebase.truth.truth import Truth
 from slicebase.verbs.verify import verify
-from tests.conversations import SESSION, annotate, chain, name, store, turn
+from tests.conversations import SESSION, annotate, chain, name, purge_text, store, turn
 
 POLICY = SlicePolicyV1(max_nodes=7)
 
@@ -130,8 +129,7 @@ def test_places_of_a_large_session_are_compared_too(truth: Truth) -> None:
 def test_a_purged_text_is_listed_and_is_not_damage(filled: Truth) -> None:
     """Ruling 19."""
     stored = filled.turns.get(name("a")).record
-    purged = PurgedText("session:s", stored.content_hash)
-    filled.texts.purge(PurgeRecord("", (purged,), "2026-02-01T00:00:00.000Z", f"turn:{name('a')}"))
+    purge_text(filled, "session:s", stored.content_hash)
     verdict = verify(filled)
     assert [(finding.status, finding.check) for finding in verdict.findings] == [
         ("PURGED", "text"),
@@ -213,15 +211,15 @@ def test_a_record_that_matches_its_hash_and_makes_no_sense_is_a_finding(
 def rehash(truth: Truth) -> None:
     """Hashes all chains again, and begins a new log, like someone who knows how it is done."""
     connection = without_triggers(truth)
-    for chain in list(all_chains(connection)):
-        if chain.table == "events":
+    for each in list(all_chains(connection)):
+        if each.table == "events":
             continue
-        owner = CHAINS[chain.table]
-        where, values = (f"WHERE {owner} = ?", (chain.owner,)) if owner else ("", ())
+        owner = CHAINS[each.table]
+        where, values = (f"WHERE {owner} = ?", (each.owner,)) if owner else ("", ())
         head = b""
-        for row in connection.execute(f"SELECT rowid, * FROM {chain.table} {where} ORDER BY seq", values).fetchall():
+        for row in connection.execute(f"SELECT rowid, * FROM {each.table} {where} ORDER BY seq", values).fetchall():
             head = linked(head, *row[3 if owner else 2 : -1])
-            connection.execute(f"UPDATE {chain.table} SET hash = ? WHERE rowid = ?", (head, row[0]))
+            connection.execute(f"UPDATE {each.table} SET hash = ? WHERE rowid = ?", (head, row[0]))
     connection.execute("DELETE FROM log")
     connection.close()
 

@@ -115,7 +115,8 @@ def key_of(table: str) -> list[str]:
     """Returns the columns that name a row."""
     keys = {"texts": ["owner", "hash"], "waiting": ["parent", "child"], "shapes": ["session"], "runs": ["run"],
             "places": ["session", "root", "depth", "seq"], "steps": ["run", "step"]}  # fmt: skip
-    return keys.get(table) or [*([CHAINS[table]] if CHAINS[table] else []), "seq"]
+    owner = CHAINS.get(table)
+    return keys.get(table) or ([owner, "seq"] if owner else ["seq"])
 
 
 def other(value: Any) -> Any:

@@ -29,9 +29,9 @@ _STORED = ("turn:", "session:", "run:")
 def purge(ctx: click.Context, reference: str, reason: str | None, yes: bool, dry_run: bool, as_json: bool) -> None:
     """Delete the content of a slice file, a turn, a session or a run permanently.
 
-    What was made from it goes with it: the run that a session was projected to, narratives, quotes, titles, indexes, and
-    in other runs and contexts every string with a passage of it. A tombstone keeps the hashes, and verify and replay
-    report PURGED. At the end, all files of the workspace are searched for what is left; if anything is, exits 1.
+    What was made from it goes with it: the run that a session was projected to, narratives, quotes, titles, indexes,
+    and in other runs and contexts every string with a passage of it. A tombstone keeps the hashes, and verify and
+    replay report PURGED. At the end, all files of the workspace are searched for what is left; if anything is, exits 1.
     """
     base = open_base(ctx)
     if not yes and not dry_run and sys.stdin.isatty():

@@ -1,8 +1,8 @@
 """Passages that some bytes have in common with a set of texts: exact, and fast enough for all files of a workspace.
 
 Every third window of 12 bytes of the texts is indexed, and every seventh window of the searched bytes is looked up. A
-passage of 32 bytes has 21 windows, and since 3 and 7 have no common divisor, one of these is both indexed and looked up.
-It is extended in both directions.
+passage of 32 bytes has 21 windows, and since 3 and 7 have no common divisor, one of these is both indexed and looked
+up. It is extended in both directions.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,7 @@
 """Keeps the index of turns up to date with the truth: adds what is new there, and removes what was purged.
 
-The mark of an index says how much of which database is in it. Turns and links are never removed from the truth, so their
-row numbers are enough.
+The mark of an index says how much of which database is in it. Turns and links are never removed from the truth, so
+their row numbers are enough.
 """
 
 from collections.abc import Callable, Iterator

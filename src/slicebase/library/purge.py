@@ -43,8 +43,8 @@ class Remnant(NamedTuple):
 class PurgeReport(NamedTuple):
     """What a purge took, and where something of it is or may be left.
 
-    `texts` counts tombstones, `partly` those of which something is left. `shared` are slice files that hold a passage of
-    what was purged: they are texts of their own, and were not changed. `beyond` says what a purge cannot reach.
+    `texts` counts tombstones, `partly` those of which something is left. `shared` are slice files that hold a passage
+    of what was purged: they are texts of their own, and were not changed. `beyond` says what a purge cannot reach.
     """
 
     what: str

@@ -1,8 +1,8 @@
 """The SQLite database of the truth: how it is opened, written and erased.
 
 A database says which one it is, and who made it. One that another user or machine made, or that is not the one that the
-workspace had, is opened only when it is adopted (rulings 45 and 49). After each write, the heads of the chains that have
-grown are logged, many together. A locked, damaged or full database is an error of ours.
+workspace had, is opened only when it is adopted (rulings 45 and 49). After each write, the heads of the chains that
+have grown are logged, many together. A locked, damaged or full database is an error of ours.
 """
 
 import os

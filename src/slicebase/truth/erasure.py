@@ -1,8 +1,8 @@
 """What a purge takes out of the truth: texts that go completely, and strings elsewhere that hold a part of them.
 
-A text goes completely if it is named: the content of a turn, a quote from it, a run that was projected from it. In every
-other run and manifest, a string that shares a passage of 32 bytes or more with a purged text becomes a tombstone, unless
-the passage also stands in a text that survives (ruling 46). The structure stays, so that the run can continue.
+A text goes completely if it is named: the content of a turn, a quote from it, a run that was projected from it. In
+every other run and manifest, a string that shares a passage of 32 bytes or more with a purged text becomes a tombstone,
+unless the passage also stands in a text that survives (ruling 46). The structure stays, so that the run can continue.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Set
@@ -182,7 +182,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def without_passages(data: bytes, search: PassageSearch) -> bytes | None:
-    """Returns a text in which tombstones replace the strings that hold purged passages; None if nothing else is left."""
+    """Returns a text in which tombstones replace the strings that hold purged passages; None if nothing is left."""
     try:
         value = msgspec.json.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

@@ -1,10 +1,10 @@
 """The tables of the truth, and their triggers.
 
-A truth table holds records as the canonical bytes that were hashed, next to the keys that find them. The rows of a chain
-are numbered without gaps, and the hash of each covers the row and the hash before it. A session has one chain in each of
-its tables, a run one of events and one of snapshots, and each other table is one chain. The log is the chain of all these
-chains: which head each of them had when (ruling 45). Texts are in a table of their own, so that they can be purged while
-the chains stay provable (ruling 19). Triggers forbid every other change and removal.
+A truth table holds records as the canonical bytes that were hashed, next to the keys that find them. The rows of a
+chain are numbered without gaps, and the hash of each covers the row and the hash before it. A session has one chain in
+each of its tables, a run one of events and one of snapshots, and each other table is one chain. The log is the chain of
+all these chains: which head each of them had when (ruling 45). Texts are in a table of their own, so that they can be
+purged while the chains stay provable (ruling 19). Triggers forbid every other change and removal.
 
 Derived tables can be filled again from the truth tables, and `verify` compares them.
 """

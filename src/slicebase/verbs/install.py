@@ -27,8 +27,8 @@ class RemovalStep(NamedTuple):
 def install(workspace: Workspace, driver: str | None, adopting: Surroundings | None = None) -> list[str]:
     """Sets up what is missing: the folder that git ignores and, in a repository, the merge driver.
 
-    `adopting` makes the database that is there the one of this workspace, by a record in it. Returns what was set up for
-    git.
+    `adopting` makes the database that is there the one of this workspace, by a record in it. Returns what was set up
+    for git.
     """
     create_local_folder(workspace.root)
     if adopting is not None:

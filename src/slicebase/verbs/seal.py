@@ -1,7 +1,7 @@
 """Seals: the heads of all chains, and the versions of the library's files, in one slice file for git.
 
-The chains and their log show that the stored records are consistent. A seal outside the database also shows that nothing
-was cut off or rewritten since. Each line is a JSON array: `["log", database, entries, hash]` first, then
+The chains and their log show that the stored records are consistent. A seal outside the database also shows that
+nothing was cut off or rewritten since. Each line is a JSON array: `["log", database, entries, hash]` first, then
 `["chain", name, rows, hash]` and `["file", id, version]`.
 """
 
@@ -104,7 +104,7 @@ def sealed_log(file: SliceFile) -> SealedLog | None:
 
 
 def broken_seals(truth: Truth, folder: SliceFolder, file: SliceFile) -> Iterator[VerifyFinding]:
-    """Yields the differences between a seal and what is stored: chains that were cut or rewritten, files that changed."""
+    """Yields how a seal differs from what is stored: chains that were cut or rewritten, files that changed."""
     for number, line in enumerate(file.body.splitlines(), 1):
         place = f"{file.name}:{file.body_line + number - 1}"
         try:

@@ -1,7 +1,7 @@
 """Checks that everything is there, for verify: the chains of all tables, their log, and the acts (rulings 45 and 46).
 
-A chain shows a row that was changed, moved or removed before its end. The log shows a chain that was cut off. What is cut
-off from the log itself is known to a seal only.
+A chain shows a row that was changed, moved or removed before its end. The log shows a chain that was cut off. What is
+cut off from the log itself is known to a seal only.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,7 +1,7 @@
 """Witnesses of the database, which verify consults by itself: seals, the index of turns, and narratives (ruling 45).
 
-Only witnesses of this database count. A seal of another one, such as a colleague's, or of this one before it was adopted
-or restored from a copy, is listed.
+Only witnesses of this database count. A seal of another one, such as a colleague's, or of this one before it was
+adopted or restored from a copy, is listed.
 """
 
 from collections.abc import Iterator

@@ -60,4 +60,5 @@ def keep_id(files: tuple[Path, ...], database: str) -> None:
     for path in files:
         if known_ids((path,)) != {database} and path.parent.is_dir():
             with suppress(SlicebaseError):
-                write_bytes(path, [f"{database}\n".encode()], within=path.parent, private=True, temporary=f".{path.name}.{os.getpid()}")
+                own = f".{path.name}.{os.getpid()}"
+                write_bytes(path, [f"{database}\n".encode()], within=path.parent, private=True, temporary=own)
