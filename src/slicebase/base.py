@@ -66,11 +66,12 @@ class Slicebase(Parts):
         create: bool = True,
         clock: Clock = time.time,
         entropy: Entropy = os.urandom,
+        redact: bool = True,
     ) -> Self:
         """Opens the workspace at `root`, or the nearest one from `start` upwards; creates a missing one in that folder.
 
         Raises `no-workspace` if there is none and `create` is false. `clock` and `entropy` are where the time and the
-        randomness of new ids come from: functions like `time.time` and `os.urandom`.
+        randomness of new ids come from: functions like `time.time` and `os.urandom`. Without `redact`, secrets stay.
         """
         begin, is_new = given_folder(start if root is None else root), False
         try:
@@ -79,7 +80,7 @@ class Slicebase(Parts):
             if error.code != "no-workspace" or not create:
                 raise
             workspace, is_new = create_workspace(begin), True
-        base = cls(workspace, Surroundings(workspace, clock, entropy))
+        base = cls(workspace, Surroundings(workspace, clock, entropy, redact=redact))
         base.is_new = is_new
         return base
 
@@ -91,6 +92,7 @@ class Slicebase(Parts):
         *,
         clock: Clock = time.time,
         entropy: Entropy = os.urandom,
+        redact: bool = True,
     ) -> Self:
         """Makes the folder, which may be missing, a workspace and opens it; an existing workspace stays as it is.
 
@@ -101,7 +103,7 @@ class Slicebase(Parts):
             from slicebase.verbs.install import install
 
             install(workspace, driver)
-        return cls(workspace, Surroundings(workspace, clock, entropy))
+        return cls(workspace, Surroundings(workspace, clock, entropy, redact=redact))
 
     def uninit(self, *, delete_data: bool = False, dry_run: bool = False) -> list[str]:
         """Removes what `init` set up, and the database on request; slice files stay. Returns what is removed."""
@@ -175,6 +177,7 @@ class Slicebase(Parts):
         """Sets one setting in slicebase.toml, at once and everywhere; None removes it, so that its default applies."""
         from slicebase.workspace.settings import set_setting
 
+        self.surroundings.redaction.refuse("the value", value)
         set_setting(self.workspace, name, value)
 
     def agents_md(self, *, remove: bool = False, dry_run: bool = False) -> "TextChange":
@@ -230,21 +233,14 @@ class Slicebase(Parts):
         """Imports conversations from files, folders and zips, and returns an account of every record."""
         from slicebase.verbs.imports import import_conversations
 
-        return import_conversations(
-            self,
-            each_path(paths),
-            format_name=format,
-            session=session,
-            redact=redact,
-            dry_run=dry_run,
-            progress=progress,
-        )
+        options: dict[str, Any] = {"session": session, "redact": redact, "dry_run": dry_run}
+        return import_conversations(self, each_path(paths), format_name=format, progress=progress, **options)
 
     def follow(self, transcript: StrPath) -> "Followed":
         """Imports what was added to a coding agent's transcript since the last call; the index is updated later."""
         from slicebase.history.follow import follow
 
-        return follow(self.truth, self.workspace.cache, given_path(transcript))
+        return follow(self.truth, self.workspace.cache, given_path(transcript), self.surroundings.redaction)
 
     def narrate_session(self, session: str) -> "Narrative":
         """Projects a stored session as a run, takes a snapshot of its state, and writes its narrative."""
@@ -274,9 +270,9 @@ class Slicebase(Parts):
         """Builds a cited context for a question, within a budget, and records the manifest that pins it.
 
         `as_of` is the time from which ages are counted and freshness is labelled, by default now; it leaves nothing out
-        that was stored later. Without `record`, or if the workspace
-        is read-only, nothing is written and the manifest cannot be replayed by its id. With `run`, the context begins
-        with the last snapshot of the run, and the manifest is bound to a step of the run, by default the next one.
+        that was stored later. Without `record`, or if the workspace is read-only, nothing is written and the manifest
+        cannot be replayed by its id. With `run`, the context begins with the last snapshot of the run, and the manifest
+        is bound to a step of the run, by default the next one.
         """
         from slicebase.verbs.contexts import context
 
@@ -361,7 +357,7 @@ class Slicebase(Parts):
         """Deletes the text of a turn, a session or a run permanently; `library.purge` does so for slice files."""
         from slicebase.verbs.purge import purge
 
-        return purge(self, reference, reason=reason, dry_run=dry_run)
+        return purge(self, reference, reason=self.surroundings.redaction.value(reason), dry_run=dry_run)
 
     # Evidence and proofs
 

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from slicebase.cli.file_options import complete_ids, id_argument
-from slicebase.cli.options import given_text, open_base, print_change, provenance_of, provenance_options
+from slicebase.cli.options import (
+    given_text,
+    open_base,
+    print_change,
+    provenance_of,
+    provenance_options,
+    redact_option,
+)
 from slicebase.cli.output import json_option, note, print_json, read_input
 
 if TYPE_CHECKING:
@@ -36,6 +43,7 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Show what would happen,
               help="Create a pointer to this file.")  # fmt: skip
 @click.option("--copy", is_flag=True, help="With --from: keep a copy of the file in the library.")
 @provenance_options
+@redact_option
 @json_option
 @click.pass_context
 def create(
@@ -97,6 +105,7 @@ def _link(text: str) -> tuple[str, str]:
 @click.argument("assignments", nargs=-1, required=True, metavar="KEY=VALUE…")
 @_if_version
 @provenance_options
+@redact_option
 @json_option
 @click.pass_context
 def define(
@@ -118,6 +127,7 @@ def define(
 @click.option("--contract", "show_contract", is_flag=True, help="Print the contract of the file, and write nothing.")
 @_if_version
 @provenance_options
+@redact_option
 @json_option
 @click.pass_context
 def remember(
@@ -169,6 +179,7 @@ def _print_contract(contract: dict[str, Any], as_json: bool) -> None:
 @click.argument("target", metavar="TARGET", shell_complete=complete_ids)
 @click.option("--label", metavar="TEXT", help="A note about the link.")
 @provenance_options
+@redact_option
 @json_option
 @click.pass_context
 def connect(ctx: click.Context, file_id: str, rel: str, target: str, label: str | None, as_json: bool) -> None:
@@ -199,6 +210,7 @@ def disconnect(ctx: click.Context, file_id: str, rel: str, target: str, dry_run:
 @_if_version
 @_dry_run
 @provenance_options
+@redact_option
 @json_option
 @click.pass_context
 def refresh(
@@ -230,6 +242,7 @@ _reason = click.option("--reason", metavar="TEXT", help="The reason, which is st
 @_reason
 @_dry_run
 @provenance_options
+@redact_option
 @json_option
 @click.pass_context
 def forget(ctx: click.Context, file_id: str, reason: str | None, dry_run: bool, as_json: bool) -> None:
@@ -256,6 +269,7 @@ def restore(ctx: click.Context, file_id: str, dry_run: bool, as_json: bool) -> N
 @_reason
 @_dry_run
 @provenance_options
+@redact_option
 @json_option
 @click.pass_context
 def purge(ctx: click.Context, reference: str, reason: str | None, dry_run: bool, as_json: bool) -> None:

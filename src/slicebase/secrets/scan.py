@@ -11,14 +11,15 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from slicebase.secrets.context import assigned
+from slicebase.secrets.glance import KINDS, LETTERS, NEEDLE, TOKEN
 from slicebase.secrets.pattern import PatternError, compiled, heads, parsed
 from slicebase.secrets.regions import SecretSpan
 from slicebase.secrets.shape import is_dense, looks_random
 
-RUN: Final = 16
 HEAD_SIZE: Final = 3
 _PREFIXES: Final = 64  # at most this many prefixes of a rule are compared before its pattern is tried
 _PREFIX_SIZES: Final = (7, 4)
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_-]{3,}+(?![{?])|[A-Za-z0-9_-]{3,}(?=[A-Za-z0-9_-][{?])")
 LABELLED: Final = "labelled-key"
 _LABELLED: Final = 26  # the shortest run that can be one, and the shortest random part of it
 _LABELLED_VALUE: Final = 20
@@ -28,14 +29,10 @@ _ALL_X: Final = 8  # a key that ends like this is a placeholder
 _DASH: Final = ord("-")
 _BACKSLASH: Final = ord("\\")
 _LEFT: Final = 72  # how far a run is continued to the left
-_LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
-_TOKEN: Final = frozenset(_LETTERS + b"-~")
 _GLUE: Final = frozenset(b".:/+|%=!$@")
-_KINDS: Final = bytes(97 if byte in _TOKEN else 32 for byte in range(256))
-_WIDE: Final = bytes(97 if byte in _TOKEN | _GLUE else 32 for byte in range(256))
-_VALUES: Final = bytes(97 if byte in _TOKEN | frozenset(b"./+=%") else 32 for byte in range(256))
-_WORDS: Final = bytes(byte if byte in _LETTERS else 32 for byte in range(256))
-_NEEDLE: Final = b"a" * RUN
+_WIDE: Final = bytes(97 if byte in TOKEN | _GLUE else 32 for byte in range(256))
+_VALUES: Final = bytes(97 if byte in TOKEN | frozenset(b"./+=%") else 32 for byte in range(256))
+_WORDS: Final = bytes(byte if byte in LETTERS else 32 for byte in range(256))
 _BORDERS: Final = re.compile(rb"[^A-Za-z0-9_](?=[A-Za-z0-9_])")
 # Words before the random part that say what it is; a further word may stand before it: sk_acme_…
 _LABEL: Final = re.compile(
@@ -99,9 +96,9 @@ class Scanner:
     def spans(self, text: str, data: bytes) -> list[SecretSpan]:
         """Returns the secrets at the runs of a text. `data` has one byte a character, `?` for those outside ASCII."""
         found: list[SecretSpan] = []
-        kinds = data.translate(_KINDS)
+        kinds = data.translate(KINDS)
         sure, find, has_digit = self._sure, kinds.find, _DIGIT.search
-        start = find(_NEEDLE)
+        start = find(NEEDLE)
         while start >= 0:
             end = find(b" ", start)
             if end < 0:
@@ -113,7 +110,7 @@ class Scanner:
                 found += self._at_run(text, data, start, end, before)
             elif data[start : start + HEAD_SIZE] in sure:  # few keys have no digit
                 found += self._issued(text, data, start, start, end)
-            start = find(_NEEDLE, max(end, found[-1].end) if found else end)
+            start = find(NEEDLE, max(end, found[-1].end) if found else end)
         return found
 
     def _at_run(self, text: str, data: bytes, start: int, end: int, before: int) -> list[SecretSpan]:
@@ -194,7 +191,14 @@ class Scanner:
 
 
 def _prefixes(rule: IssuedRule) -> tuple[bytes, ...]:
-    """Returns the texts that a match begins with, of one length: long ones, as long as they are few."""
+    """Returns the texts that a match begins with, of one length: long ones, as long as they are few.
+
+    A pattern that begins with plain characters is not parsed for that, so that the rules are ready quickly.
+    """
+    plain = _PLAIN.match(rule.source)
+    if plain:
+        size = next(size for size in (*_PREFIX_SIZES, HEAD_SIZE) if len(plain[0]) >= size)
+        return (plain[0][:size].encode(),)
     items = parsed(rule.source)
     found = next(filter(None, (heads(items, size, _PREFIXES) for size in _PREFIX_SIZES)), None) or heads(
         items, HEAD_SIZE
