@@ -126,9 +126,10 @@ def _response(ctx: click.Context, event: str, wait: bool) -> str | None:
     from slicebase.base import Slicebase
 
     with Slicebase.open(str(folder), named_root(ctx), create=False, redact=redacts(ctx)) as base:
-        text = _EVENTS[event](base, call, wait)
-        print_redacted(base.redacted)
-    return text
+        try:
+            return _EVENTS[event](base, call, wait)
+        finally:
+            print_redacted(base.redacted)
 
 
 def _session_start(base: "Slicebase", call: HookCall, wait: bool) -> str | None:

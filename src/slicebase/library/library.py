@@ -89,7 +89,7 @@ class Library(Finder):
 
     # New files
 
-    @door(names="id links", left="type kind from_file")
+    @door(names="id links", left="type kind contract from_file")
     def create(
         self,
         title: str,
@@ -127,7 +127,7 @@ class Library(Finder):
                 body_type=body_type,
                 body=whole_body(body_type, body, stamp).file_body if body else b"",
                 payload=local or payload,
-                contract=contract_from(contract),
+                contract=redaction.value(contract_from(contract)),
                 derived_from=self._linker.source(stored_links),
                 links=[link for link in stored_links if link.rel != "derived_from"],
                 updated_by=stamp.who,
