@@ -70,7 +70,7 @@ redact_option = click.option(
     is_flag=True,
     expose_value=False,
     callback=_note_redaction,
-    help="Keep secrets as they are (or SLICEBASE_REDACT=off). What is <private> is never kept.",
+    help="Keep secrets as they are (or SLICEBASE_REDACT=off). What is private is never kept.",
 )
 
 

@@ -84,9 +84,9 @@ def _kind_of_word(head: str, between: str) -> str | None:
 # Seen from a word
 
 _AFTER: Final = re.compile(
-    r"(?P<name>[\w.-]{2,48}+)(?:\\{0,3}+[\"'`])?+\]?+(?:[ \t]{0,16}+value)?+"
+    r"(?P<name>[\w.-]{2,48}+)(?:\\{0,8}+[\"'`])?+\]?+(?:[ \t]{0,16}+value)?+"
     r"(?:[ \t]{0,8}+(?P<operator>:=|=>|\?=|={1,3}|:|>|is(?=[ \t]+[\"'`]))|(?=[ \t]))"
-    r"[ \t]{0,8}+(?P<quote>\\{0,3}+[\"'`])?+"
+    r"[ \t]{0,8}+(?P<quote>\\{0,8}+[\"'`])?+"
 )
 _FLAG_VALUE: Final = re.compile(r"[^\s\"'`<>{}()\[\],;\\]{6,200}+(?![^\s\"'`,;\\])")
 _CONNECTION: Final = re.compile(r"[^\s\"'`<>{}()\\;]{6,200}+(?=;)")
@@ -169,7 +169,7 @@ def _begins_line(text: str, at: int, operator: str, found: re.Match[str]) -> boo
 # Headers, URLs and commands
 
 _HEADER: Final = re.compile(
-    r"uthorization\\{0,3}+[\"'`]?+[ \t]{0,4}+[:=,][ \t]{0,4}+\\{0,3}+[\"'`]?+"
+    r"uthorization\\{0,8}+[\"'`]?+[ \t]{0,4}+[:=,][ \t]{0,4}+\\{0,8}+[\"'`]?+"
     r"(?:bearer|basic|token|apikey|digest|negotiate|ssws|bot)[ \t]{1,4}+(?P<secret>[A-Za-z0-9_+/=.~-]{8,4000}+)",
     re.IGNORECASE | re.ASCII,
 )

@@ -20,7 +20,8 @@ PRIVATE_WORD: Final = b"private"
 INVISIBLE: Final = (
     "\u00ad\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
 )
-_ESCAPED: Final = re.compile(r"\\(?:u00|x1[bB]|033|e\[|/)")  # of JSON, and of control sequences in source code
+_ESCAPED: Final = re.compile(r"\\(?:u00[0-7]|x1[bB]|033|e\[|/\\)")  # of JSON, and of control sequences in source code
+_PERCENT: Final = re.compile(r"%(?:2[0267C]|3[ABDF]|5B|7B)")  # in URLs
 
 
 def may_hold_secrets(text: str) -> bool:
@@ -46,6 +47,6 @@ def may_hold_private(text: str) -> bool:
 
 def has_hidden(text: str) -> bool:
     """Returns whether a text contains something that is not shown as it is (`view`)."""
-    if "\x1b" in text or _ESCAPED.search(text):
+    if "\x1b" in text or _ESCAPED.search(text) or _PERCENT.search(text):
         return True
     return not text.isascii() and any(each in text for each in INVISIBLE)  # one character is found fastest

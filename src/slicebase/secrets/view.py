@@ -12,15 +12,18 @@ from typing import Final, NamedTuple
 from slicebase.secrets.glance import INVISIBLE
 from slicebase.secrets.regions import SecretSpan
 
-_ESCAPE: Final = r"(?:\x1b|\\{1,4}(?:u001[bB]|x1[bB]|033|e(?=\[)))"
-_HIDDEN: Final = re.compile(
-    rf"{_ESCAPE}\[[0-?]{{0,40}}+[ -/]{{0,4}}+[@-~]"  # colours and movements
-    rf"|{_ESCAPE}\][^\x07\x1b\\]{{0,400}}+(?:\x07|\\{{1,4}}u0007|{_ESCAPE}\\{{1,4}})?+"  # titles and links
-    r"|\x1b[@-Z^_]?+"
-    rf"|[{INVISIBLE}]++"
-    r"|\\{1,4}u00(?P<code>[2-7][0-9a-fA-F])"
-    r"|(?<=:)(?P<slashes>\\{1,4}/\\{1,4}/)"
+# After the first character of a control sequence: a colour or a movement, or a title or a link with its end.
+_CONTROL: Final = (
+    r"(?:\[[0-?]{0,40}+[ -/]{0,4}+[@-~]"
+    r"|\][^\x07\x1b\\]{0,400}+(?:\x07|\x1b\\|\\{1,4}u0007|\\{1,4}u001[bB]\\{1,4})?+)"
 )
+# Each begins with one fixed character, which is found much faster than one of several.
+_SEQUENCE: Final = re.compile(rf"\x1b(?:{_CONTROL}|[@-Z^_])?+")
+_ESCAPED: Final = re.compile(
+    rf"\\\\{{0,3}}+(?:(?:u001[bB]|x1[bB]|033|e(?=\[)){_CONTROL}|u00(?P<code>[2-7][0-9a-fA-F])|(?P<slashes>/\\{{1,4}}/))"
+)
+_PERCENT: Final = re.compile(r"%(?P<code>2[0267C]|3[ABDF]|5B|7B)")  # between a name and its value in a URL
+_INVISIBLE: Final = re.compile(rf"[{INVISIBLE}]++")
 
 
 class ViewPiece(NamedTuple):
@@ -63,12 +66,28 @@ class View:
 def _pieces(original: str) -> Iterator[tuple[str, ViewPiece]]:
     """Yields what is shown, piece by piece, each with its place in the original text."""
     done = 0
-    for found in _HIDDEN.finditer(original):
+    for found in sorted(_hidden(original), key=lambda each: each.start()):
+        if found.start() < done:
+            continue
         if found.start() > done:
             yield original[done : found.start()], ViewPiece(0, done, found.start() - done)
         done = found.end()
-        shown = chr(int(found["code"], 16)) if found["code"] else "//" if found["slashes"] else ""
-        if shown:
+        if shown := _shown(found):
             yield shown, ViewPiece(0, found.start(), done - found.start(), True)
     if done < len(original):
         yield original[done:], ViewPiece(0, done, len(original) - done)
+
+
+def _hidden(text: str) -> Iterator[re.Match[str]]:
+    for pattern in (_SEQUENCE, _ESCAPED, _PERCENT):
+        yield from pattern.finditer(text)
+    if not text.isascii():
+        yield from _INVISIBLE.finditer(text)
+
+
+def _shown(hidden: re.Match[str]) -> str:
+    """Returns what a reader sees instead: the character of an escape, and nothing for anything else."""
+    groups = hidden.groupdict()
+    if code := groups.get("code"):
+        return chr(int(code, 16))
+    return "//" if groups.get("slashes") else ""
