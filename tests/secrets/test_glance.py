@@ -4,9 +4,10 @@ from collections import Counter
 
 import pytest
 from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
-from slicebase.secrets.glance import has_hidden, may_hold_private, may_hold_secrets
-from slicebase.secrets.redact import private_only, redact
+from slicebase.secrets.glance import has_hidden, may_hold_private, may_hold_secrets, value_may_hold_secrets
+from slicebase.secrets.redact import private_only, redact, redact_value
 from tests.secrets.test_redact import TEXTS
 
 
@@ -17,6 +18,14 @@ from tests.secrets.test_redact import TEXTS
 def test_a_text_that_is_passed_has_no_secret(text: str) -> None:
     assert may_hold_secrets(text) or not redact(text).counts
     assert may_hold_private(text) or not redact(text, private_only()).counts
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.dictionaries(st.sampled_from(["password", "api_key", "text", "x"]), st.one_of(TEXTS, st.text(max_size=12))))
+@example({"password": "abc!def"})
+@example({"token": "QwErTyUiOpAsDf"})
+def test_a_value_that_is_passed_has_no_secret(value: dict[str, str]) -> None:
+    assert value_may_hold_secrets([value]) or not redact_value([value]).counts
 
 
 @pytest.mark.parametrize(

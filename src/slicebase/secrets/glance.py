@@ -5,7 +5,8 @@ loads no rules, which take longer than the command itself.
 """
 
 import re
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 SHORTEST: Final = 8  # characters of a text that can hold a secret
 RUN: Final = 16  # characters of a run in which keys are searched
@@ -38,6 +39,25 @@ def may_hold_secrets(text: str) -> bool:
         or (b"@" in data and b"://" in data)
         or b"curl " in data
     )
+
+
+def value_may_hold_secrets(value: Any) -> bool:
+    """Returns whether a built-in rule can replace something in a JSON-like value, whose names count as context."""
+    if isinstance(value, str):
+        return may_hold_secrets(value)
+    if isinstance(value, Mapping):
+        return any(
+            value_may_hold_secrets(name) or _may_be_secret(inner) or value_may_hold_secrets(inner)
+            for name, inner in value.items()
+        )
+    return isinstance(value, list | tuple) and any(map(value_may_hold_secrets, value))
+
+
+def _may_be_secret(value: Any) -> bool:
+    """Returns whether a value can be a password or a key if its name says so: it has no space, and is no plain word."""
+    if not isinstance(value, str) or any(map(str.isspace, value)):
+        return False
+    return not (value.isalpha() and (value.islower() or value.isupper()))
 
 
 def may_hold_private(text: str) -> bool:

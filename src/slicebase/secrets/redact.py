@@ -9,17 +9,19 @@ replaces both.
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from slicebase.secrets.context import curl_passwords, headers, is_value, named_values, url_passwords
 from slicebase.secrets.glance import HEADER_WORD, PRIVATE_WORD, SHORTEST, WORDS, has_hidden, may_hold_private
 from slicebase.secrets.issuers import ISSUED
 from slicebase.secrets.names import kind_of_name
 from slicebase.secrets.regions import SecretSpan, private_keys, private_parts
-from slicebase.secrets.rule_file import UserRule
 from slicebase.secrets.scan import Scanner, table
 from slicebase.secrets.shape import SHORTEST_PASSWORD, is_password
 from slicebase.secrets.view import View
+
+if TYPE_CHECKING:  # most workspaces have no rules of their own
+    from slicebase.secrets.rule_file import UserRule
 
 ROUNDS: Final = 4
 
@@ -49,7 +51,7 @@ class Redactor:
     With `only_private`, it replaces only what is marked as private.
     """
 
-    def __init__(self, more: Iterable[UserRule] = (), *, only_private: bool = False) -> None:
+    def __init__(self, more: "Iterable[UserRule]" = (), *, only_private: bool = False) -> None:
         self._more = tuple(more)
         self._only_private = only_private
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from slicebase.errors import SlicebaseError, Where
-from slicebase.secrets.glance import may_hold_private, may_hold_secrets
+from slicebase.secrets.glance import may_hold_private, may_hold_secrets, value_may_hold_secrets
 
 if TYPE_CHECKING:  # start-up counts: most short texts need no rules
     from slicebase.secrets.redact import Redactor
@@ -48,6 +48,8 @@ class Redaction:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
+            if self.enabled and not value_may_hold_secrets(value) and not self._rules():
+                return value
             return self.redactor.value(value, self.counts)
         if isinstance(value, bytes | bytearray | memoryview | os.PathLike):
             return value

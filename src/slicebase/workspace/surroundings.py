@@ -53,6 +53,8 @@ class Surroundings:
 
     def _rules(self) -> str | None:
         """Returns the path of the user's rules. While the settings cannot be read, what they said last counts."""
+        if self._read is None and _state_of(self._file) is None:
+            return None  # most workspaces have no settings, and a short command should not load them
         try:
             return self.settings.redaction_rules
         except SlicebaseError:
