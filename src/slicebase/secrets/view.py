@@ -7,6 +7,7 @@ looks like another text to a rule. So rules look at the view, and what they find
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from heapq import merge
 from typing import Final, NamedTuple
 
 from slicebase.secrets.glance import INVISIBLE
@@ -66,7 +67,7 @@ class View:
 def _pieces(original: str) -> Iterator[tuple[str, ViewPiece]]:
     """Yields what is shown, piece by piece, each with its place in the original text."""
     done = 0
-    for found in sorted(_hidden(original), key=lambda each: each.start()):
+    for found in _hidden(original):
         if found.start() < done:
             continue
         if found.start() > done:
@@ -79,10 +80,9 @@ def _pieces(original: str) -> Iterator[tuple[str, ViewPiece]]:
 
 
 def _hidden(text: str) -> Iterator[re.Match[str]]:
-    for pattern in (_SEQUENCE, _ESCAPED, _PERCENT):
-        yield from pattern.finditer(text)
-    if not text.isascii():
-        yield from _INVISIBLE.finditer(text)
+    """Yields what is hidden, in the order of the text. None of it is kept: there can be a lot."""
+    patterns = (_SEQUENCE, _ESCAPED, _PERCENT) if text.isascii() else (_SEQUENCE, _ESCAPED, _PERCENT, _INVISIBLE)
+    return merge(*(pattern.finditer(text) for pattern in patterns), key=re.Match.start)
 
 
 def _shown(hidden: re.Match[str]) -> str:

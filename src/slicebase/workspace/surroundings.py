@@ -34,6 +34,7 @@ class Surroundings:
         self, workspace: Workspace, clock: Clock = time.time, entropy: Entropy = os.urandom, *, redact: bool = True
     ) -> None:
         self.redaction = Redaction(workspace.root, self._rules, enabled=redact)
+        self._last_rules: tuple[str | None] | None = None
         self._file = workspace.root / SETTINGS
         self._clock = clock
         self._entropy = entropy
@@ -53,14 +54,14 @@ class Surroundings:
 
     def _rules(self) -> str | None:
         """Returns the path of the user's rules. While the settings cannot be read, what they said last counts."""
-        if self._read is None and _state_of(self._file) is None:
-            return None  # most workspaces have no settings, and a short command should not load them
         try:
-            return self.settings.redaction_rules
+            # Most workspaces have no settings, and a short command should not load what reads them.
+            absent = self._read is None and _state_of(self._file) is None
+            self._last_rules = (None if absent else self.settings.redaction_rules,)
         except SlicebaseError:
-            if self._read is None:
+            if self._last_rules is None:
                 raise
-            return self._read[1].redaction_rules
+        return self._last_rules[0]
 
     @property
     def is_of_this_process(self) -> bool:
