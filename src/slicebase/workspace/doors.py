@@ -45,6 +45,12 @@ class Redaction:
 
     def value(self, value: Any) -> Any:
         """Returns a value without secrets in its texts. What is neither text nor contains any stays as it is."""
+        try:
+            return self._value(value)
+        except RecursionError:
+            raise SlicebaseError("not-json-value", "the value is nested too deeply") from None
+
+    def _value(self, value: Any) -> Any:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
@@ -56,9 +62,9 @@ class Redaction:
         if hasattr(value, "__struct_fields__"):
             from msgspec.structs import asdict, replace
 
-            return replace(value, **{name: self.value(inner) for name, inner in asdict(value).items()})
+            return replace(value, **{name: self._value(inner) for name, inner in asdict(value).items()})
         if isinstance(value, Iterable):
-            return [self.value(inner) for inner in value]
+            return [self._value(inner) for inner in value]
         return value
 
     def data(self, data: bytes) -> bytes:
