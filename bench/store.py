@@ -18,6 +18,7 @@ from slicebase.graph.graph_file import read_graph
 from slicebase.graph.policy import DEFAULT, FOCUSED
 from slicebase.history.account import Account
 from slicebase.history.imports import store_graph
+from slicebase.importers.values import Options
 from slicebase.index.upkeep import update_turn_index
 from slicebase.truth.truth import Truth
 from slicebase.verbs.contexts import Request, build_context
@@ -69,7 +70,7 @@ def load(truth: Truth, graph: Graph, words: list[str] | None = None) -> float:
     for data in graph_files(graph, "bench", words):
         start = perf_counter()
         with truth.database.bulk():
-            store_graph(truth, read_graph(data), "bench", Account())
+            store_graph(truth, read_graph(data), "bench", Account(), Options())
         spent += perf_counter() - start
     return len(graph.rows) / spent
 

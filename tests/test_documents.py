@@ -8,7 +8,15 @@ import pytest
 from tests.console import assert_shows_what_happens, environment
 from tests.paths import PROJECT
 
-DOCUMENTS = ["README.md", "docs/tour.md", "docs/library.md", "docs/finding.md", "docs/workspace.md", "docs/runs.md"]
+DOCUMENTS = [
+    "README.md",
+    "docs/tour.md",
+    "docs/library.md",
+    "docs/finding.md",
+    "docs/workspace.md",
+    "docs/runs.md",
+    "docs/redaction.md",
+]
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

@@ -11,9 +11,8 @@
 The verbs of one object run in a thread of its own, one after another, in the order in which they were awaited. A verb
 that is cancelled before its turn does nothing. A verb that has begun is finished, and then the cancellation goes on: so
 nothing is ever half written, and what was written is known when the task ends. The end of a block (of the workspace, of
-a step, of a recorded call) always runs, cancelled or not. So does `ended` or `failed` of a recorder.
-
-A callback that is passed to a verb runs in the thread of the verbs. It must not wait for another verb.
+a step, of a recorded call) always runs, cancelled or not. So does `ended` or `failed` of a recorder. A callback that is
+passed to a verb runs in the thread of the verbs, and must not wait for another verb.
 """
 
 import os
@@ -77,9 +76,9 @@ def awaited(
 class Opening:
     """A workspace that is being opened: `await` it, or use it in `async with`, which also closes it."""
 
-    def __init__(self, cls: "type[Slicebase]", do: Callable[[], sync.Slicebase]) -> None:
+    def __init__(self, cls: "type[Slicebase]", verb: str, *args: Any, **options: Any) -> None:
         self._cls = cls
-        self._do = do
+        self._do = partial(getattr(sync.Slicebase, verb), *args, **options)
 
     def __await__(self) -> "Generator[Any, None, Slicebase]":
         return self._opened().__await__()
@@ -94,7 +93,7 @@ class Opening:
         return self._memory
 
     def _open(self) -> sync.Slicebase:
-        opened = self._do()
+        opened: sync.Slicebase = self._do()
         # Created now, so that nothing in the thread of the event loop waits for a verb to create them.
         _ = opened.graph, opened.library, opened.runs, opened.memory_tool
         return opened
@@ -299,9 +298,10 @@ class Slicebase(Awaited):
         create: bool = True,
         clock: Clock = time.time,
         entropy: Entropy = os.urandom,
+        redact: bool = True,
     ) -> Opening:
         """Opens a workspace, as `slicebase.Slicebase.open` does: `await` the result, or use it in `async with`."""
-        return Opening(cls, partial(sync.Slicebase.open, start, root, create=create, clock=clock, entropy=entropy))
+        return Opening(cls, "open", start, root, create=create, clock=clock, entropy=entropy, redact=redact)
 
     @classmethod
     def init(
@@ -312,9 +312,10 @@ class Slicebase(Awaited):
         adopt: bool = False,
         clock: Clock = time.time,
         entropy: Entropy = os.urandom,
+        redact: bool = True,
     ) -> Opening:
         """Makes the folder a workspace and opens it, as `slicebase.Slicebase.init` does."""
-        return Opening(cls, partial(sync.Slicebase.init, folder, driver, adopt=adopt, clock=clock, entropy=entropy))
+        return Opening(cls, "init", folder, driver, adopt=adopt, clock=clock, entropy=entropy, redact=redact)
 
     async def close(self) -> None:
         """Closes the database and the indexes, and ends the thread; a later verb opens them again."""
@@ -343,6 +344,11 @@ class Slicebase(Awaited):
     def is_new(self) -> bool:
         """Whether `open` created the workspace."""
         return self._called.is_new
+
+    @property
+    def redacted(self) -> Mapping[str, int]:
+        """The secrets that were replaced since the workspace was opened, by rule."""
+        return self._called.redacted
 
     @cached_property
     def graph(self) -> Graph:

@@ -65,10 +65,12 @@ class Slicebase(Parts):
         create: bool = True,
         clock: Clock = time.time,
         entropy: Entropy = os.urandom,
+        redact: bool = True,
     ) -> Self:
         """Opens the workspace at `root`, or the nearest one from `start` upwards; creates a missing one in that folder.
 
         Raises `no-workspace` if there is none and `create` is false. `clock` gives the time, `entropy` random bytes.
+        Without `redact`, secrets stay.
         """
         begin, is_new = given_folder(start if root is None else root), False
         try:
@@ -77,7 +79,7 @@ class Slicebase(Parts):
             if error.code != "no-workspace" or not create:
                 raise
             workspace, is_new = create_workspace(begin), True
-        base = cls(workspace, Surroundings(workspace, clock, entropy))
+        base = cls(workspace, Surroundings(workspace, clock, entropy, redact=redact))
         base.is_new = is_new
         return base
 
@@ -90,13 +92,14 @@ class Slicebase(Parts):
         adopt: bool = False,
         clock: Clock = time.time,
         entropy: Entropy = os.urandom,
+        redact: bool = True,
     ) -> Self:
         """Makes the folder, which may be missing, a workspace and opens it; an existing workspace stays as it is.
 
         `driver` is git's command to merge slice files (`tt merge-driver %O %A %B %P`); `adopt` accepts its database.
         """
         workspace = create_workspace(given_path(folder, "cannot-write"), adopt=adopt)
-        around = Surroundings(workspace, clock, entropy)
+        around = Surroundings(workspace, clock, entropy, redact=redact)
         if driver or adopt:
             from slicebase.verbs.install import install
 
@@ -175,6 +178,7 @@ class Slicebase(Parts):
         """Sets one setting in slicebase.toml, at once and everywhere; None removes it, so that its default applies."""
         from slicebase.workspace.settings import set_setting
 
+        self.surroundings.redaction.refuse("the value", value)
         set_setting(self.workspace, name, value)
 
     def agents_md(self, *, remove: bool = False, dry_run: bool = False) -> "TextChange":
@@ -230,21 +234,14 @@ class Slicebase(Parts):
         """Imports conversations from files, folders and zips, and returns an account of every record."""
         from slicebase.verbs.imports import import_conversations
 
-        return import_conversations(
-            self,
-            each_path(paths),
-            format_name=format,
-            session=session,
-            redact=redact,
-            dry_run=dry_run,
-            progress=progress,
-        )
+        options: dict[str, Any] = {"session": session, "redact": redact, "dry_run": dry_run}
+        return import_conversations(self, each_path(paths), format_name=format, progress=progress, **options)
 
     def follow(self, transcript: StrPath) -> "Followed":
         """Imports what was added to a coding agent's transcript since the last call; the index is updated later."""
         from slicebase.history.follow import follow
 
-        return follow(self.truth, self.workspace.cache, given_path(transcript))
+        return follow(self.truth, self.workspace.cache, given_path(transcript), self.surroundings.redaction)
 
     def narrate_session(self, session: str) -> "Narrative":
         """Projects a stored session as a run, takes a snapshot of its state, and writes its narrative."""
@@ -274,9 +271,9 @@ class Slicebase(Parts):
         """Builds a cited context for a question, within a budget, and records the manifest that pins it.
 
         `as_of` is the time from which ages are counted and freshness is labelled, by default now; it leaves nothing out
-        that was stored later. Without `record`, or if the workspace
-        is read-only, nothing is written and the manifest cannot be replayed by its id. With `run`, the context begins
-        with the last snapshot of the run, and the manifest is bound to a step of the run, by default the next one.
+        that was stored later. Without `record`, or if the workspace is read-only, nothing is written and the manifest
+        cannot be replayed by its id. With `run`, the context begins with the last snapshot of the run, and the manifest
+        is bound to a step of the run, by default the next one.
         """
         from slicebase.verbs.contexts import context
 
@@ -361,7 +358,7 @@ class Slicebase(Parts):
         """Deletes the text of a turn, a session or a run permanently; `library.purge` does so for slice files."""
         from slicebase.verbs.purge import purge
 
-        return purge(self, reference, reason=reason, dry_run=dry_run)
+        return purge(self, reference, reason=self.surroundings.redaction.value(reason), dry_run=dry_run)
 
     # Evidence and proofs
 

@@ -103,6 +103,9 @@ CODES: Mapping[str, ErrorKind] = {
     "quote-ambiguous": ErrorKind(Exit.REFUSED, "a quote is in its chunk more than once"),
     "bad-span": ErrorKind(Exit.REFUSED, "a span is outside its chunk"),
     # redaction
+    "holds-secret": ErrorKind(
+        Exit.REFUSED, "a name, a quote or a file that cannot be changed contains what redaction replaces"
+    ),
     "bad-rule": ErrorKind(Exit.REFUSED, "a rule for redaction cannot be read, or is not matched in linear time"),
     # command line and MCP
     "usage": ErrorKind(Exit.USAGE, "the command line is wrong"),

@@ -105,7 +105,7 @@ def test_a_session_without_a_compaction_exits_1(tt: Tt, tmp_path: Path) -> None:
     small.write_text("\n".join(SAMPLE.read_text().splitlines()[:30]) + "\n")
     assert tt("lost", small).exit == 1
     assert tt("lost").exit == 1
-    assert tt("lost", "--json").json == {"schema_version": "1", "session": None, "compactions": []}
+    assert tt("lost", "--json").json == {"schema_version": "1", "session": None, "compactions": [], "redacted": {}}
     assert tt("lost", "--all").exit == 1
     assert tt("lost", "--tokens", 500).exit == 1
 

@@ -19,11 +19,16 @@ from slicebase.history.imports import import_inputs
 from slicebase.history.inputs import inputs
 from slicebase.importers.values import Options
 from slicebase.truth.truth import Truth
+from slicebase.workspace.doors import Redaction
 from slicebase.workspace.workspace import TRANSCRIPTS
 from tests.codes import code_of
 from tests.paths import SHARED
 
 REAL = sorted((SHARED / "data" / "claude-code").rglob("*.jsonl"))
+
+
+def redaction() -> Redaction:
+    return Redaction(Path(), lambda: None)
 
 
 @contextmanager
@@ -63,7 +68,7 @@ def in_pieces(data: bytes, cuts: list[int], name: str) -> dict[str, Any]:
         for start, end in zip([0, *cuts], [*cuts, len(data)], strict=True):
             with path.open("ab") as stream:
                 stream.write(data[start:end])
-            follow(truth, folder / "cache", path)
+            follow(truth, folder / "cache", path, redaction())
         return stored(truth)
 
 
@@ -139,13 +144,13 @@ def records(count: int, first: int = 0) -> bytes:
 def test_only_the_new_part_is_read(truth: Truth, tmp_path: Path) -> None:
     path = tmp_path / "with space.jsonl"
     path.write_bytes(records(5))
-    first = follow(truth, tmp_path / "cache", path)
+    first = follow(truth, tmp_path / "cache", path, redaction())
     with path.open("ab") as stream:
         stream.write(records(2, first=5))
-    second = follow(truth, tmp_path / "cache", path)
+    second = follow(truth, tmp_path / "cache", path, redaction())
     assert (first.start, first.end, first.account.added) == (0, len(records(5)), 5)
     assert (second.start, second.account.added, second.account.report.records) == (first.end, 2, 2)
-    assert follow(truth, tmp_path / "cache", path).account.report.records == 0
+    assert follow(truth, tmp_path / "cache", path, redaction()).account.report.records == 0
 
 
 def test_a_line_that_is_still_being_written_waits_and_a_complete_one_without_its_end_counts(
@@ -154,11 +159,11 @@ def test_a_line_that_is_still_being_written_waits_and_a_complete_one_without_its
     path = tmp_path / "t.jsonl"
     data = records(2)
     path.write_bytes(data[:-40])
-    assert follow(truth, tmp_path / "cache", path).account.added == 1
+    assert follow(truth, tmp_path / "cache", path, redaction()).account.added == 1
     path.write_bytes(data[:-1])
-    assert follow(truth, tmp_path / "cache", path).account.added == 1
+    assert follow(truth, tmp_path / "cache", path, redaction()).account.added == 1
     path.write_bytes(data)
-    assert follow(truth, tmp_path / "cache", path).account.known == 1
+    assert follow(truth, tmp_path / "cache", path, redaction()).account.known == 1
 
 
 def rewritten(path: Path, truth: Truth, cache: Path) -> None:
@@ -191,17 +196,17 @@ def test_everything_is_read_again_if_the_file_or_the_cache_was_changed(
 ) -> None:
     path = tmp_path / "t.jsonl"
     path.write_bytes(records(4))
-    follow(truth, tmp_path / "cache", path)
+    follow(truth, tmp_path / "cache", path, redaction())
     change(path, truth, tmp_path / "cache")
-    assert follow(truth, tmp_path / "cache", path).start == 0
+    assert follow(truth, tmp_path / "cache", path, redaction()).start == 0
 
 
 def test_everything_is_read_again_if_the_database_is_another_one(truth: Truth, tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_bytes(records(4))
-    follow(truth, tmp_path / "cache", path)
+    follow(truth, tmp_path / "cache", path, redaction())
     other = Truth(tmp_path / "other.db", create=True)
-    assert follow(other, tmp_path / "cache", path).account.added == 4
+    assert follow(other, tmp_path / "cache", path, redaction()).account.added == 4
     other.close()
 
 
@@ -209,15 +214,15 @@ def test_a_cache_that_cannot_be_written_only_costs_time(truth: Truth, tmp_path: 
     path = tmp_path / "t.jsonl"
     path.write_bytes(records(4))
     (tmp_path / "cache").write_text("a file, not a folder")
-    assert follow(truth, tmp_path / "cache", path).account.added == 4
-    assert follow(truth, tmp_path / "cache", path).account.known == 4
+    assert follow(truth, tmp_path / "cache", path, redaction()).account.added == 4
+    assert follow(truth, tmp_path / "cache", path, redaction()).account.known == 4
 
 
 def test_secrets_are_redacted(truth: Truth, tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_bytes(records(1).replace(b"word 0", b"the key is sk-ant-api03-" + b"Zx9" * 30))
-    assert follow(truth, tmp_path / "cache", path).account.report.redacted.total() == 1
+    assert follow(truth, tmp_path / "cache", path, redaction()).account.report.redacted.total() == 1
 
 
 def test_a_transcript_that_does_not_exist_is_an_error(truth: Truth, tmp_path: Path) -> None:
-    assert code_of(follow, truth, tmp_path / "cache", tmp_path / "no.jsonl") == "no-input"
+    assert code_of(follow, truth, tmp_path / "cache", tmp_path / "no.jsonl", redaction()) == "no-input"

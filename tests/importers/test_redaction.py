@@ -3,7 +3,7 @@
 from slicebase.graph.turn import Part, Session, Turn
 from slicebase.importers.redaction import redact
 from slicebase.importers.values import Batch, Note, Options
-from slicebase.secrets.redact import Redactor
+from slicebase.secrets.redact import Redactor, built_in
 from slicebase.secrets.rule_file import read_rules
 from tests.importers.reading import jsonl, take
 from tests.importers.test_claude_code import call, record
@@ -23,7 +23,7 @@ def test_every_text_of_a_turn_and_of_its_session_is_redacted() -> None:
     )
     turn = Turn("00000000-0000-4000-8000-000000000001", "s", "user", parts, 0, (), "sha256:0")
     note = Note("skipped", "media", "x:1", GITHUB)
-    batch = redact(Batch(Session("s", "f", GITHUB, {"summaries": {"x": GITHUB}}), (turn,), notes=(note,)))
+    batch = redact(Batch(Session("s", "f", GITHUB, {"summaries": {"x": GITHUB}}), (turn,), notes=(note,)), built_in())
     assert GITHUB not in repr(batch)
     assert batch.redacted == {"github-token": 4}
     assert batch.turns[0].source_hash == turn.source_hash
@@ -32,8 +32,8 @@ def test_every_text_of_a_turn_and_of_its_session_is_redacted() -> None:
 def test_a_batch_without_secrets_keeps_its_turns() -> None:
     turn = Turn("00000000-0000-4000-8000-000000000001", "s", "user", (Part("text", text="hello"),), 0, (), "sha256:0")
     batch = Batch(Session("s", "f", "title", {}), (turn,))
-    assert redact(batch) == batch
-    assert redact(batch).turns is batch.turns
+    assert redact(batch, built_in()) == batch
+    assert redact(batch, built_in()).turns is batch.turns
 
 
 def test_an_import_redacts_unless_its_options_say_otherwise() -> None:

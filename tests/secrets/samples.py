@@ -3,8 +3,9 @@
 import random
 import re
 
+from slicebase.secrets.glance import RUN
 from slicebase.secrets.pattern import OneOf, Sequence, Some, parsed
-from slicebase.secrets.scan import RUN, IssuedRule
+from slicebase.secrets.scan import IssuedRule
 from slicebase.secrets.shape import looks_random
 
 # Keys without a long run of token characters are rare, and are not found.

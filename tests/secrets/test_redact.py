@@ -150,6 +150,16 @@ HARD = [
     "a-",
     "sk-",
     "test_1",
+    "\x1b]",
+    "\x1b[1m",
+    "\\u001b]",
+    "\\u0041",
+    "%3Dghp_",
+    "xghp_",
+    "xeyJ",
+    "x_sk_live_1",
+    "\u200b",
+    "-----BEGIN PRIVATE" + " KEY----------END ",
 ]
 
 

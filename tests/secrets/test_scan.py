@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slicebase.secrets.glance import RUN
 from slicebase.secrets.issuers import ISSUED
 from slicebase.secrets.regions import SecretSpan
-from slicebase.secrets.scan import RUN, IssuedRule, Scanner, table
+from slicebase.secrets.scan import IssuedRule, Scanner, table
 from tests.secrets.samples import near_miss, positive
 
 RULES = list(table(ISSUED))

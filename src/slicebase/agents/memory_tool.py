@@ -60,6 +60,8 @@ class MemoryTool:
         for name in command.takes.keys() - given.keys():
             raise SlicebaseError("bad-command", f"{given['command']} needs {name}")
         paths = {name: _checked(given[name]) for name in given if name.endswith("path")}
+        if given["command"] in ("create", "rename"):  # the others name a file that exists
+            self.surroundings.redaction.refuse("the path", list(paths.values()))
         return command.do(self, {**given, **paths}, self._library.stamp(provenance))
 
     # Reading
@@ -94,7 +96,7 @@ class MemoryTool:
                 title=path.removeprefix(ROOT + "/"),
                 summary="A file of an agent's memory tool.",
                 body_type="text",
-                body=_encoded(given["file_text"]),
+                body=_encoded(self.surroundings.redaction.text(given["file_text"])),
                 contract=Contract(purpose="What an agent keeps by its memory tool.", write="replace"),
                 meta={KEY: path},
                 updated_at=stamp.time,
@@ -110,6 +112,7 @@ class MemoryTool:
         with self._folder.writing() as writer:
             file = self._file(path)
             text = file.text_for_model()
+            old = old if old in text else self.surroundings.redaction.uncounted(old)
             positions = [match.start() for match in re.finditer(re.escape(old), text)] if old else []
             if not positions:
                 raise SlicebaseError(
@@ -123,7 +126,7 @@ class MemoryTool:
                     "Please ensure it is unique",
                 )
             new = text[: positions[0]] + given["new_str"] + text[positions[0] + len(old) :]
-            self._write(writer, file, new, stamp)
+            new = self._write(writer, file, new, stamp)
         first = new.count("\n", 0, positions[0])
         return "The memory file has been edited.\n" + _snippet(new, first, given["new_str"].count("\n"))
 
@@ -187,8 +190,11 @@ class MemoryTool:
         if path == ROOT or path in files or _below(path, files) or any(name in files for name in above):
             raise SlicebaseError("file-exists", message)
 
-    def _write(self, writer: FolderWriter, file: SliceFile, text: str, stamp: Stamp) -> None:
-        self._replace(writer, file, with_body(file, _encoded(text), stamp), stamp)
+    def _write(self, writer: FolderWriter, file: SliceFile, text: str, stamp: Stamp) -> str:
+        """Writes the complete text, and returns it without secrets, also those that several edits put together."""
+        clean = self.surroundings.redaction.text(text)
+        self._replace(writer, file, with_body(file, _encoded(clean), stamp), stamp)
+        return clean
 
     def _replace(self, writer: FolderWriter, old: SliceFile, new: SliceFile, stamp: Stamp) -> None:
         new = with_writer(new, stamp)

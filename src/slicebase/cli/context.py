@@ -6,7 +6,7 @@ import click
 import msgspec
 from click.core import ParameterSource
 
-from slicebase.cli.options import open_base
+from slicebase.cli.options import open_base, redact_option
 from slicebase.cli.output import json_option, note, print_json, print_text
 from slicebase.errors import Exit
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 )
 @click.option("--step", type=int, metavar="N", help="With --run: the step (default: the next one).")
 @click.option("--explain", is_flag=True, help="Show what was selected and left out, and the parts of each score.")
+@redact_option
 @json_option
 @click.pass_context
 def context(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from slicebase.cli.options import open_base
+from slicebase.cli.options import open_base, redact_option, redacts, report_redacted
 from slicebase.cli.output import json_option, note, print_json, print_progress, print_text, printable
 from slicebase.errors import Exit, SlicebaseError
 from slicebase.history.inputs import SAMPLE, discover
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @click.option("--yes", "-y", is_flag=True, help="Without paths: import what was found without asking.")
 @click.option("--format", "format_name", metavar="NAME", help="The format of the inputs (default: detect it).")
 @click.option("--session", metavar="ID", help="The session of inputs that name none (default: the file name).")
-@click.option("--no-redact", is_flag=True, help="Keep secrets and private parts as they are.")
+@redact_option
 @click.option("--lenient", is_flag=True, help="Exit with status 0 even if message content was left out.")
 @click.option("--dry-run", is_flag=True, help="Show what would happen, and store nothing.")
 @json_option
@@ -43,7 +43,6 @@ def import_(
     yes: bool,
     format_name: str | None,
     session: str | None,
-    no_redact: bool,
     lenient: bool,
     dry_run: bool,
     as_json: bool,
@@ -61,7 +60,6 @@ def import_(
             found,
             format=format_name,
             session=session,
-            redact=not no_redact,
             dry_run=dry_run,
             progress=progress,
         )
@@ -81,7 +79,10 @@ def _open_to_try(ctx: click.Context) -> "Slicebase":
     except SlicebaseError as error:
         if error.code != "no-workspace":
             raise
-    return ctx.with_resource(closing(Slicebase.init(Path(ctx.with_resource(TemporaryDirectory())))))
+    folder = Path(ctx.with_resource(TemporaryDirectory()))
+    base = ctx.with_resource(closing(Slicebase.init(folder, redact=redacts(ctx))))
+    report_redacted(ctx, base)
+    return base
 
 
 def _discovered(yes: bool) -> list[Path]:
@@ -153,7 +154,6 @@ def _as_json(account: "Account") -> dict[str, Any]:
         "waiting": account.waiting,
         "joined": account.joined,
         "no_turns": dict(sorted(report.others.items())),
-        "redacted": dict(sorted(report.redacted.items())),
         "counts": {f"{action}/{reason}": number for (action, reason), number in sorted(report.reasons.items())},
         "notes": [{"action": n.action, "reason": n.reason, "where": n.where, "detail": n.detail} for n in report.notes],
         "content_left_out": account.content_left_out,
@@ -174,7 +174,6 @@ def _print_account(account: "Account", dry_run: bool) -> None:
         "waiting": f"{account.waiting} edges wait for a parent that is not stored" if account.waiting else "",
         "joined": f"{account.joined} turns got the parent they waited for" if account.joined else "",
         "no turns": _listed(report.others),
-        "redacted": _listed(report.redacted),
         "unknown": f"{len(account.unrecognised)} files are not conversations" if account.unrecognised else "",
     }
     for name, text in rows.items():

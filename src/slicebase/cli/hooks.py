@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
-from slicebase.cli.options import named_root, open_base
-from slicebase.cli.output import Group, json_option, note, print_json, print_text, print_text_change
+from slicebase.cli.options import named_root, open_base, redacts
+from slicebase.cli.output import Group, json_option, note, print_json, print_redacted, print_text, print_text_change
 from slicebase.errors import Exit, SlicebaseError
 
 if TYPE_CHECKING:
@@ -125,8 +125,11 @@ def _response(ctx: click.Context, event: str, wait: bool) -> str | None:
     folder = os.environ.get("CLAUDE_PROJECT_DIR") or given.get("cwd") or os.getcwd()
     from slicebase.base import Slicebase
 
-    with Slicebase.open(str(folder), named_root(ctx), create=False) as base:
-        return _EVENTS[event](base, call, wait)
+    with Slicebase.open(str(folder), named_root(ctx), create=False, redact=redacts(ctx)) as base:
+        try:
+            return _EVENTS[event](base, call, wait)
+        finally:
+            print_redacted(base.redacted)
 
 
 def _session_start(base: "Slicebase", call: HookCall, wait: bool) -> str | None:

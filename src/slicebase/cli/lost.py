@@ -7,7 +7,7 @@ import click
 
 from slicebase.cli.context import print_context
 from slicebase.cli.history import import_progress
-from slicebase.cli.options import open_base
+from slicebase.cli.options import open_base, redact_option
 from slicebase.cli.output import BOLD, YELLOW, Styled, json_option, note, print_json, print_text, printable
 from slicebase.core.times import to_text
 from slicebase.errors import Exit
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 @click.option("--limit", default=20, show_default=True, metavar="N", help="The maximum number of lost items to list.")
 @click.option("--tokens", type=int, metavar="N", help="Print a context of at most N tokens instead, and record it.")
 @click.option("--as-of", metavar="TIME", help="With --tokens: the time that the context describes (default: now).")
+@redact_option
 @json_option
 @click.pass_context
 def lost(

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
-from slicebase.cli.options import named_root
+from slicebase.cli.options import named_root, redact_option, redacts
 from slicebase.errors import SlicebaseError
 
 
 @click.command()
 @click.option("--root", metavar="FOLDER", help="Use the workspace in this folder instead of the nearest one above.")
 @click.option("--read-only", is_flag=True, help="Offer no tools that write, and record no contexts.")
+@redact_option
 @click.pass_context
 def mcp(ctx: click.Context, root: str | None, read_only: bool) -> None:
     """Serve this workspace to an agent over stdin and stdout, with the Model Context Protocol.
@@ -34,7 +35,7 @@ def mcp(ctx: click.Context, root: str | None, read_only: bool) -> None:
     new = ulid(time.time_ns() // 1_000_000, os.urandom(ULID_RANDOM_BYTES))
     session = os.environ.get("SLICEBASE_SESSION") or f"mcp-{new}"
     folder = Path(root) if root else named_root(ctx)
-    serve(ServerEnvironment(Path.cwd(), folder, session, read_only))
+    serve(ServerEnvironment(Path.cwd(), folder, session, read_only, redact=redacts(ctx)))
 
 
 _SDK = frozenset({"anyio", "mcp", "mcp_types"})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from slicebase.cli.output import note, print_json, print_progress, print_text
+from slicebase.cli.output import REDACTED, note, print_json, print_progress, print_redacted, print_text
 from slicebase.errors import SlicebaseError, Where
 
 if TYPE_CHECKING:
@@ -47,12 +47,46 @@ def open_base(ctx: click.Context, *, create: bool = False) -> "Slicebase":
     from slicebase.base import Slicebase
 
     root = named_root(ctx)
-    base = Slicebase.open(Path.cwd(), created(root) if root and create else root, create=create)
+    base = Slicebase.open(Path.cwd(), created(root) if root and create else root, create=create, redact=redacts(ctx))
     base.index_progress = index_progress
     if base.is_new:
         note(f"Created a workspace in {base.workspace.root}.")
     ctx.call_on_close(base.close)
+    report_redacted(ctx, base)
     return base
+
+
+# Redaction
+
+_NO_REDACT = "slicebase.no_redact"
+
+
+def _note_redaction(ctx: click.Context, option: click.Parameter, value: bool) -> None:
+    ctx.meta[_NO_REDACT] = value
+
+
+redact_option = click.option(
+    "--no-redact",
+    is_flag=True,
+    expose_value=False,
+    callback=_note_redaction,
+    help="Keep secrets as they are (or SLICEBASE_REDACT=off). What is private is never kept.",
+)
+
+
+def redacts(ctx: click.Context) -> bool:
+    """Returns whether secrets are replaced: neither the option nor the user's environment turns that off."""
+    from slicebase.workspace.doors import is_on
+
+    return not ctx.meta.get(_NO_REDACT) and is_on(os.environ)
+
+
+def report_redacted(ctx: click.Context, base: "Slicebase") -> None:
+    """Lets a command that text enters through, one with `--no-redact`, say what it has replaced when it ends."""
+    if _NO_REDACT in ctx.meta:
+        ctx.meta[REDACTED] = lambda: base.redacted
+        if not ctx.params.get("as_json"):
+            ctx.call_on_close(lambda: print_redacted(base.redacted))
 
 
 def index_progress(done: int, total: int) -> None:

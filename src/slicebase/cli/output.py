@@ -121,13 +121,31 @@ def print_json(fields: Mapping[str, Any], default: Callable[[Any], Any] | None =
     """Prints one JSON object with these fields and `schema_version`."""
     import json  # imported here to keep start-up fast
 
-    document = {"schema_version": OUTPUT_VERSION, **fields}
+    document = {"schema_version": OUTPUT_VERSION, **fields, **_replaced()}
     print_json_text(json.dumps(document, ensure_ascii=False, indent=2, default=default))
 
 
 def print_progress(text: str) -> None:
     """Shows a text on stderr, which is a terminal, in place of the last one. An empty text ends that."""
     _write(sys.stderr, f"\r\x1b[K{visible(text)}")
+
+
+# What was redacted, in every command that text enters through
+
+REDACTED = "slicebase.redacted"
+
+
+def _replaced() -> dict[str, Any]:
+    """Returns what was redacted, for the output of a command that text enters through."""
+    context = click.get_current_context(silent=True)
+    redacted = context.meta.get(REDACTED) if context else None
+    return {"redacted": redacted()} if redacted else {}
+
+
+def print_redacted(counts: Mapping[str, int]) -> None:
+    """Says what was redacted, by rule, never the values; prints nothing if there was nothing."""
+    if counts:
+        note(f"redacted  {', '.join(f'{count} {rule}' for rule, count in counts.items())}")
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from slicebase.cli.file_options import complete_ids
-from slicebase.cli.options import open_base, provenance_of, provenance_options
+from slicebase.cli.options import open_base, provenance_of, provenance_options, redact_option
 from slicebase.cli.output import json_option, note, print_json, print_text
 from slicebase.cli.write import dry_run_option, reason_option
 from slicebase.errors import Exit
@@ -24,6 +24,7 @@ _STORED = ("turn:", "session:", "run:")
 @click.option("--yes", is_flag=True, help="Do not ask first.")
 @dry_run_option
 @provenance_options
+@redact_option
 @json_option
 @click.pass_context
 def purge(ctx: click.Context, reference: str, reason: str | None, yes: bool, dry_run: bool, as_json: bool) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from slicebase.cli.file_options import complete_ids, id_argument
-from slicebase.cli.options import open_base, provenance_of, provenance_options
+from slicebase.cli.options import open_base, provenance_of, provenance_options, redact_option
 from slicebase.cli.output import json_option, note, print_json, print_text, printable
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ def routine(ctx: click.Context, file_id: str, as_json: bool) -> None:
 @click.option("--title", metavar="TEXT", help="The pointer's title (default: the file's name).")
 @click.option("--copy", is_flag=True, help="Keep a copy of the file in the library.")
 @provenance_options
+@redact_option
 @json_option
 @click.pass_context
 def add(ctx: click.Context, path: Path, title: str | None, copy: bool, as_json: bool) -> None:
@@ -105,6 +106,7 @@ def add(ctx: click.Context, path: Path, title: str | None, copy: bool, as_json: 
 @click.argument("reference", metavar="REF")
 @click.option("--quote", "-q", metavar="TEXT", help="The text to cite, word for word.")
 @click.option("--span", metavar="START-END", help="Its position in characters; required if the quote occurs twice.")
+@redact_option
 @json_option
 @click.pass_context
 def cite(ctx: click.Context, reference: str, quote: str | None, span: str | None, as_json: bool) -> None:

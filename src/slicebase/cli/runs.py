@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from slicebase.cli.options import open_base
+from slicebase.cli.options import open_base, redact_option
 from slicebase.cli.output import Group, json_option, read_input
 from slicebase.cli.run_options import (
     done_definition,
@@ -31,6 +31,7 @@ from slicebase.errors import Exit
 @click.option("--id", "run_id", metavar="RUN", help="The run's id (default: a new one).")
 @click.option("--provenance-mode", default="audit_only", show_default=True, metavar="MODE",
               help="The provenance mode that snapshots record.")  # fmt: skip
+@redact_option
 @json_option
 @click.pass_context
 def start(
@@ -63,6 +64,7 @@ def start(
 @click.option("--auto-compact", is_flag=True, help="Compact the run whenever that is due.")
 @click.option("--threshold", "thresholds", multiple=True, metavar="KEY=N",
               help="Compact at this threshold: counted_events=18, steps=8.")  # fmt: skip
+@redact_option
 @json_option
 @click.pass_context
 def log(
@@ -109,6 +111,7 @@ def log(
 @click.option("--objective", "-o", metavar="TEXT", help="The objective (default: the first prompt).")
 @click.option("--done", metavar="TEXT|JSON", help="The done definition (default: every prompt is answered).")
 @click.option("--auto-compact", is_flag=True, help="Compact the run whenever that is due.")
+@redact_option
 @json_option
 @click.pass_context
 def from_(
@@ -163,6 +166,7 @@ def from_(
     help="The status of the claim (default: candidate).",
 )
 @click.option("--evidence", "-e", multiple=True, metavar="EV", help="The id of evidence, as `tt cite` prints it.")
+@redact_option
 @json_option
 @click.pass_context
 def claim(
@@ -192,6 +196,7 @@ def claim(
 @click.option("-b", "side_b", multiple=True, metavar="EV", help="Evidence for the other side.")
 @click.option("--id", "conflict_id", metavar="ID", help="The conflict's id (default: a new one).")
 @click.option("--resolve", metavar="ID", help="Resolve this conflict.")
+@redact_option
 @json_option
 @click.pass_context
 def conflict(
@@ -217,6 +222,7 @@ def conflict(
 @run_argument
 @click.argument("text")
 @click.option("--close", is_flag=True, help="Close the question: it is answered, or no longer open.")
+@redact_option
 @json_option
 @click.pass_context
 def question(ctx: click.Context, run_id: str, text: str, close: bool, as_json: bool) -> None:
@@ -231,6 +237,7 @@ def question(ctx: click.Context, run_id: str, text: str, close: bool, as_json: b
 @click.option("--why", metavar="TEXT", help="Why it happened.")
 @click.option("--id", "failure_id", metavar="ID", help="The failure's id (default: a new one).")
 @click.option("--resolve", metavar="ID", help="Resolve this failure.")
+@redact_option
 @json_option
 @click.pass_context
 def failure(
@@ -273,6 +280,7 @@ STOP_REASONS = ("OBJECTIVE_ACHIEVED", "BUDGET_EXCEEDED", "NO_EVIDENCE", "HUMAN_R
 @run_argument
 @click.option("--reason", type=click.Choice(STOP_REASONS), required=True, help="Why the run stops.")
 @click.option("--message", default="", metavar="TEXT", help="Details of the reason.")
+@redact_option
 @json_option
 @click.pass_context
 def stop(ctx: click.Context, run_id: str, reason: Any, message: str, as_json: bool) -> None:

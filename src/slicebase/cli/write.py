@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from slicebase.cli.file_options import complete_ids, id_argument
-from slicebase.cli.options import given_text, open_base, print_change, provenance_of, provenance_options
+from slicebase.cli.options import given_text, open_base, print_change, provenance_of, provenance_options, redact_option
 from slicebase.cli.output import json_option, print_json, print_text, read_input
 
 _if_version = click.option("--if-version", metavar="HASH", help="Write only if the file still has this version.")
@@ -33,6 +33,7 @@ dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would h
               help="Create a pointer to this file.")  # fmt: skip
 @click.option("--copy", is_flag=True, help="With --from: keep a copy of the file in the library.")
 @provenance_options
+@redact_option
 @json_option
 @click.pass_context
 def create(
@@ -94,6 +95,7 @@ def _link(text: str) -> tuple[str, str]:
 @click.argument("assignments", nargs=-1, required=True, metavar="KEY=VALUE…")
 @_if_version
 @provenance_options
+@redact_option
 @json_option
 @click.pass_context
 def define(
@@ -115,6 +117,7 @@ def define(
 @click.option("--contract", "show_contract", is_flag=True, help="Print the contract of the file, and write nothing.")
 @_if_version
 @provenance_options
+@redact_option
 @json_option
 @click.pass_context
 def remember(
@@ -166,6 +169,7 @@ def _print_contract(contract: dict[str, Any], as_json: bool) -> None:
 @click.argument("target", metavar="TARGET", shell_complete=complete_ids)
 @click.option("--label", metavar="TEXT", help="A note about the link.")
 @provenance_options
+@redact_option
 @json_option
 @click.pass_context
 def connect(ctx: click.Context, file_id: str, rel: str, target: str, label: str | None, as_json: bool) -> None:
@@ -196,6 +200,7 @@ def disconnect(ctx: click.Context, file_id: str, rel: str, target: str, dry_run:
 @_if_version
 @dry_run_option
 @provenance_options
+@redact_option
 @json_option
 @click.pass_context
 def refresh(
@@ -227,6 +232,7 @@ reason_option = click.option("--reason", metavar="TEXT", help="The reason, which
 @reason_option
 @dry_run_option
 @provenance_options
+@redact_option
 @json_option
 @click.pass_context
 def forget(ctx: click.Context, file_id: str, reason: str | None, dry_run: bool, as_json: bool) -> None:

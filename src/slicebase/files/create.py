@@ -3,8 +3,8 @@
 A new file has the specification's keys in the specification's order, and only the keys that were given.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from slicebase.errors import SlicebaseError
 from slicebase.files.check.header import takes_text
@@ -106,15 +106,32 @@ _MANAGED: Final[Mapping[str, str]] = {
 }
 
 
-def define(file: SliceFile, assignments: Iterable[str]) -> SliceFile:
-    """Returns the file with each `key=value` set; `key=` removes the key. Keys are dotted and start below `slice`."""
+class AssignedValue(NamedTuple):
+    """The path of a key below `slice`, and its new value, unless the key is removed."""
+
+    path: tuple[str, ...]
+    value: Any
+    is_removed: bool
+
+
+def assigned_values(assignments: Iterable[str], cleaned: Callable[[Any], Any]) -> list[AssignedValue]:
+    """Returns the value of each `key=value`; `key=` removes the key. `cleaned` returns a mapping without secrets."""
+    found = []
     for assignment in assignments:
         path, text = split_assignment(assignment)
         if path[0] in _MANAGED:
             raise SlicebaseError("managed-key", f"`{path[0]}` cannot be set by hand", hint=_MANAGED[path[0]])
+        value = cleaned({path[-1]: value_for(path, text)})[path[-1]] if text else None
+        found.append(AssignedValue(path, value, not text))
+    return found
+
+
+def define(file: SliceFile, assigned: Iterable[AssignedValue]) -> SliceFile:
+    """Returns the file with each value set, and without the keys that are removed."""
+    for path, value, is_removed in assigned:
         where = ("slice", *path)
-        if text:
-            file = set_key(file, where, value_for(path, text))
+        if not is_removed:
+            file = set_key(file, where, value)
         elif file.node(where):
             file = delete_key(file, where)
     return file

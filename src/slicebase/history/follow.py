@@ -6,6 +6,7 @@ of the bytes before that position. If any of it does not match, everything is re
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from slicebase import __version__
 from slicebase.core.hashing import raw_digest
@@ -24,10 +26,12 @@ from slicebase.importers.redaction import redact
 from slicebase.importers.values import Batch, Options
 from slicebase.truth.truth import Truth
 from slicebase.workspace.atomic import TEMPORARY, read_bytes, write_bytes
+from slicebase.workspace.doors import Redaction
 from slicebase.workspace.workspace import TRANSCRIPTS, own_folder
 
 if TYPE_CHECKING:
     from slicebase.graph.turn import Edge
+    from slicebase.secrets.redact import Redactor
 
 _CHUNK: Final = 1 << 20
 
@@ -58,9 +62,9 @@ class Followed(NamedTuple):
     end: int  # the end of the last complete line
 
 
-def follow(truth: Truth, cache: Path, path: Path) -> Followed:
+def follow(truth: Truth, cache: Path, path: Path, redaction: Redaction) -> Followed:
     """Imports what was added to a transcript since the last time, redacted."""
-    name = os.path.realpath(path)
+    name, redactor = os.path.realpath(path), redaction.redactor
     store = cache / TRANSCRIPTS / f"{raw_digest(name.encode(errors='surrogateescape')).hex()[:32]}.state"
     try:
         with open(name, "rb") as stream:
@@ -74,18 +78,19 @@ def follow(truth: Truth, cache: Path, path: Path) -> Followed:
             annotate = Annotator(truth)
             waiting: list[Edge] = []
             with truth.database.bulk():
-                lines_read = _redacted(chain(transcript.read(lines), transcript.flush()))
+                lines_read = _redacted(chain(transcript.read(lines), transcript.flush()), redactor)
                 store_batches(truth, account, lines_read, waiting, name=name, annotate=annotate)
                 end = start + lines.size
-                state = _encoded(transcript, name, stream.fileno(), end) if lines.size else None
+                state = _encoded(transcript, redactor, name, stream.fileno(), end) if lines.size else None
                 # A last line without a line end counts if it is complete; it is read again when the file has grown.
-                rest = _redacted(_last(transcript, lines.rest))
+                rest = _redacted(_last(transcript, lines.rest), redactor)
                 store_batches(truth, account, rest, waiting, name=name, annotate=annotate)
             account.waiting += len(waiting)
     except OSError as error:
         raise SlicebaseError("no-input", str(error.strerror), where=Where(str(path))) from None
     if state is not None:
         _write(cache, store, state)
+    redaction.counts.update(account.report.redacted)
     return Followed(account, start, end)
 
 
@@ -95,8 +100,8 @@ def _last(transcript: Transcript, rest: bytes) -> Iterator[Batch]:
     yield from transcript.finish()
 
 
-def _redacted(batches: Iterable[Batch]) -> Iterator[Batch]:
-    return map(redact, batches)
+def _redacted(batches: Iterable[Batch], redactor: "Redactor") -> Iterator[Batch]:
+    return (redact(batch, redactor) for batch in batches)
 
 
 class _Lines:
@@ -150,11 +155,16 @@ def _load(truth: Truth, store: Path, name: str, descriptor: int) -> KeptState | 
     return kept if truth.turns.find(lasts).keys() == lasts else None
 
 
-def _encoded(transcript: Transcript, name: str, descriptor: int, offset: int) -> bytes:
+def _encoded(transcript: Transcript, redactor: "Redactor", name: str, descriptor: int, offset: int) -> bytes:
+    """Returns the state of a transcript as bytes. The texts in it, titles and facts, have no secrets."""
     status = os.fstat(descriptor)
     before = _digest_before(descriptor, offset)
     position = FilePosition(_VERSION, name, status.st_dev, status.st_ino, offset, before)
-    return msgspec.msgpack.encode(KeptState(position, transcript.state))
+    state, counts = transcript.state, Counter[str]()
+    titles, facts = (redactor.value(each, counts) for each in (state.builder.titles, state.builder.facts))
+    builder = replace(state.builder, titles=titles, facts=facts)
+    state = replace(state, builder=builder, summaries=redactor.value(state.summaries, counts))
+    return msgspec.msgpack.encode(KeptState(position, state))
 
 
 _COMPARED: Final = 64 << 10  # bytes before the position, which must not have changed

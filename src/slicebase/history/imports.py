@@ -16,12 +16,13 @@ from slicebase.history.annotate import Annotator
 from slicebase.history.inputs import Input
 from slicebase.history.namesakes import INPUT_FAULTS, store_input
 from slicebase.importers.formats import FORMATS, HEAD_BYTES, Import, reading_order, recognise
+from slicebase.importers.redaction import redact, redactor_of
 from slicebase.importers.values import Batch, Format, ImportSource, Options
 from slicebase.truth.truth import Truth
 from slicebase.truth.turns import AddedTurns, LinkedTurns
 
 GRAPH_FORMAT = "graph"
-_GRAPH_FAULTS = ("cycle", "no-turn")  # that show only when a graph file meets what is stored
+_GRAPH_FAULTS = ("cycle", "no-turn", "holds-secret")  # that show only when a graph file is stored
 
 ImportProgress = Callable[[str, int], None]  # an input's name, and how many of its bytes were read since the last call
 
@@ -52,7 +53,7 @@ def import_inputs(
     account, given = account or Account(), list(found)
     if format_name == GRAPH_FORMAT:
         for each in given:
-            _import_graph(truth, each, account)
+            _import_graph(truth, each, account, options)
     else:
         run = Import(options)
         waiting: list[Edge] = []
@@ -165,24 +166,23 @@ def _batches(run: Import, recognised: Recognised, progress: ImportProgress) -> I
 # Graph files
 
 
-def _import_graph(truth: Truth, each: Input, account: Account) -> None:
+def _import_graph(truth: Truth, each: Input, account: Account, options: Options) -> None:
     try:
         file = read_graph(b"".join(each.chunks()))
     except SlicebaseError as error:
         account.unreadable.append(error.at(Where(each.name)))
         return
     with _without_faults(account, *_GRAPH_FAULTS):
-        store_graph(truth, file, each.name, account)
+        store_graph(truth, file, each.name, account, options)
 
 
-def store_graph(truth: Truth, file: GraphFile, name: str, account: Account) -> None:
+def store_graph(truth: Truth, file: GraphFile, name: str, account: Account, options: Options) -> None:
     """Stores a graph file's turns with its annotations. Edges between sessions become `continues`."""
     try:
         with truth.database.writing():
             _refuse_unknown_ends(truth, file)
             given = {annotation.turn: annotation for annotation in file.annotations}
-            by_session = _by_session(file.turns).items()
-            stored = [_add(truth, Session(session, GRAPH_FORMAT), turns, given) for session, turns in by_session]
+            stored = [_add(truth, batch, given) for batch in _by_session(file.turns, options)]
             linked = _link(truth, file)
     except SlicebaseError as error:
         raise error.at(Where(name)) from None
@@ -207,16 +207,19 @@ def _refuse_unknown_ends(truth: Truth, file: GraphFile) -> None:
                 )
 
 
-def _by_session(turns: Iterable[Turn]) -> dict[str, list[Turn]]:
+def _by_session(turns: Iterable[Turn], options: Options) -> Iterator[Batch]:
+    """Yields the turns of each session, redacted."""
     sessions: dict[str, list[Turn]] = {}
     for turn in turns:
         sessions.setdefault(turn.session, []).append(turn)
-    return sessions
+    for name, each in sessions.items():
+        yield redact(Batch(Session(name, GRAPH_FORMAT), tuple(each), records=len(each)), redactor_of(options))
 
 
-def _add(
-    truth: Truth, session: Session, turns: list[Turn], given: Mapping[str, Annotation]
-) -> tuple[Batch, AddedTurns]:
+def _add(truth: Truth, batch: Batch, given: Mapping[str, Annotation]) -> tuple[Batch, AddedTurns]:
+    session, turns = batch.session, batch.turns
+    assert session is not None
+
     def annotate(added: AddedTurns) -> Iterable[AnnotationRecord]:
         return annotation_records(session.id, [given[turn.id] for turn in added.turns])
 
@@ -229,7 +232,7 @@ def _add(
     known = [given[turn.id] for turn in turns if turn.id not in new and turn.id not in conflicts]
     for record in annotation_records(session.id, _changed(truth, session.id, known)):
         truth.turns.annotate(record)
-    return Batch(session, tuple(turns), records=len(turns)), added
+    return batch, added
 
 
 def _changed(truth: Truth, session: str, given: list[Annotation]) -> list[Annotation]:

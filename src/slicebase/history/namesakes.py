@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from slicebase.history.annotate import Annotator
 
 # Errors that cost only the input in which they occur.
-INPUT_FAULTS: Final = ("bad-zip", "no-input", "unknown-format", "session-differs")
+INPUT_FAULTS: Final = ("bad-zip", "no-input", "unknown-format", "session-differs", "holds-secret")
 
 # By session and turn: the hashes of the records that an input has of it.
 RecordsOfTurns = Mapping[str, Mapping[str, set[str]]]

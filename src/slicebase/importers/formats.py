@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from slicebase.importers import chatgpt, claude, claude_code, codex, conversation, gemini, messages, oasst, swe_agent
-from slicebase.importers.redaction import redact
+from slicebase.importers.redaction import redact, redactor_of
 from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 
 # The first format that recognises a source reads it.
@@ -40,8 +40,8 @@ class Import:
         self._readers: dict[str, Read] = {}
 
     def read(self, source: ImportSource, known: Format) -> Iterator[Batch]:
-        """Yields the batches of a source, without secrets unless the options say otherwise."""
+        """Yields the batches of a source, without what is private, and without secrets unless the options say so."""
         if known.name not in self._readers:
             self._readers[known.name] = known.start(self._options)
         for batch in self._readers[known.name](source):
-            yield redact(batch, self._options.redactor) if self._options.redact else batch
+            yield redact(batch, redactor_of(self._options))

@@ -8,19 +8,27 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from slicebase.errors import SlicebaseError
 from slicebase.graph.turn import Part, Session
-from slicebase.importers.values import Batch
-from slicebase.secrets.redact import Redactor, built_in
+from slicebase.importers.values import Batch, Options
+from slicebase.secrets.redact import Redactor, built_in, private_only
 
-_TEXTS: Final = ("text", "name", "arguments", "uri")
+_TEXTS: Final = ("text", "name", "arguments", "call_id", "language", "uri", "media_type")
 
 
-def redact(batch: Batch, redactor: Redactor | None = None) -> Batch:
+def redactor_of(options: Options) -> Redactor:
+    """Returns the redactor of an import. What is private is never kept, also where secrets are."""
+    return (options.redactor or built_in()) if options.redact else private_only()
+
+
+def redact(batch: Batch, redactor: Redactor) -> Batch:
     """Returns the batch without secrets in the texts of its turns, in the facts of its session, and in its notes.
 
-    Only secrets in turns are counted, because every batch repeats the facts of the session.
+    Only secrets in turns are counted, because every batch repeats the facts of the session. Raises `holds-secret` if
+    the id of the session contains one: other records refer to it.
     """
-    redactor = redactor or built_in()
+    if batch.session:
+        _refuse_id(batch.session.id, redactor)
     counts: Counter[str] = Counter()
     turns = tuple(
         replace(turn, parts=tuple(_part(part, redactor, counts) for part in turn.parts)) for turn in batch.turns
@@ -28,6 +36,14 @@ def redact(batch: Batch, redactor: Redactor | None = None) -> Batch:
     session = _session(batch.session, redactor) if batch.session else None
     notes = tuple(replace(note, detail=redactor.text(note.detail, Counter())) for note in batch.notes)
     return replace(batch, session=session, turns=turns if counts else batch.turns, notes=notes, redacted=dict(counts))
+
+
+def _refuse_id(session: str, redactor: Redactor) -> None:
+    counts: Counter[str] = Counter()
+    redactor.text(session, counts)
+    if counts:
+        message = f"the id of a session contains what redaction replaces ({', '.join(sorted(counts))})"
+        raise SlicebaseError("holds-secret", message, hint="give it another one: rename the file, or name the session")
 
 
 def _part(part: Part, redactor: Redactor, counts: Counter[str]) -> Part:

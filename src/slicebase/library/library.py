@@ -1,6 +1,6 @@
 """The library: the verbs that write slice files, and `recall`. Each write reads, decides and writes under the lock."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
@@ -11,7 +11,7 @@ from slicebase.files.body.entries import Stamp
 from slicebase.files.body.routine import compile_routine, contract_as_json, read_routine
 from slicebase.files.body.rows import Provenance
 from slicebase.files.body.write import WriteRequest, refuse_broken, refuse_new_errors, whole_body, with_writer
-from slicebase.files.create import archived, contract_from, define, new_file, restored
+from slicebase.files.create import archived, assigned_values, contract_from, define, new_file, restored
 from slicebase.files.links import file_name
 from slicebase.files.model import Payload
 from slicebase.files.slice_file import SliceFile
@@ -21,6 +21,7 @@ from slicebase.library.folder import Logs, SliceFolder
 from slicebase.library.links import Linker
 from slicebase.library.payloads import new_payload
 from slicebase.library.remember import limited, refreshed, remember
+from slicebase.workspace.doors import door
 from slicebase.workspace.surroundings import Surroundings, at_once, one_thread_at_a_time
 from slicebase.workspace.workspace import LIBRARY, StrPath, Workspace, given_path
 
@@ -38,6 +39,7 @@ class Change(NamedTuple):
     changed: bool = True
     refs: tuple[str, ...] = ()
     overflow: str | None = None
+    redacted: Mapping[str, int] = {}  # secrets that were replaced, by rule
     purge: "PurgeReport | None" = None
 
     @property
@@ -62,6 +64,7 @@ class Change(NamedTuple):
             "changed": self.changed,
             "refs": list(self.refs or (f"file:{self.id}",)),
             "overflow": self.overflow,
+            "redacted": dict(sorted(self.redacted.items())),
         }
 
 
@@ -88,6 +91,7 @@ class Library(Finder):
 
     # New files
 
+    @door(names="id links", left="type kind contract from_file")
     def create(
         self,
         title: str,
@@ -115,7 +119,8 @@ class Library(Finder):
         kind = kind or ("pointer" if source or payload else "context")
         body_type = type or ("none" if kind == "pointer" else "markdown")
         stored_links = [self._linker.link(file_id, rel, to) for rel, to in links]
-        with new_payload(self.folder, source, file_id, copy=copy) as local, self.folder.writing() as writer:
+        redaction = self.surroundings.redaction
+        with new_payload(self.folder, source, file_id, redaction, copy=copy) as local, self.folder.writing() as writer:
             file = new_file(
                 id=file_id,
                 title=title,
@@ -124,7 +129,7 @@ class Library(Finder):
                 body_type=body_type,
                 body=whole_body(body_type, body, stamp).file_body if body else b"",
                 payload=local or payload,
-                contract=contract_from(contract),
+                contract=redaction.value(contract_from(contract)),
                 derived_from=self._linker.source(stored_links),
                 links=[link for link in stored_links if link.rel != "derived_from"],
                 updated_by=stamp.who,
@@ -136,6 +141,7 @@ class Library(Finder):
 
     # Metadata and links
 
+    @door(left="file_id assignments if_version")
     def define(
         self,
         file_id: str,
@@ -146,8 +152,12 @@ class Library(Finder):
     ) -> Change:
         """Sets keys of the frontmatter, each given as `key=value`."""
         given = [assignments] if isinstance(assignments, str) else list(assignments)
-        return self._edit(file_id, lambda file: define(file, given), self.stamp(provenance), if_version)
+        redaction = self.surroundings.redaction
+        redaction.refuse("a key", [assignment.partition("=")[0] for assignment in given])
+        values = assigned_values(given, redaction.value)
+        return self._edit(file_id, lambda file: define(file, values), self.stamp(provenance), if_version)
 
+    @door(names="rel to", left="file_id")
     def connect(
         self, file_id: str, rel: str, to: str, *, label: str | None = None, provenance: Provenance | None = None
     ) -> Change:
@@ -164,6 +174,7 @@ class Library(Finder):
 
     # Bodies
 
+    @door(left="file_id supersedes if_version")
     def remember(
         self,
         file_id: str,
@@ -186,6 +197,7 @@ class Library(Finder):
         """Returns what belongs in a file, what does not, and where the latter goes."""
         return contract_as_json(self.folder.find(file_id), self._linker.title_of)
 
+    @door(left="file_id source_hash if_version")
     def refresh(
         self,
         file_id: str,
@@ -241,6 +253,7 @@ class Library(Finder):
 
     # Forgetting
 
+    @door(left="file_id")
     def forget(
         self,
         file_id: str,
@@ -257,6 +270,7 @@ class Library(Finder):
         """Restores a file that was forgotten."""
         return self._edit(file_id, restored, self.stamp(provenance), dry_run=dry_run)
 
+    @door(left="file_id")
     def purge(
         self,
         file_id: str,
@@ -279,6 +293,7 @@ class Library(Finder):
 
     # Every write, and every change of a file in place
 
+    @door()
     def stamp(self, provenance: Provenance | None = None) -> Stamp:
         """Returns the stamp of a write: the time, random bytes for new ids, and who writes.
 

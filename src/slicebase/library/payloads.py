@@ -15,21 +15,27 @@ from slicebase.files.links import resolve
 from slicebase.files.model import Payload
 from slicebase.library.folder import PAYLOADS, SliceFolder
 from slicebase.workspace.atomic import create_folder, locked, read_chunks, remove, write_bytes
+from slicebase.workspace.doors import Redaction
 from slicebase.workspace.workspace import LIBRARY, create_local_folder
 
 
 @contextmanager
-def new_payload(folder: SliceFolder, path: Path | None, file_id: str, *, copy: bool) -> Iterator[Payload | None]:
+def new_payload(
+    folder: SliceFolder, path: Path | None, file_id: str, redaction: Redaction, *, copy: bool
+) -> Iterator[Payload | None]:
     """Yields the payload of a new pointer. A copy is removed again if the pointer is not created.
 
+    A copy has no secrets, and the hash is that of the copy. A file in place stays as it is: only its hash is stored.
     A payload may be large, so copies have a lock of their own: only another copy waits for it.
     """
     if path is None or not copy:
-        yield _in_place(folder, path) if path else None
+        payload = _in_place(folder, path) if path else None
+        redaction.refuse("the path of the file", payload.uri if payload else None)
+        yield payload
         return
     create_local_folder(folder.root)
     with locked(folder.payloads_lock):
-        payload = _copied(folder, path, file_id)
+        payload = _copied(folder, path, file_id, redaction)
         try:
             yield payload
         except BaseException:
@@ -76,12 +82,12 @@ def _in_place(folder: SliceFolder, path: Path) -> Payload:
 _ENDING: Final = re.compile(r"(?:\.[A-Za-z0-9]{1,10}){1,2}$")
 
 
-def _copied(folder: SliceFolder, path: Path, file_id: str) -> Payload:
+def _copied(folder: SliceFolder, path: Path, file_id: str, redaction: Redaction) -> Payload:
     """Copies a file into the library, named by the pointer's id. Returns its payload."""
     ending = _ENDING.search(path.name)
     name = file_id + (ending[0] if ending else "")
     create_folder(folder.payloads, within=folder.root)
-    measured = _Measured(read_chunks(_real(path)))
+    measured = _Measured(redaction.copied("the file", read_chunks(_real(path))))
     write_bytes(folder.payloads / name, measured, within=folder.root)
     return measured.payload(f"./{PAYLOADS}/{name}")
 

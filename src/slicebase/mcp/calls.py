@@ -2,12 +2,13 @@
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from slicebase.context.manifest import fence_for
 from slicebase.errors import SlicebaseError
@@ -33,12 +34,14 @@ class ServerEnvironment(NamedTuple):
     read_only: bool = False
     clock: Clock = time.time
     entropy: Entropy = os.urandom
+    redact: bool = True
 
     def open(self) -> "Slicebase":
         """Opens the workspace for one call."""
         from slicebase.base import Slicebase
 
-        return Slicebase.open(self.start, self.root, create=False, clock=self.clock, entropy=self.entropy)
+        around: dict[str, Any] = {"clock": self.clock, "entropy": self.entropy, "redact": self.redact}
+        return Slicebase.open(self.start, self.root, create=False, **around)
 
 
 class ToolCall(NamedTuple):
@@ -71,6 +74,15 @@ class ToolOutput(NamedTuple):
     def structured(self) -> dict[str, Any]:
         values: dict[str, Any] = msgspec.to_builtins(self.value)
         return values
+
+    def redacted(self, counts: Mapping[str, int]) -> "ToolOutput":
+        """Returns the result with what was replaced in the arguments of the call, by rule."""
+        if not counts:
+            return self
+        has_field = "redacted" in self.value.__struct_fields__
+        listed = ", ".join(f"{count} {rule}" for rule, count in counts.items())
+        value = replace(self.value, redacted=dict(counts)) if has_field else self.value
+        return ToolOutput(value, f"{self.text}\nRedacted: {listed}")
 
 
 class Arguments(Struct, frozen=True, forbid_unknown_fields=True):

@@ -67,6 +67,7 @@ class RunResult(Result, frozen=True):
     status: dict[str, Any] | None = None
     runs: tuple[dict[str, Any], ...] = ()
     next: int | None = None
+    redacted: dict[str, Any] = field(default_factory=dict)
 
 
 class Action(NamedTuple):

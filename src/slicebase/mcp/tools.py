@@ -207,4 +207,4 @@ def call_tool(
     except msgspec.ValidationError as error:
         raise SlicebaseError("bad-arguments", str(error), hint="see the tool's input schema") from None
     with environment.open() as base:
-        return tool.do(ToolCall(environment, base, client), given)
+        return tool.do(ToolCall(environment, base, client), given).redacted(base.redacted)

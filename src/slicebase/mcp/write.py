@@ -1,8 +1,8 @@
 """Tools that write slice files: create, remember, connect. Contracts apply, and writes are signed by the client."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from msgspec import Meta
+from msgspec import Meta, field
 
 from slicebase.files.links import RELATIONSHIPS
 from slicebase.mcp.calls import Arguments, Result, ToolCall, ToolOutput
@@ -59,6 +59,7 @@ class ChangeResult(Result, frozen=True):
     changed: bool
     refs: list[str]
     overflow: str | None = None
+    redacted: dict[str, Any] = field(default_factory=dict)
 
 
 def create(call: ToolCall, given: CreateArguments) -> ToolOutput:

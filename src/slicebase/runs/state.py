@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from slicebase.core.hashing import canonical
+from slicebase.errors import SlicebaseError
 from slicebase.runs.event import TERMINAL, Event
 
 POLICY = "slice_policy_v1"
@@ -313,3 +314,25 @@ def _sums(totals: Json, more: Json) -> Json:
     if not isinstance(more, dict):
         return more
     return totals | {name: _sum(totals.get(name, 0), value) for name, value in more.items()}
+
+
+# One of its items
+
+
+def logged_item(state: RunState, type_: str, item_id: str | None) -> dict[str, Json]:
+    """Returns a claim, conflict or failure as it was logged last."""
+    kind = ITEMS[type_]
+    item = getattr(state, kind.collection).get(item_id)
+    if item is None:
+        message = f"run:{state.run_id} has no {kind.id} {item_id}"
+        raise SlicebaseError("no-item", message, hint="`tt run status` shows them")
+    return {name: item[name] for name in kind.fields if name in item}
+
+
+def free_id(state: RunState, type_: str, prefix: str) -> str:
+    """Returns an id that no item of this type has."""
+    items = getattr(state, ITEMS[type_].collection)
+    number = len(items) + 1
+    while f"{prefix}{number}" in items:
+        number += 1
+    return f"{prefix}{number}"

@@ -1,14 +1,15 @@
 r"""Secrets that only their context shows: assignments, headers, flags, URLs and commands.
 
 Two ways lead to a context. A long run of token characters is looked at from its left side: is it assigned to a name
-that promises a secret? And a few words (`WORDS`) are looked at from their right side, for passwords, which may be short
-and have symbols. Every look is bounded to a few hundred characters.
+that promises a secret? And a few words (`glance.WORDS`) are looked at from their right side, for passwords, which may
+be short and have symbols. Every look is bounded to a few hundred characters.
 """
 
 import re
 from collections.abc import Iterator
 from typing import Final
 
+from slicebase.secrets.glance import HEADER_WORD
 from slicebase.secrets.names import kind_of_name
 from slicebase.secrets.regions import SecretSpan
 from slicebase.secrets.shape import is_computed, is_dense, is_key, is_password, is_placeholder
@@ -16,14 +17,12 @@ from slicebase.secrets.shape import is_computed, is_dense, is_key, is_password, 
 AUTHORIZATION: Final = "authorization-header"
 URL_PASSWORD: Final = "password-in-url"
 USER_PASSWORD: Final = "password-of-curl"
-WORDS: Final = (b"passw", b"pwd")
 REACH: Final = 110  # how far a name and an operator may reach to the left of a value
 _LONGEST_VALUE: Final = 256
 _QUOTES: Final = " \t\"'`\\="
 _NAME: Final = re.compile(r"[\w. \t-]{1,80}")
 _VALUE: Final = re.compile(r"[A-Za-z0-9_+/=.~%-]++", re.ASCII)
 _SCHEMES: Final = frozenset({"basic", "token", "apikey", "api-key", "key", "digest", "bot", "ssws", "oauth"})
-_HEADER_WORD: Final = b"uthorization"
 _MIXED: Final = re.compile(r"[a-z_][A-Z]|\d")  # a word of prose has neither
 _HEX: Final = re.compile(r"[0-9a-fA-F-]+")
 _SHORTEST_OF_SOME_KEY: Final = 20
@@ -85,9 +84,9 @@ def _kind_of_word(head: str, between: str) -> str | None:
 # Seen from a word
 
 _AFTER: Final = re.compile(
-    r"(?P<name>[\w.-]{2,48}+)(?:\\{0,3}+[\"'`])?+\]?+(?:[ \t]{0,16}+value)?+"
+    r"(?P<name>[\w.-]{2,48}+)(?:\\{0,8}+[\"'`])?+\]?+(?:[ \t]{0,16}+value)?+"
     r"(?:[ \t]{0,8}+(?P<operator>:=|=>|\?=|={1,3}|:|>|is(?=[ \t]+[\"'`]))|(?=[ \t]))"
-    r"[ \t]{0,8}+(?P<quote>\\{0,3}+[\"'`])?+"
+    r"[ \t]{0,8}+(?P<quote>\\{0,8}+[\"'`])?+"
 )
 _FLAG_VALUE: Final = re.compile(r"[^\s\"'`<>{}()\[\],;\\]{6,200}+(?![^\s\"'`,;\\])")
 _CONNECTION: Final = re.compile(r"[^\s\"'`<>{}()\\;]{6,200}+(?=;)")
@@ -170,7 +169,7 @@ def _begins_line(text: str, at: int, operator: str, found: re.Match[str]) -> boo
 # Headers, URLs and commands
 
 _HEADER: Final = re.compile(
-    r"uthorization\\{0,3}+[\"'`]?+[ \t]{0,4}+[:=,][ \t]{0,4}+\\{0,3}+[\"'`]?+"
+    r"uthorization\\{0,8}+[\"'`]?+[ \t]{0,4}+[:=,][ \t]{0,4}+\\{0,8}+[\"'`]?+"
     r"(?:bearer|basic|token|apikey|digest|negotiate|ssws|bot)[ \t]{1,4}+(?P<secret>[A-Za-z0-9_+/=.~-]{8,4000}+)",
     re.IGNORECASE | re.ASCII,
 )
@@ -178,12 +177,12 @@ _HEADER: Final = re.compile(
 
 def headers(text: str, lower: bytes) -> Iterator[SecretSpan]:
     """Yields the credentials of authorization headers, also short ones. `lower` is as in `named_values`."""
-    at = lower.find(_HEADER_WORD)
+    at = lower.find(HEADER_WORD)
     while at >= 0:
         found = _HEADER.match(text, at)
         if found and _MIXED.search(found["secret"]) and not is_placeholder(found["secret"]):
             yield SecretSpan(*found.span("secret"), AUTHORIZATION)
-        at = lower.find(_HEADER_WORD, found.end() if found else at + 1)
+        at = lower.find(HEADER_WORD, found.end() if found else at + 1)
 
 
 _USER: Final = re.compile(r"[^\s/:@\"'<>`\\]{0,100}+:(?P<secret>[^\s/@\"'<>`\\]{3,200}+)@")

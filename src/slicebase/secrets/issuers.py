@@ -6,6 +6,7 @@ A line is a name, the pattern, and words that say more about it:
 - `whole`: a match begins only where a run of letters, digits, `_` and `-` begins, not after a `-` inside of one. It is
   needed for a pattern with a long repetition in the middle.
 - `mixed`: the prefix alone says little, so a match must also look random (`shape.looks_random`).
+- `glued`: nothing else begins like this, so a match may also begin inside of a word: `tokenghp_…`, `my_ghp_…`.
 
 A match is never followed by a further letter, digit or `_`.
 """
@@ -18,12 +19,12 @@ _DISCORD: Final = "|".join(sorted({b64encode(f"{number:02}0".encode())[:3].decod
 
 ISSUED: Final = r"""
 # clouds and hosting
-aws-access-key         (?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}
+aws-access-key         (?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}  glued
 aws-bedrock-key        ABSK[A-Za-z0-9+/]{100,}={0,2}  mixed
 aws-bedrock-key        bedrock-api-key-YmVk[A-Za-z0-9+/=_-]{20,}
 aws-mws-key            amzn\.mws\.[0-9a-f-]{30,}
-google-api-key         AIza[\w-]{35}
-google-oauth-secret    GOCSPX-[\w-]{28}
+google-api-key         AIza[\w-]{35}  glued
+google-oauth-secret    GOCSPX-[\w-]{28}  glued
 google-oauth-token     ya29\.[\w.-]{20,}
 google-refresh-token   1//0[\w-]{40,}
 azure-client-secret    [\w~.]{3}\dQ~[\w~.-]{31,34}  anchor=Q~
@@ -34,7 +35,7 @@ azure-sas              SharedAccessKey=(?P<secret>[A-Za-z0-9+/]{40,}={0,2})
 alibaba-key            LTAI[A-Za-z0-9]{12,30}  mixed
 tencent-key            AKID[A-Za-z0-9]{32}
 ibm-cloud-key          ApiKey-[0-9a-f-]{36}
-digitalocean-token     do[opr]_v1_[a-f0-9]{64}
+digitalocean-token     do[opr]_v1_[a-f0-9]{64}  glued
 hetzner-token          hcloud_[A-Za-z0-9]{40,}
 scaleway-key           SCW[A-Z0-9]{17}  mixed
 scalingo-token         tk-us-[\w-]{48}  mixed
@@ -63,16 +64,16 @@ tailscale-key          tskey-(?:api|auth|client|scim|webhook)-[A-Za-z0-9]{6,20}-
 ngrok-token            ak_[A-Za-z0-9]{27}  mixed
 zerossl-key            zssl_[A-Za-z0-9]{20,}  mixed
 # code, packages, deployment
-github-token           gh[pousr]_[A-Za-z0-9]{36,}
-github-token           ghs_[\w.-]{60,}
-github-token           github_pat_[A-Za-z0-9_]{36,}
-gitlab-token           gl(?:pat|dt|rtr|rt|ptt|cbt|oas|ft|imt|soat|agent|ffct|wt|pt)-[\w.-]{20,}
+github-token           gh[pousr]_[A-Za-z0-9]{36,}  glued
+github-token           ghs_[\w.-]{60,}  glued
+github-token           github_pat_[A-Za-z0-9_]{36,}  glued
+gitlab-token           gl(?:pat|dt|rtr|rt|ptt|cbt|oas|ft|imt|soat|agent|ffct|wt|pt)-[\w.-]{20,}  glued
 gitlab-token           GR1348941[\w-]{20,}
 gitlab-session         _gitlab_session=(?P<secret>[0-9a-z]{32})
 bitbucket-token        ATBB[A-Za-z0-9]{24,}
 atlassian-token        AT(?:ATT|CTT|STT|CAT)[3x][\w=-]{60,}
-npm-token              npm_[A-Za-z0-9]{36}
-pypi-token             pypi-AgE[\w-]{50,}
+npm-token              npm_[A-Za-z0-9]{36}  glued
+pypi-token             pypi-AgE[\w-]{50,}  glued
 rubygems-key           rubygems_[a-f0-9]{48}
 crates-token           cio[A-Za-z0-9]{32}  mixed
 nuget-key              oy2[a-z0-9]{43}  mixed
@@ -114,9 +115,9 @@ figma-token            fig[dour]_[\w-]{36,}
 postman-key            PMAK-[A-Fa-f0-9]{24}-[A-Fa-f0-9]{34}
 readme-key             rdme_[a-z0-9]{70,}
 # models
-anthropic-key          sk-ant-[a-z]{3,8}\d\d-[\w-]{20,}
+anthropic-key          sk-ant-[a-z]{3,8}\d\d-[\w-]{20,}  glued
 openrouter-key         sk-or-v1-[a-f0-9]{64}
-openai-key             sk-(?:proj|svcacct|admin|None|service)-[\w-]{20,}
+openai-key             sk-(?:proj|svcacct|admin|None|service)-[\w-]{20,}  glued
 openai-key             sk-[A-Za-z0-9]{32,}
 openai-key             sess-[A-Za-z0-9]{40}  mixed
 huggingface-token      (?:hf|api_org)_[A-Za-z0-9]{34,}
@@ -140,14 +141,14 @@ jina-key               jina_[a-f0-9]{32}[\w-]{28,}  mixed
 e2b-key                e2b_[a-f0-9]{40}
 apify-token            apify_api_[A-Za-z0-9]{30,}
 # money
-stripe-key             [sr]k_(?:live|test|prod)_[A-Za-z0-9]{10,}
+stripe-key             [sr]k_(?:live|test|prod)_[A-Za-z0-9]{10,}  glued
 stripe-key             sk_org_(?:live|test)_[A-Za-z0-9]{16,}
 webhook-secret         whsec_[A-Za-z0-9+/]{24,}={0,2}
 square-token           (?:sq0[a-z]{3}-[\w-]{22}|EAAA[\w-]{22})[\w-]{0,}
 facebook-token         EAA[A-Za-z0-9]{80,}  mixed
 facebook-app-token     \d{15,16}\|[\w-]{27,40}  anchor=|
 facebook-app-token     \d{15,16}%[\w-]{27,40}  anchor=%
-shopify-token          shp(?:at|ca|pa|ss|ua|tka)_[a-fA-F0-9]{32}
+shopify-token          shp(?:at|ca|pa|ss|ua|tka)_[a-fA-F0-9]{32}  glued
 shippo-token           shippo_(?:live|test)_[a-fA-F0-9]{40}
 easypost-key           EZ[AT]K[A-Za-z0-9]{54}
 flutterwave-key        FLW(?:SECK|PUBK)(?:_TEST)?-[A-Za-z0-9]{12,40}(?:-X)?
@@ -161,9 +162,9 @@ duffel-token           duffel_(?:test|live)_[\w=-]{40,}
 coinbase-key           organizations/[0-9a-f-]{36}/apiKeys/(?P<secret>[0-9a-f-]{36})
 settlemint-token       sm_[aps]at_[A-Za-z0-9]{16}
 # messages and mail
-slack-token            xox[abcdeoprs]-[A-Za-z0-9-]{11,}
+slack-token            xox[abcdeoprs]-[A-Za-z0-9-]{11,}  glued
 slack-token            xoxe\.xox[bp]-\d-[A-Za-z0-9]{100,}
-slack-token            xapp-\d-[A-Za-z0-9]{4,30}-\d{4,30}-[A-Za-z0-9]{1,}
+slack-token            xapp-\d-[A-Za-z0-9]{4,30}-\d{4,30}-[A-Za-z0-9]{1,}  glued
 slack-webhook          hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9+/]{20,})
 teams-webhook          webhook\.office\.com/webhookb2/(?P<secret>[\w@/-]{60,})
 discord-token          (?:@DISCORD@)[\w-]{21,25}\.[\w-]{6}\.[\w-]{27,40}
@@ -265,7 +266,7 @@ xendit-key             xnd_(?:production|development|public)_[A-Za-z0-9_]{30,}
 axiom-token            xa[ap]t-[0-9a-f]{8}-[0-9a-f-]{27}
 zoho-token             1000\.[0-9a-f]{32}\.[0-9a-f]{32}
 # standards
-jwt                    eyJ[\w-]{14,60000}\.eyJ[\w-]{8,60000}\.[\w-]{8,}  whole
+jwt                    eyJ[\w-]{14,60000}\.eyJ[\w-]{8,60000}\.[\w-]{8,}  whole glued
 jwe                    eyJ[\w-]{14,60000}\.[\w-]{0,60000}\.[\w-]{8,200}\.[\w-]{8,60000}\.[\w-]{16,}  whole
 jwt-base64             ZXlK[A-Za-z0-9/+_-]{24,}={0,2}  mixed
 """.replace("@DISCORD@", _DISCORD)  # fmt: skip

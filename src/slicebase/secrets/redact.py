@@ -1,24 +1,28 @@
 """Redaction: replaces secrets in a text, or in the texts of a value, by marks, and counts them by rule.
 
 A mark reads `[redacted:github-token]`. The values themselves are never reported. The steps, each in linear time: what
-is private is removed first; then keys over lines, keys of known shapes, values of names that promise a secret, and
-passwords in URLs and commands are found; then all are replaced at once. Where two overlap, one mark replaces both.
+is private, keys over lines, keys of known shapes, values of names that promise a secret, and passwords in URLs and
+commands are found in what a reader sees of the text; then all are replaced at once. Where two overlap, one mark
+replaces both.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from slicebase.secrets.context import WORDS, curl_passwords, headers, is_value, named_values, url_passwords
+from slicebase.secrets.context import curl_passwords, headers, is_value, named_values, url_passwords
+from slicebase.secrets.glance import HEADER_WORD, PRIVATE_WORD, SHORTEST, WORDS, has_hidden, may_hold_private
 from slicebase.secrets.issuers import ISSUED
 from slicebase.secrets.names import kind_of_name
 from slicebase.secrets.regions import SecretSpan, private_keys, private_parts
-from slicebase.secrets.rule_file import UserRule
 from slicebase.secrets.scan import Scanner, table
-from slicebase.secrets.shape import is_password
+from slicebase.secrets.shape import SHORTEST_PASSWORD, is_password
+from slicebase.secrets.view import View
 
-SHORTEST: Final = 8
+if TYPE_CHECKING:  # most workspaces have no rules of their own
+    from slicebase.secrets.rule_file import UserRule
+
 ROUNDS: Final = 4
 
 
@@ -42,18 +46,25 @@ def mark(label: str) -> str:
 
 
 class Redactor:
-    """The built-in rules and those of the user. It keeps nothing of a text."""
+    """The built-in rules and those of the user. It keeps nothing of a text.
 
-    def __init__(self, more: Iterable[UserRule] = ()) -> None:
-        self._scanner = Scanner(table(ISSUED))
+    With `only_private`, it replaces only what is marked as private.
+    """
+
+    def __init__(self, more: "Iterable[UserRule]" = (), *, only_private: bool = False) -> None:
         self._more = tuple(more)
+        self._only_private = only_private
+
+    @cached_property
+    def _scanner(self) -> Scanner:
+        return Scanner(table(ISSUED))
 
     def text(self, text: str, counts: Counter[str]) -> str:
         """Returns the text without secrets, and adds to `counts`. Without a secret it is the same object."""
         if len(text) < SHORTEST:
             return text
         for _ in range(ROUNDS):  # a second round finds nothing, unless a secret was hidden by another one
-            spans = self._spans(text)
+            spans = self._found(text)
             if not spans:
                 return text
             text = _replaced(text, spans, counts)
@@ -64,15 +75,17 @@ class Redactor:
         if isinstance(value, str):
             return self.text(value, counts)
         if isinstance(value, Mapping):
-            return {self.text(key, counts): self._entry(key, inner, counts) for key, inner in value.items()}
+            return {self.value(key, counts): self._entry(key, inner, counts) for key, inner in value.items()}
         if isinstance(value, list | tuple):
             return [self.value(inner, counts) for inner in value]
         return value
 
-    def _entry(self, name: str, value: Any, counts: Counter[str]) -> Any:
+    def _entry(self, name: Any, value: Any, counts: Counter[str]) -> Any:
         redacted = self.value(value, counts)
-        if not isinstance(value, str) or redacted != value or not SHORTEST <= len(value) <= 256:
+        if not isinstance(value, str) or redacted != value or not SHORTEST_PASSWORD <= len(value) <= 256:
             return redacted
+        if self._only_private or not isinstance(name, str):
+            return value
         kind = kind_of_name(name)
         if kind == "password" and is_password(value, quoted=True):
             counts[kind] += 1
@@ -82,6 +95,18 @@ class Redactor:
             return mark(kind)
         return value
 
+    def _found(self, text: str) -> list[SecretSpan]:
+        if self._only_private and not may_hold_private(text):
+            return []
+        find = self._private if self._only_private else self._spans
+        if not has_hidden(text):
+            return find(text)
+        view = View(text)
+        return [view.original(span) for span in find(view.text)]
+
+    def _private(self, text: str) -> list[SecretSpan]:
+        return list(private_parts(text))
+
     def _spans(self, text: str) -> list[SecretSpan]:
         data = text.encode("ascii", "replace")  # one byte a character, so that positions are the same
         lower = data.lower()
@@ -89,9 +114,9 @@ class Redactor:
         for word in WORDS:
             if word in lower:
                 found += named_values(text, lower, word)
-        if b"uthorization" in lower:
+        if HEADER_WORD in lower:
             found += headers(text, lower)
-        if b"private" in lower:
+        if PRIVATE_WORD in lower:
             found += private_parts(text)
             found += private_keys(text)
         if b":" in data:  # one character is found much faster than a word
@@ -128,6 +153,12 @@ def _replaced(text: str, spans: list[SecretSpan], counts: Counter[str]) -> str:
 def built_in() -> Redactor:
     """Returns the redactor with the built-in rules."""
     return Redactor()
+
+
+@lru_cache(1)
+def private_only() -> Redactor:
+    """Returns the redactor that replaces only what is marked as private."""
+    return Redactor(only_private=True)
 
 
 def redact(text: str, redactor: Redactor | None = None) -> Redacted:

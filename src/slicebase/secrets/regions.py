@@ -1,9 +1,9 @@
 r"""Secrets that reach over lines: private keys in PEM, and what stands between `<private>` and `</private>`.
 
-A private key ends where its END line begins. In a text that was cut off, it ends with the last character that can be
-part of one. Its line breaks may be written as `\n`, as in JSON. What is private may contain further private parts; if
-it is not closed, it reaches to the end of the text. A tag between backticks is a mention, not a mark. Both forms of
-`<` in JSON are known, `<` and `\u003c`.
+A private key ends where its END line begins, whatever is around its lines. In a text that was cut off, it ends with the
+last character that can be part of one. Its line breaks may be written as `\n`, as in JSON. What is private may contain
+further private parts; if it is not closed, it reaches to the end of the text. A tag between backticks is a mention, not
+a mark. Both forms of `<` in JSON are known, `<` and `\u003c`.
 """
 
 import re
@@ -27,6 +27,7 @@ _TAG: Final = re.compile(
     r"(?:<|\\u003c)(?P<close>/?)private(?:\s[^<>]{0,100}+)?(?:>|\\u003e)", re.IGNORECASE | re.ASCII
 )
 _BEGIN: Final = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
+_LINE_OF_KEY: Final = re.compile(r"[A-Za-z0-9+/]{40,}+")
 _BODY: Final = re.compile(r"(?:[A-Za-z0-9+/=\s:,.()<>@_*-]|\\+[nrt/]|\\+u000[adAD])*+")
 
 
@@ -66,6 +67,8 @@ def private_keys(text: str) -> Iterator[SecretSpan]:
         stop = text.find("-----", at)
         body = _BODY.match(text, at, stop if stop >= 0 else len(text))
         end = body.end() if body else at
+        if end < stop and text.startswith("-----END ", stop) and _LINE_OF_KEY.search(text, at, stop):
+            end = stop  # the lines have numbers, quotes or other marks around them
         if end - at >= _SHORTEST_KEY:
             yield SecretSpan(at, end, PRIVATE_KEY)
         at = max(end, at)

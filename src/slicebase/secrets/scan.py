@@ -3,39 +3,40 @@
 Nearly every secret contains a run of at least `RUN` letters, digits, `_` and `-`. It is cheap to map each byte to
 "token character or not" and to search for such runs. Only at a run are rules tried: those that can begin with its
 first three characters, or with the three after a `-`; and where the run continues something (`SG.`, `sha256~`), at the
-few places to its left where a word begins.
+few places to its left where a word begins. A few rules are also tried inside of a word, where their prefix is.
 """
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Final, NamedTuple
 
 from slicebase.secrets.context import assigned
+from slicebase.secrets.glance import KINDS, LETTERS, NEEDLE, TOKEN
 from slicebase.secrets.pattern import PatternError, compiled, heads, parsed
 from slicebase.secrets.regions import SecretSpan
 from slicebase.secrets.shape import is_dense, looks_random
 
-RUN: Final = 16
 HEAD_SIZE: Final = 3
 _PREFIXES: Final = 64  # at most this many prefixes of a rule are compared before its pattern is tried
 _PREFIX_SIZES: Final = (7, 4)
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_-]{3,}+(?![{?])|[A-Za-z0-9_-]{3,}(?=[A-Za-z0-9_-][{?])")
 LABELLED: Final = "labelled-key"
 _LABELLED: Final = 26  # the shortest run that can be one, and the shortest random part of it
 _LABELLED_VALUE: Final = 20
 _LONG: Final = 36  # runs from which on anchors are searched
 _REACH: Final = 84  # how far an anchor is from the start of a match at most
 _ALL_X: Final = 8  # a key that ends like this is a placeholder
+_GLUED: Final = 200  # characters of a word before a key
+_TRIES: Final = 8  # places inside of a word at which rules are tried
+_CONTINUES: Final = re.compile(r"_{0,8}+[A-Za-z0-9]")  # a key ends before it, unless more of the word follows
 _DASH: Final = ord("-")
 _BACKSLASH: Final = ord("\\")
 _LEFT: Final = 72  # how far a run is continued to the left
-_LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
-_TOKEN: Final = frozenset(_LETTERS + b"-~")
 _GLUE: Final = frozenset(b".:/+|%=!$@")
-_KINDS: Final = bytes(97 if byte in _TOKEN else 32 for byte in range(256))
-_WIDE: Final = bytes(97 if byte in _TOKEN | _GLUE else 32 for byte in range(256))
-_VALUES: Final = bytes(97 if byte in _TOKEN | frozenset(b"./+=%") else 32 for byte in range(256))
-_WORDS: Final = bytes(byte if byte in _LETTERS else 32 for byte in range(256))
-_NEEDLE: Final = b"a" * RUN
+_WIDE: Final = bytes(97 if byte in TOKEN | _GLUE else 32 for byte in range(256))
+_VALUES: Final = bytes(97 if byte in TOKEN | frozenset(b"./+=%") else 32 for byte in range(256))
+_WORDS: Final = bytes(byte if byte in LETTERS else 32 for byte in range(256))
 _BORDERS: Final = re.compile(rb"[^A-Za-z0-9_](?=[A-Za-z0-9_])")
 # Words before the random part that say what it is; a further word may stand before it: sk_acme_…
 _LABEL: Final = re.compile(
@@ -59,6 +60,7 @@ class IssuedRule(NamedTuple):
     anchor: str = ""
     whole: bool = False
     mixed: bool = False
+    glued: bool = False
 
 
 def table(lines: str) -> Iterator[IssuedRule]:
@@ -67,7 +69,7 @@ def table(lines: str) -> Iterator[IssuedRule]:
         if line and not line.startswith("#"):
             label, source, *more = line.split()
             anchors = [word.removeprefix("anchor=") for word in more if word.startswith("anchor=")]
-            yield IssuedRule(label, source, "".join(anchors), "whole" in more, "mixed" in more)
+            yield IssuedRule(label, source, "".join(anchors), "whole" in more, "mixed" in more, "glued" in more)
 
 
 class _Ready(NamedTuple):
@@ -94,14 +96,20 @@ class Scanner:
         self._sure = frozenset(
             head for head, ready in self._by_head.items() if not all(each.rule.mixed for each in ready)
         )
+        glued = {
+            prefix for ready in self._by_head.values() for each in ready if each.rule.glued for prefix in each.prefixes
+        }
+        self._glued = re.compile(
+            b"(?<=[A-Za-z0-9_])(?:" + b"|".join(map(re.escape, sorted(glued)) if glued else [b"(?!)"]) + b")"
+        )
         self._first_words = frozenset(each.translate(_WORDS).split(b" ")[0] for each in self._by_head)
 
     def spans(self, text: str, data: bytes) -> list[SecretSpan]:
         """Returns the secrets at the runs of a text. `data` has one byte a character, `?` for those outside ASCII."""
         found: list[SecretSpan] = []
-        kinds = data.translate(_KINDS)
+        kinds = data.translate(KINDS)
         sure, find, has_digit = self._sure, kinds.find, _DIGIT.search
-        start = find(_NEEDLE)
+        start = find(NEEDLE)
         while start >= 0:
             end = find(b" ", start)
             if end < 0:
@@ -113,7 +121,7 @@ class Scanner:
                 found += self._at_run(text, data, start, end, before)
             elif data[start : start + HEAD_SIZE] in sure:  # few keys have no digit
                 found += self._issued(text, data, start, start, end)
-            start = find(_NEEDLE, max(end, found[-1].end) if found else end)
+            start = find(NEEDLE, max(end, found[-1].end) if found else end)
         return found
 
     def _at_run(self, text: str, data: bytes, start: int, end: int, before: int) -> list[SecretSpan]:
@@ -123,7 +131,7 @@ class Scanner:
             or data[start : start + HEAD_SIZE] in self._by_head
             or data[start:end].translate(None, _HEX_DIGITS)
         )
-        if named and (found := self._known(text, data, left, start, end)):
+        if named and (found := self._known(text, data, left, start, end) or self._inside(text, data, start, end)):
             return found
         if before in _LOOK_LEFT and (span := _assigned(text, data, start, before)):
             return [span]
@@ -142,6 +150,16 @@ class Scanner:
         if not known and not anchored:
             return []
         return self._issued(text, data, left, start, end, self._anchored if anchored else ())
+
+    def _inside(self, text: str, data: bytes, start: int, end: int) -> list[SecretSpan]:
+        """Returns the first key that begins inside of a word of a run, after at most `_GLUED` characters."""
+        for place in islice(self._glued.finditer(data, start, min(end, start + _GLUED)), _TRIES):
+            for ready in self._by_head[data[place.start() : place.start() + HEAD_SIZE]]:
+                span = self.match(text, place.start(), ready.rule) if ready.rule.glued else None
+                value = text[span.start : span.end] if span else ""
+                if span and (looks_random(value) or value.isupper()):  # capitals and digits alone are no word
+                    return [span]
+        return []
 
     def _issued(
         self, text: str, data: bytes, left: int, start: int, end: int, anchored: Iterable[_Ready] = ()
@@ -178,8 +196,7 @@ class Scanner:
         found = pattern.match(text, at)
         if found is None:
             return None
-        end = found.end()
-        if text[end : end + 1].isalnum() or text[end : end + 1] == "_":
+        if _CONTINUES.match(text, found.end()):
             return None
         start, stop = found.span("secret") if "secret" in pattern.groupindex else found.span()
         value = text[start:stop]
@@ -194,7 +211,14 @@ class Scanner:
 
 
 def _prefixes(rule: IssuedRule) -> tuple[bytes, ...]:
-    """Returns the texts that a match begins with, of one length: long ones, as long as they are few."""
+    """Returns the texts that a match begins with, of one length: long ones, as long as they are few.
+
+    A pattern that begins with plain characters is not parsed for that, so that the rules are ready quickly.
+    """
+    plain = _PLAIN.match(rule.source)
+    if plain:
+        size = next(size for size in (*_PREFIX_SIZES, HEAD_SIZE) if len(plain[0]) >= size)
+        return (plain[0][:size].encode(),)
     items = parsed(rule.source)
     found = next(filter(None, (heads(items, size, _PREFIXES) for size in _PREFIX_SIZES)), None) or heads(
         items, HEAD_SIZE

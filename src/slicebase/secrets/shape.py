@@ -7,6 +7,7 @@ characters; a word, a path or a name in code does not.
 import re
 from typing import Final
 
+SHORTEST_PASSWORD: Final = 6
 PIECE: Final = 8  # shorter pieces say nothing
 _PIECES: Final = re.compile(rf"[A-Za-z0-9]{{{PIECE},}}+")
 _STRETCHES: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
@@ -69,7 +70,12 @@ def is_key(value: str) -> bool:
 
 def is_password(value: str, *, quoted: bool) -> bool:
     """Returns whether the value of a name that promises a password is one. Without quotes, it needs a digit."""
-    if not 6 <= len(value) <= 128 or is_placeholder(value) or is_computed(value) or any(map(str.isspace, value)):
+    if (
+        not SHORTEST_PASSWORD <= len(value) <= 128
+        or is_placeholder(value)
+        or is_computed(value)
+        or any(map(str.isspace, value))
+    ):
         return False
     letter, digit = any(map(str.isalpha, value)), any(map(str.isdigit, value))
     if "/" in value and not looks_random(value):

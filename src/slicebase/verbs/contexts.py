@@ -47,7 +47,8 @@ def context(
 ) -> Context:
     """Builds a context for a question and records its manifest; `Slicebase.context` describes the options."""
     moment = parts.surroundings.now() if as_of is None else milliseconds(as_of)
-    request = Request(question, tokens, turns, moment, Graph(parts).policy(policy or "focused"))
+    asked = parts.surroundings.redaction.text(question)  # the manifest keeps it
+    request = Request(asked, tokens, turns, moment, Graph(parts).policy(policy or "focused"))
     if run is None:
         return parts.recorded(_built(parts, request), record)
     from slicebase.verbs.narrate import bind, check_step, first_pieces  # imported here for a fast start

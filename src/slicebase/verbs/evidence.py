@@ -86,6 +86,16 @@ class ChunkTexts:
             "quote-ambiguous", f"{len(found)} chunks of {ref} contain the quote", hint=f"name one of them: {named}"
         )
 
+    def holding_either(self, reference: str, quote: str, other: str) -> tuple[Chunk, str]:
+        """Returns the only chunk that contains a quote, or else another form of it, and the form that it contains."""
+        try:
+            found = self.holding(reference, quote)
+        except SlicebaseError as error:
+            if error.code != "quote-not-found" or other == quote:
+                raise
+            return self.holding(reference, other), other
+        return found, quote if places(found.text, quote) else other
+
     def _of(self, ref: Ref) -> Iterator[Chunk]:
         """Yields the chunks of a session or a file."""
         if ref.kind == "session":
@@ -215,6 +225,7 @@ class AddedDocument(NamedTuple):
     file: SliceFile
     chunks: list[DocumentChunk]
     is_new: bool
+    redacted: Mapping[str, int] = {}  # secrets that were replaced in the copy and in the title, by rule
 
     @property
     def id(self) -> str:
@@ -251,23 +262,33 @@ def add_document(
             hint=f"`tt create --from {path}` creates a pointer to a file of any kind",
             where=Where(str(path)),
         ) from None
-    payload_hash = digest(data)
+    if copy:  # the copy is what the chunks are cut from
+        text = library.surroundings.redaction.uncounted(text)
+    payload_hash = digest(text.encode())
     found = chunks(text, payload_hash)
     for file in library.folder.mentioning(payload_hash.encode()):
         if file.payload and file.payload.hash == payload_hash and not file.purged:
             return AddedDocument(file, found, False)
     summary = f"A text of {len(text)} characters in {len(found)} chunks that can be cited."
     change = library.create(title or path.name, summary, from_file=path, copy=copy, provenance=provenance)
-    return AddedDocument(change.file, found, True)
+    return AddedDocument(change.file, found, True, change.redacted)
 
 
 def cite_chunk(
     parts: Parts, reference: str, *, quote: str | None = None, span: tuple[int, int] | None = None
 ) -> Evidence:
-    """Adds a quote or a span of the text that a reference names to the evidence ledger."""
-    chunks = ChunkTexts(parts)
-    chunk = chunks.holding(reference, quote) if quote else chunks.chunk(reference)
+    """Adds a quote or a span of the text that a reference names to the evidence ledger.
+
+    A quote that is not there as it is given is searched as it would be stored: without its secrets. A quote whose text
+    has a secret, as a file can have that somebody edited, is refused: it cannot be changed.
+    """
+    chunks, redaction = ChunkTexts(parts), parts.surroundings.redaction
+    if quote:
+        chunk, quote = chunks.holding_either(reference, quote, redaction.uncounted(quote))
+    else:
+        chunk = chunks.chunk(reference)
     evidence = cite(chunk, quote, Span(start=span[0], end=span[1]) if span else None)
+    redaction.refuse("the quote", evidence.quote)
     parts.truth.ledger.keep(evidence)
     return evidence
 

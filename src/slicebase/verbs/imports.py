@@ -29,16 +29,17 @@ def import_conversations(
 ) -> Account:
     """Imports files, folders and zips, and returns an account of every record; `dry_run` stores nothing."""
     found = list(inputs(paths))
-    database = parts.truth.database
+    database, redaction = parts.truth.database, parts.surroundings.redaction
     with database.rolled_back() if dry_run else database.bulk():
         account = import_inputs(
             parts.truth,
             found,
-            Options(session, redact),
+            Options(session, redact, redaction.redactor),
             format_name=format_name,
             annotate=Annotator(parts.truth),
             progress=progress,
         )
+    redaction.counts.update(account.report.redacted)
     if not dry_run:
         index_new_turns(parts)
     return account

@@ -17,6 +17,8 @@ from slicebase.workspace.surroundings import Surroundings, one_thread_at_a_time,
 from slicebase.workspace.workspace import Workspace
 
 if TYPE_CHECKING:  # keeps start-up fast: a part is imported when it is created
+    from collections.abc import Mapping
+
     from slicebase.context.assemble import Context
     from slicebase.index.schema import ReadProgress
     from slicebase.index.turns import TurnIndex
@@ -50,6 +52,11 @@ class Parts:
     def settings(self) -> "Settings":
         """The settings of the workspace, as their file has them now."""
         return self.surroundings.settings
+
+    @property
+    def redacted(self) -> "Mapping[str, int]":
+        """The secrets that were replaced in what entered since the workspace was opened, by rule. Never a value."""
+        return dict(sorted(self.surroundings.redaction.counts.items()))
 
     @part
     def truth(self) -> "Truth":

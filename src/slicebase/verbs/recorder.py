@@ -50,6 +50,7 @@ class RecordedCall:
 
     def __init__(self, runs: "Runs", run_id: str, compact: "Compact", tool: str, arguments: Any, plan: str) -> None:
         self._step = runs.step(run_id, compact=compact)
+        self._redaction = runs.surroundings.redaction  # before anything is hashed or cut
         self._tool = tool
         self._arguments = plain(arguments)
         self._plan = plain(plan) or f"call {tool}"
@@ -63,9 +64,10 @@ class RecordedCall:
         self._step.__enter__()
         with self._ended_after_error():
             self._step.plan(self._plan)
-            data = msgspec.json.encode(self._arguments)
+            arguments = self._redaction.value(self._arguments)
+            data = msgspec.json.encode(arguments)
             if len(data) <= _LARGEST:
-                self._step.act(tool=self._tool, arguments=self._arguments)
+                self._step.act(tool=self._tool, arguments=arguments)
             else:
                 self._step.act(tool=self._tool, arguments=_by_hash(data), blobs={digest(data): data})
         return self
@@ -76,7 +78,7 @@ class RecordedCall:
         with _unless_stopped():
             if error is None:
                 with self._ended_after_error():
-                    data = as_bytes(self.result)
+                    data = self._redaction.data(as_bytes(self.result))
                     self.blob = digest(data)
                     self._step.observe(tool=self._tool, result=_by_hash(data), blobs={self.blob: data})
             self._step.__exit__(kind, error, trace)

@@ -50,11 +50,12 @@ def import_one(parts: Parts, path: Path, *, session: str | None, progress: Impor
     account = _FileAccount()
     found = list(inputs([path]))
     with parts.truth.database.writing():
-        options = Options(session)
+        options = Options(session, redactor=parts.surroundings.redaction.redactor)
         annotate = Annotator(parts.truth)
         import_inputs(parts.truth, found, options, account=account, annotate=annotate, progress=progress)
         name = _only_session(account, path)
         refuse_other_records(parts.truth, account, account.turns, str(path))
+    parts.surroundings.redaction.counts.update(account.report.redacted)
     index_new_turns(parts)
     last = account.last_turn(name)
     home = parts.truth.turns.get(last).record.session  # another one, if the turns were copied from there

@@ -29,12 +29,13 @@ from slicebase.runs.records import (
     RunStarted,
     StopReason,
 )
-from slicebase.runs.state import ITEMS, Json, RunState
+from slicebase.runs.state import Json, RunState, free_id, logged_item
 from slicebase.runs.status import RunEntry, RunStatus, RunTally, measure, status_of
 from slicebase.truth.runs import NO_BLOBS, Logged, StoredRuns
 from slicebase.verbs.evidence import Cites, cited
 from slicebase.verbs.narrate import bind, keep_narrative, last_narrated, new_drafts, run_of, steps_of, turns_of
 from slicebase.verbs.parts import Parts
+from slicebase.workspace.doors import door
 from slicebase.workspace.surroundings import at_once, one_thread_at_a_time
 from slicebase.workspace.workspace import StrPath
 
@@ -77,6 +78,7 @@ class Runs:
 
     # Starting a run
 
+    @door(names="run_id")
     def start(
         self,
         run_id: str,
@@ -95,10 +97,12 @@ class Runs:
         terms = RunStarted(objective=objective, done_definition=done, provenance_mode=provenance_mode, forked_from=None)
         return self._stored.start(run_id, terms, self._now)
 
+    @door(names="new_run_id", left="run_id")
     def fork(self, run_id: str, new_run_id: str) -> RunTally:
         """Starts a run that continues from the last snapshot of another run that passed."""
         return self._stored.fork(run_id, new_run_id, self._now)
 
+    @door(names="run_id", left="session leaf")
     def from_session(
         self,
         session: str,
@@ -129,6 +133,7 @@ class Runs:
                 raise
         return self._stored.append(name, new_drafts(self._stored, name, drafts), now, self._thresholds(compact))
 
+    @door(names="run_id session", left="path leaf")
     def from_file(
         self,
         path: StrPath,
@@ -162,6 +167,7 @@ class Runs:
 
     # Logging
 
+    @door(left="run_id blobs")
     def log(
         self,
         run_id: str,
@@ -177,10 +183,12 @@ class Runs:
         """
         drafts = [event if isinstance(event, EventDraft) else _draft(event) for event in events]
         for name, data in blobs.items():
+            self.surroundings.redaction.refuse(f"the content {name}", data)
             if digest(data) != name:
                 raise SlicebaseError("bad-event", f"the content named {name} has another hash", hint=digest(data))
         return self._stored.append(run_id, drafts, self._now, self._thresholds(compact), blobs)
 
+    @door(names="id", left="run_id cite")
     def claim(
         self,
         run_id: str,
@@ -198,14 +206,14 @@ class Runs:
         pointers = self._pointers(run_id, cite)
 
         def changed(state: RunState) -> EventDraft:
-            before = _item(state, "CLAIM", id)
+            before = logged_item(state, "CLAIM", id)
             payload = {**before, "status": status or before["status"]}
             if pointers:
                 payload["evidence_refs"] = msgspec.to_builtins(pointers)
             return EventDraft(type="CLAIM", step=step, payload=payload)
 
         def stated(state: RunState) -> EventDraft:
-            name = id or _free_id(state, "CLAIM", "c")
+            name = id or free_id(state, "CLAIM", "c")
             parse(f"claim:{run_id}/{name}")  # raises for an id that no reference could name
             claim = ClaimLogged(
                 claim_id=name, statement=str(statement), status=status or "candidate", evidence_refs=pointers
@@ -214,6 +222,7 @@ class Runs:
 
         return self._append(run_id, changed if statement is None else stated)
 
+    @door(names="id", left="run_id a b")
     def conflict(
         self,
         run_id: str,
@@ -230,12 +239,13 @@ class Runs:
         one, other = self._pointers(run_id, a), self._pointers(run_id, b)
 
         def stated(state: RunState) -> EventDraft:
-            name = id or _free_id(state, "CONFLICT", "x")
+            name = id or free_id(state, "CONFLICT", "x")
             conflict = ConflictLogged(conflict_id=name, description=description, side_a_refs=one, side_b_refs=other)
             return EventDraft.of("CONFLICT", conflict, step=step)
 
         return self._append(run_id, stated)
 
+    @door(names="id", left="run_id")
     def failure(
         self,
         run_id: str,
@@ -252,12 +262,13 @@ class Runs:
             return self._resolve(run_id, "FAILURE", id)
 
         def stated(state: RunState) -> EventDraft:
-            name = id or _free_id(state, "FAILURE", "f")
+            name = id or free_id(state, "FAILURE", "f")
             failure = FailureLogged(failure_id=name, category=category, where=where, why=why)
             return EventDraft.of("FAILURE", failure, step=step)
 
         return self._append(run_id, stated)
 
+    @door(left="run_id")
     def question(self, run_id: str, text: str, *, close: bool = False, step: int | None = None) -> Logged:
         """Logs an open question, or closes it."""
         question = QuestionLogged(question=text, status="closed" if close else "open")
@@ -279,7 +290,7 @@ class Runs:
 
     def _resolve(self, run_id: str, type_: str, item_id: str | None) -> Logged:
         def resolved(state: RunState) -> EventDraft:
-            return EventDraft(type=type_, payload={**_item(state, type_, item_id), "status": "resolved"})
+            return EventDraft(type=type_, payload={**logged_item(state, type_, item_id), "status": "resolved"})
 
         return self._append(run_id, resolved)
 
@@ -294,6 +305,7 @@ class Runs:
         """Takes a snapshot; stops the run if the snapshot does not pass its checks."""
         return self._stored.compact(run_id, self._now)
 
+    @door(left="run_id")
     def stop(self, run_id: str, reason: StopReason = "OBJECTIVE_ACHIEVED", *, message: str = "") -> Logged:
         """Takes a last snapshot and closes a run."""
         return self._stored.stop(run_id, reason, message, self._now)
@@ -375,21 +387,3 @@ def _draft(event: Mapping[str, Any]) -> EventDraft:
     except msgspec.ValidationError as error:
         hint = 'an event looks like {"type": "PLAN_DONE", "step": 1, "payload": {}}'
         raise SlicebaseError("bad-event", f"this is not an event: {error}", hint=hint) from None
-
-
-def _item(state: RunState, type_: str, item_id: str | None) -> dict[str, Json]:
-    """Returns a claim, conflict or failure as it was logged last."""
-    kind = ITEMS[type_]
-    item = getattr(state, kind.collection).get(item_id)
-    if item is None:
-        message = f"run:{state.run_id} has no {kind.id} {item_id}"
-        raise SlicebaseError("no-item", message, hint="`tt run status` shows them")
-    return {name: item[name] for name in kind.fields if name in item}
-
-
-def _free_id(state: RunState, type_: str, prefix: str) -> str:
-    items = getattr(state, ITEMS[type_].collection)
-    number = len(items) + 1
-    while f"{prefix}{number}" in items:
-        number += 1
-    return f"{prefix}{number}"

@@ -159,7 +159,7 @@ class Step:
             failure_id=f"step-{self.number}",
             category=type(error).__name__[:_CATEGORY],
             where=f"step {self.number}",
-            why=_text_of(error)[:_WHY].encode("utf-8", "replace").decode(),
+            why=self.surroundings.redaction.text(_text_of(error))[:_WHY].encode("utf-8", "replace").decode(),
         )
         return EventDraft.of("FAILURE", failure, step=self._open_number)
 

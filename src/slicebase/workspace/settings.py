@@ -13,6 +13,7 @@ from slicebase.errors import SlicebaseError, Where
 from slicebase.files.freshness import HALF_LIFE_DAYS
 from slicebase.workspace.atomic import locked, read_bytes, write_bytes
 from slicebase.workspace.boundary import inside
+from slicebase.workspace.doors import VARIABLE, is_on
 from slicebase.workspace.workspace import SETTINGS, Workspace, create_local_folder
 
 # One value in a TOML text
@@ -92,6 +93,8 @@ class Settings(NamedTuple):
     hooks_tokens: int = 1500
     compaction_events: int = 18
     compaction_steps: int = 8
+    redaction_enabled: bool = True
+    redaction_rules: str | None = None
 
 
 class SettingKey(NamedTuple):
@@ -125,6 +128,12 @@ SETTING_KEYS: Final[Mapping[str, SettingKey]] = {
     "compaction.steps": SettingKey(
         "compaction_steps", (int,), "a positive number", "the steps after which a run is compacted at the latest"
     ),
+    "redaction.enabled": SettingKey(
+        "redaction_enabled", (bool,), "true", "whether secrets are replaced in what is stored", VARIABLE
+    ),
+    "redaction.rules": SettingKey(
+        "redaction_rules", (str,), "a path inside the workspace", "a file with further rules for secrets"
+    ),
 }
 
 
@@ -153,6 +162,7 @@ def settings_with_sources(root: Path, environment: Mapping[str, str]) -> list[Se
             value, source = values[name], f"{SETTINGS}:{line_of(text, name)}"
         if key.variable and environment.get(key.variable):
             value, source = environment[key.variable], key.variable
+            value = is_on(environment) if bool in key.types else value
         settings.append(Setting(name, value, source, key.about))
     return settings
 
@@ -236,6 +246,8 @@ def _value_of(name: str, given: str | float) -> Any:
 
 def _check(name: str, value: Any, path: Path | None) -> None:
     key = _key(name, path)
+    if name == "redaction.enabled" and value is False:  # the file may come with a repository (ruling 49)
+        raise _bad(path, f"{SETTINGS} cannot turn redaction off", f"set {VARIABLE}=off, or pass --no-redact")
     if type(value) not in key.types or not (isinstance(value, bool | str) or value > 0):
         raise _bad(path, f"{name} is {value!r}, not {key.form}")
 

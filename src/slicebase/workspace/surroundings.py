@@ -1,4 +1,4 @@
-"""What an open workspace takes from outside: the time, random bytes, its settings, and threads, one at a time.
+"""What an open workspace takes from outside: the time, random bytes, settings, text, and threads, one at a time.
 
 A program passes its own clock and entropy where results must repeat. A clock is a function like `time.time`; it may
 also return a `datetime` or a text in RFC 3339 form. An entropy is a function like `os.urandom`.
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
 from slicebase.core.times import Moment, milliseconds
 from slicebase.errors import SlicebaseError
+from slicebase.workspace.doors import Redaction
 from slicebase.workspace.workspace import SETTINGS, Workspace
 
 if TYPE_CHECKING:  # keeps start-up fast: not every command needs a setting
@@ -27,9 +28,13 @@ Entropy = Callable[[int], bytes]
 
 
 class Surroundings:
-    """The clock, the entropy, the settings and the lock that all parts of an open workspace share."""
+    """The clock, the entropy, the settings, the redaction and the lock that all parts of an open workspace share."""
 
-    def __init__(self, workspace: Workspace, clock: Clock = time.time, entropy: Entropy = os.urandom) -> None:
+    def __init__(
+        self, workspace: Workspace, clock: Clock = time.time, entropy: Entropy = os.urandom, *, redact: bool = True
+    ) -> None:
+        self.redaction = Redaction(workspace.root, self._rules, enabled=redact)
+        self._last_rules: tuple[str | None] | None = None
         self._file = workspace.root / SETTINGS
         self._clock = clock
         self._entropy = entropy
@@ -46,6 +51,17 @@ class Surroundings:
 
             self._read = state, load_settings(self._file.parent)
         return self._read[1]
+
+    def _rules(self) -> str | None:
+        """Returns the path of the user's rules. While the settings cannot be read, what they said last counts."""
+        try:
+            # Most workspaces have no settings, and a short command should not load what reads them.
+            absent = self._read is None and _state_of(self._file) is None
+            self._last_rules = (None if absent else self.settings.redaction_rules,)
+        except SlicebaseError:
+            if self._last_rules is None:
+                raise
+        return self._last_rules[0]
 
     @property
     def is_of_this_process(self) -> bool:

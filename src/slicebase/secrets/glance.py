@@ -1,0 +1,72 @@
+"""A glance at a text: whether redaction has to look at it at all. Most short texts need no more.
+
+It is exact: what it passes holds nothing that a built-in rule replaces. So a command that writes a sentence or two
+loads no rules, which take longer than the command itself.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+SHORTEST: Final = 8  # characters of a text that can hold a secret
+RUN: Final = 16  # characters of a run in which keys are searched
+LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
+TOKEN: Final = frozenset(LETTERS + b"-~")
+KINDS: Final = bytes(97 if byte in TOKEN else 32 for byte in range(256))
+NEEDLE: Final = b"a" * RUN
+WORDS: Final = (b"passw", b"pwd")  # of names whose values may be short
+HEADER_WORD: Final = b"uthorization"
+PRIVATE_WORD: Final = b"private"
+# Characters that are not shown: without a width, or marks of direction.
+INVISIBLE: Final = (
+    "\u00ad\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
+)
+_ESCAPED: Final = re.compile(r"\\(?:u00[0-7]|x1[bB]|033|e\[|/\\)")  # of JSON, and of control sequences in source code
+_PERCENT: Final = re.compile(r"%(?:2[0267C]|3[ABDF]|5B|7B)")  # in URLs
+
+
+def may_hold_secrets(text: str) -> bool:
+    """Returns whether a built-in rule can replace something in a text."""
+    if len(text) < SHORTEST:
+        return False
+    if has_hidden(text):
+        return True
+    data = text.encode("ascii", "replace")
+    lower = data.lower()
+    return (
+        data.translate(KINDS).find(NEEDLE) >= 0
+        or any(word in lower for word in (*WORDS, HEADER_WORD, PRIVATE_WORD))
+        or (b"@" in data and b"://" in data)
+        or b"curl " in data
+    )
+
+
+def value_may_hold_secrets(value: Any) -> bool:
+    """Returns whether a built-in rule can replace something in a JSON-like value, whose names count as context."""
+    if isinstance(value, str):
+        return may_hold_secrets(value)
+    if isinstance(value, Mapping):
+        return any(
+            value_may_hold_secrets(name) or _may_be_secret(inner) or value_may_hold_secrets(inner)
+            for name, inner in value.items()
+        )
+    return isinstance(value, list | tuple) and any(map(value_may_hold_secrets, value))
+
+
+def _may_be_secret(value: Any) -> bool:
+    """Returns whether a value can be a password or a key if its name says so: it has no space, and is no plain word."""
+    if not isinstance(value, str) or any(map(str.isspace, value)):
+        return False
+    return not (value.isalpha() and (value.islower() or value.isupper()))
+
+
+def may_hold_private(text: str) -> bool:
+    """Returns whether something in a text can be marked as private."""
+    return len(text) >= SHORTEST and (has_hidden(text) or "private" in text.lower())
+
+
+def has_hidden(text: str) -> bool:
+    """Returns whether a text contains something that is not shown as it is (`view`)."""
+    if "\x1b" in text or _ESCAPED.search(text) or _PERCENT.search(text):
+        return True
+    return not text.isascii() and any(each in text for each in INVISIBLE)  # one character is found fastest
