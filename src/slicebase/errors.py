@@ -124,6 +124,7 @@ CODES: Mapping[str, ErrorKind] = {
     "disk-full": ErrorKind(Exit.REFUSED, "the disk is full; nothing was written"),
     "cannot-write": ErrorKind(Exit.REFUSED, "a file or folder cannot be written"),
     "cannot-read": ErrorKind(Exit.REFUSED, "a file or folder cannot be read"),
+    "too-large": ErrorKind(Exit.REFUSED, "an input is larger than what Slicebase reads of its kind"),
     "not-flushed": ErrorKind(Exit.REFUSED, "a change was made, but the disk does not confirm it"),
     "bad-setting": ErrorKind(
         Exit.REFUSED, "slicebase.toml cannot be read, or contains something that is not a setting"

@@ -81,9 +81,9 @@ def test_options_that_a_batch_would_ignore_are_refused(imported: Tt, tmp_path: P
         assert imported("slice", "--batch", "requests.jsonl", *option).exit == 2
 
 
-def test_a_budget_that_is_too_large_is_a_bad_budget(imported: Tt) -> None:
+def test_a_budget_that_no_database_can_store_is_a_usage_error(imported: Tt) -> None:
     for option in ("--tokens", "--turns"):
-        assert imported("context", "limit", option, 10**30, "--json").error["code"] == "bad-budget"
+        assert imported("context", "limit", option, 10**30, "--json").error["code"] == "usage"
 
 
 def test_a_session_is_named_as_every_reference_is(imported: Tt) -> None:

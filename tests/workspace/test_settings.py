@@ -1,5 +1,6 @@
 """Settings: every key has a default, shows where its value comes from, and is set without a change to other lines."""
 
+import os
 import tomllib
 
 import pytest
@@ -129,6 +130,25 @@ def test_a_file_keeps_its_line_ends(workspace: Workspace, name: str) -> None:
 
 def test_a_file_that_is_not_text_is_refused(workspace: Workspace) -> None:
     (workspace.root / "slicebase.toml").write_bytes(b"\xff")
+    assert code_of(load_settings, workspace.root) == "bad-setting"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"overflow.bytes = {'9' * 5000}", f"x = {'[' * 5000}", "a." * 3000 + "a = 1", "freshness.half_life_days = inf"],
+    ids=["digits", "nesting", "tables", "infinite"],
+)
+def test_a_number_without_end_or_a_deep_value_is_refused(workspace: Workspace, text: str) -> None:
+    write(workspace, text)
+    assert code_of(load_settings, workspace.root) == "bad-setting"
+
+
+def test_settings_that_are_no_file_or_have_no_end_are_refused(workspace: Workspace) -> None:
+    path = workspace.root / "slicebase.toml"
+    os.mkfifo(path)
+    assert code_of(load_settings, workspace.root) == "bad-setting"
+    path.unlink()
+    path.write_text("# long\n" * 200_000)
     assert code_of(load_settings, workspace.root) == "bad-setting"
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from slicebase.cli.file_options import chosen, file_json, filter_options, headline, id_argument
+from slicebase.cli.numbers import CountingNumber, Decimal
 from slicebase.cli.options import open_base
 from slicebase.cli.output import counted, json_option, note, print_json, printable
 from slicebase.errors import Exit
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 @click.option("--rows", type=click.Choice(["active", "all"]), default="active", show_default=True,
               help="Search active rows only, or superseded rows too.")  # fmt: skip
 @click.option("--any", "either", is_flag=True, help="Match any of the words instead of all of them.")
-@click.option("--limit", type=click.IntRange(1), default=10, show_default=True, metavar="N",
+@click.option("--limit", type=CountingNumber(1), default=10, show_default=True, metavar="N",
               help="The maximum number of results.")  # fmt: skip
 @json_option
 @click.pass_context
@@ -127,7 +128,7 @@ def list_files(ctx: click.Context, /, as_json: bool, **filters: Any) -> int:
 
 
 @click.command()
-@click.option("--half-life", type=click.FloatRange(0, min_open=True), metavar="DAYS",
+@click.option("--half-life", type=Decimal(0, min_open=True), metavar="DAYS",
               help="Use this half-life instead of the setting.")  # fmt: skip
 @filter_options
 @json_option

@@ -11,6 +11,7 @@ import click
 from slicebase.cli.history import one_line
 from slicebase.cli.options import open_base
 from slicebase.cli.output import json_option, print_json, read_input
+from slicebase.core.parsers import read_all, read_json
 from slicebase.errors import Exit, SlicebaseError, Where
 
 if TYPE_CHECKING:
@@ -113,9 +114,12 @@ def _print_explanation(graph: "Graph", explanation: "Explanation", as_json: bool
             )
 
 
+_MOST_CHECKED = 256 << 20  # bytes of an export
+
+
 def _check(graph: "Graph", path: str, as_json: bool) -> int:
     with read_input(path) as stream:
-        data = stream.read()
+        data = read_all(stream, path, _MOST_CHECKED)
     try:
         differences = graph.check(data)
     except SlicebaseError as error:
@@ -163,10 +167,7 @@ def _export(graph: "Graph", line: bytes) -> bytes:
 
 
 def _request(line: bytes) -> dict[str, Any]:
-    try:
-        request = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise SlicebaseError("bad-json", f"the line is not JSON: {error}") from None
+    request = read_json(line, what="the line")
     if not isinstance(request, dict) or not isinstance(request.get("anchor_turn_id"), str):
         raise SlicebaseError(
             "bad-request", "the line is not a request", hint='write {"anchor_turn_id": "<uuid>", "policy": "focused"}'
