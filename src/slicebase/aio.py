@@ -106,7 +106,20 @@ class Opening:
         await self._memory.close()
 
 
-class Step(Awaited):
+class _Block(Awaited):
+    """An object for an `async with` block. The end of the block runs, even if the task is cancelled."""
+
+    _undo: Callable[[Any, BaseException], object] | None = None  # where entering writes something
+
+    async def __aenter__(self) -> Self:
+        await self._worker.run(self._called.__enter__, undo=self._undo)
+        return self
+
+    async def __aexit__(self, *raised: Any) -> None:
+        await self._worker.run(partial(self._called.__exit__, *raised), surely=True)
+
+
+class Step(_Block):
     """One step of a run, for an `async with` block."""
 
     _called: SyncStep
@@ -126,13 +139,6 @@ class Step(Awaited):
         """The ids of the snapshots that were taken when the block ended."""
         return self._called.snapshots
 
-    async def __aenter__(self) -> Self:
-        await self._worker.run(self._called.__enter__)
-        return self
-
-    async def __aexit__(self, *raised: Any) -> None:
-        await self._worker.run(partial(self._called.__exit__, *raised), surely=True)
-
     plan = awaited(SyncStep.plan)
     act = awaited(SyncStep.act)
     observe = awaited(SyncStep.observe)
@@ -147,7 +153,7 @@ class Step(Awaited):
     log = awaited(SyncStep.log)
 
 
-class RecordedCall(Awaited):
+class RecordedCall(_Block):
     """One call of a tool, for an `async with` block. Set `result` inside it."""
 
     _called: SyncCall
@@ -158,13 +164,13 @@ class RecordedCall(Awaited):
         """The hash of the result, after the block."""
         return self._called.blob
 
-    async def __aenter__(self) -> Self:
-        await self._worker.run(self._called.__enter__, undo=lambda call, error: call.__exit__(type(error), error, None))
-        return self
+    @staticmethod
+    def _undo(call: SyncCall, error: BaseException) -> None:
+        call.__exit__(type(error), error, None)
 
     async def __aexit__(self, *raised: Any) -> None:
         self._called.result = self.result
-        await self._worker.run(partial(self._called.__exit__, *raised), surely=True)
+        await super().__aexit__(*raised)
 
 
 class Recorder(Awaited):
