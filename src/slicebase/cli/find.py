@@ -171,7 +171,7 @@ def stale(ctx: click.Context, /, half_life: float | None, as_json: bool, **filte
 @json_option
 @click.pass_context
 def info(ctx: click.Context, file_id: str, as_json: bool) -> int:
-    """Show everything that is known about a file. Exit status 1 if something is wrong with it."""
+    """Show everything that is known about a file. Exit status 1 if something is wrong with it; a hint is not."""
     import msgspec
 
     base = open_base(ctx)
@@ -184,7 +184,7 @@ def info(ctx: click.Context, file_id: str, as_json: bool) -> int:
         print_json({**file_json(found.entry, moment, half_life), **msgspec.to_builtins(fields), **_links_json(found)})
     else:
         _print_info(found, headline(found.entry, moment, half_life))
-    return Exit.FINDINGS if found.findings else Exit.DONE
+    return Exit.FINDINGS if found.is_wrong else Exit.DONE
 
 
 def _links_json(found: "Info") -> dict[str, Any]:
