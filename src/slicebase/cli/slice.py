@@ -141,7 +141,7 @@ def _batch(graph: "Graph", path: str) -> int:
     with read_input(path) as stream, _progress(_requests(stream)) as requests:
         for number, line in requests:
             try:
-                out.write(_export(graph, line) + b"\n")
+                out.write(_export(graph, line, number) + b"\n")
             except SlicebaseError as error:
                 failed = True
                 fields = error.at(Where(path, number)).as_json()
@@ -161,13 +161,13 @@ def _requests(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
     return ((number, line) for number, line in enumerate(stream, 1) if line.strip())
 
 
-def _export(graph: "Graph", line: bytes) -> bytes:
-    request = _request(line)
+def _export(graph: "Graph", line: bytes, number: int) -> bytes:
+    request = _request(line, number)
     return graph.select(request["anchor_turn_id"], graph.requested_policy(request.get("policy"))).export
 
 
-def _request(line: bytes) -> dict[str, Any]:
-    request = read_json(line, what="the line")
+def _request(line: bytes, number: int) -> dict[str, Any]:
+    request = read_json(line, what="the line", first_line=number)
     if not isinstance(request, dict) or not isinstance(request.get("anchor_turn_id"), str):
         raise SlicebaseError(
             "bad-request", "the line is not a request", hint='write {"anchor_turn_id": "<uuid>", "policy": "focused"}'

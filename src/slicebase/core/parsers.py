@@ -40,14 +40,14 @@ def decode(data: bytes, first_line: int = 1, name: str | None = None) -> str:
         ) from None
 
 
-def read_json(data: bytes | str, code: str = "bad-json", what: str = "the text") -> Any:
+def read_json(data: bytes | str, code: str = "bad-json", what: str = "the text", first_line: int = 1) -> Any:
     """Returns the value of a JSON text. Raises an error with this code, line and column for one that is not JSON."""
     import json  # imported here to keep start-up fast
 
     try:
-        return json.loads(data if isinstance(data, str) else decode(data.removeprefix(b"\xef\xbb\xbf")))
+        return json.loads(data if isinstance(data, str) else decode(data.removeprefix(b"\xef\xbb\xbf"), first_line))
     except json.JSONDecodeError as error:
-        where = Where(None, error.lineno, error.colno)
+        where = Where(None, error.lineno + first_line - 1, error.colno)
         raise SlicebaseError(code, f"{what} is not JSON: {error.msg}", where=where) from None
     except ValueError as error:  # a number of thousands of digits
         raise SlicebaseError(code, f"{what} cannot be read: {error}") from None
