@@ -115,6 +115,10 @@ def _as_our_error(error: Exception) -> SlicebaseError | None:
             return None
 
         return lone_surrogate(error)
+    if isinstance(error, OSError):  # of what a command prints, for example
+        from slicebase.workspace.disk import disk_full, is_full
+
+        return disk_full() if is_full(error) else None
     if type(error).__module__ != "apsw":
         return None
     from slicebase.truth.database import as_our_error  # apsw is loaded already

@@ -63,6 +63,7 @@ def import_inputs(
                 store_input(truth, account, batches, waiting, name=name, annotate=annotate)
                 if format_name is not None and _understood(account) == before:
                     raise SlicebaseError("unknown-format", f"nothing in it is {format_name}", where=Where(name))
+                account.complete.append(name)
         account.waiting += len(waiting)
     if given and len(account.unreadable) == len(given) and all(each.named for each in given) and not account.added:
         raise _all_failed(account.unreadable)
@@ -173,6 +174,7 @@ def _import_graph(truth: Truth, each: Input, account: Account) -> None:
         return
     with _without_faults(account, *_GRAPH_FAULTS):
         store_graph(truth, file, each.name, account)
+        account.complete.append(each.name)
 
 
 def store_graph(truth: Truth, file: GraphFile, name: str, account: Account) -> None:

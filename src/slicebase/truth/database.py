@@ -16,6 +16,7 @@ from pathlib import Path
 import apsw
 
 from slicebase.errors import SlicebaseError, Where
+from slicebase.workspace.disk import disk_full, is_full
 
 DATABASE_VERSION = 1
 
@@ -387,8 +388,8 @@ def as_our_error(error: Exception) -> SlicebaseError | None:
             f"SQLite cannot read the database: {error}",
             hint="restore it from a backup; the transcripts can be imported again",
         )
-    if isinstance(error, apsw.FullError):
-        return SlicebaseError("disk-full", "the disk is full; nothing was written")
+    if is_full(error):
+        return disk_full()
     if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.IOError | OSError):
         return SlicebaseError("cannot-write", f"the database cannot be used: {error}")
     return None
