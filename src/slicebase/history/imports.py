@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from slicebase.core.parsers import too_large
 from slicebase.errors import SlicebaseError, Where
 from slicebase.graph.graph_file import GraphFile, read_graph
 from slicebase.graph.record import AnnotationRecord, annotation_records
@@ -166,8 +167,13 @@ def _batches(run: Import, recognised: Recognised, progress: ImportProgress) -> I
 # Graph files
 
 
+_MOST_GRAPH = 512 << 20  # bytes; a graph file is read whole
+
+
 def _import_graph(truth: Truth, each: Input, account: Account) -> None:
     try:
+        if each.size > _MOST_GRAPH:
+            raise too_large(each.name, _MOST_GRAPH, "split it: a file may have edges to turns of another one")
         file = read_graph(b"".join(each.chunks()))
     except SlicebaseError as error:
         account.unreadable.append(error.at(Where(each.name)))

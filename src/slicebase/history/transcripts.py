@@ -33,6 +33,8 @@ def expiring_transcripts(root: Path, database: Path, home: AgentHome) -> Iterato
     period = _cleanup_days(root, home.folder)
     for path in sorted(_project_folder(root, home.folder).glob("*.jsonl")):
         try:
+            if not path.is_file():  # opening a pipe would wait forever
+                continue
             left = period - (home.now - path.stat().st_mtime_ns // 1_000_000) / _DAY
             if left <= _SOON_DAYS and not _is_imported(path, database):
                 yield ExpiringTranscript(path, max(0, int(left)))

@@ -1,16 +1,18 @@
 """Merges slice files on disk, as git asks for it."""
 
+import os
 from pathlib import Path
 
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.merge import merge_bytes
+from slicebase.workspace.atomic import TEMPORARY, write_bytes
 
 
 def merge_files(base: Path, ours: Path, theirs: Path, name: str) -> tuple[str, ...]:
     """Writes the merged file over ours. Returns the conflicts: what both sides changed differently."""
     try:
         merged = merge_bytes(base.read_bytes(), ours.read_bytes(), theirs.read_bytes(), name)
-        ours.write_bytes(merged.data)
+        write_bytes(ours, [merged.data], f"{TEMPORARY}-{os.getpid()}")  # the lock of the library is not needed here
     except OSError as error:
-        raise SlicebaseError("cannot-write", f"{name}: {error.strerror}", where=Where(error.filename)) from None
+        raise SlicebaseError("cannot-read", f"{name}: {error.strerror}", where=Where(error.filename)) from None
     return merged.conflicts
