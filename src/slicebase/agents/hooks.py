@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from slicebase.agents.agent_files import TextChange, find, with_item, without_item
+from slicebase.core.parsers import decode
 from slicebase.errors import SlicebaseError, Where
 from slicebase.workspace.atomic import locked, read_bytes, remove, write_bytes
 from slicebase.workspace.workspace import LOCAL, Workspace, create_local_folder
@@ -76,7 +77,7 @@ class ClientHooks:
             if text != before and not dry_run:
                 self._keep(client, before, text, made_folder=not path.parent.exists())
                 path.parent.mkdir(exist_ok=True)
-                write_bytes(path, [text.encode(errors="surrogateescape")])
+                write_bytes(path, [text.encode()])
         return TextChange(str(path), text != before, text)
 
     def uninstall(self, client: str, *, dry_run: bool = False) -> TextChange:
@@ -134,7 +135,7 @@ class ClientHooks:
             if kept is not None and kept.made_folder and path.parent.is_dir() and not any(path.parent.iterdir()):
                 path.parent.rmdir()
         elif text != now:
-            write_bytes(path, [text.encode(errors="surrogateescape")])
+            write_bytes(path, [text.encode()])
         left = {name: each for name, each in self._all_kept().items() if name != client}
         if left:
             write_bytes(self._kept, [_encoder.encode(left)])
@@ -203,7 +204,7 @@ def _parsed(text: str, path: Path) -> dict[str, Any]:
 
 def _read(path: Path) -> str | None:
     try:
-        return read_bytes(path).decode(errors="surrogateescape")
+        return decode(read_bytes(path), name=str(path))
     except FileNotFoundError:
         return None
 
