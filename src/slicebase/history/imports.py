@@ -3,6 +3,7 @@
 An input that cannot be imported does not affect the others. A graph file is imported completely or not at all.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -17,7 +18,7 @@ from slicebase.history.annotate import Annotator
 from slicebase.history.inputs import Input
 from slicebase.history.namesakes import INPUT_FAULTS, store_input
 from slicebase.importers.formats import FORMATS, HEAD_BYTES, Import, reading_order, recognise
-from slicebase.importers.values import Batch, Format, ImportSource, Options
+from slicebase.importers.values import Batch, Format, ImportSource, NoteAction, Options
 from slicebase.truth.truth import Truth
 from slicebase.truth.turns import AddedTurns, LinkedTurns
 
@@ -58,17 +59,23 @@ def import_inputs(
         run = Import(options)
         waiting: list[Edge] = []
         for recognised in _recognise_all(given, format_name, account):
-            name, before = recognised.input.name, _understood(account)
+            name, before, reasons = recognised.input.name, _understood(account), account.report.reasons.copy()
             with _without_faults(account, *INPUT_FAULTS):
                 batches = _batches(run, recognised, progress)
                 store_input(truth, account, batches, waiting, name=name, annotate=annotate)
                 if format_name is not None and _understood(account) == before:
-                    raise SlicebaseError("unknown-format", f"nothing in it is {format_name}", where=Where(name))
+                    raise _not_in_format(name, format_name, account.report.reasons - reasons)
                 account.complete.append(name)
         account.waiting += len(waiting)
     if given and len(account.unreadable) == len(given) and all(each.named for each in given) and not account.added:
         raise _all_failed(account.unreadable)
     return account
+
+
+def _not_in_format(name: str, format_name: str, reasons: Counter[tuple[NoteAction, str]]) -> SlicebaseError:
+    why = ", ".join(f"{count} × {reason}" for (_, reason), count in reasons.most_common(3))
+    message = f"nothing in it is {format_name}{f' ({why})' if why else ''}"
+    return SlicebaseError("unknown-format", message, where=Where(name))
 
 
 def _understood(account: Account) -> int:
