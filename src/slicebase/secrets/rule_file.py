@@ -87,8 +87,10 @@ def _rules(entries: Iterable[Any]) -> Iterator[UserRule]:
             raise _error(number, entry, "pattern", "a text is missing")
         try:
             yield _rule(name, pattern, mixed=mixed)
-        except PatternError as error:
+        except (PatternError, re.error, ValueError) as error:  # a group twice, a bound of thousands of digits
             raise _error(number, entry, "pattern", str(error)) from None
+        except RecursionError:
+            raise _error(number, entry, "pattern", "groups are nested too deeply") from None
 
 
 def _rule(name: str, pattern: str, *, mixed: bool) -> UserRule:
