@@ -23,7 +23,7 @@ from fuzz.mutations import mutated
 from fuzz.seeds import CRASHES, seeds
 from slicebase.errors import SlicebaseError
 
-LONGEST: Final = 10  # seconds for an input
+LONGEST: Final = 4  # seconds of the processor for an input
 _MEMORY: Final = 4 << 30  # bytes of address space
 _GROWTH: Final = 300 << 10  # KiB that one input may add to the memory of the process
 _SMALLER: Final = 5.0  # seconds to make a crash smaller
@@ -40,7 +40,7 @@ class TooLargeError(Exception):
 def work(name: str, seconds: float, seed: int, current: Path) -> dict[str, Any]:
     """Fuzzes a door. Returns the figures: inputs, refused ones, crashes."""
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-    signal.signal(signal.SIGALRM, _too_slow)
+    signal.signal(signal.SIGPROF, _too_slow)
     found = seeds(name)
     with tempfile.TemporaryDirectory() as folder:
         door, check = _door(name, Path(folder))
@@ -92,7 +92,7 @@ class Trial:
 
     def _crash(self, data: bytes) -> str | None:
         """Returns what an input broke; None if the door accepted or refused it."""
-        signal.setitimer(signal.ITIMER_REAL, LONGEST)
+        signal.setitimer(signal.ITIMER_PROF, LONGEST)
         try:
             self._door(data)
             self._refuse_growth()
@@ -102,7 +102,7 @@ class Trial:
         except Exception as error:
             return _named(error)
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
         return None
 
     def _refuse_growth(self) -> None:

@@ -153,6 +153,10 @@ def _on_a_terminal(folder: Path, command: list[str], more: dict[str, str]) -> by
     return printed
 
 
+def test_a_span_of_thousands_of_digits_is_a_usage_error(imported: Tt) -> None:
+    assert imported("cite", f"turn:{TURN}", "--span", f"1-{'9' * 5000}").exit == 2
+
+
 # Files of any bytes
 
 BAD_FILES: dict[str, bytes | None] = {

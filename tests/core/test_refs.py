@@ -63,3 +63,10 @@ def test_any_text_gives_a_reference_or_our_error(text: str) -> None:
         assert str(parse(text)) == text
     except SlicebaseError as error:
         assert error.code == "bad-reference"
+
+
+def test_a_place_in_a_document_has_at_most_16_digits() -> None:
+    assert str(parse("doc:0123456789abcdef:1-9007199254740991"))
+    with pytest.raises(SlicebaseError) as caught:
+        parse(f"doc:0123456789abcdef:1-{'9' * 5000}")
+    assert caught.value.code == "bad-reference"

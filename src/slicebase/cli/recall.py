@@ -123,9 +123,12 @@ def cite(ctx: click.Context, reference: str, quote: str | None, span: str | None
         click.echo(evidence.evidence_id)
 
 
+_MOST_DIGITS = 16  # of a place in a text
+
+
 def _span(text: str) -> tuple[int, int]:
     start, _, end = text.partition("-")
-    if not (start.isascii() and start.isdigit() and end.isascii() and end.isdigit()):
+    if not all(each.isascii() and each.isdigit() and len(each) <= _MOST_DIGITS for each in (start, end)):
         raise click.UsageError("--span takes two numbers, like 12-40.")
     return int(start), int(end)
 
