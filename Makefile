@@ -7,7 +7,7 @@ DEMO := .venv-demo/.ready
 SOURCES := $(shell find src -name __pycache__ -prune -o -name '*.egg-info' -prune -o -print)
 INSTALL := install --quiet --disable-pip-version-check --only-binary :all:
 
-.PHONY: demo test lint bench docs house clean
+.PHONY: demo test lint bench fuzz docs house clean
 
 demo: $(DEMO)
 	@.venv-demo/bin/tt demo
@@ -22,6 +22,9 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m bench
+
+fuzz: $(READY)
+	$(BIN)/python -m fuzz
 
 docs: $(READY)
 	$(BIN)/python -m slicebase.cli.reference > docs/reference.md

@@ -1,18 +1,15 @@
 """The same verbs to await, for programs that use asyncio.
 
-    from slicebase.aio import Slicebase
-
-    async with Slicebase.open(".") as memory:
+    async with slicebase.aio.Slicebase.open(".") as memory:
         await memory.import_("session.jsonl")
         context = await memory.context("how are codes compared?", tokens=800)
         async with memory.runs.step("build") as step:
             await step.plan("look at the codes")
 
 The verbs of one object run in a thread of its own, one after another, in the order in which they were awaited. A verb
-that is cancelled before its turn does nothing. A verb that has begun is finished, and then the cancellation goes on: so
-nothing is ever half written, and what was written is known when the task ends. The end of a block (of the workspace, of
-a step, of a recorded call) always runs, cancelled or not. So does `ended` or `failed` of a recorder. A callback that is
-passed to a verb runs in the thread of the verbs, and must not wait for another verb.
+that is cancelled before its turn does nothing. A verb that has begun is finished, and then the cancellation goes on. So
+nothing is half written. The end of a block, and `ended` or `failed` of a recorder, always runs, cancelled or not. A
+callback that is passed to a verb runs in the thread of the verbs, and must not wait for another verb.
 """
 
 import os
@@ -61,8 +58,7 @@ def awaited(
 ) -> Callable[Concatenate[Any, _Given], Coroutine[Any, Any, _Result]]:
     """Returns a verb to await, with the arguments, the result and the description of one to call.
 
-    `undo` is called with the result that a cancelled task cannot receive, and with the cancellation. A verb that ends
-    something runs `surely`, cancelled or not.
+    `undo` takes the result that a cancelled task cannot receive, and the cancellation; `surely` runs in any case.
     """
 
     @wraps(verb)
@@ -81,9 +77,9 @@ class Opening:
         self._do = partial(getattr(sync.Slicebase, verb), *args, **options)
 
     def __await__(self) -> "Generator[Any, None, Slicebase]":
-        return self._opened().__await__()
+        return self.__aenter__().__await__()
 
-    async def _opened(self) -> "Slicebase":
+    async def __aenter__(self) -> "Slicebase":
         worker = Worker()
         try:
             self._memory = self._cls(await worker.run(self._open), worker)
@@ -98,14 +94,24 @@ class Opening:
         _ = opened.graph, opened.library, opened.runs, opened.memory_tool
         return opened
 
-    async def __aenter__(self) -> "Slicebase":
-        return await self._opened()
-
     async def __aexit__(self, *raised: Any) -> None:
         await self._memory.close()
 
 
-class Step(Awaited):
+class _Block(Awaited):
+    """An object for an `async with` block. The end of the block runs, even if the task is cancelled."""
+
+    _undo: Callable[[Any, BaseException], object] | None = None  # where entering writes something
+
+    async def __aenter__(self) -> Self:
+        await self._worker.run(self._called.__enter__, undo=self._undo)
+        return self
+
+    async def __aexit__(self, *raised: Any) -> None:
+        await self._worker.run(partial(self._called.__exit__, *raised), surely=True)
+
+
+class Step(_Block):
     """One step of a run, for an `async with` block."""
 
     _called: SyncStep
@@ -125,13 +131,6 @@ class Step(Awaited):
         """The ids of the snapshots that were taken when the block ended."""
         return self._called.snapshots
 
-    async def __aenter__(self) -> Self:
-        await self._worker.run(self._called.__enter__)
-        return self
-
-    async def __aexit__(self, *raised: Any) -> None:
-        await self._worker.run(partial(self._called.__exit__, *raised), surely=True)
-
     plan = awaited(SyncStep.plan)
     act = awaited(SyncStep.act)
     observe = awaited(SyncStep.observe)
@@ -146,7 +145,7 @@ class Step(Awaited):
     log = awaited(SyncStep.log)
 
 
-class RecordedCall(Awaited):
+class RecordedCall(_Block):
     """One call of a tool, for an `async with` block. Set `result` inside it."""
 
     _called: SyncCall
@@ -157,13 +156,13 @@ class RecordedCall(Awaited):
         """The hash of the result, after the block."""
         return self._called.blob
 
-    async def __aenter__(self) -> Self:
-        await self._worker.run(self._called.__enter__, undo=lambda call, error: call.__exit__(type(error), error, None))
-        return self
+    @staticmethod
+    def _undo(call: SyncCall, error: BaseException) -> None:
+        call.__exit__(type(error), error, None)
 
     async def __aexit__(self, *raised: Any) -> None:
         self._called.result = self.result
-        await self._worker.run(partial(self._called.__exit__, *raised), surely=True)
+        await super().__aexit__(*raised)
 
 
 class Recorder(Awaited):

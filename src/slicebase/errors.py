@@ -131,9 +131,10 @@ CODES: Mapping[str, ErrorKind] = {
     "not-our-database": ErrorKind(Exit.REFUSED, "the database belongs to another program"),
     "other-process": ErrorKind(Exit.REFUSED, "an open workspace is used in a process that was forked from its own"),
     "locked": ErrorKind(Exit.CONFLICT, "another process has locked the database or a file"),
-    "disk-full": ErrorKind(Exit.REFUSED, "the disk is full; nothing was written"),
+    "disk-full": ErrorKind(Exit.REFUSED, "the disk, a quota or a file is full; what was confirmed before is stored"),
     "cannot-write": ErrorKind(Exit.REFUSED, "a file or folder cannot be written"),
     "cannot-read": ErrorKind(Exit.REFUSED, "a file or folder cannot be read"),
+    "too-large": ErrorKind(Exit.REFUSED, "an input is larger than what Slicebase reads of its kind"),
     "not-flushed": ErrorKind(Exit.REFUSED, "a change was made, but the disk does not confirm it"),
     "bad-setting": ErrorKind(
         Exit.REFUSED, "slicebase.toml cannot be read, or contains something that is not a setting"

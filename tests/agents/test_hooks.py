@@ -191,3 +191,12 @@ def test_every_value_is_found_where_it_stands(told: Any, indent: Any) -> None:
     for item in items(text, 0):
         assert json.loads(text[item.value : item.end]) == told[item.step]
         assert find(text, item.step) == item.value
+
+
+def test_settings_that_are_not_utf8_are_refused_and_left_alone(tmp_path: Path, hooks: ClientHooks) -> None:
+    path = tmp_path / CLIENTS["claude-code"].settings
+    path.parent.mkdir()
+    path.write_bytes(b'{"\xf6":{}}')
+    for verb in (hooks.install, hooks.uninstall, hooks.status):
+        assert code_of(verb, "claude-code") == "not-utf8"
+    assert path.read_bytes() == b'{"\xf6":{}}'

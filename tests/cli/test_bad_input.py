@@ -1,5 +1,6 @@
 """Bad input by a new or hostile user, and a broken disk: the command line prints our own error, never a traceback."""
 
+import gzip
 import json
 import os
 import pty
@@ -81,9 +82,9 @@ def test_options_that_a_batch_would_ignore_are_refused(imported: Tt, tmp_path: P
         assert imported("slice", "--batch", "requests.jsonl", *option).exit == 2
 
 
-def test_a_budget_that_is_too_large_is_a_bad_budget(imported: Tt) -> None:
+def test_a_budget_that_no_database_can_store_is_a_usage_error(imported: Tt) -> None:
     for option in ("--tokens", "--turns"):
-        assert imported("context", "limit", option, 10**30, "--json").error["code"] == "bad-budget"
+        assert imported("context", "limit", option, 10**30, "--json").error["code"] == "usage"
 
 
 def test_a_session_is_named_as_every_reference_is(imported: Tt) -> None:
@@ -150,3 +151,60 @@ def _on_a_terminal(folder: Path, command: list[str], more: dict[str, str]) -> by
         pass
     os.close(ours)
     return printed
+
+
+def test_a_span_of_thousands_of_digits_is_a_usage_error(imported: Tt) -> None:
+    assert imported("cite", f"turn:{TURN}", "--span", f"1-{'9' * 5000}").exit == 2
+
+
+# Files of any bytes
+
+BAD_FILES: dict[str, bytes | None] = {
+    "empty": b"",
+    "bom": b"\xef\xbb\xbf",
+    "nul": b"\x00" * 100,
+    "carriage returns": b'{"type":"X"}\r{"type":"Y"}\r',
+    "utf-16": '{"type":"X"}\n'.encode("utf-16"),
+    "not utf-8": b'{"type":"\xff"}\n',
+    "surrogate": b'{"type":"\\ud800","payload":{"a":"\\udfff"}}\n',
+    "gzip": gzip.compress(b'{"type":"X"}\n'),
+    "no line end": b'{"type":"' + b"x" * 100_000,
+    "deep": b"[" * 100_000,
+    "digits": b'{"type":"X","step":' + b"9" * 5_000 + b"}\n",
+    "folder": None,
+    "missing": None,
+}
+READERS = (
+    "import FILE",
+    "import FILE --format claude-code",
+    "import FILE --format graph",
+    "import FILE --format conversation",
+    "run log r --file FILE",
+    "run from FILE",
+    "lost FILE",
+    "create --title t --summary s --body-file FILE",
+    "create --title t --summary s --from FILE --copy",
+    "create --title t --summary s --from FILE",
+    "add FILE",
+    "slice --check FILE",
+    "slice --batch FILE",
+    "validate FILE",
+    "merge-driver FILE FILE FILE x.slice",
+    "context question --policy FILE",
+)
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_file_of_any_bytes_is_read_or_refused(reader: str, tt: Tt, tmp_path: Path) -> None:
+    assert tt("run", "start", "--objective", "o", "--done", "d", "--id", "r").exit == 0
+    for kind, data in BAD_FILES.items():
+        path = tmp_path / f"{kind}.jsonl"
+        if kind == "folder":
+            path.mkdir()
+        elif data is not None:
+            path.write_bytes(data)
+        done = tt(*(str(path) if word == "FILE" else word for word in reader.split()), "--json")
+        assert done.exit in range(6), (kind, done)
+        if done.exit > 1:
+            assert done.error.keys() >= {"code", "message", "hint", "where"}, kind
+    assert tt("verify").exit == 0

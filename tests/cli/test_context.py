@@ -237,6 +237,15 @@ def test_show_prints_what_a_reference_names(imported: Tt) -> None:
     assert imported("show", manifest, "--json").json["question"] == QUESTION
 
 
+def test_show_prints_the_quote_of_evidence_once(imported: Tt) -> None:
+    turn = first_turn(imported)
+    text = imported("show", turn, "--json").json["text"]
+    cited = imported("cite", turn, "--quote", text[:40], "--json").json["evidence_id"]
+    shown = imported("show", cited, "--json").json
+    assert shown["text"] == text[:40]
+    assert "quote" not in shown
+
+
 def test_turns_are_searched_by_their_content(imported: Tt) -> None:
     found = imported("turns", "--search", "idempotency key", "--json").json["rows"]
     assert found

@@ -131,6 +131,14 @@ def test_info_shows_everything(tt: Tt, library: Path) -> None:
     assert tt("info", "nope").exit == 4
 
 
+def test_info_exits_with_1_for_what_is_wrong_and_not_for_a_hint(tt: Tt, library: Path) -> None:
+    hinted = tt("info", "heron", "--json")
+    assert [each["rule"] for each in hinted.json["findings"]] == ["id-ulid"]
+    assert hinted.exit == 0
+    put(open_workspace(library), "bad", "x\n", type="jsonl")
+    assert tt("info", "bad").exit == 1
+
+
 def test_explore_prints_trees_graphs_and_json(tt: Tt, library: Path) -> None:
     assert tt("explore", "log").out.splitlines()[1] == "└─ is_a → heron (About herons)"
     assert tt("explore", "heron").out.splitlines()[1] == "└─ is_a ← log (Title of log)"

@@ -153,3 +153,20 @@ def test_a_missing_transcript_and_a_missing_workspace_do_not_stop_the_agent(proj
         result = call("SessionEnd", given(folder, tmp_path / "none.jsonl", "s"))
         assert (result.exit, result.out) == (0, "")
         assert "[no-" in result.err
+
+
+def test_a_hook_ends_for_a_file_or_a_call_without_an_end(project: Path) -> None:
+    os.mkfifo(project / "pipe.jsonl")
+    for transcript in (project / "pipe.jsonl", Path("/dev/zero")):
+        answer = call("SessionEnd", given(project, transcript, "s"))
+        assert (answer.exit, answer.out) == (0, "")
+        assert "[no-input]" in answer.err
+    assert "[too-large]" in call("SessionEnd", b" " * (17 << 20), cwd=project).err
+    assert "[bad-request]" in call("SessionEnd", b"[" * 100_000, cwd=project).err
+
+
+def test_a_hook_says_what_it_could_not_read(project: Path) -> None:
+    path = project / "t.jsonl"
+    path.write_text('{"type":"user"}\nnonsense\n')
+    answer = call("SessionEnd", given(project, path, "s"))
+    assert (answer.exit, answer.err.count("2 records of")) == (0, 1)

@@ -104,3 +104,13 @@ def test_results_of_test_runs(output: str, ended: str, line: str, traces: list[s
 
 def test_a_run_that_the_tool_reports_as_failed_has_failed() -> None:
     assert how_tests_ended("", error=True) == "failed"
+
+
+def test_a_long_word_is_read_once() -> None:
+    """Its time was the square of its length: 18 seconds for a word of 30,000 characters."""
+    for word in ("a" * 200_000, "_" * 200_000, "a=" * 100_000):
+        assert simple_commands(word) == (word,)
+
+
+def test_only_whole_words_are_left_out_before_a_command() -> None:
+    assert simple_commands("A=1 B=2 undo it") == ("undo it",)

@@ -74,3 +74,10 @@ def test_words_of_a_label_hold_no_reference_and_are_escaped_once(text: str) -> N
         for kind in ("turn:", "row:", "sec:", "doc:", "file:", "session:", "run:", "claim:"):
             apart = start == 0 or not words[start - 1].isalnum()
             assert not (apart and words.startswith(kind, start) and words[start + len(kind) :].strip())
+
+
+def test_a_place_in_a_document_has_at_most_16_digits() -> None:
+    assert str(parse("doc:0123456789abcdef:1-9007199254740991"))
+    with pytest.raises(SlicebaseError) as caught:
+        parse(f"doc:0123456789abcdef:1-{'9' * 5000}")
+    assert caught.value.code == "bad-reference"

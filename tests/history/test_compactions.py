@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from slicebase.graph.turn import Parent, Part, Role, Session, Turn
+from slicebase.graph.turn import Edge, Parent, Part, Role, Session, Turn
 from slicebase.history.compactions import compacted_sessions, compactions
 from slicebase.truth.truth import Truth
 from tests.conversations import name, purge_text, store, turn
@@ -90,3 +90,12 @@ def test_a_purged_turn_is_empty(truth: Truth) -> None:
 def test_an_empty_session_has_no_compaction(truth: Truth) -> None:
     truth.turns.add(Session("empty", "test"), [])
     assert before(truth, "empty") == []
+
+
+def test_of_several_links_the_parent_with_the_lowest_id_counts(truth: Truth) -> None:
+    """As for the parents in a record; the order in which links arrived does not matter."""
+    store(truth, [node(0, None), node(1, 0), node(2, 0), node(3, None), summary(4, 3)])
+    lowest, other = sorted((1, 2), key=name)
+    for parent in (lowest, other):
+        truth.turns.link([Edge(name(parent), name(3), "reply")])
+    assert before(truth) == [ids(0, lowest, 3)]

@@ -13,10 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.errors import SlicebaseError
+from slicebase.history import follow as following
 from slicebase.history.annotate import Annotator
 from slicebase.history.follow import follow
 from slicebase.history.imports import import_inputs
 from slicebase.history.inputs import inputs
+from slicebase.importers import json_stream
 from slicebase.importers.values import Options
 from slicebase.truth.truth import Truth
 from slicebase.workspace.doors import Redaction
@@ -226,3 +228,56 @@ def test_secrets_are_redacted(truth: Truth, tmp_path: Path) -> None:
 
 def test_a_transcript_that_does_not_exist_is_an_error(truth: Truth, tmp_path: Path) -> None:
     assert code_of(follow, truth, tmp_path / "cache", tmp_path / "no.jsonl", redaction()) == "no-input"
+
+
+# Files without an end
+
+
+def user(number: int) -> bytes:
+    record = {"type": "user", "uuid": uuid(number), "sessionId": "s", "message": {"content": f"prompt {number}"}}
+    return json.dumps(record).encode() + b"\n"
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "circle"])
+def test_what_is_not_a_file_is_refused_at_once(truth: Truth, tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "t.jsonl"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to("/dev/zero" if kind == "device" else path)
+    assert code_of(follow, truth, tmp_path / "cache", path, redaction()) == "no-input"
+
+
+def test_a_large_file_is_read_in_several_calls(truth: Truth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(following, "MOST_AT_ONCE", 2_000)
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(b"".join(user(number) for number in range(40)))
+    left = [follow(truth, tmp_path / "cache", path, redaction()).left for _ in range(4)]
+    assert left[0] > left[1] > left[2] == left[3] == 0
+    assert [count for _, count in truth.turns.sessions()] == [40]
+
+
+def test_a_line_without_an_end_is_passed_over_and_reported(
+    truth: Truth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (following, json_stream):
+        monkeypatch.setattr(module, "MAX_RECORD", 1_000)
+    monkeypatch.setattr(following, "MOST_AT_ONCE", 1_500)
+    monkeypatch.setattr(following, "_CHUNK", 400)
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(user(1) + b"x" * 2_900 + b"\n" + user(2))
+    calls = [follow(truth, tmp_path / "cache", path, redaction()) for _ in range(5)]
+    assert sum(call.account.report.reasons["skipped", "too-large"] for call in calls) >= 1
+    assert [count for _, count in truth.turns.sessions()] == [2]
+
+
+def test_a_file_that_grows_while_it_is_read_is_read_up_to_its_size(truth: Truth, tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(b"".join(user(number) for number in range(20)))
+    for each in inputs([path]):
+        for chunk in each.chunks():
+            with path.open("ab") as stream:
+                stream.write(chunk)  # as long as anybody reads
+    assert path.stat().st_size == 2 * len(b"".join(user(number) for number in range(20)))

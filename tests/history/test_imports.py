@@ -293,3 +293,12 @@ def test_nothing_is_left_of_a_graph_file_that_is_refused_after_its_turns_were_st
         assert [error.code for error in account.unreadable] == ["cycle"]
         assert account.formats == {GRAPH_FORMAT: 2}
         assert stored(truth) == ({} if dry_run else {"s": 2, "t": 1})
+
+
+def test_an_input_without_a_record_that_can_be_read_says_why(truth: Truth, tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"cut off\n' * 3)
+    with pytest.raises(SlicebaseError) as caught:
+        run(truth, [path], "messages")
+    assert caught.value.code == "unknown-format"
+    assert "3 × not-json" in caught.value.message

@@ -308,3 +308,10 @@ def test_other_json_lines_are_not_recognised_as_a_transcript() -> None:
     assert not sniff(jsonl([{"role": "user", "content": "hello"}]), "x.jsonl")
     assert not sniff(b"", "x.jsonl")
     assert not sniff(b"\x00\xff" * 50, "x.jsonl")
+
+
+def test_an_empty_key_is_no_title() -> None:
+    """A type without a title field has none, whatever its keys are."""
+    taken = take(("s.jsonl", jsonl([{"type": "progress", "": "x"}, record(1, None)])))
+    assert taken.report.others == {"progress": 1}
+    assert len(taken.turns) == 1

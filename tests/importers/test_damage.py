@@ -1,7 +1,7 @@
 """Bad input affects only its own record, is reported with its place, and never raises."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,8 +10,11 @@ from hypothesis import strategies as st
 
 from slicebase.core.ids import is_uuid
 from slicebase.graph.turn import EDGE_TYPES, ROLES
+from slicebase.importers.blocks import arguments_of
 from slicebase.importers.formats import FORMATS, recognise
-from slicebase.importers.values import REASONS, Format
+from slicebase.importers.json_stream import MAX_VALUES, RecordLine, json_lines
+from slicebase.importers.thread import BatchBuilder, SourceRecord, read_records
+from slicebase.importers.values import REASONS, Batch, Format, ImportReport, ImportSource
 from tests.importers import (
     test_chatgpt,
     test_claude,
@@ -52,6 +55,7 @@ def check(taken: Taken) -> None:
         assert turn.content_hash.startswith("sha256:")  # so its content has a canonical form
         assert all(parent.type in EDGE_TYPES and parent.id != turn.id for parent in turn.parents)
     assert all(note.reason in REASONS for note in taken.report.notes)
+    assert not {"importer-failed", "partly-read"} & taken.reasons().keys()
     assert_no_cycle(taken)
 
 
@@ -271,3 +275,49 @@ def test_every_chunk_size_gives_the_same_batches() -> None:
     whole = take((SAMPLE.name, data)).batches
     for size in (1, 1000, 4097):
         assert take((SAMPLE.name, data), chunk=size).batches == whole
+
+
+def test_a_record_at_which_the_importer_fails_costs_itself_alone() -> None:
+    """No such record is known. If there is one, it is reported with its place, and the others are read."""
+    builder = BatchBuilder("test")
+
+    def handle(value: SourceRecord, line: RecordLine) -> Iterator[Batch]:
+        if value["n"] == 2:
+            raise KeyError("surprise")
+        builder.other("fine")
+        if value["n"] == 3:
+            raise TypeError("late")
+        yield from ()
+
+    lines = json_lines(ImportSource("x.jsonl", [jsonl({"n": number} for number in range(1, 5))]), lambda _: True)
+    report = ImportReport()
+    for batch in (*read_records(builder, lines, handle), *builder.close()):
+        report.add(batch)
+    assert report.adds_up
+    assert report.others == {"fine": 3}
+    assert [(note.reason, note.where) for note in report.notes] == [
+        ("importer-failed", "x.jsonl:2"),
+        ("partly-read", "x.jsonl:3"),
+    ]
+
+
+@pytest.mark.parametrize("tiny", [b"{}", b"[]", b"1", b'""', b"null"])
+def test_a_record_with_too_many_values_is_refused_before_it_takes_memory(tiny: bytes) -> None:
+    many = b",".join([tiny] * (MAX_VALUES + 1)) + b" " * MAX_VALUES
+    taken = one(b'{"type":"user","uuid":"%s","message":{"content":[%s]}}' % (uuid(2).encode(), many))
+    assert taken.reasons() == {"too-large": 1}
+    assert len(taken.turns) == 2
+
+
+def test_commas_in_a_text_are_not_values() -> None:
+    long = {**record(2, 1), "message": {"role": "user", "content": "a,b[" * MAX_VALUES}}
+    assert one(json.dumps(long).encode()).reasons() == {}
+
+
+def test_values_that_follow_one_another_on_a_line_are_not_all_reported() -> None:
+    assert one(b"1 " * 100_000).reasons() == {"not-object": 1000, "not-json": 1}
+
+
+def test_arguments_with_too_many_values_stay_text() -> None:
+    text = "[" + "{}," * MAX_VALUES + "{}]"
+    assert arguments_of(text) is text

@@ -2,7 +2,9 @@
 
 import json
 import random
+from contextlib import suppress
 
+from slicebase.errors import SlicebaseError
 from slicebase.index.entries import Filters
 from slicebase.library.finder import Finder
 from slicebase.workspace.workspace import Workspace
@@ -228,3 +230,12 @@ def test_of_two_files_with_one_id_the_one_whose_name_is_the_id_counts(workspace:
 def test_a_file_without_an_id_is_found_by_its_name(workspace: Workspace, finder: Finder) -> None:
     (workspace.library / "plain.slice").write_text("---\nslice:\n  title: Herons\n---\n")
     assert ids(finder, "heron") == ["plain"]
+
+
+def test_a_query_has_a_largest_size(workspace: Workspace, finder: Finder) -> None:
+    """A phrase of many words takes a time that grows with its square, and `a-a-a-…` is one."""
+    put(workspace, "a", "ab " * 2_000 + "a-" * 2_000)
+    for query in ("a" * 5_000, "a-" * 5_000, '"a" ' * 2_500, '"' * 9_999, "NEAR(" * 2_000, "a* " * 3_000):
+        with suppress(SlicebaseError):
+            finder.search(query)
+    assert code_of(finder.search, "word " * 2_001) == "too-large"

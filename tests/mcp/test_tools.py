@@ -4,9 +4,13 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from slicebase.errors import CODES
 from slicebase.mcp.calls import ServerEnvironment
+from slicebase.mcp.tools import call_tool, offered
+from tests.codes import code_of
 from tests.mcp.conftest import NOW, Agent, text_of, tree
 
 FENCE = "```text\n"
@@ -287,3 +291,9 @@ def test_a_server_that_only_reads_writes_nothing(agent: Agent) -> None:
     reader.result("recall", refs=[row])
     reader.result("verify")
     assert tree(agent.environment.start) == before
+
+
+def test_half_of_a_surrogate_pair_is_refused_in_every_argument(environment: ServerEnvironment) -> None:
+    for name, tool in offered(False).items():
+        for field in msgspec.structs.fields(tool.takes):
+            assert code_of(call_tool, environment, None, tool, {field.name: "\ud800"}) in CODES, name

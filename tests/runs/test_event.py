@@ -113,15 +113,39 @@ def test_a_payload_may_have_64_kib() -> None:
     assert len(canonical(event.payload)) == MAX_PAYLOAD
 
 
+DEEP = b'{"type":"X","payload":' + b'{"a":' * 9999
+
+
 @pytest.mark.parametrize(
     "line",
-    [b"{", b"[]", b'{"step": 1}', b'{"type": 5}', b'{"type": "X", "extra": 1}', b'{"type":"X","step":true}', b"\xff"],
+    [
+        b"{",
+        b"[]",
+        b'{"step": 1}',
+        b'{"type": 5}',
+        b'{"type": "X", "extra": 1}',
+        b'{"type":"X","step":true}',
+        DEEP,
+    ],
 )
 def test_a_line_that_is_not_an_event_is_refused_with_its_place(line: bytes) -> None:
     with pytest.raises(SlicebaseError) as caught:
         list(read_lines([b'{"type": "X"}\n', b"\n", line], "events.jsonl"))
     assert caught.value.code == "bad-event"
     assert caught.value.where[:2] == ("events.jsonl", 3)
+
+
+def test_a_byte_that_is_not_utf8_is_refused_with_its_place() -> None:
+    with pytest.raises(SlicebaseError) as caught:
+        list(read_lines([b'{"type": "X"}\n', b'{"type": "\xff"}'], "events.jsonl"))
+    assert (caught.value.code, caught.value.where) == ("not-utf8", ("events.jsonl", 2, 11))
+
+
+@pytest.mark.parametrize("step", [-1, 2**53, 10**23])
+def test_a_step_that_no_database_can_store_is_refused(step: int) -> None:
+    with pytest.raises(SlicebaseError) as caught:
+        append(LogHead(RUN), EventDraft(type="PLAN_DONE", step=step), NOW)
+    assert caught.value.code == "bad-event"
 
 
 def links(events: tuple[Event, ...]) -> list[ChainLink]:

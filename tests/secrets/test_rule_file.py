@@ -39,6 +39,11 @@ def test_a_rule_can_ask_for_a_mix() -> None:
         ("[[rule]]\nname = 'ab'\npattern = '[a-z]{9}'", "fixed"),
         ("[[rule]]\nname = 'ab'\npattern = 'abc[a-z]{1,2000}x'", "1000"),
         ("[[rule]]\nname = 'ab'\npattern = 'abc" + "[a-z]{1000}" * 5 + "'", "4000"),
+        ("[[rule]]\nname = 'ab'\npattern = 'abc[a-9]{2}'", "the wrong way round"),
+        ("[[rule]]\nname = 'ab'\npattern = 'abc[9-9z-a]'", "the wrong way round"),
+        ("[[rule]]\nname = 'ab'\npattern = 'abc(?P<secret>x)(?P<secret>y)'", "pattern"),
+        ("[[rule]]\nname = 'ab'\npattern = 'abc" + "(?:" * 3000 + "x" + ")" * 3000 + "'", "pattern"),
+        ("[[rule]]\nname = 'ab'\npattern = 'abc[a-z]{" + "9" * 5000 + "}'", "pattern"),
         (GOOD * (MOST_RULES + 1), "200"),
     ],
 )

@@ -214,6 +214,17 @@ def test_a_context_of_another_workspace_is_neither_recorded_nor_bound(
         assert other.verify().status == "VERIFIED"
 
 
+def test_a_context_of_what_was_lost_elsewhere_is_not_recorded(tmp_path: Path) -> None:
+    """It pins no slice, only pieces."""
+    with Slicebase.init(tmp_path / "one") as one, Slicebase.init(tmp_path / "two") as two:
+        session = one.import_(LONG_SAMPLE).sessions[0]
+        foreign = one.lost_context(session, 400)
+        assert foreign.pieces
+        assert not foreign.manifest.slices
+        assert code_of(two.record, foreign) == "no-turn"
+        assert manifests(two) == 0
+
+
 def test_a_context_must_be_recorded_before_it_is_bound(full: Slicebase) -> None:
     full.runs.start("r", "Objective", "Done")
     built = full.context("which limit?", 400, record=False)

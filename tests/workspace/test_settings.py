@@ -1,6 +1,7 @@
 """Settings: every key has a default, shows where its value comes from, and is set without a change to other lines."""
 
 import json
+import os
 import tomllib
 
 import pytest
@@ -182,6 +183,25 @@ def test_a_linked_file_is_read_and_written_inside_and_refused_outside(workspace:
         assert code_of(load_settings, workspace.root) == "outside-workspace"
         assert code_of(set_setting, workspace, "hooks.tokens", 900) == "outside-workspace"
         (workspace.root / "slicebase.toml").unlink()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"overflow.bytes = {'9' * 5000}", f"x = {'[' * 5000}", "a." * 3000 + "a = 1", "freshness.half_life_days = inf"],
+    ids=["digits", "nesting", "tables", "infinite"],
+)
+def test_a_number_without_end_or_a_deep_value_is_refused(workspace: Workspace, text: str) -> None:
+    write(workspace, text)
+    assert code_of(load_settings, workspace.root) == "bad-setting"
+
+
+def test_settings_that_are_no_file_or_have_no_end_are_refused(workspace: Workspace) -> None:
+    path = workspace.root / "slicebase.toml"
+    os.mkfifo(path)
+    assert code_of(load_settings, workspace.root) == "bad-setting"
+    path.unlink()
+    path.write_text("# long\n" * 200_000)
+    assert code_of(load_settings, workspace.root) == "bad-setting"
 
 
 def test_a_form_that_is_not_understood_is_left_alone(workspace: Workspace) -> None:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from slicebase.base import Slicebase
 from slicebase.core.times import EARLIEST, LATEST, to_text
+from slicebase.history.inputs import SAMPLE
 from slicebase.library.library import Library
 from slicebase.verbs.runs import Runs
 from slicebase.workspace.surroundings import Surroundings, at_once, one_thread_at_a_time, part
@@ -347,3 +348,16 @@ def test_the_main_thread_needs_no_other_thread_to_load_the_parser(tmp_path: Path
     print(threading.active_count(), "yaml_rs" in sys.modules)
     """
     assert python(code, tmp_path).stdout == "1 True\n"
+
+
+def test_only_a_surrogate_is_called_one(tmp_path: Path) -> None:
+    """A callback of the program may write to a terminal that cannot show every character."""
+
+    def progress(name: str, count: int) -> None:
+        "é".encode("ascii")
+
+    with Slicebase.init(tmp_path) as memory:
+        with pytest.raises(UnicodeEncodeError):
+            memory.import_(SAMPLE, progress=progress)
+        assert code_of(memory.library.search, "\ud800") in ("lone-surrogate", "no-words")
+        assert code_of(memory.library.create, "\ud800", "s") == "lone-surrogate"

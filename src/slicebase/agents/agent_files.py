@@ -11,8 +11,8 @@ import re
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from slicebase.core.parsers import decode
 from slicebase.errors import SlicebaseError, Where
-from slicebase.files.yaml.load import decode
 from slicebase.workspace.atomic import locked, read_bytes, write_bytes
 from slicebase.workspace.atomic import remove as remove_file
 from slicebase.workspace.boundary import inside

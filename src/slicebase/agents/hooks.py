@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from slicebase.agents.agent_files import TextChange, find, with_item, without_item
+from slicebase.core.parsers import decode
 from slicebase.errors import SlicebaseError, Where
 from slicebase.workspace.atomic import create_folder, locked, read_bytes, remove, remove_empty_folder, write_bytes
 from slicebase.workspace.boundary import inside
@@ -78,7 +79,7 @@ class ClientHooks:
             if text != before and not dry_run:
                 self._keep(client, before, text, made_folder=not path.parent.exists())
                 create_folder(path.parent, within=self._root)
-                write_bytes(path, [text.encode(errors="surrogateescape")], within=self._root)
+                write_bytes(path, [text.encode()], within=self._root)
         return TextChange(str(path), text != before, text)
 
     def uninstall(self, client: str, *, dry_run: bool = False) -> TextChange:
@@ -136,7 +137,7 @@ class ClientHooks:
             if kept is not None and kept.made_folder:
                 remove_empty_folder(path.parent, within=self._root)
         elif text != now:
-            write_bytes(path, [text.encode(errors="surrogateescape")], within=self._root)
+            write_bytes(path, [text.encode()], within=self._root)
         left = {name: each for name, each in self._all_kept().items() if name != client}
         if left:
             write_bytes(self._kept, [_encoder.encode(left)], within=self._root, private=True)
@@ -205,7 +206,7 @@ def _parsed(text: str, path: Path) -> dict[str, Any]:
 
 def _read(path: Path) -> str | None:
     try:
-        return read_bytes(path).decode(errors="surrogateescape")
+        return decode(read_bytes(path), name=str(path))
     except FileNotFoundError:
         return None
 

@@ -6,6 +6,7 @@ import click
 import msgspec
 from click.core import ParameterSource
 
+from slicebase.cli.numbers import WholeNumber
 from slicebase.cli.options import open_base, redact_option
 from slicebase.cli.output import json_option, note, print_json, print_text
 from slicebase.errors import Exit
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("question", required=False)
-@click.option("--tokens", default=4000, show_default=True, metavar="N", help="The token budget.")
-@click.option("--turns", type=int, metavar="N", help="The maximum number of turns.")
+@click.option("--tokens", type=WholeNumber(), default=4000, show_default=True, metavar="N", help="The token budget.")
+@click.option("--turns", type=WholeNumber(), metavar="N", help="The maximum number of turns.")
 @click.option("--policy", metavar="NAME|HASH|FILE", help="The policy to slice with (default: focused).")
 @click.option("--as-of", metavar="TIME", help="The point in time that the context describes (default: now).")
 @click.option("--again", metavar="MANIFEST", help="Ask a manifest's question again, and show what differs.")
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 @click.option(
     "--run", metavar="RUN", help="Begin with the last snapshot of this run, and bind the manifest to one of its steps."
 )
-@click.option("--step", type=int, metavar="N", help="With --run: the step (default: the next one).")
+@click.option("--step", type=WholeNumber(), metavar="N", help="With --run: the step (default: the next one).")
 @click.option("--explain", is_flag=True, help="Show what was selected and left out, and the parts of each score.")
 @redact_option
 @json_option

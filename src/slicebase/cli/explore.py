@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from slicebase.cli.file_options import id_argument
+from slicebase.cli.numbers import CountingNumber
 from slicebase.cli.options import open_base
 from slicebase.cli.output import json_option, print_json, print_text, printable
 from slicebase.files.explore import mermaid as drawn
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
               help="Follow links from the file, links to it, or both.")  # fmt: skip
 @click.option("--rel", type=click.Choice(sorted(RELATIONSHIPS)), metavar="REL",
               help="Follow only links of this relationship.")  # fmt: skip
-@click.option("--depth", type=click.IntRange(1, 100), default=1, show_default=True, metavar="N",
+@click.option("--depth", type=CountingNumber(1, 100), default=1, show_default=True, metavar="N",
               help="The number of links to follow from the file.")  # fmt: skip
 @click.option("--infer", is_flag=True, help="Add inferred links, each with the links that it follows from.")
 @click.option("--mermaid", is_flag=True, help="Print a Mermaid graph.")

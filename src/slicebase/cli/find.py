@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from slicebase.cli.file_options import chosen, file_json, filter_options, headline, id_argument
+from slicebase.cli.numbers import CountingNumber, Decimal
 from slicebase.cli.options import open_base
 from slicebase.cli.output import BOLD, DIM, Shown, Styled, counted, json_option, note, print_json, print_text, printable
 from slicebase.errors import Exit
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 @click.option("--rows", type=click.Choice(["active", "all"]), default="active", show_default=True,
               help="Search active rows only, or superseded rows too.")  # fmt: skip
 @click.option("--any", "either", is_flag=True, help="Match any of the words instead of all of them.")
-@click.option("--limit", type=click.IntRange(1), default=10, show_default=True, metavar="N",
+@click.option("--limit", type=CountingNumber(1), default=10, show_default=True, metavar="N",
               help="The maximum number of results.")  # fmt: skip
 @json_option
 @click.pass_context
@@ -130,7 +131,7 @@ def list_files(ctx: click.Context, /, as_json: bool, **filters: Any) -> int:
 
 
 @click.command()
-@click.option("--half-life", type=click.FloatRange(0, min_open=True), metavar="DAYS",
+@click.option("--half-life", type=Decimal(0, min_open=True), metavar="DAYS",
               help="Use this half-life instead of the setting.")  # fmt: skip
 @filter_options
 @json_option
@@ -173,7 +174,7 @@ def stale(ctx: click.Context, /, half_life: float | None, as_json: bool, **filte
 @json_option
 @click.pass_context
 def info(ctx: click.Context, file_id: str, as_json: bool) -> int:
-    """Show everything that is known about a file. Exit status 1 if something is wrong with it."""
+    """Show everything that is known about a file. Exit status 1 if something is wrong with it; a hint is not."""
     import msgspec
 
     base = open_base(ctx)
@@ -186,7 +187,7 @@ def info(ctx: click.Context, file_id: str, as_json: bool) -> int:
         print_json({**file_json(found.entry, moment, half_life), **msgspec.to_builtins(fields), **_links_json(found)})
     else:
         _print_info(found, headline(found.entry, moment, half_life))
-    return Exit.FINDINGS if found.findings else Exit.DONE
+    return Exit.FINDINGS if found.is_wrong else Exit.DONE
 
 
 def _links_json(found: "Info") -> dict[str, Any]:

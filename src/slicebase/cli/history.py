@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from slicebase.cli.numbers import CountingNumber
 from slicebase.cli.options import open_base, redact_option, redacts, report_redacted
 from slicebase.cli.output import json_option, note, print_json, print_progress, print_text, printable
 from slicebase.errors import Exit, SlicebaseError
@@ -217,7 +218,7 @@ def print_left_out(account: "Account") -> None:
 @click.argument("session", required=False)
 @click.option("--search", "-s", "words", metavar="WORDS", help="List turns that contain the words, best first.")
 @click.option(
-    "--limit", type=click.IntRange(1), default=50, show_default=True, metavar="N", help="The maximum number of turns."
+    "--limit", type=CountingNumber(1), default=50, show_default=True, metavar="N", help="The maximum number of turns."
 )
 @json_option
 @click.pass_context

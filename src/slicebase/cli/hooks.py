@@ -12,6 +12,7 @@ import click
 
 from slicebase.cli.options import named_root, open_base, redacts
 from slicebase.cli.output import Group, json_option, note, print_json, print_redacted, print_text, print_text_change
+from slicebase.core.parsers import read_all, read_json
 from slicebase.errors import Exit, SlicebaseError
 
 if TYPE_CHECKING:
@@ -111,8 +112,11 @@ def narrate(ctx: click.Context, session: str, as_json: bool) -> None:
     _narrate(open_base(ctx), session)
 
 
+_MOST_GIVEN: Final = 16 << 20  # bytes on stdin; a prompt may be long
+
+
 def _response(ctx: click.Context, event: str, wait: bool) -> str | None:
-    given = json.loads(sys.stdin.buffer.read() or b"{}")
+    given = read_json(read_all(sys.stdin.buffer, "-", _MOST_GIVEN) or b"{}", "bad-request", "stdin")
     if event not in _EVENTS or not isinstance(given, dict) or not isinstance(given.get("session_id"), str):
         raise SlicebaseError("bad-request", f"stdin does not hold a call of the event {event}")
     path = given.get("transcript_path")
@@ -211,7 +215,11 @@ def _import(base: "Slicebase", call: HookCall, wait: bool) -> None:
     if call.transcript is None:
         raise SlicebaseError("no-input", "the client names no transcript")
     if not base.truth.database.read_only:
-        base.follow(call.transcript)
+        followed = base.follow(call.transcript)
+        if followed.left:
+            note(f"slicebase: {followed.left} bytes of {call.transcript} are left for the next hook")
+        if followed.account.content_left_out:
+            note(f"slicebase: {followed.account.content_left_out} records of {call.transcript} cannot be read")
 
 
 _EVENTS: Final[Mapping[str, Callable[["Slicebase", HookCall, bool], str | None]]] = {

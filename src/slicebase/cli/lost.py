@@ -7,6 +7,7 @@ import click
 
 from slicebase.cli.context import print_context
 from slicebase.cli.history import import_progress
+from slicebase.cli.numbers import WholeNumber
 from slicebase.cli.options import open_base, redact_option
 from slicebase.cli.output import BOLD, YELLOW, Styled, json_option, note, print_json, print_text, printable
 from slicebase.core.times import to_text
@@ -23,8 +24,11 @@ if TYPE_CHECKING:
 @click.argument("what", required=False, metavar="[SESSION|TRANSCRIPT]")
 @click.option("--sample", is_flag=True, help="Use the long transcript that ships with Slicebase, to try this on.")
 @click.option("--all", "everything", is_flag=True, help="Show every session that was compacted, as a table.")
-@click.option("--limit", default=20, show_default=True, metavar="N", help="The maximum number of lost items to list.")
-@click.option("--tokens", type=int, metavar="N", help="Print a context of at most N tokens instead, and record it.")
+@click.option("--limit", type=WholeNumber(), default=20, show_default=True, metavar="N",
+              help="The maximum number of lost items to list.")  # fmt: skip
+@click.option(
+    "--tokens", type=WholeNumber(), metavar="N", help="Print a context of at most N tokens instead, and record it."
+)
 @click.option("--as-of", metavar="TIME", help="With --tokens: the time that the context describes (default: now).")
 @redact_option
 @json_option

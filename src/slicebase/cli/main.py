@@ -109,8 +109,16 @@ def _as_our_error(error: Exception) -> SlicebaseError | None:
     """Returns our own error for bad input or a damaged database; None for a bug of the program."""
     if isinstance(error, UnicodeEncodeError):  # an argument whose bytes are not UTF-8 contains surrogates
         from slicebase.core.hashing import lone_surrogate
+        from slicebase.workspace.surroundings import is_of_surrogates
+
+        if not is_of_surrogates(error):
+            return None
 
         return lone_surrogate(error)
+    if isinstance(error, OSError):  # of what a command prints, for example
+        from slicebase.workspace.disk import disk_full, is_full
+
+        return disk_full() if is_full(error) else None
     if type(error).__module__ != "apsw":
         return None
     from slicebase.truth.database import as_our_error  # apsw is loaded already

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from slicebase.cli.numbers import Decimal
 from slicebase.cli.output import REDACTED, note, print_json, print_progress, print_redacted, print_text
 from slicebase.errors import SlicebaseError, Where
 
@@ -112,7 +113,7 @@ _OPTIONS = [
         ("agent", str, "NAME", "Who writes (or SLICEBASE_AGENT)."),
         ("session", str, "ID", "The session of the write (or SLICEBASE_SESSION)."),
         ("source", str, "HOW", "How it is known: user-statement, inference or observation."),
-        ("confidence", click.FloatRange(0, 1), "0..1", "How reliable it is."),
+        ("confidence", Decimal(0, 1), "0..1", "How reliable it is."),
         ("context", str, "TEXT", "The situation in which it was stated or observed."),
     )
 ]
@@ -143,9 +144,9 @@ def provenance_of(ctx: click.Context) -> "Provenance | None":
 
 def given_text(text: str) -> str:
     """Returns a text from the command line; `-` reads it from stdin."""
-    from slicebase.files.yaml.load import decode
+    from slicebase.core.parsers import decode, read_all
 
-    return decode(sys.stdin.buffer.read(), name="-") if text == "-" else text
+    return decode(read_all(sys.stdin.buffer, "-"), name="-") if text == "-" else text
 
 
 def print_change(change: "Change", as_json: bool, *, dry_run: bool = False, refs: bool = False) -> None:

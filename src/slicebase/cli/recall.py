@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from slicebase.cli.file_options import complete_ids, id_argument
+from slicebase.cli.numbers import CountingNumber
 from slicebase.cli.options import open_base, provenance_of, provenance_options, redact_option
 from slicebase.cli.output import json_option, note, print_json, print_text, printable
 
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 @click.argument("refs", nargs=-1, required=True, metavar="REF…", shell_complete=complete_ids)
 @click.option("--rows", type=click.Choice(["active", "all"]), default="active", show_default=True,
               help="Print the active rows of a log, or superseded rows too.")  # fmt: skip
-@click.option("--tokens", type=click.IntRange(1), metavar="N", help="The maximum size of a page.")
+@click.option("--tokens", type=CountingNumber(1), metavar="N", help="The maximum size of a page.")
 @click.option(
     "--page",
-    type=click.IntRange(1),
+    type=CountingNumber(1),
     default=1,
     show_default=True,
     metavar="N",
@@ -124,9 +125,12 @@ def cite(ctx: click.Context, reference: str, quote: str | None, span: str | None
         print_text(evidence.evidence_id)
 
 
+_MOST_DIGITS = 16  # of a place in a text
+
+
 def _span(text: str) -> tuple[int, int]:
     start, _, end = text.partition("-")
-    if not (start.isascii() and start.isdigit() and end.isascii() and end.isdigit()):
+    if not all(each.isascii() and each.isdigit() and len(each) <= _MOST_DIGITS for each in (start, end)):
         raise click.UsageError("--span takes two numbers, like 12-40.")
     return int(start), int(end)
 

@@ -1,11 +1,11 @@
 """What the commands of runs read: run ids, done definitions, thresholds, streams of events."""
 
-import json
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from slicebase.core.parsers import WHOLE_INPUT, read_all, read_json, too_large
 from slicebase.errors import SlicebaseError
 
 if TYPE_CHECKING:
@@ -51,29 +51,36 @@ def thresholds_of(base: "Slicebase", given: tuple[str, ...] = ()) -> "Thresholds
 
 def _number(text: str) -> Any:
     try:
-        return json.loads(text)
-    except ValueError:
+        return read_json(text)
+    except SlicebaseError:
         return text
 
 
 def json_object(text: str, option: str) -> dict[str, Any]:
     """Returns the JSON object that an option gives."""
-    try:
-        value = json.loads(text)
-    except ValueError as error:
-        raise SlicebaseError("bad-json", f"{option} is not JSON: {error}") from None
+    value = read_json(text, what=option)
     if not isinstance(value, dict):
         raise SlicebaseError("wrong-type", f"{option} takes a JSON object")
     return value
 
 
+def whole_lines(stream: IO[bytes], name: str) -> list[bytes]:
+    """Returns the lines of a file, which are stored together or not at all."""
+    hint = f"`tt run log RUN --file - < {name}` stores it piece by piece"
+    return [line + b"\n" for line in read_all(stream, name, hint=hint).split(b"\n")]
+
+
 def line_batches(stream: IO[bytes]) -> Iterator[list[bytes]]:
     """Yields the lines of a stream as they arrive; lines that arrive together are one batch."""
-    rest = b""
+    held: list[bytes] = []
     read = getattr(stream, "read1", stream.read)
     while data := read(1 << 16):
-        *lines, rest = (rest + data).split(b"\n")
-        if lines:
-            yield [line + b"\n" for line in lines]
-    if rest.strip():
-        yield [rest]
+        ended, newline, rest = data.rpartition(b"\n")
+        if newline:
+            yield [line + b"\n" for line in b"".join((*held, ended)).split(b"\n")]
+            held = []
+        held.append(rest)
+        if sum(map(len, held)) > WHOLE_INPUT:
+            raise too_large("-", WHOLE_INPUT, "end each event with a line end")
+    if (last := b"".join(held)).strip():
+        yield [last]

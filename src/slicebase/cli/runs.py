@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from slicebase.cli.numbers import WholeNumber
 from slicebase.cli.options import open_base, redact_option
 from slicebase.cli.output import Group, json_option, read_input
 from slicebase.cli.run_options import (
@@ -18,6 +19,7 @@ from slicebase.cli.run_options import (
     run_argument,
     run_name,
     thresholds_of,
+    whole_lines,
 )
 from slicebase.cli.runs_read import list_, narrative, print_id, print_logged, snapshot, status
 from slicebase.errors import Exit
@@ -58,7 +60,7 @@ def start(
 @click.command()
 @run_argument
 @click.argument("event_type", required=False, metavar="[TYPE]")
-@click.option("--step", type=int, metavar="N", help="The step of a single event.")
+@click.option("--step", type=WholeNumber(), metavar="N", help="The step of a single event.")
 @click.option("--payload", metavar="JSON", help="The payload of a single event.")
 @click.option("--file", "path", metavar="EVENTS.jsonl", help="Read lines {type, step?, time?, payload?}; `-` is stdin.")
 @click.option("--auto-compact", is_flag=True, help="Compact the run whenever that is due.")
@@ -94,7 +96,7 @@ def log(
         print_logged(base.runs.log(name, drafts, compact=compact), as_json)
         return
     with read_input(str(path)) as stream:
-        batches = line_batches(stream) if path == "-" else iter([stream.readlines()])
+        batches = line_batches(stream) if path == "-" else iter([whole_lines(stream, str(path))])
         first = 1
         for lines in batches:
             drafts = list(read_lines(lines, str(path), first))

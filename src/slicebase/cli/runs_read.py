@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from slicebase.cli.numbers import WholeNumber
 from slicebase.cli.options import open_base
 from slicebase.cli.output import json_option, note, print_json, print_json_text, print_text, printable
 from slicebase.cli.run_options import run_argument, run_name, thresholds_of
@@ -85,7 +86,9 @@ def print_logged(logged: "Logged", as_json: bool) -> None:
 
 @click.command()
 @click.argument("run_id", metavar="RUN|sn_…")
-@click.option("--sequence", "-n", type=int, metavar="N", help="Its number in the run (default: the last that passed).")
+@click.option(
+    "--sequence", "-n", type=WholeNumber(), metavar="N", help="Its number in the run (default: the last that passed)."
+)
 @json_option
 @click.pass_context
 def snapshot(ctx: click.Context, run_id: str, sequence: int | None, as_json: bool) -> None:

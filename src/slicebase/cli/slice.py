@@ -11,6 +11,7 @@ import click
 from slicebase.cli.history import one_line
 from slicebase.cli.options import open_base
 from slicebase.cli.output import json_option, print_json, print_json_text, print_text, read_input
+from slicebase.core.parsers import read_all, read_json
 from slicebase.errors import Exit, SlicebaseError, Where
 
 if TYPE_CHECKING:
@@ -113,9 +114,12 @@ def _print_explanation(graph: "Graph", explanation: "Explanation", as_json: bool
             )
 
 
+_MOST_CHECKED = 256 << 20  # bytes of an export
+
+
 def _check(graph: "Graph", path: str, as_json: bool) -> int:
     with read_input(path) as stream:
-        data = stream.read()
+        data = read_all(stream, path, _MOST_CHECKED)
     try:
         differences = graph.check(data)
     except SlicebaseError as error:
@@ -136,7 +140,7 @@ def _batch(graph: "Graph", path: str) -> int:
     with read_input(path) as stream, _progress(_requests(stream)) as requests:
         for number, line in requests:
             try:
-                print_json_text(_export(graph, line).decode())
+                print_json_text(_export(graph, line, number).decode())
             except SlicebaseError as error:
                 failed = True
                 fields = error.at(Where(path, number)).as_json()
@@ -156,16 +160,13 @@ def _requests(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
     return ((number, line) for number, line in enumerate(stream, 1) if line.strip())
 
 
-def _export(graph: "Graph", line: bytes) -> bytes:
-    request = _request(line)
+def _export(graph: "Graph", line: bytes, number: int) -> bytes:
+    request = _request(line, number)
     return graph.select(request["anchor_turn_id"], graph.requested_policy(request.get("policy"))).export
 
 
-def _request(line: bytes) -> dict[str, Any]:
-    try:
-        request = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise SlicebaseError("bad-json", f"the line is not JSON: {error}") from None
+def _request(line: bytes, number: int) -> dict[str, Any]:
+    request = read_json(line, what="the line", first_line=number)
     if not isinstance(request, dict) or not isinstance(request.get("anchor_turn_id"), str):
         raise SlicebaseError(
             "bad-request", "the line is not a request", hint='write {"anchor_turn_id": "<uuid>", "policy": "focused"}'

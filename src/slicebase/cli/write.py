@@ -75,12 +75,12 @@ def create(
 
 
 def _body(body: str | None, body_file: str | None) -> str:
-    from slicebase.files.yaml.load import decode
+    from slicebase.core.parsers import decode, read_all
 
     if body_file is None:
         return given_text(body or "")
     with read_input(body_file) as stream:
-        return decode(stream.read(), name=body_file)
+        return decode(read_all(stream, body_file), name=body_file)
 
 
 def _link(text: str) -> tuple[str, str]:

@@ -137,7 +137,8 @@ _COMMAND_KEYS: Final = ("command", "cmd")
 _TRIVIAL: Final = re.compile(
     r"(?:cd|pushd|popd|export|set|unset|source|echo|printf|sleep|wait|true|false|clear|exit|break|done|fi|for|while|if)\b|\.\s|#"
 )
-_LEADING: Final = re.compile(r"(?:(?:do|then|else|!|\(|\{|[A-Za-z_]\w*=\S*)\s+)+")
+# From the beginning of a word, and without a way back: the time is linear.
+_LEADING: Final = re.compile(r"(?<!\S)(?:(?:do|then|else|!|\(|\{|[A-Za-z_]\w*+=\S*+)\s++)++")
 _TOKEN: Final = re.compile(
     r"""(?P<quoted>'[^']*'|"(?:\\.|[^"\\])*"|\\.)"""
     r"|(?P<document><<.*\Z)"

@@ -83,7 +83,8 @@ _SHORT_NAMES = {name[:3]: number for number, name in enumerate(_MONTH_NAMES, 1)}
 _MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, 1)} | _SHORT_NAMES
 _WORDS_TOO = frozenset({"march", *_SHORT_NAMES})  # months only next to a number or after a preposition
 _BEFORE_A_MONTH = frozenset({"by", "during", "in", "of", "on", "since", "until"})
-_DATE_TOKEN = re.compile(r"\d{4}-\d\d(?:-\d\d)?(?!\d)|\d+(?:st|nd|rd|th)?(?![^\W_])|[a-z]+", re.IGNORECASE)
+# A number is read from its first digit, and never twice: the time is linear.
+_DATE_TOKEN = re.compile(r"\d{4}-\d\d(?:-\d\d)?(?!\d)|(?<!\d)\d++(?:st|nd|rd|th)?+(?![^\W_])|[a-z]+", re.IGNORECASE)
 _ISO = re.compile(r"(\d{4})-(\d\d)(?:-(\d\d))?")
 _DAY_OF_MONTH = re.compile(r"(0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?", re.IGNORECASE)
 _YEAR = re.compile(r"(?:19|20)\d\d")

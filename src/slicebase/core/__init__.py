@@ -1,1 +1,1 @@
-"""Canonical bytes, hashes, ids, references and times, which every package uses."""
+"""Canonical bytes, hashes, ids, references, times, and parsers of outside texts, which every package uses."""

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from slicebase.core.hashing import digest
+from slicebase.core.parsers import decode
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.model import (
     DEFAULT_WRITE,
@@ -21,7 +22,7 @@ from slicebase.files.model import (
     Mark,
     Payload,
 )
-from slicebase.files.yaml.load import decode, load, split
+from slicebase.files.yaml.load import load, split
 from slicebase.files.yaml.scalars import place
 from slicebase.files.yaml.scan import Node, scan
 

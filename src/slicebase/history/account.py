@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from slicebase.graph.turn import Edge
 from slicebase.importers.values import Batch, ImportReport, Note
@@ -13,6 +13,8 @@ from slicebase.truth.turns import AddedTurns, Annotate
 
 if TYPE_CHECKING:
     from slicebase.errors import SlicebaseError
+
+_SHOWN: Final = 5
 
 
 class SourceConflict(NamedTuple):
@@ -30,6 +32,7 @@ class Account:
         self.formats: dict[str, int] = {}
         self.unrecognised: list[str] = []
         self.unreadable: list[SlicebaseError] = []  # for each input that could not be read to its end, or recognised
+        self.complete: list[str] = []  # the inputs that were stored to their end
         self.added = 0
         self.known = 0
         self.conflicts: list[SourceConflict] = []
@@ -74,6 +77,16 @@ class Account:
         self.conflicts += part.conflicts
         for name in ("added", "known", "edges", "branches", "continues", "waiting", "joined"):
             setattr(self, name, getattr(self, name) + getattr(part, name))
+
+    def unfinished(self, error: "SlicebaseError") -> "SlicebaseError":
+        """Returns an error that stopped the import, with what was stored before it."""
+        if not self.added:
+            return error
+        shown = ", ".join(self.complete[:_SHOWN]) + (", …" if len(self.complete) > _SHOWN else "")
+        whole = f"{len(self.complete)} inputs are complete ({shown})" if self.complete else "no input is complete"
+        message = f"{error.message}; {self.added} turns were stored before that, {whole}"
+        hint = f"{error.hint or 'import the rest'}: what is stored already is skipped"
+        return type(error)(error.code, message, hint=hint, where=error.where)
 
     @property
     def sessions(self) -> list[str]:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from slicebase.context.lost import CompactedTurns
-from slicebase.graph.turn import TREE_EDGES, Turn
+from slicebase.graph.turn import Turn, tree_parent
 from slicebase.truth.truth import Truth
 
 
@@ -39,7 +39,7 @@ class _Paths:
         self._truth = truth
         self._turns: dict[str, Turn] = {}
         self._sessions: dict[str, list[Turn]] = {}
-        self._links: dict[str, str] = {}
+        self._links: dict[str, list[tuple[str, str]]] = defaultdict(list)  # by child: parents with their edge types
         self._results: dict[str, list[Turn]] = defaultdict(list)
 
     def turns(self, session: str) -> list[Turn]:
@@ -47,8 +47,8 @@ class _Paths:
             stored = (self._truth.turn(each.record.id) for each in self._truth.turns.of_session(session))
             self._sessions[session] = [turn for turn in stored if turn is not None]
             self._turns |= {turn.id: turn for turn in self._sessions[session]}
-            links = self._truth.turns.links_of(session)
-            self._links |= {link.child: link.parent for link in links if link.type in TREE_EDGES}
+            for link in self._truth.turns.links_of(session):
+                self._links[link.child].append((link.parent, link.type))
             for turn in self._sessions[session]:
                 if turn.role == "tool" and (above := self.parent(turn)):
                     self._results[above].append(turn)
@@ -59,7 +59,7 @@ class _Paths:
         return turns[-1] if turns else None
 
     def parent(self, turn: Turn) -> str | None:
-        return turn.tree_parent or self._links.get(turn.id)
+        return turn.tree_parent or tree_parent(self._links.get(turn.id, ()))
 
     def up(self, turn: Turn | None) -> Iterator[Turn]:
         while turn is not None:

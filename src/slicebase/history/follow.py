@@ -2,26 +2,31 @@
 
 The importer's state at the end of the last line is kept in the disposable cache, with the file's identity and a digest
 of the bytes before that position. If any of it does not match, everything is read: that is slower, and changes nothing.
+
+A call ends, whatever the file is: it reads a regular file only, up to the size that it has when the call begins, and at
+most `MOST_AT_ONCE` bytes. The next call continues there.
 """
 
-import json
 import os
+import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from slicebase import __version__
 from slicebase.core.hashing import raw_digest
+from slicebase.core.parsers import read_json
 from slicebase.errors import SlicebaseError, Where
 from slicebase.history.account import Account, store_batches
 from slicebase.history.annotate import Annotator
 from slicebase.importers.claude_code import NAME, Transcript, TranscriptState
+from slicebase.importers.json_stream import MAX_RECORD
 from slicebase.importers.redaction import redact
 from slicebase.importers.values import Batch, Options
 from slicebase.truth.truth import Truth
@@ -33,6 +38,7 @@ if TYPE_CHECKING:
     from slicebase.graph.turn import Edge
     from slicebase.secrets.redact import Redactor
 
+MOST_AT_ONCE: Final = MAX_RECORD + (16 << 20)  # more than the longest line, so that each call gets further
 _CHUNK: Final = 1 << 20
 
 
@@ -60,6 +66,7 @@ class Followed(NamedTuple):
     account: Account
     start: int  # the byte from which it was read
     end: int  # the end of the last complete line
+    left: int = 0  # bytes after that which the next call reads, because there were too many
 
 
 def follow(truth: Truth, cache: Path, path: Path, redaction: Redaction) -> Followed:
@@ -67,12 +74,13 @@ def follow(truth: Truth, cache: Path, path: Path, redaction: Redaction) -> Follo
     name, redactor = os.path.realpath(path), redaction.redactor
     store = cache / TRANSCRIPTS / f"{raw_digest(name.encode(errors='surrogateescape')).hex()[:32]}.state"
     try:
-        with open(name, "rb") as stream:
+        with open(_opened(name, path), "rb") as stream:
             kept = _load(truth, store, name, stream.fileno())
             start = kept.place.offset if kept else 0
             transcript = Transcript(name, Options(), state=kept.state if kept else None)
             stream.seek(start)
-            lines = _Lines(iter(lambda: stream.read(_CHUNK), b""))
+            size = os.fstat(stream.fileno()).st_size
+            lines = _Lines(_chunks(stream, min(size - start, MOST_AT_ONCE)))
             account = Account()
             account.formats[NAME] = 1
             annotate = Annotator(truth)
@@ -91,7 +99,22 @@ def follow(truth: Truth, cache: Path, path: Path, redaction: Redaction) -> Follo
     if state is not None:
         _write(cache, store, state)
     redaction.counts.update(account.report.redacted)
-    return Followed(account, start, end)
+    return Followed(account, start, end, left=max(0, size - start - MOST_AT_ONCE))
+
+
+def _opened(name: str, path: Path) -> int:
+    """Opens a regular file. Opening a pipe would wait forever, and a device has no end."""
+    descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise SlicebaseError("no-input", "this is not a regular file", where=Where(str(path)))
+    return descriptor
+
+
+def _chunks(stream: IO[bytes], most: int) -> Iterator[bytes]:
+    while most > 0 and (chunk := stream.read(min(_CHUNK, most))):
+        most -= len(chunk)
+        yield chunk
 
 
 def _last(transcript: Transcript, rest: bytes) -> Iterator[Batch]:
@@ -105,7 +128,10 @@ def _redacted(batches: Iterable[Batch], redactor: "Redactor") -> Iterator[Batch]
 
 
 class _Lines:
-    """The complete lines of a stream; `rest` is what follows the last line end."""
+    """The complete lines of a stream; `rest` is what follows the last line end.
+
+    A line that is too long for a record is passed on as it comes, and its end is not waited for.
+    """
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = chunks
@@ -117,19 +143,24 @@ class _Lines:
         for chunk in self._chunks:
             ended, newline, rest = chunk.rpartition(b"\n")
             if newline:
-                complete = b"".join((*held, ended, newline))
-                self.size += len(complete)
+                yield self._passed(*held, ended, newline)
                 held = []
-                yield complete
-            if rest:
-                held.append(rest)
+            held.append(rest)
+            if sum(map(len, held)) > MAX_RECORD:
+                yield self._passed(*held)
+                held = []
         self.rest = b"".join(held)
+
+    def _passed(self, *pieces: bytes) -> bytes:
+        data = b"".join(pieces)
+        self.size += len(data)
+        return data
 
 
 def _is_complete(rest: bytes) -> bool:
     try:
-        return isinstance(json.loads(rest), dict)
-    except (ValueError, RecursionError):
+        return isinstance(read_json(rest), dict)
+    except SlicebaseError:
         return False
 
 

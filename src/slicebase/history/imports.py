@@ -3,10 +3,12 @@
 An input that cannot be imported does not affect the others. A graph file is imported completely or not at all.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from slicebase.core.parsers import too_large
 from slicebase.errors import SlicebaseError, Where
 from slicebase.graph.graph_file import GraphFile, read_graph
 from slicebase.graph.record import AnnotationRecord, annotation_records
@@ -17,7 +19,7 @@ from slicebase.history.inputs import Input
 from slicebase.history.namesakes import INPUT_FAULTS, store_input
 from slicebase.importers.formats import FORMATS, HEAD_BYTES, Import, reading_order, recognise
 from slicebase.importers.redaction import redact, redactor_of
-from slicebase.importers.values import Batch, Format, ImportSource, Options
+from slicebase.importers.values import Batch, Format, ImportSource, NoteAction, Options
 from slicebase.truth.truth import Truth
 from slicebase.truth.turns import AddedTurns, LinkedTurns
 
@@ -58,16 +60,23 @@ def import_inputs(
         run = Import(options)
         waiting: list[Edge] = []
         for recognised in _recognise_all(given, format_name, account):
-            name, before = recognised.input.name, _understood(account)
+            name, before, reasons = recognised.input.name, _understood(account), account.report.reasons.copy()
             with _without_faults(account, *INPUT_FAULTS):
                 batches = _batches(run, recognised, progress)
                 store_input(truth, account, batches, waiting, name=name, annotate=annotate)
                 if format_name is not None and _understood(account) == before:
-                    raise SlicebaseError("unknown-format", f"nothing in it is {format_name}", where=Where(name))
+                    raise _not_in_format(name, format_name, account.report.reasons - reasons)
+                account.complete.append(name)
         account.waiting += len(waiting)
     if given and len(account.unreadable) == len(given) and all(each.named for each in given) and not account.added:
         raise _all_failed(account.unreadable)
     return account
+
+
+def _not_in_format(name: str, format_name: str, reasons: Counter[tuple[NoteAction, str]]) -> SlicebaseError:
+    why = ", ".join(f"{count} × {reason}" for (_, reason), count in reasons.most_common(3))
+    message = f"nothing in it is {format_name}{f' ({why})' if why else ''}"
+    return SlicebaseError("unknown-format", message, where=Where(name))
 
 
 def _understood(account: Account) -> int:
@@ -166,14 +175,20 @@ def _batches(run: Import, recognised: Recognised, progress: ImportProgress) -> I
 # Graph files
 
 
+_MOST_GRAPH = 512 << 20  # bytes; a graph file is read whole
+
+
 def _import_graph(truth: Truth, each: Input, account: Account, options: Options) -> None:
     try:
+        if each.size > _MOST_GRAPH:
+            raise too_large(each.name, _MOST_GRAPH, "split it: a file may have edges to turns of another one")
         file = read_graph(b"".join(each.chunks()))
     except SlicebaseError as error:
         account.unreadable.append(error.at(Where(each.name)))
         return
     with _without_faults(account, *_GRAPH_FAULTS):
         store_graph(truth, file, each.name, account, options)
+        account.complete.append(each.name)
 
 
 def store_graph(truth: Truth, file: GraphFile, name: str, account: Account, options: Options) -> None:

@@ -114,9 +114,12 @@ def _file(path: Path, *, named: bool) -> Iterator[Input]:
 
 
 def _read_file(path: Path) -> Iterator[bytes]:
+    """Yields the bytes of a file, up to the size that it has now: what is added meanwhile is for the next import."""
     try:
         with path.open("rb") as stream:
-            while chunk := stream.read(_CHUNK):
+            left = os.fstat(stream.fileno()).st_size
+            while left > 0 and (chunk := stream.read(min(_CHUNK, left))):
+                left -= len(chunk)
                 yield chunk
     except OSError as error:
         raise _no_input(path, error) from None

@@ -58,7 +58,8 @@ def _evidence(truth: Truth, name: str) -> dict[str, Any]:
     if record is None:
         raise SlicebaseError("no-evidence", f"the ledger has no ev_{name}", hint="`tt cite` adds evidence to it")
     evidence: dict[str, Any] = msgspec.to_builtins(record)
-    return {**evidence, "text": evidence.pop("quote")}
+    quote = evidence.pop("quote")
+    return {**evidence, "text": quote}
 
 
 def _run(truth: Truth, name: str) -> dict[str, Any]:

@@ -36,6 +36,8 @@ def expiring_transcripts(workspace: Workspace, home: AgentHome) -> Iterator[Expi
     period = _cleanup_days(workspace.root, home.folder)
     for path in sorted(_project_folder(workspace.root, home.folder).glob("*.jsonl")):
         try:
+            if not path.is_file():  # opening a pipe would wait forever
+                continue
             left = period - (home.now - path.stat().st_mtime_ns // 1_000_000) / _DAY
             if left <= _SOON_DAYS and not _is_imported(path, workspace):
                 yield ExpiringTranscript(path, max(0, int(left)))

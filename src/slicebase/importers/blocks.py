@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from slicebase.core.hashing import canonical, digest
 from slicebase.errors import SlicebaseError
 from slicebase.graph.turn import Part, Role
-from slicebase.importers.json_stream import too_deep
+from slicebase.importers.json_stream import too_deep, too_many_values
 
 Flag = Callable[[str, str], None]  # takes a code of `REASONS` and a detail
 Content = tuple[Role, tuple[Part, ...]]  # of a turn
@@ -99,7 +99,10 @@ def arguments_of(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        decoded = msgspec.json.decode(value.encode())
+        data = value.encode()
+        if too_many_values(data):
+            return value
+        decoded = msgspec.json.decode(data)
         canonical(decoded)
     except (msgspec.MsgspecError, ValueError, RecursionError, SlicebaseError):
         return value

@@ -364,7 +364,7 @@ class Transcript:
 
     def _read_metadata(self, record: SourceRecord) -> None:
         kind = record["type"]
-        title = as_name(record.get(TITLES.get(kind, "")))
+        title = as_name(record.get(TITLES[kind])) if kind in TITLES else None
         if kind == "summary" and title:
             self.summaries[str(record.get("leafUuid")).lower()] = title
         elif title:

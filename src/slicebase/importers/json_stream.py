@@ -21,6 +21,7 @@ from slicebase.importers.values import ImportSource
 # Values
 
 MAX_DEPTH: Final = 128
+MAX_VALUES: Final = 500_000  # in a record; a value takes up to 600 bytes of memory, and two bytes of source
 _decode = msgspec.json.Decoder().decode
 # What may follow a complete record that is found after a broken one: on a line the next record, in an array a comma.
 LINE_JOINT: Final = re.compile(r"\s*(?:\{|$)")
@@ -44,6 +45,8 @@ def pieces(data: bytes, is_record: IsRecord, joint: re.Pattern[str] = LINE_JOINT
 
     `is_record` distinguishes a complete record from a part of a broken one.
     """
+    if too_many_values(data):
+        return [DecodedValue(problem="too-large", detail=f"more than {MAX_VALUES} values")]
     try:
         value = _decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, RecursionError):
@@ -51,6 +54,26 @@ def pieces(data: bytes, is_record: IsRecord, joint: re.Pattern[str] = LINE_JOINT
     if _may_be_deep(data) and too_deep(value):
         return [DecodedValue(problem="too-deep")]
     return [DecodedValue(value)]
+
+
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+
+
+def too_many_values(data: bytes) -> bool:
+    """Returns whether a JSON text has more than `MAX_VALUES` values; most texts are too short for that."""
+    if len(data) < 2 * MAX_VALUES or _values_in(data, 0, len(data)) <= MAX_VALUES:
+        return False
+    found = position = 0
+    for text in _STRING.finditer(data):  # whose commas do not count
+        found += _values_in(data, position, text.start())
+        position = text.end()
+        if found > MAX_VALUES:
+            return True
+    return found + _values_in(data, position, len(data)) > MAX_VALUES
+
+
+def _values_in(data: bytes, start: int, end: int) -> int:
+    return sum(data.count(sign, start, end) for sign in (b",", b"[", b"{"))
 
 
 def _may_be_deep(data: bytes) -> bool:
@@ -74,6 +97,7 @@ def too_deep(value: Any) -> bool:
 
 # The slow path
 
+_MOST_PIECES: Final = 1_000  # of one line; a line that was glued together has a few
 _TRIES: Final = 32  # how many places after a broken record are searched for a complete one
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _OPENING = re.compile(r'\{\s*"')
@@ -85,8 +109,12 @@ def _repaired_pieces(data: bytes, is_record: IsRecord, joint: re.Pattern[str]) -
     if not text:
         yield DecodedValue(problem="only-nul")
         return
-    position = 0
+    position = count = 0
     while position < len(text):
+        count += 1
+        if count > _MOST_PIECES:
+            yield DecodedValue(problem="not-json", detail=f"more than {_MOST_PIECES} values follow one another")
+            return
         try:
             value, end, bare = _decoded_at(text, position)
         except RecursionError:

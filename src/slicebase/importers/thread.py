@@ -40,6 +40,7 @@ class BatchBuilder:
         self._titles: dict[str, str] = {}
         self._facts: dict[str, dict[str, Any]] = {}
         self._sent: dict[str, Session] = {}  # each session as its last batch described it
+        self._unsettled = 0  # records that are counted and are not yet a turn, an `other` or a `skip`
         self._clear()
 
     def _clear(self) -> None:
@@ -62,11 +63,13 @@ class BatchBuilder:
     def record(self, size: int = 0) -> None:
         """Counts a record. The caller must then add exactly one turn, one `other`, or one `skip`."""
         self._records += 1
+        self._unsettled += 1
         self._bytes += size
 
     def other(self, kind: str) -> None:
         """Counts a record that is known not to be a turn."""
         self._others[kind] += 1
+        self._unsettled -= 1
 
     def note(self, reason: str, where: str, detail: str = "", *, lost: bool = False) -> None:
         """Adds a note with a code of `REASONS`."""
@@ -75,6 +78,15 @@ class BatchBuilder:
     def skip(self, reason: str, where: str, detail: str = "", *, lost: bool = True) -> None:
         """Adds a note about a record that is skipped. By default its content counts as lost."""
         self.note(reason, where, detail, lost=lost)
+        self._unsettled -= 1
+
+    def give_up(self, where: str, error: Exception) -> None:
+        """Reports a record at which the importer failed: it costs itself, and not the records after it."""
+        detail = f"{type(error).__name__}: {error}"[:200]
+        if not self._unsettled:
+            self.note("partly-read", where, detail)
+        while self._unsettled > 0:
+            self.skip("importer-failed", where, detail)
 
     def link(self, edge: Edge) -> None:
         """Adds an edge that is not in the child's own record."""
@@ -94,6 +106,7 @@ class BatchBuilder:
             yield from self._flush_turns()
             self._session = turn.session
         self._turns.append(turn)
+        self._unsettled -= 1
         if len(self._turns) >= BATCH_TURNS or self._bytes >= BATCH_BYTES:
             yield self._batch()
 
@@ -157,7 +170,7 @@ def read_records(builder: BatchBuilder, lines: Iterable[RecordLine], handle: Han
     for line in lines:
         builder.record(line.size)
         if _is_sound(builder, line):
-            yield from handle(line.piece.value, line)
+            yield from _handled(builder, line, handle)
         yield from builder.flush_if_full()
 
 
@@ -167,8 +180,16 @@ def read_sessions(builder: BatchBuilder, lines: Iterable[RecordLine], handle: Ha
         if line.kind is not None or line.piece.problem is not None or not isinstance(line.piece.value, dict):
             builder.record(line.size)
         if _is_sound(builder, line):
-            yield from handle(line.piece.value, line)
+            yield from _handled(builder, line, handle)
         yield from builder.flush_if_full()
+
+
+def _handled(builder: BatchBuilder, line: RecordLine, handle: Handle) -> Iterator[Batch]:
+    """Calls `handle`. An error that it does not expect costs this record alone, and is reported with its place."""
+    try:
+        yield from handle(line.piece.value, line)
+    except Exception as error:
+        builder.give_up(line.where, error)
 
 
 def _is_sound(builder: BatchBuilder, line: RecordLine) -> bool:

@@ -42,12 +42,14 @@ REASONS: Final[Mapping[str, ReasonCode]] = {
     "only-nul": ReasonCode("skipped", "there are only NUL bytes where a record should be"),
     "too-large": ReasonCode("skipped", "the record is larger than an importer can read"),
     "too-deep": ReasonCode("skipped", "the record is nested too deeply"),
+    "importer-failed": ReasonCode("skipped", "the importer failed at the record, which is an error of ours"),
     "unknown-record": ReasonCode("skipped", "the type of the record is not known"),
     "no-message": ReasonCode("skipped", "the record should contain a message, but does not"),
     "no-canonical-form": ReasonCode("skipped", "the record has no canonical form, so it cannot be hashed"),
     "no-beginning": ReasonCode(
         "skipped", "the messages before the steps were cut off, so the positions of the steps are not known"
     ),
+    "partly-read": ReasonCode("repaired", "the importer failed at a part of the record, which is an error of ours"),
     "not-utf8": ReasonCode("repaired", "bytes that are not UTF-8 were replaced by U+FFFD"),
     "nul-bytes": ReasonCode("repaired", "NUL bytes were removed"),
     "control-characters": ReasonCode("repaired", "bare control characters, which JSON does not allow, were kept"),

@@ -9,7 +9,7 @@ from slicebase.errors import SlicebaseError, Where
 from slicebase.files.check.between import FileLocation
 from slicebase.files.check.file import check_file
 from slicebase.files.explore import Stated
-from slicebase.files.findings import Finding
+from slicebase.files.findings import FORMAT_RULES, Finding
 from slicebase.files.slice_file import SliceFile
 from slicebase.index.entries import FileEntry, find_file
 from slicebase.index.links import links_into, links_out_of
@@ -25,6 +25,11 @@ class Info(NamedTuple):
     links_out: Sequence[Stated]
     links_in: Sequence[Stated]
     findings: Sequence[Finding]  # what is wrong with the file by itself
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether a finding is an error or a warning. A hint says only what could be better."""
+        return any(FORMAT_RULES[finding.rule].severity != "hint" for finding in self.findings)
 
     def __repr__(self) -> str:
         links = f"links_out={len(self.links_out)}, links_in={len(self.links_in)}"

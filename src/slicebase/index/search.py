@@ -88,9 +88,16 @@ class Results:
         return f"Results(hits={len(self.hits)}, total={self.total})"
 
 
+MOST_TYPED: Final = 10_000  # characters
+
+
 def search(connection: apsw.Connection, wanted: Search) -> Results:
     """Returns the best files for a search, or hints where nothing matches."""
     refuse_out_of_range("limit", wanted.limit, 1)
+    if len(wanted.typed) > MOST_TYPED:  # a phrase of n words takes a time that grows with its square
+        raise SlicebaseError(
+            "too-large", f"the query has more than {MOST_TYPED} characters", hint="search for a part of it"
+        )
     reader = Tokenizer(connection)
     stems = {term: reader.stems(term.text) for term in read_query(wanted.typed)}
     terms = [term for term, words in stems.items() if words]

@@ -15,5 +15,5 @@ def merge_files(base: Path, ours: Path, theirs: Path, name: str) -> tuple[str, .
         real = ours.resolve()  # git names it, and reads it again
         write_bytes(real, [merged.data], within=real.parent, temporary=f"{TEMPORARY}-{os.getpid()}")
     except OSError as error:
-        raise SlicebaseError("cannot-write", f"{name}: {error.strerror}", where=Where(error.filename)) from None
+        raise SlicebaseError("cannot-read", f"{name}: {error.strerror}", where=Where(error.filename)) from None
     return merged.conflicts

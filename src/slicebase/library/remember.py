@@ -6,6 +6,7 @@ A derived file gets a new body and its source's hash in one step (§ Derived Fil
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
+from slicebase.core.parsers import decode
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.entries import Stamp
 from slicebase.files.body.overflow import ARCHIVED, CONTINUED, joined, move_oldest, new_part, parts_of, whole_of
@@ -22,7 +23,6 @@ from slicebase.files.body.write import (
 )
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import delete_key, set_key
-from slicebase.files.yaml.load import decode
 from slicebase.library.folder import FolderWriter, Logs, SliceFolder, finish_overflow
 
 DUE: Final = "slice.due"

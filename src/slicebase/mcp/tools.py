@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec import Struct
 
+from slicebase.core.hashing import lone_surrogate
 from slicebase.errors import SlicebaseError
 from slicebase.mcp import prove, read, runs, write
 from slicebase.mcp.calls import ServerEnvironment, ToolCall, ToolOutput
@@ -206,5 +207,7 @@ def call_tool(
         given = msgspec.convert(dict(arguments), tool.takes)
     except msgspec.ValidationError as error:
         raise SlicebaseError("bad-arguments", str(error), hint="see the tool's input schema") from None
+    except UnicodeEncodeError as error:  # half of a surrogate pair
+        raise lone_surrogate(error) from None
     with environment.open() as base:
         return tool.do(ToolCall(environment, base, client), given).redacted(base.redacted)

@@ -6,7 +6,8 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from msgspec import Struct, field
 
-from slicebase.core.hashing import canonical, digest, digest_of
+from slicebase.core.hashing import LARGEST_INTEGER, canonical, digest, digest_of
+from slicebase.core.parsers import decode
 from slicebase.core.times import from_text, to_text
 from slicebase.errors import SlicebaseError, Where
 from slicebase.runs.records import (
@@ -197,8 +198,8 @@ def _check(draft: EventDraft) -> None:
             f"a {draft.type} event needs its step",
             hint='add "step": <number>; events of this type are counted by step',
         )
-    if draft.step is not None and draft.step < 0:
-        raise SlicebaseError("bad-event", f"the step {draft.step} is below 0")
+    if draft.step is not None and not 0 <= draft.step <= LARGEST_INTEGER:
+        raise SlicebaseError("bad-event", f"the step is not a number from 0 to {LARGEST_INTEGER}")
 
 
 _line_decoder = msgspec.json.Decoder(EventDraft)
@@ -213,8 +214,9 @@ def read_lines(data: Iterable[bytes], name: str = "-", first: int = 1) -> Iterat
         if not line.strip():
             continue
         try:
+            decode(line, number, name)  # the next decoder does not say where a byte is wrong
             yield _line_decoder.decode(line)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, RecursionError) as error:
             raise SlicebaseError(
                 "bad-event",
                 f"the line is not an event: {error}",

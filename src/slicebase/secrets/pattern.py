@@ -132,11 +132,15 @@ class _Reader:
                 found |= _CATEGORIES.get(inside[at + 1 : at + 2], frozenset(inside[at + 1 : at + 2]))
                 at += 2
             elif inside[at + 1 : at + 2] == "-" and at + 2 < len(inside):
+                if inside[at] > inside[at + 2]:
+                    raise PatternError(f"a range of the class at {start} is the wrong way round")
                 found |= {chr(code) for code in range(ord(inside[at]), ord(inside[at + 2]) + 1)}
                 at += 3
             else:
                 found.add(inside[at])
                 at += 1
+        if not found:
+            raise PatternError(f"the class at {start} is empty")
         return frozenset(found)
 
 

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
+from slicebase.core.parsers import read_toml
 from slicebase.errors import SlicebaseError
 from slicebase.secrets.pattern import PatternError, compiled, heads, longest, parsed
 from slicebase.secrets.regions import SecretSpan
@@ -62,12 +63,7 @@ def _is_word(character: str) -> bool:
 
 def read_rules(text: str) -> tuple[UserRule, ...]:
     """Returns the rules of a file. Raises `bad-rule`, with the rule and the key, for one that cannot be used."""
-    import tomllib  # only where there is such a file
-
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise SlicebaseError("bad-rule", f"the rules are not TOML: {error}") from None
+    document = read_toml(text, "bad-rule", "the file of rules")
     if unknown := set(document) - {"rule"}:
         raise SlicebaseError("bad-rule", f"unknown key {min(unknown)!r}", hint="rules begin with [[rule]]")
     entries = document.get("rule", [])
@@ -91,8 +87,10 @@ def _rules(entries: Iterable[Any]) -> Iterator[UserRule]:
             raise _error(number, entry, "pattern", "a text is missing")
         try:
             yield _rule(name, pattern, mixed=mixed)
-        except PatternError as error:
+        except (PatternError, re.error, ValueError) as error:  # a group twice, a bound of thousands of digits
             raise _error(number, entry, "pattern", str(error)) from None
+        except RecursionError:
+            raise _error(number, entry, "pattern", "groups are nested too deeply") from None
 
 
 def _rule(name: str, pattern: str, *, mixed: bool) -> UserRule:

@@ -19,6 +19,7 @@ from slicebase.errors import SlicebaseError, Where
 from slicebase.truth.acts import ADOPT, CREATE, RESTORE, Identity, act_row, identities
 from slicebase.truth.chains import LOG, Chain, ChainHead, append_rows, head_of, insert_rows, log_heads
 from slicebase.truth.schema import SCHEMA
+from slicebase.workspace.disk import disk_full, is_full
 
 DATABASE_VERSION = 2
 _APPLICATION_ID = 0x534C4342  # "SLCB": marks the file as a Slicebase database
@@ -375,8 +376,8 @@ def as_our_error(error: Exception) -> SlicebaseError | None:
             f"SQLite cannot read the database: {error}",
             hint="restore it from a backup; the transcripts can be imported again",
         )
-    if isinstance(error, apsw.FullError):
-        return SlicebaseError("disk-full", "the disk is full; nothing was written")
+    if is_full(error):
+        return disk_full()
     if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.IOError | OSError):
         return SlicebaseError("cannot-write", f"the database cannot be used: {error}")
     return None

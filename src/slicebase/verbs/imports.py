@@ -30,15 +30,20 @@ def import_conversations(
     """Imports files, folders and zips, and returns an account of every record; `dry_run` stores nothing."""
     found = list(inputs(paths))
     database, redaction = parts.truth.database, parts.surroundings.redaction
-    with database.rolled_back() if dry_run else database.bulk():
-        account = import_inputs(
-            parts.truth,
-            found,
-            Options(session, redact, redaction.redactor),
-            format_name=format_name,
-            annotate=Annotator(parts.truth),
-            progress=progress,
-        )
+    account = Account()
+    try:
+        with database.rolled_back() if dry_run else database.bulk():
+            import_inputs(
+                parts.truth,
+                found,
+                Options(session, redact, redaction.redactor),
+                format_name=format_name,
+                account=account,
+                annotate=Annotator(parts.truth),
+                progress=progress,
+            )
+    except SlicebaseError as error:
+        raise error if dry_run else account.unfinished(error) from None
     redaction.counts.update(account.report.redacted)
     if not dry_run:
         index_new_turns(parts)

@@ -17,9 +17,10 @@ from slicebase.workspace.surroundings import Surroundings, one_thread_at_a_time,
 from slicebase.workspace.workspace import Workspace
 
 if TYPE_CHECKING:  # keeps start-up fast: a part is imported when it is created
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from slicebase.context.assemble import Context
+    from slicebase.context.manifest import Manifest
     from slicebase.index.schema import ReadProgress
     from slicebase.index.turns import TurnIndex
     from slicebase.library.chunks import LibraryChunks
@@ -108,8 +109,8 @@ class Parts:
         """
         if not record or self.truth.database.read_only:
             return built
-        for pinned in built.manifest.slices:
-            self.truth.turns.get(pinned.anchor_turn_id)  # raises `no-turn` for a slice of another workspace
+        for turn in _turns_of(built.manifest):
+            self.truth.turns.get(turn)  # raises `no-turn` for a turn of another workspace
         with self.truth.database.writing():
             if built.policy is not None:
                 self.truth.policies.keep(built.policy)
@@ -127,6 +128,12 @@ class Parts:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _turns_of(manifest: "Manifest") -> "Iterator[str]":
+    """Yields the turns that a manifest names: the anchors of its slices, and its pieces."""
+    yield from (pinned.anchor_turn_id for pinned in manifest.slices)
+    yield from (piece.ref.removeprefix("turn:") for piece in manifest.pieces if piece.ref.startswith("turn:"))
 
 
 _opened: WeakSet[Parts] = WeakSet()

@@ -18,6 +18,7 @@ from typing import Final
 
 from slicebase.errors import SlicebaseError, Where
 from slicebase.workspace.boundary import PRIVATE_MODE, inside, narrow_opened, not_a_file, opened_folder
+from slicebase.workspace.disk import disk_full, is_full
 
 TEMPORARY: Final = ".slicebase-writing"
 _LONGEST_WAIT: Final = 10.0  # seconds that a writer waits for the lock
@@ -204,12 +205,9 @@ def _opened(within: Path, folder: Path) -> Iterator[int]:
         yield descriptor
 
 
-_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-
-
 def _refusal(error: OSError, path: Path, code: str = "cannot-write") -> SlicebaseError:
-    if error.errno in _FULL:
-        return SlicebaseError("disk-full", "the disk is full; nothing was written", where=Where(str(path)))
+    if is_full(error):
+        return disk_full(Where(str(path)))
     if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.EISDIR):
         return not_a_file(path)
     return SlicebaseError(code, f"{path.name}: {error.strerror}", where=Where(str(path)))

@@ -4,14 +4,18 @@ Every key has a default, and an unknown key is an error. Setting a value changes
 comments, order and blank lines stay.
 """
 
+import os
 import re
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from slicebase.core.hashing import LARGEST_INTEGER
+from slicebase.core.parsers import decode, read_all, read_json, read_toml
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.freshness import HALF_LIFE_DAYS
-from slicebase.workspace.atomic import locked, read_bytes, write_bytes
+from slicebase.workspace.atomic import locked, write_bytes
 from slicebase.workspace.boundary import inside
 from slicebase.workspace.doors import VARIABLE, is_on
 from slicebase.workspace.workspace import SETTINGS, Workspace, create_local_folder
@@ -193,13 +197,23 @@ def set_setting(workspace: Workspace, name: str, given: str | float | None) -> N
             write_bytes(root / SETTINGS, [new.encode()], within=root)
 
 
+_MOST_SETTINGS: Final = 1 << 20  # bytes
+
+
 def _read(root: Path) -> tuple[dict[str, Any], str]:
+    path = root / SETTINGS
+    real = inside(root, path)
     try:
-        text = read_bytes(inside(root, root / SETTINGS)).decode()  # with the line ends that it has
+        if not stat.S_ISREG(os.stat(real).st_mode):
+            raise _bad(path, f"{SETTINGS} is not a regular file")
+        with open(real, "rb") as stream:
+            text = decode(read_all(stream, str(path), _MOST_SETTINGS), name=str(path))  # with the line ends that it has
     except FileNotFoundError:
         return {}, ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise _bad(root / SETTINGS, f"{SETTINGS} cannot be read: {error}") from None
+    except OSError as error:
+        raise _bad(path, f"{SETTINGS} cannot be read: {error.strerror}") from None
+    except SlicebaseError as error:  # too large, or not UTF-8
+        raise SlicebaseError("bad-setting", error.message, hint=error.hint, where=error.where) from None
     values = _values(text, root)
     for name, value in values.items():
         _check(name, value, root / SETTINGS)
@@ -208,12 +222,10 @@ def _read(root: Path) -> tuple[dict[str, Any], str]:
 
 
 def _values(text: str, root: Path) -> dict[str, Any]:
-    import tomllib  # imported here, because most workspaces have no settings file
-
     try:
-        return dict(_flat(tomllib.loads(text)))
-    except tomllib.TOMLDecodeError as error:
-        raise _bad(root / SETTINGS, f"{SETTINGS} cannot be read: {error}") from None
+        return dict(_flat(read_toml(text, "bad-setting", SETTINGS)))
+    except SlicebaseError as error:
+        raise error.at(Where(str(root / SETTINGS))) from None
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -233,14 +245,12 @@ def _key(name: str, path: Path | None = None) -> SettingKey:
 
 def _value_of(name: str, given: str | float) -> Any:
     """Returns a value, or what a text on the command line means for this setting."""
-    import json  # imported here, because most commands only read settings
-
     key = _key(name)
     if str in key.types or not isinstance(given, str):
         return given
     try:
-        return json.loads(given)
-    except ValueError:
+        return read_json(given)
+    except SlicebaseError:
         return given  # not a value of the right type: `_check` reports it
 
 
@@ -248,7 +258,7 @@ def _check(name: str, value: Any, path: Path | None) -> None:
     key = _key(name, path)
     if name == "redaction.enabled" and value is False:  # the file may come with a repository (ruling 49)
         raise _bad(path, f"{SETTINGS} cannot turn redaction off", f"set {VARIABLE}=off, or pass --no-redact")
-    if type(value) not in key.types or not (isinstance(value, bool | str) or value > 0):
+    if type(value) not in key.types or not (isinstance(value, bool | str) or 0 < value <= LARGEST_INTEGER):
         raise _bad(path, f"{name} is {value!r}, not {key.form}")
 
 

@@ -185,13 +185,20 @@ def at_once(method: _Method) -> _Method:
     return method
 
 
+def is_of_surrogates(error: UnicodeEncodeError) -> bool:
+    """Returns whether a text has half of a surrogate pair, which neither a file nor SQLite can store."""
+    return "\ud800" <= error.object[error.start] <= "\udfff"
+
+
 def _in_turn(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def call(self: Surrounded, *args: Any, **keywords: Any) -> Any:
         with self.surroundings.one_thread():
             try:
                 return method(self, *args, **keywords)
-            except UnicodeEncodeError as error:  # a text that neither a file nor SQLite can store
+            except UnicodeEncodeError as error:
+                if not is_of_surrogates(error):  # a callback of the program, on a terminal that is not UTF-8
+                    raise
                 from slicebase.core.hashing import lone_surrogate
 
                 raise lone_surrogate(error) from None

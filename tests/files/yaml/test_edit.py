@@ -11,6 +11,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.files.model import Link
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import append_item, delete_key, remove_item, same, set_key
+from tests.codes import code_of
 from tests.files.strategies import Header, Path, headers, scalars, values
 
 BODY = b"body: not: yaml\n---\n"
@@ -195,7 +196,7 @@ def test_byte_order_mark_line_ends_and_marker_spaces_stay() -> None:
         (lambda file: append_item(file, "slice.title", 1), "edit-path"),
         (lambda file: remove_item(file, "slice.tags", 9), "edit-path"),
         (lambda file: set_key(file, "slice.big", "x" * 70_000), "edit-refused"),
-        (lambda file: set_key(file, "slice.deep", nested(70)), "edit-refused"),
+        (lambda file: set_key(file, "slice.deep", nested(70)), "yaml-nesting"),
         (lambda file: set_key(file, "slice.x", b"bytes"), "not-json-value"),
     ],
 )
@@ -288,3 +289,12 @@ def test_appending_to_any_list_only_adds_lines(h: Header, data: st.DataObject, v
     assert same(look(edited.frontmatter, path)[-1], value)
     assert only_added(h.text, edited.header)
     assert remove_item(edited, path, len(look(file.frontmatter, path))).to_bytes() == file.to_bytes()
+
+
+def test_a_key_or_a_value_that_is_too_deep_is_refused() -> None:
+    file = SliceFile.parse(b"---\na: 1\n---\n")
+    deep: Any = "x"
+    for _ in range(5_000):
+        deep = [deep]
+    assert code_of(set_key, file, "b", deep) == "yaml-nesting"
+    assert code_of(set_key, file, "a." * 5_000 + "a", 1) == "edit-path"

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slicebase.core.parsers import decode
 from slicebase.errors import SlicebaseError
-from slicebase.files.yaml.load import MAX_HEADER, decode, split
+from slicebase.files.yaml.load import MAX_HEADER, split
 
 
 @pytest.mark.parametrize(

@@ -90,3 +90,10 @@ def test_block_scalars_keep_fold_and_chomp(lines: list[str], folded: bool, chomp
 )
 def test_the_time_for_white_space_is_linear_in_its_length(inside: str) -> None:
     assert unquote_double(inside)[0] == unquote_single(inside)[0] == "x"
+
+
+@pytest.mark.parametrize("digits", ["0x" + "f" * 5000, "0o" + "7" * 9000, "9" * 5000])
+def test_a_number_that_python_does_not_print_is_text(digits: str) -> None:
+    assert resolve(digits) == digits
+    assert isinstance(resolve("0x" + "f" * 3500), int)
+    assert repr(resolve("0x" + "f" * 3500))

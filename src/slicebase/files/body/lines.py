@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from slicebase.core.parsers import decode
 from slicebase.core.times import from_text
 from slicebase.errors import SlicebaseError
 from slicebase.files.findings import Finding, refusal, shown
-from slicebase.files.yaml.load import decode
 
 # Times: any ISO-8601 is read (§ Row Envelope), only RFC 3339 is written (ruling 6)
 

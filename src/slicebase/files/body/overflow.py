@@ -7,6 +7,7 @@ so that a part created by overflow is never mistaken for one created by people.
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from slicebase.core.parsers import decode
 from slicebase.files.body.rows import read_rows
 from slicebase.files.body.sections import Section, sections
 from slicebase.files.body.text import append_lines, encoded
@@ -14,7 +15,6 @@ from slicebase.files.create import new_file
 from slicebase.files.model import Contract, Link
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import append_item
-from slicebase.files.yaml.load import decode
 
 CONTINUED: Final = "overflow"  # the label of a part that continues a file
 ARCHIVED: Final = "archive"  # the label of a part that holds older content

@@ -1,9 +1,9 @@
 """Adds text to a body, or replaces a section, so that nothing else in the body changes (§ Write, ruling 25)."""
 
 from slicebase.core.hashing import lone_surrogate
+from slicebase.core.parsers import decode
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.sections import UNDERLINE, Section, sections, slug
-from slicebase.files.yaml.load import decode
 
 
 def encoded(text: str) -> bytes:

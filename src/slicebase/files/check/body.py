@@ -3,13 +3,14 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
+from slicebase.core.parsers import decode
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.routine import read_routine
 from slicebase.files.check.between import Outgoing, placed
 from slicebase.files.check.header import link_problems, value_at
 from slicebase.files.findings import Finding, refusal
 from slicebase.files.slice_file import SliceFile
-from slicebase.files.yaml.load import decode, load
+from slicebase.files.yaml.load import load
 
 _CONVERSATION: Final = ("slice", "body", "conversation")
 

@@ -14,6 +14,7 @@ from typing import Any
 from slicebase.errors import SlicebaseError
 from slicebase.files.slice_file import KeyPath, SliceFile, steps
 from slicebase.files.yaml.emit import Written, YamlLayout, inline, list_lines, mapping_lines, plain_value, written
+from slicebase.files.yaml.scalars import MAX_NESTING
 from slicebase.files.yaml.scan import Node, NodeEntry
 
 # The edits
@@ -27,6 +28,8 @@ def set_key(file: SliceFile, path: KeyPath, value: Any) -> SliceFile:
     where, value = steps(path), plain_value(value)
     if not where:
         raise misfit(file, where, "names no key")
+    if len(where) > MAX_NESTING:
+        raise misfit(file, where[:3], f"has {len(where)} parts, more than {MAX_NESTING}")
     old = file.node(where)
     if old is not None and same(old.value, value):
         return file

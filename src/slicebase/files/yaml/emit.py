@@ -12,6 +12,7 @@ from msgspec import Struct, structs
 
 from slicebase.core.hashing import lone_surrogate
 from slicebase.errors import SlicebaseError
+from slicebase.files.yaml.scalars import MAX_NESTING
 from slicebase.files.yaml.scan import NodeForm
 
 
@@ -32,8 +33,10 @@ class Written(NamedTuple):
     below: list[str]
 
 
-def plain_value(value: Any) -> Any:
+def plain_value(value: Any, depth: int = 0) -> Any:
     """Returns the value as dicts, lists and scalars. Absent parts of a typed value are left out."""
+    if depth > MAX_NESTING:
+        raise SlicebaseError("yaml-nesting", f"more than {MAX_NESTING} levels are nested", hint="flatten the structure")
     if isinstance(value, str):
         try:
             value.encode()
@@ -44,13 +47,13 @@ def plain_value(value: Any) -> Any:
         return value
     if isinstance(value, Struct):
         given = structs.asdict(value).items()
-        return {key: plain_value(item) for key, item in given if item is not None and item != ()}
+        return {key: plain_value(item, depth + 1) for key, item in given if item is not None and item != ()}
     if isinstance(value, Mapping):
         if not all(isinstance(key, str) for key in value):
             raise SlicebaseError("not-json-value", "a key of the frontmatter is not text")
-        return {plain_value(key): plain_value(item) for key, item in value.items()}
+        return {plain_value(key): plain_value(item, depth + 1) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
-        return [plain_value(item) for item in value]
+        return [plain_value(item, depth + 1) for item in value]
     raise SlicebaseError("not-json-value", f"the frontmatter cannot hold a {type(value).__name__}")
 
 

@@ -59,21 +59,6 @@ def split(data: bytes, name: str | None = None) -> FrontmatterSpan:
     return FrontmatterSpan(start, end, closing.end())
 
 
-def decode(data: bytes, first_line: int = 1, name: str | None = None) -> str:
-    """Decodes UTF-8. Raises an error that names the first wrong byte and its line and column."""
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        line_start = data.rfind(b"\n", 0, error.start) + 1
-        column = len(data[line_start : error.start].decode()) + 1
-        raise SlicebaseError(
-            "not-utf8",
-            f"the byte 0x{data[error.start]:02X} is not UTF-8",
-            hint="save the file as UTF-8",
-            where=Where(name, data.count(b"\n", 0, error.start) + first_line, column),
-        ) from None
-
-
 # Loading YAML
 
 # Most texts consist of these bytes only.

@@ -119,8 +119,8 @@ _WORDS: Final[dict[str, Scalar]] = {
 _NUMBERS: Final[tuple[tuple[re.Pattern[str], Callable[[str], Scalar]], ...]] = (
     (re.compile(r"[-+]?(?:0|[1-9][0-9]*)"), int),
     (re.compile(r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"), float),
-    (re.compile(r"0o[0-7]+"), lambda text: int(text[2:], 8)),
-    (re.compile(r"0x[0-9a-fA-F]+"), lambda text: int(text[2:], 16)),
+    (re.compile(r"0o[0-7]{1,3500}"), lambda text: int(text[2:], 8)),  # longer ones are text: Python does not print them
+    (re.compile(r"0x[0-9a-fA-F]{1,3500}"), lambda text: int(text[2:], 16)),
 )
 
 
