@@ -23,7 +23,7 @@ from slicebase.library.folder import SliceFolder
 from slicebase.library.payloads import remove_copy
 from slicebase.truth.acts import PurgeRecord
 from slicebase.truth.chains import names_in
-from slicebase.truth.erasure import Erased, PassageSearch, Taken, plan_erasure
+from slicebase.truth.erasure import Erased, PassageSearch, Taken, plan_erasure, source_texts
 from slicebase.truth.truth import Truth
 from slicebase.workspace.atomic import remove
 from slicebase.workspace.repository import repository_of
@@ -131,16 +131,22 @@ class Purging:
         """Purges. Returns what was taken, and what is still found in the files of the workspace."""
         report, erased = self.plan(order)
         self._purge_files(report.files, erased.search)
-        self._truth.runs.remember(None)
         try:
             with self._truth.database.erasing():
-                if erased.texts:
-                    record = PurgeRecord(self._reason or "", erased.texts, self._stamp.time, order.what)
-                    self._truth.texts.purge(record, erased.left)
+                self._purge_texts(order)
         finally:
+            self._truth.runs.remember(None)
             self._purge_caches(order.turns)
         found = tuple(self._remnants(erased.search, report.files))
         return report._replace(remnants=found, beyond=tuple(self._beyond(report)))
+
+    def _purge_texts(self, order: Order) -> None:
+        """Replaces the texts in one transaction, in which others cannot write what would have to be replaced, too."""
+        with self._truth.database.writing():
+            _, erased = self.plan(order)
+            if erased.texts:
+                record = PurgeRecord(self._reason or "", erased.texts, self._stamp.time, order.what)
+                self._truth.texts.purge(record, erased.left)
 
     def _purge_files(self, files: tuple[str, ...], search: PassageSearch) -> None:
         """Replaces slice files by tombstones (ruling 31), and deletes the payloads that the library copied for them."""
@@ -183,7 +189,7 @@ class Purging:
         if not held:
             return
         survivors = (file for file in self._folder.all() if isinstance(file, SliceFile) and file.id not in files)
-        texts = chain((data for _, _, data in self._truth.texts.all()), names_in(self._truth.database.connection))
+        texts = chain(source_texts(self._truth), names_in(self._truth.database.connection), _payloads(self._folder))
         search.excuse([passage for _, _, passage in held], chain(texts, map(_bytes_of, survivors)))
         for path, at, passage in held:
             if search.passages_in(passage):
@@ -199,6 +205,9 @@ class Purging:
                     yield path
 
     def _beyond(self, report: PurgeReport) -> Iterator[str]:
+        for session, _ in self._truth.turns.sessions():
+            if session.id.startswith(f"{report.what.removeprefix('session:')}#agent-"):
+                yield f"session:{session.id}, which a subagent of it had"
         if report.turns or report.runs:
             yield "the files that it was imported from, and what agents keep themselves"
         if report.files and repository_of(self._workspace.root):

@@ -25,7 +25,6 @@ from slicebase.truth.truth import Truth
 
 TextKey = tuple[str, str]  # owner and digest
 _DERIVED: Final = ("run:", "manifest:")  # owners whose texts are made from other texts
-_AT_ONCE: Final = 1 << 20  # bytes of purged texts that are indexed together: an index takes about fifty times as much
 _SHORT: Final = 8  # bytes: a shorter text says too little to be looked for
 
 
@@ -55,7 +54,7 @@ def plan_erasure(truth: Truth, taken: Taken, surviving: Iterable[bytes] = (), de
     search = PassageSearch(chain(taken.strings, (string for data in stored.values() for string in strings_of(data))))
     quotes = {(record.corpus_id, record.quote_hash) for record in truth.ledger.records.values()}
     held = {key: data for key, data in _derived(truth, quotes) if key not in stored and search.is_held(data)}
-    search.excuse(chain(held.values(), derived), chain(_sources(truth, {*stored, *quotes}), surviving))
+    search.excuse(chain(held.values(), derived), chain(source_texts(truth, {*stored, *quotes}), surviving))
     rest = {key: without_passages(data, search) for key, data in held.items()}
     changed = {key: data for key, data in rest.items() if data != held[key]}
     remains = {key: data for key, data in chain(taken.left.items(), changed.items()) if data is not None}
@@ -74,7 +73,7 @@ def _derived(truth: Truth, quotes: Set[TextKey]) -> Iterator[tuple[TextKey, byte
             yield (owner, name), data
 
 
-def _sources(truth: Truth, passed_over: Set[TextKey]) -> Iterator[bytes]:
+def source_texts(truth: Truth, passed_over: Set[TextKey] = frozenset()) -> Iterator[bytes]:
     """Yields the texts that came from outside, but for those that are passed over."""
     for owner, name, data in truth.texts.all():
         if not owner.startswith(_DERIVED) and (owner, name) not in passed_over:
@@ -91,15 +90,12 @@ class PassageSearch:
         known = {text for text in texts if len(text) >= _SHORT and not _is_name(text)}
         # a single word may be a status or a name
         self._short = {text.strip() for text in known if len(text.encode()) < PASSAGE and " " in text.strip()}
-        self._indexes = [
-            PassageIndex(group) for group in _groups(form for text in sorted(known) for form in written_forms(text))
-        ]
+        self._index = PassageIndex(form for text in sorted(known) for form in sorted(written_forms(text)))
         self._excused: set[bytes] = set()
 
     def passages_in(self, data: bytes) -> set[bytes]:
         """Returns the passages that some bytes share with the purged texts and with no surviving text."""
-        found = (data[each.start : each.end] for index in self._indexes for each in index.found_in(data))
-        return set(found) - self._excused
+        return {data[each.start : each.end] for each in self._index.found_in(data)} - self._excused
 
     def is_held(self, data: bytes) -> bool:
         """Returns whether some bytes may hold a part of the purged texts."""
@@ -107,7 +103,7 @@ class PassageSearch:
 
     def shares(self, data: bytes) -> bool:
         """Returns whether some bytes share a passage with the purged texts, also one that survives elsewhere."""
-        return any(True for index in self._indexes for _ in index.found_in(data))
+        return any(True for _ in self._index.found_in(data))
 
     def is_in(self, text: str) -> bool:
         """Returns whether a string is a short purged text, or shares a passage with a long one; a name does neither."""
@@ -131,20 +127,6 @@ class PassageSearch:
 def _is_name(text: str) -> bool:
     """Returns whether a string is a reference, an id or a digest: records have these, too, and they say nothing."""
     return is_digest(text) or is_reference(text) or is_uuid(text) or is_ulid(text)
-
-
-def _groups(texts: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """Yields the texts in groups, so that no index becomes too large."""
-    group: list[bytes] = []
-    size = 0
-    for text in texts:
-        group.append(text)
-        size += len(text)
-        if size > _AT_ONCE:
-            yield group
-            group, size = [], 0
-    if group:
-        yield group
 
 
 # Strings of stored texts
