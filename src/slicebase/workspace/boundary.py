@@ -39,7 +39,12 @@ def inside(root: Path, path: Path, *, linked: bool = True) -> Path:
             where=Where(str(path)),
         )
     if not linked and real != os.path.join(home, os.path.relpath(path, root)):
-        raise not_a_file(path)
+        raise SlicebaseError(
+            "not-a-file",
+            f"{path.name} is a symbolic link, or below one",
+            hint="replace the link with a file or folder",
+            where=Where(str(path)),
+        )
     return Path(real)
 
 
@@ -102,15 +107,15 @@ def narrow_opened(descriptor: int) -> None:
 
 
 def _narrow(path: Path, mode: int) -> None:
-    """Gives a file or folder of this user these permissions, if others have any. Refuses links and devices."""
+    """Gives a file or folder of this user these permissions, if others have any. Raises OSError for anything else."""
     try:
         found = os.lstat(path)
     except FileNotFoundError:
         return
     if mode == PRIVATE_MODE and not stat.S_ISREG(found.st_mode):
-        raise not_a_file(path)
+        raise OSError(errno.EINVAL, "this is not a regular file", str(path))
     if mode == _PRIVATE_FOLDER and not stat.S_ISDIR(found.st_mode):
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+        raise OSError(errno.ENOTDIR, "this is not a folder", str(path))
     if found.st_uid == os.geteuid() and found.st_mode & _OTHERS:
         with suppress(OSError):  # a disk that can only be read, or that has no permissions
             os.chmod(path, mode)
