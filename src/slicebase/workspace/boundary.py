@@ -27,7 +27,7 @@ def inside(root: Path, path: Path, *, linked: bool = True) -> Path:
     """Returns where a path is written: the target of its symbolic links, which must be inside `root`.
 
     Raises `outside-workspace` for a link that leads out of `root`. Without `linked`, which is for files of our own, any
-    link below `root` raises `not-a-file`.
+    link below `root` raises `not-a-file`, and so does a loop of links.
     """
     home = os.path.realpath(root)
     real = os.path.realpath(path)
@@ -38,7 +38,7 @@ def inside(root: Path, path: Path, *, linked: bool = True) -> Path:
             hint="remove the link, or replace it with a file or folder",
             where=Where(str(path)),
         )
-    if not linked and real != os.path.join(home, os.path.relpath(path, root)):
+    if _is_loop(path) or (not linked and real != os.path.join(home, os.path.relpath(path, root))):
         raise SlicebaseError(
             "not-a-file",
             f"{path.name} is a symbolic link, or below one",
@@ -46,6 +46,14 @@ def inside(root: Path, path: Path, *, linked: bool = True) -> Path:
             where=Where(str(path)),
         )
     return Path(real)
+
+
+def _is_loop(path: Path) -> bool:
+    try:
+        os.stat(path)
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    return False
 
 
 @contextmanager
