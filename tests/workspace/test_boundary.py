@@ -42,6 +42,8 @@ def test_of_our_own_files_none_is_a_link_not_even_one_that_stays_inside(tmp_path
     (tmp_path / "link").symlink_to("real")
     (tmp_path / "loop").symlink_to("loop")
     assert code_of(lambda: inside(tmp_path, tmp_path / "link" / "a", linked=False)) == "not-a-file"
+    for path in (tmp_path / "loop", tmp_path / "loop" / "a"):
+        assert code_of(inside, tmp_path, path) == "not-a-file"
     assert inside(tmp_path, tmp_path / "real" / "a", linked=False) == tmp_path / "real" / "a"
 
 

@@ -111,8 +111,12 @@ def to_a_pipe(link: Path, outside: Path) -> None:
     link.symlink_to(outside / "pipe")
 
 
+def to_itself(link: Path, outside: Path) -> None:
+    link.symlink_to(link.name)
+
+
 Attack = Callable[[Path, Path], None]
-ATTACKS: tuple[Attack, ...] = (to_a_file, to_nothing, to_a_folder, by_a_chain, to_a_device, to_a_pipe)
+ATTACKS: tuple[Attack, ...] = (to_a_file, to_nothing, to_a_folder, by_a_chain, to_a_device, to_a_pipe, to_itself)
 
 
 @pytest.fixture(scope="module")

@@ -99,6 +99,15 @@ def test_a_worktree_whose_repository_moved_is_an_error_in_every_command(
     assert run(["list"]) == 0
 
 
+def test_nothing_is_created_in_a_worktree_without_its_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".git").write_text("gitdir: nowhere\n")
+    monkeypatch.chdir(tmp_path)
+    assert run(["init"]) == run(["create", "--title", "A", "--summary", "B."]) == 4
+    assert os.listdir(tmp_path) == [".git"]
+
+
 @pytest.mark.parametrize("text", ["", "gitdir: \0", "gitdir: nowhere", "\xff", "gitdir: ."])
 def test_a_git_file_that_names_no_repository_is_an_error(tmp_path: Path, text: str) -> None:
     (tmp_path / ".git").write_bytes(text.encode("latin-1"))

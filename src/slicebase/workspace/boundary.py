@@ -27,7 +27,7 @@ def inside(root: Path, path: Path, *, linked: bool = True) -> Path:
     """Returns where a path is written: the target of its symbolic links, which must be inside `root`.
 
     Raises `outside-workspace` for a link that leads out of `root`. Without `linked`, which is for files of our own, any
-    link below `root` raises `not-a-file`.
+    link below `root` raises `not-a-file`, and so does a loop of links.
     """
     home = os.path.realpath(root)
     real = os.path.realpath(path)
@@ -38,9 +38,22 @@ def inside(root: Path, path: Path, *, linked: bool = True) -> Path:
             hint="remove the link, or replace it with a file or folder",
             where=Where(str(path)),
         )
-    if not linked and real != os.path.join(home, os.path.relpath(path, root)):
-        raise not_a_file(path)
+    if _is_loop(path) or (not linked and real != os.path.join(home, os.path.relpath(path, root))):
+        raise SlicebaseError(
+            "not-a-file",
+            f"{path.name} is a symbolic link, or below one",
+            hint="replace the link with a file or folder",
+            where=Where(str(path)),
+        )
     return Path(real)
+
+
+def _is_loop(path: Path) -> bool:
+    try:
+        os.stat(path)
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    return False
 
 
 @contextmanager
@@ -102,15 +115,15 @@ def narrow_opened(descriptor: int) -> None:
 
 
 def _narrow(path: Path, mode: int) -> None:
-    """Gives a file or folder of this user these permissions, if others have any. Refuses links and devices."""
+    """Gives a file or folder of this user these permissions, if others have any. Raises OSError for anything else."""
     try:
         found = os.lstat(path)
     except FileNotFoundError:
         return
     if mode == PRIVATE_MODE and not stat.S_ISREG(found.st_mode):
-        raise not_a_file(path)
+        raise OSError(errno.EINVAL, "this is not a regular file", str(path))
     if mode == _PRIVATE_FOLDER and not stat.S_ISDIR(found.st_mode):
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+        raise OSError(errno.ENOTDIR, "this is not a folder", str(path))
     if found.st_uid == os.geteuid() and found.st_mode & _OTHERS:
         with suppress(OSError):  # a disk that can only be read, or that has no permissions
             os.chmod(path, mode)

@@ -165,6 +165,7 @@ def create_workspace(root: Path, *, adopt: bool = False) -> Workspace:
         hint = "`~` is not expanded: pass Path(…).expanduser()"
         raise SlicebaseError("cannot-write", f"there is no folder {root}", hint=hint, where=Where(str(root)))
     root = root.resolve()
+    repository_of(root)  # raises an error before anything is created
     try:
         root.mkdir(exist_ok=True)
         inside(root, root / LIBRARY, linked=False).mkdir(exist_ok=True)
