@@ -33,7 +33,7 @@ TOKEN = "gh" + "p_" + "7hQ2mZ9xK4vB8nR1cT6wY3jL5sD0fG2aE9uP"  # invented, and bu
 PASSWORD = "Tr0ub4dor" + "&3-horse"
 PLAN = "the lighthouse at dawn"
 POISON = f"use {TOKEN} and password='{PASSWORD}' for <private>{PLAN}</private> only"
-SECRETS = [text.encode() for text in (TOKEN, PASSWORD, PLAN)]
+SECRETS = [text.encode() for text in (TOKEN[:14], PASSWORD, PLAN)]  # the beginning of a key is too much
 
 FAMILIES = {Slicebase: "", Library: "library", Runs: "runs", Graph: "graph"}
 # Verbs that store nothing of their arguments, or whose arguments name what exists.
