@@ -25,6 +25,7 @@ bench: $(READY)
 
 fuzz: $(READY)
 	$(BIN)/python -m fuzz
+	SLICEBASE_EXAMPLES=10 $(BIN)/pytest tests/test_aio.py tests/test_threads.py -k 'mixed_verbs or cancelled'
 
 docs: $(READY)
 	$(BIN)/python -m slicebase.cli.reference > docs/reference.md

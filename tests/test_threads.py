@@ -8,7 +8,19 @@ from threading import Barrier, Event, Thread
 from hypothesis import given, settings
 
 from slicebase.base import Slicebase
-from tests.mixed_verbs import RUN, Immediate, Kept, Verb, Work, carry_out, check, eight_sequences, finish, prepared
+from tests.mixed_verbs import (
+    MORE,
+    RUN,
+    Immediate,
+    Kept,
+    Verb,
+    Work,
+    carry_out,
+    check,
+    eight_sequences,
+    finish,
+    prepared,
+)
 
 PATIENCE = 60.0  # seconds until a thread that does not end counts as a deadlock
 
@@ -34,7 +46,7 @@ def together(*tasks: Callable[[], object]) -> None:
         raise raised[0]
 
 
-@settings(max_examples=30)
+@settings(max_examples=12 * MORE)
 @given(eight_sequences)
 def test_eight_threads_with_mixed_verbs_share_one_object(sequences: Sequence[Sequence[Verb]]) -> None:
     with tempfile.TemporaryDirectory() as name:

@@ -171,7 +171,7 @@ def seconds(text: str) -> float:
 
 @pytest.mark.parametrize("unit", HARD)
 def test_the_time_grows_like_the_text(unit: str) -> None:
-    """Four times the text, up to a megabyte, takes about four times as long, not sixteen times."""
+    """Four times the text, up to 320 KB, takes about four times as long, not sixteen times."""
     built_in()
-    short, long = unit * (250_000 // len(unit)), unit * (1_000_000 // len(unit))
+    short, long = unit * (80_000 // len(unit)), unit * (320_000 // len(unit))
     assert min(seconds(long) for _ in range(2)) < 9 * max(min(seconds(short) for _ in range(2)), 0.01)

@@ -19,7 +19,7 @@ import pytest
 
 from slicebase import Slicebase, SlicebaseError
 from slicebase.cli.main import run
-from slicebase.history.inputs import LONG_SAMPLE, SAMPLE
+from slicebase.history.inputs import SAMPLE
 from slicebase.workspace.atomic import TEMPORARY
 from tests.paths import PROJECT
 
@@ -38,6 +38,10 @@ def files_up_to(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
+def conversation(number: int) -> str:
+    return json.dumps([{"role": "user", "content": f"{number} {turn} " + "x" * 9_000} for turn in range(12)])
+
+
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace whose names are fixed, so that calls can name them."""
@@ -50,6 +54,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
         memory.runs.start("r", "Objective", "Done")
         memory.runs.log("r", [{"type": "PLAN_DONE", "step": 1}])
     rows = [{"type": "ACT_DONE", "step": step, "payload": {"t": "y" * 3_000}} for step in range(1, 30)]
+    (folder / "conversation.json").write_text(conversation(1))
     (folder / "events.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return folder
 
@@ -64,7 +69,7 @@ CALLS = (
     "forget DOC --reason old",
     "purge DOC --reason secret",
     "add events.jsonl --copy",
-    f"import {LONG_SAMPLE}",
+    "import conversation.json",
     "run start -o Objective --done Done",
     "run log r --file events.jsonl",
     "run log r ACT_DONE --step 2",
@@ -101,10 +106,6 @@ def test_a_full_disk_is_said_and_costs_nothing_that_was_stored(
             assert memory.verify().status == "VERIFIED"
         if status:
             assert run(arguments) == 0, "it works with space again"
-
-
-def conversation(number: int) -> str:
-    return json.dumps([{"role": "user", "content": f"{number} {turn} " + "x" * 9_000} for turn in range(12)])
 
 
 @pytest.mark.parametrize("limit", [0, 5_000, 150_000, 300_000, 450_000, 550_000])
