@@ -114,7 +114,7 @@ _FEW: Final[Mapping[str, tuple[bytes, ...]]] = {
     "memory-tool": tuple(json.dumps(call).encode() for call in _MEMORY),
     "client-settings": (_SETTINGS, b"{}\n", b'{"hooks":{}}'),
     "agents-md": (b"# Agents\n\nText.\n", b"# A\n\n<!-- slicebase:begin -->\nold\n<!-- slicebase:end -->\n\nmore\n"),
-    "seal": (b'["run","r",1,"sha256:00"]\n["session","s",[1,2,3],"x"]\n["file","f","v"]\n',),
+    "seal": (b'["log","01J",3,"00"]\n["chain","turns/s",2,"00"]\n["chain","acts",1,"00"]\n["file","f","v"]\n',),
 }  # fmt: skip
 
 

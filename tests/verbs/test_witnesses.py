@@ -194,6 +194,18 @@ def test_the_latest_seal_is_the_last_that_was_written(root: Path) -> None:
     assert "turns/s" in found
 
 
+@pytest.mark.parametrize(
+    "line", ['["chain","turns/s",99999999999999999999,"00"]', "[" * 1000 + "]" * 1000, "[]", "x", '["chain","no",1,""]']
+)
+def test_a_line_of_a_seal_that_makes_no_sense_is_unverifiable(root: Path, line: str) -> None:
+    with Slicebase.open(root) as memory:
+        sealed = memory.seal()
+        path = root / sealed.file.name
+        path.write_text(path.read_text() + line + "\n")
+        found = memory.verify(seal=sealed.id)
+    assert ("UNVERIFIABLE", "seal-line") in [(each.status, each.check) for each in found.findings]
+
+
 # The log
 
 

@@ -241,7 +241,7 @@ def test_a_folder_or_a_device_is_never_adopted(tmp_path: Path) -> None:
 
 def test_a_database_in_use_elsewhere_is_not_adopted_by_a_link(tmp_path: Path) -> None:
     used = Truth(create_workspace(tmp_path / "theirs").database, create=True)
-    used.database.connection.execute("BEGIN IMMEDIATE; INSERT INTO policies VALUES ('x', 'y'); COMMIT")
+    used.database.connection.execute("BEGIN IMMEDIATE; INSERT INTO waiting VALUES (x'00', x'01'); COMMIT")
     create_workspace(tmp_path / "mine")
     (tmp_path / "mine" / ".slicebase" / "slicebase.db").symlink_to(used.database.path)
     assert code_of(lambda: create_workspace(tmp_path / "mine", adopt=True)) == "locked"

@@ -25,7 +25,7 @@ from slicebase.truth.truth import open_truth
 from slicebase.verbs.install import install
 from slicebase.verbs.parts import Parts
 from slicebase.workspace import git
-from slicebase.workspace.atomic import TEMPORARY
+from slicebase.workspace.atomic import TEMPORARY, read_bytes
 from slicebase.workspace.settings import load_settings
 from slicebase.workspace.workspace import LIBRARY, LOCAL, Workspace, create_local_folder
 
@@ -140,8 +140,8 @@ def _format(examined: Examined) -> Iterator[Complaint]:
 
 def _has_conflict_markers(path: Path) -> bool:
     try:
-        return _CONFLICT_MARKER in path.read_bytes()
-    except OSError:
+        return _CONFLICT_MARKER in read_bytes(path)
+    except (OSError, SlicebaseError):
         return False
 
 

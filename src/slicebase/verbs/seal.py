@@ -98,7 +98,7 @@ def sealed_log(file: SliceFile) -> SealedLog | None:
         kind, database, entries, head = msgspec.json.decode(
             file.body.split(b"\n", 1)[0], type=tuple[str, str, int, str]
         )
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     return SealedLog(database, entries, head) if kind == "log" else None
 
@@ -110,7 +110,7 @@ def broken_seals(truth: Truth, folder: SliceFolder, file: SliceFile) -> Iterator
         try:
             kind, *values = msgspec.json.decode(line, type=list[Any])
             problems = list(_CHECKS[kind](truth, folder, values))
-        except (msgspec.MsgspecError, LookupError, TypeError, ValueError):
+        except (msgspec.MsgspecError, LookupError, ValueError, OverflowError, RecursionError):
             problems = [
                 VerifyFinding("UNVERIFIABLE", "seal-line", place, "a line of a seal", line.decode(errors="replace"))
             ]
@@ -118,12 +118,12 @@ def broken_seals(truth: Truth, folder: SliceFolder, file: SliceFile) -> Iterator
 
 
 def _log_holds(truth: Truth, folder: SliceFolder, values: list[Any]) -> Iterator[VerifyFinding]:
-    _, entries, sealed = values
+    _, entries, sealed = msgspec.convert(values, tuple[str, int, str])
     yield from _chain_holds(truth, folder, [LOG, entries, sealed])
 
 
 def _chain_holds(truth: Truth, folder: SliceFolder, values: list[Any]) -> Iterator[VerifyFinding]:
-    name, rows, sealed = values
+    name, rows, sealed = msgspec.convert(values, tuple[str, int, str])
     connection, chain = truth.database.connection, Chain.named(name)
     found = head_of(connection, chain, rows).hash.hex() if rows else ""
     if found != sealed:
@@ -132,7 +132,7 @@ def _chain_holds(truth: Truth, folder: SliceFolder, values: list[Any]) -> Iterat
 
 
 def _file_holds(truth: Truth, folder: SliceFolder, values: list[Any]) -> Iterator[VerifyFinding]:
-    file_id, version = values
+    file_id, version = msgspec.convert(values, tuple[str, str])
     file = folder.get(file_id)
     if file is None or file.version != version:
         yield VerifyFinding("DRIFTED", "seal", f"file:{file_id}", version, file.version if file else "no such file")

@@ -11,6 +11,7 @@ from typing import Final
 
 from slicebase.core.hashing import digest_of
 from slicebase.errors import SlicebaseError
+from slicebase.workspace.boundary import narrow_opened
 
 MACHINE: Final = "SLICEBASE_MACHINE"
 _MACHINE_IDS: Final = ("/etc/machine-id", "/var/lib/dbus/machine-id")
@@ -44,13 +45,22 @@ def known_ids(files: tuple[Path, ...]) -> frozenset[str]:
     found = set()
     for path in files:
         try:
-            with path.open("rb") as file:
-                text = file.read(_LONGEST).decode().strip()
+            text = _first_bytes(path).decode().strip()
         except (OSError, UnicodeDecodeError):
             continue
         if text.isalnum():
             found.add(text)
     return frozenset(found)
+
+
+def _first_bytes(path: Path) -> bytes:
+    """Returns the beginning of a file of ours. Waits for no pipe, and follows no link."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        narrow_opened(descriptor)
+        return os.read(descriptor, _LONGEST)
+    finally:
+        os.close(descriptor)
 
 
 def keep_id(files: tuple[Path, ...], database: str) -> None:

@@ -136,7 +136,7 @@ SETTING_KEYS: Final[Mapping[str, SettingKey]] = {
         "redaction_enabled", (bool,), "true", "whether secrets are replaced in what is stored", VARIABLE
     ),
     "redaction.rules": SettingKey(
-        "redaction_rules", (str,), "a path inside the workspace", "a file with further rules for secrets"
+        "redaction_rules", (str,), "a path inside the workspace", "a file with further rules for secrets", is_path=True
     ),
 }
 
