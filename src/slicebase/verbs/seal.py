@@ -110,7 +110,7 @@ def broken_seals(truth: Truth, folder: SliceFolder, file: SliceFile) -> Iterator
         try:
             kind, *values = msgspec.json.decode(line, type=list[Any])
             problems = list(_CHECKS[kind](truth, folder, values))
-        except (msgspec.MsgspecError, LookupError, ValueError, OverflowError, RecursionError):
+        except (msgspec.MsgspecError, LookupError, TypeError, ValueError, OverflowError, RecursionError):
             problems = [
                 VerifyFinding("UNVERIFIABLE", "seal-line", place, "a line of a seal", line.decode(errors="replace"))
             ]
