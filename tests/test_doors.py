@@ -305,6 +305,7 @@ def test_settings_name_rules_inside_the_workspace_and_do_not_turn_redaction_off(
         assert memory.library.create("Badges", "badge-1234").redacted == {"badge": 1}
         assert memory.runs.start("r", "See badge-1234.", "d")
         assert memory.redacted == {"badge": 2}
+        assert memory.runs.claim("r", "It is badge-1234.").redacted == {"badge": 1}
         assert code_of(memory.set, "redaction.rules", "../rules.toml") == "bad-setting"
         (memory.root / "slicebase.toml").write_text("[redaction]\nenabled = false\n")
         assert code_of(memory.library.create, "Badges", "badge-1234") == "bad-setting"

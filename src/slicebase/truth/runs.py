@@ -43,6 +43,7 @@ class Logged(NamedTuple):
     snapshots: tuple[str, ...]
     tally: RunTally
     id: str = ""  # of the claim, conflict or failure that was logged
+    redacted: Mapping[str, int] = {}  # secrets that were replaced, by rule
 
     def __repr__(self) -> str:
         named = f", id={self.id!r}" if self.id else ""
