@@ -13,6 +13,7 @@ from slicebase import Slicebase, SlicebaseError
 from slicebase.graph.turn import Parent, Part, Session, Turn
 from slicebase.library.purge import PurgeReport
 from tests.conversations import annotate, name
+from tests.paths import LONG_SAMPLE
 
 SECRET = "the customer Ada Example lives at Nowhere Street 4711 and her file is 0815"
 OTHER = "an ordinary sentence about the weather in the mountains, long enough for a passage"
@@ -240,3 +241,21 @@ def test_of_any_texts_nothing_is_left_but_what_survives_elsewhere(
         assert memory.verify().status == "VERIFIED"
         for number, text in enumerate(kept):
             assert memory.truth.text_of(memory.truth.turns.get(name(f"k{number}")).record) == text
+
+
+def test_of_a_real_conversation_nothing_is_left_although_it_names_its_own_turns(tmp_path: Path) -> None:
+    """Names say nothing: the ids of turns and sessions stand in records, too."""
+    with Slicebase.init(tmp_path) as memory:
+        memory.import_(LONG_SAMPLE)
+        ((session, _),) = memory.truth.turns.sessions()
+        memory.runs.from_session(session.id, compact=True)
+        memory.runs.compact(f"from-{session.id}")
+        memory.runs.narrative(f"from-{session.id}")
+        memory.context("how are discount codes compared?")
+        memory.runs.start("own", f"See session:{session.id} of the shop.", "Seen.")
+        report = memory.purge(f"session:{session.id}")
+        assert report.remnants == ()
+        terms = memory.truth.runs.terms("own")
+        assert terms is not None
+        assert terms.objective == f"See session:{session.id} of the shop."
+        assert memory.verify().status == "VERIFIED"

@@ -76,12 +76,6 @@ def parse(text: str, bare: str | None = None) -> Ref:
     return ref
 
 
-def is_reference(text: str) -> bool:
-    """Returns whether a text is a complete reference."""
-    ref = _prefixed(text)
-    return ref is not None and re.fullmatch(_SHAPES[ref.kind], ref.name) is not None
-
-
 def _prefixed(text: str) -> Ref | None:
     match = _SYNTAX.fullmatch(text)
     if not match:

@@ -5,6 +5,7 @@ every other run and manifest, a string that shares a passage of 32 bytes or more
 unless the passage also stands in a text that survives (ruling 46). The structure stays, so that the run can continue.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from itertools import chain
@@ -13,10 +14,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from slicebase.core.hashing import digest, is_digest
-from slicebase.core.ids import is_ulid, is_uuid
+from slicebase.core.hashing import digest
 from slicebase.core.passages import PASSAGE, PassageIndex, written_forms
-from slicebase.core.refs import is_reference
 from slicebase.errors import SlicebaseError
 from slicebase.graph.record import read_parts, read_session
 from slicebase.graph.turn import turn_text
@@ -25,6 +24,11 @@ from slicebase.truth.truth import Truth
 
 TextKey = tuple[str, str]  # owner and digest
 _DERIVED: Final = ("run:", "manifest:")  # owners whose texts are made from other texts
+# References, ids and digests inside of texts: records have these, too, and they say nothing.
+_NAMES: Final = re.compile(
+    r"\b(?:(?:turn|session|run|file|row|sec|doc|claim):[\w.#@-]+|(?:sha256:)?[0-9a-f]{64}"
+    r"|(?:ev|mf|sn)_[0-9a-f]{32}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9A-HJKMNP-TV-Z]{26})\b"
+)
 _SHORT: Final = 8  # bytes: a shorter text says too little to be looked for
 
 
@@ -87,7 +91,7 @@ class PassageSearch:
     """Looks for the passages of purged texts, but for those that stand in surviving texts."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        known = {text for text in texts if len(text) >= _SHORT and not _is_name(text)}
+        known = {piece for text in texts for piece in _NAMES.split(text) if len(piece) >= _SHORT}
         # a single word may be a status or a name
         self._short = {text.strip() for text in known if len(text.encode()) < PASSAGE and " " in text.strip()}
         self._index = PassageIndex(form for text in sorted(known) for form in sorted(written_forms(text)))
@@ -106,9 +110,7 @@ class PassageSearch:
         return any(True for _ in self._index.found_in(data))
 
     def is_in(self, text: str) -> bool:
-        """Returns whether a string is a short purged text, or shares a passage with a long one; a name does neither."""
-        if _is_name(text):
-            return False
+        """Returns whether a string is a short purged text, or shares a passage with a long one."""
         return text.strip() in self._short or bool(self.passages_in(text.encode("utf-8", "surrogatepass")))
 
     def excuse(self, held: Iterable[bytes], surviving: Iterable[bytes]) -> None:
@@ -122,11 +124,6 @@ class PassageSearch:
         index = PassageIndex(wanted)
         for data in surviving if index else ():
             self._excused.update(wanted[form] for form in index.whole_in(data))
-
-
-def _is_name(text: str) -> bool:
-    """Returns whether a string is a reference, an id or a digest: records have these, too, and they say nothing."""
-    return is_digest(text) or is_reference(text) or is_uuid(text) or is_ulid(text)
 
 
 # Strings of stored texts
