@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from slicebase import Slicebase, SlicebaseError
 from slicebase.graph.turn import Parent, Part, Session, Turn
+from slicebase.history.inputs import LONG_SAMPLE
 from slicebase.library.purge import PurgeReport
 from tests.conversations import annotate, name
-from tests.paths import LONG_SAMPLE
 
 SECRET = "the customer Ada Example lives at Nowhere Street 4711 and her file is 0815"
 OTHER = "an ordinary sentence about the weather in the mountains, long enough for a passage"
