@@ -15,25 +15,28 @@ _LOOKED_UP: Final = 3
 _WINDOW: Final = PASSAGE + 1 - _INDEXED * _LOOKED_UP
 _OFFSET_BITS: Final = 40
 _OFFSETS: Final = (1 << _OFFSET_BITS) - 1
+_BLOCK: Final = 64  # bytes that are compared at once
 _MOST_PLACES: Final = 8  # places that are tried for a window that the texts contain more often
 
 
 class Stretch(NamedTuple):
-    """A passage in the searched bytes: where it begins and ends."""
+    """A passage in the searched bytes: where it begins and ends, and in which text it begins where."""
 
     start: int
     end: int
+    number: int
+    offset: int
 
 
 class PassageIndex:
     """The passages of some texts, to be found in other bytes."""
 
     def __init__(self, texts: Iterable[bytes]) -> None:
-        self._texts = [text for text in texts if len(text) >= PASSAGE]
+        self.texts = [text for text in texts if len(text) >= PASSAGE]
         # A place is the number of a text and an offset in it, in one integer: it takes half the memory of a pair.
         self._first: dict[bytes, int] = {}
         self._others: dict[bytes, list[int]] = {}  # of windows that stand in more than one place
-        for number, text in enumerate(self._texts):
+        for number, text in enumerate(self.texts):
             for at in range(0, len(text) - _WINDOW + 1, _INDEXED):
                 window, place = text[at : at + _WINDOW], number << _OFFSET_BITS | at
                 if self._first.setdefault(window, place) != place:
@@ -42,50 +45,82 @@ class PassageIndex:
                         others.append(place)
 
     def __bool__(self) -> bool:
-        return bool(self._texts)
+        return bool(self.texts)
 
     def found_in(self, data: bytes) -> Iterator[Stretch]:
-        """Yields the passages that the bytes have in common with the texts. They can overlap."""
-        ends: dict[tuple[int, int], int] = {}  # where a passage ends, by its text and by how far it is shifted there
-        for at, number, offset in self._common(data):
-            if at < ends.get((number, offset - at), 0):
-                continue  # a part of a passage that was found before
-            found = self._extended(data, at, number, offset)
-            ends[number, offset - at] = found.end
-            if found.end - found.start >= PASSAGE:
-                yield found
+        """Yields passages that the bytes have in common with the texts, and that together cover all of them.
 
-    def whole_in(self, data: bytes) -> set[bytes]:
-        """Returns the texts that the bytes contain completely."""
-        windows = {data[at : at + _WINDOW] for at in range(0, len(data) - _WINDOW + 1, _LOOKED_UP)}
-        common = windows & self._first.keys()
-        if any(len(self._others.get(window, ())) == _MOST_PLACES for window in common):
-            numbers = set(range(len(self._texts)))  # not every place of these windows is known
-        else:
-            numbers = {number for window in common for number, _ in self._places(window)}
-        return {self._texts[number] for number in numbers if self._texts[number] in data}
-
-    def _common(self, data: bytes) -> Iterator[tuple[int, int, int]]:
-        """Yields the places at which a window of the bytes and one of a text are equal."""
-        for at in range(0, len(data) - _WINDOW + 1, _LOOKED_UP):
-            window = data[at : at + _WINDOW]
-            if window in self._first:
-                for number, offset in self._places(window):
-                    yield at, number, offset
+        What lies well inside of a passage that was found is not looked up again: a passage that reaches beyond its end
+        has a window among the last ones. So the time is linear, also for texts that repeat themselves.
+        """
+        at = 0
+        last = len(data) - _WINDOW
+        while at <= last:
+            end = 0
+            for number, offset in self._places(data[at : at + _WINDOW]):
+                found = self._extended(data, at, number, offset)
+                if found.end - found.start >= PASSAGE:
+                    end = max(end, found.end)
+                    yield found
+            inside = end - PASSAGE - _WINDOW - at
+            at += max(_LOOKED_UP, inside - inside % _LOOKED_UP)
 
     def _places(self, window: bytes) -> Iterator[tuple[int, int]]:
-        for place in (self._first[window], *self._others.get(window, ())):
-            yield place >> _OFFSET_BITS, place & _OFFSETS
+        first = self._first.get(window)
+        if first is not None:
+            for place in (first, *self._others.get(window, ())):
+                yield place >> _OFFSET_BITS, place & _OFFSETS
 
     def _extended(self, data: bytes, at: int, number: int, offset: int) -> Stretch:
-        text = self._texts[number]
-        start, end = 0, _WINDOW
+        text = self.texts[number]
+        end = _WINDOW + _common_start(data, at + _WINDOW, text, offset + _WINDOW)
+        start = 0
         while start < min(at, offset) and data[at - start - 1] == text[offset - start - 1]:
             start += 1
-        rest = min(len(data) - at, len(text) - offset)
-        while end < rest and data[at + end] == text[offset + end]:
-            end += 1
-        return Stretch(at - start, at + end)
+        return Stretch(at - start, at + end, number, offset - start)
+
+
+def _common_start(data: bytes, at: int, text: bytes, offset: int) -> int:
+    """Returns how many bytes from these places on are the same."""
+    same = 0
+    while (block := data[at + same : at + same + _BLOCK]) and block == text[offset + same : offset + same + len(block)]:
+        same += len(block)
+    rest = min(len(data) - at, len(text) - offset)
+    while same < rest and data[at + same] == text[offset + same]:
+        same += 1
+    return same
+
+
+class Cover:
+    """How much of some passages stands in surviving texts: a passage survives if each 32 bytes of it do."""
+
+    def __init__(self, passages: Iterable[bytes]) -> None:
+        self._index = PassageIndex(sorted(set(passages)))
+        self._covered: list[list[tuple[int, int]]] = [[] for _ in self._index.texts]
+
+    def __bool__(self) -> bool:
+        return bool(self._index)
+
+    def add(self, survivor: bytes) -> None:
+        """Takes a surviving text into account."""
+        for found in self._index.found_in(survivor):
+            self._covered[found.number].append((found.offset, found.offset + found.end - found.start))
+
+    def survivors(self) -> set[bytes]:
+        """Returns the passages of which nothing stands only in what was purged."""
+        return {
+            text for text, covered in zip(self._index.texts, self._covered, strict=True) if _is_covered(text, covered)
+        }
+
+
+def _is_covered(text: bytes, covered: list[tuple[int, int]]) -> bool:
+    """Returns whether every window of 32 bytes of a text lies in one of these places."""
+    reached = 0  # up to here, every window begins inside of a place
+    for start, end in sorted(covered):
+        if start > reached:
+            return False
+        reached = max(reached, end - PASSAGE + 1)
+    return reached > len(text) - PASSAGE
 
 
 def written_forms(text: str) -> set[bytes]:
