@@ -1,66 +1,69 @@
-"""Passages: what some bytes have in common with purged texts is found wherever it stands."""
+"""Passages: what some bytes have in common with purged texts is found wherever it stands, unless it survives."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicebase.core.passages import PASSAGE, Cover, PassageIndex, written_forms
+from slicebase.core.passages import PASSAGE, PassageWindows, Stretch, written_forms
 
 SECRET = b"the launch code is 4711-0815-2342, and nobody else may ever know it"
 
 
+def found(texts: list[bytes], data: bytes, *survivors: bytes) -> list[bytes]:
+    passages = PassageWindows(texts)
+    for each in survivors:
+        passages.forget(each)
+    return [data[each.start : each.end] for each in passages.found_in(data)]
+
+
 def test_a_passage_is_found_in_its_full_length() -> None:
-    data = b"x" * 77 + SECRET[5:60] + b"y" * 40
-    assert {data[found.start : found.end] for found in PassageIndex([SECRET]).found_in(data)} == {SECRET[5:60]}
+    assert found([SECRET], b"x" * 77 + SECRET[5:60] + b"y" * 40) == [SECRET[5:60]]
 
 
 def test_what_is_shorter_than_a_passage_is_not_found() -> None:
-    assert not list(PassageIndex([SECRET]).found_in(b"xx" + SECRET[: PASSAGE - 1] + b"y" * 100))
-    assert not PassageIndex([SECRET[: PASSAGE - 1]])
-
-
-def test_a_window_that_stands_often_in_a_text_does_not_hide_a_passage() -> None:
-    text = b" " * 40 + b"name" + b" " * 40 + b"the value of the second column"
-    data = b"-" * 3 + b" " * 16 + b"the value of the second column"
-    found = [data[each.start : each.end] for each in PassageIndex([text]).found_in(data)]
-    assert data[3:] in found
+    assert found([SECRET], b"xx" + SECRET[: PASSAGE - 1] + b"y" * 100) == []
+    assert not PassageWindows([SECRET[: PASSAGE - 1]])
 
 
 def test_a_passage_survives_only_if_every_32_bytes_of_it_do() -> None:
-    cover = Cover([SECRET])
-    cover.add(b"one " + SECRET[:45])
-    cover.add(SECRET[14:] + b" two")
-    assert cover.survivors() == {SECRET}
-    short = Cover([SECRET])
-    short.add(b"one " + SECRET[:45])
-    short.add(SECRET[15:] + b" two")
-    assert short.survivors() == set()
+    assert found([SECRET], SECRET, b"one " + SECRET[:45], SECRET[14:] + b" two") == []
+    assert found([SECRET], SECRET, b"one " + SECRET[:45], SECRET[15:] + b" two") == [SECRET[14:46]]
 
 
-def test_repetitive_texts_take_linear_time() -> None:
-    """As a count of comparisons, not by the clock: each place of the text is tried a few times at most."""
-    index = PassageIndex([b"-" * 20_000, b"pad " * 5_000])
-    assert len(list(index.found_in(b"-" * 50_000))) < 2_000
-    assert len(list(index.found_in(b"pad " * 12_000))) < 2_000
+def test_passages_that_touch_are_one_and_others_are_apart() -> None:
+    passages = PassageWindows([SECRET])
+    size = len(SECRET)
+    assert list(passages.found_in(SECRET + SECRET)) == [Stretch(0, 2 * size)]
+    assert list(passages.found_in(SECRET + b"|" + SECRET)) == [Stretch(0, size), Stretch(size + 1, 2 * size + 1)]
+
+
+def test_texts_that_repeat_the_same_beginning_hide_nothing() -> None:
+    """As lists of paths do: nearly every window of 12 bytes stands in them hundreds of times."""
+    paths = [b"/home/ada/project/src/module_%03d/file_%03d.py\n" % (n % 40, n) for n in range(400)]
+    assert found([b"".join(paths[:300])], paths[299]) == [paths[299]]
+    assert found([b"".join(paths[:300])], paths[299], b"".join(paths)) == []
 
 
 def test_forms_are_those_that_files_contain() -> None:
-    assert written_forms('é "quoted"\n') == {
-        'é "quoted"\n'.encode(),
-        'é \\"quoted\\"\\n'.encode(),
-        b'\\u00e9 \\"quoted\\"\\n',
-    }
+    text = 'é "quoted"\n'
+    assert written_forms(text) == {text.encode(), 'é \\"quoted\\"\\n'.encode(), b'\\u00e9 \\"quoted\\"\\n'}
 
 
-ALPHABET = st.sampled_from([b"a", b"b", b"the same words ", b"0123456789abcdefghijklmnopqrstuvwxyz"])
-TEXT = st.lists(ALPHABET, max_size=30).map(b"".join)
+PIECE = st.sampled_from(
+    [b"a", b"b", b"the same words ", b"0123456789abcdefghijklmnopqrstuvwxyz", b"/home/ada/", b"-" * 20]
+)
+TEXT = st.lists(PIECE, max_size=30).map(b"".join)
 
 
-@given(TEXT, TEXT, TEXT, st.data())
-def test_every_passage_of_32_bytes_is_found(text: bytes, before: bytes, after: bytes, data: st.DataObject) -> None:
-    start = data.draw(st.integers(0, len(text)))
-    whole = before + text[start : data.draw(st.integers(start, len(text)))] + after
-    found = list(PassageIndex([text]).found_in(whole))
-    assert all(whole[each.start : each.end] in text for each in found)
-    covered = {at for each in found for at in range(each.start, each.end - PASSAGE + 1)}
-    common = {at for at in range(len(whole) - PASSAGE + 1) if whole[at : at + PASSAGE] in text}
-    assert len(text) > 200 or common <= covered
+@given(TEXT, TEXT, st.lists(TEXT, max_size=2))
+def test_exactly_the_common_windows_that_survive_nowhere_are_found(
+    text: bytes, data: bytes, survivors: list[bytes]
+) -> None:
+    passages = PassageWindows([text])
+    for each in survivors:
+        passages.forget(each)
+    covered = {at for each in passages.found_in(data) for at in range(each.start, each.end - PASSAGE + 1)}
+    windows = {at: data[at : at + PASSAGE] for at in range(len(data) - PASSAGE + 1)}
+    alone = {at for at, window in windows.items() if window in text and not any(window in each for each in survivors)}
+    assert alone <= covered
+    assert alone or not covered
+    assert passages.is_in(data) == bool(alone)

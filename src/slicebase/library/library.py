@@ -286,7 +286,7 @@ class Library(Finder):
         order = order_of_file(self._truth(), old)
         purging = Purging(self.workspace, self.folder, self._truth(), self.stamp(provenance), reason)
         if dry_run:
-            report, erased = purging.plan(order)
+            report, _, erased = purging.plan(order)
             return Change(old if old.purged else purging.tombstone(old, erased.search), not old.purged, purge=report)
         report = purging.carry_out(order)
         return Change(self.folder.find(old.id or ""), not old.purged, purge=report)

@@ -5,7 +5,7 @@ while these are still there.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -23,10 +23,10 @@ from slicebase.library.folder import SliceFolder
 from slicebase.library.payloads import remove_copy
 from slicebase.truth.acts import PurgeRecord
 from slicebase.truth.chains import names_in
-from slicebase.truth.erasure import Erased, PassageSearch, Taken, plan_erasure, source_texts
+from slicebase.truth.erasure import Erased, PassageSearch, Taken, plan_erasure, search_for
 from slicebase.truth.truth import Truth
 from slicebase.workspace.atomic import remove
-from slicebase.workspace.repository import repository_of
+from slicebase.workspace.repository import other_worktrees, repository_of
 from slicebase.workspace.workspace import LOCAL, Workspace
 
 _SNAPSHOT: Final = "sn_"
@@ -79,7 +79,16 @@ def order_of_file(truth: Truth, file: SliceFile) -> Order:
     for corpus in corpora:
         kept.update(truth.manifests.texts_from(corpus))
     strings = (file.body.decode("utf-8", "replace"), file.summary or "") if not file.purged else ()
-    return Order(f"file:{file.id}", Taken(kept, strings=strings), files=(file.id or "",))
+    taken = Taken(kept, strings=strings, corpora=frozenset(corpora))
+    return Order(f"file:{file.id}", taken, files=(file.id or "",))
+
+
+class PurgePlan(NamedTuple):
+    """What a purge would do: its report, what it takes, and what it replaces."""
+
+    report: PurgeReport
+    taken: Taken
+    erased: Erased
 
 
 class Purging:
@@ -94,73 +103,77 @@ class Purging:
         self._folder = folder
         self._truth = truth
 
-    def plan(self, order: Order) -> tuple[PurgeReport, Erased]:
+    def plan(self, order: Order) -> "PurgePlan":
         """Returns what a purge takes, without taking it."""
         files = [file for file in self._folder.all() if isinstance(file, SliceFile) and not file.purged]
         narratives = [file for file in files if _source(file).startswith(_SNAPSHOT)]
         passed_over = {file.id for file in narratives}.union(order.files)
         others = [file for file in files if file.id not in passed_over]
-        erased = plan_erasure(
-            self._truth, order.taken, chain(map(_bytes_of, others), _payloads(self._folder)), map(_bytes_of, narratives)
-        )
-        taken = [file.id or "" for file in narratives if self._is_taken(file, order, erased)]
-        shared = tuple(f"file:{file.id}" for file in others if erased.search.shares(_bytes_of(file)))
+        search = search_for(self._truth, order.taken, chain(map(_bytes_of, others), _payloads(self._folder)))
+        touched = {text.owner for text in plan_erasure(self._truth, order.taken, search).texts}
+        gone = [file.id or "" for file in narratives if self._is_taken(file, order, search, touched)]
+        taken = self._with_narratives(order.taken, gone)
+        erased = plan_erasure(self._truth, taken, search)
         report = PurgeReport(
             order.what,
             len(erased.texts),
             sum(text.left is not None for text in erased.texts),
             order.turns,
             order.runs,
-            tuple(sorted({*order.files, *taken})),
-            shared,
+            tuple(sorted({*order.files, *gone})),
+            tuple(f"file:{file.id}" for file in others if search.shares(_bytes_of(file))),
         )
-        return report, erased
+        return PurgePlan(report, taken, erased)
 
-    def _is_taken(self, narrative: SliceFile, order: Order, erased: Erased) -> bool:
+    def _with_narratives(self, taken: Taken, narratives: list[str]) -> Taken:
+        """Adds what contexts keep of narratives that go."""
+        corpora = {f"file:{name}" for name in narratives}
+        kept = {key for corpus in corpora for key in self._truth.manifests.texts_from(corpus)}
+        return taken._replace(gone={*taken.gone, *kept}, corpora={*taken.corpora, *corpora})
+
+    def _is_taken(self, narrative: SliceFile, order: Order, search: PassageSearch, touched: set[str]) -> bool:
         """Returns whether a narrative goes with its run, or holds what was purged."""
         place = self._truth.runs.snapshots.place_of(_source(narrative))
+        run = place[0] if place else ""
         data = _bytes_of(narrative)
-        if place is None:
-            return bool(erased.search.passages_in(data))
-        touched = any(text.owner == f"run:{place[0]}" for text in erased.texts)
-        return (
-            place[0] in order.runs or bool(erased.search.passages_in(data)) or (touched and erased.search.is_held(data))
-        )
+        if place and run in order.runs:
+            return True
+        return search.is_held(data) if f"run:{run}" in touched else bool(search.passages_in(data))
 
     def carry_out(self, order: Order) -> PurgeReport:
         """Purges. Returns what was taken, and what is still found in the files of the workspace."""
-        report, erased = self.plan(order)
-        self._purge_files(report.files, erased.search)
+        report, taken, planned = self.plan(order)
+        self._purge_files(report.files, order, planned.search)
         try:
             with self._truth.database.erasing():
-                self._purge_texts(order)
+                self._purge_texts(order, taken, planned.search)
         finally:
             self._truth.runs.remember(None)
             self._purge_caches(order.turns)
-        found = tuple(self._remnants(erased.search, report.files))
+        found = tuple(self._remnants(planned.search, report.files))
         return report._replace(remnants=found, beyond=tuple(self._beyond(report)))
 
-    def _purge_texts(self, order: Order) -> None:
+    def _purge_texts(self, order: Order, taken: Taken, search: PassageSearch) -> None:
         """Replaces the texts in one transaction, in which others cannot write what would have to be replaced, too."""
         with self._truth.database.writing():
-            _, erased = self.plan(order)
+            erased = plan_erasure(self._truth, taken, search)
             if erased.texts:
                 record = PurgeRecord(self._reason or "", erased.texts, self._stamp.time, order.what)
                 self._truth.texts.purge(record, erased.left)
 
-    def _purge_files(self, files: tuple[str, ...], search: PassageSearch) -> None:
+    def _purge_files(self, files: tuple[str, ...], order: Order, search: PassageSearch) -> None:
         """Replaces slice files by tombstones (ruling 31), and deletes the payloads that the library copied for them."""
         for name in files:
             with self._folder.writing() as writer:
                 old = writer.find(name)
                 if not old.purged:
-                    writer.replace(old, self.tombstone(old, search))
+                    writer.replace(old, self.tombstone(old, search, keeps_title=name in order.files))
                 remove_copy(self._folder, old.payload.uri if old.payload else None)
 
-    def tombstone(self, file: SliceFile, search: PassageSearch) -> SliceFile:
-        """Returns what replaces a slice file. Its title stays, unless it says what was purged."""
+    def tombstone(self, file: SliceFile, search: PassageSearch, *, keeps_title: bool = True) -> SliceFile:
+        """Returns what replaces a slice file. The title of a file that is purged itself may stay (ruling 31)."""
         gone = tombstone(file, self._stamp.time, self._reason)
-        if search.is_in(file.title or ""):
+        if not keeps_title or search.is_in(file.title or ""):
             gone = set_key(gone, "slice.title", "Purged")
         return with_writer(gone, self._stamp)
 
@@ -185,15 +198,17 @@ class Purging:
 
     def _remnants(self, search: PassageSearch, files: tuple[str, ...]) -> Iterator[Remnant]:
         """Searches the raw bytes of every file of ours for passages that stand in no surviving text."""
-        held = [(path, at, passage) for path in self._files() for at, passage in _found(path, search)]
-        if not held:
-            return
         survivors = (file for file in self._folder.all() if isinstance(file, SliceFile) and file.id not in files)
-        texts = chain(source_texts(self._truth), names_in(self._truth.database.connection), _payloads(self._folder))
-        search.excuse([passage for _, _, passage in held], chain(texts, map(_bytes_of, survivors)))
-        for path, at, passage in held:
-            if search.passages_in(passage):
-                yield Remnant(os.path.relpath(path, self._workspace.root), at, len(passage))
+        texts = (data for _, _, data in self._truth.texts.all())  # what held purged strings has none of them any more
+        rows = names_in(self._truth.database.connection)
+        for data in chain(texts, rows, map(_bytes_of, survivors)):
+            search.forget(data)
+        for path in self._files():
+            yield from _merged(
+                Remnant(os.path.relpath(path, self._workspace.root), at + found.start, found.end - found.start)
+                for at, data in _chunks(path)
+                for found in search.passages_in(data)
+            )
 
     def _files(self) -> Iterator[Path]:
         """Yields every file that Slicebase writes in the workspace: the database, the caches and the library."""
@@ -205,6 +220,8 @@ class Purging:
                     yield path
 
     def _beyond(self, report: PurgeReport) -> Iterator[str]:
+        for worktree in other_worktrees(self._workspace.root):
+            yield f"slice files and indexes of the worktree {worktree}: purge it there, too"
         for session, _ in self._truth.turns.sessions():
             if session.id.startswith(f"{report.what.removeprefix('session:')}#agent-"):
                 yield f"session:{session.id}, which a subagent of it had"
@@ -213,6 +230,19 @@ class Purging:
         if report.files and repository_of(self._workspace.root):
             yield "commits in git that have these files"
         yield "backups and other copies of this workspace"
+
+
+def _merged(remnants: Iterable[Remnant]) -> list[Remnant]:
+    """Returns the places in order; those that overlap are one."""
+    merged: list[Remnant] = []
+    for each in sorted(remnants):
+        last = merged[-1] if merged else None
+        if last and last.file == each.file and each.offset <= last.offset + last.length:
+            length = max(last.offset + last.length, each.offset + each.length) - last.offset
+            merged[-1] = last._replace(length=length)
+        else:
+            merged.append(each)
+    return merged
 
 
 def _source(file: SliceFile) -> str:
@@ -232,11 +262,6 @@ def _payloads(folder: SliceFolder) -> Iterator[bytes]:
     """Yields the payloads that were copied into the library, in chunks."""
     for path in sorted(folder.payloads.glob("*")) if folder.payloads.is_dir() else ():
         yield from (data for _, data in _chunks(path))
-
-
-def _found(path: Path, search: PassageSearch) -> Iterator[tuple[int, bytes]]:
-    for at, data in _chunks(path):
-        yield from ((at + data.find(passage), passage) for passage in search.passages_in(data))
 
 
 def _chunks(path: Path) -> Iterator[tuple[int, bytes]]:

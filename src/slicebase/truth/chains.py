@@ -5,14 +5,17 @@ keeps the heads of all chains. A chain that is shorter than the log says has los
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import apsw
+import msgspec
 
 from slicebase.core.hashing import raw_digest
+from slicebase.errors import SlicebaseError
 from slicebase.truth.schema import CHAINS
 
 LOG = "log"
+_Record = TypeVar("_Record")
 
 
 class Chain(NamedTuple):
@@ -86,6 +89,15 @@ def all_chains(connection: apsw.Connection) -> Iterator[Chain]:
         query = f"SELECT DISTINCT {owner} FROM {table} ORDER BY 1" if owner else f"SELECT '' FROM {table} LIMIT 1"
         for (name,) in connection.execute(query).fetchall():
             yield Chain(table, str(name))
+
+
+def read_stored(decoder: "msgspec.json.Decoder[_Record]", record: bytes) -> _Record:
+    """Reads a stored record. Raises `broken-record` where somebody has changed it."""
+    try:
+        return decoder.decode(record)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        message = f"a stored record cannot be read: {error}"
+        raise SlicebaseError("broken-record", message, hint="`tt verify` says more") from None
 
 
 def names_in(connection: apsw.Connection) -> Iterator[bytes]:

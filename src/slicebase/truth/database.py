@@ -335,6 +335,7 @@ def _ensure_ours(connection: apsw.Connection, path: Path, opener: Opener) -> boo
             log = head_of(connection, Chain(LOG)).length
             kind = ADOPT if is_foreign or is_another else RESTORE
             append_rows(connection, Chain("acts"), [act_row(kind, opener.identity(current.database, log))])
+            log_heads(connection, [Chain("acts")])
     elif is_foreign or is_another:
         whose = "was made by another user or machine" if is_foreign else "is not the one that this workspace had"
         raise SlicebaseError(
@@ -366,11 +367,16 @@ def database_errors(path: Path) -> Iterator[None]:
         raise ours.at(Where(str(path))) from None
 
 
+def _is_schema_error(error: Exception) -> bool:
+    """Returns whether a statement failed since a table or a column is missing, which only damage can cause."""
+    return isinstance(error, apsw.SQLError) and str(error).startswith(("no such table", "no such column", "table "))
+
+
 def as_our_error(error: Exception) -> SlicebaseError | None:
     """Returns our error for an error of SQLite or of the system, or None where only a bug of ours can cause it."""
     if isinstance(error, apsw.BusyError):
         return SlicebaseError("locked", "another process is writing", hint="try again when it is done")
-    if isinstance(error, apsw.NotADBError | apsw.CorruptError):
+    if isinstance(error, apsw.NotADBError | apsw.CorruptError) or _is_schema_error(error):
         return SlicebaseError(
             "database-damaged",
             f"SQLite cannot read the database: {error}",

@@ -15,12 +15,13 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from slicebase.core.hashing import digest
-from slicebase.core.passages import PASSAGE, PassageIndex, written_forms
+from slicebase.core.passages import PASSAGE, PassageWindows, Stretch, written_forms
 from slicebase.errors import SlicebaseError
 from slicebase.graph.record import read_parts, read_session
 from slicebase.graph.turn import turn_text
 from slicebase.truth.acts import PurgedText
 from slicebase.truth.truth import Truth
+from slicebase.truth.turns import marked_as_purged
 
 TextKey = tuple[str, str]  # owner and digest
 _DERIVED: Final = ("run:", "manifest:")  # owners whose texts are made from other texts
@@ -29,15 +30,25 @@ _NAMES: Final = re.compile(
     r"\b(?:(?:turn|session|run|file|row|sec|doc|claim):[\w.#@-]+|(?:sha256:)?[0-9a-f]{64}"
     r"|(?:ev|mf|sn)_[0-9a-f]{32}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9A-HJKMNP-TV-Z]{26})\b"
 )
+_IS_SAID: Final = re.compile(r"[ \d]")  # a single word without a digit may be a status or a name of ours
+_TOMBSTONE: Final = re.compile(r"\[purged [0-9a-f]{12}\]")
 _SHORT: Final = 8  # bytes: a shorter text says too little to be looked for
 
 
 class Taken(NamedTuple):
-    """What a purge is asked to take: texts, those of which something is left, and strings from outside the database."""
+    """What a purge is asked to take.
+
+    The content of `whole` and `left` and the `strings` are looked for elsewhere; `left` has what remains of a text.
+    What is `gone` was made from them, and `facts` are texts of sessions, of which strings go. `corpora` are the sources
+    whose labels in contexts go, too.
+    """
 
     whole: Set[TextKey] = frozenset()
     left: Mapping[TextKey, bytes] = MappingProxyType({})
     strings: tuple[str, ...] = ()
+    gone: Set[TextKey] = frozenset()
+    facts: Set[TextKey] = frozenset()
+    corpora: Set[str] = frozenset()
 
 
 class Erased(NamedTuple):
@@ -48,82 +59,88 @@ class Erased(NamedTuple):
     search: "PassageSearch"
 
 
-def plan_erasure(truth: Truth, taken: Taken, surviving: Iterable[bytes] = (), derived: Iterable[bytes] = ()) -> Erased:
-    """Returns what a purge replaces.
-
-    `surviving` are texts outside the database, `derived` are those that are made from texts in it.
-    """
-    named = sorted({*taken.whole, *taken.left})
-    stored = {key: text.data for key in named if (text := truth.texts.get(*key)) and text.data is not None}
-    search = PassageSearch(chain(taken.strings, (string for data in stored.values() for string in strings_of(data))))
-    quotes = {(record.corpus_id, record.quote_hash) for record in truth.ledger.records.values()}
-    held = {key: data for key, data in _derived(truth, quotes) if key not in stored and search.is_held(data)}
-    search.excuse(chain(held.values(), derived), chain(source_texts(truth, {*stored, *quotes}), surviving))
-    rest = {key: without_passages(data, search) for key, data in held.items()}
-    changed = {key: data for key, data in rest.items() if data != held[key]}
-    remains = {key: data for key, data in chain(taken.left.items(), changed.items()) if data is not None}
-    texts = [
-        PurgedText(owner, name, digest(remains[owner, name]) if (owner, name) in remains else None)
-        for owner, name in (*stored, *changed)
-        if remains.get((owner, name)) != stored.get((owner, name), held.get((owner, name)))
-    ]
-    return Erased(tuple(sorted(texts)), remains, search)
-
-
-def _derived(truth: Truth, quotes: Set[TextKey]) -> Iterator[tuple[TextKey, bytes]]:
-    """Yields the texts that are made from other texts: those of runs and manifests, and quotes."""
+def search_for(truth: Truth, taken: Taken, surviving: Iterable[bytes]) -> "PassageSearch":
+    """Returns the search for what a purge takes. `surviving` are texts outside the database."""
+    stored = (stored for key in {*taken.whole, *taken.left} if (stored := truth.texts.get(*key)))
+    search = PassageSearch(chain(taken.strings, *(strings_of(text.data) for text in stored if text.data is not None)))
+    known = {*taken.whole, *taken.left, *taken.gone, *taken.facts, *_quotes(truth)}
     for owner, name, data in truth.texts.all():
-        if owner.startswith(_DERIVED) or (owner, name) in quotes:
-            yield (owner, name), data
+        if not owner.startswith(_DERIVED) and (owner, name) not in known:
+            search.forget_text(data)
+    for data in surviving:
+        search.forget(data)
+    return search
 
 
-def source_texts(truth: Truth, passed_over: Set[TextKey] = frozenset()) -> Iterator[bytes]:
-    """Yields the texts that came from outside, but for those that are passed over."""
+def plan_erasure(truth: Truth, taken: Taken, search: "PassageSearch") -> Erased:
+    """Returns what a purge replaces in the database."""
+    before: dict[TextKey, bytes] = {}
+    after: dict[TextKey, bytes | None] = {}
+    for key in sorted({*taken.whole, *taken.left, *taken.gone}):
+        stored = truth.texts.get(*key)
+        if stored is not None and stored.data is not None:
+            before[key], after[key] = stored.data, taken.left.get(key)
+    for key, data in _derived(truth, _quotes(truth), taken):
+        if key not in before:
+            before[key] = data
+            after[key] = _without_labels(without_passages(data, search), taken.corpora)
+            if key in taken.facts and after[key] != data:
+                after[key] = marked_as_purged(after[key] or data)
+    changed = {key: data for key, data in after.items() if data != before[key]}
+    texts = [PurgedText(*key, digest(data) if data is not None else None) for key, data in changed.items()]
+    return Erased(tuple(sorted(texts)), {key: data for key, data in changed.items() if data is not None}, search)
+
+
+def _quotes(truth: Truth) -> set[TextKey]:
+    return {(record.corpus_id, record.quote_hash) for record in truth.ledger.records.values()}
+
+
+def _derived(truth: Truth, quotes: Set[TextKey], taken: Taken) -> Iterator[tuple[TextKey, bytes]]:
+    """Yields the texts that are made from other texts: those of runs and manifests, quotes, and these facts."""
     for owner, name, data in truth.texts.all():
-        if not owner.startswith(_DERIVED) and (owner, name) not in passed_over:
-            yield data
+        key = (owner, name)
+        if key not in taken.gone and (owner.startswith(_DERIVED) or key in quotes or key in taken.facts):
+            yield key, data
 
 
 # What is looked for
 
 
 class PassageSearch:
-    """Looks for the passages of purged texts, but for those that stand in surviving texts."""
+    """Looks for what was purged and stands in no text that survives: passages, and short texts as whole strings."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         known = {piece for text in texts for piece in _NAMES.split(text) if len(piece) >= _SHORT}
-        # a single word may be a status or a name
-        self._short = {text.strip() for text in known if len(text.encode()) < PASSAGE and " " in text.strip()}
-        self._index = PassageIndex(form for text in sorted(known) for form in sorted(written_forms(text)))
-        self._excused: set[bytes] = set()
+        self._short = {text.strip() for text in known if len(text.encode()) < PASSAGE and _IS_SAID.search(text.strip())}
+        self._all = PassageWindows(form for text in known for form in written_forms(text))
+        self._alone = self._all.copy()  # what survives nowhere
 
-    def passages_in(self, data: bytes) -> set[bytes]:
-        """Returns the passages that some bytes share with the purged texts and with no surviving text."""
-        return {data[each.start : each.end] for each in self._index.found_in(data)} - self._excused
+    def forget_text(self, data: bytes) -> None:
+        """Leaves out what stands in a stored text that survives, as it is stored and as it reads."""
+        self.forget(data)
+        for string in strings_of(data):
+            self._short.discard(string.strip())
+            self.forget(string.encode("utf-8", "surrogatepass"))
+
+    def forget(self, data: bytes) -> None:
+        """Leaves out what stands in some bytes that survive."""
+        self._alone.forget(data)
+
+    def passages_in(self, data: bytes) -> list[Stretch]:
+        """Returns where some bytes hold what was purged."""
+        return list(self._alone.found_in(data))
 
     def is_held(self, data: bytes) -> bool:
-        """Returns whether some bytes may hold a part of the purged texts."""
-        return bool(self.passages_in(data)) or any(text.encode() in data for text in self._short)
+        """Returns whether some bytes hold what was purged, or may hold a short text of it."""
+        return self._alone.is_in(data) or any(text.encode() in data for text in self._short)
 
     def shares(self, data: bytes) -> bool:
-        """Returns whether some bytes share a passage with the purged texts, also one that survives elsewhere."""
-        return any(True for _ in self._index.found_in(data))
+        """Returns whether some bytes share a passage with what was purged, also one that survives elsewhere."""
+        return self._all.is_in(data)
 
     def is_in(self, text: str) -> bool:
-        """Returns whether a string is a short purged text, or shares a passage with a long one."""
-        return text.strip() in self._short or bool(self.passages_in(text.encode("utf-8", "surrogatepass")))
-
-    def excuse(self, held: Iterable[bytes], surviving: Iterable[bytes]) -> None:
-        """Leaves out the passages in `held` that also stand in a surviving text."""
-        wanted: dict[bytes, bytes] = {}  # each form of a passage, and the passage as it was found
-        for data in held:
-            for string in strings_of(data):
-                for passage in self.passages_in(string.encode("utf-8", "surrogatepass")):
-                    for form in written_forms(passage.decode("utf-8", "surrogateescape")):
-                        wanted[form] = passage
-        index = PassageIndex(wanted)
-        for data in surviving if index else ():
-            self._excused.update(wanted[form] for form in index.whole_in(data))
+        """Returns whether a string holds what was purged, or is a short text of it."""
+        return text.strip() in self._short or self._alone.is_in(text.encode("utf-8", "surrogatepass"))
 
 
 # Strings of stored texts
@@ -153,7 +170,9 @@ def _strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for inner in value.values():
+        for name, inner in value.items():
+            if len(name) >= PASSAGE:  # a long name is a text
+                yield name
             yield from _strings(inner)
     elif isinstance(value, list | tuple):
         for inner in value:
@@ -177,6 +196,20 @@ def _replaced(value: Any, search: PassageSearch) -> Any:
     if isinstance(value, dict):
         return {_replaced(name, search): _replaced(inner, search) for name, inner in value.items()}
     return [_replaced(inner, search) for inner in value] if isinstance(value, list) else value
+
+
+def _without_labels(data: bytes | None, corpora: Set[str]) -> bytes | None:
+    """Returns a manifest without the labels of the pieces that come from these corpora; any other text as it is."""
+    if data is None or not corpora or not data.startswith(b'{"') or b'"corpus"' not in data:
+        return data
+    value = msgspec.json.decode(data)
+    pieces = value.get("pieces") if isinstance(value, dict) else None
+    for piece in pieces if isinstance(pieces, list) else ():
+        if isinstance(piece, dict) and piece.get("corpus") in corpora:
+            for name in ("label", "group"):
+                label = str(piece.get(name))
+                piece[name] = label if _TOMBSTONE.fullmatch(label) else tombstone_of(label)
+    return msgspec.json.encode(value)
 
 
 def tombstone_of(text: str) -> str:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from slicebase.core.hashing import canonical, digest, id_from
 from slicebase.runs.evidence import Evidence
 from slicebase.runs.records import Span
-from slicebase.truth.chains import Chain
+from slicebase.truth.chains import Chain, read_stored
 from slicebase.truth.database import Database
 from slicebase.truth.texts import Texts, hash_bytes, keep_texts
 
@@ -92,7 +92,7 @@ _RECORD = msgspec.json.Decoder(tuple[str, str, int, int, str])
 
 def read_record(evidence_id: str, record: bytes) -> Evidence:
     """Returns the evidence of a stored record, without its quote."""
-    corpus_id, chunk_id, start, end, quote_hash = _RECORD.decode(record)
+    corpus_id, chunk_id, start, end, quote_hash = read_stored(_RECORD, record)
     return Evidence(
         evidence_id=evidence_id,
         corpus_id=corpus_id,

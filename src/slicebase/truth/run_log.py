@@ -15,7 +15,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.runs.event import TERMINAL, ChainLink, Event, EventDraft, LogHead, PurgedEvent, hashed_event
 from slicebase.runs.records import RunStarted
 from slicebase.runs.status import RunTally, advance
-from slicebase.truth.chains import Chain
+from slicebase.truth.chains import Chain, read_stored
 from slicebase.truth.database import Database
 from slicebase.truth.texts import hash_bytes, keep_texts
 
@@ -193,7 +193,7 @@ _LINK = msgspec.json.Decoder(tuple[str, int, str | None, str, int | None, str, s
 
 def read_link(record: bytes, event_hash: bytes) -> ChainLink:
     """Returns the chain link of a stored record and its hash."""
-    return ChainLink(*_LINK.decode(record), f"sha256:{event_hash.hex()}")
+    return ChainLink(*read_stored(_LINK, record), f"sha256:{event_hash.hex()}")
 
 
 def tally_row(tally: RunTally) -> tuple[Any, ...]:

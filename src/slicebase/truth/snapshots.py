@@ -16,7 +16,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.runs.gate import Compaction
 from slicebase.runs.snapshot import apply_delta, delta, from_bytes, to_bytes
 from slicebase.runs.state import Json
-from slicebase.truth.chains import Chain
+from slicebase.truth.chains import Chain, read_stored
 from slicebase.truth.database import Database
 from slicebase.truth.run_log import owner
 from slicebase.truth.texts import Texts, keep_texts
@@ -80,14 +80,14 @@ class Snapshots:
         """Yields the records of the snapshots of a run."""
         query = "SELECT record FROM snapshots WHERE run = ? ORDER BY seq"
         for (record,) in self._database.connection.execute(query, (run_id,)):
-            yield _RECORD.decode(record)
+            yield read_snapshot_record(record)
 
     def get(self, run_id: str, sequence: int) -> StoredSnapshot:
         """Returns a snapshot by its number, from the last complete one and the additions after it."""
         query = "SELECT record FROM snapshots WHERE run = ? AND seq <= ? ORDER BY seq DESC"
         records: list[SnapshotRecord] = []
         for (data,) in self._database.connection.execute(query, (run_id, max(0, min(sequence, LARGEST_INTEGER)))):
-            records.append(_RECORD.decode(data))
+            records.append(read_snapshot_record(data))
             if records[-1].weight == 0:
                 break
         if not records or records[0].sequence != sequence:
@@ -130,4 +130,5 @@ def snapshot_record_bytes(record: SnapshotRecord) -> bytes:
 
 
 def read_snapshot_record(data: bytes) -> SnapshotRecord:
-    return _RECORD.decode(data)
+    """Reads the record of a snapshot. Raises `broken-record` for any other bytes."""
+    return read_stored(_RECORD, data)

@@ -332,6 +332,12 @@ def _merged(before: Session, session: Session) -> Session:
 PURGED_FACT = "purged"  # what marks a session of which something was purged
 
 
+def marked_as_purged(text: bytes) -> bytes:
+    """Returns the text of a session with the mark that keeps its title and facts from coming back."""
+    session = read_session(text)
+    return session_bytes(replace(session, facts={**session.facts, PURGED_FACT: True}))
+
+
 def without_texts(session: Session) -> Session:
     """Returns what a purge leaves of a session: no title, and only the fact that names a turn."""
     return Session(session.id, session.format, None, {PURGED_FACT: True, **_kept_facts(session)})

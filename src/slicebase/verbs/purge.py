@@ -20,7 +20,7 @@ def purge(parts: Parts, reference: str, *, reason: str = "", dry_run: bool = Fal
         raise SlicebaseError("bad-reference", f"{reference!r} does not name a turn, a session or a run")
     order = orders[ref.kind](parts.truth, ref)
     purging = Purging(parts.workspace, parts.folder, parts.truth, parts.library.stamp(), reason or None)
-    return purging.plan(order)[0] if dry_run else purging.carry_out(order)
+    return purging.plan(order).report if dry_run else purging.carry_out(order)
 
 
 def _turn(truth: Truth, ref: Ref) -> Order:
@@ -29,7 +29,9 @@ def _turn(truth: Truth, ref: Ref) -> Order:
     turns = [each.record for each in truth.turns.of_session(record.session)]
     same = tuple(each.id for each in turns if each.content_hash == record.content_hash)
     owner = f"session:{record.session}"
-    return Order(str(ref), Taken({(owner, record.content_hash), *_quotes(truth, owner, same)}), same)
+    facts = {(owner, each.content_hash) for each in truth.turns.records_of(record.session)}
+    whole = {(owner, record.content_hash), *_quotes(truth, owner, same)}
+    return Order(str(ref), Taken(whole, facts=facts), same)
 
 
 def _session(truth: Truth, ref: Ref) -> Order:
@@ -40,15 +42,16 @@ def _session(truth: Truth, ref: Ref) -> Order:
     turns = tuple(record.id for record in records)
     runs = tuple(_projected(truth, owner))
     whole = {(owner, record.content_hash) for record in records}.union(_quotes(truth, owner, turns))
-    for run in runs:
-        whole |= _texts_of_run(truth, run)
-    return Order(str(ref), Taken(whole, dict(_facts(truth, ref.name))), turns, runs)
+    gone = {text for run in runs for text in _texts_of_run(truth, run)}
+    corpora = {owner, *(f"run:{run}" for run in runs)}
+    return Order(str(ref), Taken(whole, dict(_facts(truth, ref.name)), gone=gone, corpora=corpora), turns, runs)
 
 
 def _run(truth: Truth, ref: Ref) -> Order:
     """Takes all payloads, blobs and snapshots of a run. Its chain can still be verified."""
     truth.runs.log.tally(ref.name)
-    return Order(str(ref), Taken(_texts_of_run(truth, ref.name)), runs=(ref.name,))
+    taken = Taken(_texts_of_run(truth, ref.name), corpora=frozenset({f"run:{ref.name}"}))
+    return Order(str(ref), taken, runs=(ref.name,))
 
 
 def _quotes(truth: Truth, owner: str, turns: tuple[str, ...]) -> Iterator[TextKey]:

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import apsw
+import msgspec
 
 from slicebase.context.manifest import Manifest, manifest_id, read_manifest, replayed
 from slicebase.core.hashing import digest, raw_digest
@@ -110,6 +111,10 @@ def verify(
     return _Verification(truth, text_now, progress, look_up).run()
 
 
+# What bytes that nobody has written cause: errors of SQLite, and of those who read them.
+_UNREADABLE = (apsw.Error, SlicebaseError, msgspec.MsgspecError, ValueError, TypeError, LookupError, OverflowError)
+
+
 class _Verification:
     def __init__(
         self, truth: Truth, text_now: TextNow, progress: Callable[[str], None], look_up: LookUp | None
@@ -127,6 +132,7 @@ class _Verification:
         self._broken_texts: dict[tuple[str, str], int] = {}  # by owner and hash: the place of the finding
 
     def run(self) -> Verdict:
+        self._run_check("schema", self._schema)
         for table in CHAINS:
             self._run_check(table, partial(self._chain, table))
         self._run_check("log", self._log)
@@ -146,7 +152,7 @@ class _Verification:
         self._progress(what)
         try:
             check()
-        except (apsw.Error, SlicebaseError, ValueError, TypeError) as error:
+        except _UNREADABLE as error:
             self._report("BROKEN", "database", what, "rows that can be read", str(error))
 
     def _report(self, status: VerifyStatus, check: str, place: str, expected: str = "", found: str = "") -> None:
@@ -160,6 +166,9 @@ class _Verification:
         self._checked[what] = self._checked.get(what, 0) + 1
 
     # Chains, and what their records say
+
+    def _schema(self) -> None:
+        self._findings.extend(self._chains.schema())
 
     def _chain(self, table: str) -> None:
         self._findings.extend(self._chains.chains(table))

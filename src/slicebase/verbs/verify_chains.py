@@ -7,12 +7,13 @@ cut off from the log itself is known to a seal only.
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple
 
+import apsw
 import msgspec
 
 from slicebase.core.hashing import digest
 from slicebase.truth.acts import ADOPT, CREATE, RESTORE, Act, Identity, acts, purges
 from slicebase.truth.chains import LOG, Chain, ChainHead, all_chains, head_of, linked, logged_head
-from slicebase.truth.schema import CHAINS
+from slicebase.truth.schema import CHAINS, SCHEMA
 from slicebase.truth.texts import Texts
 from slicebase.truth.truth import Truth
 
@@ -82,6 +83,7 @@ class ChainProof:
 
     def log(self) -> Iterator[VerifyFinding]:
         """Yields the chains that are shorter than the log says, or other ones, and those that it does not know yet."""
+        lengths: dict[Chain, int] = {}
         for row in self.rows(LOG):
             name, count, logged = row.values
             try:
@@ -89,8 +91,11 @@ class ChainProof:
             except ValueError as error:
                 yield VerifyFinding("BROKEN", "log", row.place, "the name of a chain", str(error))
                 continue
+            if count <= lengths.get(chain, 0):
+                yield VerifyFinding("BROKEN", "log", row.place, "a chain that has grown", f"{count} rows")
+            lengths[chain] = count
             found = head_of(self._connection, chain, count)
-            if found.hash != logged and chain not in self.broken:
+            if (found.length, found.hash) != (count, logged) and chain not in self.broken:
                 there = head_of(self._connection, chain).length
                 self.broken.add(chain)
                 shown = _shown(found.hash) if found.length else f"{there} rows"
@@ -114,8 +119,20 @@ class ChainProof:
             return
         if not known or known[0].kind != CREATE:
             yield VerifyFinding("BROKEN", "act-first", "acts #1", CREATE, known[0].kind if known else "no act")
-        yield from (finding for act in known for finding in _listed(act))
+        yield from (finding for act in known for finding in (*_listed(act), *self._logged_at_once(act)))
         yield from self._tombstones({key: (text.left, mark) for key, (text, mark) in purged.items()})
+
+    def _logged_at_once(self, act: Act) -> Iterator[VerifyFinding]:
+        """Checks that an act that gave another id was logged with it: it says how long the log was (ruling 45)."""
+        if act.kind not in (ADOPT, RESTORE) or not isinstance(act.record, Identity):
+            return
+        query = "SELECT seq FROM log WHERE chain = 'acts' AND count = ?"
+        row = self._connection.execute(query, (act.seq,)).fetchone()
+        if row is None or row[0] != act.record.log + 1:
+            found = f"entry {row[0]}" if row else "no entry"
+            yield VerifyFinding(
+                "BROKEN", "act-log", f"acts #{act.seq}", f"entry {act.record.log + 1} of the log", found
+            )
 
     def _tombstones(self, recorded: dict[tuple[str, str], tuple[str | None, str]]) -> Iterator[VerifyFinding]:
         query = "SELECT owner, hash, bytes, purged FROM texts WHERE purged IS NOT NULL ORDER BY owner, hash"
@@ -126,11 +143,38 @@ class ChainProof:
             expected = recorded.pop(key, None)
             if expected is None:
                 yield VerifyFinding("BROKEN", "tombstone", place, "an act that purges it", f"purged {mark}")
-            elif expected != found:
+            elif expected != found or (data is not None and self._is_turn(*key)):
                 yield VerifyFinding("BROKEN", "tombstone", place, str(expected), str(found))
         for owner, name in recorded:
             place = f"{owner} text {name}"
             yield VerifyFinding("BROKEN", "tombstone", place, "a purged text", _state(self._texts, owner, name))
+
+    def _is_turn(self, owner: str, name: str) -> bool:
+        """Returns whether a text is the content of a turn, of which a purge leaves nothing."""
+        query = "SELECT 1 FROM turns WHERE session = ? AND instr(record, ?) LIMIT 1"
+        session = owner.removeprefix("session:")
+        return owner != session and self._connection.execute(query, (session, name.encode())).fetchone() is not None
+
+    def schema(self) -> Iterator[VerifyFinding]:
+        """Yields what somebody changed in the tables, indexes and triggers of the database."""
+        expected, found = _objects(_as_created()), _objects(self._connection)
+        for name in sorted({*expected, *found}):
+            if expected.get(name) != found.get(name):
+                there = "another one" if name in found and name in expected else "none" if name in expected else "one"
+                wanted = "as Slicebase creates it" if name in expected else "nothing"
+                yield VerifyFinding("BROKEN", "schema", name, wanted, there)
+
+
+def _as_created() -> apsw.Connection:
+    connection = apsw.Connection(":memory:")
+    connection.execute(SCHEMA)
+    return connection
+
+
+def _objects(connection: apsw.Connection) -> dict[str, str]:
+    """Returns the tables, indexes, views and triggers of a database by their names, but for those of SQLite itself."""
+    query = "SELECT type || ' ' || name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'"
+    return {str(name): str(sql) for name, sql in connection.execute(query)}
 
 
 def _state(texts: Texts, owner: str, name: str) -> str:

@@ -7,8 +7,6 @@ log and compared. After the first problem of a run, the rest of the run cannot b
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-import msgspec
-
 from slicebase.core.hashing import raw_digest
 from slicebase.errors import SlicebaseError
 from slicebase.runs.checks import Inputs, check
@@ -95,7 +93,7 @@ class RunProof:
                 return
             try:
                 link = read_link(record, stored_hash)
-            except (msgspec.DecodeError, msgspec.ValidationError) as error:
+            except SlicebaseError as error:
                 problems.append(VerifyFinding("BROKEN", "event-form", place, "an event of this version", str(error)))
                 return
             if (link.run_id, link.seq, hash_bytes(link.payload_hash)) != (run_id, seq, payload):

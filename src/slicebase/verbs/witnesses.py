@@ -55,7 +55,7 @@ def _is_ours(log: SealedLog | None, known: list[Identity]) -> bool:
     given_up = {identity.before: identity.log for identity in known if identity.before is not None}
     if log.database == known[-1].database:
         return True
-    return log.database in {identity.database for identity in known} and log.entries <= given_up[log.database]
+    return log.database in {identity.database for identity in known} and log.entries <= given_up.get(log.database, 0)
 
 
 def _foreign(file: SliceFile) -> VerifyFinding:

@@ -1,6 +1,7 @@
 """The git repository around a folder, and git as a program that runs nothing of what the repository configures."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -48,6 +49,18 @@ def _common_directory(marker: Path) -> Path:
         hint="if the repository has moved, run `git worktree repair` in it with the path of this folder",
         where=Where(str(marker)),
     )
+
+
+def other_worktrees(folder: Path) -> list[Path]:
+    """Returns the other worktrees of the repository of a folder that exist."""
+    repository = repository_of(folder)
+    if repository is None:
+        return []
+    tops = {repository.common.parent} if repository.common.name == ".git" else set()
+    for each in (repository.common / "worktrees").glob("*/gitdir"):
+        with suppress(OSError, ValueError):
+            tops.add(Path(_pointer(each).strip()).parent)
+    return sorted(top for top in tops if top != repository.top and (top / ".git").exists())
 
 
 def _pointer(path: Path) -> str:
