@@ -64,7 +64,9 @@ def table(figures: list[Figures]) -> str:
 
 
 def record(figures: list[Figures], page: Path = PAGE) -> None:
-    """Writes the table between its two marks on the page."""
+    """Writes the table between its two marks on the page. Rows of kinds that did not run stay."""
     before, _, rest = page.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
-    page.write_text(f"{before}{BEGIN}{table(figures)}{END}{after}")
+    quoted, _, after = rest.partition(END)
+    rows = {line.split(" | ")[0]: line for line in quoted.splitlines(keepends=True)[2:]}
+    rows.update({f"| {each.what}": each.row() for each in figures})
+    page.write_text(f"{before}{BEGIN}{_HEAD}{''.join(rows.values())}{END}{after}")

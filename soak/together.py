@@ -1,6 +1,7 @@
 """Many writers: processes with several threads write to one workspace, while others verify, seal and purge it."""
 
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -32,7 +33,7 @@ def many_writers(ground: Ground, random: Random, number: int) -> Outcome:
     wait(writers, ground.together + 60)
     acknowledged = []
     for writer in writers:
-        if writer.end():
+        if writer.end() or writer.errors:  # an error of a thread does not end the process
             outcome.alarms.append(f"a writer ended with {writer.status}: {writer.errors}")
         for said in writer.said:
             _judge(said, outcome)
@@ -80,8 +81,8 @@ def _guarded(mixed: Callable[[int], None], thread: int, acknowledge: Acknowledge
     try:
         mixed(thread)
     except BaseException as error:
-        code = error.code if isinstance(error, SlicebaseError) else type(error).__name__
-        acknowledge("error", code, str(error)[:500])
+        code = error.code if isinstance(error, SlicebaseError) else "crash"
+        acknowledge("error", code, traceback.format_exc()[-1500:])
 
 
 class _Patient:

@@ -75,13 +75,14 @@ def test_one_id_for_two_writers_is_a_false_alarm() -> None:
 
 def test_the_table_is_written_between_its_marks(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text(f"before\n{BEGIN}old\n{END}after\n")
+    kept = "| power | 2 | 0 | 0 | 0 | 0 | 0 | 0 | 1 |\n"
+    page.write_text(f"before\n{BEGIN}{table([])}| killed | 7 | old |\n{kept}{END}after\n")
     figures = Figures("killed")
     figures.add(Outcome(acknowledged=1200, lost=["a row"]), 2.4)
     record([figures], page)
     assert not figures.is_good
     assert "| killed | 1 | 1,200 | 1 | 0 | 0 | 0 | 0 | 2 |\n" in table([figures])
-    assert page.read_text() == f"before\n{BEGIN}{table([figures])}{END}after\n"
+    assert page.read_text() == f"before\n{BEGIN}{table([figures])}{kept}{END}after\n"
 
 
 def test_the_page_quotes_a_run_without_losses() -> None:
