@@ -7,7 +7,7 @@ DEMO := .venv-demo/.ready
 SOURCES := $(shell find src -name __pycache__ -prune -o -name '*.egg-info' -prune -o -print)
 INSTALL := install --quiet --disable-pip-version-check --only-binary :all:
 
-.PHONY: demo test lint bench fuzz docs house clean
+.PHONY: demo test lint bench fuzz soak docs house clean
 
 demo: $(DEMO)
 	@.venv-demo/bin/tt demo
@@ -26,6 +26,9 @@ bench: $(READY)
 fuzz: $(READY)
 	$(BIN)/python -m fuzz
 	SLICEBASE_EXAMPLES=10 $(BIN)/pytest tests/test_aio.py tests/test_threads.py -k 'mixed_verbs or cancelled'
+
+soak: $(READY)
+	$(BIN)/python -m soak
 
 docs: $(READY)
 	$(BIN)/python -m slicebase.cli.reference > docs/reference.md

@@ -15,7 +15,8 @@ from slicebase.files.body.rows import read_rows
 from slicebase.files.slice_file import SliceFile
 from slicebase.library.check import validate
 from slicebase.library.folder import finish_overflows
-from slicebase.workspace.atomic import TEMPORARY
+from slicebase.workspace.atomic import TEMPORARY, clean
+from slicebase.workspace.workspace import LOCAL
 from tests.library.scratch import ScratchLibrary
 from tests.paths import PROJECT
 
@@ -83,9 +84,10 @@ def test_what_killed_writers_leave_is_one_temporary_file_that_cleaning_removes(t
     scratch = ScratchLibrary(tmp_path)
     log = scratch.new("jsonl")
     (scratch.folder.path / TEMPORARY).write_text("half of somethi")
-    assert scratch.folder.clean() == [scratch.folder.path / TEMPORARY]
+    lock = tmp_path / LOCAL / "library.lock"
+    assert clean(scratch.folder.path, lock, within=tmp_path) == [scratch.folder.path / TEMPORARY]
     assert [path.name for path in scratch.folder.path.iterdir()] == [f"{log}.slice"]
-    assert scratch.folder.clean() == []
+    assert clean(scratch.folder.path, lock, within=tmp_path) == []
 
 
 def test_git_sees_nothing_of_the_lock(tmp_path: Path) -> None:

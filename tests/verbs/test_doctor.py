@@ -1,6 +1,7 @@
 """The doctor finds what is wrong, fixes what needs no decision, and never changes a file that cannot be read."""
 
 import subprocess
+import sys
 from pathlib import Path
 from random import Random
 
@@ -12,8 +13,8 @@ from slicebase.index.turns import TurnIndex
 from slicebase.library.finder import Finder
 from slicebase.verbs.doctor import examine, fix_all
 from slicebase.verbs.install import install
-from slicebase.workspace.atomic import TEMPORARY
-from slicebase.workspace.workspace import Workspace
+from slicebase.workspace.atomic import TEMPORARY, own_temporary
+from slicebase.workspace.workspace import LOCAL, Workspace
 from tests.conversations import store, turn
 from tests.library.samples import library, put
 
@@ -45,6 +46,23 @@ def test_what_a_killed_writer_left_is_removed(workspace: Workspace) -> None:
     fix_all(examine(workspace, DRIVER))
     assert wrong(workspace) == []
     assert not (workspace.library / TEMPORARY).exists()
+
+
+def test_what_killed_writers_left_anywhere_is_removed_and_what_is_being_written_stays(workspace: Workspace) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    (workspace.root / ".claude").mkdir()
+    (workspace.cache / "transcripts").mkdir()
+    folders = (workspace.root, workspace.root / ".claude", workspace.root / LOCAL, workspace.cache / "transcripts")
+    left = [folder / name for folder in folders for name in (TEMPORARY, f"{TEMPORARY}-{gone.pid}-1")]
+    left.append(workspace.library / TEMPORARY)
+    written = [folder / own_temporary() for folder in folders]
+    for path in (*left, *written):
+        path.write_text("half a fi")
+    assert wrong(workspace) == ["litter"] * len(left)
+    fix_all(examine(workspace, DRIVER))
+    assert wrong(workspace) == []
+    assert [path for path in (*left, *written) if path.exists()] == written
 
 
 def test_a_damaged_index_is_deleted(workspace: Workspace) -> None:

@@ -233,6 +233,22 @@ def test_many_writes_of_a_long_lived_object_are_logged_while_it_is_open(root: Pa
     assert logged > 40
 
 
+def test_what_others_seal_and_index_while_verify_reads_is_no_damage(root: Path) -> None:
+    done = []
+
+    def progress(what: str) -> None:
+        if what == "runs":  # the last check: what it reads is the database of before
+            with Slicebase.open(root) as other:
+                store(other.truth, [turn("meanwhile", 4, text="something new")])
+                assert other.search("something").turns
+                done.append(other.seal())
+
+    with Slicebase.open(root) as memory:
+        assert memory.verify(progress=progress).status == "VERIFIED"
+        assert done
+        assert memory.verify().status == "VERIFIED"
+
+
 # Other witnesses
 
 

@@ -30,7 +30,7 @@ from slicebase.importers.json_stream import MAX_RECORD
 from slicebase.importers.redaction import redact
 from slicebase.importers.values import Batch, Options
 from slicebase.truth.truth import Truth
-from slicebase.workspace.atomic import TEMPORARY, read_bytes, write_bytes
+from slicebase.workspace.atomic import own_temporary, read_bytes, write_bytes
 from slicebase.workspace.doors import Redaction
 from slicebase.workspace.workspace import TRANSCRIPTS, own_folder
 
@@ -210,4 +210,4 @@ def _write(cache: Path, store: Path, data: bytes) -> None:
     """Writes the state to the cache. If the cache cannot be written, everything is read the next time."""
     with suppress(OSError, SlicebaseError):
         own_folder(store.parent)
-        write_bytes(store, [data], within=cache, private=True, temporary=f"{TEMPORARY}-{os.getpid()}")
+        write_bytes(store, [data], within=cache, private=True, temporary=own_temporary())

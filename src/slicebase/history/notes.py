@@ -4,14 +4,13 @@ A hook reads them at every prompt, so this module imports little.
 """
 
 import hashlib
-import os
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from slicebase.errors import SlicebaseError
-from slicebase.workspace.atomic import TEMPORARY, read_bytes, remove, write_bytes
+from slicebase.workspace.atomic import own_temporary, read_bytes, remove, write_bytes
 from slicebase.workspace.workspace import own_folder
 
 _FOLDER: Final = "compacted"
@@ -39,7 +38,7 @@ class CompactedNotes:
 
     def put(self, session: str, note: Compacted) -> None:
         own_folder(self._folder)
-        name = f"{TEMPORARY}-{os.getpid()}"  # no lock is held
+        name = own_temporary()  # no lock is held
         write_bytes(self._path(session), [msgspec.json.encode(note)], within=self._cache, private=True, temporary=name)
 
     def drop(self, session: str) -> None:

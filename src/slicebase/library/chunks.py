@@ -49,13 +49,17 @@ class LibraryChunks:
         return self._index.retried(ranked)
 
     def candidate(self, found: Ranked, as_of: int) -> Candidate | None:
-        """Returns a chunk as a candidate piece, labelled as of a time; None if the file has just changed."""
-        ref = parse(found.turn)
+        """Returns a chunk as a candidate piece, labelled as of a time; None if the file has just changed.
+
+        Another process may have added a file to the index that was not there when the files were listed.
+        """
+        entry = self._entries.get(parse(found.turn).owner)
+        if entry is None:
+            return None
         try:
             recalled = self._library.reader(as_of=to_text(as_of)).pieces([found.turn])[0]
         except SlicebaseError:
             return None
-        entry = self._entries[ref.owner]
         return Candidate(
             ref=found.turn,
             corpus=f"file:{entry.id}",

@@ -21,7 +21,7 @@ from slicebase.files.check.between import part_links
 from slicebase.files.check.file import new_paths
 from slicebase.files.links import SUFFIX, file_name, is_safe, reach, resolve
 from slicebase.files.slice_file import SliceFile
-from slicebase.workspace.atomic import clean, create_folder, file_errors, locked, read_bytes, write_bytes
+from slicebase.workspace.atomic import create_folder, file_errors, locked, read_bytes, write_bytes
 from slicebase.workspace.boundary import not_a_file
 from slicebase.workspace.workspace import LIBRARY, Workspace, create_local_folder
 
@@ -162,14 +162,6 @@ class SliceFolder:
             self._refuse_linked_folder()
             create_folder(self.path, within=self.root)
             yield FolderWriter(self)
-
-    def clean(self) -> list[Path]:
-        """Removes the temporary files that killed writers left. Returns their paths."""
-        create_local_folder(self.root)
-        return [
-            *clean(self.path, self._lock, within=self.root),
-            *clean(self.payloads, self.payloads_lock, within=self.root),
-        ]
 
 
 class FolderWriter:

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import apsw
 
+from slicebase.agents.hooks import CLIENTS
 from slicebase.errors import SlicebaseError
 from slicebase.files.findings import FORMAT_RULES
 from slicebase.files.links import SUFFIX, is_safe
@@ -25,7 +26,7 @@ from slicebase.truth.truth import open_truth
 from slicebase.verbs.install import install
 from slicebase.verbs.parts import Parts
 from slicebase.workspace import git
-from slicebase.workspace.atomic import TEMPORARY, read_bytes
+from slicebase.workspace.atomic import clean, left_behind, read_bytes
 from slicebase.workspace.settings import load_settings
 from slicebase.workspace.workspace import LIBRARY, LOCAL, Workspace, create_local_folder
 
@@ -90,11 +91,22 @@ def _settings(examined: Examined) -> Iterator[Complaint]:
 
 
 def _temporary_files(examined: Examined) -> Iterator[Complaint]:
-    folder = SliceFolder(examined.workspace)
-    for place in (folder.path, folder.path / PAYLOADS):
-        if os.path.lexists(place / TEMPORARY):
+    workspace = examined.workspace
+    for place, lock in _places(workspace):
+        within = workspace.root if place.is_relative_to(workspace.root) else place
+        for path in left_behind(place):
             message = "a process that was killed while writing left a temporary file"
-            yield Complaint("litter", str(place / TEMPORARY), message, "remove it", folder.clean)
+            yield Complaint("litter", str(path), message, "remove it", partial(clean, place, lock, within=within))
+
+
+def _places(workspace: Workspace) -> Iterator[tuple[Path, Path]]:
+    """Yields the folders that Slicebase writes to, each with its lock."""
+    root, local = workspace.root, workspace.root / LOCAL
+    clients = [(root / client.settings).parent for client in CLIENTS.values()]
+    caches = [path for path in sorted(local.rglob("*")) if path.is_dir()]
+    folders = (root, *clients, workspace.library, workspace.database.parent, local, *caches)
+    yield from ((folder, workspace.lock) for folder in dict.fromkeys(folders))
+    yield workspace.library / PAYLOADS, workspace.payloads_lock
 
 
 def _overflow(examined: Examined) -> Iterator[Complaint]:

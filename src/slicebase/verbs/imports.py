@@ -14,7 +14,7 @@ from slicebase.history.show import export_session
 from slicebase.importers.values import Options
 from slicebase.index.upkeep import update_turn_index
 from slicebase.verbs.parts import Parts
-from slicebase.workspace.atomic import TEMPORARY, write_bytes
+from slicebase.workspace.atomic import own_temporary, write_bytes
 
 
 def import_conversations(
@@ -63,5 +63,5 @@ def export(parts: Parts, session: str, to: Path) -> Path:
         raise SlicebaseError("file-exists", f"{to} exists already", hint="choose another name", where=Where(str(to)))
     folder = to.parent.resolve()
     # No lock is held in that folder.
-    write_bytes(folder / to.name, [file.to_bytes()], within=folder, temporary=f"{TEMPORARY}-{file.id}")
+    write_bytes(folder / to.name, [file.to_bytes()], within=folder, temporary=own_temporary())
     return to

@@ -26,7 +26,7 @@ from slicebase.verbs.evidence import ChunkTexts
 from slicebase.verbs.parts import Parts
 from slicebase.verbs.verify_chains import ChainProof, VerifyFinding, VerifyStatus
 from slicebase.verbs.verify_runs import RunProof
-from slicebase.verbs.witnesses import consulted
+from slicebase.verbs.witnesses import consulted, heard
 
 
 class Verdict(NamedTuple):
@@ -74,13 +74,13 @@ def verify_workspace(parts: Parts, progress: Callable[[str], None], seal: str | 
         return _lost(parts, error.message)
     if not truth.database.is_in_place():
         return _lost(parts, "the file that was opened is no longer there")
-    truth.database.log()
     with suppress(SlicebaseError):  # as it is logged when the connection is closed
         truth.database.log()
+    witnesses = heard(parts, seal)
     with truth.database.reading():
         verdict = _Verification(truth, text_now, progress, ChunkTexts(parts).look_up).run()
         try:
-            against = tuple(consulted(parts, seal))
+            against = tuple(consulted(parts, witnesses))
         except apsw.Error as error:
             against = (VerifyFinding("BROKEN", "database", "witnesses", "rows that can be read", str(error)),)
     return verdict._replace(findings=(*verdict.findings, *against))

@@ -2,14 +2,17 @@
 
 Only witnesses of this database count. A seal of another one, such as a colleague's, or of this one before it was
 adopted or restored from a copy, is listed.
+
+Witnesses are heard before the database is read: what they know then is in it, however much others write meanwhile.
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from slicebase.errors import SlicebaseError
 from slicebase.files.slice_file import SliceFile
 from slicebase.index.turns import TurnIndex
-from slicebase.index.upkeep import index_mark, read_mark
+from slicebase.index.upkeep import IndexMark, index_mark, read_mark
 from slicebase.truth.acts import Identity, identities
 from slicebase.truth.truth import Truth
 from slicebase.verbs.parts import Parts
@@ -17,17 +20,41 @@ from slicebase.verbs.seal import SealedLog, all_seals, broken_seals, find_seal, 
 from slicebase.verbs.verify_chains import VerifyFinding
 
 
-def consulted(parts: Parts, named: str | None = None) -> Iterator[VerifyFinding]:
-    """Yields what the witnesses know better than the database. A seal that is named is compared in full, too."""
-    yield from _sealed(parts, find_seal(parts.folder, named) if named is not None else None)
-    yield from _indexed(parts)
+class Witnesses(NamedTuple):
+    """What the witnesses say: the seals, the last one last; the seal that was named; how far the index has read."""
+
+    seals: list[SliceFile]
+    named: SliceFile | None
+    read: IndexMark | None
+
+
+def heard(parts: Parts, named: str | None = None) -> Witnesses:
+    """Returns what the witnesses say now. A seal that is named is compared in full, too."""
+    seal = find_seal(parts.folder, named) if named is not None else None
+    return Witnesses(all_seals(parts.folder), seal, _mark_of_index(parts))
+
+
+def _mark_of_index(parts: Parts) -> IndexMark | None:
+    if not parts.workspace.turns.exists():
+        return None
+    try:
+        with TurnIndex(parts.workspace.turns) as index:
+            return read_mark(index.mark)
+    except (SlicebaseError, ValueError, TypeError):
+        return None  # an index that cannot be read is built again, and says nothing
+
+
+def consulted(parts: Parts, witnesses: Witnesses) -> Iterator[VerifyFinding]:
+    """Yields what the witnesses know better than the database."""
+    yield from _sealed(parts, witnesses)
+    yield from _indexed(parts, witnesses.read)
     yield from _narrated(parts)
 
 
-def _sealed(parts: Parts, named: SliceFile | None) -> Iterator[VerifyFinding]:
+def _sealed(parts: Parts, witnesses: Witnesses) -> Iterator[VerifyFinding]:
     """Compares the newest seal of this database, and of the others the log: a log never loses what it had."""
-    known = identities(parts.truth.database.connection)
-    seals = [file for file in all_seals(parts.folder) if named is None or file.id != named.id]
+    known, named = identities(parts.truth.database.connection), witnesses.named
+    seals = [file for file in witnesses.seals if named is None or file.id != named.id]
     ours = [file for file in seals if _is_ours(sealed_log(file), known)]
     newest = ours[-1:] if named is None else [named]
     for file in newest:
@@ -63,15 +90,14 @@ def _foreign(file: SliceFile) -> VerifyFinding:
     return VerifyFinding("FOREIGN", "seal", file.name, "a seal of this database", log.database if log else "no log")
 
 
-def _indexed(parts: Parts) -> Iterator[VerifyFinding]:
+def _indexed(parts: Parts, read: IndexMark | None) -> Iterator[VerifyFinding]:
     """Compares how far the index of turns has read with how much there is."""
-    if not parts.workspace.turns.exists():
+    if read is None:
         return
     try:
-        with TurnIndex(parts.workspace.turns) as index:
-            read, there = read_mark(index.mark), read_mark(index_mark(parts.truth))
+        there = read_mark(index_mark(parts.truth))
     except (SlicebaseError, ValueError, TypeError):
-        return  # an index that cannot be read is built again, and says nothing
+        return  # a database that cannot even say this is reported already
     for what in ("turns", "links", "purges"):
         if read.database == there.database and getattr(read, what) > getattr(there, what):
             found = f"{getattr(there, what)} in the database"

@@ -3,7 +3,8 @@
 A write creates a temporary file in the same folder, flushes it, renames it over the old file, and flushes the folder.
 Readers take no lock. They see the old file or the new one, also after a crash. Writers hold one lock for the folder, an
 `flock` that the kernel releases when its holder dies. So all writes of a folder can use the same temporary name: a
-killed process leaves at most this one file, the next write replaces it, and `clean` removes it.
+killed process leaves at most this one file, the next write replaces it, and `clean` removes it. Where no lock is held,
+the name says which process and thread writes, and `clean` removes it when that process is gone.
 """
 
 import errno
@@ -14,6 +15,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from threading import get_native_id
 from typing import Final
 
 from slicebase.errors import SlicebaseError, Where
@@ -24,6 +26,11 @@ TEMPORARY: Final = ".slicebase-writing"
 _LONGEST_WAIT: Final = 10.0  # seconds that a writer waits for the lock
 _LONGEST_PAUSE: Final = 0.005
 _CHUNK: Final = 1 << 20
+
+
+def own_temporary() -> str:
+    """Returns a temporary name that no other process and no other thread uses, for a write without a lock."""
+    return f"{TEMPORARY}-{os.getpid()}-{get_native_id()}"
 
 
 @contextmanager
@@ -132,10 +139,29 @@ def remove_empty_folder(path: Path, *, within: Path) -> None:
 
 
 def clean(folder: Path, lock: Path, *, within: Path) -> list[Path]:
-    """Removes the temporary file that a killed writer left in the folder. Returns the paths it removed."""
-    left = folder / TEMPORARY
+    """Removes the temporary files that killed writers left in the folder. Returns the paths it removed."""
     with locked(lock):
-        return [left] if remove(left, within=within) else []
+        return [path for path in left_behind(folder) if remove(path, within=within)]
+
+
+def left_behind(folder: Path) -> list[Path]:
+    """Returns the temporary files in a folder, but for those whose name says that their process still runs."""
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.startswith(TEMPORARY))
+    except OSError:
+        return []
+    return [folder / name for name in names if not _is_being_written(name)]
+
+
+def _is_being_written(name: str) -> bool:
+    process = name.removeprefix(TEMPORARY).removeprefix("-").partition("-")[0]
+    try:
+        os.kill(int(process), 0)
+    except (ProcessLookupError, ValueError, OverflowError):
+        return False
+    except PermissionError:
+        pass  # it runs, for another user
+    return True
 
 
 @contextmanager

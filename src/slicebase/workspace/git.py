@@ -1,6 +1,5 @@
 """The git repository of a workspace: it registers our merge driver in the attributes and in the configuration."""
 
-import os
 import shlex
 import sys
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Final
 
 from slicebase.errors import SlicebaseError
 from slicebase.workspace import repository
-from slicebase.workspace.atomic import TEMPORARY, read_bytes, remove, write_bytes
+from slicebase.workspace.atomic import own_temporary, read_bytes, remove, write_bytes
 from slicebase.workspace.boundary import inside
 from slicebase.workspace.repository import repository_of, run_git
 from slicebase.workspace.workspace import LIBRARY
@@ -89,7 +88,7 @@ def _attributes(root: Path) -> str:
 
 def _write(root: Path, text: str) -> None:
     data = text.encode(errors="surrogateescape")
-    write_bytes(root / ATTRIBUTES, [data], within=root, temporary=f"{TEMPORARY}-{os.getpid()}")  # no lock is held
+    write_bytes(root / ATTRIBUTES, [data], within=root, temporary=own_temporary())  # no lock is held
 
 
 # The command in the configuration of the repository, which belongs to this machine

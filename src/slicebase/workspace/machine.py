@@ -65,10 +65,10 @@ def _first_bytes(path: Path) -> bytes:
 
 def keep_id(files: tuple[Path, ...], database: str) -> None:
     """Writes the id of the database into these files. Where that cannot be done, the other files know it."""
-    from slicebase.workspace.atomic import write_bytes  # imported here to keep start-up fast
+    from slicebase.workspace.atomic import own_temporary, write_bytes  # imported here to keep start-up fast
 
     for path in files:
         if known_ids((path,)) != {database} and path.parent.is_dir():
             with suppress(SlicebaseError):
-                own = f".{path.name}.{os.getpid()}"
-                write_bytes(path, [f"{database}\n".encode()], within=path.parent, private=True, temporary=own)
+                data = [f"{database}\n".encode()]
+                write_bytes(path, data, within=path.parent, private=True, temporary=own_temporary())
