@@ -1,5 +1,9 @@
 """Verify: one stored value of every kind is changed, and exactly the matching finding is reported."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 import apsw
 import pytest
 
@@ -48,21 +52,25 @@ def filled(truth: Truth) -> Truth:
 
 
 def tamper(truth: Truth, statement: str) -> None:
-    """Changes the database like someone who opens the file and drops the triggers."""
+    """Changes the database like someone who opens the file, drops the triggers, and puts them back."""
     truth.database.log()
-    connection = without_triggers(truth)
-    before = connection.total_changes()
-    connection.execute(statement)
-    assert connection.total_changes() > before, "the statement changed nothing"
-    connection.close()
+    with without_triggers(truth.database.path) as connection:
+        before = connection.total_changes()
+        connection.execute(statement)
+        assert connection.total_changes() > before, "the statement changed nothing"
 
 
-def without_triggers(truth: Truth) -> apsw.Connection:
-    connection = apsw.Connection(str(truth.database.path))
-    triggers = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall()
-    for (trigger,) in triggers:
+@contextmanager
+def without_triggers(path: Path) -> Iterator[apsw.Connection]:
+    """Opens a database without its triggers, which are there again afterwards."""
+    connection = apsw.Connection(str(path))
+    triggers = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+    for trigger, _ in triggers:
         connection.execute(f"DROP TRIGGER {trigger}")
-    return connection
+    yield connection
+    for _, sql in triggers:
+        connection.execute(str(sql))
+    connection.close()
 
 
 def test_an_untouched_store_is_verified(filled: Truth) -> None:
@@ -210,18 +218,17 @@ def test_a_record_that_matches_its_hash_and_makes_no_sense_is_a_finding(
 
 def rehash(truth: Truth) -> None:
     """Hashes all chains again, and begins a new log, like someone who knows how it is done."""
-    connection = without_triggers(truth)
-    for each in list(all_chains(connection)):
-        if each.table == "events":
-            continue
-        owner = CHAINS[each.table]
-        where, values = (f"WHERE {owner} = ?", (each.owner,)) if owner else ("", ())
-        head = b""
-        for row in connection.execute(f"SELECT rowid, * FROM {each.table} {where} ORDER BY seq", values).fetchall():
-            head = linked(head, *row[3 if owner else 2 : -1])
-            connection.execute(f"UPDATE {each.table} SET hash = ? WHERE rowid = ?", (head, row[0]))
-    connection.execute("DELETE FROM log")
-    connection.close()
+    with without_triggers(truth.database.path) as connection:
+        for each in list(all_chains(connection)):
+            if each.table == "events":
+                continue
+            owner = CHAINS[each.table]
+            where, values = (f"WHERE {owner} = ?", (each.owner,)) if owner else ("", ())
+            head = b""
+            for row in connection.execute(f"SELECT rowid, * FROM {each.table} {where} ORDER BY seq", values).fetchall():
+                head = linked(head, *row[3 if owner else 2 : -1])
+                connection.execute(f"UPDATE {each.table} SET hash = ? WHERE rowid = ?", (head, row[0]))
+        connection.execute("DELETE FROM log")
 
 
 def test_a_page_that_cannot_be_read_is_a_finding(filled: Truth) -> None:

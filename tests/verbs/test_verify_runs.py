@@ -1,6 +1,5 @@
 """Verify of runs: one stored value of every kind is changed, and exactly the matching finding is reported."""
 
-import apsw
 import msgspec
 import pytest
 
@@ -16,7 +15,7 @@ from slicebase.verbs.verify import Verdict, verify
 from tests.conversations import SESSION, annotate, name, turn
 from tests.runs.made import FULL, LEDGER, NOW, RUN, STARTED, claim, cycle
 from tests.runs.made import TEXT as MADE
-from tests.verbs.test_verify import FLIP, rehash, tamper
+from tests.verbs.test_verify import FLIP, rehash, tamper, without_triggers
 
 MOMENT = 1_767_225_600_000
 
@@ -114,15 +113,12 @@ def test_a_snapshot_rewritten_with_all_its_hashes_does_not_follow_from_the_log(f
     body = to_bytes(forged)
     record = msgspec.structs.replace(stored.record, body=digest(body), digest=snapshot_digest(forged))
     data = canonical(msgspec.to_builtins(record))
-    connection = apsw.Connection(str(filled.database.path))
-    for trigger in ("snapshots_fixed", "texts_once"):
-        connection.execute(f"DROP TRIGGER {trigger}")
-    connection.execute("INSERT INTO texts VALUES (?, ?, ?, NULL)", (owner(RUN), raw_digest(body), body))
-    connection.execute(
-        "UPDATE snapshots SET snapshot = ?, record = ?, hash = ? WHERE run = ? AND seq = 1",
-        (forged["snapshot_id"], data, raw_digest(data), RUN),
-    )
-    connection.close()
+    with without_triggers(filled.database.path) as connection:
+        connection.execute("INSERT INTO texts VALUES (?, ?, ?, NULL)", (owner(RUN), raw_digest(body), body))
+        connection.execute(
+            "UPDATE snapshots SET snapshot = ?, record = ?, hash = ? WHERE run = ? AND seq = 1",
+            (forged["snapshot_id"], data, raw_digest(data), RUN),
+        )
     rehash(filled)
     assert "snapshot-event" in checks(verify(filled))
 

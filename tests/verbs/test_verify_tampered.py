@@ -22,6 +22,7 @@ from slicebase.truth.schema import CHAINS, SCHEMA
 from slicebase.verbs.verify import Verdict
 from tests.conversations import SESSION, annotate, chain, name, store, turn
 from tests.paths import PROJECT
+from tests.verbs.test_verify import without_triggers
 
 PAGE = PROJECT / "docs" / "verify.md"
 BEGIN, END = "<!-- tampering: begin -->\n", "<!-- tampering: end -->\n"
@@ -241,14 +242,11 @@ def tampered(filled: Copy, folder: Path, tampering: Tampering) -> Copy:
     if root.exists():
         shutil.rmtree(root)
     shutil.copytree(filled.root, root)
-    connection = apsw.Connection(str(Copy(root).database))
-    for (trigger,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
-        connection.execute(f"DROP TRIGGER {trigger}")
-    before = connection.total_changes()
-    connection.execute("PRAGMA ignore_check_constraints = ON")
-    tampering.make(connection)
-    assert connection.total_changes() > before, f"{tampering.id} changed nothing"
-    connection.close()
+    with without_triggers(Copy(root).database) as connection:
+        before = connection.total_changes()
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        tampering.make(connection)
+        assert connection.total_changes() > before, f"{tampering.id} changed nothing"
     return Copy(root)
 
 

@@ -12,6 +12,7 @@ from slicebase import Slicebase, SlicebaseError, Verdict
 from slicebase.workspace import machine
 from slicebase.workspace.workspace import DATABASE_ID
 from tests.conversations import chain, name, store, turn
+from tests.verbs.test_verify import without_triggers
 
 
 @pytest.fixture
@@ -49,11 +50,8 @@ def refused(root: Path, verb: Callable[[Slicebase], object]) -> str:
 
 
 def without(root: Path, statement: str) -> None:
-    connection = apsw.Connection(str(database(root)))
-    for (trigger,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
-        connection.execute(f"DROP TRIGGER {trigger}")
-    connection.execute(statement)
-    connection.close()
+    with without_triggers(database(root)) as connection:
+        connection.execute(statement)
 
 
 # The database itself

@@ -61,8 +61,7 @@ class Erased(NamedTuple):
 
 def search_for(truth: Truth, taken: Taken, surviving: Iterable[bytes]) -> "PassageSearch":
     """Returns the search for what a purge takes. `surviving` are texts outside the database."""
-    stored = (stored for key in {*taken.whole, *taken.left} if (stored := truth.texts.get(*key)))
-    search = PassageSearch(chain(taken.strings, *(strings_of(text.data) for text in stored if text.data is not None)))
+    search = PassageSearch(chain(taken.strings, *(_said(truth, key) for key in {*taken.whole, *taken.left})))
     known = {*taken.whole, *taken.left, *taken.gone, *taken.facts, *_quotes(truth)}
     for owner, name, data in truth.texts.all():
         if not owner.startswith(_DERIVED) and (owner, name) not in known:
@@ -70,6 +69,14 @@ def search_for(truth: Truth, taken: Taken, surviving: Iterable[bytes]) -> "Passa
     for data in surviving:
         search.forget(data)
     return search
+
+
+def _said(truth: Truth, key: TextKey) -> Iterator[str]:
+    """Yields what a text says. Short strings of runs and manifests are states and names."""
+    stored = truth.texts.get(*key)
+    for string in strings_of(stored.data) if stored and stored.data is not None else ():
+        if len(string) >= PASSAGE or not key[0].startswith(_DERIVED):
+            yield string
 
 
 def plan_erasure(truth: Truth, taken: Taken, search: "PassageSearch") -> Erased:
