@@ -30,6 +30,7 @@ from slicebase.importers.json_stream import MAX_RECORD
 from slicebase.importers.redaction import redact
 from slicebase.importers.values import Batch, Options
 from slicebase.truth.truth import Truth
+from slicebase.truth.turns import PURGED_FACT
 from slicebase.workspace.atomic import own_temporary, read_bytes, write_bytes
 from slicebase.workspace.doors import Redaction
 from slicebase.workspace.workspace import TRANSCRIPTS, own_folder
@@ -96,10 +97,18 @@ def follow(truth: Truth, cache: Path, path: Path, redaction: Redaction) -> Follo
             account.waiting += len(waiting)
     except OSError as error:
         raise SlicebaseError("no-input", str(error.strerror), where=Where(str(path))) from None
-    if state is not None:
+    if state is not None and not _has_purged(truth, transcript.state):
         _write(cache, store, state)
     redaction.counts.update(account.report.redacted)
     return Followed(account, start, end, left=max(0, size - start - MOST_AT_ONCE))
+
+
+def _has_purged(truth: Truth, state: TranscriptState) -> bool:
+    """Returns whether something of a session was purged: its title must not come back in what is kept between calls."""
+    sessions = {thread.session for thread in state.threads.values()}
+    return any(
+        truth.turns.newest_record(each) and truth.turns.session(each).facts.get(PURGED_FACT) for each in sessions
+    )
 
 
 def _opened(name: str, path: Path) -> int:

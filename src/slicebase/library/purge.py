@@ -11,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from slicebase.errors import SlicebaseError
 from slicebase.files.body.entries import Stamp
 from slicebase.files.body.write import with_writer
 from slicebase.files.create import tombstone
@@ -25,7 +26,7 @@ from slicebase.truth.acts import PurgeRecord
 from slicebase.truth.chains import names_in
 from slicebase.truth.erasure import Erased, PassageSearch, Taken, plan_erasure, search_for
 from slicebase.truth.truth import Truth
-from slicebase.workspace.atomic import remove
+from slicebase.workspace.atomic import read_chunks, remove
 from slicebase.workspace.repository import other_worktrees, repository_of
 from slicebase.workspace.workspace import LOCAL, Workspace
 
@@ -254,7 +255,6 @@ def _bytes_of(file: SliceFile) -> bytes:
     return file.to_bytes()
 
 
-_CHUNK: Final = 4 << 20
 _OVERLAP: Final = 4 << 10  # bytes that two chunks share, so that no passage is cut
 
 
@@ -266,8 +266,8 @@ def _payloads(folder: SliceFolder) -> Iterator[bytes]:
 
 def _chunks(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yields the bytes of a file in overlapping chunks, each with its place; nothing if it cannot be read."""
-    with suppress(OSError), path.open("rb") as file:
-        at, before = 0, b""
-        while data := file.read(_CHUNK):
+    at, before = 0, b""
+    with suppress(OSError, SlicebaseError):  # not a regular file, or one that changes meanwhile
+        for data in read_chunks(path):
             yield at - len(before), before + data
             at, before = at + len(data), (before + data)[-_OVERLAP:]

@@ -21,7 +21,7 @@ from slicebase.truth.manifests import Manifests
 from slicebase.truth.sessions import Sessions
 from slicebase.truth.texts import Texts
 from slicebase.truth.turns import Turns
-from slicebase.workspace.machine import home_digest, keep_id, known_ids
+from slicebase.workspace.machine import home_digest, id_in_index, keep_id, known_ids
 from slicebase.workspace.surroundings import Surroundings
 from slicebase.workspace.workspace import Workspace, own_database
 
@@ -130,7 +130,10 @@ def open_truth(
 ) -> Truth:
     """Opens the truth of a workspace, if it is its own: the workspace knows the id of its database (ruling 45)."""
     around = surroundings or Surroundings(workspace)
-    opener = Opener(home_digest(), known_ids(workspace.id_files), adopt, around.new_id, lambda: to_text(around.now()))
+    known = known_ids(workspace.id_files)
+    if not known and not _has_content(workspace.database) and workspace.turns.is_file():
+        known = id_in_index(workspace.turns)
+    opener = Opener(home_digest(), known, adopt, around.new_id, lambda: to_text(around.now()))
     refuse_lost(workspace.database, opener)
     if create:
         own_database(workspace.database)
@@ -138,3 +141,10 @@ def open_truth(
     if not truth.database.read_only:
         keep_id(workspace.id_files, truth.identity.database)
     return truth
+
+
+def _has_content(path: Path) -> bool:
+    try:
+        return os.stat(path).st_size > 0
+    except FileNotFoundError:
+        return False

@@ -87,7 +87,9 @@ def _is_ours(log: SealedLog | None, known: list[Identity]) -> bool:
 
 def _foreign(file: SliceFile) -> VerifyFinding:
     log = sealed_log(file)
-    return VerifyFinding("FOREIGN", "seal", file.name, "a seal of this database", log.database if log else "no log")
+    if log is None:
+        return VerifyFinding("UNVERIFIABLE", "seal-line", file.name, "a line of a seal about the log", "other bytes")
+    return VerifyFinding("FOREIGN", "seal", file.name, "a seal of this database", log.database)
 
 
 def _indexed(parts: Parts, read: IndexMark | None) -> Iterator[VerifyFinding]:

@@ -53,6 +53,19 @@ def known_ids(files: tuple[Path, ...]) -> frozenset[str]:
     return frozenset(found)
 
 
+def id_in_index(index: Path) -> frozenset[str]:
+    """Returns the id of the database that an index of turns was filled from: the cache keeps it, too."""
+    import apsw  # imported here: only a workspace without a database asks
+
+    try:
+        connection = apsw.Connection(str(index), flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOFOLLOW)
+        mark = str(connection.execute("SELECT mark FROM state").get)
+        connection.close()
+    except apsw.Error:
+        return frozenset()
+    return frozenset(mark.split()[:1])
+
+
 def _first_bytes(path: Path) -> bytes:
     """Returns the beginning of a file of ours. Waits for no pipe, and follows no link."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
