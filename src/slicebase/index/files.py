@@ -67,7 +67,7 @@ def listing(folder: "str | os.PathLike[str]") -> list[str]:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except FileNotFoundError:
         return []
-    except PermissionError as error:
+    except OSError as error:  # this user may not read it, or it is no folder
         raise cannot_read(error, Path(folder)) from None
     found = []
     try:

@@ -86,7 +86,7 @@ def cannot_read(error: OSError, path: Path) -> SlicebaseError:
     return SlicebaseError(
         "cannot-read",
         f"{os.path.basename(name) or name} cannot be read: {error.strerror or error}",
-        hint="check who owns it and its permissions: this user may not read it",
+        hint="check its owner and its permissions" if isinstance(error, PermissionError) else "",
         where=Where(name),
     )
 

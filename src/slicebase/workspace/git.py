@@ -8,7 +8,7 @@ from typing import Final
 
 from slicebase.errors import SlicebaseError
 from slicebase.workspace import repository
-from slicebase.workspace.atomic import TEMPORARY, read_bytes, remove, write_bytes
+from slicebase.workspace.atomic import TEMPORARY, TEXT_FILE, read_bytes, remove, write_bytes
 from slicebase.workspace.boundary import inside
 from slicebase.workspace.repository import repository_of, run_git
 from slicebase.workspace.workspace import LIBRARY
@@ -82,7 +82,7 @@ def remove_attributes(root: Path) -> bool:
 def _attributes(root: Path) -> str:
     path = inside(root, root / ATTRIBUTES)
     try:
-        return read_bytes(path).decode(errors="surrogateescape")
+        return read_bytes(path, most=TEXT_FILE).decode(errors="surrogateescape")
     except FileNotFoundError:
         return ""
 
