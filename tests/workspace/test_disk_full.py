@@ -130,3 +130,20 @@ def test_what_is_printed_to_a_full_disk_is_our_error(filled: Path) -> None:
     with open("/dev/full", "wb") as full:
         done = subprocess.run(command, check=False, stdout=full, stderr=subprocess.PIPE, cwd=filled, env=here)
     assert (done.returncode, done.stderr.count(b"[disk-full]")) == (3, 1)
+
+
+@pytest.mark.parametrize("warm", [True, False])
+def test_a_full_disk_is_no_damage_of_an_index(
+    filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, warm: bool
+) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(filled, folder)
+    monkeypatch.chdir(folder)
+    if warm:
+        assert run(["search", "Text"]) in (0, 1)
+    for limit in LIMITS:
+        printed, errors = io.StringIO(), io.StringIO()
+        with redirect_stdout(printed), redirect_stderr(errors), files_up_to(limit):
+            status = run(["doctor"])
+        assert "damaged" not in printed.getvalue()
+        assert "disk-full" in errors.getvalue() if status == 3 else status in (0, 1)

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from slicebase.core.parsers import decode
 from slicebase.errors import SlicebaseError, Where
-from slicebase.workspace.atomic import locked, read_bytes, write_bytes
+from slicebase.workspace.atomic import TEXT_FILE, locked, read_bytes, write_bytes
 from slicebase.workspace.atomic import remove as remove_file
 from slicebase.workspace.boundary import inside
 from slicebase.workspace.workspace import LIBRARY, Workspace, create_local_folder
@@ -197,6 +197,6 @@ def _find_block(text: str, path: Path) -> tuple[int, int] | None:
 
 def _read(path: Path) -> str | None:
     try:
-        return decode(read_bytes(path), name=str(path))
+        return decode(read_bytes(path, most=TEXT_FILE), name=str(path))
     except FileNotFoundError:
         return None

@@ -14,13 +14,22 @@ import msgspec
 from slicebase.agents.agent_files import TextChange, find, with_item, without_item
 from slicebase.core.parsers import decode
 from slicebase.errors import SlicebaseError, Where
-from slicebase.workspace.atomic import create_folder, locked, read_bytes, remove, remove_empty_folder, write_bytes
+from slicebase.workspace.atomic import (
+    TEXT_FILE,
+    create_folder,
+    locked,
+    read_bytes,
+    remove,
+    remove_empty_folder,
+    write_bytes,
+)
 from slicebase.workspace.boundary import inside
 from slicebase.workspace.workspace import Workspace, create_local_folder
 
 MARK: Final = "# slicebase"
 PROGRAM: Final = "tt"
 _KEPT: Final = "hooks.json"
+_LARGEST_KEPT: Final = 16 * TEXT_FILE  # bytes: settings before and after a change, escaped
 
 
 class Client(NamedTuple):
@@ -119,7 +128,7 @@ class ClientHooks:
 
     def _all_kept(self) -> dict[str, _KeptSettings]:
         try:
-            return _decoder.decode(read_bytes(self._kept))
+            return _decoder.decode(read_bytes(self._kept, most=_LARGEST_KEPT))
         except (OSError, SlicebaseError, msgspec.MsgspecError):
             return {}
 
@@ -206,7 +215,7 @@ def _parsed(text: str, path: Path) -> dict[str, Any]:
 
 def _read(path: Path) -> str | None:
     try:
-        return decode(read_bytes(path), name=str(path))
+        return decode(read_bytes(path, most=TEXT_FILE), name=str(path))
     except FileNotFoundError:
         return None
 

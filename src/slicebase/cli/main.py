@@ -3,6 +3,7 @@
 import importlib
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -116,9 +117,13 @@ def _as_our_error(error: Exception) -> SlicebaseError | None:
 
         return lone_surrogate(error)
     if isinstance(error, OSError):  # of what a command prints, for example
+        from slicebase.workspace.boundary import cannot_read
         from slicebase.workspace.disk import disk_full, is_full
 
-        return disk_full() if is_full(error) else None
+        if is_full(error):
+            return disk_full()
+        is_of_file = isinstance(error, PermissionError) and error.filename is not None
+        return cannot_read(error, Path.cwd()) if is_of_file else None
     if type(error).__module__ != "apsw":
         return None
     from slicebase.truth.database import as_our_error  # apsw is loaded already

@@ -105,10 +105,8 @@ def follow(truth: Truth, cache: Path, path: Path, redaction: Redaction) -> Follo
 
 def _has_purged(truth: Truth, state: TranscriptState) -> bool:
     """Returns whether something of a session was purged: its title must not come back in what is kept between calls."""
-    sessions = {thread.session for thread in state.threads.values()}
-    return any(
-        truth.turns.newest_record(each) and truth.turns.session(each).facts.get(PURGED_FACT) for each in sessions
-    )
+    stored = (truth.turns.session(session) for session in state.threads if truth.turns.newest_record(session))
+    return any(session.facts.get(PURGED_FACT) for session in stored)
 
 
 def _opened(name: str, path: Path) -> int:

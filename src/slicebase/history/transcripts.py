@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from slicebase.core.ids import is_uuid
 from slicebase.errors import SlicebaseError
 from slicebase.truth.truth import open_truth
-from slicebase.workspace.atomic import read_bytes
+from slicebase.workspace.atomic import TEXT_FILE, read_bytes
 from slicebase.workspace.workspace import Workspace
 
 _DAY: Final = 86_400_000
@@ -54,7 +54,7 @@ def _cleanup_days(root: Path, home: Path) -> float:
     days: float = _DEFAULT_DAYS
     for path in (home / "settings.json", root / ".claude/settings.json", root / ".claude/settings.local.json"):
         try:
-            given = json.loads(read_bytes(path, follow=True)).get("cleanupPeriodDays")
+            given = json.loads(read_bytes(path, follow=True, most=TEXT_FILE)).get("cleanupPeriodDays")
         except (OSError, SlicebaseError, ValueError, AttributeError, RecursionError):
             continue
         if isinstance(given, int | float) and not isinstance(given, bool) and given >= 0:

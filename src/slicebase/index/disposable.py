@@ -17,6 +17,7 @@ import apsw
 
 from slicebase.errors import SlicebaseError, Where
 from slicebase.workspace.boundary import PRIVATE_MODE, narrow_opened, private_database
+from slicebase.workspace.disk import disk_full, has_no_space, is_full
 from slicebase.workspace.workspace import own_folder
 
 _OPEN: Final = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_NOFOLLOW
@@ -144,14 +145,21 @@ class Disposable:
                 Path(f"{self.path}{suffix}").unlink(missing_ok=True)
 
     def is_sound(self) -> bool:
-        """Returns whether SQLite finds no damage. A database that is missing or of another version is sound."""
+        """Returns whether SQLite finds no damage. A database that is missing or of another version is sound.
+
+        Raises `disk-full` where there is no space to look: that is not damage.
+        """
         if not self.path.exists():
             return True
         try:
             with self._opened() as connection:
                 check_words(connection)
                 return not problems_of(connection)
-        except (OSError, apsw.CantOpenError, apsw.ReadOnlyError):
+        except (apsw.BusyError, BlockingIOError):
+            return True  # another process uses it
+        except (OSError, apsw.CantOpenError, apsw.ReadOnlyError, apsw.FullError, apsw.IOError) as error:
+            if is_full(error) or has_no_space(self.path.parent):
+                raise disk_full(Where(str(self.path))) from None
             return not os.access(self.path.parent, os.W_OK)  # in a read-only folder, this is not a sign of damage
         except _OtherLayoutError:
             return True  # it is rebuilt when it is needed

@@ -8,6 +8,7 @@ later, is stored as uncertain, and the next query reads it again.
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from stat import S_ISREG
 from typing import TypeVar
 
@@ -16,6 +17,7 @@ import apsw
 from slicebase.errors import SlicebaseError
 from slicebase.index.disposable import Disposable, reading, writing
 from slicebase.index.schema import FILES_LAYOUT, ReadProgress
+from slicebase.workspace.boundary import cannot_read
 from slicebase.workspace.workspace import Workspace, create_local_folder
 
 _Answer = TypeVar("_Answer")
@@ -65,6 +67,8 @@ def listing(folder: "str | os.PathLike[str]") -> list[str]:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except FileNotFoundError:
         return []
+    except OSError as error:  # this user may not read it, or it is no folder
+        raise cannot_read(error, Path(folder)) from None
     found = []
     try:
         for name in os.listdir(descriptor):
@@ -73,6 +77,8 @@ def listing(folder: "str | os.PathLike[str]") -> list[str]:
                     status = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
                 except FileNotFoundError:
                     continue  # the file was removed just now
+                except PermissionError as error:  # a folder whose names can be listed, and no more
+                    raise cannot_read(error, Path(folder, name)) from None
                 if S_ISREG(status.st_mode):
                     found.append(f"{name}\0{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}")
     finally:

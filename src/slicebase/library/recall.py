@@ -1,5 +1,6 @@
 """Reads what references lead to, as pieces for a model: text, label and reference (ruling 7)."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
@@ -207,11 +208,14 @@ def _row_content(row: Row) -> str:
 
 
 _LONGEST_TITLE: Final = 100
+_CUT_ID: Final = r"(?<![A-Za-z0-9])(?:ev|mf|sn)(?=_[0-9a-f]*…$)"  # the beginning of a reference, before the cut
 
 
 def _title(file: SliceFile) -> str:
     title = file.title or "untitled"
-    return as_words(title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 1]}…")
+    if len(title) <= _LONGEST_TITLE:
+        return as_words(title)
+    return re.sub(_CUT_ID, r"\g<0>\\", as_words(f"{title[: _LONGEST_TITLE - 1]}…"))
 
 
 def _day(milliseconds: int) -> str:

@@ -21,6 +21,7 @@ from slicebase.errors import Exit, SlicebaseError
 from slicebase.mcp import prompts, resources
 from slicebase.mcp.calls import ServerEnvironment, ToolCall
 from slicebase.mcp.tools import call_tool, described, offered
+from slicebase.mcp.unread import Answered
 
 _Value = TypeVar("_Value")
 
@@ -36,7 +37,7 @@ def serve(environment: ServerEnvironment) -> None:
     async def run() -> None:
         server = build(environment)
         async with stdio_server() as (read, write):
-            await server.run(read, write, server.create_initialization_options())
+            await server.run(Answered(read, write), write, server.create_initialization_options())
 
     anyio.run(run)
 

@@ -5,6 +5,7 @@ workspace had, is opened only when it is adopted (rulings 45 and 49). After each
 have grown are logged, many together. A locked, damaged or full database is an error of ours.
 """
 
+import errno
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Set
@@ -19,6 +20,7 @@ from slicebase.errors import SlicebaseError, Where
 from slicebase.truth.acts import ADOPT, CREATE, RESTORE, Identity, act_row, identities
 from slicebase.truth.chains import LOG, Chain, ChainHead, append_rows, head_of, insert_rows, log_heads
 from slicebase.truth.schema import SCHEMA
+from slicebase.workspace.boundary import cannot_read
 from slicebase.workspace.disk import disk_full, is_full
 
 DATABASE_VERSION = 2
@@ -197,7 +199,7 @@ def open_database(path: Path, *, create: bool = False, opener: Opener | None = N
     """
     opener = opener or Opener()
     refuse_lost(path, opener)
-    if not create and not path.exists():
+    if not create and not _is_there(path):
         raise SlicebaseError(
             "no-database", f"there is no database at {path} yet", hint="`tt import` creates it with a conversation"
         )
@@ -231,10 +233,18 @@ def _empty(path: Path) -> Database:
     return Database(path, connection)
 
 
+def _is_there(path: Path) -> bool:
+    """Returns whether a file exists. Raises `cannot-read` where this user may not know."""
+    try:
+        return path.exists()
+    except PermissionError as error:
+        raise cannot_read(error, path) from None
+
+
 def _is_frozen(path: Path) -> bool:
     """Returns whether the database can only be read: no write-ahead log can be created in its folder."""
     log = Path(f"{path}-wal")
-    return path.exists() and not os.access(path.parent, os.W_OK) and not (log.exists() and log.stat().st_size)
+    return _is_there(path) and not os.access(path.parent, os.W_OK) and not (log.exists() and log.stat().st_size)
 
 
 def _connected_to_frozen(path: Path) -> apsw.Connection:
@@ -311,7 +321,7 @@ def _refuse_layout(application: int, version: int, path: Path) -> None:
 
 def refuse_lost(path: Path, opener: Opener) -> None:
     """Raises `database-lost` where the workspace knows a database that is gone or empty."""
-    size = path.stat().st_size if path.exists() else None
+    size = path.stat().st_size if _is_there(path) else None
     if opener.known and not opener.adopt and not size:
         raise SlicebaseError(
             "database-lost",
@@ -361,7 +371,7 @@ def database_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except (apsw.Error, OSError) as error:
-        ours = as_our_error(error)
+        ours = _as_unreadable(error, path) or as_our_error(error)
         if ours is None:
             raise
         raise ours.at(Where(str(path))) from None
@@ -370,6 +380,13 @@ def database_errors(path: Path) -> Iterator[None]:
 def _is_schema_error(error: Exception) -> bool:
     """Returns whether a statement failed since a table or a column is missing, which only damage can cause."""
     return isinstance(error, apsw.SQLError) and str(error).startswith(("no such table", "no such column", "table "))
+
+
+def _as_unreadable(error: Exception, path: Path) -> SlicebaseError | None:
+    """Returns the error for a database that exists and that this user may not read, or None."""
+    if isinstance(error, apsw.CantOpenError) and os.path.isfile(path) and not os.access(path, os.R_OK):
+        return cannot_read(PermissionError(errno.EACCES, os.strerror(errno.EACCES)), path)
+    return None
 
 
 def as_our_error(error: Exception) -> SlicebaseError | None:

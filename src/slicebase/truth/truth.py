@@ -21,6 +21,7 @@ from slicebase.truth.manifests import Manifests
 from slicebase.truth.sessions import Sessions
 from slicebase.truth.texts import Texts
 from slicebase.truth.turns import Turns
+from slicebase.workspace.atomic import TEXT_FILE, read_bytes
 from slicebase.workspace.machine import home_digest, id_in_index, keep_id, known_ids
 from slicebase.workspace.surroundings import Surroundings
 from slicebase.workspace.workspace import Workspace, own_database
@@ -67,7 +68,7 @@ class StoredPolicies:
                 if not is_file:
                     raise
         try:
-            return policy_from_bytes(Path(text).read_bytes())
+            return policy_from_bytes(read_bytes(Path(text), follow=True, most=TEXT_FILE))
         except SlicebaseError as error:
             raise error.at(Where(text)) from None
         except OSError as error:

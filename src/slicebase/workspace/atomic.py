@@ -18,6 +18,7 @@ from pathlib import Path
 from threading import get_native_id
 from typing import Final
 
+from slicebase.core.parsers import too_large
 from slicebase.errors import SlicebaseError, Where
 from slicebase.workspace.boundary import PRIVATE_MODE, inside, narrow_opened, not_a_file, opened_folder
 from slicebase.workspace.disk import disk_full, is_full
@@ -26,6 +27,7 @@ TEMPORARY: Final = ".slicebase-writing"
 _LONGEST_WAIT: Final = 10.0  # seconds that a writer waits for the lock
 _LONGEST_PAUSE: Final = 0.005
 _CHUNK: Final = 1 << 20
+TEXT_FILE: Final = 1 << 20  # bytes of a small file of the project that is read whole: settings, attributes, rules
 
 
 def own_temporary() -> str:
@@ -63,9 +65,17 @@ def _wait_for(lock: int, path: Path, patience: float) -> None:
         pause = min(pause * 2, _LONGEST_PAUSE)
 
 
-def read_bytes(path: Path, *, follow: bool = False) -> bytes:
-    """Returns the bytes of a regular file. Refuses symbolic links, unless `follow` is true: they can point anywhere."""
-    return b"".join(read_chunks(path, follow=follow))
+def read_bytes(path: Path, *, follow: bool = False, most: int | None = None) -> bytes:
+    """Returns the bytes of a regular file. Raises `too-large` for more than `most` of them.
+
+    Refuses symbolic links, unless `follow` is true: they can point anywhere.
+    """
+    found = []
+    for chunk in read_chunks(path, follow=follow):
+        found.append(chunk)
+        if most is not None and sum(map(len, found)) > most:
+            raise too_large(str(path), most)
+    return b"".join(found)
 
 
 def read_chunks(path: Path, *, follow: bool = False) -> Iterator[bytes]:

@@ -80,6 +80,17 @@ def not_a_file(path: Path) -> SlicebaseError:
     )
 
 
+def cannot_read(error: OSError, path: Path) -> SlicebaseError:
+    """Returns the error for a file or folder that the system does not let this user read."""
+    name = error.filename if isinstance(error.filename, str) else str(path)
+    return SlicebaseError(
+        "cannot-read",
+        f"{os.path.basename(name) or name} cannot be read: {error.strerror or error}",
+        hint="check its owner and its permissions" if isinstance(error, PermissionError) else "",
+        where=Where(name),
+    )
+
+
 # Files of this machine
 
 

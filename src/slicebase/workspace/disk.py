@@ -5,6 +5,7 @@ error of a write. The number that the system gave then is on the connection.
 """
 
 import errno
+import os
 import sys
 from contextlib import suppress
 from typing import Final
@@ -34,6 +35,15 @@ def is_full(error: BaseException) -> bool:
     # A connection that could not be opened is gone. Then a write that fails means a full disk much more often than a
     # broken one.
     return not numbers - {0} or not numbers.isdisjoint(_FULL)
+
+
+def has_no_space(folder: "os.PathLike[str]") -> bool:
+    """Returns whether nothing more can be written to the disk of a folder: no block is left, or no inode."""
+    try:
+        found = os.statvfs(folder)
+    except OSError:
+        return False
+    return not found.f_bavail or (found.f_files > 0 and not found.f_favail)
 
 
 def disk_full(where: Where = NOWHERE) -> SlicebaseError:

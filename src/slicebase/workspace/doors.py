@@ -151,15 +151,14 @@ class Redaction:
         return path
 
 
-_MOST_READ: Final = 1 << 20  # bytes of a file of rules
-
-
 def _read(path: Path) -> bytes:
+    from slicebase.workspace.atomic import TEXT_FILE, read_bytes  # imported here to keep start-up fast
+
     try:
-        with open(path, "rb") as stream:
-            return stream.read(_MOST_READ)
-    except OSError as error:
-        message = f"the rules that redaction.rules names cannot be read: {error.strerror}"
+        return read_bytes(path, most=TEXT_FILE)
+    except (OSError, SlicebaseError) as error:
+        reason = error.message if isinstance(error, SlicebaseError) else error.strerror
+        message = f"the rules that redaction.rules names cannot be read: {reason}"
         raise SlicebaseError("bad-setting", message, where=Where(str(path))) from None
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from slicebase.errors import SlicebaseError
 from slicebase.workspace import repository
-from slicebase.workspace.atomic import own_temporary, read_bytes, remove, write_bytes
+from slicebase.workspace.atomic import TEXT_FILE, own_temporary, read_bytes, remove, write_bytes
 from slicebase.workspace.boundary import inside
 from slicebase.workspace.repository import repository_of, run_git
 from slicebase.workspace.workspace import LIBRARY
@@ -81,7 +81,7 @@ def remove_attributes(root: Path) -> bool:
 def _attributes(root: Path) -> str:
     path = inside(root, root / ATTRIBUTES)
     try:
-        return read_bytes(path).decode(errors="surrogateescape")
+        return read_bytes(path, most=TEXT_FILE).decode(errors="surrogateescape")
     except FileNotFoundError:
         return ""
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
-from slicebase.workspace.boundary import inside, not_a_file
+from slicebase.workspace.boundary import cannot_read, inside, not_a_file
 
 _LONGEST_WAIT: Final = 120  # seconds for git
 _LONGEST_POINTER: Final = 64 << 10  # bytes of a `.git` file that are read
@@ -22,13 +22,18 @@ class Repository(NamedTuple):
 def repository_of(folder: Path) -> Repository | None:
     """Returns the git repository whose worktree contains the folder, or None.
 
-    Raises `no-repository` for a worktree or submodule whose repository is not where its `.git` file says.
+    Raises `no-repository` for a worktree or submodule whose repository is not where its `.git` file says, and
+    `cannot-read` for a repository that may not be read.
     """
     for top in (folder, *folder.parents):
         marker = top / ".git"
-        if marker.is_dir() and (marker / "HEAD").exists():
-            return Repository(marker, top)
-        if marker.is_file():
+        try:
+            if marker.is_dir() and (marker / "HEAD").exists():
+                return Repository(marker, top)
+            is_pointer = marker.is_file()
+        except OSError as error:
+            raise cannot_read(error, marker) from None
+        if is_pointer:
             return Repository(_common_directory(marker), top)
     return None
 
@@ -41,6 +46,8 @@ def _common_directory(marker: Path) -> Path:
         common = (gitdir / _pointer(pointer).strip()).resolve() if pointer.is_file() else gitdir
         if (common / "HEAD").exists():
             return common
+    except PermissionError as error:
+        raise cannot_read(error, marker) from None
     except (OSError, ValueError):  # ValueError: no text, or a path that nothing can have
         pass
     raise SlicebaseError(

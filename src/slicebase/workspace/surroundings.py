@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
 from slicebase.core.times import Moment, milliseconds
 from slicebase.errors import SlicebaseError
+from slicebase.workspace.boundary import cannot_read
 from slicebase.workspace.doors import Redaction
 from slicebase.workspace.workspace import SETTINGS, Workspace
 
@@ -33,6 +34,7 @@ class Surroundings:
     def __init__(
         self, workspace: Workspace, clock: Clock = time.time, entropy: Entropy = os.urandom, *, redact: bool = True
     ) -> None:
+        self.root = workspace.root
         self.redaction = Redaction(workspace.root, self._rules, enabled=redact)
         self._last_rules: tuple[str | None] | None = None
         self._file = workspace.root / SETTINGS
@@ -202,6 +204,10 @@ def _in_turn(method: Callable[..., Any]) -> Callable[..., Any]:
                 from slicebase.core.hashing import lone_surrogate
 
                 raise lone_surrogate(error) from None
+            except PermissionError as error:
+                if error.filename is None:  # of a callback of the program
+                    raise
+                raise cannot_read(error, self.surroundings.root) from None
 
     return call
 

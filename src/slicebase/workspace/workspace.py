@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
-from slicebase.workspace.boundary import PRIVATE_MODE, inside, private_database, private_folder
+from slicebase.workspace.boundary import PRIVATE_MODE, cannot_read, inside, private_database, private_folder
 from slicebase.workspace.repository import is_tracked, repository_of
 
 LIBRARY = ".slices"
@@ -120,11 +120,7 @@ def given_folder(path: StrPath) -> Path:
         hint = "create the folder first; `~` is not expanded"
         raise SlicebaseError("no-workspace", "there is no such folder", hint=hint, where=Where(str(folder))) from None
     except OSError as error:
-        raise _cannot_read(error, folder) from None
-
-
-def _cannot_read(error: OSError, folder: Path) -> SlicebaseError:
-    return SlicebaseError("cannot-read", f"the folder cannot be read: {error.strerror}", where=Where(str(folder)))
+        raise cannot_read(error, folder) from None
 
 
 def find_root(start: Path) -> Path | None:
@@ -135,7 +131,7 @@ def find_root(start: Path) -> Path | None:
             if any((folder / marker).exists() for marker in _MARKERS):
                 return folder
     except OSError as error:
-        raise _cannot_read(error, start) from None
+        raise cannot_read(error, start) from None
     return None
 
 
@@ -155,7 +151,10 @@ def open_workspace(start: Path, root: Path | None = None, *, adopt: bool = False
     workspace = Workspace(found, database_of(found))
     inside(found, workspace.library, linked=False)
     inside(found, found / LOCAL, linked=False)
-    _settle_database(workspace, adopt=adopt)
+    try:
+        _settle_database(workspace, adopt=adopt)
+    except PermissionError as error:
+        raise cannot_read(error, workspace.database) from None
     return workspace
 
 
