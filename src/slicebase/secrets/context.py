@@ -21,7 +21,8 @@ REACH: Final = 110  # how far a name and an operator may reach to the left of a 
 _LONGEST_VALUE: Final = 256
 _QUOTES: Final = " \t\"'`\\="
 _NAME: Final = re.compile(r"[\w. \t-]{1,80}")
-_VALUE: Final = re.compile(r"[A-Za-z0-9_+/=.~%-]++", re.ASCII)
+_VALUE: Final = re.compile(rf"[A-Za-z0-9_+/=.~%-]{{1,{_LONGEST_VALUE}}}+", re.ASCII)  # a longer one is judged by it
+_MORE_VALUE: Final = re.compile(r"[A-Za-z0-9_+/=.~%-]++", re.ASCII)
 _SCHEMES: Final = frozenset({"basic", "token", "apikey", "api-key", "key", "digest", "bot", "ssws", "oauth"})
 _MIXED: Final = re.compile(r"[a-z_][A-Z]|\d")  # a word of prose has neither
 _HEX: Final = re.compile(r"[0-9a-fA-F-]+")
@@ -46,9 +47,12 @@ def assigned(text: str, left: int, start: int) -> SecretSpan | None:
     if found is None or found.end() <= start:
         return None
     value = found[0].rstrip(".")
-    if text[left + len(value) : left + len(value) + 1] in ("(", "[") or not is_value(kind, value):
+    if not is_value(kind, value):
         return None
-    return SecretSpan(left, left + len(value), kind)
+    if len(found[0]) == _LONGEST_VALUE and (more := _MORE_VALUE.match(text, found.end())):
+        return SecretSpan(left, more.end(), kind)
+    end = left + len(value)
+    return SecretSpan(left, end, kind) if text[end : end + 1] not in ("(", "[") else None
 
 
 def is_value(kind: str, value: str) -> bool:
