@@ -105,9 +105,7 @@ def test_what_is_not_tried_again_would_be_rejected_again(text: str) -> None:
     """A scanner that remembers what it rejected finds what one that forgets finds."""
 
     class Forgetful(Scanner):
-        def match(
-            self, text: str, at: int, rule: IssuedRule, rejected: Rejections | None = None
-        ) -> SecretSpan | None:
+        def match(self, text: str, at: int, rule: IssuedRule, rejected: Rejections | None = None) -> SecretSpan | None:
             return super().match(text, at, rule)
 
     data = text.encode()
@@ -158,7 +156,21 @@ class Reading:
 
 
 UNITS = [f"{separator}{{}}" for separator in ("-", "_", ".", "/", ":", "x", "-a1", ".aaaaaaaaaaaaaaa")]
-ENDS = ["", "1", "!", "é1", "_é1", "a", "+a1", "=1_a", "-your-1", "_your_1", "x" * 8 + "1", "1" + "x" * 8, "." + "x" * 9]
+ENDS = [
+    "",
+    "1",
+    "!",
+    "é1",
+    "_é1",
+    "a",
+    "+a1",
+    "=1_a",
+    "-your-1",
+    "_your_1",
+    "x" * 8 + "1",
+    "1" + "x" * 8,
+    "." + "x" * 9,
+]
 
 
 @each_rule

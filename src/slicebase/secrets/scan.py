@@ -147,9 +147,7 @@ class Scanner:
             return [span]
         return _labelled(text, data, start, end) if named and end - start >= _LABELLED else []
 
-    def _known(
-        self, text: str, data: bytes, left: int, start: int, end: int, rejected: Rejections
-    ) -> list[SecretSpan]:
+    def _known(self, text: str, data: bytes, left: int, start: int, end: int, rejected: Rejections) -> list[SecretSpan]:
         """Returns the keys of the rules in a run, after a look at what the rules can begin with."""
         if left < start:
             words = data[left:end].translate(_WORDS).split()
