@@ -50,6 +50,8 @@ def test_a_certificate_and_a_mention_of_a_key_are_kept() -> None:
         ("a </private> b", "a </private> b"),
         ("a <private\n>b\n```\n<private>c\n```\n</private></private> d", "a [redacted:private] d"),
         ("a<private>b", "a[redacted:private]"),
+        (r'{"a": "<private\n x=\"y\"\n>b</private> c"}', '{"a": "[redacted:private] c"}'),
+        (r"a <private\\n>b", "a [redacted:private]"),
         ("a <PRIVATE>b", "a [redacted:private]"),
         ("a\n <Private>b", "a\n [redacted:private]"),
         ("a <private reason='x' n=1>b", "a [redacted:private]"),

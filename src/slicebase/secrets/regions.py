@@ -32,10 +32,12 @@ class _Opened(NamedTuple):
 
 _TAG: Final = re.compile(
     r"(?:<|\\u003c|(?P<escaped>&lt;|%3c|<[ \t]))(?P<close>/?)[ \t]{0,4}+(?P<name>private)"
-    r"(?:[ \t]{0,4}+(?:\\u003e|&gt;|%3e)|(?P<more>\s[^<>]{0,100}+)?(?:>|\\u003e))",
+    r"(?:[ \t]{0,4}+(?:\\u003e|&gt;|%3e)|(?P<more>(?:\s|\\{1,8}+[nrt])[^<>]{0,100}+)?(?:>|\\u003e))",
     re.IGNORECASE | re.ASCII,
 )
-_ATTRIBUTES: Final = re.compile(r"""(?:\s++[\w:.-]++\s*+=\s*+(?:\\*+"[^"]*+"|'[^']*+'|[^\s"']++))*+\s*+""")
+_ATTRIBUTES: Final = re.compile(
+    r"""(?:(?:\s|\\++[nrt])++[\w:.-]++\s*+=\s*+(?:\\*+"[^"]*+"|'[^']*+'|[^\s"'\\]++))*+(?:\s|\\++[nrt])*+"""
+)
 _GLUED: Final = re.compile(r"[\w.:$]")
 _MARGIN: Final = 40  # characters before the first word of a line
 _LINE_BEFORE: Final = re.compile(r"(?:\A|[\r\n]|\\n|[\"'`])[ \t>*+-]*+\Z")

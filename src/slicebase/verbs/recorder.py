@@ -270,9 +270,9 @@ def plain(value: Any, depth: int = 0) -> Any:
         return sorted((plain(inner, depth + 1) for inner in value), key=msgspec.json.encode)
     if isinstance(value, os.PathLike):
         return plain(str(os.fspath(value)))
-    if isinstance(value, _BYTES):
-        return plain(_text_of(bytes(value)))
     try:
+        if isinstance(value, _BYTES):
+            return _text_of(bytes(value))
         known = msgspec.to_builtins(value, builtin_types=_BYTES)  # dataclasses, dates, …
         return plain(_shown(value) if known is value or depth >= _DEEPEST else known, depth + 1)
     except Exception:
