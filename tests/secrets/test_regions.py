@@ -30,6 +30,15 @@ def test_a_private_key_that_was_cut_off_is_replaced() -> None:
     assert redact(f'x = "{BEGIN.format("RSA ", "")}\n{BODY[:90]}", 1').text.endswith('-----[redacted:private-key]", 1')
 
 
+@pytest.mark.parametrize("line", ["\n", "\r\n", "\\n"])
+def test_the_private_keys_of_other_formats_are_replaced(line: str) -> None:
+    lines = line.join([BODY[:64]] * 3)
+    putty = f"PuTTY-User-Key-File-3: ssh-ed25519{line}Private-Lines: 3{line}{lines}{line}Private-MAC: 1"
+    assert redact(putty).text.endswith(f"Private-Lines: 3[redacted:private-key]{line}Private-MAC: 1")
+    kept = f'---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----{line}Comment: "x"'
+    assert redact(f"{kept}{line}{lines}{line}---- END").text == f"{kept}[redacted:private-key]{line}---- END"
+
+
 def test_a_certificate_and_a_mention_of_a_key_are_kept() -> None:
     text = f"-----BEGIN CERTIFICATE-----\n{BODY}\n-----END CERTIFICATE-----\n{BEGIN.format('', '')}\n...\n"
     assert redact(text).text is text

@@ -43,6 +43,11 @@ _MARGIN: Final = 40  # characters before the first word of a line
 _LINE_BEFORE: Final = re.compile(r"(?:\A|[\r\n]|\\n|[\"'`])[ \t>*+-]*+\Z")
 _SETTING: Final = re.compile(r"<Private>(?:True|False)</Private>")
 _BEGIN: Final = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
+# The keys of PuTTY, and those of ssh.com.
+_OTHER_KEYS: Final = re.compile(
+    r"(?:Private-Lines: \d{1,4}|(?<!-)---- BEGIN SSH2 (?:[A-Z]{1,12}+ )??PRIVATE KEY ----(?:(?:\s|\\++[nr])++[\w-]{1,40}+: [^\r\n\\]{0,200}+){0,4}+)"
+    r"(?P<secret>(?:(?:\s|\\++[nr])++[A-Za-z0-9+/=]{16,}+)++)"
+)
 _LINE_OF_KEY: Final = re.compile(r"[A-Za-z0-9+/]{40,}+")
 _BODY: Final = re.compile(r"(?:[A-Za-z0-9+/=\s:,.()<>@_*-]|\\+[nrt/]|\\+u000[adAD])*+")
 
@@ -114,6 +119,8 @@ def _is_mention(text: str, tag: "re.Match[str]") -> bool:
 
 def private_keys(text: str) -> Iterator[SecretSpan]:
     """Yields the bodies of private keys, complete or cut off."""
+    for other in _OTHER_KEYS.finditer(text):
+        yield SecretSpan(*other.span("secret"), PRIVATE_KEY)
     at = 0
     while (begin := text.find("-----BEGIN ", at)) >= 0:
         found = _BEGIN.match(text, begin)

@@ -48,7 +48,7 @@ _DIGIT: Final = re.compile(rb"[0-9]")
 _HEX_DIGITS: Final = b"0123456789abcdefABCDEF-"
 _OPENERS: Final = frozenset(b"\"'`= \t:>,|\\")
 _LOOK_LEFT: Final = _OPENERS | _GLUE
-_OPERATORS: Final = frozenset(b"=:>,|?\"'` \t\\")
+_OPERATORS: Final = frozenset(b"=:>,|?\"'` \t\\*")
 _SPACE: Final = ord(" ")
 
 
