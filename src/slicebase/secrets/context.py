@@ -245,7 +245,8 @@ def sql_passwords(text: str, lower: bytes) -> Iterator[SecretSpan]:
 
 _USER: Final = re.compile(r"[^\s/:@\"'<>`\\]{0,100}+:(?P<secret>[^\s/@\"'<>`\\]{3,200}+)@")
 _CURL: Final = re.compile(
-    r"(?:(?<=[ \t])-[a-zA-Z]{0,6}?u[ \t]{0,4}+=?+|--user(?:=|[ \t]{1,4}))[\"']?+[^\s:\"'-][^\s:\"']{0,64}+:(?P<secret>[^\s\"'\\]{3,128}+)"
+    r"(?:(?<=[ \t])-[a-zA-Z]{0,6}?u[ \t]{0,4}+=?+|--user(?:=|[ \t]{1,4}))[\"']?+[^\s:\"'-][^\s:\"']{0,64}+:"
+    r"(?P<secret>[^\s\"'\\]{3,128}+)"
 )
 
 

@@ -86,8 +86,9 @@ def _alternation(words: str) -> str:
 
 # Words before `pass`, which alone is more often a step of a compiler.
 _OF_PASS: Final = (
-    "smtp imap pop3 mail email ftp sftp db database mysql mariadb postgres pg pgsql sql redis mongo mongodb rabbitmq amqp "
-    "mqtt ldap become sudo ssh root admin user proxy http wifi vpn vnc keystore truststore registry docker jdbc login auth"
+    "smtp imap pop3 mail email ftp sftp db database mysql mariadb postgres pg pgsql sql redis mongo mongodb rabbitmq "
+    "amqp mqtt ldap become sudo ssh root admin user proxy http wifi vpn vnc keystore truststore registry docker jdbc "
+    "login auth"
 )
 _PASSWORD: Final = re.compile(rf"{_alternation(_PASSWORDS)}|(?<![a-z0-9])(?:{_alternation(_OF_PASS)})[_-]?pass\Z")
 _SECRET: Final = re.compile(

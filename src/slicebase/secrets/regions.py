@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from slicebase.secrets.glance import PRIVATE_WORD
+
 PRIVATE: Final = "private"
 PRIVATE_KEY: Final = "private-key"
 _SHORTEST_KEY: Final = 16  # characters between the lines BEGIN and END
@@ -35,6 +37,8 @@ _TAG: Final = re.compile(
     r"(?:[ \t]{0,4}+(?:\\u003e|&gt;|%3e)|(?P<more>(?:\s|\\{1,8}+[nrt])[^<>]{0,100}+)?(?:>|\\u003e))",
     re.IGNORECASE | re.ASCII,
 )
+_BEFORE_NAME: Final = re.compile(r"(?:<|\\u003c|&lt;|%3c)[ \t]?/?[ \t]{0,4}\Z", re.IGNORECASE)
+_LONGEST_BEGINNING: Final = 12
 _ATTRIBUTES: Final = re.compile(
     r"""(?:(?:\s|\\++[nrt])++[\w:.-]++\s*+=\s*+(?:\\*+"[^"]*+"|'[^']*+'|[^\s"'\\]++))*+(?:\s|\\++[nrt])*+"""
 )
@@ -44,10 +48,14 @@ _LINE_BEFORE: Final = re.compile(r"(?:\A|[\r\n]|\\n|[\"'`])[ \t>*+-]*+\Z")
 _SETTING: Final = re.compile(r"<Private>(?:True|False)</Private>")
 _BEGIN: Final = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
 # The keys of PuTTY, and those of ssh.com.
-_OTHER_KEYS: Final = re.compile(
-    r"(?:Private-Lines: \d{1,4}|(?<!-)---- BEGIN SSH2 (?:[A-Z]{1,12}+ )??PRIVATE KEY ----(?:(?:\s|\\++[nr])++[\w-]{1,40}+: [^\r\n\\]{0,200}+){0,4}+)"
-    r"(?P<secret>(?:(?:\s|\\++[nr])++[A-Za-z0-9+/=]{16,}+)++)"
-)
+_OTHER_KEYS: Final = {
+    "Private-Lines: ": re.compile(r"Private-Lines: \d{1,4}(?P<secret>(?:(?:\s|\\++[nr])++[A-Za-z0-9+/=]{16,}+)++)"),
+    "---- BEGIN SSH2 ": re.compile(
+        r"---- BEGIN SSH2 (?:[A-Z]{1,12}+ )??PRIVATE KEY ----"
+        r"(?:(?:\s|\\++[nr])++[\w-]{1,40}+: [^\r\n\\]{0,200}+){0,4}+"
+        r"(?P<secret>(?:(?:\s|\\++[nr])++[A-Za-z0-9+/=]{16,}+)++)"
+    ),
+}
 _LINE_OF_KEY: Final = re.compile(r"[A-Za-z0-9+/]{40,}+")
 _BODY: Final = re.compile(r"(?:[A-Za-z0-9+/=\s:,.()<>@_*-]|\\+[nrt/]|\\+u000[adAD])*+")
 
@@ -58,7 +66,7 @@ def private_parts(text: str) -> list[SecretSpan]:
     parts: list[SecretSpan] = []
     doubtful = 0  # how many opening tags may be code
     last = last_doubtful = 0  # where the last closing tag ends, and the last one of a tag that may be code
-    for tag in _TAG.finditer(text):
+    for tag in _tags(text):
         if _is_mention(text, tag) or _is_setting(text, tag):
             continue
         if not tag["close"]:
@@ -79,6 +87,18 @@ def private_parts(text: str) -> list[SecretSpan]:
             _add(parts, SecretSpan(mark.start, last if closed else len(text), PRIVATE))
             break
     return parts
+
+
+def _tags(text: str) -> Iterator["re.Match[str]"]:
+    """Yields the tags of a text. A word is found faster than a pattern."""
+    lower = text.encode("ascii", "replace").lower()
+    at = lower.find(PRIVATE_WORD)
+    while at >= 0:
+        beginning = _BEFORE_NAME.search(text, max(0, at - _LONGEST_BEGINNING), at)
+        tag = _TAG.match(text, beginning.start()) if beginning else None
+        if tag:
+            yield tag
+        at = lower.find(PRIVATE_WORD, tag.end() if tag else at + 1)
 
 
 def _add(parts: list[SecretSpan], part: SecretSpan) -> None:
@@ -119,8 +139,13 @@ def _is_mention(text: str, tag: "re.Match[str]") -> bool:
 
 def private_keys(text: str) -> Iterator[SecretSpan]:
     """Yields the bodies of private keys, complete or cut off."""
-    for other in _OTHER_KEYS.finditer(text):
-        yield SecretSpan(*other.span("secret"), PRIVATE_KEY)
+    for beginning, pattern in _OTHER_KEYS.items():
+        at = text.find(beginning)
+        while at >= 0:
+            key = pattern.match(text, at)
+            if key:
+                yield SecretSpan(*key.span("secret"), PRIVATE_KEY)
+            at = text.find(beginning, key.end() if key else at + 1)
     at = 0
     while (begin := text.find("-----BEGIN ", at)) >= 0:
         found = _BEGIN.match(text, begin)
