@@ -128,6 +128,7 @@ def test_a_password_is_replaced_with_its_symbols(frame: str) -> None:
         'def login(user, password="", token=None):',
         "The password must have 8 characters or more.",
         'key="python3.11"',
+        "https://foo.example:123,foo:bar1@host",
         "password = user2_password",
         "password = self.password2",
         "password:str=None",

@@ -39,6 +39,11 @@ def test_the_private_keys_of_other_formats_are_replaced(line: str) -> None:
     assert redact(f"{kept}{line}{lines}{line}---- END").text == f"{kept}[redacted:private-key]{line}---- END"
 
 
+def test_a_placeholder_of_a_private_key_is_kept() -> None:
+    text = f"{BEGIN.format('RSA ', '')}\n{'X' * 60}\n{'X' * 60}\n{END.format('RSA ', '')}\n"
+    assert redact(text).text is text
+
+
 def test_a_certificate_and_a_mention_of_a_key_are_kept() -> None:
     text = f"-----BEGIN CERTIFICATE-----\n{BODY}\n-----END CERTIFICATE-----\n{BEGIN.format('', '')}\n...\n"
     assert redact(text).text is text

@@ -244,10 +244,16 @@ def sql_passwords(text: str, lower: bytes) -> Iterator[SecretSpan]:
 
 
 _USER: Final = re.compile(r"[^\s/:@\"'<>`\\]{0,100}+:(?P<secret>[^\s/@\"'<>`\\]{3,200}+)@")
+_PORT: Final = re.compile(r"\d{1,5},")  # of the first of several hosts
 _CURL: Final = re.compile(
     r"(?:(?<=[ \t])-[a-zA-Z]{0,6}?u[ \t]{0,4}+=?+|--user(?:=|[ \t]{1,4}))[\"']?+[^\s:\"'-][^\s:\"']{0,64}+:"
     r"(?P<secret>[^\s\"'\\]{3,128}+)"
 )
+
+
+def _is_given(value: str) -> bool:
+    """Returns whether a value is neither a placeholder nor code."""
+    return not is_placeholder(value) and not is_computed(value)
 
 
 def url_passwords(text: str) -> Iterator[SecretSpan]:
@@ -255,7 +261,7 @@ def url_passwords(text: str) -> Iterator[SecretSpan]:
     at = text.find("://")
     while at >= 0:
         found = _USER.match(text, at + 3)
-        if found and not is_placeholder(found["secret"]) and not is_computed(found["secret"]):
+        if found and not _PORT.match(found["secret"]) and _is_given(found["secret"]):
             yield SecretSpan(*found.span("secret"), URL_PASSWORD)
         at = text.find("://", at + 3)
 
@@ -268,6 +274,6 @@ def curl_passwords(text: str) -> Iterator[SecretSpan]:
             at = text.find("curl", at + 4)
             continue
         found = _CURL.search(text, at, at + 400)
-        if found and not is_placeholder(found["secret"]) and not is_computed(found["secret"]):
+        if found and _is_given(found["secret"]):
             yield SecretSpan(*found.span("secret"), USER_PASSWORD)
         at = text.find("curl", found.end() if found else at + 5)

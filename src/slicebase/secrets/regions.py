@@ -15,6 +15,8 @@ from slicebase.secrets.glance import PRIVATE_WORD
 
 PRIVATE: Final = "private"
 PRIVATE_KEY: Final = "private-key"
+_SAMPLE: Final = 200  # characters of a body, of which a placeholder such as XXXX has few different ones
+_FEW: Final = 4
 _SHORTEST_KEY: Final = 16  # characters between the lines BEGIN and END
 
 
@@ -159,6 +161,6 @@ def private_keys(text: str) -> Iterator[SecretSpan]:
         end = body.end() if body else at
         if end < stop and text.startswith("-----END ", stop) and _LINE_OF_KEY.search(text, at, stop):
             end = stop  # the lines have numbers, quotes or other marks around them
-        if end - at >= _SHORTEST_KEY:
+        if end - at >= _SHORTEST_KEY and len({*text[at : min(end, at + _SAMPLE)].strip()}) > _FEW:
             yield SecretSpan(at, end, PRIVATE_KEY)
         at = max(end, at)
