@@ -1,5 +1,8 @@
 """Rules of the user: a file that is read, and errors that name the rule and the key."""
 
+import re
+from typing import cast
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,3 +67,24 @@ def test_any_text_gives_rules_or_an_error(noise: str, pattern: str) -> None:
         else:
             for rule in rules:
                 list(rule.spans(noise + pattern))
+
+
+@pytest.mark.parametrize("unit", ["-acme_", "acme_", ".acme_", "-acme_your"])
+@pytest.mark.parametrize("end", ["", "1", "é", "!"])
+def test_the_time_of_a_rule_of_the_user_grows_like_the_text(unit: str, end: str) -> None:
+    (rule,) = read_rules("[[rule]]\nname = 'acme'\npattern = 'acme_[\\w.-]{20,}'\nmixed = true")
+    read = []
+    for size in (3_000, 12_000):
+        tries: list[int] = []
+
+        class Reading:
+            groupindex = rule.pattern.groupindex
+
+            def match(self, text: str, at: int, tries: list[int] = tries) -> re.Match[str] | None:
+                found = rule.pattern.match(text, at)
+                tries.append(found.end() - at if found else 0)
+                return found
+
+        assert not list(rule._replace(pattern=cast("re.Pattern[str]", Reading())).spans(unit * (size // 6) + end))
+        read.append(sum(tries))
+    assert read[1] < 6 * max(read[0], 1)

@@ -1,7 +1,10 @@
 """Keys of known shapes: each rule has keys that it finds, and texts that it nearly finds."""
 
+import random
 import re
+from itertools import product
 from time import process_time
+from typing import cast
 
 import pytest
 from hypothesis import given, settings
@@ -9,6 +12,7 @@ from hypothesis import strategies as st
 
 from slicebase.secrets.glance import RUN
 from slicebase.secrets.issuers import ISSUED
+from slicebase.secrets.pattern import Rejections, heads, parsed
 from slicebase.secrets.regions import SecretSpan
 from slicebase.secrets.scan import IssuedRule, Scanner, table
 from tests.secrets.samples import near_miss, positive
@@ -88,6 +92,26 @@ WORDS = st.sampled_from(
 SOME_KEYS = st.sampled_from(RULES).map(positive)
 
 
+PREFIXES = st.sampled_from(RULES).map(lambda rule: next(iter(sorted(heads(parsed(rule.source), 4) or {"eyJ"}))))
+PARTS = st.one_of(PREFIXES, PREFIXES, SOME_KEYS, st.sampled_from(["a" * 30, "your-", "x" * 30, "1", "aa_", "+"]))
+CROWDED = st.tuples(st.lists(PARTS, min_size=1, max_size=8), st.sampled_from("-./:"), st.integers(1, 3)).map(
+    lambda drawn: drawn[1].join(drawn[0] * drawn[2])
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(CROWDED)
+def test_what_is_not_tried_again_would_be_rejected_again(text: str) -> None:
+    """A scanner that remembers what it rejected finds what one that forgets finds."""
+
+    class Forgetful(Scanner):
+        def match(self, text: str, at: int, rule: IssuedRule, rejected: Rejections | None = None) -> SecretSpan | None:
+            return super().match(text, at, rule)
+
+    data = text.encode()
+    assert ALL.spans(text, data) == Forgetful(RULES).spans(text, data)
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.one_of(WORDS, SOME_KEYS), max_size=6).map(" ".join))
 def test_the_fast_way_and_the_plain_one_agree(text: str) -> None:
@@ -117,3 +141,50 @@ def test_the_time_of_a_rule_grows_like_its_text(rule: IssuedRule) -> None:
         short, long = unit * (12_000 // len(unit)), unit * (48_000 // len(unit))
         allowed = 10 * max(seconds(scanner, short), 0.0005)
         assert min(seconds(scanner, long) for _ in range(2)) < allowed, unit
+
+
+class Reading:
+    """Counts the characters of the matches of a pattern."""
+
+    def __init__(self, pattern: re.Pattern[str]) -> None:
+        self.pattern, self.groupindex, self.count = pattern, pattern.groupindex, 0
+
+    def match(self, text: str, at: int) -> re.Match[str] | None:
+        found = self.pattern.match(text, at)
+        self.count += found.end() - at if found else 0
+        return found
+
+
+UNITS = [f"{separator}{{}}" for separator in ("-", "_", ".", "/", ":", "x", "-a1", ".aaaaaaaaaaaaaaa")]
+ENDS = [
+    "",
+    "1",
+    "!",
+    "é1",
+    "_é1",
+    "a",
+    "+a1",
+    "=1_a",
+    "-your-1",
+    "_your_1",
+    "x" * 8 + "1",
+    "1" + "x" * 8,
+    "." + "x" * 9,
+]
+
+
+@each_rule
+def test_a_rejected_key_is_not_read_again_from_each_of_its_prefixes(rule: IssuedRule) -> None:
+    """The matches of a text have few more characters than the text, whatever separates and ends its prefixes."""
+    scanner = Scanner([rule])
+    reading = Reading(scanner._compiled(rule).pattern)
+    scanner._patterns[rule.source] = scanner._compiled(rule)._replace(pattern=cast("re.Pattern[str]", reading))
+    beginnings = [positive(rule)[:size] for size in (4, 5, 6, 7, 8, 9, 11, 12, 16, 20)]
+    cases = list(product(beginnings, UNITS, ENDS))
+    usual = [(positive(rule)[:size], UNITS[0], end) for size in (5, 7, 9, 11, 13) for end in ENDS[:3]]
+    for beginning, unit, end in [*usual, *random.Random(rule.source).sample(cases, 40)]:
+        text = unit.format(beginning)
+        text = "x " + text * (1_500 // len(text)) + end
+        reading.count = 0
+        scanner.spans(text, text.encode("ascii", "replace"))
+        assert reading.count < 20 * len(text), (beginning, unit, end)

@@ -3,7 +3,8 @@
 import asyncio
 import json
 import math
-from collections.abc import Iterator
+from base64 import b64encode
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -326,3 +327,37 @@ def test_any_argument_has_a_form_that_an_event_can_carry(value: object) -> None:
     stored = canonical(plain(value))
     assert canonical(msgspec.json.decode(stored)) == stored
     assert isinstance(as_bytes(value), bytes)
+
+
+@dataclass
+class Reply:
+    body: Any
+
+
+BYTES: list[Callable[[bytes], Any]] = [bytes, bytearray, memoryview]
+HOLDERS: list[Callable[[Any], Any]] = [
+    lambda value: value, lambda value: [value], lambda value: {"a": value}, Reply, lambda value: {"a": [Reply(value)]},
+    lambda value: Reply({"b": (value,)}), lambda value: Reply(Reply(value)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", BYTES)
+@pytest.mark.parametrize("holder", HOLDERS)
+@pytest.mark.parametrize("more", [b"", "é\u200b".encode(), b"\xff\x00"])
+def test_bytes_are_redacted_wherever_they_are(
+    memory: Slicebase, recorder: Recorder, kind: Callable[[bytes], Any], holder: Callable[[Any], Any], more: bytes
+) -> None:
+    """Base64 would hide a secret from redaction."""
+    given = holder(kind(more + b"a <private>my plan</private> password='hunter2!x' b"))
+    with recorder.call("fetch", given=given) as call:
+        call.result = given
+    stored = [*(msgspec.json.encode(event.payload) for event in events(memory)), memory.runs.blob(RUN, call.blob)]
+    for data in stored:
+        assert b"my plan" not in data
+        assert b"hunter2" not in data
+        assert b64encode(b"my plan")[:8] not in data
+        assert b"cHJpdmF0ZT" not in data
+        assert b"ByaXZhdGU" not in data
+        assert b"wcml2YXRl" not in data
+    assert b"[redacted:private]" in stored[1]
+    assert b"[redacted:private]" in stored[-1]

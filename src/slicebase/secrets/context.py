@@ -9,23 +9,26 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from slicebase.secrets.glance import HEADER_WORD
+from slicebase.secrets.glance import HEADER_WORD, SQL_WORD
 from slicebase.secrets.names import kind_of_name
 from slicebase.secrets.regions import SecretSpan
-from slicebase.secrets.shape import is_computed, is_dense, is_key, is_password, is_placeholder
+from slicebase.secrets.shape import is_computed, is_dense, is_key, is_password, is_placeholder, looks_random
 
 AUTHORIZATION: Final = "authorization-header"
 URL_PASSWORD: Final = "password-in-url"
 USER_PASSWORD: Final = "password-of-curl"
 REACH: Final = 110  # how far a name and an operator may reach to the left of a value
 _LONGEST_VALUE: Final = 256
-_QUOTES: Final = " \t\"'`\\="
+COOKIE: Final = "cookie"
+_QUOTES: Final = " \t\"'`\\=*"
 _NAME: Final = re.compile(r"[\w. \t-]{1,80}")
-_VALUE: Final = re.compile(r"[A-Za-z0-9_+/=.~%-]++", re.ASCII)
+_VALUE: Final = re.compile(rf"[A-Za-z0-9_+/=.~%-]{{1,{_LONGEST_VALUE}}}+", re.ASCII)  # a longer one is judged by it
+_MORE_VALUE: Final = re.compile(r"[A-Za-z0-9_+/=.~%-]++", re.ASCII)
 _SCHEMES: Final = frozenset({"basic", "token", "apikey", "api-key", "key", "digest", "bot", "ssws", "oauth"})
 _MIXED: Final = re.compile(r"[a-z_][A-Z]|\d")  # a word of prose has neither
 _HEX: Final = re.compile(r"[0-9a-fA-F-]+")
 _SHORTEST_OF_SOME_KEY: Final = 20
+_COOKIES: Final = re.compile(r"(?:[Ss]et-)?[Cc]ookie\\{0,8}+[\"']?+[:,=][^\r\n]*+\Z")
 _BREAK: Final = re.compile(r"[\r\n]")
 
 
@@ -40,15 +43,20 @@ def assigned(text: str, left: int, start: int) -> SecretSpan | None:
     if not head or len(between) > 12:
         return None
     kind = _kind(head, between) if "=" in between or head[-1] in ":>|,?" else _kind_of_word(head, between)
+    if kind is None and between == "=" and "ookie" in head and _COOKIES.search(head):
+        kind = COOKIE
     if kind is None:
         return None
     found = _VALUE.match(text, left)
     if found is None or found.end() <= start:
         return None
     value = found[0].rstrip(".")
-    if text[left + len(value) : left + len(value) + 1] in ("(", "[") or not is_value(kind, value):
+    if not is_value(kind, value):
         return None
-    return SecretSpan(left, left + len(value), kind)
+    if len(found[0]) == _LONGEST_VALUE and (more := _MORE_VALUE.match(text, found.end())):
+        return SecretSpan(left, more.end(), kind)
+    end = left + len(value)
+    return SecretSpan(left, end, kind) if text[end : end + 1] not in ("(", "[") else None
 
 
 def is_value(kind: str, value: str) -> bool:
@@ -62,7 +70,7 @@ def _kind(head: str, between: str) -> str | None:
     bare = head.rstrip(":>|,?=")
     if head.endswith(",") and not any(quote in between + bare.rstrip()[-1:] for quote in "\"'`"):
         return None
-    bare = bare.rstrip(" \t\"'`\\")
+    bare = bare.rstrip(" \t\"'`\\*")
     if bare.endswith("]") and bare[:-1].rstrip("\\").endswith(('"', "'")):
         bare = bare[:-1].rstrip("\\\"'")
     name = _NAME.match(bare[::-1])
@@ -85,12 +93,22 @@ def _kind_of_word(head: str, between: str) -> str | None:
 
 _AFTER: Final = re.compile(
     r"(?P<name>[\w.-]{2,48}+)(?:\\{0,8}+[\"'`])?+\]?+(?:[ \t]{0,16}+value)?+"
+    r"(?::[ \t]{0,4}+(?:string|String|str|&str|&'static str)(?=[ \t]{0,4}=))?+"
     r"(?:[ \t]{0,8}+(?P<operator>:=|=>|\?=|={1,3}|:|>|is(?=[ \t]+[\"'`]))|(?=[ \t]))"
     r"[ \t]{0,8}+(?P<quote>\\{0,8}+[\"'`])?+"
 )
 _FLAG_VALUE: Final = re.compile(r"[^\s\"'`<>{}()\[\],;\\]{6,200}+(?![^\s\"'`,;\\])")
 _CONNECTION: Final = re.compile(r"[^\s\"'`<>{}()\\;]{6,200}+(?=;)")
 _BARE: Final = re.compile(r"[^\s\"'`<>{}()\[\],;\\]{6,200}+(?=[ \t]*+(?:$|[\r\n#]|\\[nr]))", re.MULTILINE)
+_QUERY_VALUE: Final = re.compile(r"[^\s\"'`<>{}()\[\],;\\&#|]{6,200}+")
+# Other names of a connection to PostgreSQL, before and after the password.
+_LIBPQ: Final = r"(?:host|hostaddr|port|user|dbname|sslmode|connect_timeout|application_name)[ ]?=[ ]?"
+_BEFORE_LIBPQ: Final = re.compile(rf"\b{_LIBPQ}[^\s=]{{1,60}} \Z")
+_AFTER_LIBPQ: Final = re.compile(rf" {_LIBPQ}")
+_BEFORE_CONNECTION: Final = re.compile(r"[\w ]=[^;=\"'\s]{1,60};[ ]?[\w ]{0,20}\Z")
+_VARIABLE: Final = re.compile(r"(?:\A|[\s\"'`])[A-Z0-9_]{0,40}\Z")
+_LEFT_WORD: Final = re.compile(r"[A-Za-z0-9]{1,16}\Z")
+_SYMBOL: Final = re.compile(r"[!@#$^&*?]")
 _LINE: Final = re.compile(r"[ \t-]*+(?:export |set |ENV |env |- )?+[\w.-]*+\Z")
 
 
@@ -106,11 +124,14 @@ def named_values(text: str, lower: bytes, word: bytes) -> Iterator[SecretSpan]:
 
 
 def _named(text: str, at: int, found: re.Match[str]) -> SecretSpan | None:
-    kind = kind_of_name(found["name"])
+    name = found["name"]
+    if name[0] == "_" and (left := _LEFT_WORD.search(text[max(0, at - 16) : at])):
+        name = left[0] + name
+    kind = kind_of_name(name)
     if kind not in ("password", "secret"):
         return None
     start, quote, operator = found.end(), found["quote"], found["operator"]
-    if not operator and not _is_flag(text, at):
+    if not operator and not _is_flag(text, at) and (quote or "")[-1:] != "'":  # SQL: PASSWORD 'x'
         return None
     if quote:
         end = _closing(text, quote, start)
@@ -118,7 +139,7 @@ def _named(text: str, at: int, found: re.Match[str]) -> SecretSpan | None:
         end = text.find("<", start, start + _LONGEST_VALUE)
     else:
         bare = _bare(text, at, found)
-        end = bare.end() if bare else -1
+        end = bare.end() if bare and (operator != ":" or text[start - 1] != ":" or _is_mixed(bare[0])) else -1
     if end < 0:
         return None
     value = text[start:end]
@@ -133,9 +154,33 @@ def _named(text: str, at: int, found: re.Match[str]) -> SecretSpan | None:
 def _bare(text: str, at: int, found: re.Match[str]) -> re.Match[str] | None:
     if not found["operator"]:
         return _FLAG_VALUE.match(text, found.end())
-    if found["operator"] == "=" and (connection := _CONNECTION.match(text, found.end())):
+    start = found.end()
+    if found["operator"] == "=" and (connection := _CONNECTION.match(text, start)):
         return connection
-    return _BARE.match(text, found.end()) if _begins_line(text, at, found["operator"], found) else None
+    if text[start - 1] == "=" == found["operator"] and (glued := _glued(text, at, start)):
+        return glued
+    bare = _BARE.match(text, start)
+    return bare if bare and _begins_line(text, at, found["operator"], found, bare[0]) else None
+
+
+def _glued(text: str, at: int, start: int) -> re.Match[str] | None:
+    """Returns the value directly after a `=`: of a flag, a variable of a command, a query, or a connection."""
+    before = text[max(0, at - 84) : at]
+    if _is_flag(text, at) or (text[at : start - 1].isupper() and _VARIABLE.search(before)):
+        return _FLAG_VALUE.match(text, start)
+    if before[-1:] in ("&", "?"):
+        return _QUERY_VALUE.match(text, start)
+    if _BEFORE_CONNECTION.search(before):
+        return _FLAG_VALUE.match(text, start)
+    value = _FLAG_VALUE.match(text, start)
+    return value if value and (_BEFORE_LIBPQ.search(before) or _AFTER_LIBPQ.match(text, value.end())) else None
+
+
+def _is_mixed(value: str) -> bool:
+    """Returns whether a value is no word of code, where its place does not say so: `password = p4ssW0rd9x`."""
+    return looks_random(value) or (
+        _SYMBOL.search(value) is not None and any(map(str.isdigit, value)) and not {"=", "."} & {*value}
+    )
 
 
 def _closing(text: str, quote: str, start: int) -> int:
@@ -154,7 +199,7 @@ def _is_flag(text: str, at: int) -> bool:
     return text.startswith("--", start)
 
 
-def _begins_line(text: str, at: int, operator: str, found: re.Match[str]) -> bool:
+def _begins_line(text: str, at: int, operator: str, found: re.Match[str], value: str) -> bool:
     """Returns whether the name stands first in its line, as in a file of settings, and not in code."""
     first = max(0, at - 60)
     line, escaped = text.rfind("\n", first, at), text.rfind("\\n", first, at)
@@ -163,7 +208,7 @@ def _begins_line(text: str, at: int, operator: str, found: re.Match[str]) -> boo
     if not _LINE.match(text, max(line + 1, escaped + 2 if escaped >= 0 else 0), at):
         return False
     glued = found.end("operator") == found.end()
-    return (operator == "=" and glued) or (operator == ":" and not glued)
+    return (operator == "=" and glued) or (operator == ":" and not glued) or (operator in "=:" and _is_mixed(value))
 
 
 # Headers, URLs and commands
@@ -185,8 +230,30 @@ def headers(text: str, lower: bytes) -> Iterator[SecretSpan]:
         at = lower.find(HEADER_WORD, found.end() if found else at + 1)
 
 
+_IDENTIFIED: Final = re.compile(r"identified by (?:password )?+'(?P<secret>[^'\r\n]{6,128}+)'", re.IGNORECASE)
+
+
+def sql_passwords(text: str, lower: bytes) -> Iterator[SecretSpan]:
+    """Yields the passwords of SQL: IDENTIFIED BY 'x'. `lower` is as in `named_values`."""
+    at = lower.find(SQL_WORD)
+    while at >= 0:
+        found = _IDENTIFIED.match(text, at)
+        if found and is_password(found["secret"], quoted=True):
+            yield SecretSpan(*found.span("secret"), "password")
+        at = lower.find(SQL_WORD, at + len(SQL_WORD))
+
+
 _USER: Final = re.compile(r"[^\s/:@\"'<>`\\]{0,100}+:(?P<secret>[^\s/@\"'<>`\\]{3,200}+)@")
-_CURL: Final = re.compile(r"(?:-u|--user)(?:=|[ \t]{1,4})[\"']?[^\s:\"']{1,64}+:(?P<secret>[^\s\"'\\]{3,128}+)")
+_PORT: Final = re.compile(r"\d{1,5},")  # of the first of several hosts
+_CURL: Final = re.compile(
+    r"(?:(?<=[ \t])-[a-zA-Z]{0,6}?u[ \t]{0,4}+=?+|--user(?:=|[ \t]{1,4}))[\"']?+[^\s:\"'-][^\s:\"']{0,64}+:"
+    r"(?P<secret>[^\s\"'\\]{3,128}+)"
+)
+
+
+def _is_given(value: str) -> bool:
+    """Returns whether a value is neither a placeholder nor code."""
+    return not is_placeholder(value) and not is_computed(value)
 
 
 def url_passwords(text: str) -> Iterator[SecretSpan]:
@@ -194,16 +261,19 @@ def url_passwords(text: str) -> Iterator[SecretSpan]:
     at = text.find("://")
     while at >= 0:
         found = _USER.match(text, at + 3)
-        if found and not is_placeholder(found["secret"]) and not is_computed(found["secret"]):
+        if found and not _PORT.match(found["secret"]) and _is_given(found["secret"]):
             yield SecretSpan(*found.span("secret"), URL_PASSWORD)
         at = text.find("://", at + 3)
 
 
 def curl_passwords(text: str) -> Iterator[SecretSpan]:
     """Yields the passwords that a command line gives to curl."""
-    at = text.find("curl ")
+    at = text.find("curl")
     while at >= 0:
+        if not text.startswith((" ", ".exe"), at + 4):
+            at = text.find("curl", at + 4)
+            continue
         found = _CURL.search(text, at, at + 400)
-        if found and not is_placeholder(found["secret"]) and not is_computed(found["secret"]):
+        if found and _is_given(found["secret"]):
             yield SecretSpan(*found.span("secret"), USER_PASSWORD)
-        at = text.find("curl ", found.end() if found else at + 5)
+        at = text.find("curl", found.end() if found else at + 5)

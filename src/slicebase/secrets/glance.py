@@ -14,8 +14,9 @@ LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 TOKEN: Final = frozenset(LETTERS + b"-~")
 KINDS: Final = bytes(97 if byte in TOKEN else 32 for byte in range(256))
 NEEDLE: Final = b"a" * RUN
-WORDS: Final = (b"passw", b"pwd")  # of names whose values may be short
+WORDS: Final = (b"passw", b"pwd", b"_pass")  # of names whose values may be short
 HEADER_WORD: Final = b"uthorization"
+SQL_WORD: Final = b"identified by"
 PRIVATE_WORD: Final = b"private"
 # Characters that are not shown: without a width, or marks of direction.
 INVISIBLE: Final = (
@@ -35,9 +36,9 @@ def may_hold_secrets(text: str) -> bool:
     lower = data.lower()
     return (
         data.translate(KINDS).find(NEEDLE) >= 0
-        or any(word in lower for word in (*WORDS, HEADER_WORD, PRIVATE_WORD))
+        or any(word in lower for word in (*WORDS, HEADER_WORD, SQL_WORD, PRIVATE_WORD))
         or (b"@" in data and b"://" in data)
-        or b"curl " in data
+        or b"curl" in data
     )
 
 

@@ -32,6 +32,7 @@ azure-devops-token     [A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}  anchor=AZDO
 azure-function-key     [\w-]{44}AzFu[\w-]{4,}={0,2}  anchor=AzFu
 azure-storage-key      AccountKey=(?P<secret>[A-Za-z0-9+/]{80,}={0,2})
 azure-sas              SharedAccessKey=(?P<secret>[A-Za-z0-9+/]{40,}={0,2})
+azure-sas              sig=(?P<secret>[A-Za-z0-9%+/]{40,}={0,2})  mixed
 alibaba-key            LTAI[A-Za-z0-9]{12,30}  mixed
 tencent-key            AKID[A-Za-z0-9]{32}
 ibm-cloud-key          ApiKey-[0-9a-f-]{36}
@@ -138,6 +139,7 @@ tavily-key             tvly-(?:dev-|prod-)?[A-Za-z0-9-]{20,}
 firecrawl-key          fc-[a-f0-9]{32}
 voyage-key             pa-[\w-]{43}  mixed
 jina-key               jina_[a-f0-9]{32}[\w-]{28,}  mixed
+mem0-key               m0-[A-Za-z0-9]{36,}  mixed
 e2b-key                e2b_[a-f0-9]{40}
 apify-token            apify_api_[A-Za-z0-9]{30,}
 # money
@@ -208,7 +210,7 @@ defined-key            dnkey-[\w=-]{26,}
 yandex-key             AQVN[\w-]{35,38}  mixed
 yandex-token           t1\.[\w-]{20,400}={0,2}\.[\w-]{86}={0,2}
 yandex-token           y[0-3]_[\w-]{50,}
-dropbox-token          sl\.[\w=-]{60,}  mixed
+dropbox-token          sl\.(?:u\.)?[\w=-]{60,}  mixed
 salesforce-token       00D[A-Za-z0-9]{12,15}![\w.]{80,}
 auth0-token            auth0_[\w-]{30,}  mixed
 infura-key             infura_[A-Za-z0-9]{30,}  mixed

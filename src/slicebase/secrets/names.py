@@ -84,8 +84,16 @@ def _alternation(words: str) -> str:
     return "|".join(map(re.escape, sorted(words.split(), key=len, reverse=True)))
 
 
-_PASSWORD: Final = re.compile(_alternation(_PASSWORDS))
-_SECRET: Final = re.compile(_alternation(_SECRETS))
+# Words before `pass`, which alone is more often a step of a compiler.
+_OF_PASS: Final = (
+    "smtp imap pop3 mail email ftp sftp db database mysql mariadb postgres pg pgsql sql redis mongo mongodb rabbitmq "
+    "amqp mqtt ldap become sudo ssh root admin user proxy http wifi vpn vnc keystore truststore registry docker jdbc "
+    "login auth"
+)
+_PASSWORD: Final = re.compile(rf"{_alternation(_PASSWORDS)}|(?<![a-z0-9])(?:{_alternation(_OF_PASS)})[_-]?pass\Z")
+_SECRET: Final = re.compile(
+    rf"{_alternation(_SECRETS)}|(?<![a-z])(?:api|access|secret|auth|license|signing) key[ \t]*\Z|^[ \t]*_?auth[ \t]*\Z"
+)
 _NOT_SECRET: Final = re.compile(
     r"tokeni[sz]|secretar|public_?-?key|token_?-?(?:count|limit|usage|budget)|max_?-?tokens?"
 )

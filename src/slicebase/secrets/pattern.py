@@ -179,6 +179,37 @@ def longest(items: Sequence) -> int:
     return sum(item.least if item.most is None else item.most for item in _flat(items))
 
 
+def outside_endless(items: Sequence) -> int | None:
+    """Returns how many characters of a match are outside of its endless repetition at most; None if it has none."""
+    bounds = [item.most for item in _flat(items)]
+    return sum(filter(None, bounds)) if None in bounds else None
+
+
+class Rejections:
+    """Where in one text matches of patterns with an endless repetition would be rejected again.
+
+    A match that begins inside of the endless repetition of another one ends where that one ends, so it is rejected for
+    the same reason. Without this, `-acme_-acme_-acme_…` would be read to its end from each of its prefixes.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[int, int]] = {}
+
+    def holds(self, pattern: str, at: int) -> bool:
+        """Returns whether a match of a pattern that begins at a place is rejected, without a try."""
+        start, end = self._known.get(pattern, (0, 0))
+        return start <= at < end
+
+    def add(self, pattern: str, outside: int | None, at: int, end: int, last: int | None = None) -> None:
+        """Remembers that the match from `at` to `end` is rejected, or only those that begin up to `last`."""
+        if outside is None:
+            return
+        start, stop = at + outside, end - outside if last is None else min(end - outside, last + 1)
+        known = self._known.get(pattern)
+        if known is None or stop > known[1]:  # else it is a match of the same repetition, that begins later
+            self._known[pattern] = start, stop
+
+
 def compiled(items: Sequence) -> re.Pattern[str]:
     """Returns the regular expression of a pattern, which never goes back."""
     return re.compile(_expression(items), re.ASCII)

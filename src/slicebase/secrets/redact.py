@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from slicebase.secrets.context import curl_passwords, headers, is_value, named_values, url_passwords
-from slicebase.secrets.glance import HEADER_WORD, PRIVATE_WORD, SHORTEST, WORDS, has_hidden, may_hold_private
+from slicebase.secrets.context import curl_passwords, headers, is_value, named_values, sql_passwords, url_passwords
+from slicebase.secrets.glance import HEADER_WORD, PRIVATE_WORD, SHORTEST, SQL_WORD, WORDS, has_hidden, may_hold_private
 from slicebase.secrets.issuers import ISSUED
 from slicebase.secrets.names import kind_of_name
 from slicebase.secrets.regions import SecretSpan, private_keys, private_parts
@@ -116,13 +116,15 @@ class Redactor:
                 found += named_values(text, lower, word)
         if HEADER_WORD in lower:
             found += headers(text, lower)
+        if SQL_WORD in lower:
+            found += sql_passwords(text, lower)
         if PRIVATE_WORD in lower:
             found += private_parts(text)
             found += private_keys(text)
         if b":" in data:  # one character is found much faster than a word
             if b"@" in data and b"://" in data:
                 found += url_passwords(text)
-            if b"curl " in data:
+            if b"curl" in data:
                 found += curl_passwords(text)
         for rule in self._more:
             found += rule.spans(text)

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from slicebase.core.parsers import read_toml
 from slicebase.errors import SlicebaseError
-from slicebase.secrets.pattern import PatternError, compiled, heads, longest, parsed
+from slicebase.secrets.pattern import PatternError, Rejections, compiled, heads, longest, outside_endless, parsed
 from slicebase.secrets.regions import SecretSpan
 from slicebase.secrets.shape import looks_random
 
@@ -36,23 +36,32 @@ class UserRule(NamedTuple):
     pattern: re.Pattern[str]
     beginnings: tuple[str, ...]
     mixed: bool = False
+    outside: int | None = None  # characters outside of an endless repetition
 
     def spans(self, text: str) -> Iterator[SecretSpan]:
         """Yields what the rule finds in a text."""
+        rejected = Rejections()
         for beginning in self.beginnings:
             at = text.find(beginning)
             while at >= 0:
-                span = self._at(text, at)
+                span = self._at(text, at, rejected)
                 if span is not None:
                     yield span
                 at = text.find(beginning, max(at + 1, span.end if span else 0))
 
-    def _at(self, text: str, at: int) -> SecretSpan | None:
+    def _at(self, text: str, at: int, rejected: Rejections) -> SecretSpan | None:
+        if _is_word(text[at - 1 : at]) or rejected.holds("", at):
+            return None
         found = self.pattern.match(text, at)
-        if found is None or _is_word(text[at - 1 : at]) or _is_word(text[found.end() : found.end() + 1]):
+        if found is None:
             return None
         start, end = found.span("secret") if "secret" in self.pattern.groupindex else found.span()
-        if start == end or (self.mixed and not looks_random(text[start:end])):
+        if (
+            start == end
+            or _is_word(text[found.end() : found.end() + 1])
+            or (self.mixed and not looks_random(text[start:end]))
+        ):
+            rejected.add("", self.outside, at, found.end())
             return None
         return SecretSpan(start, end, self.name)
 
@@ -100,7 +109,7 @@ def _rule(name: str, pattern: str, *, mixed: bool) -> UserRule:
         raise PatternError(f"it does not begin with {_FIXED} fixed characters")
     if longest(items) > MOST_READ:
         raise PatternError(f"it can read more than {MOST_READ} characters before it fails")
-    return UserRule(name, compiled(items), tuple(sorted(beginnings)), mixed)
+    return UserRule(name, compiled(items), tuple(sorted(beginnings)), mixed, outside_endless(items))
 
 
 def _error(number: int, entry: dict[str, Any], key: str, message: str) -> SlicebaseError:

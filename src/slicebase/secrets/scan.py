@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from slicebase.secrets.context import assigned
 from slicebase.secrets.glance import KINDS, LETTERS, NEEDLE, TOKEN
-from slicebase.secrets.pattern import PatternError, compiled, heads, parsed
+from slicebase.secrets.pattern import PatternError, Rejections, compiled, heads, outside_endless, parsed
 from slicebase.secrets.regions import SecretSpan
 from slicebase.secrets.shape import is_dense, looks_random
 
@@ -48,7 +48,7 @@ _DIGIT: Final = re.compile(rb"[0-9]")
 _HEX_DIGITS: Final = b"0123456789abcdefABCDEF-"
 _OPENERS: Final = frozenset(b"\"'`= \t:>,|\\")
 _LOOK_LEFT: Final = _OPENERS | _GLUE
-_OPERATORS: Final = frozenset(b"=:>,|?\"'` \t\\")
+_OPERATORS: Final = frozenset(b"=:>,|?\"'` \t\\*")
 _SPACE: Final = ord(" ")
 
 
@@ -77,13 +77,18 @@ class _Ready(NamedTuple):
     prefixes: tuple[bytes, ...]  # a match begins with one of them, or contains this anchor
 
 
+class _Compiled(NamedTuple):
+    pattern: re.Pattern[str]
+    outside: int | None  # characters outside of an endless repetition
+
+
 class Scanner:
     """The rules, ready to be tried at the runs of a text."""
 
     def __init__(self, rules: Iterable[IssuedRule]) -> None:
         self._by_head: dict[bytes, list[_Ready]] = {}
         self._anchored: list[_Ready] = []
-        self._patterns: dict[str, re.Pattern[str]] = {}
+        self._patterns: dict[str, _Compiled] = {}
         for rule in rules:
             if rule.anchor:
                 self._anchored.append(_Ready(rule, (rule.anchor.encode(),)))
@@ -107,6 +112,7 @@ class Scanner:
     def spans(self, text: str, data: bytes) -> list[SecretSpan]:
         """Returns the secrets at the runs of a text. `data` has one byte a character, `?` for those outside ASCII."""
         found: list[SecretSpan] = []
+        rejected = Rejections()
         kinds = data.translate(KINDS)
         sure, find, has_digit = self._sure, kinds.find, _DIGIT.search
         start = find(NEEDLE)
@@ -118,26 +124,30 @@ class Scanner:
             if before == _BACKSLASH:
                 start = _after_escape(data, start)
             if has_digit(data, start, end):
-                found += self._at_run(text, data, start, end, before)
+                found += self._at_run(text, data, start, end, before, rejected)
             elif data[start : start + HEAD_SIZE] in sure:  # few keys have no digit
-                found += self._issued(text, data, start, start, end)
+                found += self._issued(text, data, start, start, end, rejected)
             start = find(NEEDLE, max(end, found[-1].end) if found else end)
         return found
 
-    def _at_run(self, text: str, data: bytes, start: int, end: int, before: int) -> list[SecretSpan]:
+    def _at_run(
+        self, text: str, data: bytes, start: int, end: int, before: int, rejected: Rejections
+    ) -> list[SecretSpan]:
         left = _left_of(data, start, _WIDE) if before in _GLUE else start
         named = (  # not just a hash or a UUID
             left < start
             or data[start : start + HEAD_SIZE] in self._by_head
             or data[start:end].translate(None, _HEX_DIGITS)
         )
-        if named and (found := self._known(text, data, left, start, end) or self._inside(text, data, start, end)):
-            return found
+        if named:
+            found = self._known(text, data, left, start, end, rejected)
+            if found or (found := self._inside(text, data, start, end, rejected)):
+                return found
         if before in _LOOK_LEFT and (span := _assigned(text, data, start, before)):
             return [span]
         return _labelled(text, data, start, end) if named and end - start >= _LABELLED else []
 
-    def _known(self, text: str, data: bytes, left: int, start: int, end: int) -> list[SecretSpan]:
+    def _known(self, text: str, data: bytes, left: int, start: int, end: int, rejected: Rejections) -> list[SecretSpan]:
         """Returns the keys of the rules in a run, after a look at what the rules can begin with."""
         if left < start:
             words = data[left:end].translate(_WORDS).split()
@@ -149,26 +159,36 @@ class Scanner:
         anchored = (left < start or end - start >= _LONG) and self._anchors.search(data, left, end)
         if not known and not anchored:
             return []
-        return self._issued(text, data, left, start, end, self._anchored if anchored else ())
+        return self._issued(text, data, left, start, end, rejected, self._anchored if anchored else ())
 
-    def _inside(self, text: str, data: bytes, start: int, end: int) -> list[SecretSpan]:
+    def _inside(self, text: str, data: bytes, start: int, end: int, rejected: Rejections) -> list[SecretSpan]:
         """Returns the first key that begins inside of a word of a run, after at most `_GLUED` characters."""
         for place in islice(self._glued.finditer(data, start, min(end, start + _GLUED)), _TRIES):
             for ready in self._by_head[data[place.start() : place.start() + HEAD_SIZE]]:
-                span = self.match(text, place.start(), ready.rule) if ready.rule.glued else None
+                span = self.match(text, place.start(), ready.rule, rejected) if ready.rule.glued else None
                 value = text[span.start : span.end] if span else ""
                 if span and (looks_random(value) or value.isupper()):  # capitals and digits alone are no word
                     return [span]
+                if span:
+                    outside = self._compiled(ready.rule).outside
+                    rejected.add(ready.rule.source, outside, place.start(), span.end)
         return []
 
     def _issued(
-        self, text: str, data: bytes, left: int, start: int, end: int, anchored: Iterable[_Ready] = ()
+        self,
+        text: str,
+        data: bytes,
+        left: int,
+        start: int,
+        end: int,
+        rejected: Rejections,
+        anchored: Iterable[_Ready] = (),
     ) -> list[SecretSpan]:
         """Returns the keys that begin at a border of a word from `left` on, and reach into the run."""
         found: list[SecretSpan] = []
         at = left
         while True:
-            span = self._key_at(text, data, left, at, anchored)
+            span = self._key_at(text, data, left, at, rejected, anchored)
             if span is not None and span.end > start:
                 found.append(span)
                 at = span.end
@@ -177,37 +197,51 @@ class Scanner:
                 return found
             at = border.end()
 
-    def _key_at(self, text: str, data: bytes, left: int, at: int, anchored: Iterable[_Ready]) -> SecretSpan | None:
+    def _key_at(
+        self, text: str, data: bytes, left: int, at: int, rejected: Rejections, anchored: Iterable[_Ready]
+    ) -> SecretSpan | None:
         for ready in self._by_head.get(data[at : at + HEAD_SIZE], ()):
             if data.startswith(ready.prefixes, at) and not (ready.rule.whole and at > left and data[at - 1] == _DASH):
-                span = self.match(text, at, ready.rule)
+                span = self.match(text, at, ready.rule, rejected)
                 if span is not None:
                     return span
         for ready in anchored:
-            if data.find(ready.prefixes[0], at, at + _REACH) >= 0 and (span := self.match(text, at, ready.rule)):
-                return span
+            if data.find(ready.prefixes[0], at, at + _REACH) >= 0:
+                span = self.match(text, at, ready.rule, rejected)
+                if span is not None:
+                    return span
         return None
 
-    def match(self, text: str, at: int, rule: IssuedRule) -> SecretSpan | None:
-        """Returns the key of a rule that begins at a place, or None."""
-        pattern = self._patterns.get(rule.source)
-        if pattern is None:  # compiled when it is first needed: most texts need none
-            pattern = self._patterns[rule.source] = compiled(parsed(rule.source))
+    def match(self, text: str, at: int, rule: IssuedRule, rejected: Rejections | None = None) -> SecretSpan | None:
+        """Returns the key of a rule that begins at a place, or None. `rejected` is what is known of this text."""
+        if rejected and rejected.holds(rule.source, at):
+            return None
+        pattern, outside = self._compiled(rule)
         found = pattern.match(text, at)
         if found is None:
             return None
-        if _CONTINUES.match(text, found.end()):
-            return None
         start, stop = found.span("secret") if "secret" in pattern.groupindex else found.span()
         value = text[start:stop]
+        last: int | None = None
         if (
-            value[-_ALL_X:].lower() == "x" * _ALL_X
-            or "your-" in value
-            or "your_" in value
-            or (rule.mixed and not looks_random(value))
+            not _CONTINUES.match(text, found.end())
+            and value[-_ALL_X:].lower() != "x" * _ALL_X
+            and not (rule.mixed and not looks_random(value))
         ):
-            return None
-        return SecretSpan(start, stop, rule.label)
+            yours = max(value.rfind("your-"), value.rfind("your_"))
+            if yours < 0:
+                return SecretSpan(start, stop, rule.label)
+            last = at + yours
+        if rejected:
+            rejected.add(rule.source, outside, at, found.end(), last)
+        return None
+
+    def _compiled(self, rule: IssuedRule) -> _Compiled:
+        found = self._patterns.get(rule.source)
+        if found is None:  # compiled when it is first needed: most texts need none
+            items = parsed(rule.source)
+            found = self._patterns[rule.source] = _Compiled(compiled(items), outside_endless(items))
+        return found
 
 
 def _prefixes(rule: IssuedRule) -> tuple[bytes, ...]:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 _Given = ParamSpec("_Given")
 _Returned = TypeVar("_Returned")
 
+_BYTES: Final = (bytes, bytearray, memoryview)
 _DEEPEST: Final = 12  # levels of a value that are recorded
 _LARGEST: Final = 16 * 1024  # bytes of arguments in an event; larger ones are stored outside
 # The run has stopped: the event that exceeds a budget is stored, and a stopped run accepts no more.
@@ -270,10 +271,20 @@ def plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, os.PathLike):
         return plain(str(os.fspath(value)))
     try:
-        known = _shown(value) if isinstance(value, bytes) else msgspec.to_builtins(value)  # dataclasses, dates, …
+        if isinstance(value, _BYTES):
+            return _text_of(bytes(value))
+        known = msgspec.to_builtins(value, builtin_types=_BYTES)  # dataclasses, dates, …
         return plain(_shown(value) if known is value or depth >= _DEEPEST else known, depth + 1)
     except Exception:
         return plain(_shown(value))
+
+
+def _text_of(data: bytes) -> str:
+    """Returns bytes as text that redaction can read: never in base64, where it would see no secret."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return repr(data)
 
 
 _ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -294,7 +305,7 @@ def _is_exact(value: object) -> bool:
 
 def as_bytes(value: object) -> bytes:
     """Returns a result as the bytes that are stored: a text as UTF-8, bytes as they are, anything else as JSON."""
-    if isinstance(value, bytes | bytearray | memoryview):
+    if isinstance(value, _BYTES):
         return bytes(value)
     if isinstance(value, str):
         return value.encode("utf-8", "replace")
