@@ -183,6 +183,33 @@ def test_the_newest_seal_is_compared_and_the_logs_of_the_older_ones(root: Path) 
     assert "seal" in [each.check for each in verdict(root).findings if each.status == "BROKEN"]
 
 
+def test_a_file_that_changed_before_the_newest_seal_has_not_drifted(root: Path) -> None:
+    with Slicebase.open(root) as memory:
+        page = memory.library.create("Page", "A page.", body="one")
+        memory.seal()
+        memory.library.define(page.id, "slice.title=Another title")
+        assert [each.place for each in memory.verify().findings if each.check == "seal"] == [page.ref]
+        memory.seal()
+        assert [each for each in memory.verify().findings if each.check == "seal"] == []
+
+
+def test_a_log_that_lost_what_an_older_seal_saw_is_broken_though_the_newest_seal_holds(
+    root: Path, tmp_path: Path
+) -> None:
+    shutil.copy(database(root), tmp_path / "copy")
+    for name_of_turn in ("first", "second"):
+        with Slicebase.open(root) as memory:
+            store(memory.truth, [turn(name_of_turn, 3)])
+            newest = memory.seal()
+        if name_of_turn == "first":
+            (root / ".slicebase" / "cache").rename(tmp_path / "cache")  # the index knows the first turn, too
+            shutil.copy(tmp_path / "copy", database(root))
+    with Slicebase.open(root) as memory:
+        assert not [each for each in memory.verify(seal=newest.id).findings if each.place == "turns/s"]
+    broken = [each for each in verdict(root).findings if each.status == "BROKEN"]
+    assert [(each.check, each.place) for each in broken] == [("seal", "log")]
+
+
 def test_the_latest_seal_is_the_last_that_was_written(root: Path) -> None:
     with Slicebase.open(root) as memory:
         store(memory.truth, [turn("later", 3)])
@@ -220,6 +247,20 @@ def test_a_write_whose_process_was_killed_is_unwitnessed_until_the_next_seal(roo
     with Slicebase.open(root) as memory:
         memory.seal()
     assert "UNWITNESSED" not in statuses(root)
+
+
+def test_verify_does_not_wait_for_another_writer(root: Path) -> None:
+    writer = apsw.Connection(str(database(root)))
+    with Slicebase.open(root) as memory:
+        store(memory.truth, [turn("later", 3)])
+        memory.truth.database.connection.set_busy_timeout(1)
+        writer.execute("BEGIN IMMEDIATE")
+        found = memory.verify()
+        writer.execute("ROLLBACK")
+    writer.close()
+    assert found.status == "VERIFIED"
+    assert "UNWITNESSED" in {each.status for each in found.findings}
+    assert "UNWITNESSED" not in statuses(root), "it was logged when the object was closed"
 
 
 def test_many_writes_of_a_long_lived_object_are_logged_while_it_is_open(root: Path) -> None:

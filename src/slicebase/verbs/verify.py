@@ -73,7 +73,6 @@ def verify_workspace(parts: Parts, progress: Callable[[str], None], seal: str | 
         return _lost(parts, error.message)
     if not truth.database.is_in_place():
         return _lost(parts, "the file that was opened is no longer there")
-    truth.database.log()
     with suppress(SlicebaseError):  # as it is logged when the connection is closed
         truth.database.log()
     with truth.database.reading():
