@@ -145,7 +145,7 @@ class _Verification:
         self._progress(what)
         try:
             check()
-        except (apsw.Error, SlicebaseError, ValueError, TypeError) as error:
+        except (apsw.Error, SlicebaseError, LookupError, ValueError, TypeError, AttributeError) as error:
             self._report("BROKEN", "database", what, "rows that can be read", str(error))
 
     def _report(self, status: VerifyStatus, check: str, place: str, expected: str = "", found: str = "") -> None:
