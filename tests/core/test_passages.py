@@ -13,6 +13,13 @@ def test_a_passage_is_found_in_its_full_length() -> None:
     assert [data[found.start : found.end] for found in PassageIndex([SECRET]).found_in(data)] == [SECRET[5:60]]
 
 
+def test_a_text_of_exactly_32_bytes_is_a_passage() -> None:
+    text = bytes(range(32, 64))
+    assert list(PassageIndex([text]).found_in(b"before" + text + b"after")) == [(6, 38)]
+    assert PassageIndex([text]).whole_in(b"before" + text + b"after") == {text}
+    assert not PassageIndex([text[:31]])
+
+
 def test_what_is_shorter_than_a_passage_is_not_found() -> None:
     assert not list(PassageIndex([SECRET]).found_in(b"xx" + SECRET[: PASSAGE - 1] + b"y" * 100))
     assert not PassageIndex([SECRET[: PASSAGE - 1]])

@@ -71,6 +71,11 @@ def test_a_database_that_is_empty_or_gone_is_broken_and_refused_by_every_other_v
         assert "database" in [complaint.check for complaint in memory.doctor()[0]]
 
 
+def test_a_database_of_a_later_version_is_not_called_broken(root: Path) -> None:
+    without(root, "PRAGMA user_version = 9999")
+    assert refused(root, lambda memory: memory.verify()) == "database-newer"
+
+
 def test_a_new_database_after_a_loss_is_a_record(root: Path) -> None:
     database(root).unlink()
     Slicebase.init(root, adopt=True).close()
@@ -178,7 +183,8 @@ def test_the_newest_seal_is_compared_and_the_logs_of_the_older_ones(root: Path) 
         store(memory.truth, [turn("later", 3)])
         newest = memory.seal()
     without(root, "DELETE FROM log")
-    assert "seal" in [each.check for each in verdict(root).findings]
+    found = [each for each in verdict(root).findings if each.check == "seal"]
+    assert [each.place for each in found] == ["log", "log"], "once for each seal"
     (root / newest.file.name).unlink()
     assert "seal" in [each.check for each in verdict(root).findings if each.status == "BROKEN"]
 
@@ -292,6 +298,30 @@ def test_a_manifest_that_a_run_names_is_missed(root: Path) -> None:
     without(root, "DELETE FROM log")
     checks = {each.check for each in verdict(root).findings}
     assert "manifest-unknown" in checks
+
+
+def narratives(root: Path) -> list[tuple[str, str]]:
+    return [(each.status, each.found) for each in verdict(root).findings if each.check == "narrative"]
+
+
+def test_a_narrative_is_compared_with_the_snapshot_that_it_names(root: Path) -> None:
+    with Slicebase.open(root) as memory:
+        (entry,) = [each for each in memory.library.list_files() if (each.source or "").startswith("sn_")]
+        memory.library.create("Notes", "About snapshots.", body=f"See {entry.source}, and sn_0.")
+        path = root / ".slices" / f"{entry.id}.slice"
+        data = path.read_text()
+    assert narratives(root) == []
+    snapshot, pinned = str(entry.source), data[data.index("hash: ") :].split()[1]
+    path.write_text(data.replace(pinned, f"sha256:{'0' * 64}"))
+    assert narratives(root) == [("DRIFTED", f"sha256:{'0' * 64}")]
+    path.write_text(data.replace(snapshot, f"sn_{'0' * 32}"))
+    assert narratives(root) == [("FOREIGN", "no such snapshot here")]
+    with Slicebase.open(root) as memory:
+        memory.library.purge(entry.id)
+        memory.runs.claim("r", "It is here.", cite=(f"turn:{name(2)}", "text of 2"))
+        memory.runs.compact("r")
+        memory.runs.narrative("r")
+    assert narratives(root) == []
 
 
 def test_an_index_of_another_database_is_built_again(root: Path) -> None:
