@@ -11,6 +11,7 @@ import pytest
 
 from slicebase.agents.hooks import CLIENTS
 from slicebase.base import Slicebase
+from slicebase.history.notes import Compacted
 from tests.cli.conftest import Tt
 from tests.paths import PROJECT, SHARED
 
@@ -128,6 +129,46 @@ def test_a_session_starts_with_the_files_of_the_library_within_the_budget(projec
     with Slicebase.open(project) as base:
         (manifest,) = (row[0] for row in base.truth.database.connection.execute("SELECT manifest FROM manifests"))
         assert base.replay(str(manifest)).text == result.context
+
+
+@pytest.fixture
+def narrative(project: Path) -> Path:
+    """The file of a narrative that the hooks have not shown yet, of the compacted session `s`."""
+    with Slicebase.open(project) as base:
+        written = base.library.create(title="What was done", summary="A narrative.", body="The pump was replaced.")
+        base.compacted_notes.put("s", Compacted(written.id))
+        return project / ".slices" / f"{written.id}.slice"
+
+
+def test_a_narrative_that_could_not_be_read_is_shown_after_the_next_compaction(project: Path, narrative: Path) -> None:
+    asked, data = given(project, project / "none.jsonl", "s", source="compact"), narrative.read_bytes()
+    narrative.write_text("not a slice file")
+    failed = call("SessionStart", asked)
+    assert (failed.exit, failed.out) == (0, "")
+    assert "[no-frontmatter]" in failed.err
+    narrative.write_bytes(data)
+    assert "The pump was replaced." in call("SessionStart", asked).context
+    assert call("SessionStart", asked) == Answer(0, "", "")
+
+
+def test_a_prompt_whose_import_failed_is_followed_by_one_that_shows_the_narrative(
+    project: Path, narrative: Path
+) -> None:
+    asked = given(project, project / "t.jsonl", "s", prompt="go on")
+    failed = call("UserPromptSubmit", asked)
+    assert (failed.exit, failed.out) == (0, "")
+    assert "[no-input]" in failed.err
+    line = {"type": "user", "sessionId": "s", "uuid": "6ff81a9f-0000-4000-8000-000000000001", "parentUuid": None}
+    message = {"message": {"role": "user", "content": "go on"}, "timestamp": "2026-01-31T12:00:00Z"}
+    (project / "t.jsonl").write_text(json.dumps({**line, **message}) + "\n")
+    shown = call("UserPromptSubmit", asked)
+    assert shown.err == ""
+    assert "The pump was replaced." in shown.context
+    assert call("UserPromptSubmit", asked) == Answer(0, "", "")
+    narrative.unlink()
+    with Slicebase.open(project) as base:
+        base.compacted_notes.put("s", Compacted(narrative.stem))
+    assert call("UserPromptSubmit", asked) == Answer(0, "", "")
 
 
 def test_an_empty_library_prints_nothing(project: Path) -> None:

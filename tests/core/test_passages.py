@@ -19,6 +19,12 @@ def test_a_passage_is_found_in_its_full_length() -> None:
     assert found([SECRET], b"x" * 77 + SECRET[5:60] + b"y" * 40) == [SECRET[5:60]]
 
 
+def test_a_text_of_exactly_32_bytes_is_a_passage() -> None:
+    text = bytes(range(32, 64))
+    assert list(PassageWindows([text]).found_in(b"before" + text + b"after")) == [(6, 38)]
+    assert not PassageWindows([text[:31]])
+
+
 def test_what_is_shorter_than_a_passage_is_not_found() -> None:
     assert found([SECRET], b"xx" + SECRET[: PASSAGE - 1] + b"y" * 100) == []
     assert not PassageWindows([SECRET[: PASSAGE - 1]])

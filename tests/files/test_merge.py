@@ -216,6 +216,15 @@ def test_a_file_that_both_sides_archived_keeps_the_earlier_mark() -> None:
     assert merged(file(), late, early).archived == merged(file(), early, late).archived == early.archived
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_mark_without_a_time_of_its_own_is_a_conflict(turned: bool) -> None:
+    sides = [
+        file("", ("  meta:\n", f"  archived: {mark}\n  meta:\n")) for mark in ("{at: 2026-01-01T00:00:00Z}", "old")
+    ]
+    ours, theirs = reversed(sides) if turned else sides
+    assert conflicts(file(), ours, theirs).conflicts == ("slice.archived",)
+
+
 def test_what_one_side_purged_does_not_come_back() -> None:
     """Ruling 31."""
     purged = file("", ("type: jsonl", "type: none"), ("  meta:\n", "  purged: {at: 2026-01-01T00:00:00Z}\n  meta:\n"))

@@ -123,6 +123,8 @@ CASES: list[tuple[str, str, Callable[[], Case]]] = [
     ("pointers_complete", "half a span", lambda: of_log(claim(refs=[ref(span={"start": 1})]))),
     ("pointers_complete", "a span of texts", lambda: of_log(claim(refs=[ref(span={"start": "1", "end": "2"})]))),
     ("pointers_complete", "a reversed span", lambda: of_log(claim(refs=[ref(span={"start": 5, "end": 2})]))),
+    ("pointers_complete", "an empty span", lambda: of_log(claim(refs=[ref(span={"start": 5, "end": 5})]))),
+    ("pointers_complete", "a span before the text", lambda: of_log(claim(refs=[ref(span={"start": -1, "end": 5})]))),
     ("pointers_complete", "more than a pointer", lambda: of_log(claim(refs=[ref(quote=TEXT)]))),
     ("pointers_complete", "not an object", lambda: of_log(claim(refs=["ev_1"]))),
     ("pointers_complete", "in a conflict", lambda: of_log(conflict(side_a=[ref(span=None)]))),

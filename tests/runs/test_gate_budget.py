@@ -19,8 +19,12 @@ def test_budgets_are_part_of_the_done_definition() -> None:
 
 
 @pytest.mark.parametrize(
-    "budgets", [{"max_tokens": 3}, {"max_steps": "3"}, {"max_steps": 1.5}, {"max_cost": -1}, [1], "x"]
-)
+    "budgets",
+    [
+        {"max_tokens": 3}, {"max_steps": "3"}, {"max_steps": 1.5}, {"max_cost": -1}, {"max_cost": float("inf")},
+        {"max_seconds": float("nan")}, [1], "x",
+    ],
+)  # fmt: skip
 def test_budgets_that_cannot_be_read_are_refused(budgets: Any) -> None:
     with pytest.raises(SlicebaseError) as caught:
         budgets_of({"budgets": budgets})

@@ -157,6 +157,15 @@ def test_sources_are_logged_in_as_many_events_as_their_size_needs() -> None:
     assert list(state.sources_seen) == ["session:s1"]
 
 
+def test_an_event_has_as_many_ids_as_fit_into_half_a_payload() -> None:
+    """1 KiB of each half is for the rest of the payload. An id needs its quotes and a comma."""
+    fitting = (MAX_PAYLOAD // 2 - 1024) // 128
+    ids = [f"{number:0125}" for number in range(2 * fitting)]
+    assert [len(draft.payload["chunk_ids"]) for draft in source_events((), ids)] == [fitting, fitting]
+    assert len(list(source_events(ids[:fitting], ids[:fitting]))) == 1
+    assert len(list(source_events(ids[: fitting + 1], ()))) == 2
+
+
 def test_few_sources_are_logged_in_one_event_and_none_in_no_event() -> None:
     assert len(list(source_events(["session:s1"], ["row:f/r"]))) == 1
     assert list(source_events([], [])) == []

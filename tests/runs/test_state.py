@@ -154,6 +154,20 @@ def test_the_latest_manifests_are_those_since_the_last_snapshot_or_those_it_name
     assert state_after(first, PASSED, second).latest_manifests == (ids[1],)
 
 
+def test_sums_over_manifests_keep_the_first_value_that_is_not_a_number() -> None:
+    def counted(candidates: Any, reasons: Any) -> EventDraft:
+        payload = {"manifest_id": "m", "candidates": candidates, "excluded_by_reason": reasons}
+        return EventDraft(type="MANIFEST", payload=payload)
+
+    def sums(*drafts: EventDraft) -> tuple[Any, Any]:
+        found = fold(RunState(RUN), log(*drafts)).retrieval
+        return found.candidates, found.excluded_by_reason
+
+    assert sums(counted(2, {"a": 1}), counted(3, {"a": 4, "b": 1})) == (5, {"a": 5, "b": 1})
+    assert sums(counted("x", {"a": "y"}), counted("z", {"a": "w"}), counted(3, {"a": 4})) == ("x", {"a": "y"})
+    assert sums(counted(1, {"a": 1}), counted(2, ["c"]), counted(2, {"a": 1}), counted(2, ["d"])) == (7, ["c"])
+
+
 def test_a_fold_leaves_the_state_before_it_as_it_was() -> None:
     before = state_after(*FULL)
     copy = build(before, NOW)

@@ -109,6 +109,15 @@ def test_a_large_text_is_kept_as_a_blob(truth: Truth) -> None:
     assert stored.data == text.encode()
 
 
+def test_each_blob_of_each_run_is_recorded_once(truth: Truth) -> None:
+    truth.runs.start("other", STARTED, NOW)
+    drafts = [EventDraft(type="OBSERVE_DONE", step=1, payload={"out": letter * 100_000}) for letter in "xyx"]
+    for run in (RUN, RUN, "other"):
+        truth.runs.append(run, drafts, NOW)
+    rows = truth.database.connection.execute("SELECT run, count(*), count(DISTINCT text) FROM blobs GROUP BY run")
+    assert sorted(rows) == sorted([(RUN, 2, 2), ("other", 2, 2)])
+
+
 def test_an_attempt_to_change_the_terms_is_recorded(truth: Truth) -> None:
     truth.runs.append(RUN, [EventDraft(type="RUN_STARTED", payload={"objective": "Another."})], NOW)
     assert types(truth) == ["RUN_STARTED", "REFUSED"]

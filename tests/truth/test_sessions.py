@@ -5,13 +5,16 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from slicebase.graph.best_first import context_slice
 from slicebase.graph.policy import BROAD, DEFAULT, FOCUSED, SlicePolicyV1
+from slicebase.graph.record import annotation_records
 from slicebase.graph.turn import Edge, Turn
 from slicebase.truth.places import SMALL
 from slicebase.truth.sessions import Sessions
 from slicebase.truth.truth import Truth
-from tests.conversations import SESSION, annotate, chain, name, store, turn
+from tests.conversations import SESSION, annotate, annotation, chain, name, store, turn
 
 LONG = SMALL + 200
 
@@ -36,6 +39,20 @@ def test_a_window_gives_the_same_slice_as_the_complete_session(truth: Truth, pol
         window = windows.around(name(anchor), policy.max_radius)
         assert len(window) < len(whole)
         assert windows.slice_around(name(anchor), policy) == truth.sessions.slice_around(name(anchor), policy)
+
+
+def test_the_newest_annotations_count_in_a_window_and_in_the_complete_session(truth: Truth) -> None:
+    """Ruling 17."""
+    turns = chain(LONG)
+    truth.turns.add(SESSION, turns, annotate)
+    for annotator in ("test/2", "test/3"):
+        notes = [replace(annotation(each.id), annotator=annotator) for each in turns]
+        for record in annotation_records("s", notes):
+            truth.turns.annotate(record)
+    window = truth.sessions.around(name(50), 3)
+    assert len(window) < LONG
+    assert context_slice(window, name(50), DEFAULT).annotators == ("test/3",)
+    assert context_slice(truth.sessions.whole("s"), name(50), DEFAULT).annotators == ("test/3",)
 
 
 def test_a_process_that_asks_often_reads_the_complete_session_and_caches_it(truth: Truth) -> None:

@@ -4,11 +4,13 @@ import contextlib
 
 import apsw
 import pytest
+from msgspec.structs import replace
 
-from slicebase.graph.turn import Edge, Session
+from slicebase.graph.record import annotation_records
+from slicebase.graph.turn import Edge, Parent, Session
 from slicebase.truth.places import SMALL, place_of
 from slicebase.truth.truth import Truth
-from tests.conversations import SESSION, turn
+from tests.conversations import SESSION, annotate, annotation, name, salient, turn
 
 
 def place(truth: Truth, turn_id: str) -> tuple[str, int] | None:
@@ -30,6 +32,25 @@ def test_another_source_record_under_a_known_id_is_reported_and_the_first_stays(
     assert truth.turns.get(turn("a").id).record.source_hash == turn("a").source_hash
 
 
+def test_the_newest_title_and_facts_of_a_session_count_and_what_it_does_not_say_stays(truth: Truth) -> None:
+    truth.turns.add(Session("s", "test", "First", {"model": "a", "branch": "main"}), [turn("a")])
+    truth.turns.add(Session("s", "test", "Second", {"model": "b"}), [turn("b")])
+    truth.turns.add(Session("s", "test"), [turn("c")])
+    assert truth.turns.session("s") == Session("s", "test", "Second", {"model": "b", "branch": "main"})
+    assert list(truth.turns.sessions()) == [(truth.turns.session("s"), 3)]
+    assert len(list(truth.turns.records_of("s"))) == 2, "what says nothing new is not recorded"
+
+
+def test_the_newest_annotation_of_a_turn_counts(truth: Truth) -> None:
+    """Ruling 17."""
+    truth.turns.add(SESSION, [turn("a"), turn("b", "a"), turn("c", "b")], annotate)
+    for salience in (0.25, 0.75):
+        notes = [annotation(name("b"), salience=salience)]
+        truth.turns.annotate(next(iter(annotation_records("s", notes))))
+    assert truth.turns.annotation_of(name("b")).salience == 0.75
+    assert truth.turns.annotation_of(name("a")).salience == pytest.approx(salient(name("a")))
+
+
 def test_edges_continues_and_waiting_parents_are_counted_separately(truth: Truth) -> None:
     """Ruling 13."""
     truth.turns.add(SESSION, [turn("a")])
@@ -42,6 +63,14 @@ def test_an_orphan_is_joined_when_its_parent_arrives(truth: Truth) -> None:
     truth.turns.add(SESSION, [turn("child", "parent")])
     assert truth.turns.add(SESSION, [turn("parent")]).joined == (turn("child").id,)
     assert truth.turns.add(SESSION, [turn("x", "parent")]).joined == ()
+
+
+def test_a_turn_may_wait_for_one_parent_through_several_edges(truth: Truth) -> None:
+    twice = replace(turn("child"), parents=(Parent(name("z")), Parent(name("z"), "reference")))
+    assert truth.turns.add(SESSION, [twice]).waiting == 2
+    linked = truth.turns.link([Edge(name("z"), name("child"), "branch"), Edge(name("y"), name("child"), "branch")])
+    assert (linked.edges, linked.continues, linked.waiting) == (0, 0, 2)
+    assert truth.turns.add(SESSION, [turn("z")]).joined == (name("child"),)
 
 
 def test_an_edge_that_closes_a_cycle_over_two_imports_is_left_out(truth: Truth) -> None:

@@ -1,6 +1,7 @@
 """Purge: what is purged is nowhere left, what was made from it goes with it, and everything else stays provable."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -129,6 +130,62 @@ def test_a_purged_run_leaves_the_conversation(memory: Slicebase) -> None:
     assert memory.verify().status == "VERIFIED"
 
 
+@pytest.mark.parametrize("what", ["turn", "session"])
+def test_a_purge_takes_quotes_that_are_too_short_to_be_looked_for(memory: Slicebase, what: str) -> None:
+    cited = memory.cite(f"turn:{name('a')}", quote="0815")
+    purge(memory, f"turn:{name('a')}" if what == "turn" else "session:s")
+    assert memory.truth.ledger[cited.id].quote is None
+
+
+def test_a_purge_names_what_it_cannot_reach(memory: Slicebase) -> None:
+    memory.truth.turns.add(Session("s#agent-1", "test"), [say("sub", "Hello.", session="s#agent-1")], annotate)
+    page = memory.library.create("Notes", "Notes of a talk.", body="Something else.")
+    of_turn, of_run = (memory.purge(each).beyond for each in (f"turn:{name('a')}", "run:own"))
+    of_session, of_file = memory.purge("session:s").beyond, memory.library.purge(page.id).purge
+    assert of_file is not None
+    imported = [any("imported from" in each for each in found) for found in (of_turn, of_run, of_session)]
+    assert imported == [True, True, True]
+    assert not any("imported from" in each for each in of_file.beyond)
+    assert [any("session:s#agent-1" in each for each in found) for found in (of_turn, of_session)] == [False, True]
+    for found in (of_turn, of_run, of_session, of_file.beyond):
+        assert any("copies" in each for each in found)
+        assert not any("git" in each for each in found), "the workspace is in no repository"
+
+
+def test_a_narrative_goes_with_its_run_though_it_repeats_no_passage(tmp_path: Path) -> None:
+    with Slicebase.init(tmp_path) as memory:
+        for run, said in (("one", "So it is."), ("two", "It is not.")):
+            memory.runs.start(run, f"Go {run}.", "Gone.")
+            memory.runs.claim(run, said)
+            memory.runs.compact(run)
+        taken, other = (memory.runs.narrative(run).file_id for run in ("one", "two"))
+        assert memory.purge("run:one").files == (taken,)
+        assert memory.library.recall(f"file:{other}").text
+
+
+def test_a_narrative_from_before_a_run_repeated_the_text_stays(tmp_path: Path) -> None:
+    with Slicebase.init(tmp_path) as memory:
+        memory.truth.turns.add(Session("s", "test"), [say("a", SECRET)], annotate)
+        memory.runs.start("r", "Find it.", "Found.")
+        memory.runs.claim("r", "Nothing is known.")
+        memory.runs.compact("r")
+        memory.runs.narrative("r")
+        memory.runs.claim("r", f"We know that {SECRET}.")
+        report = memory.purge("session:s")
+        assert (report.files, report.partly) == ((), 2)
+
+
+def test_a_narrative_of_another_database_is_taken_only_for_what_it_repeats(memory: Slicebase, tmp_path: Path) -> None:
+    narratives = {run: memory.runs.narrative(run).file_id or "" for run in ("from-s", "own")}
+    with Slicebase.init(tmp_path / "colleague") as other:
+        for name_of_file in narratives.values():
+            shutil.copy(memory.root / ".slices" / f"{name_of_file}.slice", other.root / ".slices")
+        other.truth.turns.add(Session("u", "test"), [say("u", SECRET, session="u")], annotate)
+        other.truth.turns.add(Session("v", "test"), [say("v", "Nothing of all that was ever said here.")], annotate)
+        assert other.purge("session:v").files == ()
+        assert other.purge("session:u").files == tuple(sorted(narratives.values()))
+
+
 def test_a_dry_run_says_what_a_purge_takes_and_changes_nothing(memory: Slicebase) -> None:
     memory.close()
     before = dict(raw(memory.root))
@@ -170,12 +227,34 @@ def test_a_purged_file_takes_its_quotes_and_the_strings_that_repeat_it(tmp_path:
         assert memory.verify().status == "VERIFIED"
 
 
+def test_a_quote_from_a_file_that_has_changed_since_is_taken_too(memory: Slicebase) -> None:
+    page = memory.library.create("Notes", "Notes of a talk.", body=f"# Talk\n\nShe said: {SECRET}.\n")
+    path = memory.root / ".slices" / f"{page.id}.slice"
+    cited = memory.cite(f"file:{page.id}", quote=f"said: {SECRET}")
+    path.write_text(path.read_text().replace(SECRET, "nothing"))
+    purge(memory, "session:s")
+    assert memory.truth.ledger[cited.id].quote is None
+    assert holders(memory.root, SECRET) == []
+
+
 def test_a_tombstone_made_by_hand_is_broken(memory: Slicebase) -> None:
     memory.close()
     connection = apsw.Connection(str(memory.workspace.database))
     connection.execute("UPDATE texts SET bytes = NULL, purged = '2026-01-01T00:00:00.000Z' WHERE owner = 'session:t'")
     connection.close()
     assert "tombstone" in [finding.check for finding in memory.verify().findings if finding.status == "BROKEN"]
+
+
+def test_a_purged_text_that_was_put_back_is_broken(memory: Slicebase) -> None:
+    text_hash = memory.truth.turns.get(name("a")).record.content_hash.removeprefix("sha256:")
+    kept = memory.truth.database.connection.execute(f"SELECT bytes FROM texts WHERE hash = x'{text_hash}'").get
+    purge(memory, "session:s")
+    connection = apsw.Connection(str(memory.workspace.database))
+    for (trigger,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
+        connection.execute(f"DROP TRIGGER {trigger}")
+    connection.execute(f"UPDATE texts SET bytes = ?, purged = NULL WHERE hash = x'{text_hash}'", (kept,))
+    connection.close()
+    assert [each.check for each in memory.verify().findings if each.status == "BROKEN"] == ["tombstone"]
 
 
 def test_a_remnant_is_found_wherever_it_stands(memory: Slicebase) -> None:

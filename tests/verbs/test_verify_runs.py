@@ -85,6 +85,7 @@ FIRST = f"WHERE run = '{RUN}' AND seq = 1"
         ("UPDATE runs SET stopped = 'NO_EVIDENCE'", "derived", "standing"),
         ("DELETE FROM runs", "derived", "standing"),
         ("DELETE FROM steps WHERE step = 1", "derived", "steps"),
+        ("UPDATE steps SET last = last + 1 WHERE step = 1", "derived", "steps"),
     ],
 )  # fmt: skip
 def test_a_changed_value_is_found_at_its_place(filled: Truth, statement: str, check: str, place: str) -> None:
@@ -121,6 +122,36 @@ def test_a_snapshot_rewritten_with_all_its_hashes_does_not_follow_from_the_log(f
         )
     rehash(filled)
     assert "snapshot-event" in checks(verify(filled))
+
+
+@pytest.mark.parametrize("seq", [1, 2])
+@pytest.mark.parametrize(
+    ("field", "value", "checks_of"),
+    [
+        ("weight", 0, {"snapshot-id"}),
+        ("weight", 9, {"snapshot-text"}),
+        ("event", 1, {"snapshot-event"}),
+        ("event", 10_000, {"snapshot-event"}),
+        ("sequence", 7, {"record-key"}),
+        ("status", "FAIL", {"snapshot-event"}),
+        ("run_id", "other", {"record-key"}),
+        ("body", "sha256:00", {"snapshot-text"}),
+        ("digest", "sha256:" + "0" * 64, {"record-key"}),
+    ],
+)
+def test_a_record_of_a_snapshot_that_matches_its_hash_and_says_something_else_is_a_finding(
+    filled: Truth, seq: int, field: str, value: object, checks_of: set[str]
+) -> None:
+    query = f"SELECT record FROM snapshots WHERE run = '{RUN}' AND seq = {seq}"
+    record = msgspec.json.decode(next(filled.database.connection.execute(query))[0])
+    if record[field] == value:
+        return
+    changed = canonical({**record, field: value})
+    tamper(filled, f"UPDATE snapshots SET record = x'{changed.hex()}' WHERE run = '{RUN}' AND seq = {seq}")
+    rehash(filled)
+    found = [finding.check for finding in verify(filled).findings if finding.status == "BROKEN"]
+    assert len(found) == 1
+    assert found[0] in checks_of
 
 
 def test_purged_payloads_and_quotes_are_listed_and_are_not_damage(filled: Truth) -> None:

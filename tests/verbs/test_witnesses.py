@@ -69,6 +69,11 @@ def test_a_database_that_is_empty_or_gone_is_broken_and_refused_by_every_other_v
         assert "database" in [complaint.check for complaint in memory.doctor()[0]]
 
 
+def test_a_database_of_a_later_version_is_not_called_broken(root: Path) -> None:
+    without(root, "PRAGMA user_version = 9999")
+    assert refused(root, lambda memory: memory.verify()) == "database-newer"
+
+
 def test_a_new_database_after_a_loss_is_a_record(root: Path) -> None:
     database(root).unlink()
     Slicebase.init(root, adopt=True).close()
@@ -176,9 +181,37 @@ def test_the_newest_seal_is_compared_and_the_logs_of_the_older_ones(root: Path) 
         store(memory.truth, [turn("later", 3)])
         newest = memory.seal()
     without(root, "DELETE FROM log")
-    assert "seal" in [each.check for each in verdict(root).findings]
+    found = [each for each in verdict(root).findings if each.check == "seal"]
+    assert [each.place for each in found] == ["log", "log"], "once for each seal"
     (root / newest.file.name).unlink()
     assert "seal" in [each.check for each in verdict(root).findings if each.status == "BROKEN"]
+
+
+def test_a_file_that_changed_before_the_newest_seal_has_not_drifted(root: Path) -> None:
+    with Slicebase.open(root) as memory:
+        page = memory.library.create("Page", "A page.", body="one")
+        memory.seal()
+        memory.library.define(page.id, "slice.title=Another title")
+        assert [each.place for each in memory.verify().findings if each.check == "seal"] == [page.ref]
+        memory.seal()
+        assert [each for each in memory.verify().findings if each.check == "seal"] == []
+
+
+def test_a_log_that_lost_what_an_older_seal_saw_is_broken_though_the_newest_seal_holds(
+    root: Path, tmp_path: Path
+) -> None:
+    shutil.copy(database(root), tmp_path / "copy")
+    for name_of_turn in ("first", "second"):
+        with Slicebase.open(root) as memory:
+            store(memory.truth, [turn(name_of_turn, 3)])
+            newest = memory.seal()
+        if name_of_turn == "first":
+            (root / ".slicebase" / "cache").rename(tmp_path / "cache")  # the index knows the first turn, too
+            shutil.copy(tmp_path / "copy", database(root))
+    with Slicebase.open(root) as memory:
+        assert not [each for each in memory.verify(seal=newest.id).findings if each.place == "turns/s"]
+    broken = [each for each in verdict(root).findings if each.status == "BROKEN"]
+    assert [(each.check, each.place) for each in broken] == [("seal", "log")]
 
 
 def test_the_latest_seal_is_the_last_that_was_written(root: Path) -> None:
@@ -218,6 +251,20 @@ def test_a_write_whose_process_was_killed_is_unwitnessed_until_the_next_seal(roo
     with Slicebase.open(root) as memory:
         memory.seal()
     assert "UNWITNESSED" not in statuses(root)
+
+
+def test_verify_does_not_wait_for_another_writer(root: Path) -> None:
+    writer = apsw.Connection(str(database(root)))
+    with Slicebase.open(root) as memory:
+        store(memory.truth, [turn("later", 3)])
+        memory.truth.database.connection.set_busy_timeout(1)
+        writer.execute("BEGIN IMMEDIATE")
+        found = memory.verify()
+        writer.execute("ROLLBACK")
+    writer.close()
+    assert found.status == "VERIFIED"
+    assert "UNWITNESSED" in {each.status for each in found.findings}
+    assert "UNWITNESSED" not in statuses(root), "it was logged when the object was closed"
 
 
 def test_many_writes_of_a_long_lived_object_are_logged_while_it_is_open(root: Path) -> None:
@@ -265,6 +312,30 @@ def test_a_manifest_that_a_run_names_is_missed(root: Path) -> None:
     without(root, "DELETE FROM log")
     checks = {each.check for each in verdict(root).findings}
     assert "manifest-unknown" in checks
+
+
+def narratives(root: Path) -> list[tuple[str, str]]:
+    return [(each.status, each.found) for each in verdict(root).findings if each.check == "narrative"]
+
+
+def test_a_narrative_is_compared_with_the_snapshot_that_it_names(root: Path) -> None:
+    with Slicebase.open(root) as memory:
+        (entry,) = [each for each in memory.library.list_files() if (each.source or "").startswith("sn_")]
+        memory.library.create("Notes", "About snapshots.", body=f"See {entry.source}, and sn_0.")
+        path = root / ".slices" / f"{entry.id}.slice"
+        data = path.read_text()
+    assert narratives(root) == []
+    snapshot, pinned = str(entry.source), data[data.index("hash: ") :].split()[1]
+    path.write_text(data.replace(pinned, f"sha256:{'0' * 64}"))
+    assert narratives(root) == [("DRIFTED", f"sha256:{'0' * 64}")]
+    path.write_text(data.replace(snapshot, f"sn_{'0' * 32}"))
+    assert narratives(root) == [("FOREIGN", "no such snapshot here")]
+    with Slicebase.open(root) as memory:
+        memory.library.purge(entry.id)
+        memory.runs.claim("r", "It is here.", cite=(f"turn:{name(2)}", "text of 2"))
+        memory.runs.compact("r")
+        memory.runs.narrative("r")
+    assert narratives(root) == []
 
 
 def test_an_index_of_another_database_is_built_again(root: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from slicebase.truth.database import as_our_error
+from slicebase.truth.failures import as_our_error
 from slicebase.workspace.disk import is_full
 
 

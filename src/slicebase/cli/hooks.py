@@ -154,25 +154,32 @@ def _after_compaction(base: "Slicebase", call: HookCall, wait: bool) -> str | No
         return None
     from slicebase.history.notes import Compacted
 
+    text = _narrative(base, compacted.narrative)
     with suppress(OSError, SlicebaseError):  # where nothing can be written, it is shown again
         base.compacted_notes.put(call.session, Compacted(compacted.narrative, reported=True))
-    return _narrative(base, compacted.narrative)
+    return text
 
 
 def _prompt(base: "Slicebase", call: HookCall, wait: bool) -> str | None:
     compacted = base.compacted_notes.get(call.session)
     if compacted is None:
         return None
-    texts = [] if compacted.reported or compacted.narrative is None else [_narrative(base, compacted.narrative)]
+    told = None if compacted.reported or compacted.narrative is None else _narrative(base, compacted.narrative)
     _import(base, call, wait)
     lost = _shown(base, base.lost_context(call.session, base.settings.hooks_tokens, record=False))
     with suppress(OSError, SlicebaseError):
         base.compacted_notes.drop(call.session)  # last: after an error, the next prompt tries again
-    return "\n\n".join([*texts, *([lost] if lost else [])]) or None
+    return "\n\n".join(filter(None, (told, lost))) or None
 
 
-def _narrative(base: "Slicebase", file_id: str) -> str:
-    return base.library.recall(f"file:{file_id}", tokens=base.settings.hooks_tokens).text
+def _narrative(base: "Slicebase", file_id: str) -> str | None:
+    """Returns the text of a narrative; None if its file was removed or purged since."""
+    try:
+        return base.library.recall(f"file:{file_id}", tokens=base.settings.hooks_tokens).text
+    except SlicebaseError as error:
+        if error.code not in ("no-file", "purged"):
+            raise
+        return None
 
 
 def _before_compaction(base: "Slicebase", call: HookCall, wait: bool) -> None:

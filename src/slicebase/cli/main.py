@@ -126,7 +126,7 @@ def _as_our_error(error: Exception) -> SlicebaseError | None:
         return cannot_read(error, Path.cwd()) if is_of_file else None
     if type(error).__module__ != "apsw":
         return None
-    from slicebase.truth.database import as_our_error  # apsw is loaded already
+    from slicebase.truth.failures import as_our_error  # apsw is loaded already
 
     return as_our_error(error)
 

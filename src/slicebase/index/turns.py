@@ -21,7 +21,8 @@ from slicebase.errors import SlicebaseError
 from slicebase.index.disposable import DatabaseLayout, Disposable, Patience
 from slicebase.index.figures import read_figures
 from slicebase.index.schema import FTS_TOKENIZER, UNICODE61
-from slicebase.truth.database import Database, database_errors
+from slicebase.truth.database import Database
+from slicebase.truth.failures import database_errors
 
 _BATCH = 10_000
 

@@ -5,7 +5,6 @@ workspace had, is opened only when it is adopted (rulings 45 and 49). After each
 have grown are logged, many together. A locked, damaged or full database is an error of ours.
 """
 
-import errno
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Set
@@ -19,9 +18,8 @@ from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError, Where
 from slicebase.truth.acts import ADOPT, CREATE, RESTORE, Identity, act_row, identities
 from slicebase.truth.chains import LOG, Chain, ChainHead, append_rows, head_of, insert_rows, log_heads
+from slicebase.truth.failures import database_errors
 from slicebase.truth.schema import SCHEMA
-from slicebase.workspace.boundary import cannot_read
-from slicebase.workspace.disk import disk_full, is_full
 
 DATABASE_VERSION = 2
 _APPLICATION_ID = 0x534C4342  # "SLCB": marks the file as a Slicebase database
@@ -363,44 +361,3 @@ def _file_id(path: Path) -> tuple[int, int] | None:
     except (OSError, ValueError):
         return None
     return status.st_dev, status.st_ino
-
-
-@contextmanager
-def database_errors(path: Path) -> Iterator[None]:
-    """Turns an error of SQLite or of the system into a SlicebaseError."""
-    try:
-        yield
-    except (apsw.Error, OSError) as error:
-        ours = _as_unreadable(error, path) or as_our_error(error)
-        if ours is None:
-            raise
-        raise ours.at(Where(str(path))) from None
-
-
-def _is_schema_error(error: Exception) -> bool:
-    """Returns whether a statement failed since a table or a column is missing, which only damage can cause."""
-    return isinstance(error, apsw.SQLError) and str(error).startswith(("no such table", "no such column", "table "))
-
-
-def _as_unreadable(error: Exception, path: Path) -> SlicebaseError | None:
-    """Returns the error for a database that exists and that this user may not read, or None."""
-    if isinstance(error, apsw.CantOpenError) and os.path.isfile(path) and not os.access(path, os.R_OK):
-        return cannot_read(PermissionError(errno.EACCES, os.strerror(errno.EACCES)), path)
-    return None
-
-
-def as_our_error(error: Exception) -> SlicebaseError | None:
-    """Returns our error for an error of SQLite or of the system, or None where only a bug of ours can cause it."""
-    if isinstance(error, apsw.BusyError):
-        return SlicebaseError("locked", "another process is writing", hint="try again when it is done")
-    if isinstance(error, apsw.NotADBError | apsw.CorruptError) or _is_schema_error(error):
-        return SlicebaseError(
-            "database-damaged",
-            f"SQLite cannot read the database: {error}",
-            hint="restore it from a backup; the transcripts can be imported again",
-        )
-    if is_full(error):
-        return disk_full()
-    if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.IOError | OSError):
-        return SlicebaseError("cannot-write", f"the database cannot be used: {error}")
-    return None

@@ -325,7 +325,7 @@ def _classify(offered: list[Turn], stored: Mapping[str, StoredTurn]) -> tuple[di
 def _merged(before: Session, session: Session) -> Session:
     """Returns the stored facts of a session, updated with the new ones. What was purged does not come back."""
     if before.facts.get(PURGED_FACT):
-        session = Session(session.id, session.format, None, _kept_facts(session))
+        session = without_texts(session)
     return replace(before, title=session.title or before.title, facts={**before.facts, **session.facts})
 
 

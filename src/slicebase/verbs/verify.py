@@ -112,7 +112,9 @@ def verify(
 
 
 # What bytes that nobody has written cause: errors of SQLite, and of those who read them.
-_UNREADABLE = (apsw.Error, SlicebaseError, msgspec.MsgspecError, ValueError, TypeError, LookupError, OverflowError)
+_UNREADABLE = (
+    apsw.Error, SlicebaseError, msgspec.MsgspecError, ValueError, TypeError, LookupError, AttributeError, OverflowError,
+)  # fmt: skip
 
 
 class _Verification:

@@ -135,7 +135,7 @@ class RunProof:
 
     def _snapshots(self, run_id: str) -> Iterator[VerifyFinding]:
         previous: dict[str, Json] | None = None
-        head, number, is_whole = LogHead(run_id), 0, True
+        head, number, weight, is_whole = LogHead(run_id), 0, 0, True
         events = _Window(self._truth, run_id)
         query = "SELECT seq, snapshot, record FROM snapshots WHERE run = ? ORDER BY seq"
         for seq, name, data in self._rows(query, run_id):
@@ -148,6 +148,9 @@ class RunProof:
                 return
             if self._reported(owner(run_id), record.body, place):
                 return
+            if record.weight and previous is None:
+                yield VerifyFinding("BROKEN", "snapshot-text", place, "a complete snapshot", "an addition")
+                return
             try:
                 snapshot = self._truth.runs.snapshots.read(record, previous or {})
                 since = events.until(record.event)
@@ -156,6 +159,10 @@ class RunProof:
                     yield VerifyFinding("BROKEN", "snapshot-text", place, record.body, error.message)
                 return
             is_whole = is_whole and self._is_whole(record, since)
+            weight = weight + self._size(record) if record.weight else 0
+            if is_whole and weight != record.weight:
+                yield VerifyFinding("BROKEN", "snapshot-text", place, f"weight {weight}", f"weight {record.weight}")
+                return
             found = list(self._one(snapshot, record, previous, head, since, place, is_whole=is_whole))
             yield from found
             if found:
@@ -208,6 +215,10 @@ class RunProof:
         """Returns whether nothing was purged from a snapshot, and from the events that it was folded from."""
         body = self._truth.texts.get(owner(record.run_id), record.body)
         return body is not None and body.purged is None and not any(isinstance(each, PurgedEvent) for each in since)
+
+    def _size(self, record: SnapshotRecord) -> int:
+        body = self._truth.texts.get(owner(record.run_id), record.body)
+        return len(body.data or b"") if body else 0
 
     def _recorded(self, run_id: str, number: int, events: "_Window") -> Iterator[VerifyFinding]:
         missing = sum(event.type == "SNAPSHOT" for event in events.rest())

@@ -36,6 +36,15 @@ def places(found: tuple[Row, ...]) -> list[tuple[str, int | None]]:
 CHAIN = rows(("A", "01", []), ("B", "02", ["A"]), ("C", "03", ["B"]), ("X", "02", []))
 
 
+def test_a_row_without_a_time_is_older_than_every_other() -> None:
+    undated = b'{"_meta": {"id": "Z"}, "text": "Z"}'
+    found = (*CHAIN, *read_rows(undated).rows)
+    last = newest(found)
+    assert last is not None
+    assert last.id == "C"
+    assert ids(active(found)) == ["Z", "X", "C"]
+
+
 def test_a_row_that_is_superseded_is_not_active() -> None:
     assert ids(active(CHAIN)) == ["X", "C"]
     assert places(CHAIN) == []

@@ -1,0 +1,54 @@
+"""Errors of SQLite and of the system, as errors of ours: locked, damaged, full, or not to be read."""
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from slicebase.errors import SlicebaseError, Where
+from slicebase.workspace.boundary import cannot_read
+from slicebase.workspace.disk import disk_full, is_full
+
+
+@contextmanager
+def database_errors(path: Path) -> Iterator[None]:
+    """Turns an error of SQLite or of the system into a SlicebaseError."""
+    try:
+        yield
+    except (apsw.Error, OSError) as error:
+        ours = _as_unreadable(error, path) or as_our_error(error)
+        if ours is None:
+            raise
+        raise ours.at(Where(str(path))) from None
+
+
+def _is_schema_error(error: Exception) -> bool:
+    """Returns whether a statement failed since a table or a column is missing, which only damage can cause."""
+    return isinstance(error, apsw.SQLError) and str(error).startswith(("no such table", "no such column", "table "))
+
+
+def _as_unreadable(error: Exception, path: Path) -> SlicebaseError | None:
+    """Returns the error for a database that exists and that this user may not read, or None."""
+    if isinstance(error, apsw.CantOpenError) and os.path.isfile(path) and not os.access(path, os.R_OK):
+        return cannot_read(PermissionError(errno.EACCES, os.strerror(errno.EACCES)), path)
+    return None
+
+
+def as_our_error(error: Exception) -> SlicebaseError | None:
+    """Returns our error for an error of SQLite or of the system, or None where only a bug of ours can cause it."""
+    if isinstance(error, apsw.BusyError):
+        return SlicebaseError("locked", "another process is writing", hint="try again when it is done")
+    if isinstance(error, apsw.NotADBError | apsw.CorruptError) or _is_schema_error(error):
+        return SlicebaseError(
+            "database-damaged",
+            f"SQLite cannot read the database: {error}",
+            hint="restore it from a backup; the transcripts can be imported again",
+        )
+    if is_full(error):
+        return disk_full()
+    if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.IOError | OSError):
+        return SlicebaseError("cannot-write", f"the database cannot be used: {error}")
+    return None

@@ -1,0 +1,100 @@
+"""Manifests in the truth: stored once, found by id, the last one by its time, and their texts."""
+
+import pytest
+
+from slicebase.context.assemble import Candidate, assemble
+from slicebase.context.manifest import Budget, Manifest, PinnedPiece
+from slicebase.core.hashing import raw_digest
+from slicebase.errors import SlicebaseError
+from slicebase.truth.manifests import owner
+from slicebase.truth.truth import Truth
+from tests.conversations import purge_text, store, turn
+
+EARLY, LATE = "2026-01-01T00:00:00.000Z", "2026-01-02T00:00:00.000Z"
+TEXT = "the text of a row"
+
+
+def manifest(question: str, corpus: str = "file:f") -> Manifest:
+    candidate = Candidate("row:f/r", corpus, "sha256:", TEXT, "label", "group", (0, ""), 1, {})
+    return assemble(question, EARLY, Budget(1000), [candidate], terms=(), ranker="r/1", filters={}, slices=()).manifest
+
+
+def record(truth: Truth, question: str, time: str = EARLY) -> str:
+    return truth.manifests.record(manifest(question), time, {raw_digest(TEXT.encode()): TEXT.encode()})
+
+
+def code_of(truth: Truth, name: str) -> str:
+    with pytest.raises(SlicebaseError) as caught:
+        truth.manifests.get(name)
+    return caught.value.code
+
+
+def test_a_manifest_is_stored_once_with_the_time_at_which_it_was_first_recorded(truth: Truth) -> None:
+    name = record(truth, "why?")
+    assert record(truth, "why?", LATE) == name
+    assert truth.manifests.names() == [name]
+    assert truth.manifests.get(name) == (manifest("why?"), EARLY)
+    assert [each for each, _ in truth.manifests.readable()] == [name]
+
+
+def test_the_newest_manifest_is_the_last_by_time_and_at_one_time_the_last_that_was_recorded(truth: Truth) -> None:
+    with pytest.raises(SlicebaseError) as caught:
+        truth.manifests.newest()
+    assert caught.value.code == "no-manifest"
+    late = record(truth, "late", LATE)
+    record(truth, "early")
+    assert truth.manifests.newest() == late
+    also = record(truth, "also late", LATE)
+    assert truth.manifests.newest() == also
+
+
+def test_a_manifest_that_is_unknown_purged_or_has_lost_its_text_says_so(truth: Truth) -> None:
+    name, lost = record(truth, "why?"), record(truth, "lost")
+    assert code_of(truth, "mf_0") == "no-manifest"
+    connection = truth.database.connection
+    (text,) = [row[0] for row in connection.execute("SELECT text FROM manifests WHERE manifest = ?", (name,))]
+    purge_text(truth, owner(name), f"sha256:{text.hex()}")
+    assert code_of(truth, name) == "purged"
+    for (trigger,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
+        connection.execute(f"DROP TRIGGER {trigger}")
+    connection.execute("DELETE FROM texts WHERE owner = ?", (owner(lost),))
+    assert code_of(truth, lost) == "broken-record"
+    assert list(truth.manifests.readable()) == []
+
+
+def test_texts_of_a_file_are_those_that_manifests_keep_of_it(truth: Truth) -> None:
+    name = record(truth, "why?")
+    (piece,) = truth.manifests.get(name).manifest.pieces
+    assert list(truth.manifests.texts_from("file:f")) == [(owner(name), piece.text_hash)]
+    assert list(truth.manifests.texts_from("file:g")) == []
+
+
+def test_texts_are_cut_from_what_is_stored_and_problems_say_what_happened(truth: Truth) -> None:
+    name = record(truth, "why?")
+    stored = truth.manifests.get(name).manifest
+    (piece,) = stored.pieces
+    assert truth.manifests.texts_of(name, stored) == ({piece.text_hash: TEXT}, [])
+    other: PinnedPiece = manifest("why?", "session:s").pieces[0]
+    texts, problems = truth.manifests.texts_of("mf_0", stored)
+    assert (texts, [(each.status, each.found) for each in problems]) == ({}, [("BROKEN", "no text")])
+    assert [each.source for each in problems] == [(owner("mf_0"), piece.text_hash)]
+    assert other.corpus == "session:s"
+    purge_text(truth, owner(name), piece.text_hash)
+    texts, problems = truth.manifests.texts_of(name, stored)
+    assert (texts, [each.status for each in problems]) == ({}, ["PURGED"])
+
+
+def test_a_context_whose_turn_is_not_stored_here_cannot_be_recorded(truth: Truth) -> None:
+    store(truth, [turn("a")])
+    stored = turn("a")
+    kept = truth.turns.get(stored.id).record.content_hash
+    for content_hash, known in ((kept, True), ("sha256:" + "0" * 64, False)):
+        candidate = Candidate(f"turn:{stored.id}", "session:s", content_hash, "text of a", "l", "g", (0, ""), 1, {})
+        built = assemble("q", EARLY, Budget(1000), [candidate], terms=(), ranker="r/1", filters={}, slices=())
+        if known:
+            truth.manifests.keep(built, 0)
+            assert truth.manifests.get(built.id).time == "1970-01-01T00:00:00.000Z"
+        else:
+            with pytest.raises(SlicebaseError) as caught:
+                truth.manifests.keep(built, 0)
+            assert caught.value.code == "no-turn"

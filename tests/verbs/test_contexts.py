@@ -1,0 +1,74 @@
+"""Contexts: what a turn is called in one, which requests are refused, and how a question is asked again."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from slicebase import Slicebase, SlicebaseError
+from slicebase.context.ranking import Ranked
+from slicebase.graph.policy import DEFAULT
+from slicebase.graph.turn import Session
+from slicebase.verbs.contexts import Request, build_context, turn_candidate
+from tests.conversations import annotate, chain, name, turn
+
+DAY = 86_400_000
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Slicebase]:
+    with Slicebase.init(tmp_path) as opened:
+        opened.truth.turns.add(Session("s", "test", "Pumps"), chain(4), annotate)
+        yield opened
+
+
+def code_of(memory: Slicebase, question: str = "text of 2", tokens: int = 400, turns: int | None = None) -> str:
+    with pytest.raises(SlicebaseError) as caught:
+        memory.context(question, tokens, turns=turns)
+    return caught.value.code
+
+
+def test_an_undated_turn_says_so_and_is_read_before_the_dated_ones(memory: Slicebase) -> None:
+    memory.truth.turns.add(
+        Session("s", "test"), [turn("dated", text="a pump", time=DAY), turn("undated", text="a pump")]
+    )
+    stored = memory.truth.turns
+    found = [
+        turn_candidate(
+            stored.get(name(each)).record, stored.session("s"), "a pump", Ranked(name(each), 7, {"words": 7})
+        )
+        for each in ("dated", "undated")
+    ]
+    assert [each.label for each in found] == ["user · 1970-01-02T00:00:00.000Z", "user · undated"]
+    assert [each.ref for each in sorted(found, key=lambda each: each.order)] == [
+        f"turn:{name('undated')}",
+        f"turn:{name('dated')}",
+    ]
+    assert {each.group for each in found} == {"Pumps · session:s"}
+
+
+def test_a_question_or_a_budget_that_cannot_be_met_is_refused(memory: Slicebase) -> None:
+    assert code_of(memory, " \n") == "bad-question"
+    assert code_of(memory, "half \ud800") == "lone-surrogate"
+    assert code_of(memory, tokens=63) == "bad-budget"
+    assert code_of(memory, tokens=2**53) == "bad-budget"
+    assert code_of(memory, "why " * 300, tokens=300) == "bad-budget"
+    assert code_of(memory, turns=0) == "bad-budget"
+    assert len(memory.context("text of 2", 2**53 - 1, turns=1).pieces) == 1
+    assert memory.context("text", 64).tokens <= 64
+
+
+def test_a_manifest_says_which_rows_and_files_of_the_library_were_searched(memory: Slicebase) -> None:
+    assert memory.context("text of 2").manifest.filters == {"rows": "active", "archived": False}
+    request = Request("text of 2", 400, None, DAY, DEFAULT)
+    assert build_context(memory.truth, memory.turn_index, None, request).manifest.filters == {}
+
+
+def test_a_question_that_is_asked_again_has_the_same_budget_and_policy(memory: Slicebase) -> None:
+    first = memory.context("text of 2", 300, turns=2, policy="broad")
+    again = memory.context_again(first.id)
+    assert again.manifest.budget == first.manifest.budget
+    assert {each.policy_params_hash for each in again.manifest.slices} == {
+        each.policy_params_hash for each in first.manifest.slices
+    }
+    assert [each.ref for each in again.pieces] == [each.ref for each in first.pieces]

@@ -1,0 +1,59 @@
+"""Seals: what one contains, which one is the latest, and what it finds."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from slicebase import Slicebase, SlicebaseError
+from slicebase.files.slice_file import SliceFile
+from slicebase.truth.chains import LOG, Chain, head_of
+from slicebase.verbs.seal import SealedLog, all_seals, find_seal, sealed_log
+from tests.conversations import chain, store, turn
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Slicebase]:
+    """Two sessions, one run and one file."""
+    with Slicebase.init(tmp_path) as opened:
+        store(opened.truth, [*chain(3), turn("x", session="t")])
+        opened.runs.start("r", "Find it.", "Found.")
+        opened.library.create("Page", "A page.", body="one")
+        yield opened
+
+
+def test_a_seal_has_the_head_of_the_log_of_every_chain_and_the_version_of_every_file(memory: Slicebase) -> None:
+    memory.seal()
+    sealed = memory.seal()
+    assert (sealed.runs, sealed.sessions, sealed.files) == (1, 2, 1)
+    assert sealed.file.name == f".slices/{sealed.id}.slice"
+    lines = [json.loads(line) for line in sealed.file.body.splitlines()]
+    connection = memory.truth.database.connection
+    head = head_of(connection, Chain(LOG))
+    assert lines[0] == ["log", memory.truth.identity.database, head.length, head.hash.hex()]
+    heads = {name: (rows, found) for kind, name, rows, found in (line for line in lines[1:] if line[0] == "chain")}
+    assert heads.keys() >= {"turns/s", "turns/t", "sessions/s", "events/r", "acts"}
+    assert LOG not in heads
+    for name, (rows, found) in heads.items():
+        assert head_of(connection, Chain.named(name)) == (rows, bytes.fromhex(found))
+    (page,) = [file for file in memory.folder.all() if isinstance(file, SliceFile) and file.title == "Page"]
+    assert [line for line in lines if line[0] == "file"] == [["file", page.id, page.version]]
+
+
+def test_what_a_seal_says_about_the_log_is_in_its_first_line(memory: Slicebase) -> None:
+    file = memory.seal().file
+    head = head_of(memory.truth.database.connection, Chain(LOG))
+    assert sealed_log(file) == SealedLog(memory.truth.identity.database, head.length, head.hash.hex())
+    for first in (b"", b"x\n", b"\xff", b"[" * 2000, b'["chain","a",1,"b"]\n', b'["log","a","b"]\n'):
+        assert sealed_log(file.with_body(first)) is None
+
+
+def test_the_latest_seal_is_found_by_its_time_and_any_other_by_its_id(memory: Slicebase) -> None:
+    with pytest.raises(SlicebaseError) as caught:
+        find_seal(memory.folder, "latest")
+    assert caught.value.code == "no-file"
+    first, second = memory.seal(), memory.seal()
+    assert [file.id for file in all_seals(memory.folder)] == sorted([first.id, second.id])
+    assert find_seal(memory.folder, "latest").id == max(first.id, second.id)
+    assert find_seal(memory.folder, first.id).id == first.id
