@@ -20,6 +20,7 @@ from slicebase.truth.acts import ADOPT, CREATE, RESTORE, Identity, act_row, iden
 from slicebase.truth.chains import LOG, Chain, ChainHead, append_rows, head_of, insert_rows, log_heads
 from slicebase.truth.failures import database_errors
 from slicebase.truth.schema import SCHEMA
+from slicebase.workspace.boundary import cannot_read
 
 DATABASE_VERSION = 2
 _APPLICATION_ID = 0x534C4342  # "SLCB": marks the file as a Slicebase database
