@@ -100,6 +100,7 @@ def test_what_is_private_is_removed_with_its_tags(text: str, kept: str) -> None:
         "<Private>True</Private>",
         "<Private>False</Private>",
         "let a = <Private>b;",
+        'name = "<Private>b"',
         "return <Private />;",
         "the text &lt;private&gt; begins it",
     ],

@@ -46,7 +46,7 @@ _ATTRIBUTES: Final = re.compile(
 )
 _GLUED: Final = re.compile(r"[\w.:$]")
 _MARGIN: Final = 40  # characters before the first word of a line
-_LINE_BEFORE: Final = re.compile(r"(?:\A|[\r\n]|\\n|[\"'`])[ \t>*+-]*+\Z")
+_LINE_BEFORE: Final = re.compile(r"(?:\A|[\r\n]|\\n)[ \t>*+-]*+\Z")
 _SETTING: Final = re.compile(r"<Private>(?:True|False)</Private>")
 _BEGIN: Final = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
 # The keys of PuTTY, and those of ssh.com.
@@ -121,7 +121,7 @@ def _is_typed(text: str, tag: "re.Match[str]") -> bool:
         return True
     if tag["name"].isupper():
         return not _GLUED.match(text[tag.start() - 1 : tag.start()])
-    return _LINE_BEFORE.search(text[max(0, tag.start() - _MARGIN) : tag.start()]) is not None
+    return _LINE_BEFORE.search(text, max(0, tag.start() - _MARGIN), tag.start()) is not None
 
 
 def _is_setting(text: str, tag: "re.Match[str]") -> bool:
