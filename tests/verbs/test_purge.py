@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from slicebase.graph.turn import Parent, Part, Session, Turn
 from slicebase.history.inputs import LONG_SAMPLE
 from slicebase.library.purge import PurgeReport
 from tests.conversations import annotate, name
+from tests.verbs.test_verify import without_triggers
 
 SECRET = "the customer Ada Example lives at Nowhere Street 4711 and her file is 0815"
 OTHER = "an ordinary sentence about the weather in the mountains, long enough for a passage"
@@ -249,11 +251,8 @@ def test_a_purged_text_that_was_put_back_is_broken(memory: Slicebase) -> None:
     text_hash = memory.truth.turns.get(name("a")).record.content_hash.removeprefix("sha256:")
     kept = memory.truth.database.connection.execute(f"SELECT bytes FROM texts WHERE hash = x'{text_hash}'").get
     purge(memory, "session:s")
-    connection = apsw.Connection(str(memory.workspace.database))
-    for (trigger,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
-        connection.execute(f"DROP TRIGGER {trigger}")
-    connection.execute(f"UPDATE texts SET bytes = ?, purged = NULL WHERE hash = x'{text_hash}'", (kept,))
-    connection.close()
+    with without_triggers(memory.workspace.database) as connection:
+        connection.execute(f"UPDATE texts SET bytes = ?, purged = NULL WHERE hash = x'{text_hash}'", (kept,))
     assert [each.check for each in memory.verify().findings if each.status == "BROKEN"] == ["tombstone"]
 
 
@@ -338,3 +337,66 @@ def test_of_a_real_conversation_nothing_is_left_although_it_names_its_own_turns(
         assert terms is not None
         assert terms.objective == f"See session:{session.id} of the shop."
         assert memory.verify().status == "VERIFIED"
+
+
+def test_what_two_conversations_share_is_neither_replaced_nor_reported(tmp_path: Path) -> None:
+    paths = "".join(f"/home/ada/shop/src/module_{number % 9}/file_{number:03}.py\n" for number in range(120))
+    with Slicebase.init(tmp_path) as memory:
+        for session in ("s", "t"):
+            turns = [
+                say(f"{session}1", f"Look at these files, {session}:\n{paths}", session=session),
+                say(f"{session}2", "No files found", f"{session}1", session=session, role="assistant"),
+                say(f"{session}3", "-" * 9000 + "pad " * 900, f"{session}2", session=session),
+            ]
+            memory.truth.turns.add(Session(session, "test", f"Session {session}"), turns, annotate)
+            memory.runs.from_session(session)
+            memory.runs.compact(f"from-{session}")
+            memory.runs.narrative(f"from-{session}")
+        before = dict(memory.truth.texts.of("run:from-t"))
+        report = memory.purge("session:s")
+        assert (report.remnants, len(report.files)) == ((), 1)
+        assert dict(memory.truth.texts.of("run:from-t")) == before
+        assert memory.verify().status == "VERIFIED"
+
+
+def test_contexts_keep_nothing_of_the_narrative_of_a_purged_run(tmp_path: Path) -> None:
+    with Slicebase.init(tmp_path) as memory:
+        memory.runs.start("own", "Find the alpha thing.", "The alpha thing is found.")
+        memory.runs.claim("own", "Alpha is so.")
+        memory.runs.compact("own")
+        memory.runs.narrative("own")
+        assert memory.context("alpha thing").pieces
+        memory.purge("run:own")
+    left = [str(path) for path, data in raw(tmp_path) if b"Alpha is so." in data or b"Find the alpha thing" in data]
+    assert left == []
+
+
+def test_a_title_that_repeats_a_purged_turn_goes_with_it_and_does_not_come_back(tmp_path: Path) -> None:
+    with Slicebase.init(tmp_path) as memory:
+        memory.truth.turns.add(Session("s", "test", SECRET), [say("a", SECRET), say("b", OTHER, "a")], annotate)
+        memory.purge(f"turn:{name('a')}")
+        memory.truth.turns.add(Session("s", "test", SECRET), [say("c", "Go on.", "b")], annotate)
+        assert SECRET not in (memory.truth.turns.session("s").title or "")
+        assert memory.verify().status == "VERIFIED"
+    assert holders(tmp_path, SECRET) == []
+
+
+def test_a_single_word_with_a_digit_goes_and_the_states_of_runs_stay(tmp_path: Path) -> None:
+    with Slicebase.init(tmp_path) as memory:
+        memory.truth.turns.add(Session("s", "test"), [say("a", "AApw-hunter2"), say("b", "candidate", "a")], annotate)
+        memory.runs.start("own", "Find it.", "Found.")
+        memory.runs.claim("own", "AApw-hunter2")
+        memory.purge("session:s")
+        memory.runs.compact("own")
+        assert memory.verify().status == "VERIFIED"
+    assert [path for path, data in raw(tmp_path) if b"AApw-hunter2" in data] == []
+
+
+def test_other_worktrees_are_named(tmp_path: Path) -> None:
+    main, other = tmp_path / "main", tmp_path / "other"
+    for command in (["init", "-q", str(main)], ["-C", str(main), "commit", "-q", "--allow-empty", "-m", "x"],
+                    ["-C", str(main), "worktree", "add", "-q", str(other)]):  # fmt: skip
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *command], check=True)
+    with Slicebase.init(main) as memory:
+        memory.truth.turns.add(Session("s", "test"), [say("a", SECRET)], annotate)
+        assert any(str(other) in place for place in memory.purge("session:s").beyond)

@@ -9,11 +9,14 @@ import pytest
 
 from slicebase.context.assemble import Candidate, assemble
 from slicebase.context.manifest import Budget, Manifest, PinnedSlice, manifest_id
-from slicebase.core.hashing import digest_of, raw_digest
+from slicebase.core.hashing import digest, digest_of, raw_digest
 from slicebase.errors import Exit
 from slicebase.graph.policy import DEFAULT, SlicePolicyV1
 from slicebase.graph.turn import Edge, content, turn_text
-from slicebase.truth.chains import Chain, all_chains, linked
+from slicebase.runs.evidence import Chunk, cite
+from slicebase.runs.records import RunStarted
+from slicebase.truth.acts import PurgedText, PurgeRecord
+from slicebase.truth.chains import Chain, all_chains, append_rows, linked
 from slicebase.truth.places import SMALL
 from slicebase.truth.schema import CHAINS
 from slicebase.truth.texts import keep_texts
@@ -288,3 +291,45 @@ def test_a_page_that_cannot_be_read_is_a_finding(filled: Truth) -> None:
     damaged = Truth(path)
     assert ("BROKEN", "database") in [(each.status, each.check) for each in verify(damaged).findings]
     damaged.close()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE snapshots SET record = CAST('{}' AS BLOB)",
+        "UPDATE evidence SET record = CAST('[]' AS BLOB)",
+        "UPDATE acts SET record = CAST('{}' AS BLOB)",
+        "CREATE TABLE copy AS SELECT * FROM texts",
+        "CREATE VIEW seen AS SELECT * FROM turns",
+        "DROP INDEX turns_by_id",
+        "ALTER TABLE texts ADD COLUMN more TEXT",
+        "DROP TABLE steps",
+        "INSERT INTO log VALUES ((SELECT max(seq) + 1 FROM log), 'events/r', 1099511627776, x'', x'')",
+    ],
+)
+def test_whatever_somebody_does_to_the_tables_is_a_finding_and_never_a_traceback(filled: Truth, statement: str) -> None:
+    filled.runs.start("r", RunStarted(objective="o", done_definition="d"), 0)
+    filled.runs.compact("r", 0)
+    filled.ledger.keep(cite(Chunk("session:s", f"turn:{name('a')}", "text of a"), "text"))
+    filled.database.log()
+    with without_triggers(filled.database.path) as connection:
+        connection.execute(statement)
+        connection.execute("UPDATE log SET hash = hash")
+    assert verify(filled).status == "BROKEN"
+
+
+def test_a_forged_entry_does_not_blind_the_log(filled: Truth) -> None:
+    filled.database.log()
+    with without_triggers(filled.database.path) as connection:
+        append_rows(connection, Chain("log"), [("turns/s", 2**40, b"")])
+    assert "log" in [finding.check for finding in verify(filled).findings if finding.status == "BROKEN"]
+
+
+def test_a_purge_leaves_nothing_of_a_turn(filled: Truth) -> None:
+    """So a forged purge cannot put another text in its place."""
+    stored = filled.turns.get(name("a")).record
+    forged = b'{"parts":[{"text":"another text","type":"text"}],"role":"user"}'
+    text = PurgedText("session:s", stored.content_hash, digest(forged))
+    record = PurgeRecord("", (text,), "2026-01-02T00:00:00.000Z", "x")
+    filled.texts.purge(record, {("session:s", stored.content_hash): forged})
+    assert "tombstone" in [finding.check for finding in verify(filled).findings if finding.status == "BROKEN"]
