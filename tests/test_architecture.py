@@ -45,6 +45,8 @@ WRITERS = {
     "workspace.atomic": "writes files, below a folder out of which no link leads",
     "workspace.workspace": "creates the folders of a workspace, and moves its database",
     "index.disposable": "opens, builds and deletes the indexes",
+    "verbs.verify_chains": "creates the schema in memory, to compare the database with it",
+    "workspace.machine": "reads the id of the database in an index",
     "truth.database": "opens the database",
     "verbs.install": "removes what `tt init` created",
     "verbs.doctor": "renames a slice file to its id",

@@ -341,7 +341,8 @@ def test_a_narrative_is_compared_with_the_snapshot_that_it_names(root: Path) -> 
 def test_an_index_of_another_database_is_built_again(root: Path) -> None:
     (root / ".slicebase" / DATABASE_ID).unlink()
     database(root).unlink()
-    with Slicebase.open(root) as memory:
+    assert verdict(root).status == "BROKEN", "the index knows that there was one"
+    with Slicebase.init(root, adopt=True) as memory:
         store(memory.truth, [turn("fresh", text="something quite different")])
         assert [piece.text for piece in memory.context("different").pieces] == ["something quite different"]
         assert not memory.context("text of 2", record=False).pieces
