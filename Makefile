@@ -7,7 +7,7 @@ DEMO := .venv-demo/.ready
 SOURCES := $(shell find src -name __pycache__ -prune -o -name '*.egg-info' -prune -o -print)
 INSTALL := install --quiet --disable-pip-version-check --only-binary :all:
 
-.PHONY: demo test lint bench fuzz docs house clean
+.PHONY: demo test lint bench fuzz mutants docs house clean
 
 demo: $(DEMO)
 	@.venv-demo/bin/tt demo
@@ -27,6 +27,9 @@ fuzz: $(READY)
 	$(BIN)/python -m fuzz
 	SLICEBASE_EXAMPLES=10 $(BIN)/pytest tests/test_aio.py tests/test_threads.py -k 'mixed_verbs or cancelled'
 
+mutants: $(READY)
+	$(BIN)/python -m tools.mutants
+
 docs: $(READY)
 	$(BIN)/python -m slicebase.cli.reference > docs/reference.md
 
@@ -45,4 +48,4 @@ $(DEMO): pyproject.toml constraints.txt $(SOURCES)
 	touch $(DEMO)
 
 clean:
-	rm -rf .venv .venv-demo build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-demo build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutants
