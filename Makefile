@@ -7,7 +7,7 @@ DEMO := .venv-demo/.ready
 SOURCES := $(shell find src -name __pycache__ -prune -o -name '*.egg-info' -prune -o -print)
 INSTALL := install --quiet --disable-pip-version-check --only-binary :all:
 
-.PHONY: demo test lint bench fuzz soak docs house clean
+.PHONY: demo test lint bench fuzz soak mutants docs house clean
 
 demo: $(DEMO)
 	@.venv-demo/bin/tt demo
@@ -30,6 +30,9 @@ fuzz: $(READY)
 soak: $(READY)
 	$(BIN)/python -m soak
 
+mutants: $(READY)
+	$(BIN)/python -m tools.mutants
+
 docs: $(READY)
 	$(BIN)/python -m slicebase.cli.reference > docs/reference.md
 
@@ -48,4 +51,4 @@ $(DEMO): pyproject.toml constraints.txt $(SOURCES)
 	touch $(DEMO)
 
 clean:
-	rm -rf .venv .venv-demo build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-demo build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutants

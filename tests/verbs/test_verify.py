@@ -138,6 +138,7 @@ def test_a_changed_value_is_found_first_by_the_check_that_names_its_place(
         (f"UPDATE sessions SET record = {FLIP.format('record')}", ["row-hash sessions/s #1"]),
         (f"UPDATE turns SET record = {FLIP.format('record')} {ROW}", ["row-hash turns/s #1"]),
         ("UPDATE turns SET hash = zeroblob(32) WHERE seq = 5", ["row-hash turns/s #5"]),
+        ("UPDATE turns SET record = x'ff' WHERE seq = 5", ["row-hash turns/s #5"]),
         (f"UPDATE turns SET hash = zeroblob(32) {ROW}", ["row-hash turns/s #1", "row-hash turns/s #2"]),
         ("DELETE FROM turns WHERE seq = 2", ["numbering turns/s #3"]),
         ("UPDATE links SET hash = zeroblob(32)", ["row-hash links/s #1"]),
