@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slicebase import Slicebase, SlicebaseError
+from slicebase.context.manifest import manifest_bytes
 from slicebase.graph.turn import Parent, Part, Session, Turn
 from slicebase.history.inputs import LONG_SAMPLE
 from slicebase.library.purge import PurgeReport
@@ -400,3 +401,59 @@ def test_other_worktrees_are_named(tmp_path: Path) -> None:
     with Slicebase.init(main) as memory:
         memory.truth.turns.add(Session("s", "test"), [say("a", SECRET)], annotate)
         assert any(str(other) in place for place in memory.purge("session:s").beyond)
+
+
+def test_ids_times_and_names_of_other_runs_and_contexts_are_never_replaced(tmp_path: Path) -> None:
+    """Whatever a purged conversation says: the run that it names goes on."""
+    with Slicebase.init(tmp_path) as memory:
+        memory.truth.turns.add(Session("u", "test"), [say("x", OTHER, session="u")], annotate)
+        memory.runs.start("parser-2025", "Find it.", "Found.")
+        claim = memory.runs.claim("parser-2025", "It is there.", cite=(f"turn:{name('x')}", "weather")).id
+        memory.runs.compact("parser-2025")
+        memory.runs.narrative("parser-2025")
+        context = memory.context("the weather in the mountains")
+        snapshot = memory.truth.runs.latest("parser-2025")
+        assert snapshot is not None
+        said = {*_all_strings(snapshot.snapshot), *_all_strings(json.loads(manifest_bytes(context.manifest)))}
+        said |= {"parser-2025", claim, "counted_events_since_last_compaction", context.manifest.as_of, "neighbourly/1"}
+        said -= {"Find it.", "Found.", "It is there.", "the weather in the mountains", OTHER}
+        said -= {text for piece in context.manifest.pieces for text in (piece.label, piece.group)}
+        turns = [say(f"t{number}", text) for number, text in enumerate(sorted(said))]
+        memory.truth.turns.add(Session("s", "test"), turns, annotate)
+        memory.purge("session:s")
+        memory.runs.claim("parser-2025", "It is still there.")
+        assert memory.runs.compact("parser-2025").snapshots
+        assert memory.runs.narrative("parser-2025")
+        assert memory.replay(context.id).identical
+        assert memory.verify().status == "VERIFIED"
+
+
+def _all_strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from (key, *_all_strings(inner))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _all_strings(inner)
+
+
+def test_a_key_that_looks_like_an_id_goes_like_any_text(tmp_path: Path) -> None:
+    key = "4f" * 32
+    with Slicebase.init(tmp_path) as memory:
+        memory.truth.turns.add(Session("s", "test"), [say("a", f"Key {key} is set.")], annotate)
+        memory.runs.start("own", f"Use {key} now.", "Done.")
+        memory.purge("session:s")
+    assert [path for path, data in raw(tmp_path) if key.encode() in data] == []
+
+
+def test_a_purged_payload_is_looked_for_in_runs(tmp_path: Path) -> None:
+    (tmp_path / "d.md").write_text(f"# Paper\n\n{SECRET}.\n")
+    with Slicebase.init(tmp_path / "w") as memory:
+        document = memory.add(tmp_path / "d.md", copy=True)
+        memory.runs.start("own", f"We know that {SECRET}.", "Done.")
+        memory.runs.compact("own")
+        memory.runs.narrative("own")
+        memory.library.purge(document.file.id or "")
+    assert holders(tmp_path / "w", SECRET) == []

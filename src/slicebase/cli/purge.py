@@ -75,6 +75,8 @@ def _print_taken(report: "PurgeReport", done: str) -> None:
         print_text(f"  run:{run}")
     for file in report.files:
         print_text(f"  file:{file}")
+    for owner in report.changed:
+        print_text(f"  in part {owner}")
 
 
 def _print_left(report: "PurgeReport") -> None:

@@ -283,7 +283,7 @@ class Library(Finder):
         from slicebase.library.purge import Purging, order_of_file
 
         old = self.folder.find(file_id)
-        order = order_of_file(self._truth(), old)
+        order = order_of_file(self._truth(), self.folder, old)
         purging = Purging(self.workspace, self.folder, self._truth(), self.stamp(provenance), reason)
         if dry_run:
             report, _, erased = purging.plan(order)

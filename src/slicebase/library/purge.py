@@ -5,7 +5,7 @@ while these are still there.
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -45,7 +45,8 @@ class PurgeReport(NamedTuple):
     """What a purge took, and where something of it is or may be left.
 
     `texts` counts tombstones, `partly` those of which something is left. `shared` are slice files that hold a passage
-    of what was purged: they are texts of their own, and were not changed. `beyond` says what a purge cannot reach.
+    of what was purged: they are texts of their own, and were not changed. `changed` are the owners of texts in
+    part. `beyond` says what a purge cannot reach.
     """
 
     what: str
@@ -55,6 +56,7 @@ class PurgeReport(NamedTuple):
     runs: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     shared: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
     remnants: tuple[Remnant, ...] = ()
     beyond: tuple[str, ...] = ()
 
@@ -72,14 +74,16 @@ class Order(NamedTuple):
     files: tuple[str, ...] = ()
 
 
-def order_of_file(truth: Truth, file: SliceFile) -> Order:
+def order_of_file(truth: Truth, folder: SliceFolder, file: SliceFile) -> Order:
     """Returns the order to purge a slice file: its body, and what the ledger and manifests keep of it."""
     payload = file.payload.hash if file.payload else None
     corpora = [f"file:{file.id}", *([f"doc:{payload}"] if payload else [])]
     kept = {(corpus, name) for corpus in corpora for name, _ in truth.texts.of(corpus)}
     for corpus in corpora:
         kept.update(truth.manifests.texts_from(corpus))
-    strings = (file.body.decode("utf-8", "replace"), file.summary or "") if not file.purged else ()
+    copied = b"".join(data for path in _copies(folder, {file.id or ""}) for data in _bytes_in(path))
+    said = (file.body, (file.summary or "").encode(), copied[:_LARGEST_TEXT]) if not file.purged else ()
+    strings = tuple(data.decode("utf-8", "replace") for data in said)
     taken = Taken(kept, strings=strings, corpora=frozenset(corpora))
     return Order(f"file:{file.id}", taken, files=(file.id or "",))
 
@@ -110,7 +114,9 @@ class Purging:
         narratives = [file for file in files if _source(file).startswith(_SNAPSHOT)]
         passed_over = {file.id for file in narratives}.union(order.files)
         others = [file for file in files if file.id not in passed_over]
-        search = search_for(self._truth, order.taken, chain(map(_bytes_of, others), _payloads(self._folder)))
+        copies = _copies(self._folder, {file.id or "" for file in others})
+        payloads = (data for path in copies for _, data in _chunks(path))
+        search = search_for(self._truth, order.taken, chain(map(_bytes_of, others), payloads))
         touched = {text.owner for text in plan_erasure(self._truth, order.taken, search).texts}
         gone = [file.id or "" for file in narratives if self._is_taken(file, order, search, touched)]
         taken = self._with_narratives(order.taken, gone)
@@ -123,6 +129,7 @@ class Purging:
             order.runs,
             tuple(sorted({*order.files, *gone})),
             tuple(f"file:{file.id}" for file in others if search.shares(_bytes_of(file))),
+            tuple(sorted({text.owner for text in erased.texts if text.left is not None})),
         )
         return PurgePlan(report, taken, erased)
 
@@ -258,10 +265,18 @@ def _bytes_of(file: SliceFile) -> bytes:
 _OVERLAP: Final = 4 << 10  # bytes that two chunks share, so that no passage is cut
 
 
-def _payloads(folder: SliceFolder) -> Iterator[bytes]:
-    """Yields the payloads that were copied into the library, in chunks."""
-    for path in sorted(folder.payloads.glob("*")) if folder.payloads.is_dir() else ():
-        yield from (data for _, data in _chunks(path))
+_LARGEST_TEXT: Final = 64 << 20  # bytes of a payload that are looked for
+
+
+def _copies(folder: SliceFolder, files: Set[str]) -> list[Path]:
+    """Returns the payloads that were copied into the library for these files."""
+    found = sorted(folder.payloads.iterdir()) if folder.payloads.is_dir() else []
+    return [path for path in found if path.name.partition(".")[0] in files]
+
+
+def _bytes_in(path: Path) -> Iterator[bytes]:
+    with suppress(OSError, SlicebaseError):
+        yield from read_chunks(path)
 
 
 def _chunks(path: Path) -> Iterator[tuple[int, bytes]]:

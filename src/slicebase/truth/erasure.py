@@ -20,16 +20,21 @@ from slicebase.errors import SlicebaseError
 from slicebase.graph.record import read_parts, read_session
 from slicebase.graph.turn import turn_text
 from slicebase.truth.acts import PurgedText
+from slicebase.truth.chains import names_in
 from slicebase.truth.truth import Truth
 from slicebase.truth.turns import marked_as_purged
 
 TextKey = tuple[str, str]  # owner and digest
 _DERIVED: Final = ("run:", "manifest:")  # owners whose texts are made from other texts
-# References, ids and digests inside of texts: records have these, too, and they say nothing.
-_NAMES: Final = re.compile(
-    r"\b(?:(?:turn|session|run|file|row|sec|doc|claim):[\w.#@-]+|(?:sha256:)?[0-9a-f]{64}"
-    r"|(?:ev|mf|sn)_[0-9a-f]{32}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9A-HJKMNP-TV-Z]{26})\b"
-)
+# Fields of runs, snapshots and manifests with ids, times, states and names: they are neither looked for nor replaced.
+_STRUCTURE: Final = frozenset({
+    "run_id", "snapshot_id", "sequence", "created_at", "time", "provenance_mode", "policy_snapshot_ref", "claim_id",
+    "conflict_id", "failure_id", "evidence_id", "chunk_id", "span", "status", "failure_action_taken", "reason", "name",
+    "manifest_id", "manifest_ids", "digest", "counts", "latest_context_manifest_ids", "source_ids", "chunk_ids",
+    "source_coverage", "policy_params_hash", "forked_from", "projected_from", "ref", "corpus", "content_hash",
+    "text_hash", "as_of", "ranker", "tokenizer", "annotator", "annotators", "renderer", "rendered", "slices", "filters",
+    "excluded_by_reason", "retrieval_diagnostics", "parts", "blob", "sha256", "hash",
+})  # fmt: skip
 _IS_SAID: Final = re.compile(r"[ \d]")  # a single word without a digit may be a status or a name of ours
 _TOMBSTONE: Final = re.compile(r"\[purged [0-9a-f]{12}\]")
 _SHORT: Final = 8  # bytes: a shorter text says too little to be looked for
@@ -66,17 +71,14 @@ def search_for(truth: Truth, taken: Taken, surviving: Iterable[bytes]) -> "Passa
     for owner, name, data in truth.texts.all():
         if not owner.startswith(_DERIVED) and (owner, name) not in known:
             search.forget_text(data)
-    for data in surviving:
+    for data in chain(surviving, names_in(truth.database.connection)):
         search.forget(data)
     return search
 
 
 def _said(truth: Truth, key: TextKey) -> Iterator[str]:
-    """Yields what a text says. Short strings of runs and manifests are states and names."""
     stored = truth.texts.get(*key)
-    for string in strings_of(stored.data) if stored and stored.data is not None else ():
-        if len(string) >= PASSAGE or not key[0].startswith(_DERIVED):
-            yield string
+    yield from strings_of(stored.data) if stored and stored.data is not None else ()
 
 
 def plan_erasure(truth: Truth, taken: Taken, search: "PassageSearch") -> Erased:
@@ -117,7 +119,7 @@ class PassageSearch:
     """Looks for what was purged and stands in no text that survives: passages, and short texts as whole strings."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        known = {piece for text in texts for piece in _NAMES.split(text) if len(piece) >= _SHORT}
+        known = {text for text in texts if len(text) >= _SHORT}
         self._short = {text.strip() for text in known if len(text.encode()) < PASSAGE and _IS_SAID.search(text.strip())}
         self._all = PassageWindows(form for text in known for form in written_forms(text))
         self._alone = self._all.copy()  # what survives nowhere
@@ -160,12 +162,12 @@ def strings_of(data: bytes) -> Iterator[str]:
         yield turn_text(parts)
         for part in parts:
             yield part.text or ""
-            yield from _strings(part.arguments)
+            yield from _strings(part.arguments, frozenset())
         return
     with suppress(SlicebaseError):
         session = read_session(data)
         yield session.title or ""
-        yield from _strings(session.facts)
+        yield from _strings(session.facts, frozenset())
         return
     try:
         yield from _strings(msgspec.json.decode(data))
@@ -173,17 +175,16 @@ def strings_of(data: bytes) -> Iterator[str]:
         yield data.decode("utf-8", "replace")
 
 
-def _strings(value: Any) -> Iterator[str]:
+def _strings(value: Any, passed_over: Set[str] = _STRUCTURE) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for name, inner in value.items():
-            if len(name) >= PASSAGE:  # a long name is a text
-                yield name
-            yield from _strings(inner)
+            if name not in passed_over:
+                yield from _strings(inner, passed_over)
     elif isinstance(value, list | tuple):
         for inner in value:
-            yield from _strings(inner)
+            yield from _strings(inner, passed_over)
 
 
 def without_passages(data: bytes, search: PassageSearch) -> bytes | None:
@@ -201,7 +202,7 @@ def _replaced(value: Any, search: PassageSearch) -> Any:
     if isinstance(value, str):
         return tombstone_of(value) if search.is_in(value) else value
     if isinstance(value, dict):
-        return {_replaced(name, search): _replaced(inner, search) for name, inner in value.items()}
+        return {name: inner if name in _STRUCTURE else _replaced(inner, search) for name, inner in value.items()}
     return [_replaced(inner, search) for inner in value] if isinstance(value, list) else value
 
 
