@@ -424,7 +424,8 @@ def test_ids_times_and_names_of_other_runs_and_contexts_are_never_replaced(tmp_p
         memory.runs.claim("parser-2025", "It is still there.")
         assert memory.runs.compact("parser-2025").snapshots
         assert memory.runs.narrative("parser-2025")
-        assert memory.replay(context.id).identical
+        replayed = memory.replay(context.id)
+        assert replayed.identical
         assert memory.verify().status == "VERIFIED"
 
 

@@ -26,14 +26,15 @@ from slicebase.truth.turns import marked_as_purged
 
 TextKey = tuple[str, str]  # owner and digest
 _DERIVED: Final = ("run:", "manifest:")  # owners whose texts are made from other texts
-# Fields of runs, snapshots and manifests with ids, times, states and names: they are neither looked for nor replaced.
+# Fields of runs, snapshots and manifests with ids, times, states and names. A value without a space in them is no text.
 _STRUCTURE: Final = frozenset({
     "run_id", "snapshot_id", "sequence", "created_at", "time", "provenance_mode", "policy_snapshot_ref", "claim_id",
-    "conflict_id", "failure_id", "evidence_id", "chunk_id", "span", "status", "failure_action_taken", "reason", "name",
-    "manifest_id", "manifest_ids", "digest", "counts", "latest_context_manifest_ids", "source_ids", "chunk_ids",
-    "source_coverage", "policy_params_hash", "forked_from", "projected_from", "ref", "corpus", "content_hash",
-    "text_hash", "as_of", "ranker", "tokenizer", "annotator", "annotators", "renderer", "rendered", "slices", "filters",
-    "excluded_by_reason", "retrieval_diagnostics", "parts", "blob", "sha256", "hash",
+    "conflict_id", "failure_id", "evidence_id", "chunk_id", "span", "status", "failure_action_taken", "reason",
+    "name", "manifest_id", "manifest_ids", "digest", "counts", "latest_context_manifest_ids", "source_ids",
+    "chunk_ids", "source_coverage", "policy_params_hash", "forked_from", "projected_from", "ref", "corpus",
+    "content_hash", "text_hash", "rendered_hash", "category", "as_of", "ranker", "tokenizer", "annotator",
+    "annotators", "renderer", "rendered", "slices", "filters", "excluded_by_reason", "retrieval_diagnostics", "parts",
+    "blob", "sha256", "hash",
 })  # fmt: skip
 _IS_SAID: Final = re.compile(r"[ \d]")  # a single word without a digit may be a status or a name of ours
 _TOMBSTONE: Final = re.compile(r"\[purged [0-9a-f]{12}\]")
@@ -175,16 +176,16 @@ def strings_of(data: bytes) -> Iterator[str]:
         yield data.decode("utf-8", "replace")
 
 
-def _strings(value: Any, passed_over: Set[str] = _STRUCTURE) -> Iterator[str]:
+def _strings(value: Any, structure: Set[str] = _STRUCTURE, *, is_structure: bool = False) -> Iterator[str]:
     if isinstance(value, str):
-        yield value
+        if not is_structure or " " in value:
+            yield value
     elif isinstance(value, dict):
         for name, inner in value.items():
-            if name not in passed_over:
-                yield from _strings(inner, passed_over)
+            yield from _strings(inner, structure, is_structure=is_structure or name in structure)
     elif isinstance(value, list | tuple):
         for inner in value:
-            yield from _strings(inner, passed_over)
+            yield from _strings(inner, structure, is_structure=is_structure)
 
 
 def without_passages(data: bytes, search: PassageSearch) -> bytes | None:
@@ -198,12 +199,18 @@ def without_passages(data: bytes, search: PassageSearch) -> bytes | None:
     return msgspec.json.encode(replaced) if (replaced := _replaced(value, search)) != value else data
 
 
-def _replaced(value: Any, search: PassageSearch) -> Any:
+def _replaced(value: Any, search: PassageSearch, *, is_structure: bool = False) -> Any:
     if isinstance(value, str):
-        return tombstone_of(value) if search.is_in(value) else value
+        is_text = not is_structure or " " in value
+        return tombstone_of(value) if is_text and search.is_in(value) else value
     if isinstance(value, dict):
-        return {name: inner if name in _STRUCTURE else _replaced(inner, search) for name, inner in value.items()}
-    return [_replaced(inner, search) for inner in value] if isinstance(value, list) else value
+        return {
+            name: _replaced(inner, search, is_structure=is_structure or name in _STRUCTURE)
+            for name, inner in value.items()
+        }
+    return (
+        [_replaced(inner, search, is_structure=is_structure) for inner in value] if isinstance(value, list) else value
+    )
 
 
 def _without_labels(data: bytes | None, corpora: Set[str]) -> bytes | None:
