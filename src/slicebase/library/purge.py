@@ -5,12 +5,14 @@ while these are still there.
 """
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Set
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from slicebase.core.passages import PASSAGE, Stretch
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.entries import Stamp
 from slicebase.files.body.write import with_writer
@@ -216,6 +218,7 @@ class Purging:
                 Remnant(os.path.relpath(path, self._workspace.root), at + found.start, found.end - found.start)
                 for at, data in _chunks(path)
                 for found in search.passages_in(data)
+                if not _is_name(data, found)
             )
 
     def _files(self) -> Iterator[Path]:
@@ -266,6 +269,18 @@ _OVERLAP: Final = 4 << 10  # bytes that two chunks share, so that no passage is 
 
 
 _LARGEST_TEXT: Final = 64 << 20  # bytes of a payload that are looked for
+
+
+_ID: Final = re.compile(rb"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-f]{32,64}|[0-9A-HJKMNP-TV-Z]{26}")
+_AROUND: Final = 64  # bytes
+
+
+def _is_name(data: bytes, found: Stretch) -> bool:
+    """Returns whether a passage is an id of a record, and the bytes that happen to stand beside it."""
+    first = max(0, found.start - _AROUND)
+    masked = _ID.sub(lambda each: b"\0" * len(each[0]), data[first : found.end + _AROUND])
+    rest = masked[found.start - first : found.end - first]
+    return len(rest.replace(b"\0", b"")) < PASSAGE // 2
 
 
 def _copies(folder: SliceFolder, files: Set[str]) -> list[Path]:
