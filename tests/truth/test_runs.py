@@ -99,6 +99,13 @@ def test_a_run_starts_once_and_is_found_by_its_id(truth: Truth) -> None:
         assert code_of(caught) == "no-run"
 
 
+def test_the_run_that_was_updated_last_is_listed_first(truth: Truth) -> None:
+    for run, moment in (("b", 2000), ("a", 2000), ("c", 1000)):
+        truth.runs.start(run, STARTED, NOW + moment)
+    truth.runs.append("c", cycle(1), NOW + 3000)
+    assert [tally.run_id for tally in truth.runs.log.tallies()] == ["c", "a", "b", RUN]
+
+
 def test_a_large_text_is_kept_as_a_blob(truth: Truth) -> None:
     text = "x" * 100_000
     truth.runs.append(RUN, [EventDraft(type="OBSERVE_DONE", step=1, payload={"out": text})], NOW)
