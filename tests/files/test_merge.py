@@ -110,8 +110,8 @@ def test_messages_that_both_sides_append_are_in_the_order_of_time() -> None:
 
     base = file(said("a", 0), type="conversation")
     ours = file(said("a", 0) + said("d", 9) + said("e", 10), type="conversation")
-    theirs = file(said("a", 0) + said("b", 3), type="conversation")
-    expected = said("a", 0) + said("b", 3) + said("d", 9) + said("e", 10)
+    theirs = file(said("a", 0) + said("z", 3), type="conversation")
+    expected = said("a", 0) + said("z", 3) + said("d", 9) + said("e", 10)
     assert merged(base, ours, theirs).body.decode() == merged(base, theirs, ours).body.decode() == expected
 
 

@@ -96,6 +96,13 @@ def promoted() -> Case:
     return {**snapshot, "state": {**snapshot["state"], "claims": claims}}, made
 
 
+def reworded(**fields: Json) -> Case:
+    """A verified claim that says something else than its event."""
+    snapshot, made = of_log(claim())
+    claims = [{**snapshot["state"]["claims"][0], **fields}]
+    return {**snapshot, "state": {**snapshot["state"], "claims": claims}}, made
+
+
 UNKNOWN = cite(TURN, "The build fails")  # well made, and not in the ledger
 MISDERIVED = msgspec.structs.replace(STALE, quote_hash=PASSING.quote_hash, quote=None)
 LONG = "x" * 2001
@@ -114,6 +121,8 @@ CASES: list[tuple[str, str, Callable[[], Case]]] = [
     ("verified_claims_in_ledger", "no such evidence", lambda: of_log(claim(refs=[pointer(UNKNOWN)]))),
     ("verified_claims_in_ledger", "not in the log", forged),
     ("verified_claims_in_ledger", "retracted in the log", promoted),
+    ("verified_claims_in_ledger", "other words than in the log", lambda: reworded(statement="It is fresh.")),
+    ("verified_claims_in_ledger", "other evidence than in the log", lambda: reworded(evidence_refs=[pointer(PASSING)])),
     ("conflicts_two_sided", "one side empty", lambda: of_log(conflict(side_b=[]))),
     ("conflicts_two_sided", "both sides empty", lambda: of_log(conflict(side_a=[], side_b=[]))),
     ("conflicts_two_sided", "the same on both", lambda: of_log(conflict(side_b=[pointer(STALE)]))),

@@ -74,6 +74,12 @@ def test_an_attempt_to_change_the_terms_is_logged_as_refused() -> None:
     assert refused.payload["attempted"] == {"objective": "Another."}
 
 
+def test_a_refusal_names_each_term_that_would_change_with_what_was_attempted() -> None:
+    terms = {"objective": "Another.", "done_definition": "Never.", "provenance_mode": "full"}
+    refused = admit(EventDraft(type="RUN_STARTED", step=3, payload={**terms, "other": 1}), STARTED)
+    assert (list(refused.payload["what"]), refused.payload["attempted"], refused.step) == (list(terms), terms, 3)
+
+
 @pytest.mark.parametrize(
     "draft", [EventDraft(type="SNAPSHOT"), EventDraft(type="REFUSED"), stopped("OBJECTIVE_ACHIEVED")]
 )

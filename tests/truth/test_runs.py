@@ -99,6 +99,13 @@ def test_a_run_starts_once_and_is_found_by_its_id(truth: Truth) -> None:
         assert code_of(caught) == "no-run"
 
 
+def test_the_run_that_was_updated_last_is_listed_first(truth: Truth) -> None:
+    for run, moment in (("b", 2000), ("a", 2000), ("c", 1000)):
+        truth.runs.start(run, STARTED, NOW + moment)
+    truth.runs.append("c", cycle(1), NOW + 3000)
+    assert [tally.run_id for tally in truth.runs.log.tallies()] == ["c", "a", "b", RUN]
+
+
 def test_a_large_text_is_kept_as_a_blob(truth: Truth) -> None:
     text = "x" * 100_000
     truth.runs.append(RUN, [EventDraft(type="OBSERVE_DONE", step=1, payload={"out": text})], NOW)
@@ -114,8 +121,12 @@ def test_each_blob_of_each_run_is_recorded_once(truth: Truth) -> None:
     drafts = [EventDraft(type="OBSERVE_DONE", step=1, payload={"out": letter * 100_000}) for letter in "xyx"]
     for run in (RUN, RUN, "other"):
         truth.runs.append(run, drafts, NOW)
-    rows = truth.database.connection.execute("SELECT run, count(*), count(DISTINCT text) FROM blobs GROUP BY run")
-    assert sorted(rows) == sorted([(RUN, 2, 2), ("other", 2, 2)])
+    known_and_new = [EventDraft(type="OBSERVE_DONE", step=2, payload={"out": letter * 100_000}) for letter in "xz"]
+    truth.runs.append(RUN, known_and_new, NOW)
+    connection = truth.database.connection
+    rows = connection.execute("SELECT run, count(*), count(DISTINCT text) FROM blobs GROUP BY run")
+    assert sorted(rows) == sorted([(RUN, 3, 3), ("other", 2, 2)])
+    assert [seq for (seq,) in connection.execute("SELECT seq FROM blobs ORDER BY seq")] == [1, 2, 3, 4, 5]
 
 
 def test_an_attempt_to_change_the_terms_is_recorded(truth: Truth) -> None:

@@ -125,6 +125,49 @@ def test_a_purged_turn_takes_only_the_strings_of_its_projected_run(memory: Slice
     assert holders(memory.root, "Please note: the customer Ada Example lives") == []
 
 
+def test_a_purged_session_takes_every_run_that_was_projected_from_it(memory: Slicebase) -> None:
+    memory.runs.from_session("s", run_id="again")
+    assert set(purge(memory, "session:s").runs) == {"again", "from-s"}
+    for run in ("again", "from-s"):
+        assert list(memory.truth.texts.of(f"run:{run}")) == []
+
+
+def test_a_purged_turn_takes_the_turns_of_its_session_that_say_the_same(memory: Slicebase) -> None:
+    memory.truth.turns.add(Session("s", "test"), [say("a2", f"Please note: {SECRET}.", "c")], annotate)
+    cited = memory.cite(f"turn:{name('a2')}", quote="0815")
+    assert purge(memory, f"turn:{name('a')}").turns == (name("a"), name("a2"))
+    assert memory.truth.ledger[cited.id].quote is None
+
+
+def test_a_short_text_is_taken_where_a_string_is_the_same_and_a_single_word_is_not(tmp_path: Path) -> None:
+    with Slicebase.init(tmp_path) as memory:
+        said = ["Ada is at 4711", "verified"]
+        memory.truth.turns.add(Session("s", "test"), [say(text, text) for text in said], annotate)
+        memory.runs.start("r", "Find it.", "Found.")
+        for text in (*said, "Ada is at 4711, or not", " Ada is at 4711\n"):
+            memory.runs.claim("r", text)
+        memory.purge("session:s")
+        statements = [claim["statement"] for claim in memory.truth.runs.state("r").claims.values()]
+    assert [text.startswith("[purged ") for text in statements] == [True, False, False, True]
+
+
+def test_a_key_of_a_payload_that_repeats_the_text_is_taken(memory: Slicebase) -> None:
+    memory.runs.log("own", [{"type": "note", "payload": {"by": {SECRET: 1, "other": 2}}}])
+    purge(memory, "session:s")
+    assert holders(memory.root, SECRET) == []
+    assert memory.runs.events("own")[-1].payload["by"]["other"] == 2
+
+
+def test_a_narrative_that_repeats_what_survives_elsewhere_stays(memory: Slicebase) -> None:
+    memory.runs.start("weather", "Look outside.", "Seen.")
+    memory.runs.claim("weather", OTHER)
+    memory.runs.compact("weather")
+    written = memory.root / ".slices" / f"{memory.runs.narrative('weather').file_id}.slice"
+    text = written.read_text().replace(memory.runs.snapshot("weather")["snapshot_id"], f"sn_{'0' * 32}")
+    written.write_text(text.replace(OTHER, OTHER[4:]))  # of another database, and not in the same words
+    assert written.stem not in purge(memory, "session:s").files
+
+
 def test_a_purged_run_leaves_the_conversation(memory: Slicebase) -> None:
     report = purge(memory, "run:own")
     assert report.runs == ("own",)
@@ -208,8 +251,12 @@ def test_a_purge_can_be_repeated(memory: Slicebase) -> None:
 
 def test_a_slice_file_that_says_the_same_is_named_and_left(memory: Slicebase) -> None:
     page = memory.library.create("Notes", "Notes of a talk.", body=f"She said: {SECRET}.\n")
+    memory.runs.claim("own", f"Known: {SECRET}!")
     report = purge(memory, "session:s")
     assert report.shared == (f"file:{page.id}",)
+    statements = [claim["statement"] for claim in memory.truth.runs.state("own").claims.values()]
+    assert statements[0].startswith("[purged "), "more of it was in the session than in the file"
+    assert statements[-1] == f"Known: {SECRET}!", "what also stands in a file survives"
     assert memory.library.purge(page.id).purge is not None
     memory.close()
     assert holders(memory.root, SECRET) == []
@@ -257,12 +304,26 @@ def test_a_purged_text_that_was_put_back_is_broken(memory: Slicebase) -> None:
     assert [each.check for each in memory.verify().findings if each.status == "BROKEN"] == ["tombstone"]
 
 
-def test_a_remnant_is_found_wherever_it_stands(memory: Slicebase) -> None:
+@pytest.mark.parametrize("offset", [0, 5000, (4 << 20) - 20, (9 << 20) + 1])
+def test_a_remnant_is_found_wherever_it_stands(memory: Slicebase, offset: int) -> None:
     """The search at the end is no formality: what another program left in the folder of Slicebase is reported."""
     left = memory.workspace.cache / "copy"
-    left.write_bytes(b"\0" * 5000 + SECRET.encode() + b"\0")
+    left.write_bytes(b"\0" * offset + SECRET.encode() + b"\0")
     report = purge(memory, "session:s")
-    assert [(each.file, each.offset) for each in report.remnants] == [(".slicebase/cache/copy", 5000)]
+    assert set(report.remnants) == {(".slicebase/cache/copy", offset, len(SECRET))}
+
+
+def test_a_text_that_is_purged_in_part_and_then_completely_is_verified(memory: Slicebase) -> None:
+    assert purge(memory, f"turn:{name('a')}").partly > 0
+    assert purge(memory, "run:own").texts > 0
+    assert memory.verify().status == "VERIFIED"
+
+
+def test_a_purge_removes_the_states_of_transcripts(memory: Slicebase) -> None:
+    memory.workspace.transcripts.mkdir(parents=True)
+    (memory.workspace.transcripts / "state").write_text(SECRET)
+    assert purge(memory, "session:s").remnants == ()
+    assert list(memory.workspace.transcripts.iterdir()) == []
 
 
 def test_a_purge_behind_a_reader_says_what_is_still_there_and_is_finished_by_repeating_it(

@@ -5,9 +5,13 @@ import pytest
 
 from slicebase.core.hashing import canonical, digest, raw_digest
 from slicebase.errors import SlicebaseError
+from slicebase.runs.checks import CHECKS
+from slicebase.runs.event import EventDraft
 from slicebase.runs.evidence import Chunk, Lookup, cite
-from slicebase.runs.records import RunStarted
-from slicebase.runs.snapshot import snapshot_digest, to_bytes
+from slicebase.runs.gate import Compaction
+from slicebase.runs.records import CheckResult, RunStarted, SnapshotLogged
+from slicebase.runs.snapshot import build, snapshot_digest, snapshot_id, to_bytes, validated, whole_digest
+from slicebase.runs.state import RunState, fold
 from slicebase.truth.acts import PurgedText, PurgeRecord
 from slicebase.truth.run_log import owner
 from slicebase.truth.truth import Truth
@@ -122,6 +126,41 @@ def test_a_snapshot_rewritten_with_all_its_hashes_does_not_follow_from_the_log(f
         )
     rehash(filled)
     assert "snapshot-event" in checks(verify(filled))
+
+
+def forge(truth: Truth, drafts: list[EventDraft], questions: list[str]) -> None:
+    """Stores a run with a snapshot that has more questions than its log, and says that it passed every check."""
+    truth.runs.start("forged", STARTED, MOMENT)
+    truth.runs.append("forged", drafts, MOMENT)
+    events = tuple(truth.runs.events("forged"))
+    snapshot = build(fold(RunState("forged"), events), NOW)
+    snapshot["state"]["open_questions"] += questions
+    snapshot["snapshot_id"] = snapshot_id(snapshot)
+    passed = tuple(CheckResult(name=name, status="PASS", message="") for name in CHECKS)
+    whole = validated(snapshot, passed, "NONE")
+    content = snapshot_digest(whole)
+    logged = SnapshotLogged(
+        snapshot_id=whole["snapshot_id"], sequence=1, status="PASS", digest=whole_digest(whole, content)
+    )
+    draft = EventDraft.of("SNAPSHOT", logged, time=NOW)
+    with truth.runs.log.appending("forged") as appender:
+        event = appender.append(draft, NOW)
+        truth.runs.snapshots.keep(Compaction(whole, content, (draft,)), None, event.seq)
+
+
+@pytest.mark.parametrize(
+    ("drafts", "questions", "found"),
+    [
+        ([claim(), *cycle(1)], [], []),
+        ([claim(), *cycle(1)], ["Who said so?"], ["snapshot-fold"]),
+        ([claim(refs=[])], [], ["snapshot-checks"]),
+    ],
+)
+def test_a_snapshot_that_was_stored_as_it_should_be_and_does_not_follow_from_the_log_is_found(
+    filled: Truth, drafts: list[EventDraft], questions: list[str], found: list[str]
+) -> None:
+    forge(filled, drafts, questions)
+    assert checks(verify(filled)) == found
 
 
 @pytest.mark.parametrize("seq", [1, 2])

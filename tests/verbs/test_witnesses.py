@@ -9,6 +9,7 @@ import apsw
 import pytest
 
 from slicebase import Slicebase, SlicebaseError, Verdict
+from slicebase.graph.turn import Edge
 from slicebase.workspace import machine
 from slicebase.workspace.workspace import DATABASE_ID
 from tests.conversations import chain, name, store, turn
@@ -303,6 +304,21 @@ def test_the_index_knows_turns_that_were_removed_with_their_log(root: Path) -> N
     for table in ("turns", "annotations", "sessions", "shapes", "waiting", "log"):
         without(root, f"DELETE FROM {table}")
     assert "index" in [each.check for each in verdict(root).findings if each.status == "BROKEN"]
+
+
+def test_the_index_knows_links_and_purges_that_were_removed_with_their_log(root: Path) -> None:
+    with Slicebase.open(root) as memory:
+        memory.truth.turns.link([Edge(name(0), name(3), "reference")])
+        memory.purge(f"turn:{name(3)}")
+        memory.context("text of 2")
+    assert not [each for each in verdict(root).findings if each.status == "BROKEN"]
+    for seal in (root / ".slices").iterdir():
+        seal.unlink()
+    without(root, "DELETE FROM links")
+    without(root, "DELETE FROM acts WHERE kind = 'purge'")
+    without(root, "DELETE FROM log")
+    found = [each.place for each in verdict(root).findings if each.check == "index"]
+    assert found == ["links", "purges"]
 
 
 def test_a_manifest_that_a_run_names_is_missed(root: Path) -> None:

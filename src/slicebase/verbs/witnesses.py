@@ -110,7 +110,7 @@ def _narrated(parts: Parts) -> Iterator[VerifyFinding]:
     """Compares narratives with the snapshots that they name."""
     for file in parts.folder.mentioning(b"sn_"):
         source = file.derived_from
-        if source is None or not (source.id or "").startswith("sn_") or file.purged:
+        if source is None or not (source.id or "").startswith("sn_"):
             continue
         stored = _digest_of(parts.truth, source.id or "")
         if stored is None:
