@@ -182,6 +182,7 @@ def _strings(value: Any, structure: Set[str] = _STRUCTURE, *, is_structure: bool
             yield value
     elif isinstance(value, dict):
         for name, inner in value.items():
+            yield from _strings(name, structure, is_structure=True)
             yield from _strings(inner, structure, is_structure=is_structure or name in structure)
     elif isinstance(value, list | tuple):
         for inner in value:
@@ -205,7 +206,9 @@ def _replaced(value: Any, search: PassageSearch, *, is_structure: bool = False) 
         return tombstone_of(value) if is_text and search.is_in(value) else value
     if isinstance(value, dict):
         return {
-            name: _replaced(inner, search, is_structure=is_structure or name in _STRUCTURE)
+            _replaced(name, search, is_structure=True): _replaced(
+                inner, search, is_structure=is_structure or name in _STRUCTURE
+            )
             for name, inner in value.items()
         }
     return (
