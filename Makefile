@@ -7,13 +7,16 @@ DEMO := .venv-demo/.ready
 SOURCES := $(shell find src -name __pycache__ -prune -o -name '*.egg-info' -prune -o -print)
 INSTALL := install --quiet --disable-pip-version-check --only-binary :all:
 
-.PHONY: demo test lint bench fuzz soak mutants docs house clean
+.PHONY: demo test test-packages lint bench fuzz soak mutants docs house clean
 
 demo: $(DEMO)
 	@.venv-demo/bin/tt demo
 
 test: lint
 	$(BIN)/pytest
+
+test-packages: $(READY)
+	$(BIN)/pytest -m packages tests/test_packages.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -1,7 +1,7 @@
 """The packages: built as for a release, installed in fresh environments, and used there as the README shows.
 
 Each environment is created here and has only what pip installs into it. Where pip reaches no registry, the tests are
-skipped.
+skipped. What installs is marked `packages`, and runs by `make test-packages`.
 """
 
 import json
@@ -83,7 +83,17 @@ def test_every_dependency_is_pinned_for_development() -> None:
     assert {name_of(each) for each in [*minimums(), *tools]} <= pinned
 
 
+def test_every_test_that_installs_is_marked() -> None:
+    """`make test` leaves out what is marked, so a test that installs without the mark would make it slow."""
+    source = Path(__file__).read_text()
+    installing = re.findall(r"^((?:@.*\n)*)def (test_\w+)\([^)]*\b(?:packages|smallest): ", source, re.MULTILINE)
+    assert installing
+    assert [name for marks, name in installing if "@installs\n" not in marks] == []
+
+
 # Environments
+
+installs = pytest.mark.packages
 
 
 def variables_for(programs: Path, home: Path) -> dict[str, str]:
@@ -195,6 +205,7 @@ def files_below(folder: Path) -> set[str]:
     return {path for path in paths if ".egg-info/" not in path}
 
 
+@installs
 def test_the_build_gives_no_warning_and_the_wheel_is_built_from_the_source_distribution(packages: Packages) -> None:
     assert not re.findall(r".*(?:warning:|deprecat).*", packages.output, re.IGNORECASE)
     assert "Building wheel from sdist" in packages.output
@@ -202,6 +213,7 @@ def test_the_build_gives_no_warning_and_the_wheel_is_built_from_the_source_distr
     assert packages.wheel.name == f"slicebase-{__version__}-py3-none-any.whl"
 
 
+@installs
 def test_the_wheel_has_the_package_with_types_and_samples_and_nothing_else(packages: Packages) -> None:
     with zipfile.ZipFile(packages.wheel) as archive:
         names = set(archive.namelist())
@@ -212,6 +224,7 @@ def test_the_wheel_has_the_package_with_types_and_samples_and_nothing_else(packa
     assert {"slicebase/py.typed", "slicebase/samples/demo.sh", "slicebase/samples/long-session.jsonl"} <= names
 
 
+@installs
 def test_the_source_distribution_has_every_file_of_the_project(packages: Packages) -> None:
     with tarfile.open(packages.sdist) as archive:
         names = {member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()}
@@ -230,6 +243,7 @@ def tracked() -> set[str]:
 # Installing
 
 
+@installs
 def test_the_demo_installs_the_package_alone(packages: Packages) -> None:
     commands = run("make", "--dry-run", "demo", work=packages.tree)
     (install,) = re.findall(r"^.*\bpip install\b.*$", commands, re.MULTILINE)
@@ -243,6 +257,7 @@ def test_an_environment_of_another_python_is_replaced(target: str) -> None:
     assert re.search(r"^python3\.13 -m venv --clear \.venv", commands, re.MULTILINE)
 
 
+@installs
 @pytest.mark.parametrize("version", PYTHONS)
 def test_the_wheel_without_extras_does_the_session_of_the_readme(
     version: str, packages: Packages, tmp_path: Path
@@ -310,6 +325,7 @@ print(slicebase.__file__)
 """
 
 
+@installs
 def test_all_installs_what_every_module_needs_and_the_mcp_server_answers(smallest: Environment, tmp_path: Path) -> None:
     imported = smallest.run("python", "-c", IMPORT_EVERYTHING, work=tmp_path)
     assert Path(imported.strip()).is_relative_to(smallest.folder)
@@ -318,6 +334,7 @@ def test_all_installs_what_every_module_needs_and_the_mcp_server_answers(smalles
     assert answer_of_mcp(smallest, tmp_path) == list(TOOLS)
 
 
+@installs
 def test_the_minimum_versions_do_the_session_of_the_readme_and_print_every_help_text(
     smallest: Environment, tmp_path: Path
 ) -> None:
@@ -326,6 +343,7 @@ def test_the_minimum_versions_do_the_session_of_the_readme_and_print_every_help_
     assert [name for name in LISTED if f"\nUsage: tt {name} " not in helps] == []
 
 
+@installs
 def test_the_minimum_versions_pass_the_tests_that_depend_on_them(smallest: Environment, tmp_path: Path) -> None:
     smallest.install("pytest", "hypothesis")
     options = ["-o", "addopts=", "-p", "no:cacheprovider", "--basetemp", tmp_path / "tests", "--quiet"]

@@ -250,7 +250,7 @@ def test_every_command_that_exists_is_called() -> None:
     assert {call.command for call in CALLS} == existing
 
 
-@pytest.mark.parametrize("command", ["", *commands()])
+@pytest.mark.parametrize("command", ["", "run", "run start", "search"])  # one of each kind: they are all click's
 def test_the_help_of_a_command_ends_and_leaves_no_process_behind(filled: Filled, command: str) -> None:
     result = run_captured(filled, [*command.split(), "--help"], 0)
     assert result.startswith(f"Usage: tt {command}".rstrip())

@@ -1,7 +1,6 @@
 """`tt validate` on the disk: finds files, reads them, and checks what is around them (rulings 29, 31, 32, 41)."""
 
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -101,11 +100,9 @@ def test_a_file_name_that_is_not_utf_8_can_be_shown(tmp_path: Path) -> None:
     assert finding.message.encode()
 
 
-def test_fifty_megabytes_are_a_hint_and_quick(tmp_path: Path) -> None:
+def test_fifty_megabytes_are_a_hint(tmp_path: Path) -> None:
     write(tmp_path, {NAME: text().encode() + b"words and more words\n" * 2_500_000})
-    start = time.perf_counter()
     assert places(tmp_path, {}) == [Place("file-size", NAME, 1, 1)]
-    assert time.perf_counter() - start < 5
 
 
 def test_the_body_of_a_giant_file_is_not_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

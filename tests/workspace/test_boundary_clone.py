@@ -28,7 +28,7 @@ SECONDS = 20  # after which a command hangs
 ELSEWHERE = {"demo", "mcp", "run", "hook", "hook narrate"}
 WRITES = (
     call("config", "hooks.tokens", "900"),
-    call("create", "--title", "A copy", "--summary", "Of a file.", "--payload", "document.md", "--copy"),
+    call("create", "--title", "A copy", "--summary", "Of a file.", "--from", "document.md", "--copy"),
     call("hook install", "claude-code"),
     call("hook uninstall", "claude-code"),
     call("agents-md"),
