@@ -252,6 +252,15 @@ def test_turns_are_searched_by_their_content(imported: Tt) -> None:
     assert imported("turns", "--search", "zyxwvut").exit == 1
 
 
+def test_a_large_purge_is_some_lines_of_the_verdict_and_all_of_its_json(imported: Tt) -> None:
+    session = imported("turns", "--json").json["rows"][0]["session"]
+    imported("purge", f"session:{session}", "--yes")
+    listed = [each for each in imported("verify", "--json").json["findings"] if each["status"] == "PURGED"]
+    printed = [line for line in imported("verify").out.splitlines() if line.startswith("PURGED")]
+    assert len(listed) > len(printed) == 6
+    assert printed[-1] == f"PURGED {len(listed) - 5} more; --json lists all of them"
+
+
 def test_a_purged_turn_is_gone_from_every_file_and_reported_as_purged(imported: Tt, tmp_path: Path) -> None:
     """Ruling 19."""
     built = imported("context", QUESTION, "--tokens", 900, "--json").json

@@ -131,12 +131,21 @@ def verify(ctx: click.Context, seal: str | None, as_json: bool) -> int:
     return verdict.exit
 
 
+_MOST_PURGED = 5  # a purge takes hundreds of texts, and each is a finding
+
+
 def _print_verdict(verdict: "Verdict") -> None:
+    purged = 0
     for finding in verdict.findings:
+        purged += finding.status == "PURGED"
+        if finding.status == "PURGED" and purged > _MOST_PURGED:
+            continue
         print_text(f"{finding.status} {finding.check}: {finding.place}")
         if finding.expected:
             print_text(f"  expected {finding.expected}")
         if finding.found:
             print_text(f"  found    {finding.found}")
+    if purged > _MOST_PURGED:
+        print_text(f"PURGED {purged - _MOST_PURGED} more; --json lists all of them")
     counted = ", ".join(f"{count} {what}" for what, count in verdict.checked.items())
     print_text(Styled(verdict.status, f"{BOLD};{_COLOURS[verdict.status]}"), f" {counted}")
