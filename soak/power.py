@@ -72,8 +72,9 @@ def _copy_database(database: Path, to: Path, random: Random) -> None:
     log = Path(f"{database}-wal")
     if not log.exists():
         return
-    data = log.read_bytes()
-    first = min(len(data), _HEADER + _FRAME * _moved(Path(f"{database}-shm")))
+    data, shared = log.read_bytes(), Path(f"{database}-shm")
+    # Without the shared file, the log is being opened or closed: all of it may be in the database already.
+    first = min(len(data), _HEADER + _FRAME * _moved(shared)) if shared.exists() else len(data)
     (to / f"{DATABASE}-wal").write_bytes(data[: random.randint(first, len(data))])
 
 
