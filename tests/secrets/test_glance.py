@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from slicebase.secrets.glance import has_hidden, may_hold_private, may_hold_secrets, value_may_hold_secrets
+from slicebase.secrets.glance import has_hidden, in_ascii, may_hold_private, may_hold_secrets, value_may_hold_secrets
 from slicebase.secrets.redact import private_only, redact, redact_value
 from tests.secrets.test_redact import TEXTS
 
@@ -33,7 +33,7 @@ def test_a_value_that_is_passed_has_no_secret(value: dict[str, str]) -> None:
 )
 def test_an_ordinary_sentence_needs_no_rules(text: str) -> None:
     assert not may_hold_secrets(text)
-    assert not has_hidden(text)
+    assert not has_hidden(text, in_ascii(text))
 
 
 def test_without_secrets_only_what_is_private_is_replaced() -> None:

@@ -112,8 +112,8 @@ _SYMBOL: Final = re.compile(r"[!@#$^&*?]")
 _LINE: Final = re.compile(r"[ \t-]*+(?:export |set |ENV |env |- )?+[\w.-]*+\Z")
 
 
-def named_values(text: str, lower: bytes, word: bytes) -> Iterator[SecretSpan]:
-    """Yields the values of names with a word. `lower` is the text in small letters, one byte a character."""
+def named_values(text: str, lower: str, word: str) -> Iterator[SecretSpan]:
+    """Yields the values of names with a word. `lower` is the text in small letters, with the same places."""
     at = lower.find(word)
     while at >= 0:
         found = _AFTER.match(text, at)
@@ -220,7 +220,7 @@ _HEADER: Final = re.compile(
 )
 
 
-def headers(text: str, lower: bytes) -> Iterator[SecretSpan]:
+def headers(text: str, lower: str) -> Iterator[SecretSpan]:
     """Yields the credentials of authorization headers, also short ones. `lower` is as in `named_values`."""
     at = lower.find(HEADER_WORD)
     while at >= 0:
@@ -233,7 +233,7 @@ def headers(text: str, lower: bytes) -> Iterator[SecretSpan]:
 _IDENTIFIED: Final = re.compile(r"identified by (?:password )?+'(?P<secret>[^'\r\n]{6,128}+)'", re.IGNORECASE)
 
 
-def sql_passwords(text: str, lower: bytes) -> Iterator[SecretSpan]:
+def sql_passwords(text: str, lower: str) -> Iterator[SecretSpan]:
     """Yields the passwords of SQL: IDENTIFIED BY 'x'. `lower` is as in `named_values`."""
     at = lower.find(SQL_WORD)
     while at >= 0:

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from slicebase.secrets.context import assigned
-from slicebase.secrets.glance import KINDS, LETTERS, NEEDLE, TOKEN
+from slicebase.secrets.glance import LETTERS, NEEDLE, RUN, TOKEN, kinds_of
 from slicebase.secrets.pattern import PatternError, Rejections, compiled, heads, outside_endless, parsed
 from slicebase.secrets.regions import SecretSpan
 from slicebase.secrets.shape import is_dense, looks_random
@@ -104,35 +104,42 @@ class Scanner:
         glued = {
             prefix for ready in self._by_head.values() for each in ready if each.rule.glued for prefix in each.prefixes
         }
-        self._glued = re.compile(
-            b"(?<=[A-Za-z0-9_])(?:" + b"|".join(map(re.escape, sorted(glued)) if glued else [b"(?!)"]) + b")"
-        )
+        self._glued = _inside_of_words(glued)
         self._first_words = frozenset(each.translate(_WORDS).split(b" ")[0] for each in self._by_head)
 
     def spans(self, text: str, data: bytes) -> list[SecretSpan]:
         """Returns the secrets at the runs of a text. `data` has one byte a character, `?` for those outside ASCII."""
+        kinds = kinds_of(data)
+        starts = _starts(kinds)
+        if not starts:
+            return []
         found: list[SecretSpan] = []
         rejected = Rejections()
-        kinds = data.translate(KINDS)
+        done = 0
         sure, find, has_digit = self._sure, kinds.find, _DIGIT.search
-        start = find(NEEDLE)
-        while start >= 0:
-            end = find(b" ", start)
-            if end < 0:
-                end = len(data)
-            before = data[start - 1] if start else _SPACE
-            if before == _BACKSLASH:
-                start = _after_escape(data, start)
+        for start in reversed(starts):
+            end = find(b" ", start + RUN) - 1
+            if start < done:  # a key reaches into this run
+                if end - done < RUN:
+                    continue
+                start = done
             if has_digit(data, start, end):
-                found += self._at_run(text, data, start, end, before, rejected)
-            elif data[start : start + HEAD_SIZE] in sure:  # few keys have no digit
-                found += self._issued(text, data, start, start, end, rejected)
-            start = find(NEEDLE, max(end, found[-1].end) if found else end)
+                found += self._at_run(text, data, start, end, rejected)
+            elif data[start : start + HEAD_SIZE] in sure or data[start - 1] == _BACKSLASH:  # few keys have no digit
+                found += self._without_digit(text, data, start, end, rejected)
+            else:
+                continue
+            done = found[-1].end if found else 0
         return found
 
-    def _at_run(
-        self, text: str, data: bytes, start: int, end: int, before: int, rejected: Rejections
-    ) -> list[SecretSpan]:
+    def _without_digit(self, text: str, data: bytes, start: int, end: int, rejected: Rejections) -> list[SecretSpan]:
+        start = _after_escape(data, start)
+        is_sure = data[start : start + HEAD_SIZE] in self._sure
+        return self._issued(text, data, start, start, end, rejected) if is_sure else []
+
+    def _at_run(self, text: str, data: bytes, start: int, end: int, rejected: Rejections) -> list[SecretSpan]:
+        before = data[start - 1] if start else _SPACE
+        start = _after_escape(data, start)
         left = _left_of(data, start, _WIDE) if before in _GLUE else start
         named = (  # not just a hash or a UUID
             left < start
@@ -244,6 +251,19 @@ class Scanner:
         return found
 
 
+def _starts(kinds: bytes) -> list[int]:
+    """Returns where the runs of a text begin, the last one first.
+
+    From right to left, a space and a run are found in two thirds of the time that a run takes from left to right.
+    """
+    found: list[int] = []
+    start = kinds.rfind(NEEDLE)
+    while start >= 0:
+        found.append(start)
+        start = kinds.rfind(NEEDLE, 0, start + 1)
+    return found
+
+
 def _prefixes(rule: IssuedRule) -> tuple[bytes, ...]:
     """Returns the texts that a match begins with, of one length: long ones, as long as they are few.
 
@@ -262,11 +282,22 @@ def _prefixes(rule: IssuedRule) -> tuple[bytes, ...]:
     return tuple(sorted(each.encode() for each in found))
 
 
+def _inside_of_words(prefixes: set[bytes]) -> re.Pattern[bytes]:
+    """Returns a pattern for the first character of a prefix that does not begin a word.
+
+    It begins with a class of characters: so the places where no prefix can begin are passed quickly.
+    """
+    if not prefixes:
+        return re.compile(b"(?!)")
+    first, each = re.escape(bytes({prefix[0] for prefix in prefixes})), b"|".join(map(re.escape, sorted(prefixes)))
+    return re.compile(b"[" + first + b"](?<=[A-Za-z0-9_].)(?<=(?=" + each + b").)")
+
+
 def _assigned(text: str, data: bytes, start: int, before: int) -> SecretSpan | None:
     """Returns the value that a run is part of, if it is assigned to a name that promises a secret."""
     if before == _SPACE and data[start - 2] not in _OPERATORS:  # the most frequent case: a word, a space, a hash
-        tail = data[max(0, start - 48) : start].lower()
-        if b"--" not in tail and b"bearer" not in tail and b"uthorization" not in tail:
+        tail = text[max(0, start - 48) : start].lower()
+        if "--" not in tail and "bearer" not in tail and "uthorization" not in tail:
             return None
     if before in _OPENERS and (span := assigned(text, start, start)):
         return span
