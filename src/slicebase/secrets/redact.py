@@ -8,19 +8,17 @@ replaces both.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from slicebase.secrets.context import curl_passwords, headers, is_value, named_values, sql_passwords, url_passwords
 from slicebase.secrets.glance import (
-    CURL,
     HEADER_WORD,
     PRIVATE_WORD,
     RUN,
     SHORTEST,
     SQL_WORD,
-    WORDS,
     has_hidden,
     in_ascii,
     known_words,
@@ -39,11 +37,12 @@ if TYPE_CHECKING:  # most workspaces have no rules of their own
 ROUNDS: Final = 4
 # What a word of a text leads to. Each function gets the text, and the text in small letters.
 _BY_WORD: Final[Mapping[str, Callable[[str, str], Iterable[SecretSpan]]]] = {
-    **{word: partial(named_values, word=word) for word in WORDS},
+    "pass": lambda text, lower: chain(named_values(text, lower, "passw"), named_values(text, lower, "_pass")),
+    "pwd": lambda text, lower: named_values(text, lower, "pwd"),
     HEADER_WORD: headers,
     SQL_WORD: sql_passwords,
     PRIVATE_WORD: lambda text, lower: chain(private_parts(text, lower), private_keys(text)),
-    CURL: lambda text, _: curl_passwords(text),
+    "url": lambda text, _: curl_passwords(text),
 }
 
 
@@ -134,7 +133,7 @@ class Redactor:
         lower = plain.lower()
         for word in known_words(lower):
             found += _BY_WORD[word](text, lower)
-        if "@" in plain and ":" in plain and "://" in plain:  # one character is found much faster than a word
+        if "@" in plain and ":" in plain:
             found += url_passwords(text)
         for rule in self._more:
             found += rule.spans(text)
