@@ -1,8 +1,8 @@
 r"""Secrets that only their context shows: assignments, headers, flags, URLs and commands.
 
 Two ways lead to a context. A long run of token characters is looked at from its left side: is it assigned to a name
-that promises a secret? And a few words (`glance.WORDS`) are looked at from their right side, for passwords, which may
-be short and have symbols. Every look is bounded to a few hundred characters.
+that promises a secret? And a few words (`glance.known_words`) are looked at from their right side, for passwords,
+which may be short and have symbols. Every look is bounded to a few hundred characters.
 """
 
 import re

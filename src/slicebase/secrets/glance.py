@@ -17,8 +17,8 @@ NEEDLE: Final = b" " + b"a" * RUN
 HEADER_WORD: Final = "uthorization"
 SQL_WORD: Final = "identified by"
 PRIVATE_WORD: Final = "private"
-# Words around secrets: `passw`, `_pass`, `pwd` and others. They are searched together, by a letter that they share: `re`
-# passes everything up to this letter at once. That takes a third of the time of a search for each word.
+# Words around secrets: `passw`, `_pass`, `pwd` and others. They are searched together, by a letter that they share:
+# `re` passes everything up to this letter at once. That takes a third of the time of a search for each word.
 _WORDS: Final = (
     re.compile(rf"p(?:ass(?:(?=w)|(?<=_pass))|wd|{PRIVATE_WORD[1:]})"),
     re.compile(rf"u(?:{HEADER_WORD[1:]}|rl(?<=curl))"),

@@ -44,7 +44,7 @@ _LABEL: Final = re.compile(
     rb"[_-](?:[A-Za-z]{2,8}[_-])?"
 )
 _EQUALS: Final = re.compile(rb"=++")
-_DIGIT: Final = re.compile(rb"[0-9]")
+_HAS_DIGIT: Final = re.compile(rb"[A-Za-z_~-]*+[0-9]")  # of a run
 _HEX_DIGITS: Final = b"0123456789abcdefABCDEF-"
 _OPENERS: Final = frozenset(b"\"'`= \t:>,|\\")
 _LOOK_LEFT: Final = _OPENERS | _GLUE
@@ -98,9 +98,11 @@ class Scanner:
                 self._by_head.setdefault(head, []).append(_Ready(rule, prefixes))
         anchors = sorted({re.escape(each.rule.anchor.encode()) for each in self._anchored})
         self._anchors = re.compile(b"|".join(anchors) or b"(?!)")
-        self._sure = frozenset(
-            head for head, ready in self._by_head.items() if not all(each.rule.mixed for each in ready)
-        )
+        self._sure = {  # what a key can begin with that has no digit
+            head: tuple(prefix for each in ready for prefix in each.prefixes)
+            for head, ready in self._by_head.items()
+            if not all(each.rule.mixed for each in ready)
+        }
         glued = {
             prefix for ready in self._by_head.values() for each in ready if each.rule.glued for prefix in each.prefixes
         }
@@ -116,26 +118,27 @@ class Scanner:
         found: list[SecretSpan] = []
         rejected = Rejections()
         done = 0
-        sure, find, has_digit = self._sure, kinds.find, _DIGIT.search
-        for start in reversed(starts):
-            end = find(b" ", start + RUN) - 1
-            if start < done:  # a key reaches into this run
-                if end - done < RUN:
-                    continue
-                start = done
-            if has_digit(data, start, end):
-                found += self._at_run(text, data, start, end, rejected)
-            elif data[start : start + HEAD_SIZE] in sure or data[start - 1] == _BACKSLASH:  # few keys have no digit
-                found += self._without_digit(text, data, start, end, rejected)
-            else:
+        sure, has_digit = self._sure, _HAS_DIGIT.match
+        for run in reversed(starts):
+            start = run if run >= done else done  # a key may reach into this run
+            with_digit = has_digit(data, start)
+            if not with_digit and data[start : start + HEAD_SIZE] not in sure and data[start - 1] != _BACKSLASH:
+                continue  # most runs: few keys have no digit
+            end = kinds.find(b" ", run + RUN) - 1
+            if end - start < RUN:
                 continue
-            done = found[-1].end if found else 0
+            at_run = self._at_run if with_digit else self._without_digit
+            if more := at_run(text, data, start, end, rejected):
+                found += more
+                done = more[-1].end
         return found
 
     def _without_digit(self, text: str, data: bytes, start: int, end: int, rejected: Rejections) -> list[SecretSpan]:
         start = _after_escape(data, start)
-        is_sure = data[start : start + HEAD_SIZE] in self._sure
-        return self._issued(text, data, start, start, end, rejected) if is_sure else []
+        prefixes = self._sure.get(data[start : start + HEAD_SIZE])
+        if prefixes and (data.startswith(prefixes, start) or _BORDERS.search(data, start, end)):
+            return self._issued(text, data, start, start, end, rejected)
+        return []
 
     def _at_run(self, text: str, data: bytes, start: int, end: int, rejected: Rejections) -> list[SecretSpan]:
         before = data[start - 1] if start else _SPACE
