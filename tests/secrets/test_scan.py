@@ -63,6 +63,12 @@ def test_text_that_is_not_a_key_is_kept(text: str) -> None:
     assert not labels(text, ALL)
 
 
+@pytest.mark.parametrize("frame", ["AGFzbQE/{}", "AGFzbQE+{}", "{}/AGFzbQE", "{}+AGFzbQE", "{}=="])
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule.alone], ids=lambda rule: rule.label)
+def test_a_part_of_base64_is_no_key(rule: IssuedRule, frame: str) -> None:
+    assert not labels(frame.format(positive(rule)), Scanner([rule]))
+
+
 def test_several_keys_of_one_run_are_found() -> None:
     rule = next(rule for rule in RULES if rule.label == "github-token")
     first, second = positive(rule, 1), positive(rule, 2)

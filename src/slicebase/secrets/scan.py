@@ -61,6 +61,7 @@ class IssuedRule(NamedTuple):
     whole: bool = False
     mixed: bool = False
     glued: bool = False
+    alone: bool = False
 
 
 def table(lines: str) -> Iterator[IssuedRule]:
@@ -69,7 +70,8 @@ def table(lines: str) -> Iterator[IssuedRule]:
         if line and not line.startswith("#"):
             label, source, *more = line.split()
             anchors = [word.removeprefix("anchor=") for word in more if word.startswith("anchor=")]
-            yield IssuedRule(label, source, "".join(anchors), "whole" in more, "mixed" in more, "glued" in more)
+            words = ("whole" in more, "mixed" in more, "glued" in more, "alone" in more)
+            yield IssuedRule(label, source, "".join(anchors), *words)
 
 
 class _Ready(NamedTuple):
@@ -224,7 +226,7 @@ class Scanner:
 
     def match(self, text: str, at: int, rule: IssuedRule, rejected: Rejections | None = None) -> SecretSpan | None:
         """Returns the key of a rule that begins at a place, or None. `rejected` is what is known of this text."""
-        if rejected and rejected.holds(rule.source, at):
+        if (rejected and rejected.holds(rule.source, at)) or (rule.alone and text.endswith(("/", "+"), 0, at)):
             return None
         pattern, outside = self._compiled(rule)
         found = pattern.match(text, at)
@@ -237,6 +239,7 @@ class Scanner:
             not _CONTINUES.match(text, found.end())
             and value[-_ALL_X:].lower() != "x" * _ALL_X
             and not (rule.mixed and not looks_random(value))
+            and not (rule.alone and text.startswith(("/", "+", "="), found.end()))
         ):
             yours = max(value.rfind("your-"), value.rfind("your_"))
             if yours < 0:
