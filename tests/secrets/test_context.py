@@ -42,6 +42,12 @@ PASSWORD = "hunter" + "2!x"
         "Set-Cookie: a=b; connect.sid={}; Path=/",
         '{{"auths": {{"x": {{"auth": "{}"}}}}}}',
         "//registry.example.org/:_auth={}",
+        '"api_key":\n    "{}"',
+        "  token: >-\r\n    {}\n",
+        "secret_key =\n    '{}'",
+        "Cookie: " + "theme=dark; " * 40 + "session={}; lang=en",
+        '-H "Cookie: cookie_law=seen; ' + "a=b; " * 60 + 'sid={}"',
+        '{{"Set-Cookie": "' + "a=b; " * 60 + 'sid={}"}}',
     ],
 )
 def test_the_value_of_a_name_that_promises_a_secret_is_replaced(frame: str) -> None:
@@ -89,6 +95,10 @@ def test_the_value_of_a_name_that_promises_a_secret_is_replaced(frame: str) -> N
         "curl -ume:{} https://example.org",
         "curl.exe -u me:{} https://example.org",
         "curl -sSu me:{} https://example.org",
+        '"password":\n    "{}"',
+        "password =\r\n\t'{}'",
+        "password: |\n  {}\n",
+        "password: >-\n    {}",
     ],
 )
 def test_a_password_is_replaced_with_its_symbols(frame: str) -> None:
@@ -142,6 +152,12 @@ def test_a_password_is_replaced_with_its_symbols(frame: str) -> None:
         "x = a * b0c1d2e3f4a5b6c7d8",
         "the key of the api key store: 9",
         "cookie_name=0123456789abcdef0123",
+        f"token:\n    {VALUE}",
+        f"api_key = [\n    '{VALUE}'",
+        f"password:\n    {PASSWORD}",
+        "if password:\n    return user2",
+        f"Cookie: a=b\n{'a=b; ' * 40}; sid={VALUE}",
+        f'a cookie: "yes" {"and more; " * 20}; sid={VALUE}',
     ],
 )
 def test_ordinary_code_and_prose_is_kept(text: str) -> None:

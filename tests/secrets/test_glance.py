@@ -6,7 +6,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from slicebase.secrets.glance import has_hidden, may_hold_private, may_hold_secrets, value_may_hold_secrets
+from slicebase.secrets.glance import (
+    has_hidden,
+    in_ascii,
+    known_words,
+    may_hold_private,
+    may_hold_secrets,
+    value_may_hold_secrets,
+)
 from slicebase.secrets.redact import private_only, redact, redact_value
 from tests.secrets.test_redact import TEXTS
 
@@ -33,7 +40,21 @@ def test_a_value_that_is_passed_has_no_secret(value: dict[str, str]) -> None:
 )
 def test_an_ordinary_sentence_needs_no_rules(text: str) -> None:
     assert not may_hold_secrets(text)
-    assert not has_hidden(text)
+    assert not has_hidden(text, in_ascii(text))
+
+
+@given(
+    st.lists(st.sampled_from([*"pasw_duvrcl ", "pass", "uthorization", "rivate", "identified by", "é"])).map("".join)
+)
+def test_the_words_that_are_searched_together_are_those_that_are_there(text: str) -> None:
+    there = {word: word in text for word in ("pwd", "private", "uthorization", "identified by")}
+    there |= {"pass": "passw" in text or "_pass" in text, "url": "curl" in text}
+    assert sorted(known_words(text)) == sorted(word for word, is_there in there.items() if is_there)
+
+
+@given(st.text())
+def test_a_text_in_ascii_has_the_same_places(text: str) -> None:
+    assert in_ascii(text) == "".join(each if each.isascii() else "?" for each in text)
 
 
 def test_without_secrets_only_what_is_private_is_replaced() -> None:

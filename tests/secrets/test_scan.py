@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slicebase.secrets.glance import RUN
+from slicebase.secrets.glance import RUN, kinds_of
 from slicebase.secrets.issuers import ISSUED
 from slicebase.secrets.pattern import Rejections, heads, parsed
 from slicebase.secrets.regions import SecretSpan
-from slicebase.secrets.scan import IssuedRule, Scanner, table
+from slicebase.secrets.scan import IssuedRule, Scanner, _inside_of_words, _starts, table
 from tests.secrets.samples import near_miss, positive
 
 RULES = list(table(ISSUED))
@@ -61,6 +61,12 @@ def test_a_key_that_is_one_character_short_is_none(rule: IssuedRule) -> None:
 )
 def test_text_that_is_not_a_key_is_kept(text: str) -> None:
     assert not labels(text, ALL)
+
+
+@pytest.mark.parametrize("frame", ["AGFzbQE/{}", "AGFzbQE+{}", "{}/AGFzbQE", "{}+AGFzbQE", "{}=="])
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule.alone], ids=lambda rule: rule.label)
+def test_a_part_of_base64_is_no_key(rule: IssuedRule, frame: str) -> None:
+    assert not labels(frame.format(positive(rule)), Scanner([rule]))
 
 
 def test_several_keys_of_one_run_are_found() -> None:
@@ -110,6 +116,27 @@ def test_what_is_not_tried_again_would_be_rejected_again(text: str) -> None:
 
     data = text.encode()
     assert ALL.spans(text, data) == Forgetful(RULES).spans(text, data)
+
+
+RUNS = st.lists(st.sampled_from(["a", "a1" * 7, "_" * 16, "-", " ", "\n", "?", "a" * 15, "AKIA", "ghp_", "eyJ", "a~"]))
+
+
+@given(RUNS.map("".join))
+def test_runs_from_right_to_left_are_those_from_left_to_right(text: str) -> None:
+    data = text.encode()
+    starts = [run.start() for run in re.finditer(rb"[\w~-]{%d,}+" % RUN, data)]
+    assert _starts(kinds_of(data))[::-1] == starts
+
+
+@given(RUNS.map("".join))
+def test_prefixes_inside_of_words_are_those_after_a_letter(text: str) -> None:
+    prefixes = {b"AKIA", b"eyJ", b"ghp_", b"aa1", b"_a"}
+    plain = [
+        at
+        for at in range(1, len(text))
+        if re.match(r"\w", text[at - 1]) and text[at:].startswith(tuple(each.decode() for each in prefixes))
+    ]
+    assert [place.start() for place in _inside_of_words(prefixes).finditer(text.encode())] == plain
 
 
 @settings(max_examples=60, deadline=None)

@@ -1,8 +1,8 @@
 r"""Secrets that only their context shows: assignments, headers, flags, URLs and commands.
 
 Two ways lead to a context. A long run of token characters is looked at from its left side: is it assigned to a name
-that promises a secret? And a few words (`glance.WORDS`) are looked at from their right side, for passwords, which may
-be short and have symbols. Every look is bounded to a few hundred characters.
+that promises a secret? And a few words (`glance.known_words`) are looked at from their right side, for passwords,
+which may be short and have symbols. Every look is bounded to a few hundred characters.
 """
 
 import re
@@ -28,8 +28,16 @@ _SCHEMES: Final = frozenset({"basic", "token", "apikey", "api-key", "key", "dige
 _MIXED: Final = re.compile(r"[a-z_][A-Z]|\d")  # a word of prose has neither
 _HEX: Final = re.compile(r"[0-9a-fA-F-]+")
 _SHORTEST_OF_SOME_KEY: Final = 20
+_COOKIES_REACH: Final = 4000  # how far the header of a list of cookies may be to the left of a value
+_NO_COOKIES: Final = "\r\n\"'`<>{}\\"  # what ends a list of cookies
+_COOKIE_NAME: Final = re.compile(r";[ \t]?[\w!#$%&*+.^|~-]{1,80}=\Z")
+_COOKIE_HEADER: Final = re.compile(r"[Cc]ookie\\{0,8}+[\"']?+[:,=][ \t]{0,4}+(?:\\{0,8}+[\"'])?+")
+_LONGEST_HEADER: Final = 32
 _COOKIES: Final = re.compile(r"(?:[Ss]et-)?[Cc]ookie\\{0,8}+[\"']?+[:,=][^\r\n]*+\Z")
 _BREAK: Final = re.compile(r"[\r\n]")
+# Between a name and its value on the next line, which has quotes or is a block of YAML: `password: |`
+_QUOTE: Final = re.compile("[\"'`]")
+_LINE_END: Final = re.compile(r"[:=](?P<block>[ \t]{1,4}[|>][+-]?)?[ \t]*\r?\n\Z")
 
 
 # Seen from a long run
@@ -37,14 +45,7 @@ _BREAK: Final = re.compile(r"[\r\n]")
 
 def assigned(text: str, left: int, start: int) -> SecretSpan | None:
     """Returns the value around `start`, which begins at `left`, if what is before it promises a secret."""
-    window = text[max(0, left - REACH) : left]
-    head = window.rstrip(_QUOTES)
-    between = window[len(head) :]
-    if not head or len(between) > 12:
-        return None
-    kind = _kind(head, between) if "=" in between or head[-1] in ":>|,?" else _kind_of_word(head, between)
-    if kind is None and between == "=" and "ookie" in head and _COOKIES.search(head):
-        kind = COOKIE
+    kind = _kind_before(text, left)
     if kind is None:
         return None
     found = _VALUE.match(text, left)
@@ -57,6 +58,21 @@ def assigned(text: str, left: int, start: int) -> SecretSpan | None:
         return SecretSpan(left, more.end(), kind)
     end = left + len(value)
     return SecretSpan(left, end, kind) if text[end : end + 1] not in ("(", "[") else None
+
+
+def _kind_before(text: str, left: int) -> str | None:
+    window = text[max(0, left - REACH) : left]
+    head = window.rstrip(_QUOTES)
+    between = window[len(head) :]
+    if head.endswith("\n"):
+        end = _LINE_END.search(head)
+        return _kind(head[: end.start() + 1], between) if end and (end["block"] or _QUOTE.search(between)) else None
+    if not head or len(between) > 12:
+        return None
+    kind = _kind(head, between) if "=" in between or head[-1] in ":>|,?" else _kind_of_word(head, between)
+    if kind is None and between == "=" and _is_cookie(text, left, head):
+        return COOKIE
+    return kind
 
 
 def is_value(kind: str, value: str) -> bool:
@@ -77,6 +93,20 @@ def _kind(head: str, between: str) -> str | None:
     return kind_of_name(name[0][::-1]) if name else None
 
 
+def _is_cookie(text: str, left: int, head: str) -> bool:
+    """Returns whether the value after a `=` is one of a header with cookies, be it one of the first or a later one."""
+    if "ookie" in head and _COOKIES.search(head):
+        return True
+    if not _COOKIE_NAME.search(head + "="):
+        return False
+    first = max(0, left - _COOKIES_REACH)
+    if text.rfind("ookie", first, left) < 0:
+        return False
+    begin = 1 + max(first - 1, *(text.rfind(each, first, left) for each in _NO_COOKIES))
+    before = _COOKIE_HEADER.finditer(text, max(0, begin - _LONGEST_HEADER), left)
+    return any(header.end() >= begin for header in before)
+
+
 def _kind_of_word(head: str, between: str) -> str | None:
     if not between[:1].isspace():
         return None
@@ -94,7 +124,10 @@ def _kind_of_word(head: str, between: str) -> str | None:
 _AFTER: Final = re.compile(
     r"(?P<name>[\w.-]{2,48}+)(?:\\{0,8}+[\"'`])?+\]?+(?:[ \t]{0,16}+value)?+"
     r"(?::[ \t]{0,4}+(?:string|String|str|&str|&'static str)(?=[ \t]{0,4}=))?+"
-    r"(?:[ \t]{0,8}+(?P<operator>:=|=>|\?=|={1,3}|:|>|is(?=[ \t]+[\"'`]))|(?=[ \t]))"
+    r"(?:[ \t]{0,8}+(?P<operator>:=|=>|\?=|={1,3}|:|>|is(?=[ \t]+[\"'`]))"
+    # The value may stand on the next line, if it has quotes or is a block of YAML.
+    r"(?:(?:[ \t]{0,8}+\r?\n(?=[ \t]{0,40}+\\{0,8}+[\"'`])|[ \t]{1,4}+[|>][+-]?+[ \t]{0,8}+\r?\n)[ \t]{0,40}+)?+"
+    r"|(?=[ \t]))"
     r"[ \t]{0,8}+(?P<quote>\\{0,8}+[\"'`])?+"
 )
 _FLAG_VALUE: Final = re.compile(r"[^\s\"'`<>{}()\[\],;\\]{6,200}+(?![^\s\"'`,;\\])")
@@ -112,8 +145,8 @@ _SYMBOL: Final = re.compile(r"[!@#$^&*?]")
 _LINE: Final = re.compile(r"[ \t-]*+(?:export |set |ENV |env |- )?+[\w.-]*+\Z")
 
 
-def named_values(text: str, lower: bytes, word: bytes) -> Iterator[SecretSpan]:
-    """Yields the values of names with a word. `lower` is the text in small letters, one byte a character."""
+def named_values(text: str, lower: str, word: str) -> Iterator[SecretSpan]:
+    """Yields the values of names with a word. `lower` is the text in small letters, with the same places."""
     at = lower.find(word)
     while at >= 0:
         found = _AFTER.match(text, at)
@@ -220,7 +253,7 @@ _HEADER: Final = re.compile(
 )
 
 
-def headers(text: str, lower: bytes) -> Iterator[SecretSpan]:
+def headers(text: str, lower: str) -> Iterator[SecretSpan]:
     """Yields the credentials of authorization headers, also short ones. `lower` is as in `named_values`."""
     at = lower.find(HEADER_WORD)
     while at >= 0:
@@ -233,7 +266,7 @@ def headers(text: str, lower: bytes) -> Iterator[SecretSpan]:
 _IDENTIFIED: Final = re.compile(r"identified by (?:password )?+'(?P<secret>[^'\r\n]{6,128}+)'", re.IGNORECASE)
 
 
-def sql_passwords(text: str, lower: bytes) -> Iterator[SecretSpan]:
+def sql_passwords(text: str, lower: str) -> Iterator[SecretSpan]:
     """Yields the passwords of SQL: IDENTIFIED BY 'x'. `lower` is as in `named_values`."""
     at = lower.find(SQL_WORD)
     while at >= 0:

@@ -6,6 +6,7 @@ A line is a name, the pattern, and words that say more about it:
 - `whole`: a match begins only where a run of letters, digits, `_` and `-` begins, not after a `-` inside of one. It is
   needed for a pattern with a long repetition in the middle.
 - `mixed`: the prefix alone says little, so a match must also look random (`shape.looks_random`).
+- `alone`: a match neither follows `/` or `+` nor precedes `/`, `+` or `=`: there it is a part of a longer base64.
 - `glued`: nothing else begins like this, so a match may also begin inside of a word: `tokenghp_…`, `my_ghp_…`.
 
 A match is never followed by a further letter, digit or `_`.
@@ -146,8 +147,9 @@ apify-token            apify_api_[A-Za-z0-9]{30,}
 stripe-key             [sr]k_(?:live|test|prod)_[A-Za-z0-9]{10,}  glued
 stripe-key             sk_org_(?:live|test)_[A-Za-z0-9]{16,}
 webhook-secret         whsec_[A-Za-z0-9+/]{24,}={0,2}
-square-token           (?:sq0[a-z]{3}-[\w-]{22}|EAAA[\w-]{22})[\w-]{0,}
-facebook-token         EAA[A-Za-z0-9]{80,}  mixed
+square-token           sq0[a-z]{3}-[\w-]{22,}
+square-token           EAAA[\w-]{22,60}  mixed alone
+facebook-token         EAA[A-Za-z0-9]{80,}  mixed alone
 facebook-app-token     \d{15,16}\|[\w-]{27,40}  anchor=|
 facebook-app-token     \d{15,16}%[\w-]{27,40}  anchor=%
 shopify-token          shp(?:at|ca|pa|ss|ua|tka)_[a-fA-F0-9]{32}  glued
@@ -267,7 +269,68 @@ xata-key               xau_[A-Za-z0-9]{30,}
 xendit-key             xnd_(?:production|development|public)_[A-Za-z0-9_]{30,}
 axiom-token            xa[ap]t-[0-9a-f]{8}-[0-9a-f-]{27}
 zoho-token             1000\.[0-9a-f]{32}\.[0-9a-f]{32}
+# more of clouds, models and tools
+azure-key              [A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{26,}={0,2}  anchor=JQQJ99
+azure-search-key       [A-Za-z0-9]{42}AzSe[A-D][A-Za-z0-9]{5}  anchor=AzSe
+azure-cache-key        [A-Za-z0-9]{33}AzCa[A-P][A-Za-z0-9]{5}=  anchor=AzCa
+azure-cosmos-key       [A-Za-z0-9]{76}ACDb[A-Za-z0-9]{4,8}={0,2}  anchor=ACDb
+upcloud-token          ucat_[A-Z0-9]{26}
+tigris-key             tsec_[\w+/-]{40,}
+confluent-secret       cflt[A-Za-z0-9+/]{60}
+bitwarden-token        0\.[0-9a-f]{8}-[0-9a-f-]{27}\.[A-Za-z0-9]{30}:[A-Za-z0-9+/]{20,}={0,2}
+swarm-token            SWMTKN-1-[a-z0-9]{50}-[a-z0-9]{25}
+k3s-token              K10[0-9a-f]{64}::[a-z]{1,20}:(?P<secret>[a-z0-9.]{16,})
+portainer-token        ptr_[A-Za-z0-9+/]{40,}={0,2}  mixed
+netbird-token          nbp_[A-Za-z0-9]{36}
+jsr-token              jsr[pwd]_[\w-]{30,}  mixed
+socket-token           sktsec_[\w-]{30,}
+dbt-token              dbt[cu]_[\w=-]{30,}  mixed
+hex-tech-token         hxt[pw]_[a-f0-9]{64,}
+kaggle-token           KGAT_[a-f0-9]{32}
+anyscale-token         esecret_[A-Za-z0-9]{26}
+helicone-key           [sp]k-helicone-[a-z0-9-]{24,}
+logfire-token          pylf_v\d_[a-z]{2,5}_[A-Za-z0-9]{40,}
+chroma-key             ck-[A-Za-z0-9]{40,}  mixed
+nomic-key              nk-[\w-]{43}  mixed
+exa-key                exa_[\w-]{30,}  mixed
+inngest-key            signkey-(?:prod|test|branch)-[a-f0-9]{32,}
+trigger-key            tr_(?:dev|prod|stg|preview|pat)_[A-Za-z0-9]{20,}  mixed
+unkey-key              unkey_[A-Za-z0-9]{20,}  mixed
+ory-token              ory_(?:pat|at|rt|ac|st|wak|apikey)_[\w.-]{30,}
+liveblocks-key         sk_(?:dev|prod)_[\w-]{40,}  mixed
+configcat-key          configcat-sdk-1/[\w-]{22}/(?P<secret>[\w-]{22})
+statsig-key            (?:secret|console)-[A-Za-z0-9]{40,}  mixed
+retool-token           retool_[a-z0-9]{26,}  mixed
+tinybird-token         p\.eyJ[\w-]{20,400}\.[\w-]{20,}
+checkly-key            cu_[a-f0-9]{32}
+coralogix-key          cx[tu]p_[A-Za-z0-9]{30}
+firehydrant-token      fhb-[a-f0-9]{32}
+rootly-key             rootly_[a-f0-9]{64}
+mailersend-key         mlsn\.[a-f0-9]{64}
+telnyx-key             KEY[0-9A-F]{32}_[A-Za-z0-9]{22}
+slack-token            xwfp-[A-Za-z0-9-]{20,}
+matrix-token           sy[tr]_[A-Za-z0-9+/=-]{2,80}_[A-Za-z]{20}_[A-Za-z0-9]{6}
+matrix-token           m(?:at|ar|ct)_[A-Za-z0-9]{30}_[A-Za-z0-9]{6}
+ntfy-token             tk_[a-z0-9]{29}  mixed
+pushbullet-token       o\.(?P<secret>[A-Za-z0-9]{32})  mixed
+pubnub-key             sec-c-[A-Za-z0-9]{40,}  mixed
+canva-secret           cnvca[\w-]{40,}  mixed
+pinterest-token        pin[ar][_.][A-Za-z0-9_-]{32,}  mixed
+vk-token               vk1\.a\.[\w-]{60,}
+brex-token             bxt_[A-Za-z0-9]{36,}  mixed
+ramp-token             ramp_(?:sec|tok|business_tok)_[A-Za-z0-9]{24,}
+checkout-key           [sp]k_sbox_[a-z0-9]{20,}
+adyen-key              AQE[a-z][\w+/=-]{60,}  mixed
+proxmox-token          PVEAPIToken=[\w.@-]{1,40}![\w.-]{1,30}=(?P<secret>[0-9a-f-]{36})
+cal-key                cal_(?:live_)?[A-Za-z0-9]{32}
+dependency-track-key   odt_(?:[A-Za-z0-9]{8}_)?[A-Za-z0-9]{32}
+stackhawk-key          hawk\.[\w-]{20}\.[\w-]{20}
+pyx-token              (?:sk|tp)-pyx-[A-Za-z0-9]{60,}
 # standards
+secret-token           secret-token:(?P<secret>[\w~.%-]{16,})
+paseto                 v[1-4]\.(?:local|public)\.[\w-]{40,60000}(?:\.[\w-]{4,4000})?  whole
+bip32-key              [xyz]prv[1-9A-HJ-NP-Za-km-z]{107}
+nostr-key              nsec1[a-z0-9]{58}
 jwt                    eyJ[\w-]{14,60000}\.eyJ[\w-]{8,60000}\.[\w-]{8,}  whole glued
 jwe                    eyJ[\w-]{14,60000}\.[\w-]{0,60000}\.[\w-]{8,200}\.[\w-]{8,60000}\.[\w-]{16,}  whole
 jwt-base64             ZXlK[A-Za-z0-9/+_-]{24,}={0,2}  mixed

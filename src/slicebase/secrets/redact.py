@@ -7,12 +7,23 @@ replaces both.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from slicebase.secrets.context import curl_passwords, headers, is_value, named_values, sql_passwords, url_passwords
-from slicebase.secrets.glance import HEADER_WORD, PRIVATE_WORD, SHORTEST, SQL_WORD, WORDS, has_hidden, may_hold_private
+from slicebase.secrets.glance import (
+    HEADER_WORD,
+    PRIVATE_WORD,
+    RUN,
+    SHORTEST,
+    SQL_WORD,
+    has_hidden,
+    in_ascii,
+    known_words,
+    may_hold_private,
+)
 from slicebase.secrets.issuers import ISSUED
 from slicebase.secrets.names import kind_of_name
 from slicebase.secrets.regions import SecretSpan, private_keys, private_parts
@@ -24,6 +35,15 @@ if TYPE_CHECKING:  # most workspaces have no rules of their own
     from slicebase.secrets.rule_file import UserRule
 
 ROUNDS: Final = 4
+# What a word of a text leads to. Each function gets the text, and the text in small letters.
+_BY_WORD: Final[Mapping[str, Callable[[str, str], Iterable[SecretSpan]]]] = {
+    "pass": lambda text, lower: chain(named_values(text, lower, "passw"), named_values(text, lower, "_pass")),
+    "pwd": lambda text, lower: named_values(text, lower, "pwd"),
+    HEADER_WORD: headers,
+    SQL_WORD: sql_passwords,
+    PRIVATE_WORD: lambda text, lower: chain(private_parts(text, lower), private_keys(text)),
+    "url": lambda text, _: curl_passwords(text),
+}
 
 
 class Redacted(NamedTuple):
@@ -99,33 +119,22 @@ class Redactor:
         if self._only_private and not may_hold_private(text):
             return []
         find = self._private if self._only_private else self._spans
-        if not has_hidden(text):
-            return find(text)
+        plain = in_ascii(text)
+        if not has_hidden(text, plain):
+            return find(text, plain)
         view = View(text)
-        return [view.original(span) for span in find(view.text)]
+        return [view.original(span) for span in find(view.text, in_ascii(view.text))]
 
-    def _private(self, text: str) -> list[SecretSpan]:
-        return list(private_parts(text))
+    def _private(self, text: str, plain: str) -> list[SecretSpan]:
+        return private_parts(text, plain.lower())
 
-    def _spans(self, text: str) -> list[SecretSpan]:
-        data = text.encode("ascii", "replace")  # one byte a character, so that positions are the same
-        lower = data.lower()
-        found = self._scanner.spans(text, data)
-        for word in WORDS:
-            if word in lower:
-                found += named_values(text, lower, word)
-        if HEADER_WORD in lower:
-            found += headers(text, lower)
-        if SQL_WORD in lower:
-            found += sql_passwords(text, lower)
-        if PRIVATE_WORD in lower:
-            found += private_parts(text)
-            found += private_keys(text)
-        if b":" in data:  # one character is found much faster than a word
-            if b"@" in data and b"://" in data:
-                found += url_passwords(text)
-            if b"curl" in data:
-                found += curl_passwords(text)
+    def _spans(self, text: str, plain: str) -> list[SecretSpan]:
+        found = self._scanner.spans(text, plain.encode()) if len(text) >= RUN else []
+        lower = plain.lower()
+        for word in known_words(lower):
+            found += _BY_WORD[word](text, lower)
+        if "@" in plain and ":" in plain:
+            found += url_passwords(text)
         for rule in self._more:
             found += rule.spans(text)
         return found

@@ -62,13 +62,13 @@ _LINE_OF_KEY: Final = re.compile(r"[A-Za-z0-9+/]{40,}+")
 _BODY: Final = re.compile(r"(?:[A-Za-z0-9+/=\s:,.()<>@_*-]|\\+[nrt/]|\\+u000[adAD])*+")
 
 
-def private_parts(text: str) -> list[SecretSpan]:
-    """Returns what is marked as private, with its tags: the outermost parts."""
+def private_parts(text: str, lower: str) -> list[SecretSpan]:
+    """Returns what is marked as private, with its tags: the outermost parts. `lower` is the text in small letters."""
     opened: list[_Opened] = []  # and not closed
     parts: list[SecretSpan] = []
     doubtful = 0  # how many opening tags may be code
     last = last_doubtful = 0  # where the last closing tag ends, and the last one of a tag that may be code
-    for tag in _tags(text):
+    for tag in _tags(text, lower):
         if _is_mention(text, tag) or _is_setting(text, tag):
             continue
         if not tag["close"]:
@@ -91,9 +91,8 @@ def private_parts(text: str) -> list[SecretSpan]:
     return parts
 
 
-def _tags(text: str) -> Iterator["re.Match[str]"]:
+def _tags(text: str, lower: str) -> Iterator["re.Match[str]"]:
     """Yields the tags of a text. A word is found faster than a pattern."""
-    lower = text.encode("ascii", "replace").lower()
     at = lower.find(PRIVATE_WORD)
     while at >= 0:
         beginning = _BEFORE_NAME.search(text, max(0, at - _LONGEST_BEGINNING), at)

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from slicebase.secrets.context import assigned
-from slicebase.secrets.glance import KINDS, LETTERS, NEEDLE, TOKEN
+from slicebase.secrets.glance import LETTERS, NEEDLE, RUN, TOKEN, kinds_of
 from slicebase.secrets.pattern import PatternError, Rejections, compiled, heads, outside_endless, parsed
 from slicebase.secrets.regions import SecretSpan
 from slicebase.secrets.shape import is_dense, looks_random
@@ -44,7 +44,7 @@ _LABEL: Final = re.compile(
     rb"[_-](?:[A-Za-z]{2,8}[_-])?"
 )
 _EQUALS: Final = re.compile(rb"=++")
-_DIGIT: Final = re.compile(rb"[0-9]")
+_HAS_DIGIT: Final = re.compile(rb"[A-Za-z_~-]*+[0-9]")  # of a run
 _HEX_DIGITS: Final = b"0123456789abcdefABCDEF-"
 _OPENERS: Final = frozenset(b"\"'`= \t:>,|\\")
 _LOOK_LEFT: Final = _OPENERS | _GLUE
@@ -61,6 +61,7 @@ class IssuedRule(NamedTuple):
     whole: bool = False
     mixed: bool = False
     glued: bool = False
+    alone: bool = False
 
 
 def table(lines: str) -> Iterator[IssuedRule]:
@@ -69,7 +70,8 @@ def table(lines: str) -> Iterator[IssuedRule]:
         if line and not line.startswith("#"):
             label, source, *more = line.split()
             anchors = [word.removeprefix("anchor=") for word in more if word.startswith("anchor=")]
-            yield IssuedRule(label, source, "".join(anchors), "whole" in more, "mixed" in more, "glued" in more)
+            words = ("whole" in more, "mixed" in more, "glued" in more, "alone" in more)
+            yield IssuedRule(label, source, "".join(anchors), *words)
 
 
 class _Ready(NamedTuple):
@@ -98,41 +100,51 @@ class Scanner:
                 self._by_head.setdefault(head, []).append(_Ready(rule, prefixes))
         anchors = sorted({re.escape(each.rule.anchor.encode()) for each in self._anchored})
         self._anchors = re.compile(b"|".join(anchors) or b"(?!)")
-        self._sure = frozenset(
-            head for head, ready in self._by_head.items() if not all(each.rule.mixed for each in ready)
-        )
+        self._sure = {  # what a key can begin with that has no digit
+            head: tuple(prefix for each in ready for prefix in each.prefixes)
+            for head, ready in self._by_head.items()
+            if not all(each.rule.mixed for each in ready)
+        }
         glued = {
             prefix for ready in self._by_head.values() for each in ready if each.rule.glued for prefix in each.prefixes
         }
-        self._glued = re.compile(
-            b"(?<=[A-Za-z0-9_])(?:" + b"|".join(map(re.escape, sorted(glued)) if glued else [b"(?!)"]) + b")"
-        )
+        self._glued = _inside_of_words(glued)
         self._first_words = frozenset(each.translate(_WORDS).split(b" ")[0] for each in self._by_head)
 
     def spans(self, text: str, data: bytes) -> list[SecretSpan]:
         """Returns the secrets at the runs of a text. `data` has one byte a character, `?` for those outside ASCII."""
+        kinds = kinds_of(data)
+        starts = _starts(kinds)
+        if not starts:
+            return []
         found: list[SecretSpan] = []
         rejected = Rejections()
-        kinds = data.translate(KINDS)
-        sure, find, has_digit = self._sure, kinds.find, _DIGIT.search
-        start = find(NEEDLE)
-        while start >= 0:
-            end = find(b" ", start)
-            if end < 0:
-                end = len(data)
-            before = data[start - 1] if start else _SPACE
-            if before == _BACKSLASH:
-                start = _after_escape(data, start)
-            if has_digit(data, start, end):
-                found += self._at_run(text, data, start, end, before, rejected)
-            elif data[start : start + HEAD_SIZE] in sure:  # few keys have no digit
-                found += self._issued(text, data, start, start, end, rejected)
-            start = find(NEEDLE, max(end, found[-1].end) if found else end)
+        done = 0
+        sure, has_digit = self._sure, _HAS_DIGIT.match
+        for run in reversed(starts):
+            start = run if run >= done else done  # a key may reach into this run
+            with_digit = has_digit(data, start)
+            if not with_digit and data[start : start + HEAD_SIZE] not in sure and data[start - 1] != _BACKSLASH:
+                continue  # most runs: few keys have no digit
+            end = kinds.find(b" ", run + RUN) - 1
+            if end - start < RUN:
+                continue
+            at_run = self._at_run if with_digit else self._without_digit
+            if more := at_run(text, data, start, end, rejected):
+                found += more
+                done = more[-1].end
         return found
 
-    def _at_run(
-        self, text: str, data: bytes, start: int, end: int, before: int, rejected: Rejections
-    ) -> list[SecretSpan]:
+    def _without_digit(self, text: str, data: bytes, start: int, end: int, rejected: Rejections) -> list[SecretSpan]:
+        start = _after_escape(data, start)
+        prefixes = self._sure.get(data[start : start + HEAD_SIZE])
+        if prefixes and (data.startswith(prefixes, start) or _BORDERS.search(data, start, end)):
+            return self._issued(text, data, start, start, end, rejected)
+        return []
+
+    def _at_run(self, text: str, data: bytes, start: int, end: int, rejected: Rejections) -> list[SecretSpan]:
+        before = data[start - 1] if start else _SPACE
+        start = _after_escape(data, start)
         left = _left_of(data, start, _WIDE) if before in _GLUE else start
         named = (  # not just a hash or a UUID
             left < start
@@ -214,7 +226,7 @@ class Scanner:
 
     def match(self, text: str, at: int, rule: IssuedRule, rejected: Rejections | None = None) -> SecretSpan | None:
         """Returns the key of a rule that begins at a place, or None. `rejected` is what is known of this text."""
-        if rejected and rejected.holds(rule.source, at):
+        if (rejected and rejected.holds(rule.source, at)) or (rule.alone and text.endswith(("/", "+"), 0, at)):
             return None
         pattern, outside = self._compiled(rule)
         found = pattern.match(text, at)
@@ -227,6 +239,7 @@ class Scanner:
             not _CONTINUES.match(text, found.end())
             and value[-_ALL_X:].lower() != "x" * _ALL_X
             and not (rule.mixed and not looks_random(value))
+            and not (rule.alone and text.startswith(("/", "+", "="), found.end()))
         ):
             yours = max(value.rfind("your-"), value.rfind("your_"))
             if yours < 0:
@@ -242,6 +255,19 @@ class Scanner:
             items = parsed(rule.source)
             found = self._patterns[rule.source] = _Compiled(compiled(items), outside_endless(items))
         return found
+
+
+def _starts(kinds: bytes) -> list[int]:
+    """Returns where the runs of a text begin, the last one first.
+
+    From right to left, a space and a run are found in two thirds of the time that a run takes from left to right.
+    """
+    found: list[int] = []
+    start = kinds.rfind(NEEDLE)
+    while start >= 0:
+        found.append(start)
+        start = kinds.rfind(NEEDLE, 0, start + 1)
+    return found
 
 
 def _prefixes(rule: IssuedRule) -> tuple[bytes, ...]:
@@ -262,11 +288,22 @@ def _prefixes(rule: IssuedRule) -> tuple[bytes, ...]:
     return tuple(sorted(each.encode() for each in found))
 
 
+def _inside_of_words(prefixes: set[bytes]) -> re.Pattern[bytes]:
+    """Returns a pattern for the first character of a prefix that does not begin a word.
+
+    It begins with a class of characters: so the places where no prefix can begin are passed quickly.
+    """
+    if not prefixes:
+        return re.compile(b"(?!)")
+    first, each = re.escape(bytes({prefix[0] for prefix in prefixes})), b"|".join(map(re.escape, sorted(prefixes)))
+    return re.compile(b"[" + first + b"](?<=[A-Za-z0-9_].)(?<=(?=" + each + b").)")
+
+
 def _assigned(text: str, data: bytes, start: int, before: int) -> SecretSpan | None:
     """Returns the value that a run is part of, if it is assigned to a name that promises a secret."""
     if before == _SPACE and data[start - 2] not in _OPERATORS:  # the most frequent case: a word, a space, a hash
-        tail = data[max(0, start - 48) : start].lower()
-        if b"--" not in tail and b"bearer" not in tail and b"uthorization" not in tail:
+        tail = text[max(0, start - 48) : start].lower()
+        if "--" not in tail and "bearer" not in tail and "uthorization" not in tail:
             return None
     if before in _OPENERS and (span := assigned(text, start, start)):
         return span

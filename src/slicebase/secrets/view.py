@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from heapq import merge
 from typing import Final, NamedTuple
 
-from slicebase.secrets.glance import INVISIBLE
+from slicebase.secrets.glance import INVISIBLE, has_invisible
 from slicebase.secrets.regions import SecretSpan
 
 # After the first character of a control sequence: a colour or a movement, or a title or a link with its end.
@@ -81,7 +81,7 @@ def _pieces(original: str) -> Iterator[tuple[str, ViewPiece]]:
 
 def _hidden(text: str) -> Iterator[re.Match[str]]:
     """Yields what is hidden, in the order of the text. None of it is kept: there can be a lot."""
-    patterns = (_SEQUENCE, _ESCAPED, _PERCENT) if text.isascii() else (_SEQUENCE, _ESCAPED, _PERCENT, _INVISIBLE)
+    patterns = (_SEQUENCE, _ESCAPED, _PERCENT, _INVISIBLE) if has_invisible(text) else (_SEQUENCE, _ESCAPED, _PERCENT)
     return merge(*(pattern.finditer(text) for pattern in patterns), key=re.Match.start)
 
 
