@@ -30,6 +30,7 @@ class Versions(NamedTuple):
 
 _WORDS: Final = ("heron", "queue", "lease", "retry", "Über", "日本", "cache # not", "a: b", "- dash", "x" * 90)
 _SCALARS: Final = (
+    *("one", "two words", "'it''s'", "[a, b]", "12") * 4,
     "one", "'it''s'", '"two words"', "1", "1.50", "1234e56", "0x1F", "true", "~", "", "2026-01-31", "[a, b]",
     "{k: 1, l: [2]}", ">-\n      folded\n      text", "|\n      literal\n\n      text",
 )  # fmt: skip
@@ -318,7 +319,7 @@ def _check_lines(given: Versions, mine: bytes, yours: bytes, files: Sequence[Sli
 
 def _lines(data: bytes) -> Counter[bytes]:
     text = data.removeprefix(b"\xef\xbb\xbf")
-    return Counter(line.removesuffix(b"\r") for line in text.split(b"\n") if line.strip())
+    return Counter(line.rstrip(b"\r") for line in text.split(b"\n") if line.strip())
 
 
 def _check_files(base: SliceFile | None, ours: SliceFile, theirs: SliceFile, mine: bytes, yours: bytes) -> None:

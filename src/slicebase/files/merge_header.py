@@ -176,7 +176,7 @@ class _HeaderText:
 
     def keeps_everything(self, mine: SliceFile, other: SliceFile) -> bool:
         """Returns whether no comment is gone, and no number is written differently than on both sides (ruling 21)."""
-        if not self._keeps_comments(mine):
+        if not (self._keeps_comments(mine) and self._keeps_comments(other)):
             return False
         known = {source for file in self._files[1:] if file for source in _sources(file.tree)}
         return all(source in known for file in (mine, other) for source in _sources(file.tree))

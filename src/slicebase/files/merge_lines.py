@@ -100,10 +100,11 @@ def _form(data: bytes, end: bytes) -> TextForm:
 def _split(data: bytes, own: bytes | None, wanted: bytes | None) -> list[bytes]:
     """Returns the lines of a text. Those of a text with mixed line ends keep their carriage returns."""
     *lines, rest = data.removeprefix(BOM).split(_LF)
+    if own == _CRLF:  # the last line is compared as if it had an end, too
+        rest = rest.removesuffix(b"\r") + b"\r" if rest else rest
     if wanted is not None:
         lines = [line.removesuffix(b"\r") for line in lines]
-    elif rest and own == _CRLF:
-        rest += b"\r"  # as if the line had an end
+        rest = rest.removesuffix(b"\r") if own == _CRLF else rest
     return [*lines, rest] if rest else lines
 
 
