@@ -28,6 +28,8 @@ class Versions(NamedTuple):
 
 # Files
 
+_ID: Final = "01JFA3E0000000000000000001"
+_NAME: Final = f"{_ID}.slice"
 _WORDS: Final = ("heron", "queue", "lease", "retry", "Über", "日本", "cache # not", "a: b", "- dash", "x" * 90)
 _SCALARS: Final = (
     *("one", "two words", "'it''s'", "[a, b]", "12") * 4,
@@ -49,7 +51,7 @@ def _header(random: Random, body_type: str) -> str:
     def comment() -> str:
         return random.choice(("", "", "", " # why", "  # since May"))
 
-    lines = ["slice:" + comment(), '  v: "1"', "  id: 01JFILE", f"  title: Title{comment()}", "  summary: A summary."]
+    lines = ["slice:" + comment(), '  v: "1"', f"  id: {_ID}", f"  title: Title{comment()}", "  summary: A summary."]
     lines += ["  body:", f"    type: {body_type}{comment()}"]
     if mode := random.choice(_MODES):
         lines += ["  contract:", f"    write: {mode}"]
@@ -257,7 +259,7 @@ _OWN: Final = {"updated_at", "updated_by", "archived", "purged"}  # where one of
 def check(given: Versions) -> Outcome:
     """Merges three versions and checks what holds for every merge. Returns the merged file."""
     base, ours, theirs = given
-    merged, turned = merge_bytes(base, ours, theirs, "x.slice"), merge_bytes(base, theirs, ours, "x.slice")
+    merged, turned = merge_bytes(base, ours, theirs, _NAME), merge_bytes(base, theirs, ours, _NAME)
     files = [_read(data) for data in (base, ours, theirs)]
     assert sorted(merged.conflicts) == sorted(turned.conflicts), "who merges whom decides what is a conflict"
     if any(marker in data for data in given for marker in MARKERS):
@@ -300,10 +302,10 @@ def _resolved(data: bytes) -> tuple[bytes, bytes]:
 
 def _check_one_side(given: Versions, files: Sequence[SliceFile | None]) -> None:
     base, side, _ = given
-    assert merge_bytes(base, side, side, "x.slice") == (side, ()), "the same change twice is not that change"
+    assert merge_bytes(base, side, side, _NAME) == (side, ()), "the same change twice is not that change"
     if not _is_purged(files):
         for sides in ((side, base), (base, side)):
-            assert merge_bytes(base, *sides, "x.slice") == (side, ()), "one side alone is not taken as it is"
+            assert merge_bytes(base, *sides, _NAME) == (side, ()), "one side alone is not taken as it is"
 
 
 def _check_lines(given: Versions, mine: bytes, yours: bytes, files: Sequence[SliceFile | None]) -> None:
