@@ -1,7 +1,7 @@
 """`make fuzz`: every door for its share of FUZZ_SECONDS, several at a time. Exit status 1 if something crashed.
 
 `python -m fuzz DOOR…` runs only these doors. FUZZ_SEED gives the same inputs again, FUZZ_JOBS is the number of
-processes.
+processes, and FUZZ_CASES the least number of inputs of the doors in `MANY`, however long they take.
 """
 
 import json
@@ -21,12 +21,14 @@ STATEFUL = (
     "query", "stream", "remember", "define", "settings", "transcript", "hook", "mcp", "memory-tool", "seal", "command",
     "client-settings", "agents-md", "exported", "kept-state", "zipped",
 )  # fmt: skip
+MANY = ("merges",)  # what must never lose a word
 _PROJECT = HERE.parent
 _START = 60  # seconds for a process to begin and to check its workspace at the end
+_SLOWEST = 0.1  # seconds for one of many inputs
 
 
 def main(names: list[str]) -> int:
-    known = [*(name for name, _ in pure_doors()), *STATEFUL]
+    known = [*MANY, *(name for name, _ in pure_doors() if name not in MANY), *STATEFUL]  # the longest first
     if unknown := set(names) - set(known):
         sys.exit(f"no door {', '.join(sorted(unknown))}; there are {', '.join(known)}")
     chosen = names or known
@@ -45,10 +47,11 @@ def main(names: list[str]) -> int:
 
 def _fuzzed(name: str, seconds: float, seed: int) -> dict[str, Any]:
     """Runs a door in a process of its own. One that dies or hangs is a crash of the input that ran."""
+    least = int(os.environ.get("FUZZ_CASES", "50000")) if name in MANY else 0
     with tempfile.TemporaryDirectory() as folder:
         current = Path(folder) / "current"
-        command = [sys.executable, "-m", "fuzz.worker", name, str(seconds), str(seed), str(current)]
-        patience = seconds + LONGEST + _START
+        command = [sys.executable, "-m", "fuzz.worker", name, str(seconds), str(seed), str(current), str(least)]
+        patience = seconds + least * _SLOWEST + LONGEST + _START
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=patience, check=False, cwd=_PROJECT)
             if done.returncode == 0:

@@ -4,8 +4,10 @@ A door also checks what must hold for what it accepted: written again it is the 
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from random import Random
 from typing import Final
 
+from fuzz.merges import Versions, check, versions
 from slicebase.context.manifest import manifest_bytes, read_manifest
 from slicebase.core.parsers import decode, read_json, read_toml
 from slicebase.core.refs import parse
@@ -18,7 +20,6 @@ from slicebase.files.body.sections import sections
 from slicebase.files.body.supersession import active, supersession_findings
 from slicebase.files.check.between import FileLocation
 from slicebase.files.check.file import check_file
-from slicebase.files.merge import merge_bytes
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.load import load, load_plainly
 from slicebase.graph.export import read_export
@@ -125,10 +126,11 @@ def redaction(data: bytes) -> None:
 def merge(data: bytes) -> None:
     base, _, rest = data.partition(b"\n=====\n")
     ours, _, theirs = rest.partition(b"\n=====\n")
-    merge_bytes(base, ours, theirs, "x.slice")
-    assert merge_bytes(base, ours, ours, "x.slice").conflicts == (), "the same change twice is a conflict"
-    if b"purged" not in ours:  # which does not come back
-        assert merge_bytes(ours, ours, theirs, "x.slice").data == theirs, "one side alone is not taken as it is"
+    check(Versions(base, ours, theirs))
+
+
+def merges(data: bytes) -> None:
+    check(versions(Random(data)))
 
 
 def events(data: bytes) -> None:
@@ -143,6 +145,6 @@ def pure_doors() -> Iterator[tuple[str, Door]]:
         "slice-file": slice_file, "yaml": yaml, "bodies": bodies, "recognised": recognised, "graph": read_graph,
         "export": read_export, "policy": policy, "manifest": manifest, "reference": reference, "time": time,
         "toml": toml,
-        "rules": rules, "redaction": redaction, "merge": merge, "events": events,
+        "rules": rules, "redaction": redaction, "merge": merge, "merges": merges, "events": events,
     }  # fmt: skip
     yield from others.items()

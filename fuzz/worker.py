@@ -37,8 +37,8 @@ class TooLargeError(Exception):
     """An input took more memory than `_GROWTH`."""
 
 
-def work(name: str, seconds: float, seed: int, current: Path) -> dict[str, Any]:
-    """Fuzzes a door. Returns the figures: inputs, refused ones, crashes."""
+def work(name: str, seconds: float, seed: int, current: Path, least: int = 0) -> dict[str, Any]:
+    """Fuzzes a door, for a time and with a least number of inputs. Returns the figures: inputs, refused ones, crashes."""
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     signal.signal(signal.SIGPROF, _too_slow)
     found = seeds(name)
@@ -50,7 +50,7 @@ def work(name: str, seconds: float, seed: int, current: Path) -> dict[str, Any]:
         random, end = Random(seed), time.monotonic() + seconds
         for data in found:
             trial.run(data[: 128 << 10])
-        while time.monotonic() < end:
+        while time.monotonic() < end or trial.inputs < least:
             trial.run(mutated(random, found))
         trial.finish(check)
         os.chdir("/")
@@ -149,4 +149,4 @@ def _smaller(data: bytes, is_crash: Callable[[bytes], bool]) -> bytes:
 
 
 if __name__ == "__main__":
-    print(json.dumps(work(sys.argv[1], float(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4]))))
+    print(json.dumps(work(sys.argv[1], float(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4]), int(sys.argv[5]))))

@@ -1,6 +1,7 @@
 """Merging slice files: separate changes are combined, and only different changes of the same thing are a conflict."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -94,11 +95,25 @@ def test_lines_that_are_not_rows_are_merged_as_lines() -> None:
     assert result.body.decode() == "still none\n" + row("a") + row("b")
 
 
-def test_line_ends_are_those_of_our_side() -> None:
-    base = file(row("a").replace("\n", "\r\n"))
-    ours = file((row("a") + row("b")).replace("\n", "\r\n"))
-    result = merged(base, ours, file(row("a") + row("c")))
-    assert result.body.decode() == (row("a") + row("b") + row("c")).replace("\n", "\r\n")
+def crlf(text: str) -> str:
+    return text.replace("\n", "\r\n")
+
+
+@pytest.mark.parametrize(("before", "after"), [(str, crlf), (crlf, str)])
+def test_line_ends_are_those_of_the_side_that_changed_them(
+    before: Callable[[str], str], after: Callable[[str], str]
+) -> None:
+    base, ours = file(before(row("a"))), file(before(row("a") + row("b")))
+    theirs = file(after(row("a") + row("c")))
+    for result in (merged(base, ours, theirs), merged(base, theirs, ours)):
+        assert result.body.decode() == after(row("a") + row("b") + row("c"))
+
+
+def test_each_line_keeps_its_end_where_they_differ() -> None:
+    """`tt remember` appends a line with LF, whatever the file has."""
+    base = file(crlf(row("a")))
+    result = merged(base, file(crlf(row("a")) + row("b")), file(crlf(row("a")) + row("c")))
+    assert result.body.decode() == crlf(row("a")) + row("b") + row("c")
 
 
 # ---- lines and paragraphs
@@ -154,12 +169,18 @@ def test_different_keys_that_both_sides_change_are_both_changed_and_comments_sta
         assert comment in result.head
 
 
-def test_a_comment_that_would_be_lost_is_a_conflict() -> None:
+def test_a_comment_stays_beside_a_key_that_the_other_side_changed() -> None:
     ours = file("", ("owner: one", "owner: two"))
     theirs = file("", ("state: draft", "state: final # at last"))
-    outcome = conflicts(file(), ours, theirs)
+    assert b"    owner: two\n    state: final # at last\n" in merged(file(), ours, theirs).head
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_comment_that_would_be_lost_is_a_conflict(turned: bool) -> None:
+    sides = [file("", ("owner: one", "owner: one # since May")), file("", ("    owner: one\n", ""))]
+    outcome = conflicts(file(), *(sides[::-1] if turned else sides))
     assert outcome.conflicts == ("comments",)
-    assert b"state: final # at last\n" in outcome.data
+    assert b"owner: one # since May\n" in outcome.data
 
 
 def test_changes_of_neighbouring_keys_are_not_a_conflict() -> None:

@@ -2,9 +2,7 @@
 
 import json
 import os
-import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,7 @@ from slicebase.workspace.workspace import Workspace, open_workspace
 from tests.library.samples import library, put, rows, text_of
 from tests.paths import PROJECT
 
-DRIVER = f"{shlex.quote(sys.executable)} -P -m slicebase merge-driver %O %A %B %P"
+DRIVER = git.merge_command()
 
 
 class Repository:

@@ -4,6 +4,7 @@ git calls the merge driver with three files and reads the merged one from the se
 """
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,10 +104,13 @@ def merge_driver(base: Path, ours: Path, theirs: Path, name: str) -> int:
     """Merge two versions of a slice file over their base, for git. Exit status 1 if a conflict is left."""
     from slicebase.library.merge import merge_files
 
-    conflicts = merge_files(base, ours, theirs, name)
-    for conflict in conflicts:
-        note(f"CONFLICT (slice file): {name}: both sides changed {conflict}")
-    return Exit.FINDINGS if conflicts else Exit.DONE
+    report = merge_files(base, ours, theirs, name)
+    with suppress(OSError):  # without a reader of stderr, the status says it
+        if report.failure:
+            note(f"{name}: the merge failed, and both versions are left between markers: {report.failure}")
+        for conflict in report.conflicts:
+            note(f"CONFLICT (slice file): {name}: both sides changed {conflict}")
+    return Exit.FINDINGS if report.conflicts or report.failure else Exit.DONE
 
 
 @click.command()

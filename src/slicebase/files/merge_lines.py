@@ -1,9 +1,16 @@
-"""Merges lines three-way, and marks conflicts as git does."""
+"""Lines of text: compares two versions, merges three, and marks conflicts as git does.
 
+Lines are compared without their line ends, so that a file whose line ends were converted merges with one whose were
+not. Everything takes about linear time: a part that would take longer counts as changed completely.
+"""
+
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from difflib import Match, SequenceMatcher
+from itertools import pairwise
 from operator import eq
 from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+from slicebase.files.yaml.load import BOM
 
 _Item = TypeVar("_Item")
 
@@ -13,6 +20,137 @@ class Merged(NamedTuple, Generic[_Item]):
 
     ours: _Item
     theirs: _Item
+
+
+def decide(base: _Item, ours: _Item, theirs: _Item, equal: Callable[[Any, Any], bool] = eq) -> Merged[_Item]:
+    """Chooses the side that changed something. If both did, differently, the result differs too: a conflict."""
+    if equal(ours, base) or equal(ours, theirs):
+        return Merged(theirs, theirs)
+    if equal(theirs, base):
+        return Merged(ours, ours)
+    return Merged(ours, theirs)
+
+
+# Texts as lines
+
+_LF: Final = b"\n"
+_CRLF: Final = b"\r\n"
+
+
+class TextForm(NamedTuple):
+    """What a text has beside its lines: a byte order mark, the line end, and whether the last line ends with it."""
+
+    bom: bool = False
+    end: bytes | None = _LF  # None if the line ends differ; a carriage return is then part of its line
+    final: bool = True
+
+    def text(self, lines: Sequence[bytes]) -> bytes:
+        """Returns the lines as a text of this form."""
+        end = self.end or _LF
+        text = end.join(lines)
+        if self.final:
+            text += end if lines else b""
+        elif self.end is None:
+            text = text.removesuffix(b"\r")
+        return BOM + text if self.bom else text
+
+
+class Texts(NamedTuple):
+    """Three versions of a text as lines that can be compared, and the form of the merged text."""
+
+    base: list[bytes]
+    ours: list[bytes]
+    theirs: list[bytes]
+    form: TextForm
+
+
+def comparable(base: bytes | None, ours: bytes, theirs: bytes, ends: Sequence[bytes] = (_LF, _LF, _LF)) -> Texts:
+    """Splits three versions into lines. The form is that of the side that changed it.
+
+    `ends` has the line end of each version in case that it has no line end of its own.
+    """
+    before = TextForm() if base is None else _form(base, ends[0])
+    mine, other = _form(ours, ends[1]), _form(theirs, ends[2])
+    form = _merged_form(before, mine, other)
+    old = _split(base or b"", before.end, form.end)
+    return Texts(old, _split(ours, mine.end, form.end), _split(theirs, other.end, form.end), form)
+
+
+def line_end(data: bytes) -> bytes:
+    """Returns the line end of a text: CRLF if all lines have it, else LF."""
+    return _form(data, _LF).end or _LF
+
+
+def _merged_form(base: TextForm, ours: TextForm, theirs: TextForm) -> TextForm:
+    end = decide(base.end, ours.end, theirs.end)
+    # All three line ends can be different: then a uniform one is better than mixed ones.
+    chosen = end.ours if end.ours == end.theirs else min(each for each in end if each is not None)
+    return TextForm(
+        decide(base.bom, ours.bom, theirs.bom).ours, chosen, decide(base.final, ours.final, theirs.final).ours
+    )
+
+
+def _form(data: bytes, end: bytes) -> TextForm:
+    text = data.removeprefix(BOM)
+    breaks, returns = text.count(_LF), text.count(_CRLF)
+    found = end if not breaks else {0: _LF, breaks: _CRLF}.get(returns)
+    return TextForm(len(text) < len(data), found, not text or text.endswith(_LF))
+
+
+def _split(data: bytes, own: bytes | None, wanted: bytes | None) -> list[bytes]:
+    """Returns the lines of a text. Those of a text with mixed line ends keep their carriage returns."""
+    *lines, rest = data.removeprefix(BOM).split(_LF)
+    if own == _CRLF:  # the last line is compared as if it had an end, too
+        rest = rest.removesuffix(b"\r") + b"\r" if rest else rest
+    if wanted is not None:
+        lines = [line.removesuffix(b"\r") for line in lines]
+        rest = rest.removesuffix(b"\r") if own == _CRLF else rest
+    return [*lines, rest] if rest else lines
+
+
+# Merging
+
+
+class Hunk(NamedTuple):
+    """A part that both sides changed differently: its place in the base, and its three versions."""
+
+    start: int
+    end: int
+    base: Sequence[bytes]
+    ours: Sequence[bytes]
+    theirs: Sequence[bytes]
+
+
+Resolve = Callable[[Hunk], Sequence[bytes] | None]
+
+
+def merge_lines(
+    base: Sequence[bytes], ours: Sequence[bytes], theirs: Sequence[bytes], resolve: Resolve = lambda hunk: None
+) -> Merged[list[bytes]]:
+    """Merges lines: takes each change from the side that made it.
+
+    `resolve` is asked about what both sides changed. It returns the merged lines, or None if that is a conflict.
+    """
+    one: list[bytes] = []
+    other: list[bytes] = []
+    place = _Stretch(0, 0, 0, 0)
+    for stretch in _unchanged(base, ours, theirs):
+        hunk = Hunk(
+            place.base,
+            stretch.base,
+            base[place.base : stretch.base],
+            ours[place.ours : stretch.ours],
+            theirs[place.theirs : stretch.theirs],
+        )
+        chosen = decide(hunk.base, hunk.ours, hunk.theirs)
+        if chosen.ours != chosen.theirs:
+            found = resolve(hunk)
+            chosen = chosen if found is None else Merged(found, found)
+        same = base[stretch.base : stretch.base + stretch.length]
+        one += (*chosen.ours, *same)
+        other += (*chosen.theirs, *same)
+        place = stretch.end
+    return Merged(one, other)
 
 
 class _Stretch(NamedTuple):
@@ -28,75 +166,156 @@ class _Stretch(NamedTuple):
         return _Stretch(self.base + self.length, self.ours + self.length, self.theirs + self.length, 0)
 
 
-def decide(base: _Item, ours: _Item, theirs: _Item, equal: Callable[[Any, Any], bool] = eq) -> Merged[_Item]:
-    """Chooses the side that changed something. If both did, differently, the result differs too: a conflict."""
-    if equal(ours, base) or equal(ours, theirs):
-        return Merged(theirs, theirs)
-    if equal(theirs, base):
-        return Merged(ours, ours)
-    return Merged(ours, theirs)
-
-
-def merge_lines(base: Sequence[bytes], ours: Sequence[bytes], theirs: Sequence[bytes]) -> Merged[list[bytes]]:
-    """Merges lines: takes each change from the side that made it."""
-    one: list[bytes] = []
-    other: list[bytes] = []
-    place = _Stretch(0, 0, 0, 0)
-    for stretch in _unchanged(base, ours, theirs):
-        chosen = decide(
-            list(base[place.base : stretch.base]),
-            list(ours[place.ours : stretch.ours]),
-            list(theirs[place.theirs : stretch.theirs]),
-        )
-        same = base[stretch.base : stretch.base + stretch.length]
-        one += (*chosen.ours, *same)
-        other += (*chosen.theirs, *same)
-        place = stretch.end
-    return Merged(one, other)
-
-
 def _unchanged(base: Sequence[bytes], ours: Sequence[bytes], theirs: Sequence[bytes]) -> Iterator[_Stretch]:
     """Yields the stretches that all three have in common, in order, and an empty one at the end."""
-    one, other = _blocks(base, ours), _blocks(base, theirs)
-    while one and other:
-        mine, yours = one[0], other[0]
-        start = max(mine.a, yours.a)
-        end = min(mine.a + mine.size, yours.a + yours.size)
+    one, other = equal_parts(base, ours), equal_parts(base, theirs)
+    at = other_at = 0
+    while at < len(one) and other_at < len(other):
+        mine, yours = one[at], other[other_at]
+        start = max(mine.one, yours.one)
+        end = min(mine.one + mine.length, yours.one + yours.length)
         if start < end:
-            yield _Stretch(start, mine.b + start - mine.a, yours.b + start - yours.a, end - start)
-        if mine.a + mine.size <= yours.a + yours.size:
-            one = one[1:]
+            yield _Stretch(start, mine.other + start - mine.one, yours.other + start - yours.one, end - start)
+        if mine.one + mine.length <= yours.one + yours.length:
+            at += 1
         else:
-            other = other[1:]
+            other_at += 1
     yield _Stretch(len(base), len(ours), len(theirs), 0)
 
 
-def _blocks(base: Sequence[bytes], side: Sequence[bytes]) -> list[Match]:
-    return SequenceMatcher(None, base, side, autojunk=False).get_matching_blocks()
+# Comparing
 
 
-_MARKERS: Final = (b"<<<<<<< ours\n", b"=======\n", b">>>>>>> theirs\n")
+class EqualPart(NamedTuple):
+    """Items that two sequences have in common: where they start in each, and how many there are."""
+
+    one: int
+    other: int
+    length: int
 
 
-def marked(ours: bytes, theirs: bytes) -> bytes:
-    """Returns two versions of a file as one, with conflict markers around the differences."""
-    one, other = lines_of(ours), lines_of(theirs)
-    pieces: list[bytes] = []
-    for tag, start, end, other_start, other_end in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
-        if tag == "equal":
-            pieces += one[start:end]
+_TABLE: Final = 1 << 16  # cells of a table of the longest common sequence
+_WORK: Final = 1 << 20  # steps for two short texts; longer ones get more
+
+
+def equal_parts(one: Sequence[Any], other: Sequence[Any]) -> list[EqualPart]:
+    """Returns what two sequences have in common, in order.
+
+    Items that occur once on both sides are found first, as in patience diff; the few others between them by a table.
+    """
+    found: list[EqualPart] = []
+    work = _WORK + 32 * (len(one) + len(other))
+    waiting = [(0, len(one), 0, len(other))]
+    while waiting:
+        start, end, other_start, other_end = waiting.pop()
+        first, other_first = start, other_start
+        while start < end and other_start < other_end and one[start] == other[other_start]:
+            start, other_start = start + 1, other_start + 1
+        if start > first:
+            found.append(EqualPart(first, other_first, start - first))
+        last = end
+        while start < end and other_start < other_end and one[end - 1] == other[other_end - 1]:
+            end, other_end = end - 1, other_end - 1
+        if end < last:
+            found.append(EqualPart(end, other_end, last - end))
+        cells = (end - start) * (other_end - other_start)
+        work -= end - start + other_end - other_start
+        if not cells or work < 0:
+            continue
+        places = _unique_places(one, start, end, other, other_start, other_end)
+        if places:
+            bounds = [(start, other_start), *places, (end, other_end)]
+            waiting += [(a, b, c, d) for (a, c), (b, d) in pairwise(bounds)]
+        elif cells <= min(_TABLE, work):
+            work -= cells
+            found += _by_table(one[start:end], other[other_start:other_end], start, other_start)
+    return sorted(found)
+
+
+def _unique_places(
+    one: Sequence[Any], start: int, end: int, other: Sequence[Any], other_start: int, other_end: int
+) -> list[tuple[int, int]]:
+    """Returns the places of items that occur once on each side: as many as are in the same order on both."""
+    mine, yours = _unique(one, start, end), _unique(other, other_start, other_end)
+    pairs = [(at, yours[item]) for item, at in mine.items() if item in yours]
+    # The longest increasing sequence: for each length, the pair that ends such a sequence with the lowest place.
+    lowest: list[int] = []
+    ends: list[int] = []
+    before: list[int] = []
+    for number, (_, place) in enumerate(pairs):
+        length = bisect_left(lowest, place)
+        lowest[length : length + 1] = [place]
+        ends[length : length + 1] = [number]
+        before.append(ends[length - 1] if length else -1)
+    chain: list[tuple[int, int]] = []
+    number = ends[-1] if ends else -1
+    while number >= 0:
+        chain.append(pairs[number])
+        number = before[number]
+    return chain[::-1]
+
+
+def _unique(items: Sequence[Any], start: int, end: int) -> dict[Any, int]:
+    places: dict[Any, int] = {}
+    twice = set()
+    for at in range(start, end):
+        if items[at] in places:
+            twice.add(items[at])
+        places[items[at]] = at
+    return {item: at for item, at in places.items() if item not in twice}
+
+
+def _by_table(one: Sequence[Any], other: Sequence[Any], start: int, other_start: int) -> Iterator[EqualPart]:
+    """Yields the longest common sequence of two short sequences, item by item."""
+    lengths = [[0] * (len(other) + 1) for _ in range(len(one) + 1)]
+    for at in reversed(range(len(one))):
+        row, below = lengths[at], lengths[at + 1]
+        for place in reversed(range(len(other))):
+            row[place] = below[place + 1] + 1 if one[at] == other[place] else max(below[place], row[place + 1])
+    at = place = 0
+    while at < len(one) and place < len(other):
+        if one[at] == other[place]:
+            yield EqualPart(start + at, other_start + place, 1)
+            at, place = at + 1, place + 1
+        elif lengths[at + 1][place] >= lengths[at][place + 1]:
+            at += 1
         else:
-            before, between, after = _MARKERS
-            pieces += [before, *_ended(one[start:end]), between, *_ended(other[other_start:other_end]), after]
+            place += 1
+
+
+# Conflict markers
+
+MARKERS: Final = (b"<<<<<<< ours", b"=======", b">>>>>>> theirs")
+
+
+def marked(one: bytes, other: bytes, *, swapped: bool = False) -> bytes:
+    """Returns two versions of a file as one, with conflict markers around the differences.
+
+    `swapped` says that the first version is theirs. The marked parts are the same whichever is ours.
+    """
+    if one == other:
+        return one
+    mine, yours = lines_of(one), lines_of(other)
+    end = _CRLF if mine and yours and mine[0].endswith(_CRLF) and yours[0].endswith(_CRLF) else _LF
+    before, between, after = (marker + end for marker in MARKERS)
+    pieces: list[bytes] = []
+    at = place = 0
+    for part in (*equal_parts(mine, yours), EqualPart(len(mine), len(yours), 0)):
+        sides = _ended(mine[at : part.one], end), _ended(yours[place : part.other], end)
+        if sides != ([], []):
+            ours, theirs = reversed(sides) if swapped else sides
+            pieces += [before, *ours, between, *theirs, after]
+        pieces += mine[part.one : part.one + part.length]
+        at, place = part.one + part.length, part.other + part.length
     return b"".join(pieces)
 
 
 def lines_of(data: bytes) -> list[bytes]:
     """Returns the lines with their line ends. Joined, they are the data again."""
-    *lines, rest = data.split(b"\n")
-    return [line + b"\n" for line in lines] + ([rest] if rest else [])
+    *lines, rest = data.split(_LF)
+    return [line + _LF for line in lines] + ([rest] if rest else [])
 
 
-def _ended(lines: Sequence[bytes]) -> list[bytes]:
+def _ended(lines: Sequence[bytes], end: bytes) -> list[bytes]:
     """Returns the lines, each with a line end, so that a marker after the last line has its own line."""
-    return [line if line.endswith(b"\n") else line + b"\n" for line in lines]
+    return [line if line.endswith(_LF) else line + end for line in lines]

@@ -44,6 +44,11 @@ def sections(text: str) -> tuple[Section, ...]:
     return (*before, *named)
 
 
+def lines_of_blocks(text: str) -> set[int]:
+    """Returns the numbers, from 1, of the lines that belong to code or HTML, which blank lines do not divide."""
+    return {line.number for line in _outside_code(text) if line.in_block}
+
+
 def section_ref(file_id: str, body_digest: str, section: Section) -> Ref:
     """Returns the reference of a section. It includes the hash of the body, so it refers to this version only."""
     return Ref("sec", f"{file_id}@{body_digest.removeprefix('sha256:')[:12]}#{section.slugs}")
@@ -95,6 +100,7 @@ class _MarkdownLine(NamedTuple):
     text: str  # empty if the line belongs to code or HTML
     start: int
     number: int
+    in_block: bool  # it belongs to code or HTML, which blank lines do not end
 
 
 def _headings(text: str) -> Iterator[_Heading]:
@@ -135,7 +141,7 @@ def _outside_code(text: str) -> Iterator[_MarkdownLine]:
             inside = end is not None
         elif end.search(line):
             end = None
-        yield _MarkdownLine("" if inside else line, start, number)
+        yield _MarkdownLine("" if inside else line, start, number, inside)
         start += len(raw) + 1
 
 

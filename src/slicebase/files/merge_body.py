@@ -1,0 +1,265 @@
+"""Merges the bodies of two slice files: rows by id, appended lines and paragraphs all of them, other text by lines."""
+
+from collections.abc import Callable, Iterator, Sequence
+from math import inf
+from typing import Any, Final, NamedTuple, TypeVar
+
+from slicebase.files.body.lines import read_lines
+from slicebase.files.body.rows import read_rows
+from slicebase.files.body.sections import lines_of_blocks, sections
+from slicebase.files.merge_header import moment
+from slicebase.files.merge_lines import (
+    EqualPart,
+    Hunk,
+    Merged,
+    Resolve,
+    comparable,
+    decide,
+    equal_parts,
+    line_end,
+    merge_lines,
+)
+from slicebase.files.slice_file import SliceFile
+
+_Item = TypeVar("_Item")
+_LINES: Final = frozenset({"jsonl", "conversation", "routine"})
+_PARAGRAPHS: Final = frozenset({"markdown", "text"})
+
+
+class MergedBody(NamedTuple):
+    """A merged body, and the rows in which there is a conflict."""
+
+    bodies: Merged[bytes]
+    conflicts: tuple[str, ...] = ()
+
+
+def merge_bodies(base: SliceFile | None, ours: SliceFile, theirs: SliceFile) -> MergedBody:
+    """Merges the bodies of two files by rows, by what was appended, or else by lines of text."""
+    before = base.body if base else b""
+    plain = decide(before, ours.body, theirs.body)
+    if plain.ours == plain.theirs:
+        return MergedBody(plain)
+    ends = [line_end(file.head if file else b"") for file in (base, ours, theirs)]
+    old, one, other, form = comparable(base.body if base else None, ours.body, theirs.body, ends)
+    merged = _merge_rows(old, one, other) if ours.body_type == theirs.body_type == "jsonl" else None
+    if merged is None:
+        text = merge_lines(old, one, other, _rule_for(old, ours, theirs))
+        merged = _MergedLines(text, () if text.ours == text.theirs else ("body",))
+    versions = merged.lines
+    return MergedBody(Merged(form.text(versions.ours), form.text(versions.theirs)), merged.conflicts)
+
+
+class _MergedLines(NamedTuple):
+    lines: Merged[list[bytes]]
+    conflicts: tuple[str, ...]
+
+
+def _rule_for(base: Sequence[bytes], ours: SliceFile, theirs: SliceFile) -> Resolve:
+    """Returns the rule for what both sides changed, by the type of the body and its contract (ruling 25)."""
+    if ours.body_type == theirs.body_type:
+        if ours.body_type in _LINES:
+            return _AppendedLines(base, ours, theirs)
+        if ours.body_type in _PARAGRAPHS and ours.write_mode == theirs.write_mode == "append":
+            return _AppendedParagraphs(base, ours, theirs)
+    return lambda hunk: None
+
+
+def _joined(
+    one: Sequence[_Item], other: Sequence[_Item], between: Callable[[Sequence[_Item], Sequence[_Item]], list[_Item]]
+) -> list[_Item]:
+    """Joins two lists: what they have in common once, and between that what `between` returns."""
+    joined: list[_Item] = []
+    at = place = 0
+    for part in (*equal_parts(one, other), EqualPart(len(one), len(other), 0)):
+        joined += between(one[at : part.one], other[place : part.other])
+        joined += one[part.one : part.one + part.length]
+        at, place = part.one + part.length, part.other + part.length
+    return joined
+
+
+# Rows
+
+
+class _RowLine(NamedTuple):
+    line: bytes
+    age: tuple[int, str, bytes]
+
+
+def _merge_rows(before: list[bytes], ours: list[bytes], theirs: list[bytes]) -> _MergedLines | None:
+    """Merges rows by id. Rows are ordered by age only, so added rows go to the end, by age (ruling 27).
+
+    Returns None if a line is not a row with an id of its own.
+    """
+    known, one, other = _rows(before), _rows(ours), _rows(theirs)
+    if known is None or one is None or other is None:
+        return None
+    chosen = {row: decide(known.get(row), one.get(row), other.get(row)) for row in {**known, **one, **other}}
+    conflicts = tuple(f"row {row}" for row, (mine, yours) in chosen.items() if mine != yours)
+    added = [(min(each.age for each in chosen[row] if each), row) for row in chosen if row not in known]
+    order = [*known, *(row for _, row in sorted(added))]
+    mine = [each.line for row in order if (each := chosen[row].ours) is not None]
+    yours = [each.line for row in order if (each := chosen[row].theirs) is not None]
+    return _MergedLines(Merged(mine, yours), conflicts)
+
+
+def _rows(lines: list[bytes]) -> dict[str, _RowLine] | None:
+    """Returns the lines by the ids of their rows, None if that would leave out a line."""
+    rows = {row.id: _RowLine(lines[row.line.number - 1], row.age_key) for row in read_rows(b"\n".join(lines)).rows}
+    filled = sum(1 for line in lines if line.strip())
+    return rows if len(rows) == filled else None
+
+
+# Appended lines
+
+
+class _AppendedLines:
+    """Joins the lines that both sides appended to a body with one JSON object per line."""
+
+    def __init__(self, base: Sequence[bytes], ours: SliceFile, theirs: SliceFile) -> None:
+        self._size = max((at for at, line in enumerate(base, 1) if line.strip()), default=0)
+        self._moments = moment(ours.updated_at), moment(theirs.updated_at)
+        self._read_times = ours.body_type == "conversation"
+
+    def __call__(self, hunk: Hunk) -> list[bytes] | None:
+        if hunk.end < self._size or any(map(bytes.strip, hunk.base)):
+            return None
+        one, other = ([line for line in side if line.strip()] for side in (hunk.ours, hunk.theirs))
+        return _joined(one, other, self._in_order)
+
+    def _in_order(self, one: Sequence[bytes], other: Sequence[bytes]) -> list[bytes]:
+        """Returns the lines of both by time. Lines of one side stay in their order; one without a time stays with the
+        line before it."""
+        sides = sorted(((self._moments[0], one), (self._moments[1], other)))
+        timed = [(time, side, line) for side, (_, lines) in enumerate(sides) for time, line in self._timed(lines)]
+        return [line for _, _, line in sorted(timed, key=lambda each: each[:2])]
+
+    def _timed(self, lines: Sequence[bytes]) -> Iterator[tuple[float, bytes]]:
+        found: dict[int, Any] = {}
+        if self._read_times:
+            found = {line.number: line.value.get("ts") for line in read_lines(b"\n".join(lines)).lines}
+        latest = -inf
+        for number, line in enumerate(lines, 1):
+            latest = max(latest, moment(found.get(number)))
+            yield latest, line
+
+
+# Appended paragraphs
+
+
+class _TextBlock(NamedTuple):
+    """A paragraph, heading, list or block of code: what stands between two blank lines."""
+
+    lines: tuple[bytes, ...]
+    level: int  # of the heading that it starts with, else 0
+
+
+class _Blocks(NamedTuple):
+    """Blocks, and the numbers of blank lines before the first and after the last."""
+
+    blocks: list[_TextBlock]
+    before: int
+    after: int
+
+
+class _AppendedParagraphs:
+    """Joins the paragraphs that both sides added at the same place, and those that one added to what the other changed.
+
+    Text in a section stays in its section: it goes before the sections that the other side added.
+    """
+
+    def __init__(self, base: Sequence[bytes], ours: SliceFile, theirs: SliceFile) -> None:
+        self._base = base
+        self._moments = moment(ours.updated_at), moment(theirs.updated_at)
+        self._is_markdown = ours.body_type == "markdown"
+        self._closed = self._numbers_in_blocks(base)
+
+    def __call__(self, hunk: Hunk) -> list[bytes] | None:
+        if {hunk.start, hunk.start + 1} <= self._closed:
+            return None  # inside of a block of code
+        if not any(map(bytes.strip, hunk.base)):
+            is_whole = self._is_whole(hunk, hunk.ours) and self._is_whole(hunk, hunk.theirs)
+            return self._both(hunk.ours, hunk.theirs) if is_whole else None
+        sides = ((hunk.ours, hunk.theirs), (hunk.theirs, hunk.ours))
+        return next((found for sides in sides if (found := self._beside(hunk, *sides)) is not None), None)
+
+    def _beside(self, hunk: Hunk, side: Sequence[bytes], other: Sequence[bytes]) -> list[bytes] | None:
+        """Joins what one side added before or after lines with the other side's change of these lines."""
+        size = len(hunk.base)
+        added = side[size:] if side[:size] == hunk.base else ()
+        if added and not added[0].strip() and self._ends_well(hunk, added):
+            return [*other, *(() if other[-len(added) :] == added else added)]
+        added = side[:-size] if side[-size:] == hunk.base else ()
+        if added and not added[-1].strip() and self._starts_well(hunk, added):
+            return [*(() if other[: len(added)] == added else added), *other]
+        return None
+
+    def _is_whole(self, hunk: Hunk, added: Sequence[bytes]) -> bool:
+        """Returns whether blank lines, or the ends of the text, separate what was added from everything else."""
+        return self._starts_well(hunk, added) and self._ends_well(hunk, added)
+
+    def _starts_well(self, hunk: Hunk, added: Sequence[bytes]) -> bool:
+        return not hunk.start or not (self._base[hunk.start - 1].strip() and added and added[0].strip())
+
+    def _ends_well(self, hunk: Hunk, added: Sequence[bytes]) -> bool:
+        return hunk.end == len(self._base) or not (self._base[hunk.end].strip() and added and added[-1].strip())
+
+    def _both(self, ours: Sequence[bytes], theirs: Sequence[bytes]) -> list[bytes]:
+        one, other = self._blocks(ours), self._blocks(theirs)
+        blocks = self._sections(one.blocks, other.blocks)
+        lines: list[bytes] = [b""] * max(one.before, other.before)
+        for number, block in enumerate(blocks):
+            lines += (*([b""] if number else []), *block.lines)
+        return lines + [b""] * max(one.after, other.after)
+
+    def _sections(self, one: Sequence[_TextBlock], other: Sequence[_TextBlock]) -> list[_TextBlock]:
+        """Returns the blocks of both. A section that both started with the same heading becomes one."""
+        joined: list[_TextBlock] = []
+        while True:
+            ours, theirs = _first_heading(one), _first_heading(other)
+            joined += _joined(one[:ours], other[:theirs], self._in_order)
+            one, other = one[ours:], other[theirs:]
+            if not one or not other or one[0] != other[0]:
+                break
+            joined.append(one[0])
+            one, other = one[1:], other[1:]
+        # A deeper section belongs to the one above it, so it goes first.
+        rest = sorted((each for each in self._sides(one, other) if each), key=lambda blocks: -blocks[0].level)
+        return [*joined, *(block for blocks in rest for block in blocks)]
+
+    def _in_order(self, one: Sequence[_TextBlock], other: Sequence[_TextBlock]) -> list[_TextBlock]:
+        return [block for blocks in self._sides(one, other) for block in blocks]
+
+    def _sides(self, one: Sequence[_TextBlock], other: Sequence[_TextBlock]) -> list[Sequence[_TextBlock]]:
+        """Returns both parts, the one of the side that changed first before the other."""
+        return [blocks for _, blocks in sorted(((self._moments[0], one), (self._moments[1], other)))]
+
+    def _blocks(self, lines: Sequence[bytes]) -> _Blocks:
+        blocks: list[_TextBlock] = []
+        closed, levels = self._numbers_in_blocks(lines), self._levels(lines)
+        filled = [bool(line.strip()) or number in closed for number, line in enumerate(lines, 1)]
+        start = None
+        for at, is_filled in enumerate([*filled, False]):
+            if is_filled and start is None:
+                start = at
+            elif start is not None and not is_filled:
+                blocks.append(_TextBlock(tuple(lines[start:at]), levels.get(start + 1, 0)))
+                start = None
+        if not blocks:
+            return _Blocks([], len(lines), 0)
+        return _Blocks(blocks, filled.index(True), filled[::-1].index(True))
+
+    def _levels(self, lines: Sequence[bytes]) -> dict[int, int]:
+        if not self._is_markdown:
+            return {}
+        return {section.line: section.level for section in sections(_text(lines)) if section.level}
+
+    def _numbers_in_blocks(self, lines: Sequence[bytes]) -> set[int]:
+        return lines_of_blocks(_text(lines)) if self._is_markdown else set()
+
+
+def _first_heading(blocks: Sequence[_TextBlock]) -> int:
+    return next((at for at, block in enumerate(blocks) if block.level), len(blocks))
+
+
+def _text(lines: Sequence[bytes]) -> str:
+    return b"\n".join(lines).decode("utf-8", "surrogateescape")

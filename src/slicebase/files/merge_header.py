@@ -1,0 +1,266 @@
+"""Merges the frontmatters of two slice files: values by key, links as a set, and the text around them by lines.
+
+The values are merged first. The text of the header is then merged line by line; it is accepted if it has these values
+and all comments. Otherwise the values are set in the text of one side. Where even that would lose a comment or rewrite
+a number, the text is a conflict.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import inf
+from typing import Any, Final, NamedTuple
+
+from slicebase.errors import SlicebaseError
+from slicebase.files.body.lines import read_time
+from slicebase.files.merge_lines import Hunk, Merged, comparable, decide, merge_lines
+from slicebase.files.slice_file import SliceFile
+from slicebase.files.yaml.edit import append_item, delete_key, remove_item, same, set_key
+from slicebase.files.yaml.scan import Node
+
+
+class MergedHeader(NamedTuple):
+    """A merged header as files without a body, and the keys that both sides changed differently."""
+
+    heads: Merged[SliceFile]
+    conflicts: tuple[str, ...]
+
+
+def merge_headers(base: SliceFile | None, ours: SliceFile, theirs: SliceFile) -> MergedHeader:
+    """Merges the headers of two versions of a file. Without a base, both sides created the file."""
+    keys = _Keys(ours, theirs)
+    values = keys.merged(base.frontmatter if base else {}, ours.frontmatter, theirs.frontmatter, ())
+    text = _HeaderText(base, ours, theirs)
+    found = text.merged(values.ours)
+    if found and not keys.conflicts:
+        return MergedHeader(Merged(found, found), ())
+    try:
+        mine = found or text.edited(values.ours)
+        other = _edited(mine, values.theirs)
+        if _has(mine, values.ours) and _has(other, values.theirs) and text.keeps_everything(mine, other):
+            return MergedHeader(Merged(mine, other), tuple(keys.conflicts))
+        lost = "comments"
+    except SlicebaseError:  # no edit can make this change
+        lost = "frontmatter"
+    return MergedHeader(text.as_they_are(), (*keys.conflicts, lost))
+
+
+def moment(time: Any) -> float:
+    """Returns a time as a number, for the order of two changes. What is not a time is before all others."""
+    found = read_time(time)
+    return -inf if found is None else found
+
+
+# Values
+
+MergePath = tuple[str, ...]
+_LINKS: Final = ("slice", "links")
+
+
+class _Absent:
+    """The value of a key that a side does not have."""
+
+
+_ABSENT: Final = _Absent()
+
+
+class _Keys:
+    """Merges two frontmatters and collects the keys that both sides changed differently."""
+
+    def __init__(self, ours: SliceFile, theirs: SliceFile) -> None:
+        self.conflicts: list[str] = []
+        self._ours_is_newer = moment(ours.updated_at) >= moment(theirs.updated_at)
+
+    def merged(self, base: Any, ours: Any, theirs: Any, path: MergePath) -> Merged[Any]:
+        plain = decide(base, ours, theirs, same)
+        if same(plain.ours, plain.theirs):
+            return plain
+        own = _OWN_RULES[path](self, base, ours, theirs) if path in _OWN_RULES else None
+        if own:
+            return own
+        if isinstance(ours, dict) and isinstance(theirs, dict):
+            return self._mapping(base if isinstance(base, dict) else {}, ours, theirs, path)
+        self.conflicts.append(".".join(path))
+        return plain
+
+    def _mapping(
+        self, base: Mapping[str, Any], ours: Mapping[str, Any], theirs: Mapping[str, Any], path: MergePath
+    ) -> Merged[Any]:
+        one: dict[str, Any] = {}
+        other: dict[str, Any] = {}
+        for key in {**ours, **theirs}:
+            before, one_side, other_side = (side.get(key, _ABSENT) for side in (base, ours, theirs))
+            mine, yours = self.merged(before, one_side, other_side, (*path, key))
+            one |= {} if mine is _ABSENT else {key: mine}
+            other |= {} if yours is _ABSENT else {key: yours}
+        return Merged(one, other)
+
+    def links(self, base: Any, ours: Any, theirs: Any) -> Merged[Any] | None:
+        """Merges links as a set: what either side added is in it, what either side removed is not (§ Links)."""
+        known, one, other = (_by_target(side) for side in (base, ours, theirs))
+        if known is None or one is None or other is None:
+            return None
+        mine, yours = [], []
+        for target in {**one, **other}:
+            before, one_side, other_side = (side.get(target, _ABSENT) for side in (known, one, other))
+            chosen = decide(before, one_side, other_side, same)
+            if not same(chosen.ours, chosen.theirs):
+                self.conflicts.append(".".join(("slice", "links", *target)))
+            mine += [] if chosen.ours is _ABSENT else [chosen.ours]
+            yours += [] if chosen.theirs is _ABSENT else [chosen.theirs]
+        return Merged(mine, yours)
+
+    def newer(self, base: Any, ours: Any, theirs: Any) -> Merged[Any]:
+        """Returns the value of the side that changed last (ruling 26)."""
+        newer = ours if self._ours_is_newer else theirs
+        return Merged(newer, newer)
+
+    def first(self, base: Any, ours: Any, theirs: Any) -> Merged[Any] | None:
+        """Returns the earlier of two marks, for a file that both sides archived or purged."""
+        if not isinstance(ours, dict) or not isinstance(theirs, dict):
+            return None
+        first = min(ours, theirs, key=lambda mark: moment(mark.get("at")))
+        return Merged(first, first)
+
+
+_OWN_RULES: Final[Mapping[MergePath, Callable[[_Keys, Any, Any, Any], Merged[Any] | None]]] = {
+    _LINKS: _Keys.links,
+    ("slice", "updated_at"): _Keys.newer,
+    ("slice", "updated_by"): _Keys.newer,
+    ("slice", "archived"): _Keys.first,
+    ("slice", "purged"): _Keys.first,
+}
+
+
+def _by_target(links: Any) -> dict[tuple[str, str], Any] | None:
+    """Returns the links by relationship and target, None if these do not distinguish all of them."""
+    if links is _ABSENT or links is None:
+        return {}
+    if not isinstance(links, list) or not all(isinstance(link, dict) for link in links):
+        return None
+    found = {(str(link.get("rel")), str(link.get("to"))): link for link in links}
+    return found if len(found) == len(links) else None
+
+
+# Text
+
+_COMMENT: Final = re.compile(r"(?:^|\s)#.*$", re.MULTILINE)
+
+
+class _HeaderText:
+    """The lines of three headers."""
+
+    def __init__(self, base: SliceFile | None, ours: SliceFile, theirs: SliceFile) -> None:
+        self._files = base, ours, theirs
+        self._texts = comparable(base.head if base else None, ours.head, theirs.head)
+
+    def merged(self, wanted: Mapping[str, Any]) -> SliceFile | None:
+        """Returns a header made of lines of both sides, None if there is none with these values and all comments."""
+        base, ours, theirs, _ = self._texts
+        for rule in (_both, _neither):
+            file = self._read(merge_lines(base, ours, theirs, rule).ours)
+            if file and same(file.frontmatter, wanted) and self._keeps_comments(file):
+                return file
+        return None
+
+    def edited(self, wanted: Mapping[str, Any]) -> SliceFile:
+        """Returns a header with these values, set in the lines that could be merged, or else in ours."""
+        base, ours, theirs, _ = self._texts
+        file = self._read(merge_lines(base, ours, theirs).ours)
+        return _edited(file or self.as_they_are().ours, wanted)
+
+    def as_they_are(self) -> Merged[SliceFile]:
+        """Returns both headers unmerged, with the same line ends."""
+        name, form = self._files[1].name, self._texts.form
+        return Merged(*(SliceFile.parse(form.text(lines), name) for lines in (self._texts.ours, self._texts.theirs)))
+
+    def keeps_everything(self, mine: SliceFile, other: SliceFile) -> bool:
+        """Returns whether no comment is gone, and no number is written differently than on both sides (ruling 21)."""
+        if not (self._keeps_comments(mine) and self._keeps_comments(other)):
+            return False
+        known = {source for file in self._files[1:] if file for source in _sources(file.tree)}
+        return all(source in known for file in (mine, other) for source in _sources(file.tree))
+
+    def _read(self, lines: Sequence[bytes]) -> SliceFile | None:
+        try:
+            file = SliceFile.parse(self._texts.form.text(lines), self._files[1].name)
+        except SlicebaseError:
+            return None
+        return None if file.body else file
+
+    def _keeps_comments(self, file: SliceFile) -> bool:
+        base, one, other = (_comments(each) for each in self._files)
+        return not ((one - base) | (other - base) | (one & other)) - _comments(file)
+
+
+def _both(hunk: Hunk) -> Sequence[bytes] | None:
+    """Merges lines of a header that both sides changed: each line by itself, or the new lines of both.
+
+    The result is only tried: it must have the merged values.
+    """
+    if not hunk.base:
+        return (*hunk.ours, *hunk.theirs)
+    if len(hunk.base) == len(hunk.ours) == len(hunk.theirs):
+        return [decide(*lines).ours for lines in zip(hunk.base, hunk.ours, hunk.theirs, strict=True)]
+    return None
+
+
+def _neither(hunk: Hunk) -> None:
+    """Leaves what both sides changed to be decided for our side."""
+
+
+def _comments(file: SliceFile | None) -> Counter[str]:
+    """Returns everything that looks like a comment in a header.
+
+    It may include a text that only looks like a comment; such a text is also compared with the values.
+    """
+    return Counter(match[0].strip() for match in _COMMENT.finditer(file.header)) if file else Counter()
+
+
+def _sources(node: Node) -> Iterator[str]:
+    """Yields the scalars that are not text, as they are written."""
+    if node.form == "plain" and not isinstance(node.value, str):
+        yield node.text
+    for entry in node.entries:
+        yield from _sources(entry.value)
+
+
+# Edits
+
+
+def _edited(file: SliceFile, wanted: Mapping[str, Any]) -> SliceFile:
+    """Returns the file with this frontmatter. Everything that does not change stays as it is written."""
+    if same(file.frontmatter, wanted):
+        return file
+    links = _links(wanted)
+    if links and _links(file.frontmatter):
+        for position in reversed(range(len(_links(file.frontmatter)))):
+            if not any(same(_links(file.frontmatter)[position], link) for link in links):
+                file = remove_item(file, _LINKS, position)
+        for link in links:
+            if not any(same(link, there) for there in _links(file.frontmatter)):
+                file = append_item(file, _LINKS, link)
+        wanted = {**wanted, "slice": {**wanted["slice"], "links": _links(file.frontmatter)}}
+    for key, value in wanted.items():
+        file = set_key(file, (key,), value)
+    for key in [key for key in file.frontmatter if key not in wanted]:
+        file = delete_key(file, (key,))
+    return file
+
+
+def _has(file: SliceFile, wanted: Mapping[str, Any]) -> bool:
+    """Returns whether the file has these values. The order of links does not matter."""
+    return same(_with_sorted_links(file.frontmatter), _with_sorted_links(wanted))
+
+
+def _with_sorted_links(frontmatter: Mapping[str, Any]) -> Mapping[str, Any]:
+    links = _links(frontmatter)
+    return (
+        {**frontmatter, "slice": {**frontmatter["slice"], "links": sorted(links, key=repr)}} if links else frontmatter
+    )
+
+
+def _links(frontmatter: Mapping[str, Any]) -> list[Any]:
+    fields = frontmatter.get("slice")
+    links = fields.get("links") if isinstance(fields, dict) else None
+    return links if isinstance(links, list) else []
