@@ -56,7 +56,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
     },
     "Runs": {
         "run": Command("runs", "runs:run", "Log, compact and narrate the runs of agents."),
-        "add": Command("add", "recall:add", "Make a local text document citable."),
+        "add": Command("add", "recall:add", "Add a folder of notes, or make a text document citable."),
         "cite": Command("cite", "recall:cite", "Put a piece of text into the evidence ledger."),
         "why": Command("why", "recall:why", "Show what a claim, file or context rests on."),
     },

@@ -107,6 +107,8 @@ def freshness(entry: FileEntry, now: int, half_life: float) -> str:
     """Returns the label as the specification prints it (§ Time-Based Staleness); a changed source overrides the age."""
     if entry.derivation == "stale":
         return "[STALE - source changed] ⚠️"
+    if entry.note_state in ("changed", "missing"):
+        return f"[STALE - note {entry.note_state}] ⚠️"
     return annotation(now, entry.changed, half_life)
 
 
@@ -134,4 +136,5 @@ def file_json(entry: FileEntry, now: int, half_life: float) -> dict[str, Any]:
         "freshness": {"label": str(label(stale)), "staleness": round(stale, 6), "derivation": entry.derivation},
         "archived": bool(entry.archived),
         "purged": bool(entry.purged),
+        "note": entry.note_state,
     }

@@ -142,6 +142,9 @@ def provenance_of(ctx: click.Context) -> "Provenance | None":
     return Provenance(**fields) if any(value is not None for value in fields.values()) else None
 
 
+dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would happen, and write nothing.")
+
+
 def given_text(text: str) -> str:
     """Returns a text from the command line; `-` reads it from stdin."""
     from slicebase.core.parsers import decode, read_all

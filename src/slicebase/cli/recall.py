@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from slicebase.cli.file_options import complete_ids, id_argument
+from slicebase.cli.notes import glob_option, is_folder, print_report, refuse_together
 from slicebase.cli.numbers import CountingNumber
-from slicebase.cli.options import open_base, provenance_of, provenance_options, redact_option
+from slicebase.cli.options import dry_run_option, open_base, provenance_of, provenance_options, redact_option
 from slicebase.cli.output import json_option, note, print_json, print_text, printable
+from slicebase.errors import Exit
 
 if TYPE_CHECKING:
     from slicebase.context.recall import Page
+    from slicebase.verbs.evidence import AddedDocument
     from slicebase.verbs.why import Reason
 
 
@@ -80,20 +83,41 @@ def routine(ctx: click.Context, file_id: str, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("path", type=click.Path(path_type=Path), metavar="FILE")
-@click.option("--title", metavar="TEXT", help="The pointer's title (default: the file's name).")
-@click.option("--copy", is_flag=True, help="Keep a copy of the file in the library.")
+@click.argument("path", type=click.Path(path_type=Path), metavar="FILE|FOLDER")
+@glob_option
+@click.option("--title", metavar="TEXT", help="With a file: the pointer's title (default: the file's name).")
+@click.option("--copy", is_flag=True, help="With a file: keep a copy of it in the library.")
+@dry_run_option
 @provenance_options
 @redact_option
 @json_option
 @click.pass_context
-def add(ctx: click.Context, path: Path, title: str | None, copy: bool, as_json: bool) -> None:
-    """Make a local text document citable. Prints the references of its chunks.
+def add(
+    ctx: click.Context, path: Path, globs: tuple[str, ...], title: str | None, copy: bool, dry_run: bool, as_json: bool
+) -> int:
+    """Add the notes of a folder in place, or make one text document citable.
 
-    The document gets a pointer file and stable chunks of about 800 tokens. An edit of the document changes only the
-    chunks around it.
+    Each Markdown or text file of a FOLDER gets a pointer, and is searched, recalled and cited by its sections. Nothing
+    is written in the folder. Called again, it adds what is new and follows what changed, moved or went.
+
+    A FILE gets a pointer and stable chunks of about 800 tokens, whose references are printed. An edit of the document
+    changes only the chunks around it.
     """
-    added = open_base(ctx, create=True).add(path, title=title, copy=copy, provenance=provenance_of(ctx))
+    if is_folder(path):
+        refuse_together(title=title, copy=copy)
+        library = open_base(ctx, create=True).library
+        return print_report(
+            library.add(path, glob=globs, dry_run=dry_run, provenance=provenance_of(ctx)), as_json, dry_run=dry_run
+        )
+    if globs or dry_run:
+        raise click.UsageError("--glob and --dry-run go with a folder.")
+    _print_document(
+        open_base(ctx, create=True).add(path, title=title, copy=copy, provenance=provenance_of(ctx)), as_json
+    )
+    return Exit.DONE
+
+
+def _print_document(added: "AddedDocument", as_json: bool) -> None:
     if as_json:
         chunks = [{"ref": chunk.chunk_id, "start": chunk.start, "end": chunk.end} for chunk in added.chunks]
         print_json({"id": added.file.id, "new": added.is_new, "chunks": chunks})

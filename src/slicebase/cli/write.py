@@ -6,16 +6,25 @@ from typing import Any
 import click
 
 from slicebase.cli.file_options import complete_ids, id_argument
-from slicebase.cli.options import given_text, open_base, print_change, provenance_of, provenance_options, redact_option
+from slicebase.cli.notes import glob_option, is_folder, print_report, refuse_together
+from slicebase.cli.options import (
+    dry_run_option,
+    given_text,
+    open_base,
+    print_change,
+    provenance_of,
+    provenance_options,
+    redact_option,
+)
 from slicebase.cli.output import json_option, print_json, print_text, read_input
+from slicebase.errors import Exit
 
 _if_version = click.option("--if-version", metavar="HASH", help="Write only if the file still has this version.")
-dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would happen, and write nothing.")
 
 
 @click.command()
-@click.option("--title", required=True, metavar="TEXT", help="A label for browsing.")
-@click.option("--summary", required=True, metavar="TEXT", help="One or two sentences about the content.")
+@click.option("--title", metavar="TEXT", help="A label for browsing.")
+@click.option("--summary", metavar="TEXT", help="One or two sentences about the content.")
 @click.option("--kind", type=click.Choice(["context", "pointer"]), help="context holds its content, pointer names it.")
 @click.option(
     "--type", "body_type", metavar="TYPE", help="The body type: markdown (default), jsonl, text, code, yaml, …"
@@ -29,8 +38,9 @@ dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would h
 @click.option(
     "--link", "links", multiple=True, metavar="REL:ID", help="A link; derived_from also records the hash of the source."
 )
-@click.option("--from", "from_file", type=click.Path(path_type=Path), metavar="FILE",
-              help="Create a pointer to this file.")  # fmt: skip
+@click.option("--from", "from_file", type=click.Path(path_type=Path), metavar="FILE|FOLDER",
+              help="Create a pointer to this file, or slice files of the notes in this folder.")  # fmt: skip
+@glob_option
 @click.option("--copy", is_flag=True, help="With --from: keep a copy of the file in the library.")
 @provenance_options
 @redact_option
@@ -38,8 +48,8 @@ dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would h
 @click.pass_context
 def create(
     ctx: click.Context,
-    title: str,
-    summary: str,
+    title: str | None,
+    summary: str | None,
     kind: str | None,
     body_type: str | None,
     body: str | None,
@@ -47,10 +57,20 @@ def create(
     contract: tuple[str, ...],
     links: tuple[str, ...],
     from_file: Path | None,
+    globs: tuple[str, ...],
     copy: bool,
     as_json: bool,
-) -> None:
-    """Create a slice file. Prints its id."""
+) -> int:
+    """Create a slice file. Prints its id. Or create one of each note in a folder, with --from."""
+    if from_file is not None and is_folder(from_file):
+        refuse_together(
+            title=title, summary=summary, kind=kind, type=body_type, body=body, body_file=body_file, contract=contract,
+            link=links, copy=copy,
+        )  # fmt: skip
+        library = open_base(ctx, create=True).library
+        return print_report(library.create_from(from_file, glob=globs, provenance=provenance_of(ctx)), as_json)
+    if title is None or summary is None or globs:
+        raise click.UsageError("Give --title and --summary, and --glob only with a folder.")
     if body is not None and body_file is not None:
         raise click.UsageError("Give one of --body and --body-file.")
     if copy and not from_file:
@@ -72,6 +92,7 @@ def create(
         print_json(change.as_json())
     else:
         print_text(change.id)
+    return Exit.DONE
 
 
 def _body(body: str | None, body_file: str | None) -> str:
@@ -194,8 +215,9 @@ def disconnect(ctx: click.Context, file_id: str, rel: str, target: str, dry_run:
 
 
 @click.command()
-@id_argument
-@click.argument("text", metavar="TEXT|-")
+@click.argument("file_id", required=False, metavar="ID", shell_complete=complete_ids)
+@click.argument("text", required=False, metavar="TEXT|-")
+@click.option("--all", "everything", is_flag=True, help="Follow all notes that `tt add` added.")
 @click.option("--source-hash", metavar="HASH", help="Write only if the source still has this hash.")
 @_if_version
 @dry_run_option
@@ -205,14 +227,27 @@ def disconnect(ctx: click.Context, file_id: str, rel: str, target: str, dry_run:
 @click.pass_context
 def refresh(
     ctx: click.Context,
-    file_id: str,
-    text: str,
+    file_id: str | None,
+    text: str | None,
+    everything: bool,
     source_hash: str | None,
     if_version: str | None,
     dry_run: bool,
     as_json: bool,
-) -> None:
-    """Replace the body of a derived file and update the recorded hash of its source, in one step."""
+) -> int:
+    """Replace the body of a derived file and update the recorded hash of its source, in one step.
+
+    --all follows the notes that `tt add FOLDER` added: those that changed, moved or went.
+    """
+    if everything:
+        if file_id is not None or source_hash or if_version:
+            raise click.UsageError("--all takes no file.")
+        library = open_base(ctx).library
+        return print_report(
+            library.refresh_all(dry_run=dry_run, provenance=provenance_of(ctx)), as_json, dry_run=dry_run
+        )
+    if file_id is None or text is None:
+        raise click.UsageError("Give a file and its new text, or --all.")
     change = open_base(ctx).library.refresh(
         file_id,
         given_text(text),
@@ -222,6 +257,7 @@ def refresh(
         provenance=provenance_of(ctx),
     )
     print_change(change, as_json, dry_run=dry_run)
+    return Exit.DONE
 
 
 reason_option = click.option("--reason", metavar="TEXT", help="The reason, which is stored with the mark.")

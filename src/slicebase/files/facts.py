@@ -1,7 +1,7 @@
 """Reads from a slice file, in one pass, what search, walks along links and freshness checks need."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from msgspec import Struct
 
@@ -11,6 +11,9 @@ from slicebase.files.body.supersession import active
 from slicebase.files.freshness import changed_at
 from slicebase.files.model import Link
 from slicebase.files.slice_file import SliceFile
+
+if TYPE_CHECKING:
+    from slicebase.files.note import NotePlace
 
 
 class BodyPassage(NamedTuple):
@@ -50,6 +53,7 @@ class Facts(Struct, frozen=True):
     passages: tuple[BodyPassage, ...]  # active rows, and all other content
     former: tuple[BodyPassage, ...]  # rows that were superseded, or whose status is not active
     supersedes_elsewhere: tuple[str, ...]  # superseded row ids that are not in this file
+    note: Any = None  # a NotePlace, if the file points to a note
 
 
 def read_facts(file: SliceFile, log: Sequence[Row] = ()) -> Facts:
@@ -80,7 +84,16 @@ def read_facts(file: SliceFile, log: Sequence[Row] = ()) -> Facts:
         passages=tuple(passage for passage in passages if passage.line not in former),
         former=tuple(passage for passage in passages if passage.line in former),
         supersedes_elsewhere=tuple(superseded),
+        note=_note(file),
     )
+
+
+def _note(file: SliceFile) -> "NotePlace | None":
+    if file.body_type != "none":
+        return None
+    from slicebase.files.note import note_place  # start-up counts: most libraries have no notes
+
+    return note_place(file)
 
 
 def own_rows(file: SliceFile) -> tuple[Row, ...]:

@@ -30,6 +30,7 @@ class FileEntry(NamedTuple):
     due: str | None
     archived: int
     purged: int
+    note: str | None = None  # the digest of the note that the file points to; empty if it cannot be read
 
     @property
     def ref(self) -> str:
@@ -45,6 +46,13 @@ class FileEntry(NamedTuple):
         from slicebase.files.freshness import derivation
 
         return derivation(self.source_hash or "", self.source_now) if self.source else None
+
+    @property
+    def note_state(self) -> Literal["same", "changed", "missing"] | None:
+        """The state of a note, compared with the hash that its pointer states; None for files that are no notes."""
+        if self.note is None:
+            return None
+        return "missing" if not self.note else "same" if self.note == self.hash else "changed"
 
 
 class Filters(NamedTuple):
@@ -65,7 +73,8 @@ COLUMNS: Final = f"""
 files.number, files.id, files.name, files.title, files.summary, files.kind, files.type, files.size, files.rows,
 files.hash, files.source, files.source_hash,
 (SELECT hash FROM files AS source WHERE source.id = files.source {_NAMED_BY_ID.format("source")}),
-coalesce(files.changed, files.disk_time, 0) AS moment, files.due, files.archived, files.purged
+coalesce(files.changed, files.disk_time, 0) AS moment, files.due, files.archived, files.purged,
+(SELECT coalesce(digest, '') FROM notes WHERE notes.file = files.number)
 """
 
 _CONDITIONS: Final = {

@@ -21,6 +21,7 @@ from slicebase.files.links import SUFFIX, reach, resolve, target_kind
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.load import MAX_HEADER
 from slicebase.index.links import part_links
+from slicebase.index.notes import Cleaned, IndexedNote, index_note, is_certain, stamps
 from slicebase.index.schema import PASSAGE_BREAK, ReadProgress
 from slicebase.workspace.workspace import LIBRARY
 
@@ -44,13 +45,18 @@ class _Member(NamedTuple):
 class Update:
     """One update of the index from the folder, in one transaction."""
 
-    def __init__(self, connection: apsw.Connection, library: Path, progress: ReadProgress) -> None:
+    def __init__(self, connection: apsw.Connection, library: Path, cleaned: Cleaned, progress: ReadProgress) -> None:
         self._connection = connection
         self._library = library
+        self._root = library.parent
+        self._cleaned = cleaned
         self._progress = progress
+        self._tick = 0
+        self._notes_read: set[int] = set()  # in this update
 
     def run(self, listing: Sequence[str], tick: int) -> None:
         """Updates the index to a listing of the folder that was started at this tick."""
+        self._tick = tick
         stamps: dict[str, str] = dict(line.split("\0") for line in listing)
         query = "SELECT name, number, stamp, version FROM files"
         known = {name: _KnownFile(*rest) for name, *rest in self._connection.execute(query)}
@@ -65,11 +71,33 @@ class Update:
         certain = all(_is_certain(stamp, tick) for stamp in stamps.values())
         self._connection.execute("UPDATE state SET listing = ?", ("\0".join(listing) if certain else "",))
 
+    def run_notes(self, cleaned: str) -> None:
+        """Reads the notes that have changed since the last update; all, if secrets are now replaced differently."""
+        known: list[Any] = self._connection.execute("SELECT file, path, stamp FROM notes ORDER BY file").fetchall()
+        if not known:
+            self._connection.execute("UPDATE state SET notes = '', cleaned = ''")
+            return
+        again = self._connection.execute("SELECT cleaned FROM state").get not in ("", cleaned)
+        found = stamps(self._root, [path for _, path, _ in known])
+        due = [
+            (number, path)
+            for (number, path, stamp), now in zip(known, found, strict=True)
+            if (stamp != now or again) and number not in self._notes_read
+        ]
+        for done, (number, path) in enumerate(due):
+            self._progress(done, len(due))
+            self._read_note(number, path, again=again)
+        self._progress(len(due), len(due))
+        if not all(is_certain(stamp, self._tick) for stamp in found):
+            self._connection.execute("UPDATE state SET listing = ''")
+        listed = "\0".join(text for (_, path, _), stamp in zip(known, found, strict=True) for text in (path, stamp))
+        self._connection.execute("UPDATE state SET notes = ?, cleaned = ?", (listed, cleaned))
+
     # One file
 
     def _read_file(self, name: str, stamp: str, known: _KnownFile | None) -> None:
         """Reads a file and stores its facts. If its bytes are the same as before, stores only its stamp."""
-        version, size, time, facts, problem = b"", 0, None, _NO_FACTS, None
+        version, size, time, facts, problem, note = b"", 0, None, _NO_FACTS, None, None
         try:
             data, status = _read(self._library / name)
             version, size, time = raw_digest(data), status.st_size, status.st_mtime_ns // 1_000_000
@@ -78,6 +106,7 @@ class Update:
                 self._connection.execute(query, (stamp, time, size, known.number))
                 return
             facts = _facts(data, name, size)
+            note = self._indexed(facts.note.path) if facts.note else None
         except SlicebaseError as error:
             problem = json.dumps(error.as_json())
         if known:
@@ -86,10 +115,34 @@ class Update:
         # Without an id, the name of the file is used.
         self._connection.execute(_INSERT, (*stored, facts.id or name.removesuffix(SUFFIX), *_fields(facts)))
         if facts is not _NO_FACTS:
-            self._store_contents(self._connection.last_insert_rowid(), facts)
+            number = self._connection.last_insert_rowid()
+            self._store_contents(number, _with_note(facts, note))
+            if note:
+                self._connection.execute(_INSERT_NOTE, (number, *facts.note, *note[:-1]))
+                self._notes_read.add(number)
+
+    def _indexed(self, path: str) -> IndexedNote:
+        note = index_note(self._root, path, self._cleaned)
+        return note if is_certain(note.stamp, self._tick) else note._replace(stamp="")
+
+    def _read_note(self, number: int, path: str, *, again: bool) -> None:
+        """Reads a note again. If its bytes are the same as before, stores only its stamp, unless it is read `again`."""
+        note = self._indexed(path)
+        same = "SELECT digest IS ? AND problem IS ? FROM notes WHERE file = ?"
+        if again or not self._connection.execute(same, (note.digest, note.problem, number)).get:
+            name = self._connection.execute("SELECT name FROM files WHERE number = ?", (number,)).get
+            try:
+                facts = _facts(*_read_whole(self._library / name))
+            except SlicebaseError:
+                return  # the pointer changed just now; the next update reads it
+            self._delete_contents(number)
+            self._store_contents(number, _with_note(facts, note))
+        fields = "stamp = ?, digest = ?, problem = ?, said = ?"
+        self._connection.execute(f"UPDATE notes SET {fields} WHERE file = ?", (*note[:-1], number))
 
     def _delete(self, number: int) -> None:
         self._delete_contents(number)
+        self._connection.execute("DELETE FROM notes WHERE file = ?", (number,))
         self._connection.execute("DELETE FROM files WHERE number = ?", (number,))
 
     def _delete_contents(self, number: int) -> None:
@@ -201,6 +254,16 @@ def _read(path: Path) -> tuple[bytes, os.stat_result]:
         ) from None
 
 
+def _read_whole(path: Path) -> tuple[bytes, str, int]:
+    data, status = _read(path)
+    return data, path.name, status.st_size
+
+
+def _with_note(facts: Facts, note: IndexedNote | None) -> Facts:
+    """Returns the facts of a pointer with the text of its note as its passage."""
+    return replace(facts, passages=note.passages) if note else facts
+
+
 def _facts(data: bytes, name: str, size: int) -> Facts:
     """Returns the facts of a file. The hash is None where the body was not read."""
     facts = read_facts(_parsed(data, name, size))
@@ -219,6 +282,7 @@ _FIELDS: Final = (
     "archived", "purged", "rows",
 )  # fmt: skip
 _INSERT: Final = f"INSERT INTO files VALUES ({', '.join('?' * (9 + len(_FIELDS)))})"
+_INSERT_NOTE: Final = "INSERT INTO notes VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _fields = attrgetter(*_FIELDS)
 _NO_FACTS: Final = Facts(
     id=None, title="", summary="", kind="", body_type="", hash=None, source=None, source_hash=None, changed=None,

@@ -2,7 +2,7 @@
 
 A file is read again when its size, its times or its inode differ from the stored ones. A change can leave all of them
 the same only within one tick of the disk's clock. So a file that was changed in the tick of the scan of the folder, or
-later, is stored as uncertain, and the next query reads it again.
+later, is stored as uncertain, and the next query reads it again. The same is true of the notes that pointers name.
 """
 
 import os
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from stat import S_ISREG
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import apsw
 
@@ -23,13 +23,24 @@ from slicebase.workspace.workspace import Workspace, create_local_folder
 _Answer = TypeVar("_Answer")
 
 
-class FileIndex:
-    """The index of the slice files of a workspace."""
+class Cleaning(Protocol):
+    """The redaction that texts of notes pass before they are stored."""
 
-    def __init__(self, workspace: Workspace, progress: ReadProgress = lambda done, total: None) -> None:
+    def uncounted(self, text: str) -> str: ...
+
+    def state(self) -> str: ...
+
+
+class FileIndex:
+    """The index of the slice files of a workspace, and of the notes that they point to."""
+
+    def __init__(
+        self, workspace: Workspace, cleaning: Cleaning, progress: ReadProgress = lambda done, total: None
+    ) -> None:
         self._root = workspace.root
         self._library = workspace.library
-        self._progress = progress
+        self._cleaning = cleaning
+        self.progress = progress
         self.database = Disposable(workspace.files, FILES_LAYOUT)
         self.unreadable = 0  # files that could not be read at the last query
 
@@ -48,14 +59,25 @@ class FileIndex:
         return self.database.ask(with_current_files)
 
     def _bring_up_to_date(self, connection: apsw.Connection) -> None:
-        known = connection.execute("SELECT listing FROM state").get
-        if known and known == "\0".join(listing(self._library)):
+        known, notes, cleaned = connection.execute("SELECT listing, notes, cleaned FROM state").get
+        if known and known == "\0".join(listing(self._library)) and self._notes_are_the_same(notes, cleaned):
             return
         from slicebase.index.file_reader import Update
 
         with writing(connection):
             tick = self.database.tick()
-            Update(connection, self._library, self._progress).run(listing(self._library), tick)
+            update = Update(connection, self._library, self._cleaning.uncounted, self.progress)
+            update.run(listing(self._library), tick)
+            update.run_notes(self._cleaning.state())
+
+    def _notes_are_the_same(self, known: str, cleaned: str) -> bool:
+        """Returns whether the notes have the stamps of the last update, and secrets are replaced as they were then."""
+        if not known:
+            return True
+        from slicebase.index.notes import stamps  # start-up counts: most libraries have no notes
+
+        listed = known.split("\0")
+        return listed[1::2] == stamps(self._root, listed[::2]) and cleaned == self._cleaning.state()
 
 
 def listing(folder: "str | os.PathLike[str]") -> list[str]:

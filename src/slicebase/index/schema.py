@@ -1,7 +1,7 @@
 """The tables of the index of slice files, and the tokenizer of both indexes.
 
-The tables contain nothing that the files do not state. Words are indexed in lower case, without accents, by their
-stems, in any script.
+The tables contain nothing that the files, and the notes that they point to, do not state. Words are indexed in lower
+case, without accents, by their stems, in any script.
 """
 
 from collections.abc import Callable
@@ -55,9 +55,10 @@ PASSAGE_BREAK: Final = "\x1e"  # between the passages of a body
 ReadProgress = Callable[[int, int], None]
 
 _SCHEMA: Final = f"""
--- the listing of the folder at the last update; empty where it is not certain
-CREATE TABLE state (listing TEXT NOT NULL);
-INSERT INTO state VALUES ('');
+-- the listings of the folder and of the notes at the last update; empty where they are not certain;
+-- cleaned: how secrets were replaced in the texts of notes
+CREATE TABLE state (listing TEXT NOT NULL, notes TEXT NOT NULL, cleaned TEXT NOT NULL);
+INSERT INTO state VALUES ('', '', '');
 CREATE TABLE files (
   number INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
@@ -91,6 +92,15 @@ CREATE INDEX links_by_node ON links (node);
 CREATE INDEX links_by_name ON links (name) WHERE name IS NOT NULL;
 CREATE TABLE meta (file INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL);
 CREATE INDEX meta_by_file ON meta (file, key, value);
+-- the notes that pointers name: their paths from the workspace, and what they are now
+CREATE TABLE notes (
+  file INTEGER PRIMARY KEY,
+  path TEXT NOT NULL, folder TEXT NOT NULL, gone INTEGER NOT NULL, -- gone: archived because the note was gone
+  stamp TEXT NOT NULL, -- as in `files`
+  digest TEXT, -- of the bytes; NULL where they cannot be read
+  problem TEXT, -- why the note has no text
+  said TEXT NOT NULL -- its aliases and links, as JSON
+);
 -- rows of other files that a file's rows supersede
 CREATE TABLE elsewhere (file INTEGER NOT NULL, row TEXT NOT NULL);
 CREATE INDEX elsewhere_by_file ON elsewhere (file);
@@ -101,4 +111,4 @@ CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
 CREATE VIRTUAL TABLE occurrence USING fts5vocab (words, instance);
 """
 
-FILES_LAYOUT: Final = DatabaseLayout(application=0x534C4346, version=1, schema=_SCHEMA)  # "SLCF"
+FILES_LAYOUT: Final = DatabaseLayout(application=0x534C4346, version=2, schema=_SCHEMA)  # "SLCF"

@@ -235,13 +235,16 @@ def _found(entry: FileEntry, passage: _Passage) -> FoundPassage:
 
 def _place_in(entry: FileEntry, text: str, place: int) -> str:
     """Returns the reference of the section that contains a position, or of the file if it has no sections."""
-    if entry.body_type != "markdown" or entry.hash is None:
+    version = entry.note or (entry.hash if entry.body_type == "markdown" else None)
+    if version is None:
         return f"file:{entry.id}"
     from slicebase.files.body.sections import section_ref, sections
+    from slicebase.files.note import without_frontmatter
 
+    whole = without_frontmatter(text) if entry.note else text
     end = text.find("\n\n", place)  # the text after a paragraph does not change its section
-    before = sections(text if end < 0 else text[:end])
-    return str(section_ref(entry.id, entry.hash, next(each for each in before if place < each.end)))
+    before = sections(whole if end < 0 else whole[:end])
+    return str(section_ref(entry.id, version, next(each for each in before if place < each.end)))
 
 
 # Hints when nothing is found

@@ -17,7 +17,7 @@ _DUE: Final = {"summarize": "summarized"}
 class StaleReason(NamedTuple):
     """A reason why a file is stale."""
 
-    kind: Literal["age", "source-changed", "source-missing", "due"]
+    kind: Literal["age", "source-changed", "source-missing", "note-changed", "note-missing", "due"]
     since: int | None  # milliseconds since 1970; None where it is not known
     detail: str
 
@@ -68,6 +68,10 @@ def _reasons(connection: apsw.Connection, entry: FileEntry, now: int, half_life:
             yield StaleReason("source-missing", None, f"its source {entry.source} is not here")
         elif entry.derivation == "stale":
             yield StaleReason("source-changed", source.changed, f"its source {source.id} ({source.title}) has changed")
+    if entry.note_state == "changed":
+        yield StaleReason("note-changed", None, "the note has changed: `tt refresh --all` follows it")
+    if entry.note_state == "missing":
+        yield StaleReason("note-missing", None, "the note cannot be read: `tt refresh --all` follows it")
     if entry.due:
         yield StaleReason("due", None, f"it is due to be {_DUE.get(entry.due, entry.due)}")
     if staleness((now - entry.changed) / _DAY, half_life) >= _STALE:

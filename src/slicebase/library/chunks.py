@@ -15,11 +15,12 @@ from slicebase.core.hashing import digest, xxh64
 from slicebase.core.refs import as_words, parse
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
-from slicebase.files.body.sections import section_ref, sections
+from slicebase.files.body.sections import section_ref
 from slicebase.files.freshness import Label, label_at
 from slicebase.index.entries import FileEntry
 from slicebase.index.turns import IndexedTurn, TurnIndex
 from slicebase.library.library import Library
+from slicebase.library.texts import note_of, sectioned
 
 
 class LibraryChunks:
@@ -95,10 +96,10 @@ class LibraryChunks:
 
     def _texts(self, entry: FileEntry, now: int) -> Iterator[tuple[str, str]]:
         try:
-            if entry.body_type == "markdown":
-                file = self._library.folder.find(entry.id)
-                text, body_digest = file.text_for_model(), digest(file.body)
-                for section in sections(text):
+            if entry.body_type == "markdown" or entry.note:
+                file, cleaned = self._library.folder.find(entry.id), self._library.surroundings.redaction.uncounted
+                text, body_digest, found = sectioned(file, note_of(self._library.folder, file, cleaned))
+                for section in found:
                     yield str(section_ref(entry.id, body_digest, section)), text[section.start : section.end]
                 return
             for piece in self._library.reader(as_of=to_text(now)).pieces([f"file:{entry.id}"]):
@@ -109,4 +110,5 @@ class LibraryChunks:
 
 
 def _signature(entry: FileEntry) -> str:
-    return xxh64(f"{entry.hash}\0{entry.size}\0{entry.changed}\0{entry.title}\0{entry.body_type}".encode())
+    facts = (entry.hash, entry.size, entry.changed, entry.title, entry.body_type, entry.note)
+    return xxh64("\0".join(map(str, facts)).encode())

@@ -32,7 +32,7 @@ class Finder:
     ) -> None:
         self.workspace = workspace
         self.surroundings = surroundings or Surroundings(workspace)
-        self.index = FileIndex(workspace, progress)
+        self.index = FileIndex(workspace, self.surroundings.redaction, progress)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.workspace.root)!r})"

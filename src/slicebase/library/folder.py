@@ -21,7 +21,7 @@ from slicebase.files.check.between import part_links
 from slicebase.files.check.file import new_paths
 from slicebase.files.links import SUFFIX, file_name, is_safe, reach, resolve
 from slicebase.files.slice_file import SliceFile
-from slicebase.workspace.atomic import create_folder, file_errors, locked, read_bytes, write_bytes
+from slicebase.workspace.atomic import create_folder, file_errors, locked, read_bytes, write_all, write_bytes
 from slicebase.workspace.boundary import not_a_file
 from slicebase.workspace.workspace import LIBRARY, Workspace, create_local_folder
 
@@ -201,6 +201,35 @@ class FolderWriter:
         self._refuse_outside(old, new)
         if new.to_bytes() != old.to_bytes():
             write_bytes(path, [new.head, new.body], within=self.folder.root)
+
+    def write_all(
+        self, changes: Iterable[tuple[SliceFile | None, SliceFile]]
+    ) -> list[tuple[SliceFile, SlicebaseError]]:
+        """Creates and replaces many files, with one flush of the folder. Returns those that were refused, with errors.
+
+        A change has the version that was read, or None for a new file, and the new version.
+        """
+        refused: list[tuple[SliceFile, SlicebaseError]] = []
+        written: list[tuple[str, bytes]] = []
+        for old, new in changes:
+            try:
+                self._refuse_change(old, new)
+            except SlicebaseError as error:
+                refused.append((new, error))
+            else:
+                written.append((new.name.rpartition("/")[2], new.to_bytes()))
+        write_all(self.folder.path, written, within=self.folder.root)
+        return refused
+
+    def _refuse_change(self, old: SliceFile | None, new: SliceFile) -> None:
+        path = self.folder.path_of(new)
+        try:
+            unchanged = read_bytes(path) == old.to_bytes() if old else not os.path.lexists(path)
+        except FileNotFoundError:
+            unchanged = False
+        if not unchanged:
+            raise _conflict(new)
+        self._refuse_outside(old, new)
 
     def _refuse_outside(self, old: SliceFile | None, new: SliceFile) -> None:
         """Refuses new paths that lead out of the workspace; `tt validate` reports those that were there before."""

@@ -27,6 +27,7 @@ from slicebase.workspace.workspace import LIBRARY, StrPath, Workspace, given_pat
 
 if TYPE_CHECKING:  # start-up time matters: a verb imports what it needs when it is called
     from slicebase.context.recall import Page
+    from slicebase.library.notes import NoteKeeper, NotesReport
     from slicebase.library.purge import PurgeReport
     from slicebase.library.recall import Recall, Which
     from slicebase.truth.truth import Truth
@@ -138,6 +139,50 @@ class Library(Finder):
             refuse_new_errors(None, file)
             writer.add(file)
         return Change(file)
+
+    # Notes
+
+    @door(left="folder glob")
+    def add(
+        self,
+        folder: StrPath,
+        *,
+        glob: str | Sequence[str] = (),
+        dry_run: bool = False,
+        provenance: Provenance | None = None,
+    ) -> "NotesReport":
+        """Adds the Markdown and text files of a folder in place, each by a pointer, and follows those that are added.
+
+        `glob` is a pattern of names, or several; by default `*.md`, `*.markdown` and `*.txt`.
+        """
+        from slicebase.library.walk import folder_in, given_globs
+
+        path = folder_in(self.folder.root, folder)
+        self.surroundings.redaction.refuse("the path of the folder", path)
+        return self._notes(provenance).add(path, given_globs(glob), dry_run=dry_run)
+
+    @door()
+    def refresh_all(self, *, dry_run: bool = False, provenance: Provenance | None = None) -> "NotesReport":
+        """Follows all notes that were added: those that changed, moved, went or came back."""
+        return self._notes(provenance).refresh(dry_run=dry_run)
+
+    @door(left="folder glob")
+    def create_from(
+        self, folder: StrPath, *, glob: str | Sequence[str] = (), provenance: Provenance | None = None
+    ) -> "NotesReport":
+        """Creates a slice file of each Markdown and text file of a folder, which may be anywhere."""
+        from slicebase.library.copies import NoteCopier
+        from slicebase.library.walk import given_globs, notes_folder
+
+        redaction, stamp = self.surroundings.redaction, self.stamp(provenance)
+        copier = NoteCopier(self.folder, self.index, redaction, stamp, self.index.progress)
+        return copier.copy(notes_folder(folder), given_globs(glob))
+
+    def _notes(self, provenance: Provenance | None) -> "NoteKeeper":
+        from slicebase.library.notes import NoteKeeper
+
+        redaction, stamp = self.surroundings.redaction, self.stamp(provenance)
+        return NoteKeeper(self.workspace, self.folder, self.index, redaction, stamp, self.index.progress)
 
     # Metadata and links
 

@@ -20,10 +20,11 @@ from slicebase.files.create import tombstone
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import set_key
 from slicebase.index.disposable import Disposable
-from slicebase.index.files import FileIndex
+from slicebase.index.schema import FILES_LAYOUT
 from slicebase.index.turns import TURNS_LAYOUT, TurnIndex
 from slicebase.library.folder import SliceFolder
 from slicebase.library.payloads import remove_copy
+from slicebase.library.texts import note_bytes
 from slicebase.truth.acts import PurgeRecord
 from slicebase.truth.chains import names_in
 from slicebase.truth.erasure import Erased, PassageSearch, Taken, plan_erasure, search_for
@@ -84,7 +85,8 @@ def order_of_file(truth: Truth, folder: SliceFolder, file: SliceFile) -> Order:
     for corpus in corpora:
         kept.update(truth.manifests.texts_from(corpus))
     copied = b"".join(data for path in _copies(folder, {file.id or ""}) for data in _bytes_in(path))
-    said = (file.body, (file.summary or "").encode(), copied[:_LARGEST_TEXT]) if not file.purged else ()
+    note = note_bytes(folder, file)
+    said = (file.body, (file.summary or "").encode(), copied[:_LARGEST_TEXT], note) if not file.purged else ()
     strings = tuple(data.decode("utf-8", "replace") for data in said)
     taken = Taken(kept, strings=strings, corpora=frozenset(corpora))
     return Order(f"file:{file.id}", taken, files=(file.id or "",))
@@ -202,7 +204,7 @@ class Purging:
                     with TurnIndex(path) as index:
                         (index.purge if path == self._workspace.turns else index.purge_sessions)(names)
         finally:
-            FileIndex(self._workspace).database.purge()
+            Disposable(self._workspace.files, FILES_LAYOUT).purge()
 
     # What is left
 

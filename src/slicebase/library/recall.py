@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 import msgspec
 
 from slicebase.context.recall import RecalledPiece
-from slicebase.core.hashing import digest
 from slicebase.core.refs import Ref, as_words, parse
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.overflow import parts_of, whole_of
 from slicebase.files.body.rows import Row, read_rows
-from slicebase.files.body.sections import section_ref, sections
+from slicebase.files.body.sections import section_ref
 from slicebase.files.body.supersession import active
 from slicebase.files.facts import read_facts
 from slicebase.files.freshness import derivation, label_at
 from slicebase.files.slice_file import SliceFile
 from slicebase.library.folder import Logs, SliceFolder
+from slicebase.library.texts import FoundNote, note_of, sectioned
 from slicebase.workspace.surroundings import Surroundings, one_thread_at_a_time
 
 if TYPE_CHECKING:
@@ -58,7 +58,9 @@ class Recall(NamedTuple):
         if file.body_type == "jsonl":
             yield from self._log(file)
             return
-        yield RecalledPiece(f"file:{file.id}", self._label(file), _content(file))
+        found = note_of(self.folder, file, self.surroundings.redaction.uncounted)
+        content = _content(file) if found is None or found.problem else found.text.strip("\n")
+        yield RecalledPiece(f"file:{file.id}", self._label(file, found), content)
         for part_id in parts_of(file):
             part = self.folder.get(part_id)
             if part and not part.purged:
@@ -75,13 +77,15 @@ class Recall(NamedTuple):
             raise SlicebaseError("purged", f"the content was purged{reason}", where=Where(file.name))
         return file
 
-    def _label(self, file: SliceFile) -> str:
+    def _label(self, file: SliceFile, note: FoundNote | None = None) -> str:
         stated = read_facts(file).changed
         changed = self.folder.time_of(file) if stated is None else stated
-        words = [_title(file), "pointer" if file.kind == "pointer" else as_words(file.body_type or "")]
+        kind = "pointer" if file.kind == "pointer" else as_words(file.body_type or "")
+        words = [_title(file), f"note {as_words(note.path)}" if note else kind]
         if changed is not None:
             words += [f"changed {_day(changed)}", label_at(self.now, changed, self.half_life)]
         words += ["archived"] if file.archived else []
+        words += [note.about(file)] if note else []
         words += [self._derivation(file)]
         return " · ".join(word for word in words if word)
 
@@ -130,8 +134,9 @@ class Recall(NamedTuple):
     def _section(self, ref: Ref) -> Iterator[RecalledPiece]:
         file = self._find(ref.owner)
         version, _, slugs = ref.local.partition("#")
-        text, body_digest = file.text_for_model(), digest(file.body)
-        section = next((each for each in sections(text) if each.slugs == slugs), None)
+        note = note_of(self.folder, file, self.surroundings.redaction.uncounted)
+        text, body_digest, found = sectioned(file, note)
+        section = next((each for each in found if each.slugs == slugs), None)
         current = section_ref(file.id or "", body_digest, section) if section else None
         if not body_digest.removeprefix("sha256:").startswith(version):
             hint = f"the current one is {current}" if current else "the section no longer exists"
@@ -140,7 +145,7 @@ class Recall(NamedTuple):
             )
         if section is None:
             raise SlicebaseError("no-section", f"there is no section {slugs!r}", where=Where(file.name))
-        label = f"{self._label(file)} · {as_words(section.title) or 'before the first heading'}"
+        label = f"{self._label(file, note)} · {as_words(section.title) or 'before the first heading'}"
         yield RecalledPiece(str(current), label, text[section.start : section.end].strip("\n"))
 
     def _turn(self, ref: Ref) -> Iterator[RecalledPiece]:

@@ -14,9 +14,11 @@ from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.rows import read_rows
 from slicebase.files.body.sections import section_ref, sections
 from slicebase.files.links import resolve
+from slicebase.files.note import note_sections
 from slicebase.files.slice_file import SliceFile
 from slicebase.graph.record import read_parts
 from slicebase.graph.turn import turn_text
+from slicebase.library.texts import FoundNote, note_of
 from slicebase.runs.chunks import DocumentChunk, chunks
 from slicebase.runs.evidence import GONE, PURGED, Chunk, Evidence, Lookup, cite, places
 from slicebase.runs.records import Span
@@ -119,8 +121,12 @@ class ChunkTexts:
         return self._find[ref.kind](ref)
 
     def _references(self, file: SliceFile) -> Iterator[str]:
+        note = self._note(file)
         if file.body_type == "jsonl":
             yield from (f"row:{file.id}/{row.id}" for row in read_rows(file.body).rows)
+        elif note:
+            version, found = note.digest or "", () if note.problem else note_sections(note.text)
+            yield from (str(section_ref(file.id or "", version, each)) for each in found)
         elif file.kind == "pointer":
             data, payload = self._payload(file), file.payload
             if data is not None and payload and payload.hash == digest(data):
@@ -128,6 +134,9 @@ class ChunkTexts:
         else:
             body_hash = digest(file.body)
             yield from (str(section_ref(file.id or "", body_hash, each)) for each in sections(_text(file.body)))
+
+    def _note(self, file: SliceFile) -> FoundNote | None:
+        return note_of(self._folder, file, self.surroundings.redaction.uncounted)
 
     # One method for each kind of reference
 
@@ -150,8 +159,12 @@ class ChunkTexts:
 
     def _section(self, ref: Ref) -> Placed:
         def section_of(file: SliceFile) -> Lookup:
-            body, body_hash = _text(file.body), digest(file.body)
-            for each in sections(body):
+            note = self._note(file)
+            if note and note.problem:
+                return GONE
+            body = note.text if note else _text(file.body)
+            body_hash = (note.digest or "") if note else digest(file.body)
+            for each in note_sections(body) if note else sections(body):
                 if section_ref(ref.owner, body_hash, each) == ref:
                     return Lookup("same", body[each.start : each.end])
             return Lookup("other", body)

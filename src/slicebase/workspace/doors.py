@@ -122,6 +122,15 @@ class Redaction:
 
     # Rules
 
+    def state(self) -> str:
+        """Returns what changes when texts are redacted differently: for indexes of texts that are not ours."""
+        name = self._rules() if self.enabled else None
+        if name is None:
+            return "on" if self.enabled else "private only"
+        import hashlib  # imported here to keep start-up fast
+
+        return hashlib.sha256(_read(self._path_of(name))).hexdigest()
+
     @property
     def redactor(self) -> "Redactor":
         """The redactor of this workspace, with the rules that its settings name."""

@@ -83,6 +83,11 @@ class Workspace(NamedTuple):
         """The lock file that is held while a payload is copied, which can take long."""
         return self.local("payloads.lock")
 
+    @property
+    def notes_lock(self) -> Path:
+        """The lock file that is held while notes are added or followed, which can take long."""
+        return self.local("notes.lock")
+
     def local(self, *names: str) -> Path:
         """Returns the path of a file or folder of this machine, which a new clone does not have."""
         path = self.root.joinpath(LOCAL, *names)

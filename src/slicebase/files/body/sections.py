@@ -46,7 +46,12 @@ def sections(text: str) -> tuple[Section, ...]:
 
 def lines_of_blocks(text: str) -> set[int]:
     """Returns the numbers, from 1, of the lines that belong to code or HTML, which blank lines do not divide."""
-    return {line.number for line in _outside_code(text) if line.in_block}
+    return {line.number for line in outside_code(text) if line.in_block}
+
+
+def heading_titles(text: str) -> Iterator[str]:
+    """Yields the titles of the headings of a text, and reads no further than it is asked."""
+    return (heading.title for heading in _headings(text))
 
 
 def section_ref(file_id: str, body_digest: str, section: Section) -> Ref:
@@ -96,7 +101,9 @@ _HTML_END: Final = re.compile(r"</(?:pre|script|style|textarea)>", re.IGNORECASE
 _COMMENT_END: Final = re.compile(r"-->")
 
 
-class _MarkdownLine(NamedTuple):
+class MarkdownLine(NamedTuple):
+    """A line of a Markdown text, with its place."""
+
     text: str  # empty if the line belongs to code or HTML
     start: int
     number: int
@@ -105,9 +112,9 @@ class _MarkdownLine(NamedTuple):
 
 def _headings(text: str) -> Iterator[_Heading]:
     """Yields the headings. It knows enough of CommonMark's blocks to skip what only looks like a heading."""
-    paragraph: list[_MarkdownLine] = []  # lines that become a heading if an underline follows
+    paragraph: list[MarkdownLine] = []  # lines that become a heading if an underline follows
     contained = False  # the lines since the last blank one belong to a list item or a quotation
-    for line in _outside_code(text):
+    for line in outside_code(text):
         if match := _HASHES.match(line.text):
             yield _Heading(len(match[1]), _hashed_title(line.text[match.end() :]), line.start, line.number)
             paragraph, contained = [], False
@@ -130,18 +137,20 @@ def _hashed_title(rest: str) -> str:
     return title if without and without[-1] not in " \t" else without.strip()
 
 
-def _outside_code(text: str) -> Iterator[_MarkdownLine]:
+def outside_code(text: str) -> Iterator[MarkdownLine]:
+    """Yields the lines of a text. Lines of fenced code and of HTML blocks are empty."""
     start = 0
     end: re.Pattern[str] | None = None  # matches the end of the current block
     for number, raw in enumerate(text.split("\n"), 1):
         line = raw.removesuffix("\r")
         inside = end is not None
         if end is None:
-            end = _end_of_fence(line) or _end_of_html(line)
-            inside = end is not None
+            if "```" in line or "~~~" in line or "<" in line:
+                end = _end_of_fence(line) or _end_of_html(line)
+                inside = end is not None
         elif end.search(line):
             end = None
-        yield _MarkdownLine("" if inside else line, start, number, inside)
+        yield MarkdownLine("" if inside else line, start, number, inside)
         start += len(raw) + 1
 
 
