@@ -10,7 +10,7 @@ from slicebase.errors import SlicebaseError, Where, refuse_unknown
 from slicebase.files.body.entries import Stamp
 from slicebase.files.body.routine import compile_routine, contract_as_json, read_routine
 from slicebase.files.body.rows import Provenance
-from slicebase.files.body.write import WriteRequest, refuse_broken, refuse_new_errors, whole_body, with_writer
+from slicebase.files.body.write import WriteRequest, refuse_broken, whole_body, with_writer
 from slicebase.files.create import archived, assigned_values, contract_from, define, new_file, restored
 from slicebase.files.links import file_name
 from slicebase.files.model import Payload
@@ -135,7 +135,6 @@ class Library(Finder):
                 updated_by=stamp.who,
                 name=f"{LIBRARY}/{file_name(file_id)}",
             )
-            refuse_new_errors(None, file)
             writer.add(file)
         return Change(file)
 
@@ -321,9 +320,7 @@ class Library(Finder):
             if new.to_bytes() == old.to_bytes():
                 return Change(old, changed=False)
             new = with_writer(new, stamp)
-            refuse_new_errors(old, new)
-            if not dry_run:
-                writer.replace(old, new)
+            writer.replace(old, new, dry_run=dry_run)
         return Change(new)
 
 

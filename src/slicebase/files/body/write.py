@@ -8,9 +8,6 @@ from slicebase.files.body.entries import Stamp, new_lines, new_rows, objects_in
 from slicebase.files.body.lines import read_lines
 from slicebase.files.body.rows import Row, read_rows
 from slicebase.files.body.text import append_in_section, append_lines, append_paragraph, encoded, replace_section
-from slicebase.files.check.between import FileLocation
-from slicebase.files.check.body import check_body
-from slicebase.files.check.file import check_file
 from slicebase.files.findings import Finding, errors
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import set_key
@@ -76,23 +73,6 @@ def with_writer(file: SliceFile, stamp: Stamp) -> SliceFile:
     return set_key(file, "slice.updated_by", stamp.who) if stamp.who else file
 
 
-def refuse_new_errors(old: SliceFile | None, new: SliceFile) -> None:
-    """Raises an error if the new version has an error that the old one does not have: writing is strict (ruling 20).
-
-    If rows were appended, only the new rows are checked, so that a write does not read the complete log.
-    """
-    if old and new.body_type == "jsonl" and new.head == old.head and new.body.startswith(old.body):
-        found = errors(check_body(new.with_body(new.body[len(old.body) :])).findings)
-    else:
-        found = _errors_in(new)
-    known = {(finding.rule, finding.message) for finding in _errors_in(old)} if old and found else set()
-    for finding in found:
-        if (finding.rule, finding.message) not in known:
-            raise SlicebaseError(
-                "breaks-rule", f"{finding.message} ({finding.rule})", hint=finding.hint, where=Where(new.name)
-            )
-
-
 def refuse_broken(file: SliceFile, findings: Iterable[Finding]) -> None:
     """Raises an error for a body with an unreadable line. The line may be incomplete, so people check it first."""
     for finding in errors(findings):
@@ -102,12 +82,6 @@ def refuse_broken(file: SliceFile, findings: Iterable[Finding]) -> None:
             hint=finding.hint or "fix the line; `tt validate` shows everything that is wrong",
             where=Where(file.name, finding.line, finding.column),
         )
-
-
-def _errors_in(file: SliceFile) -> list[Finding]:
-    checked = check_file(file.to_bytes(), FileLocation(file.name, file.name))
-    findings = (checked,) if isinstance(checked, Finding) else (*checked.findings, *checked.log_findings)
-    return errors(findings)
 
 
 # Writes, by mode and body type
