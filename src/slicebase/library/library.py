@@ -181,12 +181,16 @@ class Library(Finder):
         *,
         supersedes: str | Sequence[str] = (),
         section: str | None = None,
+        as_text: bool = False,
         if_version: str | None = None,
         provenance: Provenance | None = None,
     ) -> Change:
-        """Writes a text to the body, in the contract's write mode. Rows that it supersedes are named by id or ref."""
+        """Writes a text to the body, in the contract's write mode. Rows that it supersedes are named by id or ref.
+
+        In a log, JSON objects become rows; with `as_text`, also a text that looks like JSON is stored as it is.
+        """
         rows = (supersedes,) if isinstance(supersedes, str) else supersedes
-        given = WriteRequest(text, self.stamp(provenance), tuple(map(_row_id, rows)), section)
+        given = WriteRequest(text, self.stamp(provenance), tuple(map(_row_id, rows)), section, as_text)
         limit = self.surroundings.settings.overflow_bytes
         with self.folder.writing() as writer:
             done = remember(writer, self._logs, writer.find(file_id, if_version), given, limit)
