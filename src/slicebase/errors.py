@@ -151,6 +151,9 @@ CODES: Mapping[str, ErrorKind] = {
     "conflict": ErrorKind(Exit.CONFLICT, "something has changed since the version that a write is based on"),
     "broken-file": ErrorKind(Exit.REFUSED, "a file has lines that cannot be read; it is left as it is"),
     "breaks-rule": ErrorKind(Exit.REFUSED, "a write, a new file or a new row would break a rule of the format"),
+    "write-differs": ErrorKind(
+        Exit.REFUSED, "the bytes of a new version would not be read back as what was meant; nothing is written"
+    ),
     "write-mode": ErrorKind(Exit.REFUSED, "the file's contract or kind does not allow this write"),
     "overflow": ErrorKind(
         Exit.REFUSED, "the file would become larger than its maximum size, and its contract does not allow that"

@@ -3,13 +3,17 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.errors import SlicebaseError
-from slicebase.files.create import new_file
+from slicebase.files.create import assigned_values, define, new_file
 from slicebase.files.model import BODY_TYPES, Code, Contract, Conversation, DerivationSource, Link, Mark, Payload
+from slicebase.files.slice_file import SliceFile
+from slicebase.files.yaml.emit import inline
+from tests.codes import code_of
 from tests.files.strategies import texts, values
+from tests.mixed_verbs import MORE
 
 SMALL = {"id": "01JNEW0000000000000000001", "title": "A title", "summary": "What it is.", "body_type": "markdown"}
 
@@ -87,3 +91,63 @@ def test_what_breaks_a_rule_of_the_format_is_not_written(changes: dict[str, Any]
     with pytest.raises(SlicebaseError) as caught:
         new(**changes)
     assert caught.value.code == "breaks-rule"
+
+
+# ---- values of `tt define`
+
+
+def defined(file: SliceFile, key: str, text: str) -> Any:
+    """Returns the value that a key has after it was set and the file was read again."""
+    edited = define(file, assigned_values([f"{key}={text}"], lambda value: value))
+    value: Any = SliceFile.parse(edited.to_bytes()).frontmatter["slice"]
+    for step in key.split("."):
+        value = value[step]
+    return value
+
+
+CONVERSATION = new_file(id="01A", title="T", summary="S.", body_type="conversation")
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("body.conversation.session_id", "12e5"),
+        ("body.conversation.session_id", "null"),
+        ("body.conversation.trace_id", "12345678901234567890123456789012"),
+        ("body.conversation.span_id", "0000000000000010"),
+        ("meta.commit", "1234e56"),
+        ("meta.trace", "12345678901234567890"),
+        *(("meta.v", text) for text in ("010", "1_000", "0x1F", "1.10", "+5", ".5", "1e5", "2026-01-01", "True", "~")),
+        ("title", "12e5"),
+        ("contract.purpose", "1.0"),
+    ],
+)
+def test_a_text_stays_the_text_that_was_given(key: str, text: str) -> None:
+    assert defined(CONVERSATION, key, text) == text
+
+
+def test_ordinary_values_are_what_they_look_like() -> None:
+    for text, value in (("42", 42), ("0.5", 0.5), ("-7", -7), ("true", True), ("false", False), ("null", None)):
+        found = defined(CONVERSATION, "meta.v", text)
+        assert (found, type(found)) == (value, type(value))
+    assert defined(CONVERSATION, "meta.v", "[a, 1, 12e5, '2', {b: true, c: 010}]") == [
+        "a", 1, "12e5", "2", {"b": True, "c": "010"},
+    ]  # fmt: skip
+    assert defined(CONVERSATION, "meta.v", '"42"') == "42"
+    assert defined(CONVERSATION, "meta.v", "'tis the season") == "'tis the season"
+    assert defined(CONVERSATION, "body.conversation", "{session_id: 12, format: messages}")["session_id"] == "12"
+    assert code_of(defined, CONVERSATION, "meta.v", "[a, ") == "yaml-syntax"
+
+
+_spellings = st.from_regex(r"[-+]?[0-9._]{0,4}[0-9a-fA-FxXoOeE:_.+-]{1,8}", fullmatch=True)
+_words = st.sampled_from(["null", "Null", "~", "true", "TRUE", "no", ".inf", "-.INF", ".nan", "1e400", "0o7", "-0"])
+_plain = (_spellings | _words | st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)).filter(
+    lambda text: text[0] not in "[{\"'"
+)
+
+
+@settings(max_examples=100 * MORE)
+@given(_plain, st.sampled_from(["meta.v", "title", "body.conversation.session_id"]))
+def test_any_text_is_read_again_as_itself_or_as_a_number_that_is_printed_like_it(text: str, key: str) -> None:
+    value = defined(CONVERSATION, key, text)
+    assert value == text or (key == "meta.v" and inline(value) == text)

@@ -164,7 +164,7 @@ def test_a_key_that_takes_text_takes_it_as_it_is_written(scratch: ScratchLibrary
     scratch.define(note, ["title=007", "summary=no", "contract.purpose=[x", "meta.v=1.10"])
     file = scratch.file(note)
     assert (file.title, file.summary, file.contract.purpose) == ("007", "no", "[x")
-    assert file.meta["v"] == 1.10
+    assert file.meta["v"] == "1.10"
 
 
 def test_an_empty_value_removes_a_key(scratch: ScratchLibrary) -> None:

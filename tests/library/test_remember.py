@@ -59,7 +59,6 @@ def test_metadata_that_an_object_gives_stays_and_what_it_may_not_give_is_refused
         '{"supersedes": ["x"]}',
         '{"id": "mine"}',
         '{"created_at": "2026-01-01T00:00:00Z"}',
-        '{"mood": 1}',
         '{"confidence": 2}',
         "[]",
     ):
@@ -237,7 +236,7 @@ def test_values_that_json_would_lose_are_refused_or_kept_as_text(scratch: Scratc
     try:
         scratch.remember(log, text)
     except Exception as error:
-        assert getattr(error, "code", None) in ("lone-surrogate", "integer-range"), error
+        assert getattr(error, "code", None) in ("lone-surrogate", "integer-range", "not-finite"), error
         assert scratch.rows(log) == ()
     else:
         assert scratch.rows(log)[0].text == text

@@ -11,6 +11,7 @@ import pytest
 
 from slicebase.base import Slicebase
 from slicebase.core.ids import turn_id
+from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.rows import row_line
 from slicebase.graph.turn import Parent, Session
@@ -457,7 +458,7 @@ def test_thresholds_have_the_specifications_defaults() -> None:
 def test_rows_are_cited_by_the_text_that_ruling_36_defines(base: Slicebase, tmp_path: Path) -> None:
     made = base.library.create("Log", "Rows.", type="jsonl")
     path = tmp_path / made.file.name
-    line = row_line({"rationale": "It fails.", "text": "Lock it.", "n": 1}, "r1", NOW)
+    line = row_line({"id": "r1", "created_at": to_text(NOW)}, {"rationale": "It fails.", "text": "Lock it.", "n": 1})
     path.write_bytes(path.read_bytes() + line)
     evidence = base.cite(f"row:{made.id}/r1", quote="Lock it.\n\nIt fails.")
     assert evidence.span == Span(start=0, end=19)

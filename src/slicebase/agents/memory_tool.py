@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.entries import Stamp
 from slicebase.files.body.rows import Provenance
-from slicebase.files.body.write import refuse_new_errors, with_body, with_writer
+from slicebase.files.body.write import with_body, with_writer
 from slicebase.files.create import archived, new_file
 from slicebase.files.links import file_name
 from slicebase.files.model import Contract
@@ -103,7 +103,6 @@ class MemoryTool:
                 updated_by=stamp.who,
                 name=f"{LIBRARY}/{file_name(stamp.file_id)}",
             )
-            refuse_new_errors(None, file)
             writer.add(file)
         return f"File created successfully at: {path}"
 
@@ -197,9 +196,7 @@ class MemoryTool:
         return clean
 
     def _replace(self, writer: FolderWriter, old: SliceFile, new: SliceFile, stamp: Stamp) -> None:
-        new = with_writer(new, stamp)
-        refuse_new_errors(old, new)
-        writer.replace(old, new)
+        writer.replace(old, with_writer(new, stamp))
 
 
 COMMANDS: Final[Mapping[str, MemoryCommand]] = {

@@ -135,6 +135,7 @@ def define(
 @click.argument("text", required=False, metavar="TEXT|-")
 @click.option("--supersedes", multiple=True, metavar="ROW", help="A row of the log that this one replaces.")
 @click.option("--section", metavar="HEADING", help="Write to the section with this heading.")
+@click.option("--as-text", is_flag=True, help="Store the text as it is, also if it looks like JSON.")
 @click.option("--contract", "show_contract", is_flag=True, help="Print the contract of the file, and write nothing.")
 @_if_version
 @provenance_options
@@ -147,13 +148,15 @@ def remember(
     text: str | None,
     supersedes: tuple[str, ...],
     section: str | None,
+    as_text: bool,
     show_contract: bool,
     if_version: str | None,
     as_json: bool,
 ) -> None:
     """Write text to the body of a file, as its contract allows. Prints a reference to what was written.
 
-    In a log, a JSON object becomes the row, and other text becomes {"text": …}. `-` reads stdin.
+    In a log, a JSON object becomes the row, and other text becomes {"text": …}. Text that begins with { and is no JSON
+    is refused, unless --as-text is given. `-` reads stdin.
     """
     base = open_base(ctx)
     if show_contract:
@@ -166,6 +169,7 @@ def remember(
         given_text(text),
         supersedes=supersedes,
         section=section,
+        as_text=as_text,
         if_version=if_version,
         provenance=provenance_of(ctx),
     )

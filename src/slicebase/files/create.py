@@ -6,6 +6,7 @@ A new file has the specification's keys in the specification's order, and only t
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from slicebase.core.hashing import LARGEST_INTEGER
 from slicebase.errors import SlicebaseError
 from slicebase.files.check.header import takes_text
 from slicebase.files.model import (
@@ -24,9 +25,9 @@ from slicebase.files.model import (
 )
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import delete_key, set_key
-from slicebase.files.yaml.emit import YamlLayout, mapping_lines, plain_value
-from slicebase.files.yaml.load import load
+from slicebase.files.yaml.emit import YamlLayout, inline, mapping_lines, plain_value
 from slicebase.files.yaml.scalars import resolve
+from slicebase.files.yaml.scan import Node, scan
 
 FORMAT_VERSION: Final = "1"
 
@@ -166,12 +167,44 @@ def split_assignment(assignment: str) -> tuple[tuple[str, ...], str]:
 def value_for(path: tuple[str, ...], text: str) -> Any:
     """Returns the value that a text has under a key.
 
-    It is the text itself where the specification has a text (ruling 21). Elsewhere it is read as YAML: a number,
-    true or false, null, a quoted text, or a list or mapping in brackets.
+    It is the text itself where the specification has a text (ruling 21). Elsewhere it may be a number, true, false or
+    null, a quoted text, or a list or mapping in brackets; everything else is text.
     """
     if takes_text(path):
         return text
-    return load(text) if text[:1] in "[{\"'" else resolve(text)
+    if text[:1] in "[{":
+        return _in_brackets(path, scan(text))
+    return _unquoted(text) if text[:1] in "\"'" else _as_spelled(text)
+
+
+def _in_brackets(path: tuple[str, ...], node: Node) -> Any:
+    if node.is_map:
+        return {entry.key: _in_brackets((*path, entry.key), entry.value) for entry in node.entries}
+    if node.is_list:
+        return [_in_brackets((*path, str(at)), entry.value) for at, entry in enumerate(node.entries)]
+    if node.form != "plain":
+        return node.value
+    return node.text if takes_text(path) else _as_spelled(node.text)
+
+
+def _unquoted(text: str) -> str:
+    """Returns the text in quotes. What only begins with a quote is text as it is."""
+    try:
+        node = scan(text)
+    except SlicebaseError:
+        return text
+    return node.text if node.is_scalar else text
+
+
+def _as_spelled(text: str) -> Any:
+    """Returns a number, true, false or null if it is written exactly so again, else the text.
+
+    `12e5`, `010`, `0x1F` and `1.10` are more often names and versions than numbers, and so are integers that readers
+    do not agree on (ruling 1).
+    """
+    value = resolve(text)
+    is_large = type(value) is int and abs(value) > LARGEST_INTEGER
+    return text if is_large or isinstance(value, str) or inline(value) != text else value
 
 
 # Archiving and purging (ruling 31)

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from slicebase.core.ids import is_ulid
 from slicebase.errors import SlicebaseError, Where
@@ -19,6 +19,7 @@ from slicebase.files.body.overflow import parts_of, whole_of, with_parts
 from slicebase.files.body.rows import Row, read_rows
 from slicebase.files.check.between import part_links
 from slicebase.files.check.file import new_paths
+from slicebase.files.check.version import checked_bytes
 from slicebase.files.links import SUFFIX, file_name, is_safe, reach, resolve
 from slicebase.files.slice_file import SliceFile
 from slicebase.workspace.atomic import create_folder, file_errors, locked, read_bytes, write_all, write_bytes
@@ -164,6 +165,18 @@ class SliceFolder:
             yield FolderWriter(self)
 
 
+class FileWrite(NamedTuple):
+    """A file to write: its old version, unless it is new, its new version, and the ids of rows that are new in it.
+
+    `moved_from` is the file that the content of a new file comes from.
+    """
+
+    old: SliceFile | None
+    new: SliceFile
+    rows: tuple[str, ...] = ()
+    moved_from: SliceFile | None = None
+
+
 class FolderWriter:
     """The right to write to the folder, held by one process at a time."""
 
@@ -177,9 +190,40 @@ class FolderWriter:
             raise _conflict(file)
         return file
 
-    def add(self, file: SliceFile, moved_from: SliceFile | None = None) -> None:
-        """Creates a file; `moved_from` is the file that its content comes from."""
-        self._refuse_outside(moved_from, file)
+    def add(self, file: SliceFile) -> None:
+        """Creates a file."""
+        self.write(FileWrite(None, file))
+
+    def replace(self, old: SliceFile, new: SliceFile, *, dry_run: bool = False) -> None:
+        """Replaces a file. What editors or git, which take no lock, wrote since `old` was read is not overwritten."""
+        self.write(FileWrite(old, new), dry_run=dry_run)
+
+    def write(self, *writes: "FileWrite", dry_run: bool = False) -> None:
+        """Writes files, one after the other, after all of them were checked: no caller checks for itself."""
+        checked = [(each, self._checked(each)) for each in writes]
+        for each, data in checked:
+            if not dry_run and data is not None:
+                write_bytes(self.folder.path_of(each.old or each.new), [data], within=self.folder.root)
+
+    def _checked(self, given: "FileWrite") -> bytes | None:
+        """Returns the bytes to write, None if nothing changes."""
+        old, new = given.old, given.new
+        if old is None:
+            self._refuse_existing(new)
+        elif not self._is_unchanged(old):
+            raise _conflict(old)
+        elif new.to_bytes() == old.to_bytes():
+            return None
+        self._refuse_outside(old or given.moved_from, new)
+        return checked_bytes(old, new, also=[given.moved_from] if given.moved_from else (), rows=given.rows)
+
+    def _is_unchanged(self, file: SliceFile) -> bool:
+        try:
+            return read_bytes(self.folder.path_of(file)) == file.to_bytes()
+        except FileNotFoundError:
+            return False
+
+    def _refuse_existing(self, file: SliceFile) -> None:
         if os.path.lexists(self.folder.path_of(file)):
             raise SlicebaseError(
                 "file-exists",
@@ -187,20 +231,6 @@ class FolderWriter:
                 hint="choose another id; where Slicebase chooses it, pass an entropy that varies",
                 where=Where(file.name),
             )
-        write_bytes(self.folder.path_of(file), [file.head, file.body], within=self.folder.root)
-
-    def replace(self, old: SliceFile, new: SliceFile) -> None:
-        """Replaces a file. What editors or git, which take no lock, wrote since `old` was read is not overwritten."""
-        path = self.folder.path_of(old)
-        try:
-            unchanged = read_bytes(path) == old.to_bytes()
-        except FileNotFoundError:
-            unchanged = False
-        if not unchanged:
-            raise _conflict(old)
-        self._refuse_outside(old, new)
-        if new.to_bytes() != old.to_bytes():
-            write_bytes(path, [new.head, new.body], within=self.folder.root)
 
     def write_all(
         self, changes: Iterable[tuple[SliceFile | None, SliceFile]]

@@ -10,7 +10,7 @@ from slicebase.errors import SlicebaseError, Where, refuse_unknown
 from slicebase.files.body.entries import Stamp
 from slicebase.files.body.routine import compile_routine, contract_as_json, read_routine
 from slicebase.files.body.rows import Provenance
-from slicebase.files.body.write import WriteRequest, refuse_broken, refuse_new_errors, whole_body, with_writer
+from slicebase.files.body.write import WriteRequest, refuse_broken, whole_body, with_writer
 from slicebase.files.create import archived, assigned_values, contract_from, define, new_file, restored
 from slicebase.files.links import file_name
 from slicebase.files.model import Payload
@@ -136,7 +136,6 @@ class Library(Finder):
                 updated_by=stamp.who,
                 name=f"{LIBRARY}/{file_name(file_id)}",
             )
-            refuse_new_errors(None, file)
             writer.add(file)
         return Change(file)
 
@@ -227,12 +226,16 @@ class Library(Finder):
         *,
         supersedes: str | Sequence[str] = (),
         section: str | None = None,
+        as_text: bool = False,
         if_version: str | None = None,
         provenance: Provenance | None = None,
     ) -> Change:
-        """Writes a text to the body, in the contract's write mode. Rows that it supersedes are named by id or ref."""
+        """Writes a text to the body, in the contract's write mode. Rows that it supersedes are named by id or ref.
+
+        In a log, JSON objects become rows; with `as_text`, also a text that looks like JSON is stored as it is.
+        """
         rows = (supersedes,) if isinstance(supersedes, str) else supersedes
-        given = WriteRequest(text, self.stamp(provenance), tuple(map(_row_id, rows)), section)
+        given = WriteRequest(text, self.stamp(provenance), tuple(map(_row_id, rows)), section, as_text)
         limit = self.surroundings.settings.overflow_bytes
         with self.folder.writing() as writer:
             done = remember(writer, self._logs, writer.find(file_id, if_version), given, limit)
@@ -366,9 +369,7 @@ class Library(Finder):
             if new.to_bytes() == old.to_bytes():
                 return Change(old, changed=False)
             new = with_writer(new, stamp)
-            refuse_new_errors(old, new)
-            if not dry_run:
-                writer.replace(old, new)
+            writer.replace(old, new, dry_run=dry_run)
         return Change(new)
 
 

@@ -16,14 +16,13 @@ from slicebase.files.body.write import (
     NextVersion,
     WriteRequest,
     refuse_closed,
-    refuse_new_errors,
     whole_body,
     with_body,
     write,
 )
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import delete_key, set_key
-from slicebase.library.folder import FolderWriter, Logs, SliceFolder, finish_overflow
+from slicebase.library.folder import FileWrite, FolderWriter, Logs, SliceFolder, finish_overflow
 
 DUE: Final = "slice.due"
 _SUMMARIZE: Final = "summarize"
@@ -85,9 +84,8 @@ def _split(case: _Overflow) -> Remembered:
     """Creates a part and writes to it. It exists before its file names it: no reader finds a broken link."""
     part = new_part(case.whole, case.given.stamp.file_id, CONTINUED)
     draft = write(part, _for_part(part, case.whole, case.given), case.log)
-    refuse_new_errors(None, draft.file)
-    case.writer.add(draft.file)
-    case.writer.replace(case.whole, joined(case.whole, part.id or "", CONTINUED))
+    whole = joined(case.whole, part.id or "", CONTINUED)
+    case.writer.write(FileWrite(None, draft.file, draft.rows), FileWrite(case.whole, whole))
     return Remembered(draft.file, draft.rows, "split")
 
 
@@ -100,10 +98,7 @@ def _archive(case: _Overflow) -> Remembered:
     part = new_part(case.target, case.given.stamp.file_id, ARCHIVED, moved.leaves)
     smaller = joined(case.target.with_body(moved.stays), part.id or "", ARCHIVED)
     draft = write(smaller, case.given, case.log)
-    refuse_new_errors(case.target, part)
-    refuse_new_errors(case.target, draft.file)
-    case.writer.add(part, moved_from=case.target)
-    case.writer.replace(case.target, draft.file)
+    case.writer.write(FileWrite(None, part, moved_from=case.target), FileWrite(case.target, draft.file, draft.rows))
     return Remembered(draft.file, draft.rows, "archive")
 
 
@@ -113,8 +108,7 @@ _MOVES: Final[Mapping[str, Callable[[_Overflow], Remembered]]] = {"split": _spli
 
 def _stored(writer: FolderWriter, old: SliceFile, draft: NextVersion, limit: int) -> Remembered:
     new = limited(draft.file, limit)
-    refuse_new_errors(old, new)
-    writer.replace(old, new)
+    writer.write(FileWrite(old, new, draft.rows))
     return Remembered(new, draft.rows, new.due)
 
 

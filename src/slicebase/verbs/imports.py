@@ -6,6 +6,7 @@ from pathlib import Path
 
 from slicebase.core.refs import name_of
 from slicebase.errors import SlicebaseError, Where
+from slicebase.files.check.version import read_back
 from slicebase.history.account import Account
 from slicebase.history.annotate import Annotator
 from slicebase.history.imports import ImportProgress, import_inputs
@@ -63,5 +64,5 @@ def export(parts: Parts, session: str, to: Path) -> Path:
         raise SlicebaseError("file-exists", f"{to} exists already", hint="choose another name", where=Where(str(to)))
     folder = to.parent.resolve()
     # No lock is held in that folder.
-    write_bytes(folder / to.name, [file.to_bytes()], within=folder, temporary=own_temporary())
+    write_bytes(folder / to.name, [read_back(file)], within=folder, temporary=own_temporary())
     return to

@@ -3,6 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slicebase.core.times import to_text
 from slicebase.files.body.overflow import ARCHIVED, CONTINUED, joined, move_oldest, new_part, parts_of, whole_of
 from slicebase.files.body.rows import read_rows, row_line
 from slicebase.files.create import new_file
@@ -17,7 +18,10 @@ def file_of(body_type: str, body: bytes) -> SliceFile:
 @settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 9), st.text("ab", max_size=30)), max_size=12), st.integers(0, 900))
 def test_the_oldest_rows_leave_until_the_rest_is_small_enough(rows: list[tuple[int, str]], most: int) -> None:
-    lines = [row_line({"text": text}, f"r{number}", time) for number, (time, text) in enumerate(rows)]
+    lines = [
+        row_line({"id": f"r{number}", "created_at": to_text(time)}, {"text": text})
+        for number, (time, text) in enumerate(rows)
+    ]
     moved = move_oldest(file_of("jsonl", b"".join(lines)), most)
     if moved is None:
         assert len(b"".join(lines)) <= most

@@ -1,6 +1,7 @@
 """Turns a text to remember into new lines: rows of a log, lines of a conversation, steps of a routine (ruling 25).
 
-A JSON object is one line. Several lines of JSON objects are several lines. Any other text is the text of one line.
+A JSON object is one line. Several lines of JSON objects are several lines. Any other text is the text of one line,
+but a text that looks like JSON and is not is refused.
 The time, the randomness for new ids and the writer come from outside, in a `Stamp`.
 """
 
@@ -14,8 +15,9 @@ from slicebase.core.ids import ULID_RANDOM_BYTES, is_ulid, ulid, ulid_time
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.conversation import read_conversation
+from slicebase.files.body.objects import Objects, distinct, joined, json_line, objects_in
 from slicebase.files.body.routine import read_routine
-from slicebase.files.body.rows import Provenance, Row, read_rows, row_line
+from slicebase.files.body.rows import Provenance, is_links, row_line
 from slicebase.files.findings import Finding, errors
 
 _CLOCKS_DIFFER: Final = 1000  # milliseconds by which the clocks of a log's writers may differ
@@ -54,31 +56,10 @@ class Stamp(NamedTuple):
             yield last
 
 
-Objects = Sequence[dict[str, Any]]
-
-
-def objects_in(text: str) -> Objects | None:
-    """Returns the JSON objects that a text consists of, None if it is anything else."""
-    single = _object(text)
-    if single is not None:
-        return [single]
-    objects = [_object(line) for line in text.split("\n") if line.strip()]
-    found = [each for each in objects if each is not None]
-    return found if found and len(found) == len(objects) else None
-
-
-def _object(text: str) -> dict[str, Any] | None:
-    try:
-        value = msgspec.json.decode(text)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
 # Rows
 
-_ENVELOPE: Final = frozenset({"confidence", "provenance", "status", "links"})
-_PLACEHOLDER: Final = {"id": "new", "created_at": "1970-01-01T00:00:00.000Z"}
+_GIVEN_BY_US: Final = ("id", "created_at", "supersedes")
+_ENVELOPE: Final = ("confidence", "provenance", "status", "links")  # in this order, and then all other keys
 
 
 class NewRow(NamedTuple):
@@ -88,9 +69,16 @@ class NewRow(NamedTuple):
     line: bytes
 
 
-def new_rows(text: str, stamp: Stamp, *, supersedes: Sequence[str] = (), after: str | None = None) -> list[NewRow]:
-    """Returns new rows for a text, each with its `_meta`. The fields that an object has in `_meta` stay in it."""
-    objects = objects_in(text) or [{"text": text.rstrip("\n")}]
+def new_rows(
+    text: str,
+    stamp: Stamp,
+    *,
+    supersedes: Sequence[str] = (),
+    after: str | None = None,
+    as_text: bool = False,
+) -> list[NewRow]:
+    """Returns new rows for a text, each with its `_meta`. Every key that an object has is kept."""
+    objects = _objects(text, as_text=as_text) or [{"text": text.rstrip("\n")}]
     if supersedes and len(objects) > 1:
         raise SlicebaseError(
             "breaks-rule", "several new rows cannot supersede the same rows", hint="write them one by one"
@@ -98,51 +86,64 @@ def new_rows(text: str, stamp: Stamp, *, supersedes: Sequence[str] = (), after: 
     return [_row(fields, row_id, stamp, supersedes) for fields, row_id in zip(objects, stamp.ids(after), strict=False)]
 
 
+def _objects(text: str, *, as_text: bool) -> Objects | None:
+    return None if as_text else objects_in(text)
+
+
 def _row(fields: Mapping[str, Any], row_id: str, stamp: Stamp, supersedes: Sequence[str]) -> NewRow:
-    given = _given_envelope(fields)
-    written = ("_meta", "links") if given.links else ("_meta",)  # links are written in `_meta` (ruling 27)
-    content = {key: value for key, value in fields.items() if key not in written}
-    line = row_line(
-        content,
-        row_id,
-        stamp.now,
-        supersedes=dict.fromkeys(supersedes),
-        confidence=given.confidence,
-        provenance=_joined(given.provenance, stamp.provenance),
-        status=given.status,
-        links=given.links,
-    )
-    return NewRow(row_id, line)
+    """Returns a row. Links and confidence are written in `_meta` (ruling 27), everything else where it was."""
+    stated = _stated_meta(fields)
+    content = {key: value for key, value in fields.items() if key != "_meta"}
+    if is_links(content.get("links")) and content["links"]:
+        beside = content.pop("links")
+        known = stated.get("links")
+        stated["links"] = distinct([*known, *beside]) if isinstance(known, list) else (known or beside)
+    _sign(stated, _writer(stamp))
+    meta: dict[str, Any] = {"id": row_id, "created_at": stamp.time}
+    if supersedes:
+        meta["supersedes"] = list(dict.fromkeys(supersedes))
+    order = (*(key for key in _ENVELOPE if key in stated), *(key for key in stated if key not in _ENVELOPE))
+    return NewRow(row_id, row_line({**meta, **{key: stated[key] for key in order}}, content))
 
 
-def _given_envelope(fields: Mapping[str, Any]) -> Row:
-    """Returns the metadata that a new row states about itself, read in the same way as the finished row."""
+def _stated_meta(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns what a new row states about itself."""
     meta = fields.get("_meta", {})
-    refused = sorted(meta.keys() - _ENVELOPE) if isinstance(meta, dict) else ["_meta"]
+    if not isinstance(meta, dict):
+        raise SlicebaseError("breaks-rule", "`_meta` of a new row is not an object", hint="leave it out")
+    refused = [key for key in _GIVEN_BY_US if key in meta]
     if refused:
         raise SlicebaseError(
             "breaks-rule",
-            f"a new row cannot set {', '.join(refused)}",
-            hint=f"`_meta` may have {', '.join(sorted(_ENVELOPE))}; name what it supersedes with --supersedes",
+            f"a new row cannot set {', '.join(refused)} in `_meta`",
+            hint="a row gets its id and time when it is written; name what it supersedes with --supersedes",
         )
-    probe = read_rows(canonical({**fields, "_meta": {**_PLACEHOLDER, **meta}}))
-    _refuse(probe.findings)
-    return probe.rows[0]
+    return dict(meta)
 
 
-def _joined(given: Provenance | None, captured: Provenance | None) -> Provenance | None:
-    """Joins two provenances. What the row itself states wins over what was captured."""
-    stated = msgspec.to_builtins(given) if given else {}
-    known = msgspec.to_builtins(captured) if captured else {}
-    return Provenance(**{**known, **stated}) if stated or known else None
+def _writer(stamp: Stamp) -> dict[str, Any] | None:
+    """Returns who writes. A program may give a confidence that JSON does not have."""
+    who = stamp.who
+    canonical(who)
+    return who
+
+
+def _sign(meta: dict[str, Any], who: Mapping[str, Any] | None) -> None:
+    """Adds who writes to the provenance of a row. What the row states itself wins, key by key (docs/library.md)."""
+    signed = joined(meta.get("provenance"), who)
+    if signed:
+        meta["provenance"] = signed
+    confidence = signed.get("confidence") if isinstance(signed, dict) else None
+    if confidence is not None and meta.get("confidence") is None:
+        meta["confidence"] = confidence  # ruling 27: it is read in both places, and written in `_meta`
 
 
 # Conversations and routines
 
 
-def new_lines(body_type: str, text: str, stamp: Stamp) -> list[bytes]:
-    """Returns new lines of a conversation or a routine for a text."""
-    objects = objects_in(text) or [_bare(body_type, text)]
+def new_lines(body_type: str, text: str, stamp: Stamp, *, as_text: bool = False) -> list[bytes]:
+    """Returns new lines of a conversation or a routine for a text. Every key that an object has is kept."""
+    objects = _objects(text, as_text=as_text) or [_bare(body_type, text)]
     return [_line(body_type, fields, stamp) for fields in objects]
 
 
@@ -158,10 +159,12 @@ def _line(body_type: str, fields: Mapping[str, Any], stamp: Stamp) -> bytes:
     line = dict(fields)
     if body_type == "conversation":
         line.setdefault("ts", stamp.time)
-    if stamp.provenance and "_meta" not in line:
-        line["_meta"] = {"created_at": stamp.time, "provenance": stamp.who}
-    canonical(line)  # refuses what JSON cannot carry without loss
-    encoded = msgspec.json.encode(line) + b"\n"
+    if who := _writer(stamp):
+        meta = line.get("_meta") or {}
+        if not isinstance(meta, dict):
+            raise SlicebaseError("breaks-rule", "`_meta` of a new line is not an object", hint="leave it out")
+        line["_meta"] = {"created_at": stamp.time, **meta, "provenance": joined(meta.get("provenance"), who)}
+    encoded = json_line(line)
     _refuse((read_routine if body_type == "routine" else read_conversation)(encoded).findings)
     return encoded
 

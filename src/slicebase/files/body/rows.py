@@ -4,16 +4,14 @@ Reading is tolerant: every object with an id in `_meta` is a row, and everything
 Writing is strict: a line that would give a finding is refused.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple, TypeGuard
 
-import msgspec
 from msgspec import Struct
 
-from slicebase.core.hashing import canonical
-from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.lines import JsonLine, judge_time, read_lines
+from slicebase.files.body.objects import json_line
 from slicebase.files.findings import Finding, shown
 from slicebase.files.model import SHARE, TEXT, Form, Forms, Link, is_share, misfits, text_or_none
 
@@ -94,40 +92,14 @@ def placed_links(row: Mapping[str, Any]) -> Iterator[tuple[ValuePath, Link]]:
                 yield (*path, index), Link(link["rel"], link["to"], link.get("label"))
 
 
-def row_line(
-    content: Mapping[str, Any],
-    row_id: str,
-    milliseconds: int,
-    *,
-    supersedes: Iterable[str] = (),
-    confidence: float | None = None,
-    provenance: Provenance | None = None,
-    status: str | None = None,
-    links: Iterable[Link] = (),
-) -> bytes:
+def row_line(meta: Mapping[str, Any], content: Mapping[str, Any]) -> bytes:
     """Returns the line of a new row with its line end: `_meta` first, then the content in its order."""
-    optional = {
-        "supersedes": list(supersedes),
-        "confidence": confidence,
-        "provenance": msgspec.to_builtins(provenance),
-        "status": status,
-        "links": [_written(link) for link in links],
-    }
-    meta = {"id": row_id, "created_at": to_text(milliseconds)} | {
-        k: v for k, v in optional.items() if v not in (None, [])
-    }
     if "_meta" in content:
         raise SlicebaseError("breaks-rule", "a row's content cannot have `_meta`: the envelope is created for it")
-    row = {"_meta": meta, **content}
-    canonical(row)  # refuses what JSON cannot carry without loss: NaN, half a surrogate pair, integers beyond 2^53
-    line = msgspec.json.encode(row) + b"\n"
+    line = json_line({"_meta": meta, **content})
     for finding in read_rows(line).findings:
         raise SlicebaseError("breaks-rule", finding.message, hint=finding.hint)
     return line
-
-
-def _written(link: Link) -> dict[str, Any]:
-    return {key: value for key, value in msgspec.to_builtins(link).items() if value is not None}
 
 
 def _read_row(line: JsonLine, findings: list[Finding]) -> Row | None:
@@ -189,7 +161,8 @@ def _is_link(value: object) -> bool:
     )
 
 
-def _is_links(value: object) -> bool:
+def is_links(value: object) -> bool:
+    """Returns whether a value is a list of links."""
     return isinstance(value, list) and all(map(_is_link, value))
 
 
@@ -201,7 +174,7 @@ def _is_links_or_content(value: object) -> bool:
     has_links = isinstance(value, list) and any(
         isinstance(item, dict) and ("rel" in item or "to" in item) for item in value
     )
-    return not has_links or _is_links(value)
+    return not has_links or is_links(value)
 
 
 _LINKS: Final = "a list of links with rel and to"
@@ -214,7 +187,7 @@ _FORMS: Final[Forms] = {
             **dict.fromkeys(("agent", "session", "source", "context", "author", "method"), TEXT),
         },
         "status": TEXT,
-        "links": Form(_is_links, _LINKS),
+        "links": Form(is_links, _LINKS),
     },
     "links": Form(_is_links_or_content, _LINKS),
 }

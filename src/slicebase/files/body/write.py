@@ -4,13 +4,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
-from slicebase.files.body.entries import Stamp, new_lines, new_rows, objects_in
+from slicebase.files.body.entries import Stamp, new_lines, new_rows
 from slicebase.files.body.lines import read_lines
+from slicebase.files.body.objects import objects_in
 from slicebase.files.body.rows import Row, read_rows
 from slicebase.files.body.text import append_in_section, append_lines, append_paragraph, encoded, replace_section
-from slicebase.files.check.between import FileLocation
-from slicebase.files.check.body import check_body
-from slicebase.files.check.file import check_file
 from slicebase.files.findings import Finding, errors
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import set_key
@@ -33,6 +31,7 @@ class WriteRequest(NamedTuple):
     stamp: Stamp
     supersedes: tuple[str, ...] = ()
     section: str | None = None
+    as_text: bool = False  # also what looks like JSON
 
 
 def write(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row] = ()) -> NextVersion:
@@ -76,23 +75,6 @@ def with_writer(file: SliceFile, stamp: Stamp) -> SliceFile:
     return set_key(file, "slice.updated_by", stamp.who) if stamp.who else file
 
 
-def refuse_new_errors(old: SliceFile | None, new: SliceFile) -> None:
-    """Raises an error if the new version has an error that the old one does not have: writing is strict (ruling 20).
-
-    If rows were appended, only the new rows are checked, so that a write does not read the complete log.
-    """
-    if old and new.body_type == "jsonl" and new.head == old.head and new.body.startswith(old.body):
-        found = errors(check_body(new.with_body(new.body[len(old.body) :])).findings)
-    else:
-        found = _errors_in(new)
-    known = {(finding.rule, finding.message) for finding in _errors_in(old)} if old and found else set()
-    for finding in found:
-        if (finding.rule, finding.message) not in known:
-            raise SlicebaseError(
-                "breaks-rule", f"{finding.message} ({finding.rule})", hint=finding.hint, where=Where(new.name)
-            )
-
-
 def refuse_broken(file: SliceFile, findings: Iterable[Finding]) -> None:
     """Raises an error for a body with an unreadable line. The line may be incomplete, so people check it first."""
     for finding in errors(findings):
@@ -104,12 +86,6 @@ def refuse_broken(file: SliceFile, findings: Iterable[Finding]) -> None:
         )
 
 
-def _errors_in(file: SliceFile) -> list[Finding]:
-    checked = check_file(file.to_bytes(), FileLocation(file.name, file.name))
-    findings = (checked,) if isinstance(checked, Finding) else (*checked.findings, *checked.log_findings)
-    return errors(findings)
-
-
 # Writes, by mode and body type
 
 
@@ -117,7 +93,8 @@ def _append_rows(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row])
     """Appends rows. The frontmatter does not change, so that two branches merge (ruling 26)."""
     if given.supersedes:
         _refuse_superseding(file, given.supersedes, (*read_rows(file.body).rows, *elsewhere))
-    new = new_rows(given.text, given.stamp, supersedes=given.supersedes, after=_last_row(file.body))
+    after, as_text = _last_row(file.body), given.as_text
+    new = new_rows(given.text, given.stamp, supersedes=given.supersedes, after=after, as_text=as_text)
     body = append_lines(file.body, b"".join(row.line for row in new))
     return NextVersion(file.with_body(body), tuple(row.id for row in new))
 
@@ -136,7 +113,7 @@ def _supersede_rows(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Ro
 
 
 def _append_line(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row]) -> NextVersion:
-    lines = new_lines(file.body_type or "", given.text, given.stamp)
+    lines = new_lines(file.body_type or "", given.text, given.stamp, as_text=given.as_text)
     return NextVersion(file.with_body(append_lines(file.body, b"".join(lines))))
 
 
@@ -157,7 +134,7 @@ def _replace_text(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row]
 
 
 def _replace_lines(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row]) -> NextVersion:
-    body, rows = whole_body(file.body_type or "", given.text, given.stamp)
+    body, rows = whole_body(file.body_type or "", given.text, given.stamp, as_text=given.as_text)
     return NextVersion(with_body(file, body, given.stamp), rows)
 
 
@@ -183,15 +160,15 @@ class Body(NamedTuple):
     rows: tuple[str, ...] = ()
 
 
-def whole_body(body_type: str, text: str, stamp: Stamp) -> Body:
+def whole_body(body_type: str, text: str, stamp: Stamp, *, as_text: bool = False) -> Body:
     """Returns a body that consists of this text. Rows that already have an envelope keep it, byte for byte."""
     if body_type not in LINES:
         return Body(encoded(text if text.endswith("\n") else text + "\n"))
     if body_type != "jsonl":
-        return Body(b"".join(new_lines(body_type, text, stamp)))
-    if _is_complete(text):
-        return Body(append_lines(b"", encoded(text.strip("\n") + "\n")))
-    rows = new_rows(text, stamp)
+        return Body(b"".join(new_lines(body_type, text, stamp, as_text=as_text)))
+    if not as_text and _is_complete(text):
+        return Body(encoded(text.removeprefix("\ufeff").strip("\n") + "\n"))
+    rows = new_rows(text, stamp, as_text=as_text)
     return Body(b"".join(row.line for row in rows), tuple(row.id for row in rows))
 
 

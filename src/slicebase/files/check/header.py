@@ -59,6 +59,10 @@ _FORMS: Final[Forms] = {
     "archived": _MARK,
     "purged": _MARK,
 }
+# Of the keys that body/conversation.py checks, those that the specification has as text.
+_CONVERSATION_TEXTS: Final = frozenset(
+    ("body", "conversation", key) for key in ("agent_id", "session_id", "trace_id", "span_id", "format")
+)
 _REQUIRED: Final = (("v",), ("id",), ("title",), ("summary",), ("body", "type"))
 _TIMES: Final = (("updated_at",), ("archived", "at"), ("purged", "at"))
 _CONTRACT_KEYS: Final = frozenset(Contract.__struct_fields__)
@@ -85,7 +89,7 @@ def field_problems(values: Mapping[str, Any]) -> Iterator[HeaderProblem]:
 
 def takes_text(path: tuple[str, ...]) -> bool:
     """Returns whether the field at this path of `slice` is a text, even if YAML reads it as another type."""
-    return value_at(_FORMS, path) is _TEXT or (len(path) == 3 and path[0] == "links")
+    return value_at(_FORMS, path) is _TEXT or (len(path) == 3 and (path[0] == "links" or path in _CONVERSATION_TEXTS))
 
 
 def value_at(values: Any, path: tuple[str, ...]) -> Any:

@@ -1,0 +1,88 @@
+"""Checks the next version of a slice file before it is written: the one way from a value to the bytes on the disk.
+
+Every writer ends here: the bytes are read again, compared with what was meant, and checked by the rules of the format.
+What does not pass is not written (ruling 20: writing is strict).
+"""
+
+from collections.abc import Sequence
+
+from slicebase.errors import SlicebaseError, Where
+from slicebase.files.body.rows import read_rows
+from slicebase.files.check.between import FileLocation
+from slicebase.files.check.body import check_body
+from slicebase.files.check.file import check_file
+from slicebase.files.findings import Finding, errors
+from slicebase.files.slice_file import SliceFile
+from slicebase.files.yaml.edit import same
+
+
+def checked_bytes(
+    old: SliceFile | None, new: SliceFile, *, also: Sequence[SliceFile] = (), rows: Sequence[str] = ()
+) -> bytes:
+    """Returns the bytes of the next version of a file, after they were read again and checked.
+
+    `old` is the version before it, None for a new file. `also` are other files that its content comes from, such as
+    the other side of a merge. `rows` are the ids of the rows that are new at the end of its body. Raises
+    `write-differs` if the bytes do not mean what they should, and `breaks-rule` if they have an error that neither the
+    version before nor these files have.
+    """
+    data = read_back(new)
+    if old and new.id != old.id:
+        raise _differs(new, f"the id would change from {old.id} to {new.id}")
+    if rows and _last_rows(old, new)[-len(rows) :] != list(rows):
+        raise _differs(new, "the new rows are not at its end")
+    _refuse_new_errors(old, new, also)
+    return data
+
+
+def read_back(file: SliceFile) -> bytes:
+    """Returns the bytes of a file. Raises `write-differs` if they cannot be read again as the same file."""
+    data = file.to_bytes()
+    try:
+        found = SliceFile.parse(data, file.name)
+    except SlicebaseError as error:
+        raise _differs(file, f"it could not be read again: {error.message}") from None
+    if found.body != file.body or not same(found.frontmatter, file.frontmatter):
+        raise _differs(file, f"its {'body' if found.body != file.body else 'metadata'} would be read as another")
+    return data
+
+
+def _differs(file: SliceFile, what: str) -> SlicebaseError:
+    hint = "nothing was written; `tt validate` may show what is unusual in the file"
+    message = f"the file would not be what was meant: {what}"
+    return SlicebaseError("write-differs", message, hint=hint, where=Where(file.name))
+
+
+def _last_rows(old: SliceFile | None, new: SliceFile) -> list[str]:
+    """Returns the ids of the rows of a body; only of its new part, if it grew."""
+    added = _added(old, new)
+    return [row.id for row in read_rows(new.body if added is None else added).rows]
+
+
+def _added(old: SliceFile | None, new: SliceFile) -> bytes | None:
+    """Returns what a new version adds to the end of a body, None if it changes something else in the body."""
+    return new.body[len(old.body) :] if old and new.body.startswith(old.body) else None
+
+
+def _refuse_new_errors(old: SliceFile | None, new: SliceFile, also: Sequence[SliceFile]) -> None:
+    """Raises an error if the new version has an error that no version before has.
+
+    If rows were appended, only the new rows are checked, so that a write does not read the complete log.
+    """
+    added = _added(old, new) if new.body_type == "jsonl" else None
+    if added is not None and old and new.header == old.header:
+        found = errors(check_body(new.with_body(added)).findings)
+    else:
+        found = _errors_in(new)
+    before = (*([old] if old else []), *also) if found else ()
+    known = {(finding.rule, finding.message) for file in before for finding in _errors_in(file)}
+    for finding in found:
+        if (finding.rule, finding.message) not in known:
+            message = f"{finding.message} ({finding.rule})"
+            raise SlicebaseError("breaks-rule", message, hint=finding.hint, where=Where(new.name))
+
+
+def _errors_in(file: SliceFile) -> list[Finding]:
+    checked = check_file(file.to_bytes(), FileLocation(file.name, file.name))
+    findings = (checked,) if isinstance(checked, Finding) else (*checked.findings, *checked.log_findings)
+    return errors(findings)
