@@ -123,7 +123,7 @@ def test_exit_statuses_distinguish_refusals_missing_files_and_conflicts(tt: Tt) 
     assert tt("remember", note, "y").exit == 3
     assert tt("remember", "01NOPE", "y").exit == 4
     assert tt("define", note, "title=y", "--if-version", "sha256:0").exit == 5
-    assert tt("connect", note, "loves", other).exit == 3
+    assert tt("connect", note, "loves it", other).exit == 3
     assert tt("disconnect", note, "see_also", other).exit == 4
     tt("purge", note)
     assert tt("recall", note).exit == 6

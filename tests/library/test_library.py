@@ -70,7 +70,8 @@ def test_the_body_contract_and_links_of_a_new_file_are_as_they_were_given(scratc
         ({"contract": ["write=sometimes"]}, "breaks-rule"),
         ({"contract": ["mood=good"]}, "usage"),
         ({"contract": ["purpose"]}, "usage"),
-        ({"links": [("loves", "01X")]}, "bad-link"),
+        ({"links": [("loves it", "01X")]}, "bad-link"),
+        ({"links": [("01X", "see_also")]}, "bad-link"),
         ({"links": [("see_also", "01X")]}, "no-file"),
         ({"links": [("see_also", "https://example.org/")]}, "bad-link"),
         ({"links": [("see_also", "../../etc/passwd")]}, "outside-workspace"),
@@ -245,9 +246,41 @@ def test_links_lead_to_rows_and_paths_that_are_there(scratch: ScratchLibrary, tm
         ("see_also", "../docs/none.md", "no-file"),
         ("see_also", "../docs/", "bad-link"),
         ("see_also", note, "bad-link"),
-        ("loves", log, "bad-link"),
+        ("loves it", log, "bad-link"),
+        (log, "see_also", "bad-link"),
     ):
         assert code_of(scratch.connect, note, rel, to) == code
+
+
+def test_an_unknown_relationship_is_stored_with_a_warning_that_names_the_nearest(scratch: ScratchLibrary) -> None:
+    """Ruling 53."""
+    note, log = scratch.new(), scratch.new()
+    change = scratch.connect(note, "depend_on", log)
+    assert "depends_on" in change.warnings[0]
+    assert scratch.file(note).links == (Link("depend_on", log),)
+    report = validate([scratch.folder.path], scratch.workspace.root)
+    assert ([each.rule for each in report.findings], report.counts["warning"]) == (["link-rel"], 1)
+    assert len(scratch.create("T", "S.", links=[("inspires", log)]).warnings) == 1
+    assert scratch.connect(note, "see_also", log).warnings == ()
+    assert [edge.rel for edge in scratch.explore(note, infer=True).links] == ["depend_on", "see_also"]
+    assert scratch.explore(log, rel="depend_on", infer=True).links == []
+
+
+def test_connect_derived_from_records_the_hash_of_the_source(scratch: ScratchLibrary) -> None:
+    """§ Derived Files, ruling 24: as `create` does."""
+    source, other, summary = scratch.new("markdown", "Long."), scratch.new(), scratch.new("markdown", "Short.")
+    scratch.connect(summary, "derived_from", source)
+    recorded = DerivationSource(source, digest(b"Long.\n"))
+    assert (scratch.file(summary).derived_from, scratch.file(summary).links) == (recorded, ())
+    scratch.remember(source, "Longer.")
+    assert not scratch.connect(summary, "derived_from", source).changed, "only refresh knows that the text is new"
+    assert [each.entry.id for each in scratch.stale()] == [summary]
+    assert code_of(scratch.connect, summary, "derived_from", other) == "bad-link"
+    assert scratch.connect(summary, "derived_from", source, label="by hand").file.links[0].label == "by hand"
+    scratch.disconnect(summary, "derived_from", source)
+    assert (scratch.file(summary).derived_from, scratch.file(summary).links) == (None, ())
+    assert code_of(scratch.disconnect, summary, "derived_from", source) == "no-link"
+    assert is_well_formed(scratch)
 
 
 def test_a_path_that_leads_outside_through_a_symbolic_link_is_refused(scratch: ScratchLibrary, tmp_path: Path) -> None:

@@ -226,7 +226,6 @@ BAD = [
     ("remember", {"id": "x", "text": "x", "confidence": 2}, "bad-arguments"),
     ("connect", {"id": "nowhere", "rel": "see_also", "to": "x"}, "no-file"),
     ("explore", {"id": "nowhere"}, "no-file"),
-    ("explore", {"id": "x", "rel": "likes"}, "bad-link"),
     ("context", {"question": " "}, "bad-question"),
     ("context", {"question": "x", "tokens": 1}, "bad-arguments"),
     ("context", {"question": "x", "run": "nowhere"}, "no-run"),

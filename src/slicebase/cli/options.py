@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from slicebase.cli.numbers import Decimal
-from slicebase.cli.output import REDACTED, note, print_json, print_progress, print_redacted, print_text
+from slicebase.cli.output import REDACTED, note, print_json, print_progress, print_redacted, print_text, printable
 from slicebase.errors import SlicebaseError, Where
 
 if TYPE_CHECKING:
@@ -154,10 +154,17 @@ def print_change(change: "Change", as_json: bool, *, dry_run: bool = False, refs
     if as_json:
         print_json({"dry_run": dry_run, **change.as_json()})
         return
+    note_warnings(change)
     if refs:
         print_text("\n".join(change.refs or (f"file:{change.id}",)))
     done = "would change" if dry_run else "changed"
     note(f"{change.id} {done if change.changed else 'is unchanged'}" + _OVERFLOW.get(change.overflow or "", ""))
+
+
+def note_warnings(change: "Change") -> None:
+    """Prints what may be wrong with a write that was made."""
+    for warning in change.warnings:
+        note(f"warning: {printable(warning)}")
 
 
 _OVERFLOW = {

@@ -6,7 +6,15 @@ from typing import Any
 import click
 
 from slicebase.cli.file_options import complete_ids, id_argument
-from slicebase.cli.options import given_text, open_base, print_change, provenance_of, provenance_options, redact_option
+from slicebase.cli.options import (
+    given_text,
+    note_warnings,
+    open_base,
+    print_change,
+    provenance_of,
+    provenance_options,
+    redact_option,
+)
 from slicebase.cli.output import json_option, print_json, print_text, read_input
 
 _if_version = click.option("--if-version", metavar="HASH", help="Write only if the file still has this version.")
@@ -71,6 +79,7 @@ def create(
     if as_json:
         print_json(change.as_json())
     else:
+        note_warnings(change)
         print_text(change.id)
 
 

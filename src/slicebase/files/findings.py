@@ -119,7 +119,7 @@ _TABLE: Final = (
     FormatRule("exclude-unrouted", "hint", "each excluded topic has a routes_to link with that topic as its label"),
     # links and sources (§ Links, § Derived Files, rulings 29 and 41)
     FormatRule("link-field", "error", "a link has a relationship and a target"),
-    FormatRule("link-rel", "error", "a link's relationship is one that the format defines"),
+    FormatRule("link-rel", "warning", "a link's relationship is one that the format defines"),
     FormatRule("link-form", "error", "a link's target is an id or a path, a folder only for routes_to"),
     FormatRule("link-target", "warning", "a link's target exists"),
     FormatRule("link-self", "warning", "no file links to itself"),

@@ -12,7 +12,7 @@ from slicebase.files.body.routine import compile_routine, contract_as_json, read
 from slicebase.files.body.rows import Provenance
 from slicebase.files.body.write import WriteRequest, refuse_broken, refuse_new_errors, whole_body, with_writer
 from slicebase.files.create import archived, assigned_values, contract_from, define, new_file, restored
-from slicebase.files.links import file_name
+from slicebase.files.links import doubts, file_name
 from slicebase.files.model import Payload
 from slicebase.files.slice_file import SliceFile
 from slicebase.index.schema import ReadProgress
@@ -41,6 +41,7 @@ class Change(NamedTuple):
     overflow: str | None = None
     redacted: Mapping[str, int] = {}  # secrets that were replaced, by rule
     purge: "PurgeReport | None" = None
+    warnings: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -65,6 +66,7 @@ class Change(NamedTuple):
             "refs": list(self.refs or (f"file:{self.id}",)),
             "overflow": self.overflow,
             "redacted": dict(sorted(self.redacted.items())),
+            "warnings": list(self.warnings),
         }
 
 
@@ -137,7 +139,7 @@ class Library(Finder):
             )
             refuse_new_errors(None, file)
             writer.add(file)
-        return Change(file)
+        return Change(file, warnings=doubts(link.rel for link in stored_links))
 
     # Metadata and links
 
@@ -161,9 +163,10 @@ class Library(Finder):
     def connect(
         self, file_id: str, rel: str, to: str, *, label: str | None = None, provenance: Provenance | None = None
     ) -> Change:
-        """Adds a link; a link that exists already stays as it is."""
+        """Adds a link; a link that exists already stays as it is. An unknown relationship is a warning (ruling 53)."""
         stamp = self.stamp(provenance)
-        return self._edit(file_id, lambda file: self._linker.connected(file, rel, to, label), stamp)
+        change = self._edit(file_id, lambda file: self._linker.connected(file, rel, to, label), stamp)
+        return change._replace(warnings=doubts([rel]))
 
     def disconnect(
         self, file_id: str, rel: str, to: str, *, dry_run: bool = False, provenance: Provenance | None = None

@@ -126,7 +126,7 @@ TOOLS: Mapping[str, Tool] = {
         "Link files",
         "Link a file to another file, a path or a reference. An existing link stays.",
         write.ConnectArguments,
-        write.ChangeResult,
+        write.LinkResult,
         write.connect,
         writes=True,
     ),
