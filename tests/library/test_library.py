@@ -95,6 +95,21 @@ def test_a_derived_file_records_its_sources_hash(scratch: ScratchLibrary) -> Non
     assert code_of(lambda: scratch.new(links=(("derived_from", source), ("derived_from", summary)))) == "bad-link"
 
 
+@pytest.mark.parametrize(
+    "stream", ["---\nheron: grey\n", "heron: &x !mine 1\nb: *x\n---\nc\n", "--- # two\n? [heron]\n: b\n...\n"]
+)
+def test_a_yaml_body_is_any_stream_and_stays_as_it_is(scratch: ScratchLibrary, stream: str) -> None:
+    """Ruling 22 is about the frontmatter."""
+    note, other = scratch.new("yaml", stream), scratch.new("yaml", "a: 1")
+    scratch.remember(other, stream)
+    assert scratch.body(note) == scratch.body(other) == stream
+    assert is_well_formed(scratch)
+    assert stream.strip("\n") in scratch.recall(note).text
+    assert {hit.entry.id for hit in scratch.search("heron").hits} == {note, other}
+    assert code_of(scratch.remember, note, stream + "---\nb: [\n") == "breaks-rule"
+    assert scratch.body(note) == stream
+
+
 # ---- pointers
 
 
