@@ -209,3 +209,25 @@ def test_provenance_comes_from_flags_the_environment_and_settings(
     assert provenance(tmp_path, log) == Provenance("set-agent")
     tt("define", log, "meta.a=1")
     assert file_of(tmp_path, log).frontmatter["slice"]["updated_by"] == {"agent": "set-agent"}
+
+
+def test_a_pointer_to_a_uri_is_created_and_a_local_payload_is_measured_again(tt: Tt, tmp_path: Path) -> None:
+    digest = "sha256:" + "0" * 64
+    made = new(tt, "--kind", "pointer", "--uri", "https://example.org/x", "--hash", digest, "--size", "7")
+    payload = tt("info", made, "--json").json["payload"]
+    assert payload == {"uri": "https://example.org/x", "hash": digest, "size": 7}
+    assert tt("refresh", made).exit == 3
+    there = ("--uri", "s3://x/y")
+    for wrong in (
+        ("--hash", digest),
+        ("--size", "1"),
+        (*there, "--size", "-1"),
+        (*there, "--kind", "context"),
+        (*there, "--from", "data"),
+    ):
+        assert tt("create", "--title", "T", "--summary", "S.", *wrong).exit == 2
+    (tmp_path / "data").write_text("x")
+    local = new(tt, "--from", str(tmp_path / "data"))
+    (tmp_path / "data").write_text("xy")
+    assert tt("refresh", local, "--json").json["changed"]
+    assert tt("info", local, "--json").json["payload"]["size"] == 2

@@ -152,6 +152,76 @@ def test_a_pointer_needs_a_regular_file_and_a_refused_pointer_leaves_no_copy(
     assert list((scratch.folder.path / "payloads").iterdir()) == []
 
 
+DIGEST = "sha256:" + "a" * 64
+
+
+@pytest.mark.parametrize("uri", ["https://example.org/dump.gz", "s3://bucket/key", "urn:isbn:0451450523", "./dump.gz"])
+def test_a_pointer_to_a_uri_has_the_hash_and_size_that_were_given(scratch: ScratchLibrary, uri: str) -> None:
+    """§ Pointer, ruling 29: nothing is fetched."""
+    pointer = scratch.create("T", "S.", payload=Payload(uri, DIGEST, 0)).file
+    assert (pointer.kind, pointer.body_type, pointer.payload) == ("pointer", "none", Payload(uri, DIGEST, 0))
+    assert is_well_formed(scratch)
+    assert pointer.hash == DIGEST
+
+
+@pytest.mark.parametrize(
+    ("payload", "code"),
+    [
+        (Payload("file:///etc/passwd", DIGEST, 1), "breaks-rule"),
+        (Payload("JavaScript:alert(1)", DIGEST, 1), "breaks-rule"),
+        (Payload("data:text/plain,x", DIGEST, 1), "breaks-rule"),
+        (Payload("https://example.org/a b", DIGEST, 1), "breaks-rule"),
+        (Payload("https://example.org/\x1b[2J", DIGEST, 1), "breaks-rule"),
+        (Payload("https://example.org/" + "x" * 3000, DIGEST, 1), "breaks-rule"),
+        (Payload("", DIGEST, 1), "breaks-rule"),
+        (Payload("https://example.org/a", "md5:1", 1), "breaks-rule"),
+        (Payload("https://example.org/a", DIGEST.upper(), 1), "breaks-rule"),
+        (Payload("https://example.org/a", DIGEST, -1), "breaks-rule"),
+        (Payload("../../elsewhere", DIGEST, 1), "outside-workspace"),
+        (Payload("/etc/passwd", DIGEST, 1), "outside-workspace"),
+    ],
+)
+def test_a_payload_that_is_no_payload_is_refused(scratch: ScratchLibrary, payload: Payload, code: str) -> None:
+    assert code_of(scratch.create, "T", "S.", payload=payload) == code
+    assert list(scratch.folder.path.iterdir()) == []
+
+
+@pytest.mark.parametrize("copy", [False, True])
+def test_refresh_measures_a_local_payload_again_and_what_is_derived_from_it_is_stale(
+    scratch: ScratchLibrary, tmp_path: Path, copy: bool
+) -> None:
+    (tmp_path / "data").write_bytes(b"one")
+    pointer = scratch.create("T", "S.", from_file=tmp_path / "data", copy=copy)
+    uri = pointer.file.payload and pointer.file.payload.uri
+    summary = scratch.new("markdown", "Short.", links=(("derived_from", pointer.id),))
+    assert not scratch.refresh(pointer.id).changed
+    (scratch.folder.path / (uri or "")).write_bytes(b"three")
+    assert scratch.refresh(pointer.id, dry_run=True).changed
+    assert scratch.refresh(pointer.id).file.payload == Payload(uri, digest(b"three"), 5)
+    assert scratch.file(pointer.id).updated_at == scratch.last.time
+    assert [each.entry.id for each in scratch.stale()] == [summary]
+    assert is_well_formed(scratch)
+
+
+def test_a_payload_that_is_not_here_is_not_measured(scratch: ScratchLibrary, tmp_path: Path) -> None:
+    (tmp_path / "data").write_bytes(b"x")
+    local = scratch.create("T", "S.", from_file=tmp_path / "data").id
+    remote = scratch.create("T", "S.", payload=Payload("https://example.org/x")).id
+    fixed = scratch.create("T", "S.", from_file=tmp_path / "data", contract=["write=error"]).id
+    (tmp_path / "data").unlink()
+    os.mkfifo(tmp_path / "data")
+    assert code_of(scratch.refresh, local) == "not-a-file"
+    (tmp_path / "data").unlink()
+    assert code_of(scratch.refresh, local) == "no-input"
+    (tmp_path / "data").symlink_to("/etc/passwd")
+    assert code_of(scratch.refresh, local) == "outside-workspace"
+    assert code_of(scratch.refresh, remote) == "write-mode"
+    assert code_of(scratch.refresh, fixed) == "write-mode"
+    assert code_of(scratch.refresh, scratch.new()) == "nothing-given"
+    scratch.forget(remote)
+    assert code_of(scratch.refresh, remote) == "archived"
+
+
 def test_a_pointer_has_no_body_to_write(scratch: ScratchLibrary, tmp_path: Path) -> None:
     (tmp_path / "data").write_bytes(b"x")
     pointer = scratch.create("T", "S.", from_file=tmp_path / "data").id

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from slicebase.cli.file_options import complete_ids, id_argument
+from slicebase.cli.numbers import CountingNumber
 from slicebase.cli.options import (
     given_text,
     note_warnings,
@@ -40,6 +41,9 @@ dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would h
 @click.option("--from", "from_file", type=click.Path(path_type=Path), metavar="FILE",
               help="Create a pointer to this file.")  # fmt: skip
 @click.option("--copy", is_flag=True, help="With --from: keep a copy of the file in the library.")
+@click.option("--uri", metavar="URI", help="Create a pointer to this URI, which is never fetched.")
+@click.option("--hash", "hash_", metavar="HASH", help="With --uri: the hash of its content, sha256:….")
+@click.option("--size", type=CountingNumber(0), metavar="BYTES", help="With --uri: the size of its content.")
 @provenance_options
 @redact_option
 @json_option
@@ -56,13 +60,22 @@ def create(
     links: tuple[str, ...],
     from_file: Path | None,
     copy: bool,
+    uri: str | None,
+    hash_: str | None,
+    size: int | None,
     as_json: bool,
 ) -> None:
     """Create a slice file. Prints its id."""
+    from slicebase.files.model import Payload
+
     if body is not None and body_file is not None:
         raise click.UsageError("Give one of --body and --body-file.")
     if copy and not from_file:
         raise click.UsageError("--copy goes with --from.")
+    if uri is None and (hash_ is not None or size is not None):
+        raise click.UsageError("--hash and --size go with --uri.")
+    if uri is not None and (from_file or kind == "context"):
+        raise click.UsageError("--uri makes a pointer, and goes neither with --from nor with --kind context.")
     base = open_base(ctx, create=True)
     change = base.library.create(
         title,
@@ -72,6 +85,7 @@ def create(
         body=_body(body, body_file),
         contract=contract,
         links=[_link(link) for link in links],
+        payload=Payload(uri, hash_, size) if uri is not None else None,
         from_file=from_file,
         copy=copy,
         provenance=provenance_of(ctx),
@@ -204,7 +218,7 @@ def disconnect(ctx: click.Context, file_id: str, rel: str, target: str, dry_run:
 
 @click.command()
 @id_argument
-@click.argument("text", metavar="TEXT|-")
+@click.argument("text", required=False, metavar="TEXT|-")
 @click.option("--source-hash", metavar="HASH", help="Write only if the source still has this hash.")
 @_if_version
 @dry_run_option
@@ -215,16 +229,19 @@ def disconnect(ctx: click.Context, file_id: str, rel: str, target: str, dry_run:
 def refresh(
     ctx: click.Context,
     file_id: str,
-    text: str,
+    text: str | None,
     source_hash: str | None,
     if_version: str | None,
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Replace the body of a derived file and update the recorded hash of its source, in one step."""
+    """Replace the body of a derived file and update the recorded hash of its source, in one step.
+
+    Without a text, measure the local payload of a pointer again: if it changed, what is derived from it is stale.
+    """
     change = open_base(ctx).library.refresh(
         file_id,
-        given_text(text),
+        None if text is None else given_text(text),
         source_hash=source_hash,
         if_version=if_version,
         dry_run=dry_run,

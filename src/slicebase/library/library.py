@@ -19,7 +19,7 @@ from slicebase.index.schema import ReadProgress
 from slicebase.library.finder import Finder
 from slicebase.library.folder import Logs, SliceFolder
 from slicebase.library.links import Linker
-from slicebase.library.payloads import new_payload
+from slicebase.library.payloads import measured_again, new_payload, stated_payload, with_payload
 from slicebase.library.remember import limited, refreshed, remember
 from slicebase.workspace.doors import door
 from slicebase.workspace.surroundings import Surroundings, at_once, one_thread_at_a_time
@@ -112,6 +112,7 @@ class Library(Finder):
     ) -> Change:
         """Creates a file. `from_file` makes it a pointer to a local file, or with `copy` to a copy in the library.
 
+        `payload` makes it a pointer to a URI, which is never fetched, with the hash and size that somebody else knows.
         `type` is the type of the body: markdown (the default), jsonl for a log of rows, text, yaml, code, conversation
         or routine.
         """
@@ -122,6 +123,7 @@ class Library(Finder):
         body_type = type or ("none" if kind == "pointer" else "markdown")
         stored_links = [self._linker.link(file_id, rel, to) for rel, to in links]
         redaction = self.surroundings.redaction
+        payload = stated_payload(payload) if payload else None
         with new_payload(self.folder, source, file_id, redaction, copy=copy) as local, self.folder.writing() as writer:
             file = new_file(
                 id=file_id,
@@ -204,22 +206,31 @@ class Library(Finder):
     def refresh(
         self,
         file_id: str,
-        text: str,
+        text: str | None = None,
         *,
         source_hash: str | None = None,
         if_version: str | None = None,
         dry_run: bool = False,
         provenance: Provenance | None = None,
     ) -> Change:
-        """Replaces a derived file's body and the recorded hash of its source, in one step."""
+        """Replaces a derived file's body and the recorded hash of its source, in one step.
+
+        Without a text, measures the local payload of a pointer again, and records its hash and size.
+        """
         stamp, limit = self.stamp(provenance), self.surroundings.settings.overflow_bytes
-        return self._edit(
-            file_id,
-            lambda file: limited(refreshed(self.folder, file, text, stamp, source_hash), limit),
-            stamp,
-            if_version,
-            dry_run=dry_run,
-        )
+        if text is None:
+            pointer = self.folder.find(file_id)
+            payload = measured_again(self.folder, pointer)  # may take long, so it is done without the lock
+
+            def change(file: SliceFile) -> SliceFile:
+                return with_payload(file, pointer.payload, payload, stamp)
+        else:
+            new = text
+
+            def change(file: SliceFile) -> SliceFile:
+                return limited(refreshed(self.folder, file, new, stamp, source_hash), limit)
+
+        return self._edit(file_id, change, stamp, if_version, dry_run=dry_run)
 
     # Reading
 
