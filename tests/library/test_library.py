@@ -192,7 +192,8 @@ def test_refresh_measures_a_local_payload_again_and_what_is_derived_from_it_is_s
 ) -> None:
     (tmp_path / "data").write_bytes(b"one")
     pointer = scratch.create("T", "S.", from_file=tmp_path / "data", copy=copy)
-    uri = pointer.file.payload and pointer.file.payload.uri
+    assert pointer.file.payload
+    uri = pointer.file.payload.uri
     summary = scratch.new("markdown", "Short.", links=(("derived_from", pointer.id),))
     assert not scratch.refresh(pointer.id).changed
     (scratch.folder.path / (uri or "")).write_bytes(b"three")

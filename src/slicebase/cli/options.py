@@ -135,9 +135,11 @@ def provenance_of(ctx: click.Context) -> "Provenance | None":
     Of the library's commands, only this function reads SLICEBASE_AGENT and SLICEBASE_SESSION.
     """
     from slicebase.files.body.rows import Provenance
+    from slicebase.workspace.writer import one_line
 
     flags = ctx.meta[_META]
-    environment = {name: os.environ.get(f"SLICEBASE_{name.upper()}") for name in ("agent", "session")}
+    named = {name: os.environ.get(f"SLICEBASE_{name.upper()}", "") for name in ("agent", "session")}
+    environment = {name: one_line(value) or None for name, value in named.items()}
     fields: dict[str, Any] = {name: environment.get(name) if value is None else value for name, value in flags.items()}
     return Provenance(**fields) if any(value is not None for value in fields.values()) else None
 

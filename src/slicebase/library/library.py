@@ -311,11 +311,13 @@ class Library(Finder):
     def stamp(self, provenance: Provenance | None = None) -> Stamp:
         """Returns the stamp of a write: the time, random bytes for new ids, and who writes.
 
-        A write is signed if a provenance is given or the settings ask for it; the settings name an unnamed writer.
+        A write is signed if a provenance is given or the settings ask for it; the settings name an unnamed writer. If
+        they ask for it, what is not given is captured from the environment (§ Provenance).
         """
         settings = self.surroundings.settings
-        if provenance is not None or settings.provenance_enabled:
-            provenance = provenance or Provenance()
+        if settings.provenance_enabled:
+            provenance = self.surroundings.writer().signed(provenance or Provenance(), settings.provenance_agent)
+        elif provenance is not None:
             provenance = replace(provenance, agent=provenance.agent or settings.provenance_agent)
         return Stamp(self.surroundings.now(), self.surroundings.random_bytes(), provenance)
 
