@@ -22,6 +22,7 @@ from slicebase.files.check.between import FileLocation
 from slicebase.files.check.file import check_file
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.load import load, load_plainly
+from slicebase.files.yaml.stream import check_stream
 from slicebase.graph.export import read_export
 from slicebase.graph.graph_file import read_graph
 from slicebase.graph.policy import policy_from_bytes
@@ -54,6 +55,7 @@ def yaml(data: bytes) -> None:
     except SlicebaseError as error:
         quick = error.code
     assert repr(plain) == repr(quick), "the quick reader and the plain one differ"
+    check_stream(text)
 
 
 def bodies(data: bytes) -> None:

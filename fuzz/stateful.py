@@ -21,7 +21,7 @@ from slicebase.cli.main import run
 from slicebase.core.parsers import decode, read_json
 from slicebase.errors import SlicebaseError
 from slicebase.history.inputs import SAMPLE
-from slicebase.mcp.calls import ServerEnvironment
+from slicebase.mcp.calls import McpClient, ServerEnvironment
 from slicebase.mcp.tools import call_tool, offered
 from slicebase.workspace.atomic import TEMPORARY
 
@@ -135,7 +135,7 @@ class Doors:
         tool = self._tools[name if isinstance(name, str) and name in self._tools else names[len(data) % len(names)]]
         arguments = given.get("arguments") if isinstance(given, dict) else None
         if isinstance(arguments, dict):
-            msgspec.json.encode(call_tool(self._environment, "fuzz", tool, arguments).structured)
+            msgspec.json.encode(call_tool(self._environment, McpClient("fuzz"), tool, arguments).structured)
         self._empty()
 
     def _with_ids(self, data: bytes) -> bytes:

@@ -21,7 +21,7 @@ from slicebase.cli.commands import LISTED, PLUMBING
 from slicebase.core.hashing import digest
 from slicebase.files.model import Payload
 from slicebase.history.inputs import LONG_SAMPLE
-from slicebase.mcp.calls import ServerEnvironment
+from slicebase.mcp.calls import McpClient, ServerEnvironment
 from slicebase.mcp.tools import TOOLS, call_tool, schema
 from tests.codes import code_of
 from tests.graph.test_graph_file import record as graph_record
@@ -329,7 +329,7 @@ def test_no_secret_in_any_text_of_a_tool_is_stored(name: str, filled: Filled) ->
     if name == "run":
         calls = [{**given, "action": action, "run": "served"} for action in ("start", "log", "claim")]
     for each in calls:
-        output = call_tool(ServerEnvironment(filled.root, None, POISON), POISON, TOOLS[name], each)
+        output = call_tool(ServerEnvironment(filled.root, None, POISON), McpClient(POISON, POISON), TOOLS[name], each)
         assert "Redacted: " in output.text
         assert not any(secret.decode() in output.text for secret in SECRETS)
     assert traces(filled.root) == []

@@ -165,7 +165,7 @@ CODES: Mapping[str, ErrorKind] = {
     "no-row": ErrorKind(Exit.NOT_FOUND, "no row has this id"),
     "no-section": ErrorKind(Exit.NOT_FOUND, "no section has this heading"),
     "ambiguous-section": ErrorKind(Exit.REFUSED, "several sections have this heading"),
-    "bad-link": ErrorKind(Exit.REFUSED, "a link has an unknown relationship or a target that is not allowed"),
+    "bad-link": ErrorKind(Exit.REFUSED, "a link has a relationship or a target that is not allowed"),
     "no-link": ErrorKind(Exit.NOT_FOUND, "the file has no such link"),
     "not-derived": ErrorKind(Exit.REFUSED, "the file does not say what it is derived from"),
     "drifted": ErrorKind(Exit.NOT_FOUND, "a reference names a version of a body that no longer exists"),

@@ -116,7 +116,7 @@ def test_list_shows_files_and_hides_archived_ones(tt: Tt, library: Path) -> None
 def test_stale_shows_why_and_since_when(tt: Tt, library: Path) -> None:
     done = tt("stale")
     assert done.exit == 1
-    assert "since 2026-04-01" in done.out
+    assert "since 2026-01-01" in done.out
     (file,) = tt("stale", "--json").json["files"]
     assert [why["reason"] for why in file["reasons"]] == ["age"]
     assert tt("stale", "--half-life", "100000").exit == 0
@@ -148,7 +148,7 @@ def test_explore_prints_trees_graphs_and_json(tt: Tt, library: Path) -> None:
         {"source": "heron", "rel": "type_of", "target": "log", "label": None, "row": None, "inferred": True,
          "path": [{"source": "log", "rel": "is_a", "target": "heron"}]}
     ]  # fmt: skip
-    assert tt("explore", "log", "--rel", "nonsense").exit == 2
+    assert "warning: 'depend_on'" in tt("explore", "log", "--rel", "depend_on").err
 
 
 # ---- the workspace

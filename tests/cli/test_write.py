@@ -9,12 +9,13 @@ import pytest
 from slicebase.core.ids import is_ulid
 from slicebase.files.body.rows import Provenance, read_rows
 from slicebase.files.slice_file import SliceFile
+from slicebase.workspace.writer import SIGNS
 from tests.cli.conftest import Tt
 
 
 @pytest.fixture(autouse=True)
 def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("SLICEBASE_AGENT", "SLICEBASE_SESSION"):
+    for name in ("SLICEBASE_AGENT", "SLICEBASE_SESSION", *(sign.variable for sign in SIGNS)):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -123,7 +124,7 @@ def test_exit_statuses_distinguish_refusals_missing_files_and_conflicts(tt: Tt) 
     assert tt("remember", note, "y").exit == 3
     assert tt("remember", "01NOPE", "y").exit == 4
     assert tt("define", note, "title=y", "--if-version", "sha256:0").exit == 5
-    assert tt("connect", note, "loves", other).exit == 3
+    assert tt("connect", note, "loves it", other).exit == 3
     assert tt("disconnect", note, "see_also", other).exit == 4
     tt("purge", note)
     assert tt("recall", note).exit == 6
@@ -206,6 +207,39 @@ def test_provenance_comes_from_flags_the_environment_and_settings(
     monkeypatch.delenv("SLICEBASE_SESSION")
     (tmp_path / "slicebase.toml").write_text("[provenance]\nenabled = true\nagent = 'set-agent'\n")
     tt("remember", log, "x")
-    assert provenance(tmp_path, log) == Provenance("set-agent")
+    where = f"in the folder {tmp_path.name}"
+    assert provenance(tmp_path, log) == Provenance("set-agent", context=where)
+    monkeypatch.setenv("CLAUDECODE", "1")
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "a-session")
+    tt("remember", log, "x", "--confidence", "0.5")
+    captured = provenance(tmp_path, log)
+    assert captured
+    assert (captured.context or "").startswith("Claude Code for ")
+    assert (captured.agent, captured.session, captured.source) == ("claude-code", "a-session", "inference")
+    tt("remember", log, "x", "--agent", "flag-agent", "--source", "observation", "--context", "c", "--session", "s")
+    assert provenance(tmp_path, log) == Provenance("flag-agent", "s", "observation", None, "c")
+    assert tt("validate").exit == 0
     tt("define", log, "meta.a=1")
-    assert file_of(tmp_path, log).frontmatter["slice"]["updated_by"] == {"agent": "set-agent"}
+    assert file_of(tmp_path, log).frontmatter["slice"]["updated_by"]["agent"] == "claude-code"
+
+
+def test_a_pointer_to_a_uri_is_created_and_a_local_payload_is_measured_again(tt: Tt, tmp_path: Path) -> None:
+    digest = "sha256:" + "0" * 64
+    made = new(tt, "--kind", "pointer", "--uri", "https://example.org/x", "--hash", digest, "--size", "7")
+    payload = tt("info", made, "--json").json["payload"]
+    assert payload == {"uri": "https://example.org/x", "hash": digest, "size": 7}
+    assert tt("refresh", made).exit == 3
+    there = ("--uri", "s3://x/y")
+    for wrong in (
+        ("--hash", digest),
+        ("--size", "1"),
+        (*there, "--size", "-1"),
+        (*there, "--kind", "context"),
+        (*there, "--from", "data"),
+    ):
+        assert tt("create", "--title", "T", "--summary", "S.", *wrong).exit == 2
+    (tmp_path / "data").write_text("x")
+    local = new(tt, "--from", str(tmp_path / "data"))
+    (tmp_path / "data").write_text("xy")
+    assert tt("refresh", local, "--json").json["changed"]
+    assert tt("info", local, "--json").json["payload"]["size"] == 2

@@ -1,6 +1,7 @@
 """A walk along links: what it finds, how far it goes, what is inferred, and how it is drawn."""
 
 from collections import deque
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -84,6 +85,30 @@ def test_inferred_links_to_a_place_are_found() -> None:
         "b depends_on c",
         "c depends_on d",
     ]
+
+
+@pytest.mark.parametrize("rel", RELATIONSHIPS)
+@pytest.mark.parametrize("reversed_links", [(), (0,), (1,), (0, 1)])
+def test_a_relationship_is_found_from_either_end_whichever_side_states_it(
+    rel: str, reversed_links: tuple[int, ...]
+) -> None:
+    """§ Relationship Properties: `tt explore X --rel type_of --infer`, where one of the two files says `is_a`."""
+    relationship = RELATIONSHIPS[rel]
+    if reversed_links and not relationship.converse:
+        return  # evidence_for and evidence_against are not converses (ruling 28)
+    chain = [("a", rel, "b"), ("b", rel, "c")]
+    stated = [
+        f"{target} {relationship.converse} {source}" if at in reversed_links else f"{source} {rel} {target}"
+        for at, (source, rel, target) in enumerate(chain)
+    ]
+    true = {("a", "b"), ("b", "c")} | ({("a", "c")} if relationship.transitive else set())
+    for start, asked in product("abc", filter(None, {rel, relationship.converse})):
+        walk = explore(start, links(*stated, infer=True), direction="both", rel=asked)
+        found = [(step.edge.source, step.edge.target) for step in walk.all()]
+        forward = found if asked == rel else [(target, source) for source, target in found]
+        if relationship.symmetric:
+            forward = [(min(pair), max(pair)) for pair in forward]
+        assert sorted(forward) == sorted(pair for pair in true if start in pair), (start, asked)
 
 
 def test_a_walk_in_both_directions_shows_every_link_once() -> None:

@@ -71,6 +71,8 @@ def test_age_is_counted_from_the_newer_of_the_update_and_the_newest_row() -> Non
 def test_otherwise_age_is_counted_from_the_ulid_or_else_from_the_files_own_time() -> None:
     """Ruling 26."""
     assert changed_at(ulid(1_000, bytes(10)), file_time=9_000) == 1_000
+    assert changed_at(ulid(1_000, bytes(10)), created_at=2_000, file_time=9_000) == 2_000
+    assert changed_at("own-name", created_at=2_000, newest_row=1_000) == 1_000
     assert changed_at("own-name", file_time=9_000) == 9_000
     assert changed_at("own-name") is None
 

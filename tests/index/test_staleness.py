@@ -26,8 +26,16 @@ def test_a_file_is_stale_from_its_half_life_on(workspace: Workspace) -> None:
     put(workspace, "young", updated_at=changed(89.9))
     put(workspace, "due", updated_at=changed(90))
     put(workspace, "old", updated_at=changed(400))
-    assert reasons(workspace) == {"old": [("age", NOW - 310 * DAY)], "due": [("age", NOW)]}
+    assert reasons(workspace) == {"old": [("age", NOW - 400 * DAY)], "due": [("age", NOW - 90 * DAY)]}
     assert set(reasons(workspace, half_life=30)) == {"young", "due", "old"}
+
+
+def test_the_age_of_a_file_that_states_when_it_was_created_is_counted_from_then(workspace: Workspace) -> None:
+    """Ruling 26: the tools of others write `created_at`, and the ids of their files need not be ULIDs."""
+    put(workspace, "a", created_at=changed(100))
+    put(workspace, "b", created_at=changed(100), updated_at=changed(1))
+    put(workspace, "c", rows({"id": "r", "text": "x", "at": changed(1)}), type="jsonl", created_at=changed(400))
+    assert reasons(workspace) == {"a": [("age", NOW - 100 * DAY)]}
 
 
 def test_the_newest_row_counts(workspace: Workspace) -> None:

@@ -70,7 +70,8 @@ def test_the_body_contract_and_links_of_a_new_file_are_as_they_were_given(scratc
         ({"contract": ["write=sometimes"]}, "breaks-rule"),
         ({"contract": ["mood=good"]}, "usage"),
         ({"contract": ["purpose"]}, "usage"),
-        ({"links": [("loves", "01X")]}, "bad-link"),
+        ({"links": [("loves it", "01X")]}, "bad-link"),
+        ({"links": [("01X", "see_also")]}, "bad-link"),
         ({"links": [("see_also", "01X")]}, "no-file"),
         ({"links": [("see_also", "https://example.org/")]}, "bad-link"),
         ({"links": [("see_also", "../../etc/passwd")]}, "outside-workspace"),
@@ -92,6 +93,21 @@ def test_a_derived_file_records_its_sources_hash(scratch: ScratchLibrary) -> Non
     assert scratch.file(summary).derived_from == DerivationSource(source, digest(b"Long text.\n"))
     assert scratch.file(summary).links == ()
     assert code_of(lambda: scratch.new(links=(("derived_from", source), ("derived_from", summary)))) == "bad-link"
+
+
+@pytest.mark.parametrize(
+    "stream", ["---\nheron: grey\n", "heron: &x !mine 1\nb: *x\n---\nc\n", "--- # two\n? [heron]\n: b\n...\n"]
+)
+def test_a_yaml_body_is_any_stream_and_stays_as_it_is(scratch: ScratchLibrary, stream: str) -> None:
+    """Ruling 22 is about the frontmatter."""
+    note, other = scratch.new("yaml", stream), scratch.new("yaml", "a: 1")
+    scratch.remember(other, stream)
+    assert scratch.body(note) == scratch.body(other) == stream
+    assert is_well_formed(scratch)
+    assert stream.strip("\n") in scratch.recall(note).text
+    assert {hit.entry.id for hit in scratch.search("heron").hits} == {note, other}
+    assert code_of(scratch.remember, note, stream + "---\nb: [\n") == "breaks-rule"
+    assert scratch.body(note) == stream
 
 
 # ---- pointers
@@ -134,6 +150,77 @@ def test_a_pointer_needs_a_regular_file_and_a_refused_pointer_leaves_no_copy(
     (tmp_path / "data").write_bytes(b"x")
     assert code_of(lambda: scratch.create("", "S.", from_file=tmp_path / "data", copy=True)) == "breaks-rule"
     assert list((scratch.folder.path / "payloads").iterdir()) == []
+
+
+DIGEST = "sha256:" + "a" * 64
+
+
+@pytest.mark.parametrize("uri", ["https://example.org/dump.gz", "s3://bucket/key", "urn:isbn:0451450523", "./dump.gz"])
+def test_a_pointer_to_a_uri_has_the_hash_and_size_that_were_given(scratch: ScratchLibrary, uri: str) -> None:
+    """§ Pointer, ruling 29: nothing is fetched."""
+    pointer = scratch.create("T", "S.", payload=Payload(uri, DIGEST, 0)).file
+    assert (pointer.kind, pointer.body_type, pointer.payload) == ("pointer", "none", Payload(uri, DIGEST, 0))
+    assert is_well_formed(scratch)
+    assert pointer.hash == DIGEST
+
+
+@pytest.mark.parametrize(
+    ("payload", "code"),
+    [
+        (Payload("file:///etc/passwd", DIGEST, 1), "breaks-rule"),
+        (Payload("JavaScript:alert(1)", DIGEST, 1), "breaks-rule"),
+        (Payload("data:text/plain,x", DIGEST, 1), "breaks-rule"),
+        (Payload("https://example.org/a b", DIGEST, 1), "breaks-rule"),
+        (Payload("https://example.org/\x1b[2J", DIGEST, 1), "breaks-rule"),
+        (Payload("https://example.org/" + "x" * 3000, DIGEST, 1), "breaks-rule"),
+        (Payload("", DIGEST, 1), "breaks-rule"),
+        (Payload("https://example.org/a", "md5:1", 1), "breaks-rule"),
+        (Payload("https://example.org/a", DIGEST.upper(), 1), "breaks-rule"),
+        (Payload("https://example.org/a", DIGEST, -1), "breaks-rule"),
+        (Payload("../../elsewhere", DIGEST, 1), "outside-workspace"),
+        (Payload("/etc/passwd", DIGEST, 1), "outside-workspace"),
+    ],
+)
+def test_a_payload_that_is_no_payload_is_refused(scratch: ScratchLibrary, payload: Payload, code: str) -> None:
+    assert code_of(scratch.create, "T", "S.", payload=payload) == code
+    assert list(scratch.folder.path.iterdir()) == []
+
+
+@pytest.mark.parametrize("copy", [False, True])
+def test_refresh_measures_a_local_payload_again_and_what_is_derived_from_it_is_stale(
+    scratch: ScratchLibrary, tmp_path: Path, copy: bool
+) -> None:
+    (tmp_path / "data").write_bytes(b"one")
+    pointer = scratch.create("T", "S.", from_file=tmp_path / "data", copy=copy)
+    assert pointer.file.payload
+    uri = pointer.file.payload.uri
+    summary = scratch.new("markdown", "Short.", links=(("derived_from", pointer.id),))
+    assert not scratch.refresh(pointer.id).changed
+    (scratch.folder.path / (uri or "")).write_bytes(b"three")
+    assert scratch.refresh(pointer.id, dry_run=True).changed
+    assert scratch.refresh(pointer.id).file.payload == Payload(uri, digest(b"three"), 5)
+    assert scratch.file(pointer.id).updated_at == scratch.last.time
+    assert [each.entry.id for each in scratch.stale()] == [summary]
+    assert is_well_formed(scratch)
+
+
+def test_a_payload_that_is_not_here_is_not_measured(scratch: ScratchLibrary, tmp_path: Path) -> None:
+    (tmp_path / "data").write_bytes(b"x")
+    local = scratch.create("T", "S.", from_file=tmp_path / "data").id
+    remote = scratch.create("T", "S.", payload=Payload("https://example.org/x")).id
+    fixed = scratch.create("T", "S.", from_file=tmp_path / "data", contract=["write=error"]).id
+    (tmp_path / "data").unlink()
+    os.mkfifo(tmp_path / "data")
+    assert code_of(scratch.refresh, local) == "not-a-file"
+    (tmp_path / "data").unlink()
+    assert code_of(scratch.refresh, local) == "no-input"
+    (tmp_path / "data").symlink_to("/etc/passwd")
+    assert code_of(scratch.refresh, local) == "outside-workspace"
+    assert code_of(scratch.refresh, remote) == "write-mode"
+    assert code_of(scratch.refresh, fixed) == "write-mode"
+    assert code_of(scratch.refresh, scratch.new()) == "nothing-given"
+    scratch.forget(remote)
+    assert code_of(scratch.refresh, remote) == "archived"
 
 
 def test_a_pointer_has_no_body_to_write(scratch: ScratchLibrary, tmp_path: Path) -> None:
@@ -245,9 +332,41 @@ def test_links_lead_to_rows_and_paths_that_are_there(scratch: ScratchLibrary, tm
         ("see_also", "../docs/none.md", "no-file"),
         ("see_also", "../docs/", "bad-link"),
         ("see_also", note, "bad-link"),
-        ("loves", log, "bad-link"),
+        ("loves it", log, "bad-link"),
+        (log, "see_also", "bad-link"),
     ):
         assert code_of(scratch.connect, note, rel, to) == code
+
+
+def test_an_unknown_relationship_is_stored_with_a_warning_that_names_the_nearest(scratch: ScratchLibrary) -> None:
+    """Ruling 53."""
+    note, log = scratch.new(), scratch.new()
+    change = scratch.connect(note, "depend_on", log)
+    assert "depends_on" in change.warnings[0]
+    assert scratch.file(note).links == (Link("depend_on", log),)
+    report = validate([scratch.folder.path], scratch.workspace.root)
+    assert ([each.rule for each in report.findings], report.counts["warning"]) == (["link-rel"], 1)
+    assert len(scratch.create("T", "S.", links=[("inspires", log)]).warnings) == 1
+    assert scratch.connect(note, "see_also", log).warnings == ()
+    assert [edge.rel for edge in scratch.explore(note, infer=True).links] == ["depend_on", "see_also"]
+    assert scratch.explore(log, rel="depend_on", infer=True).links == []
+
+
+def test_connect_derived_from_records_the_hash_of_the_source(scratch: ScratchLibrary) -> None:
+    """§ Derived Files, ruling 24: as `create` does."""
+    source, other, summary = scratch.new("markdown", "Long."), scratch.new(), scratch.new("markdown", "Short.")
+    scratch.connect(summary, "derived_from", source)
+    recorded = DerivationSource(source, digest(b"Long.\n"))
+    assert (scratch.file(summary).derived_from, scratch.file(summary).links) == (recorded, ())
+    scratch.remember(source, "Longer.")
+    assert not scratch.connect(summary, "derived_from", source).changed, "only refresh knows that the text is new"
+    assert [each.entry.id for each in scratch.stale()] == [summary]
+    assert code_of(scratch.connect, summary, "derived_from", other) == "bad-link"
+    assert scratch.connect(summary, "derived_from", source, label="by hand").file.links[0].label == "by hand"
+    scratch.disconnect(summary, "derived_from", source)
+    assert (scratch.file(summary).derived_from, scratch.file(summary).links) == (None, ())
+    assert code_of(scratch.disconnect, summary, "derived_from", source) == "no-link"
+    assert is_well_formed(scratch)
 
 
 def test_a_path_that_leads_outside_through_a_symbolic_link_is_refused(scratch: ScratchLibrary, tmp_path: Path) -> None:

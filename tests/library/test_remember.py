@@ -274,6 +274,6 @@ def test_without_provenance_nothing_says_who_wrote(scratch: ScratchLibrary) -> N
 
 def test_a_row_with_a_link_that_breaks_a_rule_is_refused(scratch: ScratchLibrary) -> None:
     log = scratch.new("jsonl", '{"text": "x"}')
-    row = '{"text": "y", "_meta": {"links": [{"rel": "loves", "to": "01B"}]}}'
+    row = '{"text": "y", "_meta": {"links": [{"rel": "see_also", "to": "https://example.org"}]}}'
     assert code_of(scratch.remember, log, row) == "breaks-rule"
     assert len(scratch.rows(log)) == 1

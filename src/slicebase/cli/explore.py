@@ -7,10 +7,10 @@ import click
 from slicebase.cli.file_options import id_argument
 from slicebase.cli.numbers import CountingNumber
 from slicebase.cli.options import open_base
-from slicebase.cli.output import json_option, print_json, print_text, printable
+from slicebase.cli.output import json_option, note, print_json, print_text, printable
 from slicebase.files.explore import mermaid as drawn
 from slicebase.files.explore import tree
-from slicebase.files.links import RELATIONSHIPS
+from slicebase.files.links import doubts
 
 if TYPE_CHECKING:
     from slicebase.index.links import Exploration
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 @id_argument
 @click.option("--direction", type=click.Choice(["out", "in", "both"]), default="both", show_default=True,
               help="Follow links from the file, links to it, or both.")  # fmt: skip
-@click.option("--rel", type=click.Choice(sorted(RELATIONSHIPS)), metavar="REL",
-              help="Follow only links of this relationship.")  # fmt: skip
+@click.option("--rel", metavar="REL", help="Follow only links of this relationship.")
 @click.option("--depth", type=CountingNumber(1, 100), default=1, show_default=True, metavar="N",
               help="The number of links to follow from the file.")  # fmt: skip
 @click.option("--infer", is_flag=True, help="Add inferred links, each with the links that it follows from.")
@@ -46,6 +45,8 @@ def explore(
         print_text(drawn(found.walk, lambda place: _title(found, place)), nl=False)
     else:
         print_text("\n".join(tree(found.walk, lambda place: _name(found, place))))
+    for warning in doubts([rel]) if not found.links else ():
+        note(f"warning: {warning}")
 
 
 def _title(found: "Exploration", place: str) -> str:

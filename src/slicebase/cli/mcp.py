@@ -19,7 +19,8 @@ def mcp(ctx: click.Context, root: str | None, read_only: bool) -> None:
     """Serve this workspace to an agent over stdin and stdout, with the Model Context Protocol.
 
     A client starts the server; docs/mcp.md shows how to register it. Nothing is opened before the first call. Writes
-    are signed with the name of the client and a session: SLICEBASE_SESSION, or a new one for each server.
+    are signed with the name of the client and a session: SLICEBASE_SESSION, that of the agent where its environment
+    tells, or a new one for each server.
     """
     try:
         from slicebase.mcp.server import serve
@@ -31,9 +32,10 @@ def mcp(ctx: click.Context, root: str | None, read_only: bool) -> None:
         ) from None
     from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
     from slicebase.mcp.calls import ServerEnvironment
+    from slicebase.workspace.writer import session_of
 
     new = ulid(time.time_ns() // 1_000_000, os.urandom(ULID_RANDOM_BYTES))
-    session = os.environ.get("SLICEBASE_SESSION") or f"mcp-{new}"
+    session = os.environ.get("SLICEBASE_SESSION") or session_of(os.environ) or f"mcp-{new}"
     folder = Path(root) if root else named_root(ctx)
     serve(ServerEnvironment(Path.cwd(), folder, session, read_only, redact=redacts(ctx)))
 

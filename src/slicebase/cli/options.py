@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from slicebase.cli.numbers import Decimal
-from slicebase.cli.output import REDACTED, note, print_json, print_progress, print_redacted, print_text
+from slicebase.cli.output import REDACTED, note, print_json, print_progress, print_redacted, print_text, printable
 from slicebase.errors import SlicebaseError, Where
 
 if TYPE_CHECKING:
@@ -135,9 +135,11 @@ def provenance_of(ctx: click.Context) -> "Provenance | None":
     Of the library's commands, only this function reads SLICEBASE_AGENT and SLICEBASE_SESSION.
     """
     from slicebase.files.body.rows import Provenance
+    from slicebase.workspace.writer import one_line
 
     flags = ctx.meta[_META]
-    environment = {name: os.environ.get(f"SLICEBASE_{name.upper()}") for name in ("agent", "session")}
+    named = {name: os.environ.get(f"SLICEBASE_{name.upper()}", "") for name in ("agent", "session")}
+    environment = {name: one_line(value) or None for name, value in named.items()}
     fields: dict[str, Any] = {name: environment.get(name) if value is None else value for name, value in flags.items()}
     return Provenance(**fields) if any(value is not None for value in fields.values()) else None
 
@@ -157,10 +159,17 @@ def print_change(change: "Change", as_json: bool, *, dry_run: bool = False, refs
     if as_json:
         print_json({"dry_run": dry_run, **change.as_json()})
         return
+    note_warnings(change)
     if refs:
         print_text("\n".join(change.refs or (f"file:{change.id}",)))
     done = "would change" if dry_run else "changed"
     note(f"{change.id} {done if change.changed else 'is unchanged'}" + _OVERFLOW.get(change.overflow or "", ""))
+
+
+def note_warnings(change: "Change") -> None:
+    """Prints what may be wrong with a write that was made."""
+    for warning in change.warnings:
+        note(f"warning: {printable(warning)}")
 
 
 _OVERFLOW = {

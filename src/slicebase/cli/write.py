@@ -7,9 +7,11 @@ import click
 
 from slicebase.cli.file_options import complete_ids, id_argument
 from slicebase.cli.notes import glob_option, is_folder, print_report, refuse_together
+from slicebase.cli.numbers import CountingNumber
 from slicebase.cli.options import (
     dry_run_option,
     given_text,
+    note_warnings,
     open_base,
     print_change,
     provenance_of,
@@ -42,6 +44,9 @@ _if_version = click.option("--if-version", metavar="HASH", help="Write only if t
               help="Create a pointer to this file, or slice files of the notes in this folder.")  # fmt: skip
 @glob_option
 @click.option("--copy", is_flag=True, help="With --from: keep a copy of the file in the library.")
+@click.option("--uri", metavar="URI", help="Create a pointer to this URI, which is never fetched.")
+@click.option("--hash", "hash_", metavar="HASH", help="With --uri: the hash of its content, sha256:….")
+@click.option("--size", type=CountingNumber(0), metavar="BYTES", help="With --uri: the size of its content.")
 @provenance_options
 @redact_option
 @json_option
@@ -59,13 +64,18 @@ def create(
     from_file: Path | None,
     globs: tuple[str, ...],
     copy: bool,
+    uri: str | None,
+    hash_: str | None,
+    size: int | None,
     as_json: bool,
 ) -> int:
     """Create a slice file. Prints its id. Or create one of each note in a folder, with --from."""
+    from slicebase.files.model import Payload
+
     if from_file is not None and is_folder(from_file):
         refuse_together(
             title=title, summary=summary, kind=kind, type=body_type, body=body, body_file=body_file, contract=contract,
-            link=links, copy=copy,
+            link=links, copy=copy, uri=uri,
         )  # fmt: skip
         library = open_base(ctx, create=True).library
         return print_report(library.create_from(from_file, glob=globs, provenance=provenance_of(ctx)), as_json)
@@ -75,6 +85,10 @@ def create(
         raise click.UsageError("Give one of --body and --body-file.")
     if copy and not from_file:
         raise click.UsageError("--copy goes with --from.")
+    if uri is None and (hash_ is not None or size is not None):
+        raise click.UsageError("--hash and --size go with --uri.")
+    if uri is not None and (from_file or kind == "context"):
+        raise click.UsageError("--uri makes a pointer, and goes neither with --from nor with --kind context.")
     base = open_base(ctx, create=True)
     change = base.library.create(
         title,
@@ -84,6 +98,7 @@ def create(
         body=_body(body, body_file),
         contract=contract,
         links=[_link(link) for link in links],
+        payload=Payload(uri, hash_, size) if uri is not None else None,
         from_file=from_file,
         copy=copy,
         provenance=provenance_of(ctx),
@@ -91,6 +106,7 @@ def create(
     if as_json:
         print_json(change.as_json())
     else:
+        note_warnings(change)
         print_text(change.id)
     return Exit.DONE
 
@@ -241,6 +257,7 @@ def refresh(
 ) -> int:
     """Replace the body of a derived file and update the recorded hash of its source, in one step.
 
+    Without a text, measure the local payload of a pointer again: if it changed, what is derived from it is stale.
     --all follows the notes that `tt add FOLDER` added: those that changed, moved or went.
     """
     if everything:
@@ -250,11 +267,11 @@ def refresh(
         return print_report(
             library.refresh_all(dry_run=dry_run, provenance=provenance_of(ctx)), as_json, dry_run=dry_run
         )
-    if file_id is None or text is None:
-        raise click.UsageError("Give a file and its new text, or --all.")
+    if file_id is None:
+        raise click.UsageError("Give a file, or --all.")
     change = open_base(ctx).library.refresh(
         file_id,
-        given_text(text),
+        None if text is None else given_text(text),
         source_hash=source_hash,
         if_version=if_version,
         dry_run=dry_run,

@@ -190,8 +190,10 @@ def _steps_from(here: str, links: LinkSource, direction: Direction, rel: str | N
             yield WalkStep(each.edge, here, each.label, each.row, (), first=False)
     if links.inference is None:
         return
-    if direction == "in":
+    # Without a relationship, the inferred links out of a place have its converses, and so say the same.
+    if direction == "in" or (direction == "both" and rel):
         yield from _inferred_into(here, links.inference, out, into, rel)
+    if direction == "in":
         return
     for edge in links.inference.of(here, rel):
         # In both directions the stated edge itself is shown, so its reverse would only repeat it.

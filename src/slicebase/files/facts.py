@@ -115,7 +115,8 @@ def _changed(file: SliceFile, rows: Sequence[Row], lines: Sequence[JsonLine]) ->
     """
     times = [row.time for row in rows] or [read_time(line.value.get("ts")) for line in lines]
     newest = max((time for time in times if time is not None), default=None)
-    return changed_at(file.id or "", updated_at=read_time(file.updated_at), newest_row=newest)
+    created = read_time(file.created_at)
+    return changed_at(file.id or "", updated_at=read_time(file.updated_at), newest_row=newest, created_at=created)
 
 
 def _links(file: SliceFile, rows: Sequence[Row], former: set[int]) -> Iterator[StatedLink]:

@@ -44,16 +44,29 @@ def oldest(name: Label, half_life: float = HALF_LIFE_DAYS) -> float:
 
 
 def changed_at(
-    file_id: str, *, updated_at: int | None = None, newest_row: int | None = None, file_time: int | None = None
+    file_id: str,
+    *,
+    updated_at: int | None = None,
+    newest_row: int | None = None,
+    created_at: int | None = None,
+    file_time: int | None = None,
 ) -> int | None:
     """Returns the time from which a file's age is counted.
 
-    It is the last known change, else the creation time in the id, else the time of the file system.
+    It is the last known change, else when the file was created, else the time of the file system.
     """
     changes = [time for time in (updated_at, newest_row) if time is not None]
     if changes:
         return max(changes)
-    return ulid_time(file_id) if is_ulid(file_id) else file_time
+    created = born_at(file_id, created_at)
+    return file_time if created is None else created
+
+
+def born_at(file_id: str, created_at: int | None) -> int | None:
+    """Returns when a file was created: as it states, else by its id; None if neither says so."""
+    if created_at is not None:
+        return created_at
+    return ulid_time(file_id) if is_ulid(file_id) else None
 
 
 def label_at(now: int, changed: int, half_life: float = HALF_LIFE_DAYS) -> Label:

@@ -93,6 +93,42 @@ RELATIONSHIPS: Final[Mapping[str, Relationship]] = {
 }
 
 
+# A relationship of somebody's own (ruling 53): one word, so that a misplaced id, path or sentence is not taken for one.
+_REL_FORM: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+
+
+def can_be_relationship(rel: str) -> bool:
+    """Returns whether a text can name a relationship, known or not."""
+    return _REL_FORM.fullmatch(rel) is not None
+
+
+def unknown_relationship(rel: str) -> tuple[str, str] | None:
+    """Returns the warning and the hint for a relationship that the format does not define, None for a known one.
+
+    It is followed as neither transitive nor symmetric (ruling 53).
+    """
+    if rel in RELATIONSHIPS:
+        return None
+    from slicebase.files.findings import shown  # rarely needed
+
+    near = nearest(rel, RELATIONSHIPS)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"relationships are {', '.join(RELATIONSHIPS)}"
+    return f"{shown(rel)} is not a relationship that the format defines", hint
+
+
+def doubts(rels: Iterable[str | None]) -> tuple[str, ...]:
+    """Returns the warnings about relationships that the format does not define."""
+    unknown = (unknown_relationship(rel) for rel in dict.fromkeys(rels) if rel)
+    return tuple(f"{message}; {hint}" for message, hint in filter(None, unknown))
+
+
+def nearest(name: str, known: Iterable[str]) -> list[str]:
+    """Returns the known names that are most like this one, at most two; none if none is like it."""
+    from difflib import get_close_matches  # rarely needed
+
+    return get_close_matches(name, sorted(known), n=2)
+
+
 # Targets of links (§ Addressing, ruling 29)
 
 TargetKind = Literal["id", "path", "reference", "uri"]

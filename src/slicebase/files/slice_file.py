@@ -265,6 +265,11 @@ class SliceFile(Struct, frozen=True, dict=True, eq=False):
         return self._slice.fields("meta").values
 
     @property
+    def created_at(self) -> str | None:
+        """When the file was created. Other tools write it; ours has that time in the id (ruling 26)."""
+        return self._slice.text("created_at")
+
+    @property
     def updated_at(self) -> str | None:
         return self._slice.text("updated_at")
 

@@ -18,7 +18,7 @@ class StaleReason(NamedTuple):
     """A reason why a file is stale."""
 
     kind: Literal["age", "source-changed", "source-missing", "note-changed", "note-missing", "due"]
-    since: int | None  # milliseconds since 1970; None where it is not known
+    since: int | None  # the last change of the file, or of its source; in milliseconds since 1970
     detail: str
 
 
@@ -76,4 +76,4 @@ def _reasons(connection: apsw.Connection, entry: FileEntry, now: int, half_life:
         yield StaleReason("due", None, f"it is due to be {_DUE.get(entry.due, entry.due)}")
     if staleness((now - entry.changed) / _DAY, half_life) >= _STALE:
         days = (now - entry.changed) // _DAY
-        yield StaleReason("age", entry.changed + round(half_life * _DAY), f"nothing has changed for {days} days")
+        yield StaleReason("age", entry.changed, f"nothing has changed for {days} days")

@@ -12,14 +12,14 @@ from slicebase.files.body.routine import compile_routine, contract_as_json, read
 from slicebase.files.body.rows import Provenance
 from slicebase.files.body.write import WriteRequest, refuse_broken, whole_body, with_writer
 from slicebase.files.create import archived, assigned_values, contract_from, define, new_file, restored
-from slicebase.files.links import file_name
+from slicebase.files.links import doubts, file_name
 from slicebase.files.model import Payload
 from slicebase.files.slice_file import SliceFile
 from slicebase.index.schema import ReadProgress
 from slicebase.library.finder import Finder
 from slicebase.library.folder import Logs, SliceFolder
 from slicebase.library.links import Linker
-from slicebase.library.payloads import new_payload
+from slicebase.library.payloads import measured_again, new_payload, stated_payload, with_payload
 from slicebase.library.remember import limited, refreshed, remember
 from slicebase.workspace.doors import door
 from slicebase.workspace.surroundings import Surroundings, at_once, one_thread_at_a_time
@@ -42,6 +42,7 @@ class Change(NamedTuple):
     overflow: str | None = None
     redacted: Mapping[str, int] = {}  # secrets that were replaced, by rule
     purge: "PurgeReport | None" = None
+    warnings: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -66,6 +67,7 @@ class Change(NamedTuple):
             "refs": list(self.refs or (f"file:{self.id}",)),
             "overflow": self.overflow,
             "redacted": dict(sorted(self.redacted.items())),
+            "warnings": list(self.warnings),
         }
 
 
@@ -111,6 +113,7 @@ class Library(Finder):
     ) -> Change:
         """Creates a file. `from_file` makes it a pointer to a local file, or with `copy` to a copy in the library.
 
+        `payload` makes it a pointer to a URI, which is never fetched, with the hash and size that somebody else knows.
         `type` is the type of the body: markdown (the default), jsonl for a log of rows, text, yaml, code, conversation
         or routine.
         """
@@ -121,6 +124,7 @@ class Library(Finder):
         body_type = type or ("none" if kind == "pointer" else "markdown")
         stored_links = [self._linker.link(file_id, rel, to) for rel, to in links]
         redaction = self.surroundings.redaction
+        payload = stated_payload(payload) if payload else None
         with new_payload(self.folder, source, file_id, redaction, copy=copy) as local, self.folder.writing() as writer:
             file = new_file(
                 id=file_id,
@@ -137,7 +141,7 @@ class Library(Finder):
                 name=f"{LIBRARY}/{file_name(file_id)}",
             )
             writer.add(file)
-        return Change(file)
+        return Change(file, warnings=doubts(link.rel for link in stored_links))
 
     # Notes
 
@@ -205,9 +209,10 @@ class Library(Finder):
     def connect(
         self, file_id: str, rel: str, to: str, *, label: str | None = None, provenance: Provenance | None = None
     ) -> Change:
-        """Adds a link; a link that exists already stays as it is."""
+        """Adds a link; a link that exists already stays as it is. An unknown relationship is a warning (ruling 53)."""
         stamp = self.stamp(provenance)
-        return self._edit(file_id, lambda file: self._linker.connected(file, rel, to, label), stamp)
+        change = self._edit(file_id, lambda file: self._linker.connected(file, rel, to, label), stamp)
+        return change._replace(warnings=doubts([rel]))
 
     def disconnect(
         self, file_id: str, rel: str, to: str, *, dry_run: bool = False, provenance: Provenance | None = None
@@ -249,22 +254,31 @@ class Library(Finder):
     def refresh(
         self,
         file_id: str,
-        text: str,
+        text: str | None = None,
         *,
         source_hash: str | None = None,
         if_version: str | None = None,
         dry_run: bool = False,
         provenance: Provenance | None = None,
     ) -> Change:
-        """Replaces a derived file's body and the recorded hash of its source, in one step."""
+        """Replaces a derived file's body and the recorded hash of its source, in one step.
+
+        Without a text, measures the local payload of a pointer again, and records its hash and size.
+        """
         stamp, limit = self.stamp(provenance), self.surroundings.settings.overflow_bytes
-        return self._edit(
-            file_id,
-            lambda file: limited(refreshed(self.folder, file, text, stamp, source_hash), limit),
-            stamp,
-            if_version,
-            dry_run=dry_run,
-        )
+        if text is None:
+            pointer = self.folder.find(file_id)
+            payload = measured_again(self.folder, pointer)  # may take long, so it is done without the lock
+
+            def change(file: SliceFile) -> SliceFile:
+                return with_payload(file, pointer.payload, payload, stamp)
+        else:
+            new = text
+
+            def change(file: SliceFile) -> SliceFile:
+                return limited(refreshed(self.folder, file, new, stamp, source_hash), limit)
+
+        return self._edit(file_id, change, stamp, if_version, dry_run=dry_run)
 
     # Reading
 
@@ -345,11 +359,13 @@ class Library(Finder):
     def stamp(self, provenance: Provenance | None = None) -> Stamp:
         """Returns the stamp of a write: the time, random bytes for new ids, and who writes.
 
-        A write is signed if a provenance is given or the settings ask for it; the settings name an unnamed writer.
+        A write is signed if a provenance is given or the settings ask for it; the settings name an unnamed writer. If
+        they ask for it, what is not given is captured from the environment (§ Provenance).
         """
         settings = self.surroundings.settings
-        if provenance is not None or settings.provenance_enabled:
-            provenance = provenance or Provenance()
+        if settings.provenance_enabled:
+            provenance = self.surroundings.writer().signed(provenance or Provenance(), settings.provenance_agent)
+        elif provenance is not None:
             provenance = replace(provenance, agent=provenance.agent or settings.provenance_agent)
         return Stamp(self.surroundings.now(), self.surroundings.random_bytes(), provenance)
 

@@ -6,13 +6,14 @@ from typing import Final
 from slicebase.core.refs import Ref, parse
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.rows import read_rows
-from slicebase.files.links import RELATIONSHIPS, SUFFIX, target_id, target_kind
+from slicebase.files.links import RELATIONSHIPS, SUFFIX, can_be_relationship, target_id, target_kind
 from slicebase.files.model import DerivationSource, Link
 from slicebase.files.slice_file import SliceFile
-from slicebase.files.yaml.edit import append_item, remove_item
+from slicebase.files.yaml.edit import append_item, delete_key, remove_item, set_key
 from slicebase.library.folder import SliceFolder, outside_workspace
 from slicebase.workspace.workspace import LIBRARY
 
+_DERIVED: Final = "derived_from"
 _OWNED: Final = ("file", "row", "sec")  # references into slice files
 
 
@@ -24,10 +25,16 @@ class Linker:
         self._knows_turn = knows_turn
 
     def connected(self, file: SliceFile, rel: str, to: str, label: str | None) -> SliceFile:
-        """Returns the file with one more link; a link that exists already stays as it is."""
+        """Returns the file with one more link; a link that exists already stays as it is.
+
+        `derived_from` another file is not only a link: the block of that name has the hash of the source as it is now.
+        """
         link = self.link(file.id or "", rel, to, label)
+        source = self._folder.readable(link.to or "") if rel == _DERIVED else None
+        if source:
+            file = _derived(file, source)
         known = any((each.rel, each.to) == (link.rel, link.to) for each in file.links)
-        return file if known else append_item(file, "slice.links", link)
+        return file if known or (source and label is None) else append_item(file, "slice.links", link)
 
     def disconnected(self, file: SliceFile, rel: str, to: str) -> SliceFile:
         """Returns the file without a link, whether or not the link's target still exists."""
@@ -37,18 +44,19 @@ class Linker:
             for at, link in enumerate(file.links)
             if link.rel == rel and link.to and wanted in (link.to, target_id(LIBRARY, link.to))
         ]
-        if not positions:
+        is_source = rel == _DERIVED and file.derived_from is not None and file.derived_from.id == wanted
+        if not positions and not is_source:
             known = ", ".join(f"{link.rel}:{link.to}" for link in file.links)
             hint = f"its links are {known}" if known else "it has no links"
             raise SlicebaseError("no-link", f"the file has no link {rel} to {to}", hint=hint, where=Where(file.name))
         for at in reversed(positions):
             file = remove_item(file, "slice.links", at)
-        return file
+        return delete_key(file, "slice.derived_from") if is_source else file
 
     def link(self, source: str, rel: str, to: str, label: str | None = None) -> Link:
         """Returns a link as it is stored: with the complete id where a prefix or a path was given."""
-        if rel not in RELATIONSHIPS:
-            hint = f"relationships are {', '.join(RELATIONSHIPS)}"
+        if not can_be_relationship(rel) or (rel not in RELATIONSHIPS and to in RELATIONSHIPS):
+            hint = f"relationships are {', '.join(RELATIONSHIPS)}; the relationship comes before the target"
             raise SlicebaseError("bad-link", f"{rel!r} is not a relationship", hint=hint)
         target = self._target(rel, to)
         if target == source:
@@ -57,7 +65,7 @@ class Linker:
 
     def source(self, links: Iterable[Link]) -> DerivationSource | None:
         """Returns the source of a new derived file, with the source's current hash (§ Derived Files)."""
-        sources = [link.to for link in links if link.rel == "derived_from"]
+        sources = [link.to for link in links if link.rel == _DERIVED]
         if len(sources) > 1:
             hint = "link to the others with another relationship"
             raise SlicebaseError("bad-link", "a file is derived from one other file only", hint=hint)
@@ -110,3 +118,28 @@ class Linker:
         name = target_id(LIBRARY, to)
         file = self._folder.readable(name)
         return (file.id if file else None) or name
+
+
+def _derived(file: SliceFile, source: SliceFile) -> SliceFile:
+    """Returns the file with its source and the source's hash of this moment (§ Derived Files, ruling 24).
+
+    A hash that was recorded before stays: only `refresh`, which replaces the text too, may say that it is up to date.
+    """
+    before = file.derived_from
+    if before and before.id and before.id != source.id:
+        raise SlicebaseError(
+            "bad-link",
+            f"the file is derived from {before.id} already",
+            hint=f"a file is derived from one other file only; `tt disconnect {file.id} {_DERIVED} {before.id}` first",
+            where=Where(file.name),
+        )
+    if before and before.id and before.hash:
+        return file
+    if source.hash is None:
+        raise SlicebaseError(
+            "bad-link",
+            f"{source.id} is a pointer without a hash, so that nobody can tell when it changes",
+            hint=f"`tt refresh {source.id}` records the hash of a local payload",
+            where=Where(source.name),
+        )
+    return set_key(file, f"slice.{_DERIVED}", DerivationSource(source.id, source.hash))

@@ -4,16 +4,22 @@ import hashlib
 import os
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from slicebase.core.hashing import is_digest
 from slicebase.core.ids import is_ulid
 from slicebase.errors import SlicebaseError, Where
+from slicebase.files.body.entries import Stamp
+from slicebase.files.body.write import refuse_closed
+from slicebase.files.findings import shown
 from slicebase.files.links import resolve
 from slicebase.files.model import Payload
-from slicebase.library.folder import PAYLOADS, SliceFolder
+from slicebase.files.slice_file import SliceFile
+from slicebase.files.yaml.edit import set_key
+from slicebase.library.folder import PAYLOADS, SliceFolder, outside_workspace
 from slicebase.workspace.atomic import create_folder, locked, read_chunks, remove, write_bytes
 from slicebase.workspace.doors import Redaction
 from slicebase.workspace.workspace import LIBRARY, create_local_folder
@@ -41,6 +47,66 @@ def new_payload(
         except BaseException:
             remove_copy(folder, payload.uri)
             raise
+
+
+# Schemes of a URI that names nothing that others can get.
+_NOT_SHARED: Final[Mapping[str, str]] = {
+    "file": "it names a place on one machine; `--from` points to a file of the workspace",
+    **dict.fromkeys(("data", "javascript", "vbscript", "blob", "about"), "it does not name content that is elsewhere"),
+}
+_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
+_LONGEST_URI: Final = 2048
+
+
+def stated_payload(payload: Payload) -> Payload:
+    """Returns a payload that a pointer states by itself, after checking its form. A URI is never fetched (ruling 29).
+
+    A path stays a path from the folder of the pointer; the folder refuses one that leads out of the workspace.
+    """
+    uri = payload.uri or ""
+    scheme = _SCHEME.match(uri)
+    if not uri or len(uri) > _LONGEST_URI or not uri.isprintable() or " " in uri:
+        problem = f"a uri has 1 to {_LONGEST_URI} characters, without spaces and control characters"
+    elif scheme and scheme[1].lower() in _NOT_SHARED:
+        problem = _NOT_SHARED[scheme[1].lower()]
+    elif payload.hash is not None and not is_digest(payload.hash):
+        uri, problem = payload.hash, "a hash is sha256: and 64 lower-case hex digits"
+    elif payload.size is not None and payload.size < 0:
+        uri, problem = str(payload.size), "a size is a number of bytes, from 0"
+    else:
+        return payload
+    raise SlicebaseError("breaks-rule", f"a payload cannot have {shown(uri)}", hint=problem)
+
+
+def measured_again(folder: SliceFolder, file: SliceFile) -> Payload:
+    """Returns the payload of a pointer with the hash and size that its local file has now."""
+    payload = file.payload
+    if file.purged or file.archived:
+        refuse_closed(file)
+    if file.kind != "pointer":
+        hint = "only the payload of a pointer is measured; give the new text of a derived file"
+        raise SlicebaseError("nothing-given", "there is no text to write", hint=hint, where=Where(file.name))
+    if file.write_mode == "error":
+        hint = "create a new pointer for new content"
+        raise SlicebaseError("write-mode", "the pointer is read-only", hint=hint, where=Where(file.name))
+    if payload is None or not payload.uri or _SCHEME.match(payload.uri):
+        hint = f"`tt define {file.id} payload.hash=… payload.size=…` states another version"
+        raise SlicebaseError("write-mode", "the payload is not a file here", hint=hint, where=Where(file.name))
+    real = folder.inside(payload.uri)
+    if real is None:
+        raise outside_workspace(payload.uri)
+    return _measured(_real(real)).payload(payload.uri)
+
+
+def with_payload(file: SliceFile, before: Payload | None, payload: Payload, stamp: Stamp) -> SliceFile:
+    """Returns a pointer with a payload that was measured, and the time of the change, if it differs (ruling 26)."""
+    if file.payload != before:
+        message = "the pointer has changed since its payload was measured"
+        raise SlicebaseError("conflict", message, hint="try again", where=Where(file.name))
+    if payload == before:
+        return file
+    changed = set_key(set_key(file, "slice.payload.hash", payload.hash), "slice.payload.size", payload.size)
+    return set_key(changed, "slice.updated_at", stamp.time)
 
 
 def remove_copy(folder: SliceFolder, uri: str | None) -> bool:
@@ -72,11 +138,8 @@ def _in_place(folder: SliceFolder, path: Path) -> Payload:
             hint="--copy puts a copy of it into the library",
             where=Where(str(path)),
         )
-    measured = _Measured(read_chunks(real))
-    for _ in measured:
-        pass
     uri = posixpath.relpath(real.relative_to(folder.root).as_posix(), LIBRARY)
-    return measured.payload(uri if uri.startswith(".") else f"./{uri}")
+    return _measured(real).payload(uri if uri.startswith(".") else f"./{uri}")
 
 
 _ENDING: Final = re.compile(r"(?:\.[A-Za-z0-9]{1,10}){1,2}$")
@@ -90,6 +153,13 @@ def _copied(folder: SliceFolder, path: Path, file_id: str, redaction: Redaction)
     measured = _Measured(redaction.copied("the file", read_chunks(_real(path))))
     write_bytes(folder.payloads / name, measured, within=folder.root)
     return measured.payload(f"./{PAYLOADS}/{name}")
+
+
+def _measured(path: Path) -> "_Measured":
+    measured = _Measured(read_chunks(path))
+    for _ in measured:
+        pass
+    return measured
 
 
 class _Measured:

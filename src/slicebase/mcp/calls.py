@@ -44,12 +44,19 @@ class ServerEnvironment(NamedTuple):
         return Slicebase.open(self.start, self.root, create=False, **around)
 
 
+class McpClient(NamedTuple):
+    """What a client says about itself."""
+
+    name: str
+    version: str = ""
+
+
 class ToolCall(NamedTuple):
-    """One call of a client: the open workspace, and the name of the client."""
+    """One call of a client: the open workspace, and who the client is."""
 
     environment: ServerEnvironment
     base: "Slicebase"
-    client: str | None
+    client: McpClient | None
 
     @property
     def now(self) -> int:
@@ -60,8 +67,16 @@ class ToolCall(NamedTuple):
         return self.base.settings.freshness_half_life_days
 
     def signed(self, **provenance: Any) -> Provenance:
-        """Returns the provenance of a write, signed with the name of the client and the session."""
-        return Provenance(agent=self.client, session=self.environment.session, **provenance)
+        """Returns the provenance of a write, signed with the name of the client and the session.
+
+        Where the settings ask for provenance, it also says how the text is known, and where it was written.
+        """
+        name, version = self.client or McpClient("")
+        given = Provenance(agent=name or None, session=self.environment.session, **provenance)
+        if not self.base.settings.provenance_enabled:
+            return given
+        captured = self.base.surroundings.writer(f"{name} {version}".strip() or "a client")
+        return replace(given, source=given.source or captured.source, context=given.context or captured.context)
 
 
 class ToolOutput(NamedTuple):

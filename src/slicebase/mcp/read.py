@@ -8,7 +8,7 @@ from slicebase.context.lost import TABLE, by_importance, headline, tally
 from slicebase.core.times import EARLIEST, LATEST, to_text
 from slicebase.errors import SlicebaseError
 from slicebase.files.freshness import label_at
-from slicebase.files.links import RELATIONSHIPS
+from slicebase.files.links import doubts
 from slicebase.index.entries import Filters
 from slicebase.mcp.calls import (
     Arguments,
@@ -189,10 +189,6 @@ class ExploreResult(Result, frozen=True):
 
 def explore(call: ToolCall, given: ExploreArguments) -> ToolOutput:
     """Lists the links around a file."""
-    if given.rel is not None and given.rel not in RELATIONSHIPS:
-        raise SlicebaseError(
-            "bad-link", f"{given.rel!r} is not a relationship", hint=f"use one of {', '.join(sorted(RELATIONSHIPS))}"
-        )
     found = call.base.finder.explore(
         given.id, direction=given.direction, rel=given.rel, depth=given.depth, infer=given.infer
     )
@@ -203,7 +199,8 @@ def explore(call: ToolCall, given: ExploreArguments) -> ToolOutput:
     result = ExploreResult(found.walk.start, edges, places, sum(1 for _ in found.walk.all()), following)
     titles = {place.id: f"{place.id} ({place.title or place.kind})" for place in places}
     lines = [f"{titles[edge.source]} {edge.rel} {titles[edge.target]}" for edge in edges]
-    return ToolOutput(result, quoted(lines, more_pages(following)) if lines else f"{result.start} has no such links.")
+    none = " ".join([f"{result.start} has no such links.", *doubts([given.rel])])
+    return ToolOutput(result, quoted(lines, more_pages(following)) if lines else none)
 
 
 def _place(name: str, place: "LinkTarget") -> PlaceFound:

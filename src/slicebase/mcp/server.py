@@ -19,7 +19,7 @@ from mcp.shared.exceptions import MCPError
 from slicebase import __version__
 from slicebase.errors import Exit, SlicebaseError
 from slicebase.mcp import prompts, resources
-from slicebase.mcp.calls import ServerEnvironment, ToolCall
+from slicebase.mcp.calls import McpClient, ServerEnvironment, ToolCall
 from slicebase.mcp.tools import call_tool, described, offered
 from slicebase.mcp.unread import Answered
 
@@ -170,10 +170,10 @@ class _Handlers:
         return types.GetPromptResult(description=description, messages=[message])
 
 
-def _client(ctx: ServerRequestContext[Any]) -> str | None:
-    """Returns the name of the client, from the handshake or, in 2026-07-28, from the request."""
+def _client(ctx: ServerRequestContext[Any]) -> McpClient | None:
+    """Returns what the client says about itself, in the handshake or, in 2026-07-28, in the request."""
     params = ctx.session.client_params
-    return params.client_info.name or None if params else None
+    return McpClient(params.client_info.name, params.client_info.version or "") if params else None
 
 
 def _cursor(params: types.PaginatedRequestParams | None) -> str | None:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from slicebase.core.hashing import lone_surrogate
 from slicebase.errors import SlicebaseError
 from slicebase.mcp import prove, read, runs, write
-from slicebase.mcp.calls import ServerEnvironment, ToolCall, ToolOutput
+from slicebase.mcp.calls import McpClient, ServerEnvironment, ToolCall, ToolOutput
 
 # Schemas
 
@@ -126,7 +126,7 @@ TOOLS: Mapping[str, Tool] = {
         "Link files",
         "Link a file to another file, a path or a reference. An existing link stays.",
         write.ConnectArguments,
-        write.ChangeResult,
+        write.LinkResult,
         write.connect,
         writes=True,
     ),
@@ -200,7 +200,7 @@ def described(name: str, tool: Tool, read_only: bool = False) -> dict[str, Any]:
 
 
 def call_tool(
-    environment: ServerEnvironment, client: str | None, tool: Tool, arguments: Mapping[str, Any]
+    environment: ServerEnvironment, client: McpClient | None, tool: Tool, arguments: Mapping[str, Any]
 ) -> ToolOutput:
     """Checks the arguments, opens the workspace, and runs the tool."""
     try:

@@ -62,6 +62,10 @@ class ChangeResult(Result, frozen=True):
     redacted: dict[str, Any] = field(default_factory=dict)
 
 
+class LinkResult(ChangeResult, frozen=True):
+    warnings: list[str] = field(default_factory=list)
+
+
 def create(call: ToolCall, given: CreateArguments) -> ToolOutput:
     """Creates a slice file."""
     return _change_output(
@@ -99,5 +103,8 @@ def connect(call: ToolCall, given: ConnectArguments) -> ToolOutput:
 
 def _change_output(change: "Change") -> ToolOutput:
     refs = list(change.refs or (f"file:{change.id}",))
-    result = ChangeResult(change.id, change.file.version, change.changed, refs, change.overflow)
-    return ToolOutput(result, f"{'Wrote' if change.changed else 'Unchanged:'} {', '.join(refs)}")
+    fields = (change.id, change.file.version, change.changed, refs, change.overflow)
+    warnings = list(change.warnings)
+    result = LinkResult(*fields, warnings=warnings) if warnings else ChangeResult(*fields)
+    done = f"{'Wrote' if change.changed else 'Unchanged:'} {', '.join(refs)}"
+    return ToolOutput(result, "\n".join([done, *(f"Warning: {warning}" for warning in warnings)]))

@@ -115,7 +115,7 @@ class SettingKey(NamedTuple):
 SETTING_KEYS: Final[Mapping[str, SettingKey]] = {
     "overflow.bytes": SettingKey("overflow_bytes", (int,), "a positive number", "the size above which overflow acts"),
     "provenance.enabled": SettingKey(
-        "provenance_enabled", (bool,), "true or false", "whether every write records who wrote"
+        "provenance_enabled", (bool,), "true or false", "whether every write records who wrote, and where"
     ),
     "provenance.agent": SettingKey(
         "provenance_agent", (str,), "text", "who writes, if nothing else names the writer", "SLICEBASE_AGENT"

@@ -7,7 +7,7 @@ also return a `datetime` or a text in RFC 3339 form. An entropy is a function li
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from functools import cached_property, wraps
 from threading import Event, Lock, RLock, Thread, current_thread, main_thread
@@ -23,6 +23,7 @@ from slicebase.workspace.workspace import SETTINGS, Workspace
 
 if TYPE_CHECKING:  # keeps start-up fast: not every command needs a setting
     from slicebase.workspace.settings import Settings
+    from slicebase.workspace.writer import Writer
 
 Clock = Callable[[], Moment]
 Entropy = Callable[[int], bytes]
@@ -32,9 +33,16 @@ class Surroundings:
     """The clock, the entropy, the settings, the redaction and the lock that all parts of an open workspace share."""
 
     def __init__(
-        self, workspace: Workspace, clock: Clock = time.time, entropy: Entropy = os.urandom, *, redact: bool = True
+        self,
+        workspace: Workspace,
+        clock: Clock = time.time,
+        entropy: Entropy = os.urandom,
+        *,
+        redact: bool = True,
+        environment: Mapping[str, str] = os.environ,
     ) -> None:
         self.root = workspace.root
+        self._environment = environment
         self.redaction = Redaction(workspace.root, self._rules, enabled=redact)
         self._last_rules: tuple[str | None] | None = None
         self._file = workspace.root / SETTINGS
@@ -77,6 +85,12 @@ class Surroundings:
     def random_bytes(self) -> bytes:
         """Returns the random bytes of one new id."""
         return self._entropy(ULID_RANDOM_BYTES)
+
+    def writer(self, client: str | None = None) -> "Writer":
+        """Returns who writes, as the environment tells; `client` is the name of an MCP client."""
+        from slicebase.workspace.writer import writer  # imported here: most writes are not signed
+
+        return writer(self._environment, self.root.name, self.redaction.text, client)
 
     def new_id(self) -> str:
         """Returns a new ULID."""

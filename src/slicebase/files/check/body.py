@@ -10,7 +10,7 @@ from slicebase.files.check.between import Outgoing, placed
 from slicebase.files.check.header import link_problems, value_at
 from slicebase.files.findings import Finding, refusal
 from slicebase.files.slice_file import SliceFile
-from slicebase.files.yaml.load import load
+from slicebase.files.yaml.stream import check_stream
 
 _CONVERSATION: Final = ("slice", "body", "conversation")
 
@@ -56,7 +56,7 @@ def _first_conflict(text: str) -> int | None:
 
 def _yaml(file: SliceFile) -> BodyCheck:
     try:
-        load(decode(file.body, file.body_line), file.body_line)
+        check_stream(decode(file.body, file.body_line), file.body_line)
     except SlicebaseError as error:
         return BodyCheck((refusal(error, file.name),))
     return BodyCheck()

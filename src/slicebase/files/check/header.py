@@ -4,7 +4,7 @@ First come the types of single fields and the required fields (§ Required Field
 depend on each other or have fixed values.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from slicebase.core.hashing import is_digest
@@ -12,7 +12,7 @@ from slicebase.core.ids import is_ulid
 from slicebase.files.body.lines import judge_time
 from slicebase.files.body.routine import plain
 from slicebase.files.findings import HeaderProblem, shown
-from slicebase.files.links import RELATIONSHIPS, SAFE_FORM, is_safe, target_kind
+from slicebase.files.links import SAFE_FORM, is_safe, nearest, target_kind, unknown_relationship
 from slicebase.files.model import (
     BODY_TYPES,
     FILE_KINDS,
@@ -41,7 +41,7 @@ _TEXTS: Final = Form(lambda value: isinstance(value, list) and all(map(_is_scala
 _LIST: Final = Form(lambda value: isinstance(value, list), "a list")
 _MARK: Final = {"at": _TEXT, "reason": _TEXT}
 _FORMS: Final[Forms] = {
-    **dict.fromkeys(("v", "kind", "id", "title", "summary", "updated_at", "due"), _TEXT),
+    **dict.fromkeys(("v", "kind", "id", "title", "summary", "created_at", "updated_at", "due"), _TEXT),
     "body": {
         "type": _TEXT,
         "code": {"lang": _TEXT, "extension": _TEXT, "args": _TEXTS},
@@ -64,7 +64,7 @@ _CONVERSATION_TEXTS: Final = frozenset(
     ("body", "conversation", key) for key in ("agent_id", "session_id", "trace_id", "span_id", "format")
 )
 _REQUIRED: Final = (("v",), ("id",), ("title",), ("summary",), ("body", "type"))
-_TIMES: Final = (("updated_at",), ("archived", "at"), ("purged", "at"))
+_TIMES: Final = (("created_at",), ("updated_at",), ("archived", "at"), ("purged", "at"))
 _CONTRACT_KEYS: Final = frozenset(Contract.__struct_fields__)
 
 
@@ -109,15 +109,8 @@ def _unknown_keys(path: tuple[str, ...], values: Mapping[str, Any], known: Any) 
 
 
 def _suggestion(key: str, known: Any) -> str:
-    near = _nearest(key, known)
-    return f"did you mean `{near}`?" if near else "put your own keys under `meta`"
-
-
-def _nearest(name: str, known: Iterable[str]) -> str | None:
-    """Returns the known name that is most like this one, None if none is like it."""
-    from difflib import get_close_matches  # rarely needed
-
-    return next(iter(get_close_matches(name, sorted(known), n=1)), None)
+    near = nearest(key, known)
+    return f"did you mean `{near[0]}`?" if near else "put your own keys under `meta`"
 
 
 # The fields together
@@ -235,10 +228,8 @@ def _links(links: Sequence[Link]) -> Iterator[HeaderProblem]:
 
 def link_problems(rel: str, to: str) -> Iterator[HeaderProblem]:
     """Yields the problems of a link by itself. Paths start at the link's keys."""
-    if rel not in RELATIONSHIPS:
-        near = _nearest(rel, RELATIONSHIPS)
-        hint = f"did you mean `{near}`?" if near else f"relationships are {_listed(RELATIONSHIPS)}"
-        yield HeaderProblem("link-rel", ("rel",), f"{shown(rel)} is not a relationship", hint)
+    if unknown := unknown_relationship(rel):
+        yield HeaderProblem("link-rel", ("rel",), *unknown)
     if target_kind(to) == "uri":
         yield HeaderProblem(
             "link-form", ("to",), f"{shown(to)} is neither an id nor a path", "use a pointer to name a uri"
