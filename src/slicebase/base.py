@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from slicebase.core.refs import name_of, ref_of
 from slicebase.errors import SlicebaseError
+from slicebase.verbs.names import EVERYTHING, completes
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.surroundings import Clock, Entropy, Surroundings, one_thread_at_a_time, part
 from slicebase.workspace.workspace import StrPath, create_workspace, each_path, given_folder, given_path, open_workspace
@@ -51,6 +51,7 @@ if TYPE_CHECKING:  # keeps start-up fast: a verb imports what it needs when it i
 
 
 @one_thread_at_a_time
+@completes({"session": "session", "manifest": "mf", "run": "run", "reference": EVERYTHING}, new="import_.session")
 class Slicebase(Parts):
     """An open workspace, with the verbs that work on it. It is a context manager that closes itself."""
 
@@ -247,8 +248,7 @@ class Slicebase(Parts):
         """Projects a stored session as a run, takes a snapshot of its state, and writes its narrative."""
         from slicebase.verbs.narrate import narrate_session
 
-        name = name_of("session", session)
-        return narrate_session(self.runs, name, self.truth.turns.session(name).facts.get("shown_last"))
+        return narrate_session(self.runs, session, self.truth.turns.session(session).facts.get("shown_last"))
 
     def export(self, session: str, to: StrPath) -> Path:
         """Writes a session as a conversation slice file, whose import gives the same ids and branches."""
@@ -335,7 +335,7 @@ class Slicebase(Parts):
 
     def manifest(self, manifest: str) -> "Manifest":
         """Returns a recorded manifest by its id."""
-        return self.truth.manifests.get(ref_of("mf", manifest)).manifest
+        return self.truth.manifests.get(manifest).manifest
 
     def show(self, reference: str) -> dict[str, Any]:
         """Returns what a reference names, as plain values."""
@@ -350,7 +350,7 @@ class Slicebase(Parts):
         """
         from slicebase.context.manifest import replayed
 
-        name = ref_of("mf", manifest) if manifest is not None else self.truth.manifests.newest()
+        name = manifest if manifest is not None else self.truth.manifests.newest()
         recorded = self.manifest(name)
         return replayed(name, recorded, *self.truth.manifests.texts_of(name, recorded))
 

@@ -141,7 +141,8 @@ CODES: Mapping[str, ErrorKind] = {
     ),
     # the library: files and names
     "no-file": ErrorKind(Exit.NOT_FOUND, "no slice file has this id"),
-    "ambiguous-id": ErrorKind(Exit.REFUSED, "the beginning of an id matches several files"),
+    "ambiguous-id": ErrorKind(Exit.REFUSED, "a short id is the beginning of several ids"),
+    "short-id": ErrorKind(Exit.REFUSED, "the beginning of an id has fewer than eight characters"),
     "bad-id": ErrorKind(Exit.REFUSED, "an id cannot be used as a file name"),
     "id-mismatch": ErrorKind(Exit.REFUSED, "the name of a file does not match the id in it"),
     "not-a-file": ErrorKind(Exit.REFUSED, "a symbolic link, a folder or a device is where a file should be"),

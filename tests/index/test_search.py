@@ -202,16 +202,16 @@ def test_hints_show_what_another_search_would_find(workspace: Workspace, finder:
 
 
 def test_a_file_is_found_by_its_id_or_by_an_unambiguous_prefix(workspace: Workspace, finder: Finder) -> None:
-    """Ruling 21."""
-    for name in ("abc", "abd", "ab"):
+    """Ruling 53."""
+    for name in ("alphabetc", "alphabetd", "alphabet"):
         put(workspace, name)
-    assert finder.info("abc").entry.id == finder.info("file:abc").entry.id == "abc"
-    assert finder.info("ab").entry.id == "ab"
-    assert finder.info("abd").entry.id == "abd"
-    put(workspace, "xyz")
-    assert finder.info("x").entry.id == "xyz"
-    (workspace.library / "ab.slice").unlink()
-    assert code_of(finder.info, "ab") == "ambiguous-id"
+    assert finder.info("alphabetc").entry.id == finder.info("file:alphabetc").entry.id == "alphabetc"
+    assert finder.info("alphabet").entry.id == "alphabet"
+    put(workspace, "xylophones")
+    assert finder.info("xylophon").entry.id == "xylophones"
+    assert code_of(finder.info, "xylo") == "short-id"
+    (workspace.library / "alphabet.slice").unlink()
+    assert code_of(finder.info, "alphabet") == "ambiguous-id"
     assert code_of(finder.info, "nope") == "no-file"
 
 

@@ -31,20 +31,24 @@ def test_an_id_that_is_not_a_safe_file_name_is_refused_before_it_becomes_a_path(
 
 
 def test_a_file_is_found_by_its_complete_id_and_by_a_prefix_that_only_it_has(scratch: ScratchLibrary) -> None:
-    """Ruling 21."""
-    one, two = scratch.new(), scratch.new()
-    common = next(one[:end] for end in range(26, 0, -1) if one[:end] == two[:end])
+    """Ruling 53."""
+    one, two = "01JABCDEFG0000000000000001", "01JABCDEFG0000000000000012"
+    for each in (one, two):
+        scratch.create("T", "S.", id=each)
     assert scratch.folder.find(one).id == scratch.folder.find(f"file:{one}").id == one
-    assert scratch.folder.find(two[: len(common) + 1]).id == two
-    assert code_of(lambda: scratch.folder.find(common)) == "ambiguous-id"
+    assert scratch.folder.find(two[:25]).id == two
+    assert code_of(lambda: scratch.folder.find(one[:8])) == "ambiguous-id"
+    assert code_of(lambda: scratch.folder.find(one[:7])) == "short-id"
     assert code_of(lambda: scratch.folder.find("0000")) == "no-file"
 
 
 def test_an_id_that_is_a_prefix_of_another_is_found_by_itself(scratch: ScratchLibrary) -> None:
-    for name in ("note", "note-2"):
+    for name in ("note", "note-of-2026"):
         scratch.create("T", "S.", id=name)
     assert scratch.folder.find("note").id == "note"
-    assert scratch.folder.find("note-").id == "note-2"
+    assert scratch.folder.find("note-of-").id == "note-of-2026"
+    assert code_of(lambda: scratch.folder.find("note-")) == "short-id"
+    assert scratch.folder.get("note-") is None
 
 
 def test_a_renamed_file_keeps_its_id(scratch: ScratchLibrary) -> None:

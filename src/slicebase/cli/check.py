@@ -19,9 +19,11 @@ from slicebase.cli.output import (
     RED,
     YELLOW,
     Styled,
+    counted,
     json_option,
     note,
     print_json,
+    print_json_text,
     print_text,
     printable,
 )
@@ -41,13 +43,20 @@ _COLOURS = {
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--strict", is_flag=True, help="Fail on warnings too.")
 @click.option("--rules", "list_rules", is_flag=True, help="List the rules instead of checking anything.")
+@click.option("--format", "form", type=click.Choice(["text", "json", "sarif", "github"]), default="text",
+              show_default=True, help="sarif for code review, github for annotations of a pull request.")  # fmt: skip
 @json_option
 @click.pass_context
-def validate(ctx: click.Context, paths: tuple[Path, ...], strict: bool, list_rules: bool, as_json: bool) -> int:
+def validate(
+    ctx: click.Context, paths: tuple[Path, ...], strict: bool, list_rules: bool, form: str, as_json: bool
+) -> int:
     """Check slice files, or folders of them, against the format. Without PATHS, check the workspace.
 
     Exit status: 0 no errors, 1 errors were found (with --strict, errors or warnings), 4 a path does not exist.
     """
+    if as_json and form not in ("text", "json"):
+        raise click.UsageError("Give one of --json and --format.")
+    as_json = as_json or form == "json"
     if list_rules:
         return _print_rules(as_json)
     from slicebase.library.check import library_of
@@ -57,6 +66,8 @@ def validate(ctx: click.Context, paths: tuple[Path, ...], strict: bool, list_rul
     report = check(paths or [library_of(Path.cwd(), root)], root)
     if as_json:
         print_json(report.as_json())
+    elif form != "text":
+        _print_for_review(report, form)
     else:
         _print(report)
     failed = report.counts["error"] or (strict and report.counts["warning"])
@@ -75,8 +86,26 @@ def _print(report: "ValidationReport") -> None:
         print_text(f"{printable(place)} ", styled, f" {finding.rule} {printable(finding.message)}")
         if finding.hint:
             print_text(Styled(f"    {printable(finding.hint)}", DIM))
-    counts = ", ".join(f"{count} {name}{'s' if count != 1 else ''}" for name, count in report.counts.items())
-    note(f"{report.files} file{'s' if report.files != 1 else ''}: {counts}")
+    _note_counts(report)
+
+
+def _print_for_review(report: "ValidationReport", form: str) -> None:
+    import json
+
+    from slicebase.cli.review import github, sarif, top_of_checkout
+
+    top = top_of_checkout(Path.cwd())
+    if form == "sarif":
+        print_json_text(json.dumps(sarif(report.findings, top), ensure_ascii=False, indent=2))
+    else:
+        for line in github(report.findings, top):
+            print_text(line)
+    _note_counts(report)
+
+
+def _note_counts(report: "ValidationReport") -> None:
+    counts = ", ".join(counted(count, name) for name, count in report.counts.items())
+    note(f"{counted(report.files, 'file')}: {counts}")
 
 
 def _print_rules(as_json: bool) -> int:
@@ -151,5 +180,5 @@ def _print_verdict(verdict: "Verdict") -> None:
             print_text(f"  found    {finding.found}")
     if purged > _MOST_PURGED:
         print_text(f"PURGED {purged - _MOST_PURGED} more; --json lists all of them")
-    counted = ", ".join(f"{count} {what}" for what, count in verdict.checked.items())
-    print_text(Styled(verdict.status, f"{BOLD};{_COLOURS[verdict.status]}"), f" {counted}")
+    checked = ", ".join(f"{count} {what}" for what, count in verdict.checked.items())
+    print_text(Styled(verdict.status, f"{BOLD};{_COLOURS[verdict.status]}"), f" {checked}")

@@ -133,4 +133,5 @@ def _as_our_error(error: Exception) -> SlicebaseError | None:
 
 def _help_hint(error: click.UsageError) -> str:
     command = error.ctx.command_path if error.ctx else "tt"
-    return f"see `{command} --help`"
+    of_text = "; a text that begins like an option goes after `--`" if isinstance(error, click.NoSuchOption) else ""
+    return f"see `{command} --help`{of_text}"

@@ -40,7 +40,7 @@ class Group(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         try:
-            return super().resolve_command(ctx, args)
+            name, command, rest = super().resolve_command(ctx, args)
         except click.UsageError:
             from difflib import get_close_matches  # imported here to keep start-up fast
 
@@ -48,6 +48,11 @@ class Group(click.Group):
             names = " or ".join(f"`{ctx.command_path} {name}`" for name in nearest)
             suggestion = f" Did you mean {names}?" if nearest else ""
             raise click.UsageError(f"No such command {args[0]!r}.{suggestion}", ctx) from None
+        if command is None or isinstance(command, click.Group) or not any(each.startswith("-") for each in rest):
+            return name, command, rest
+        from slicebase.cli.arguments import arranged
+
+        return name, command, arranged(ctx, command, rest)
 
 
 def json_option(command: _Command) -> _Command:

@@ -7,7 +7,7 @@
     file:<id>  session:<id>  run:<id>  claim:<run>/<id>
     ev_<32 hex>  mf_<32 hex>  sn_<32 hex>       evidence, manifest, snapshot
 
-A command that takes only one kind also accepts an id without its prefix.
+A command that takes only one kind also accepts an id without its prefix, and every command a short id (`short_ids`).
 """
 
 import re
@@ -32,6 +32,8 @@ _SHAPES = {
     "mf": r"[0-9a-f]{32}",
     "sn": r"[0-9a-f]{32}",
 }
+# What may be given of an id in a reference that is still to be completed (ruling 53).
+_SHORT_SHAPES = {**_SHAPES, "turn": r"[0-9a-f][0-9a-f-]{0,35}", **dict.fromkeys(("ev", "mf", "sn"), r"[0-9a-f]{1,32}")}
 _SEPARATORS = {"ev": "_", "mf": "_", "sn": "_"}
 _WORDS = {"ev": "evidence", "mf": "manifest", "sn": "snapshot", "sec": "section", "doc": "document"}
 _SYNTAX = re.compile(r"(ev|mf|sn)_(.*)|([a-z]+):(.*)", re.DOTALL)
@@ -45,6 +47,11 @@ class Ref(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.kind}{_SEPARATORS.get(self.kind, ':')}{self.name}"
+
+    @property
+    def id(self) -> str:
+        """The id that a command prints where it takes one kind only: the ids of manifests begin with their kind."""
+        return str(self) if self.kind in _SEPARATORS else self.name
 
     @property
     def is_chunk(self) -> bool:
@@ -62,12 +69,15 @@ class Ref(NamedTuple):
         return self.name[len(self.owner) + 1 :]
 
 
-def parse(text: str, bare: str | None = None) -> Ref:
-    """Reads a reference. `bare` is the kind of an id without a prefix, if only one kind is possible."""
-    ref = _prefixed(text) or (Ref(bare, text) if bare else None)
-    if ref is not None and ref.kind == "turn" and is_uuid(ref.name):
+def parse(text: str, bare: str | None = None, *, short: bool = False) -> Ref:
+    """Reads a reference. `bare` is the kind of an id without a prefix, if only one kind is possible.
+
+    With `short`, the id may be the beginning of one.
+    """
+    ref = prefixed(text) or (Ref(bare, text) if bare else None)
+    if ref is not None and ref.kind == "turn" and (short or is_uuid(ref.name)):
         ref = Ref("turn", ref.name.lower())
-    if ref is None or not re.fullmatch(_SHAPES[ref.kind], ref.name):
+    if ref is None or not re.fullmatch((_SHORT_SHAPES if short else _SHAPES)[ref.kind], ref.name):
         raise SlicebaseError(
             "bad-reference",
             f"{text!r} is not a reference" + (f" to a {_WORDS.get(bare, bare)}" if bare else ""),
@@ -76,12 +86,21 @@ def parse(text: str, bare: str | None = None) -> Ref:
     return ref
 
 
-def _prefixed(text: str) -> Ref | None:
+def prefixed(text: str) -> Ref | None:
+    """Returns what a text names that begins like a reference, or None. The id is not checked."""
     match = _SYNTAX.fullmatch(text)
     if not match:
         return None
     kind, name = (match[1], match[2]) if match[1] else (match[3], match[4])
     return Ref(kind, name) if kind in _SHAPES else None
+
+
+def short_ref(text: str) -> Ref | None:
+    """Returns the reference that a text is, whose id may be short; None for any other text."""
+    try:
+        return parse(text, short=True)
+    except SlicebaseError:
+        return None
 
 
 def ref_of(kind: str, text: str) -> str:
@@ -104,8 +123,3 @@ def as_words(text: str) -> str:
     """
     line = " ".join(text.split())
     return re.sub(_LINK_END, r"\\]", re.sub(_ALIKE, r"\g<0>\\", line))
-
-
-def name_of(kind: str, text: str) -> str:
-    """Returns the id in a reference of this kind, such as the name of a session or the UUID of a turn."""
-    return ref_of(kind, text).removeprefix(f"{kind}:")

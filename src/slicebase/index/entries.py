@@ -1,11 +1,12 @@
 """The slice files in the index: finding them by id, filtering and listing them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
 import apsw
 
 from slicebase.core.refs import parse
+from slicebase.core.short_ids import short_id, the_only
 from slicebase.core.times import Moment, milliseconds
 from slicebase.errors import SlicebaseError, Where
 
@@ -112,23 +113,30 @@ def get_file(connection: apsw.Connection, file_id: str) -> FileEntry | None:
     return None
 
 
-_SHOWN: Final = 5  # ids in a hint
-
-
 def find_file(connection: apsw.Connection, given: str) -> FileEntry:
-    """Returns the file with this id, or with the only id that begins with it (ruling 21)."""
+    """Returns the file with this id, or with the only id that begins with it (ruling 53)."""
     sought = parse(given, bare="file").owner
     if exact := get_file(connection, sought):
         return exact
     _refuse_broken(connection, sought)
-    query = f"SELECT {COLUMNS} FROM files WHERE substr(id, 1, ?) = ? ORDER BY id, name"
-    found = [FileEntry(*row) for row in connection.execute(query, (len(sought), sought))]
-    if len(found) > 1:
-        shown = ", ".join(entry.id for entry in found[:_SHOWN]) + (", …" if len(found) > _SHOWN else "")
-        raise SlicebaseError("ambiguous-id", f"{len(found)} files have an id that starts with {sought}", hint=shown)
-    if not found:
+    query = "SELECT id FROM files WHERE substr(id, 1, ?) = ?"
+    only = the_only(sought, (str(found) for (found,) in connection.execute(query, (len(sought), sought))), "files")
+    found = get_file(connection, only) if only is not None else None
+    if found is None:
         raise SlicebaseError("no-file", f"there is no file with the id {sought}", hint="`tt list` shows the files")
-    return found[0]
+    return found
+
+
+_BESIDE: Final = """
+SELECT (SELECT max(id) FROM files WHERE id < ?1), (SELECT min(id) FROM files WHERE id > ?1),
+(SELECT max(name) FROM files WHERE problem IS NOT NULL AND name < ?1),
+(SELECT min(name) FROM files WHERE problem IS NOT NULL AND name > ?1)
+"""
+
+
+def short_file_ids(connection: apsw.Connection, ids: Iterable[str]) -> dict[str, str]:
+    """Returns the short forms of ids of files: no other file, readable or not, has an id that begins with one."""
+    return {file_id: short_id(file_id, next(connection.execute(_BESIDE, (file_id,)))) for file_id in set(ids)}
 
 
 def broken_files(connection: apsw.Connection) -> list[SlicebaseError]:

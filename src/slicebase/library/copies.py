@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.entries import Stamp
-from slicebase.files.body.write import refuse_new_errors, whole_body
+from slicebase.files.body.write import whole_body
 from slicebase.files.create import new_file
 from slicebase.files.links import file_name
 from slicebase.files.model import Link
@@ -112,7 +112,7 @@ class NoteCopier:
             raise SlicebaseError("conflict", f"{version.path} changed while it was read", hint="try again")
         text = self._redaction.uncounted(note_text(data.data))
         body_type = "text" if version.path.lower().endswith(".txt") else "markdown"
-        file = new_file(
+        return new_file(
             id=each.id,
             title=version.note.title,
             summary=version.note.summary,
@@ -124,5 +124,3 @@ class NoteCopier:
             updated_by=self._stamp.who,
             name=f"{LIBRARY}/{file_name(each.id)}",
         )
-        refuse_new_errors(None, file)
-        return file

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from slicebase.core.ids import is_ulid
+from slicebase.core.short_ids import the_only
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.overflow import parts_of, whole_of, with_parts
 from slicebase.files.body.rows import Row, read_rows
@@ -27,7 +28,6 @@ from slicebase.workspace.boundary import not_a_file
 from slicebase.workspace.workspace import LIBRARY, Workspace, create_local_folder
 
 PAYLOADS: Final = "payloads"  # payloads that were copied into the library
-_MOST_SHOWN: Final = 5  # ids in a hint
 
 
 class SliceFolder:
@@ -78,7 +78,7 @@ class SliceFolder:
                 continue
 
     def find(self, given: str) -> SliceFile:
-        """Returns the file with this id or reference, or with the only id that starts with it (rulings 7 and 21)."""
+        """Returns the file with this id or reference, or with the only id that begins with it (ruling 53)."""
         given = given.removeprefix("file:")
         try:
             file = self.read(file_name(given))
@@ -96,11 +96,11 @@ class SliceFolder:
         return file
 
     def get(self, given: str) -> SliceFile | None:
-        """Returns the file as `find` does, or None if there is no such file."""
+        """Returns the file as `find` does, or None if there is no such file, or several."""
         try:
             return self.find(given)
         except SlicebaseError as error:
-            if error.code in ("no-file", "bad-id"):
+            if error.code in ("no-file", "bad-id", "short-id", "ambiguous-id"):
                 return None
             raise
 
@@ -111,18 +111,18 @@ class SliceFolder:
         return None
 
     def _find_elsewhere(self, given: str) -> SliceFile:
-        found = self._starting_with(given)
-        only = found.get(given) or (next(iter(found.values())) if len(found) == 1 else None)
+        found = self.beginning(given)
+        only = given if given in found else the_only(given, found, "files")
         with suppress(FileNotFoundError):  # gone since the folder was listed
             if only:
-                return self.read(only)
-        if len(found) > 1:
-            shown = ", ".join(sorted(found)[:_MOST_SHOWN]) + (", …" if len(found) > _MOST_SHOWN else "")
-            raise SlicebaseError("ambiguous-id", f"{len(found)} files have an id that starts with {given}", hint=shown)
+                return self.read(found[only])
         raise SlicebaseError("no-file", f"there is no file with the id {given}", hint="`tt list` shows the files")
 
-    def _starting_with(self, prefix: str) -> dict[str, str]:
-        """Returns file names by id. A name that is a ULID counts as the id; files with other names are read."""
+    def beginning(self, prefix: str) -> dict[str, str]:
+        """Returns the names of the files whose id begins with a prefix, by id.
+
+        A name that is a ULID counts as the id; files with other names are read.
+        """
         found = {}
         for name in self.names():
             file_id = name.removesuffix(SUFFIX)
@@ -243,23 +243,13 @@ class FolderWriter:
         written: list[tuple[str, bytes]] = []
         for old, new in changes:
             try:
-                self._refuse_change(old, new)
+                data = self._checked(FileWrite(old, new))
             except SlicebaseError as error:
                 refused.append((new, error))
             else:
-                written.append((new.name.rpartition("/")[2], new.to_bytes()))
+                written += [] if data is None else [(new.name.rpartition("/")[2], data)]
         write_all(self.folder.path, written, within=self.folder.root)
         return refused
-
-    def _refuse_change(self, old: SliceFile | None, new: SliceFile) -> None:
-        path = self.folder.path_of(new)
-        try:
-            unchanged = read_bytes(path) == old.to_bytes() if old else not os.path.lexists(path)
-        except FileNotFoundError:
-            unchanged = False
-        if not unchanged:
-            raise _conflict(new)
-        self._refuse_outside(old, new)
 
     def _refuse_outside(self, old: SliceFile | None, new: SliceFile) -> None:
         """Refuses new paths that lead out of the workspace; `tt validate` reports those that were there before."""

@@ -19,6 +19,7 @@ from slicebase.index.schema import ReadProgress
 from slicebase.library.finder import Finder
 from slicebase.library.folder import Logs, SliceFolder
 from slicebase.library.links import Linker
+from slicebase.library.names import Names
 from slicebase.library.payloads import measured_again, new_payload, stated_payload, with_payload
 from slicebase.library.remember import limited, refreshed, remember
 from slicebase.workspace.doors import door
@@ -90,7 +91,8 @@ class Library(Finder):
         self.folder = SliceFolder(workspace)
         self._logs = Logs(self.folder, self.part_links)
         self._truth = truth
-        self._linker = Linker(self.folder, lambda turn: turn in truth().turns.find([turn]))
+        self._names = Names(workspace, self.folder, truth)
+        self._linker = Linker(self.folder, self._names, lambda turn: turn in truth().turns.find([turn]))
 
     # New files
 
@@ -302,7 +304,7 @@ class Library(Finder):
         refuse_unknown("rows", rows, WHICH)
         now = self.surroundings.now() if as_of is None else milliseconds(as_of)
         half_life = self.surroundings.settings.freshness_half_life_days
-        return Recall(self.surroundings, self.folder, self._logs, self._truth, now, half_life, rows)
+        return Recall(self.surroundings, self.folder, self._logs, self._names, self._truth, now, half_life, rows)
 
     def routine(self, file_id: str) -> str:
         """Returns a routine as Markdown to follow. Nothing is executed (ruling 30)."""

@@ -1,9 +1,10 @@
 """Links between files: to targets that exist in the workspace, under their lasting names (§ Addressing, ruling 29)."""
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Final
 
-from slicebase.core.refs import Ref, parse
+from slicebase.core.refs import Ref, short_ref
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.rows import read_rows
 from slicebase.files.links import RELATIONSHIPS, SUFFIX, can_be_relationship, target_id, target_kind
@@ -11,17 +12,20 @@ from slicebase.files.model import DerivationSource, Link
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import append_item, delete_key, remove_item, set_key
 from slicebase.library.folder import SliceFolder, outside_workspace
+from slicebase.library.names import Names
 from slicebase.workspace.workspace import LIBRARY
 
 _DERIVED: Final = "derived_from"
 _OWNED: Final = ("file", "row", "sec")  # references into slice files
+_NAMED: Final = ("file", "turn", "session", "run", "mf", "sn", "ev", "row")  # what an id alone may name
 
 
 class Linker:
     """Creates and removes links. `knows_turn` asks the truth; it is called only for a link that names a turn."""
 
-    def __init__(self, folder: SliceFolder, knows_turn: Callable[[str], bool]) -> None:
+    def __init__(self, folder: SliceFolder, names: Names, knows_turn: Callable[[str], bool]) -> None:
         self._folder = folder
+        self._names = names
         self._knows_turn = knows_turn
 
     def connected(self, file: SliceFile, rel: str, to: str, label: str | None) -> SliceFile:
@@ -80,14 +84,20 @@ class Linker:
     # Targets
 
     def _target(self, rel: str, to: str) -> str:
+        ref = self._named(to)
+        if ref is not None:
+            return self._reference(ref)
         kind = target_kind(to)
-        if kind == "reference":
-            return self._reference(parse(to))
         if kind == "path":
             return self._path(rel, to)
-        if kind == "uri":
-            raise SlicebaseError("bad-link", f"{to} is neither an id nor a path", hint="link to a pointer for it")
-        return self._folder.find(to).id or to
+        raise SlicebaseError("bad-link", f"{to} is neither an id nor a path", hint="link to a pointer for it")
+
+    def _named(self, to: str) -> Ref | None:
+        """Returns the complete reference of a target that is given by a reference or an id; None for other targets."""
+        ref = short_ref(to)
+        if ref is not None:
+            return self._names.complete(ref)
+        return self._names.ref(to, _NAMED, otherwise="file") if target_kind(to) == "id" else None
 
     def _reference(self, ref: Ref) -> str:
         """Returns a reference as it is stored: to a file as its id. Files, rows and turns that it names must exist."""
@@ -114,7 +124,10 @@ class Linker:
         return to
 
     def _id_of(self, to: str) -> str:
-        """Returns the complete id of a target that is an existing file, else the target itself."""
+        """Returns the complete id or reference of a target that exists, else the target itself."""
+        with suppress(SlicebaseError):
+            if (ref := self._named(to)) and ref.kind != "file":
+                return str(ref)
         name = target_id(LIBRARY, to)
         file = self._folder.readable(name)
         return (file.id if file else None) or name

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.entries import Stamp
-from slicebase.files.body.write import refuse_new_errors, with_writer
+from slicebase.files.body.write import with_writer
 from slicebase.files.create import archived, restored
 from slicebase.files.note import GONE, NOTES_KEY, NoteTargets, is_below, note_place, note_text, read_note
 from slicebase.files.note_links import NamedNote, NoteNames
@@ -290,7 +290,6 @@ class NoteKeeper:
         new = change(old)
         if new.to_bytes() != old.to_bytes():
             new = with_writer(new, self._stamp)
-            refuse_new_errors(old, new)
             yield Draft(old, new)
 
     def _pointer(self, note: KnownNote) -> SliceFile | None:

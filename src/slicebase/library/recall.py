@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 import msgspec
 
 from slicebase.context.recall import RecalledPiece
-from slicebase.core.refs import Ref, as_words, parse
+from slicebase.core.refs import Ref, as_words
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.overflow import parts_of, whole_of
@@ -18,6 +18,7 @@ from slicebase.files.facts import read_facts
 from slicebase.files.freshness import derivation, label_at
 from slicebase.files.slice_file import SliceFile
 from slicebase.library.folder import Logs, SliceFolder
+from slicebase.library.names import Names
 from slicebase.library.texts import FoundNote, note_of, sectioned
 from slicebase.workspace.surroundings import Surroundings, one_thread_at_a_time
 
@@ -35,6 +36,7 @@ class Recall(NamedTuple):
     surroundings: Surroundings
     folder: SliceFolder
     logs: Logs
+    names: Names
     truth: "Callable[[], Truth]"
     now: int
     half_life: float
@@ -42,7 +44,7 @@ class Recall(NamedTuple):
 
     def pieces(self, references: Iterable[str]) -> list[RecalledPiece]:
         """Returns the pieces that references lead to."""
-        return [piece for given in references for piece in self._of(parse(given, bare="file"))]
+        return [piece for given in references for piece in self._of(self.names.ref(given, _BARE, otherwise="file"))]
 
     def _of(self, ref: Ref) -> Iterable[RecalledPiece]:
         find = _READERS.get(ref.kind)
@@ -164,6 +166,7 @@ _READERS: Final[Mapping[str, Callable[[Recall, Ref], Iterator[RecalledPiece]]]] 
     "sec": Recall._section,
     "turn": Recall._turn,
 }
+_BARE: Final = ("file", "turn", "row")  # what an id without a prefix may name
 
 
 class _LocatedRow(NamedTuple):

@@ -23,6 +23,7 @@ from slicebase.runs.chunks import DocumentChunk, chunks
 from slicebase.runs.evidence import GONE, PURGED, Chunk, Evidence, Lookup, cite, places
 from slicebase.runs.records import Span
 from slicebase.truth.truth import Truth
+from slicebase.verbs.names import EVERYTHING
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.atomic import read_bytes, read_chunks
 from slicebase.workspace.surroundings import one_thread_at_a_time
@@ -296,6 +297,7 @@ def cite_chunk(
     has a secret, as a file can have that somebody edited, is refused: it cannot be changed.
     """
     chunks, redaction = ChunkTexts(parts), parts.surroundings.redaction
+    reference = str(parts.names.ref(reference, EVERYTHING, otherwise="file"))
     if quote:
         chunk, quote = chunks.holding_either(reference, quote, redaction.uncounted(quote))
     else:
@@ -323,7 +325,7 @@ def _evidence(parts: Parts, cite: Cite) -> Evidence:
         return cite_chunk(parts, cite.ref, span=(cite.span.start, cite.span.end))
     if isinstance(cite, tuple):
         return cite_chunk(parts, cite[0], quote=cite[1])
-    name = cite if isinstance(cite, str) else cite.evidence_id
+    name = parts.names.id("ev", cite) if isinstance(cite, str) else cite.evidence_id
     record = parts.truth.ledger.get(name)
     if record is None:
         hint = "cite a reference with a quote: (ref, quote), or the id that `tt cite` prints"

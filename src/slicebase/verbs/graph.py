@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 from slicebase.context.question import analyse
 from slicebase.context.ranking import Ranked, rank
-from slicebase.core.refs import name_of
 from slicebase.errors import SlicebaseError, refuse_out_of_range
 from slicebase.graph.export import ContextSlice, Difference, compare, read_export
 from slicebase.graph.policy import DEFAULT, PRESETS, SlicePolicyV1, policy_with
@@ -16,6 +15,7 @@ from slicebase.graph.turn import Session
 from slicebase.index.turns import TurnIndex
 from slicebase.index.upkeep import update_turn_index
 from slicebase.truth.truth import Truth
+from slicebase.verbs.names import completes
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.surroundings import one_thread_at_a_time
 from slicebase.workspace.workspace import StrPath
@@ -83,6 +83,7 @@ def ranked_turns(truth: Truth, index: TurnIndex, question: str, limit: int) -> l
 
 
 @one_thread_at_a_time
+@completes({"session": "session", "turn": "turn"})
 class Graph:
     """The conversation graph of a workspace: its sessions and turns, and context slices around turns."""
 
@@ -103,13 +104,12 @@ class Graph:
 
     def turns(self, session: str) -> list[TurnView]:
         """Returns the turns of a session."""
-        name = name_of("session", session)
-        self._truth.turns.session(name)  # an unknown session is an error, not an empty one
-        return [self._view(stored.record) for stored in self._truth.turns.of_session(name)]
+        self._truth.turns.session(session)  # an unknown session is an error, not an empty one
+        return [self._view(stored.record) for stored in self._truth.turns.of_session(session)]
 
     def turn(self, turn: str) -> TurnView:
         """Returns one turn."""
-        return self._view(self._truth.turns.get(name_of("turn", turn)).record)
+        return self._view(self._truth.turns.get(turn).record)
 
     def search(self, words: str, limit: int = 10) -> list[TurnView]:
         """Returns the turns that contain the words, best first."""
@@ -137,12 +137,12 @@ class Graph:
         """
         chosen = policy if isinstance(policy, SlicePolicyV1) else self.policy(policy)
         self._truth.policies.keep(chosen)
-        return self._truth.sessions.slice_around(name_of("turn", turn), chosen)
+        return self._truth.sessions.slice_around(turn, chosen)
 
     def explain(self, turn: str, policy: SlicePolicyV1 | StrPath | None = None) -> Explanation:
         """Returns why each turn of a slice was selected, and why the best of the others were not."""
-        name, chosen = name_of("turn", turn), policy if isinstance(policy, SlicePolicyV1) else self.policy(policy)
-        return explain(self._truth.sessions.around(name, chosen.max_radius + 1), name, chosen)
+        chosen = policy if isinstance(policy, SlicePolicyV1) else self.policy(policy)
+        return explain(self._truth.sessions.around(turn, chosen.max_radius + 1), turn, chosen)
 
     def check(self, export: bytes) -> tuple[Difference, ...]:
         """Derives a stored SliceExport again and returns the differences; none if it is identical."""

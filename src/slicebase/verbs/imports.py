@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from slicebase.core.refs import name_of
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.check.version import read_back
 from slicebase.history.account import Account
@@ -59,7 +58,7 @@ def index_new_turns(parts: Parts) -> None:
 
 def export(parts: Parts, session: str, to: Path) -> Path:
     """Writes a session as a conversation slice file, whose import gives the same ids and branches."""
-    file = export_session(parts.truth, name_of("session", session), parts.surroundings.new_id())
+    file = export_session(parts.truth, session, parts.surroundings.new_id())
     if os.path.lexists(to):
         raise SlicebaseError("file-exists", f"{to} exists already", hint="choose another name", where=Where(str(to)))
     folder = to.parent.resolve()

@@ -8,7 +8,7 @@ from slicebase.context.assemble import Candidate, Context, assemble
 from slicebase.context.lost import LOST_RULES, TABLE, JudgedItem, Loss, by_importance, judge
 from slicebase.context.manifest import Budget, heading
 from slicebase.context.ranking import Ranked
-from slicebase.core.refs import as_words, name_of
+from slicebase.core.refs import as_words
 from slicebase.core.times import Moment, milliseconds, to_text
 from slicebase.errors import SlicebaseError
 from slicebase.graph.record import TurnRecord
@@ -46,7 +46,7 @@ class Losses(NamedTuple):
 
 def lost(parts: Parts, session: str | None = None) -> Losses:
     """Judges each compaction of a session; by default, of the session that was compacted last."""
-    name = name_of("session", session) if session is not None else next(iter(compacted_sessions(parts.truth)), None)
+    name = session if session is not None else next(iter(compacted_sessions(parts.truth)), None)
     return Losses(name, [judge(each) for each in compactions(parts.truth, name)] if name is not None else [])
 
 

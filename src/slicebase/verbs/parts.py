@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # keeps start-up fast: a part is imported when it is created
     from slicebase.library.finder import Finder
     from slicebase.library.folder import SliceFolder
     from slicebase.library.library import Library
+    from slicebase.library.names import Names
     from slicebase.truth.truth import Truth
     from slicebase.workspace.settings import Settings
 
@@ -79,6 +80,13 @@ class Parts:
         from slicebase.library.folder import SliceFolder
 
         return SliceFolder(self.workspace)
+
+    @part
+    def names(self) -> "Names":
+        """Completes short ids and references."""
+        from slicebase.library.names import Names
+
+        return Names(self.workspace, self.folder, lambda: self.truth)
 
     @part
     def finder(self) -> "Finder":

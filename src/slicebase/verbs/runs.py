@@ -33,6 +33,7 @@ from slicebase.runs.state import Json, RunState, free_id, logged_item
 from slicebase.runs.status import RunEntry, RunStatus, RunTally, measure, status_of
 from slicebase.truth.runs import NO_BLOBS, Logged, StoredRuns
 from slicebase.verbs.evidence import Cites, cited
+from slicebase.verbs.names import completes
 from slicebase.verbs.narrate import bind, keep_narrative, last_narrated, new_drafts, run_of, steps_of, turns_of
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.doors import door
@@ -49,6 +50,10 @@ Compact = bool | Thresholds  # whether a run is compacted when that is due, by t
 
 
 @one_thread_at_a_time
+@completes(
+    {"run_id": "run", "session": "session", "leaf": "turn", "snapshot.run_id": ("run", "sn")},
+    new="start.run_id from_session.run_id from_file.run_id from_file.session from_file.leaf",
+)
 class Runs:
     """The runs of a workspace."""
 
@@ -120,9 +125,9 @@ class Runs:
         By default a step is a call in a trajectory, and a prompt elsewhere. `open_end` is for a conversation that
         continues: what its next turns may still change is left for the next call.
         """
-        truth, session = self._parts.truth, session.removeprefix("session:")
+        truth = self._parts.truth
         name, now = run_id or run_of(session), self._now
-        turns = path_of(turns_of(truth, session), leaf.removeprefix("turn:") if leaf else None)
+        turns = path_of(turns_of(truth, session), leaf)
         terms = terms_of(turns, objective, done)
         steps = step_at or steps_of(truth.turns.session(session).format)
         drafts = project(turns, started=terms, evidence=truth.ledger, step_at=steps, open_end=open_end)
@@ -324,6 +329,7 @@ class Runs:
         """Returns a snapshot by its id, or by its run and number (by default, the last that passed)."""
         if run_id.startswith("sn_"):
             return self._stored.snapshots.find(run_id).snapshot
+        run_id = run_id.removeprefix("run:")
         if sequence is not None:
             return self._stored.snapshots.get(run_id, sequence).snapshot
         latest = self._stored.latest(run_id)

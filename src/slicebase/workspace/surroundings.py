@@ -187,7 +187,7 @@ _Value = TypeVar("_Value")
 def one_thread_at_a_time(cls: _Class) -> _Class:
     """Makes every public method of a class wait for its turn: threads that share the surroundings take turns."""
     for name, method in list(vars(cls).items()):
-        if isinstance(method, FunctionType) and not name.startswith("_") and method not in _without_turn:
+        if isinstance(method, FunctionType) and not name.startswith("_") and not is_at_once(method):
             setattr(cls, name, _in_turn(method))
     return cls
 
@@ -199,6 +199,11 @@ def at_once(method: _Method) -> _Method:
     """Marks a method that waits for no turn, since it only creates an object whose methods do."""
     _without_turn.add(method)
     return method
+
+
+def is_at_once(method: Callable[..., Any]) -> bool:
+    """Returns whether a method waits for no turn."""
+    return method in _without_turn
 
 
 def is_of_surrogates(error: UnicodeEncodeError) -> bool:

@@ -1,0 +1,62 @@
+"""Short ids: a prefix of at least eight characters that names one thing (ruling 53). They are never stored."""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from slicebase.errors import SlicebaseError
+
+SHORTEST: Final = 8  # characters; those of a prefix such as `mf_` do not count
+_MOST_SHOWN: Final = 5  # ids in a hint
+
+# Ids that a program made: a ULID, a UUID or the digits of a hash. A name that a person chose is shown whole.
+_MADE: Final = (
+    r"(from-|ev_|mf_|sn_|)(?:[0-7][0-9A-HJKMNP-TV-Z]{25}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32})"
+)
+
+
+def shared(one: str, other: str) -> int:
+    """Returns how many characters at the beginning of two texts are the same."""
+    for at, (left, right) in enumerate(zip(one, other, strict=False)):
+        if left != right:
+            return at
+    return min(len(one), len(other))
+
+
+def short_id(whole: str, neighbours: Iterable[str | None]) -> str:
+    """Returns the shortest prefix of an id that names it alone.
+
+    `neighbours` are the ids before and after it in the order of text, if there are any: no other id shares a longer
+    beginning with it.
+    """
+    made = re.fullmatch(_MADE, whole)
+    if not made:
+        return whole
+    unlike = [shared(whole, other) + 1 for other in neighbours if other is not None and other != whole]
+    end = max([len(made[1]) + SHORTEST, *unlike])
+    return whole[: end + 1] if whole[end - 1 : end] == "-" else whole[:end]
+
+
+def short_ids(ids: Iterable[str]) -> dict[str, str]:
+    """Returns the short forms of all ids of a kind."""
+    ordered = sorted(set(ids))
+    neighbours = zip([None, *ordered], ordered, [*ordered[1:], None], strict=False)
+    return {whole: short_id(whole, (before, after)) for before, whole, after in neighbours}
+
+
+def the_only(given: str, found: Iterable[str], what: str, head: int = 0) -> str | None:
+    """Returns the only id that begins with what was given; None if none does.
+
+    `what` names the kind, in the plural. `head` is the length of a prefix such as `mf_` in what was given. Raises
+    `ambiguous-id` for several, and `short-id` for a prefix that is too short to be relied on tomorrow.
+    """
+    ids = sorted(set(found))
+    if not ids:
+        return None
+    shown = ", ".join(ids[:_MOST_SHOWN]) + (", …" if len(ids) > _MOST_SHOWN else "")
+    if len(given) - head < SHORTEST:
+        message = f"{given} is too short: give at least {SHORTEST} characters of an id"
+        raise SlicebaseError("short-id", message, hint=f"it may be {shown}")
+    if len(ids) > 1:
+        raise SlicebaseError("ambiguous-id", f"{len(ids)} {what} have an id that begins with {given}", hint=shown)
+    return ids[0]
