@@ -1,6 +1,6 @@
 """Merges the bodies of two slice files: rows by id, appended lines and paragraphs all of them, other text by lines."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import inf
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -84,13 +84,18 @@ class _RowLine(NamedTuple):
     line: bytes
     age: tuple[int, str, bytes]
 
+    @property
+    def id(self) -> str:
+        return self.age[1]
+
 
 def _merge_rows(before: list[bytes], ours: list[bytes], theirs: list[bytes]) -> _MergedLines | None:
     """Merges rows by id. Rows are ordered by age only, so added rows go to the end, by age (ruling 27).
 
     Returns None if a line is not a row with an id of its own.
     """
-    known, one, other = _rows(before), _rows(ours), _rows(theirs)
+    rows = _read_once(before, ours, theirs)
+    known, one, other = _by_id(before, rows), _by_id(ours, rows), _by_id(theirs, rows)
     if known is None or one is None or other is None:
         return None
     chosen = {row: decide(known.get(row), one.get(row), other.get(row)) for row in {**known, **one, **other}}
@@ -102,11 +107,18 @@ def _merge_rows(before: list[bytes], ours: list[bytes], theirs: list[bytes]) -> 
     return _MergedLines(Merged(mine, yours), conflicts)
 
 
-def _rows(lines: list[bytes]) -> dict[str, _RowLine] | None:
-    """Returns the lines by the ids of their rows, None if that would leave out a line."""
-    rows = {row.id: _RowLine(lines[row.line.number - 1], row.age_key) for row in read_rows(b"\n".join(lines)).rows}
+def _read_once(*versions: list[bytes]) -> dict[bytes, _RowLine]:
+    """Returns the rows of all versions by their lines. A line that several have, as most, is read once."""
+    lines = list(dict.fromkeys(line for version in versions for line in version))
+    rows = read_rows(b"\n".join(lines)).rows
+    return {line: _RowLine(line, row.age_key) for row in rows for line in [lines[row.line.number - 1]]}
+
+
+def _by_id(lines: list[bytes], rows: Mapping[bytes, _RowLine]) -> dict[str, _RowLine] | None:
+    """Returns the rows of a version by their ids, None if that would leave out a line."""
+    found = {row.id: row for line in lines if (row := rows.get(line))}
     filled = sum(1 for line in lines if line.strip())
-    return rows if len(rows) == filled else None
+    return found if len(found) == filled else None
 
 
 # Appended lines

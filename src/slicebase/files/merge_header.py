@@ -227,25 +227,31 @@ def _sources(node: Node) -> Iterator[str]:
 
 # Edits
 
+_FEW: Final = 25  # links that are added and removed one by one; more are written as a new list
+
 
 def _edited(file: SliceFile, wanted: Mapping[str, Any]) -> SliceFile:
     """Returns the file with this frontmatter. Everything that does not change stays as it is written."""
     if same(file.frontmatter, wanted):
         return file
-    links = _links(wanted)
-    if links and _links(file.frontmatter):
-        for position in reversed(range(len(_links(file.frontmatter)))):
-            if not any(same(_links(file.frontmatter)[position], link) for link in links):
-                file = remove_item(file, _LINKS, position)
-        for link in links:
-            if not any(same(link, there) for there in _links(file.frontmatter)):
-                file = append_item(file, _LINKS, link)
+    links, there = _links(wanted), _links(file.frontmatter)
+    gone = [position for position, link in enumerate(there) if not _is_in(link, links)]
+    new = [link for link in links if not _is_in(link, there)]
+    if links and there and len(gone) + len(new) <= _FEW:  # each edit reads the header again
+        for position in reversed(gone):
+            file = remove_item(file, _LINKS, position)
+        for link in new:
+            file = append_item(file, _LINKS, link)
         wanted = {**wanted, "slice": {**wanted["slice"], "links": _links(file.frontmatter)}}
     for key, value in wanted.items():
         file = set_key(file, (key,), value)
     for key in [key for key in file.frontmatter if key not in wanted]:
         file = delete_key(file, (key,))
     return file
+
+
+def _is_in(link: Any, links: Sequence[Any]) -> bool:
+    return any(same(link, each) for each in links)
 
 
 def _has(file: SliceFile, wanted: Mapping[str, Any]) -> bool:
