@@ -56,11 +56,12 @@ _FORMS: Final[Forms] = {
     "payload": {"uri": _TEXT, "hash": _TEXT, "size": WHOLE},
     "meta": {},
     "updated_by": {},
+    "done": _MARK,
     "archived": _MARK,
     "purged": _MARK,
 }
 _REQUIRED: Final = (("v",), ("id",), ("title",), ("summary",), ("body", "type"))
-_TIMES: Final = (("created_at",), ("updated_at",), ("archived", "at"), ("purged", "at"))
+_TIMES: Final = (("created_at",), ("updated_at",), ("done", "at"), ("archived", "at"), ("purged", "at"))
 _CONTRACT_KEYS: Final = frozenset(Contract.__struct_fields__)
 
 
