@@ -236,3 +236,21 @@ def test_every_command_has_a_help_text(tt: Tt) -> None:
         assert done.exit == 0
         assert "--json" in done.out
         assert json.dumps(done.out)
+
+
+def test_due_lists_work_as_text_json_and_prompt_and_records_it(tt: Tt, library: Path) -> None:
+    assert tt("due").exit == 0
+    made = tt(
+        "create", "--title", "Log", "--summary", "S.", "--type", "jsonl", "--contract", "cleanup=over 1 row"
+    ).out.strip()
+    for text in ("one", "two"):
+        tt("remember", made, text)
+    done = tt("due")
+    assert (done.exit, made in done.out) == (1, True)
+    (file,) = tt("due", "--json").json["files"]
+    assert (file["id"], [why["kind"] for why in file["reasons"]]) == (made, ["count"])
+    assert f"tt due --done {made}" in tt("due", "--prompt").out
+    assert tt("due", "--prompt", "--json").exit == 2
+    assert tt("due", "--done", made, "--json").json == {"schema_version": "1", "done": [made], "files": []}
+    assert tt("due").exit == 0
+    assert tt("due", "--done", "nobody").exit == 4

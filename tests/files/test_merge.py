@@ -354,6 +354,11 @@ def test_a_file_that_both_sides_archived_keeps_the_earlier_mark() -> None:
     assert merged(file(), late, early).archived == merged(file(), early, late).archived == early.archived
 
 
+def test_work_that_both_sides_did_was_done_at_the_later_time() -> None:
+    early, late = (file("", ("  meta:\n", f"  done:\n    at: 2026-01-0{day}T00:00:00Z\n  meta:\n")) for day in (1, 2))
+    assert merged(file(), late, early).done == merged(file(), early, late).done == late.done
+
+
 @pytest.mark.parametrize("turned", [False, True])
 def test_a_mark_without_a_time_of_its_own_is_a_conflict(turned: bool) -> None:
     sides = [

@@ -42,6 +42,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "recall": Command("library.recall", "recall:recall", "Print memory as a model should see it."),
         "explore": Command("library.explore", "explore:explore", "Follow the links around a file."),
         "stale": Command("library.stale", "find:stale", "List files that should be checked again."),
+        "due": Command("library.due", "due:due", "List work that contracts ask for, and record it."),
         "routine": Command("library.routine", "recall:routine", "Compile a routine into steps to follow."),
         "context": Command("context", "context:context", "Build a cited context for a question."),
         "replay": Command("replay", "context:replay", "Print the bytes of a recorded context again."),

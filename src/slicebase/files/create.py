@@ -102,6 +102,8 @@ _MANAGED: Final[Mapping[str, str]] = {
     "id": "the id of a file never changes",
     "updated_at": "body writes set it",
     "updated_by": "writes with provenance set it",
+    "due": "writes set it, and `tt due --done` removes it",
+    "done": "use `tt due --done`",
     "archived": "use `tt forget` and `tt restore`",
     "purged": "use `tt purge`",
 }

@@ -122,11 +122,19 @@ class _Keys:
         first = min(ours, theirs, key=lambda mark: moment(mark.get("at")))
         return Merged(first, first)
 
+    def last(self, base: Any, ours: Any, theirs: Any) -> Merged[Any] | None:
+        """Returns the later of two marks, for work that both sides did."""
+        if not isinstance(ours, dict) or not isinstance(theirs, dict):
+            return None
+        last = max(ours, theirs, key=lambda mark: moment(mark.get("at")))
+        return Merged(last, last)
+
 
 _OWN_RULES: Final[Mapping[MergePath, Callable[[_Keys, Any, Any, Any], Merged[Any] | None]]] = {
     _LINKS: _Keys.links,
     ("slice", "updated_at"): _Keys.newer,
     ("slice", "updated_by"): _Keys.newer,
+    ("slice", "done"): _Keys.last,
     ("slice", "archived"): _Keys.first,
     ("slice", "purged"): _Keys.first,
 }

@@ -279,6 +279,11 @@ class SliceFile(Struct, frozen=True, dict=True, eq=False):
         return self._slice.text("due")
 
     @property
+    def done(self) -> Mark | None:
+        """When somebody did what was due for this file."""
+        return self._mark("done")
+
+    @property
     def archived(self) -> Mark | None:
         return self._mark("archived")
 

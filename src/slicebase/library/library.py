@@ -28,6 +28,7 @@ from slicebase.workspace.workspace import LIBRARY, StrPath, Workspace, given_pat
 
 if TYPE_CHECKING:  # start-up time matters: a verb imports what it needs when it is called
     from slicebase.context.recall import Page
+    from slicebase.library.due import DueFile
     from slicebase.library.notes import NoteKeeper, NotesReport
     from slicebase.library.purge import PurgeReport
     from slicebase.library.recall import Recall, Which
@@ -281,6 +282,27 @@ class Library(Finder):
                 return limited(refreshed(self.folder, file, new, stamp, source_hash), limit)
 
         return self._edit(file_id, change, stamp, if_version, dry_run=dry_run)
+
+    # Work that needs a mind
+
+    def due(self, *, everything: bool = False) -> "list[DueFile]":
+        """Returns the files whose contracts ask for work now, or whose sources have changed, and why.
+
+        With `everything`, also files whose cleanup rule says nothing that can be compared with a time or a number.
+        """
+        from slicebase.library.due import due_files
+
+        entries = {entry.id: entry for entry in self.list_files()}
+        limit = self.surroundings.settings.overflow_bytes
+        now = self.surroundings.now()
+        return due_files(self.folder, entries, self.stale(), now, limit, everything=everything)
+
+    def done(self, file_id: str, *, provenance: Provenance | None = None) -> Change:
+        """Records that what was due for a file is done now: its periods and ages count from here."""
+        from slicebase.library.due import with_done
+
+        stamp = self.stamp(provenance)
+        return self._edit(file_id, lambda file: with_done(file, stamp.time), stamp)
 
     # Reading
 

@@ -56,6 +56,7 @@ _FORMS: Final[Forms] = {
     "payload": {"uri": _TEXT, "hash": _TEXT, "size": WHOLE},
     "meta": {},
     "updated_by": {},
+    "done": _MARK,
     "archived": _MARK,
     "purged": _MARK,
 }
@@ -64,7 +65,7 @@ _CONVERSATION_TEXTS: Final = frozenset(
     ("body", "conversation", key) for key in ("agent_id", "session_id", "trace_id", "span_id", "format")
 )
 _REQUIRED: Final = (("v",), ("id",), ("title",), ("summary",), ("body", "type"))
-_TIMES: Final = (("created_at",), ("updated_at",), ("archived", "at"), ("purged", "at"))
+_TIMES: Final = (("created_at",), ("updated_at",), ("done", "at"), ("archived", "at"), ("purged", "at"))
 _CONTRACT_KEYS: Final = frozenset(Contract.__struct_fields__)
 
 
