@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from slicebase.base import Slicebase
     from slicebase.library.purge import PurgeReport
 
-_STORED = ("turn:", "session:", "run:")
+_STORED = ("turn", "session", "run")
 
 
 @click.command()
@@ -50,8 +50,9 @@ def purge(ctx: click.Context, reference: str, reason: str | None, yes: bool, dry
 def _purge(
     base: "Slicebase", ctx: click.Context, reference: str, reason: str | None, *, dry_run: bool
 ) -> "PurgeReport":
-    if reference.startswith(_STORED):
-        return base.purge(reference, reason=reason or "", dry_run=dry_run)
+    ref = base.names.ref(reference, ("file", *_STORED), otherwise="file")
+    if ref.kind in _STORED:
+        return base.purge(str(ref), reason=reason or "", dry_run=dry_run)
     change = base.library.purge(reference, reason=reason, dry_run=dry_run, provenance=provenance_of(ctx))
     assert change.purge is not None
     return change.purge

@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # start-up time matters: a verb imports what it needs when it
     from slicebase.context.recall import Page
     from slicebase.library.purge import PurgeReport
     from slicebase.library.recall import Recall, Which
+    from slicebase.truth.names import StoredNames
     from slicebase.truth.truth import Truth
 
 
@@ -88,8 +89,13 @@ class Library(Finder):
         self.folder = SliceFolder(workspace)
         self._logs = Logs(self.folder, self.part_links)
         self._truth = truth
-        self._names = Names(workspace, self.folder, truth)
+        self._names = Names(workspace, self.surroundings, self.folder, self._stored_names)
         self._linker = Linker(self.folder, self._names, lambda turn: turn in truth().turns.find([turn]))
+
+    def _stored_names(self) -> "StoredNames":
+        from slicebase.truth.names import StoredNames  # imported here to keep start-up fast
+
+        return StoredNames(self._truth().database, self.surroundings)
 
     # New files
 
