@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from slicebase.cli.file_options import chosen, file_json, filter_options, headline, id_argument
+from slicebase.cli.file_options import chosen, complete_ids, file_json, filter_options, headline
 from slicebase.cli.numbers import CountingNumber, Decimal
 from slicebase.cli.options import open_base
 from slicebase.cli.output import BOLD, DIM, Shown, Styled, counted, json_option, note, print_json, print_text, printable
@@ -184,13 +184,18 @@ def stale(ctx: click.Context, /, half_life: float | None, as_json: bool, **filte
 
 
 @click.command()
-@id_argument
+@click.argument("file_id", metavar="[ID]", required=False, shell_complete=complete_ids)
 @json_option
 @click.pass_context
-def info(ctx: click.Context, file_id: str, as_json: bool) -> int:
-    """Show everything that is known about a file. Exit status 1 if something is wrong with it; a hint is not."""
+def info(ctx: click.Context, file_id: str | None, as_json: bool) -> int:
+    """Show everything that is known about a file. Exit status 1 if something is wrong with it; a hint is not.
+
+    Without ID, show the workspace and the files that changed last.
+    """
     import msgspec
 
+    if file_id is None:
+        return _overview(ctx, as_json)
     base = open_base(ctx)
     moment = base.surroundings.now()
     found = base.finder.info(file_id)
@@ -202,6 +207,29 @@ def info(ctx: click.Context, file_id: str, as_json: bool) -> int:
     else:
         _print_info(base, found, headline(found.entry, {}, moment, half_life))
     return Exit.FINDINGS if found.is_wrong else Exit.DONE
+
+
+_NEWEST = 10  # files in an overview
+
+
+def _overview(ctx: click.Context, as_json: bool) -> int:
+    """Prints what `tt status` prints, and the files that changed last."""
+    from slicebase.cli.workspace import print_status
+
+    base = open_base(ctx)
+    status, entries = base.status(), base.finder.list_files()
+    moment, half_life = base.surroundings.now(), base.settings.freshness_half_life_days
+    newest = entries[:_NEWEST]
+    if as_json:
+        print_json({**status.as_json(), "newest": [file_json(entry, moment, half_life) for entry in newest]})
+        return Exit.DONE
+    print_status(status)
+    short = short_files(base, newest)
+    for entry in newest:
+        print_text(*headline(entry, short, moment, half_life))
+    if len(entries) > len(newest):
+        note(f"{len(newest)} of {len(entries)} files; `tt list` shows all")
+    return Exit.DONE
 
 
 def _links_json(found: "Info") -> dict[str, Any]:

@@ -1,21 +1,35 @@
 """Commands that write slice files: create, define, remember, connect, disconnect, refresh, forget, restore."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from slicebase.cli.file_options import complete_ids, id_argument
-from slicebase.cli.options import given_text, open_base, print_change, provenance_of, provenance_options, redact_option
+from slicebase.cli.options import (
+    contract_assignments,
+    contract_options,
+    given_text,
+    open_base,
+    print_change,
+    provenance_of,
+    provenance_options,
+    redact_option,
+)
 from slicebase.cli.output import json_option, print_json, print_text, read_input
+
+if TYPE_CHECKING:
+    from slicebase.base import Slicebase
 
 _if_version = click.option("--if-version", metavar="HASH", help="Write only if the file still has this version.")
 dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would happen, and write nothing.")
 
 
 @click.command()
-@click.option("--title", required=True, metavar="TEXT", help="A label for browsing.")
-@click.option("--summary", required=True, metavar="TEXT", help="One or two sentences about the content.")
+@click.argument("texts", nargs=-1, metavar="[TITLE] [SUMMARY]")
+@click.option("--title", metavar="TEXT", help="A label for browsing.")
+@click.option("--summary", metavar="TEXT", help="One or two sentences about the content.")
+@click.option("--id", "file_id", metavar="ID", help="The id (default: a new ULID).")
 @click.option("--kind", type=click.Choice(["context", "pointer"]), help="context holds its content, pointer names it.")
 @click.option(
     "--type", "body_type", metavar="TYPE", help="The body type: markdown (default), jsonl, text, code, yaml, …"
@@ -26,6 +40,7 @@ dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would h
     "--contract", multiple=True, metavar="KEY=VALUE",
     help="A rule of the contract: purpose, exclude, format, cleanup, write or overflow.",
 )  # fmt: skip
+@click.option("--meta", multiple=True, metavar="KEY=VALUE", help="A key of your own in meta (dotted keys).")
 @click.option(
     "--link", "links", multiple=True, metavar="REL:ID", help="A link; derived_from also records the hash of the source."
 )
@@ -38,19 +53,26 @@ dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would h
 @click.pass_context
 def create(
     ctx: click.Context,
-    title: str,
-    summary: str,
+    texts: tuple[str, ...],
+    title: str | None,
+    summary: str | None,
+    file_id: str | None,
     kind: str | None,
     body_type: str | None,
     body: str | None,
     body_file: str | None,
     contract: tuple[str, ...],
+    meta: tuple[str, ...],
     links: tuple[str, ...],
     from_file: Path | None,
     copy: bool,
     as_json: bool,
 ) -> None:
-    """Create a slice file. Prints its id."""
+    """Create a slice file. Prints its id.
+
+    The title and the summary are arguments or options.
+    """
+    title, summary = _title_and_summary(texts, title, summary)
     if body is not None and body_file is not None:
         raise click.UsageError("Give one of --body and --body-file.")
     if copy and not from_file:
@@ -59,10 +81,12 @@ def create(
     change = base.library.create(
         title,
         summary,
+        id=file_id,
         kind=kind,
         type=body_type,
         body=_body(body, body_file),
         contract=contract,
+        meta=meta,
         links=[_link(link) for link in links],
         from_file=from_file,
         copy=copy,
@@ -72,6 +96,18 @@ def create(
         print_json(change.as_json())
     else:
         print_text(change.id)
+
+
+def _title_and_summary(texts: tuple[str, ...], title: str | None, summary: str | None) -> tuple[str, str]:
+    """Returns the title and the summary: what no option gives is taken from the arguments, in this order."""
+    given = {"title": title, "summary": summary}
+    missing = [name for name, text in given.items() if text is None]
+    if len(texts) != len(missing):
+        wrong = "too many texts" if len(texts) > len(missing) else f"the {' and the '.join(missing[len(texts) :])}"
+        needed = "is missing" if len(texts) < len(missing) else "are given"
+        raise click.UsageError(f"Give a title and a summary: {wrong} {needed}.")
+    found = {**given, **dict(zip(missing, texts, strict=True))}
+    return str(found["title"]), str(found["summary"])
 
 
 def _body(body: str | None, body_file: str | None) -> str:
@@ -92,19 +128,30 @@ def _link(text: str) -> tuple[str, str]:
 
 @click.command()
 @id_argument
-@click.argument("assignments", nargs=-1, required=True, metavar="KEY=VALUE…")
+@click.argument("assignments", nargs=-1, metavar="[KEY=VALUE]…")
+@contract_options
 @_if_version
 @provenance_options
 @redact_option
 @json_option
 @click.pass_context
 def define(
-    ctx: click.Context, file_id: str, assignments: tuple[str, ...], if_version: str | None, as_json: bool
+    ctx: click.Context,
+    /,
+    file_id: str,
+    assignments: tuple[str, ...],
+    if_version: str | None,
+    as_json: bool,
+    **contract: str | tuple[str, ...] | None,
 ) -> None:
     """Set keys of the metadata by dotted names: title=…, meta.author=…, contract.write=….
 
-    `KEY=` removes a key. Write lists and mappings in brackets: meta.tags='[a, b]'.
+    `KEY=` removes a key. Write lists and mappings in brackets: meta.tags='[a, b]'. The rules of the contract have
+    options, too.
     """
+    assignments += tuple(contract_assignments(contract))
+    if not assignments:
+        raise click.UsageError("Give KEY=VALUE, or an option of the contract.")
     change = open_base(ctx).library.define(file_id, assignments, if_version=if_version, provenance=provenance_of(ctx))
     print_change(change, as_json)
 
@@ -114,6 +161,7 @@ def define(
 @click.argument("text", required=False, metavar="TEXT|-")
 @click.option("--supersedes", multiple=True, metavar="ROW", help="A row of the log that this one replaces.")
 @click.option("--section", metavar="HEADING", help="Write to the section with this heading.")
+@click.option("--replace", nargs=2, metavar="OLD NEW", help="Replace the only occurrence of OLD in the body by NEW.")
 @click.option("--contract", "show_contract", is_flag=True, help="Print the contract of the file, and write nothing.")
 @_if_version
 @provenance_options
@@ -126,23 +174,29 @@ def remember(
     text: str | None,
     supersedes: tuple[str, ...],
     section: str | None,
+    replace: tuple[str, str] | None,
     show_contract: bool,
     if_version: str | None,
     as_json: bool,
 ) -> None:
     """Write text to the body of a file, as its contract allows. Prints a reference to what was written.
 
-    In a log, a JSON object becomes the row, and other text becomes {"text": …}. `-` reads stdin.
+    In a log, a JSON object becomes the row, and other text becomes {"text": …}. `-` reads stdin. --replace edits a
+    passage, if the write mode is replace.
     """
     base = open_base(ctx)
     if show_contract:
         _print_contract(base.library.contract(file_id), as_json)
         return
-    if text is None:
+    if replace is not None and (text is not None or supersedes or section is not None):
+        raise click.UsageError("--replace takes OLD and NEW, and no other text, --supersedes or --section.")
+    new = replace[1] if replace is not None else text
+    if new is None:
         raise click.UsageError("Give a text, or - to read it from stdin.")
     change = base.library.remember(
         file_id,
-        given_text(text),
+        given_text(new),
+        replace=replace[0] if replace is not None else None,
         supersedes=supersedes,
         section=section,
         if_version=if_version,
@@ -163,6 +217,18 @@ def _print_contract(contract: dict[str, Any], as_json: bool) -> None:
         print_text(f"{'exclude':9} {excluded['topic']}" + (f" → {target}" if target else ""))
 
 
+def _in_order(base: "Slicebase", rel: str, target: str) -> tuple[str, str]:
+    """Returns the relationship and the target, which may be given in the other order.
+
+    They are exchanged only if that is certain: the second is a relationship, and the first is none, but names a file.
+    """
+    from slicebase.files.links import RELATIONSHIPS
+
+    if rel in RELATIONSHIPS or target not in RELATIONSHIPS:
+        return rel, target
+    return (target, rel) if base.folder.get(rel) and not base.folder.get(target) else (rel, target)
+
+
 @click.command()
 @id_argument
 @click.argument("rel", metavar="REL")
@@ -173,8 +239,13 @@ def _print_contract(contract: dict[str, Any], as_json: bool) -> None:
 @json_option
 @click.pass_context
 def connect(ctx: click.Context, file_id: str, rel: str, target: str, label: str | None, as_json: bool) -> None:
-    """Link a file to another file, a path or a reference, with the relationship REL."""
-    change = open_base(ctx).library.connect(file_id, rel, target, label=label, provenance=provenance_of(ctx))
+    """Link a file to another file, a path or a reference, with the relationship REL.
+
+    `tt connect ID TARGET REL` means the same, if only the last word is a relationship.
+    """
+    base = open_base(ctx)
+    rel, target = _in_order(base, rel, target)
+    change = base.library.connect(file_id, rel, target, label=label, provenance=provenance_of(ctx))
     print_change(change, as_json)
 
 
@@ -187,9 +258,10 @@ def connect(ctx: click.Context, file_id: str, rel: str, target: str, label: str 
 @json_option
 @click.pass_context
 def disconnect(ctx: click.Context, file_id: str, rel: str, target: str, dry_run: bool, as_json: bool) -> None:
-    """Remove a link from a file."""
-    library = open_base(ctx).library
-    change = library.disconnect(file_id, rel, target, dry_run=dry_run, provenance=provenance_of(ctx))
+    """Remove a link from a file. `tt disconnect ID TARGET REL` means the same."""
+    base = open_base(ctx)
+    rel, target = _in_order(base, rel, target)
+    change = base.library.disconnect(file_id, rel, target, dry_run=dry_run, provenance=provenance_of(ctx))
     print_change(change, as_json, dry_run=dry_run)
 
 
@@ -230,13 +302,24 @@ reason_option = click.option("--reason", metavar="TEXT", help="The reason, which
 @click.command()
 @id_argument
 @reason_option
+@click.option("--permanent", is_flag=True, help="Purge the file instead, as `tt purge` does.")
+@click.option("--yes", is_flag=True, help="With --permanent: do not ask first.")
 @dry_run_option
 @provenance_options
 @redact_option
 @json_option
 @click.pass_context
-def forget(ctx: click.Context, file_id: str, reason: str | None, dry_run: bool, as_json: bool) -> None:
+def forget(
+    ctx: click.Context, file_id: str, reason: str | None, permanent: bool, yes: bool, dry_run: bool, as_json: bool
+) -> None:
     """Archive a file: search and listings leave it out. `tt restore` brings it back."""
+    if yes and not permanent:
+        raise click.UsageError("--yes goes with --permanent.")
+    if permanent:
+        from slicebase.cli.purge import purge_asking  # imported here: it imports this module
+
+        purge_asking(ctx, f"file:{file_id.removeprefix('file:')}", reason, yes=yes, dry_run=dry_run, as_json=as_json)
+        return
     library = open_base(ctx).library
     change = library.forget(file_id, reason=reason, dry_run=dry_run, provenance=provenance_of(ctx))
     print_change(change, as_json, dry_run=dry_run)

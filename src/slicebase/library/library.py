@@ -11,7 +11,7 @@ from slicebase.files.body.entries import Stamp
 from slicebase.files.body.routine import compile_routine, contract_as_json, read_routine
 from slicebase.files.body.rows import Provenance
 from slicebase.files.body.write import WriteRequest, refuse_broken, refuse_new_errors, whole_body, with_writer
-from slicebase.files.create import archived, assigned_values, contract_from, define, new_file, restored
+from slicebase.files.create import archived, assigned_values, contract_from, define, meta_from, new_file, restored
 from slicebase.files.links import file_name
 from slicebase.files.model import Payload
 from slicebase.files.slice_file import SliceFile
@@ -21,7 +21,7 @@ from slicebase.library.folder import Logs, SliceFolder
 from slicebase.library.links import Linker
 from slicebase.library.names import Names
 from slicebase.library.payloads import new_payload
-from slicebase.library.remember import limited, refreshed, remember
+from slicebase.library.remember import limited, refreshed, remember, with_passage
 from slicebase.workspace.doors import door
 from slicebase.workspace.surroundings import Surroundings, at_once, one_thread_at_a_time
 from slicebase.workspace.workspace import LIBRARY, StrPath, Workspace, given_path
@@ -99,7 +99,7 @@ class Library(Finder):
 
     # New files
 
-    @door(names="id links", left="type kind contract from_file")
+    @door(names="id links", left="type kind contract from_file meta")
     def create(
         self,
         title: str,
@@ -109,6 +109,7 @@ class Library(Finder):
         type: str | None = None,
         kind: str | None = None,
         contract: Iterable[str] = (),
+        meta: Iterable[str] = (),
         links: Iterable[tuple[str, str]] = (),
         payload: Payload | None = None,
         from_file: StrPath | None = None,
@@ -119,7 +120,7 @@ class Library(Finder):
         """Creates a file. `from_file` makes it a pointer to a local file, or with `copy` to a copy in the library.
 
         `type` is the type of the body: markdown (the default), jsonl for a log of rows, text, yaml, code, conversation
-        or routine.
+        or routine. `contract` and `meta` are given as `key=value`, like the assignments of `define`.
         """
         stamp = self.stamp(provenance)
         file_id = id or stamp.file_id
@@ -138,6 +139,7 @@ class Library(Finder):
                 body=whole_body(body_type, body, stamp).file_body if body else b"",
                 payload=local or payload,
                 contract=redaction.value(contract_from(contract)),
+                meta=meta_from(meta, redaction.value, redaction.refuse),
                 derived_from=self._linker.source(stored_links),
                 links=[link for link in stored_links if link.rel != "derived_from"],
                 updated_by=stamp.who,
@@ -182,7 +184,7 @@ class Library(Finder):
 
     # Bodies
 
-    @door(left="file_id supersedes if_version")
+    @door(left="file_id supersedes if_version replace")
     def remember(
         self,
         file_id: str,
@@ -190,16 +192,35 @@ class Library(Finder):
         *,
         supersedes: str | Sequence[str] = (),
         section: str | None = None,
+        replace: str | None = None,
         if_version: str | None = None,
         provenance: Provenance | None = None,
     ) -> Change:
-        """Writes a text to the body, in the contract's write mode. Rows that it supersedes are named by id or ref."""
+        """Writes a text to the body, in the contract's write mode. Rows that it supersedes are named by id or ref.
+
+        With `replace`, the text takes the place of this passage, which must be in the body once; only where the write
+        mode is replace.
+        """
+        if replace is not None:
+            if supersedes or section is not None:
+                raise SlicebaseError("usage", "a passage is replaced without supersedes and section")
+            return self._replace_passage(file_id, replace, text, self.stamp(provenance), if_version)
         rows = (supersedes,) if isinstance(supersedes, str) else supersedes
         given = WriteRequest(text, self.stamp(provenance), tuple(map(_row_id, rows)), section)
         limit = self.surroundings.settings.overflow_bytes
         with self.folder.writing() as writer:
             done = remember(writer, self._logs, writer.find(file_id, if_version), given, limit)
         return Change(done.file, True, tuple(f"row:{done.file.id}/{row}" for row in done.rows), done.overflow)
+
+    def _replace_passage(self, file_id: str, old: str, new: str, stamp: Stamp, if_version: str | None) -> Change:
+        redaction, limit = self.surroundings.redaction, self.surroundings.settings.overflow_bytes
+        passages = (old, redaction.uncounted(old))  # the second is how a secret would be stored
+        return self._edit(
+            file_id,
+            lambda file: limited(with_passage(file, passages, new, stamp, redaction.text), limit),
+            stamp,
+            if_version,
+        )
 
     def contract(self, file_id: str) -> dict[str, Any]:
         """Returns what belongs in a file, what does not, and where the latter goes."""
