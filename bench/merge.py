@@ -15,6 +15,7 @@ from time import process_time
 
 from bench.files import WORDS
 from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
+from slicebase.core.times import to_text
 from slicebase.files.body.rows import row_line
 from slicebase.files.create import new_file
 from slicebase.files.merge import merge_bytes
@@ -44,9 +45,11 @@ def logs(rows: int) -> Versions:
     def lines(count: int, first: int) -> bytes:
         return b"".join(
             row_line(
+                {
+                    "id": ulid(START + first + n, chance.randbytes(ULID_RANDOM_BYTES)),
+                    "created_at": to_text(START + first + n),
+                },
                 {"text": " ".join(chance.choices(WORDS, k=20))},
-                ulid(START + first + n, chance.randbytes(ULID_RANDOM_BYTES)),
-                START + first + n,
             )
             for n in range(count)
         )

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from slicebase.graph.export import ContextSlice
     from slicebase.history.account import Account
     from slicebase.index.entries import Filters
-    from slicebase.library.library import Change, Library
+    from slicebase.library.change import Change
+    from slicebase.library.library import Library
     from slicebase.runs.evidence import Evidence
     from slicebase.runs.narrative import Narrative
     from slicebase.runs.status import RunStatus
@@ -77,7 +78,8 @@ _PLACES = {
     "graph.export": ("ContextSlice",),
     "history.account": ("Account",),
     "index.entries": ("Filters",),
-    "library.library": ("Change", "Library"),
+    "library.change": ("Change",),
+    "library.library": ("Library",),
     "runs.evidence": ("Evidence",),
     "runs.narrative": ("Narrative",),
     "runs.status": ("RunStatus",),

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
 from functools import cached_property, partial, wraps
 from inspect import isawaitable
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, ParamSpec, Self, TypeVar
 
 from slicebase import base as sync
 from slicebase.agents.memory_tool import MemoryTool as SyncMemoryTool
@@ -28,42 +28,13 @@ from slicebase.verbs.runs import Compact
 from slicebase.verbs.runs import Runs as SyncRuns
 from slicebase.verbs.step import Step as SyncStep
 from slicebase.workspace.surroundings import Clock, Entropy
-from slicebase.workspace.worker import Worker
+from slicebase.workspace.worker import Awaited, Worker, awaited
 from slicebase.workspace.workspace import StrPath, Workspace
 
 __all__ = ["Slicebase"]
 
 _Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")
-
-
-class Awaited:
-    """An object whose verbs are awaited, over one whose verbs are called."""
-
-    def __init__(self, called: Any, worker: Worker) -> None:
-        self._called = called
-        self._worker = worker
-
-    def __repr__(self) -> str:
-        return repr(self._called)
-
-
-def awaited(
-    verb: Callable[Concatenate[Any, _Given], _Result],
-    undo: Callable[[Any, _Result, BaseException], object] | None = None,
-    surely: bool = False,
-) -> Callable[Concatenate[Any, _Given], Coroutine[Any, Any, _Result]]:
-    """Returns a verb to await, with the arguments, the result and the description of one to call.
-
-    `undo` takes the result that a cancelled task cannot receive, and the cancellation; `surely` runs in any case.
-    """
-
-    @wraps(verb)
-    async def call(self: Awaited, /, *args: _Given.args, **keywords: _Given.kwargs) -> _Result:
-        do = partial(verb, self._called, *args, **keywords)
-        return await self._worker.run(do, surely=surely, undo=partial(undo, self._called) if undo else None)
-
-    return call
 
 
 class Opening:

@@ -166,6 +166,8 @@ CODES: Mapping[str, ErrorKind] = {
     "no-row": ErrorKind(Exit.NOT_FOUND, "no row has this id"),
     "no-section": ErrorKind(Exit.NOT_FOUND, "no section has this heading"),
     "ambiguous-section": ErrorKind(Exit.REFUSED, "several sections have this heading"),
+    "no-passage": ErrorKind(Exit.NOT_FOUND, "the passage to replace is not in the body"),
+    "ambiguous-passage": ErrorKind(Exit.REFUSED, "the passage to replace is in the body more than once"),
     "bad-link": ErrorKind(Exit.REFUSED, "a link has a relationship or a target that is not allowed"),
     "no-link": ErrorKind(Exit.NOT_FOUND, "the file has no such link"),
     "not-derived": ErrorKind(Exit.REFUSED, "the file does not say what it is derived from"),

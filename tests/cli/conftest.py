@@ -31,7 +31,8 @@ Tt = Callable[..., Done]
 def tt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Tt:
     """Returns a function that runs a command as `tt` does, in its own folder."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("SLICEBASE_ROOT", raising=False)
+    for name in ("SLICEBASE_ROOT", "TT_DIR"):
+        monkeypatch.delenv(name, raising=False)
 
     def call(*arguments: object) -> Done:
         capfd.readouterr()

@@ -126,7 +126,7 @@ def test_info_shows_everything(tt: Tt, library: Path) -> None:
     result = tt("info", "heron", "--json").json
     assert result["meta"] == {"owner": "one"}
     assert result["links"]["in"] == [{"source": "log", "rel": "is_a", "target": "heron", "label": None, "row": None}]
-    assert "← " in tt("info", "hero").out
+    assert "← " in tt("info", "heron").out
     assert tt("info", "nope", "--json").error["code"] == "no-file"
     assert tt("info", "nope").exit == 4
 

@@ -51,7 +51,7 @@ def test_the_summary_comes_first_then_the_lost_items_by_importance_with_referenc
     lines = done.out.splitlines()
     assert "kept 3 of 14 decisions" in lines[1]
     assert [line.strip() for line in lines[4::2]] == [
-        each["ref"] for each in sampled("lost", "--json").json["compactions"][0]["lost"][:3]
+        each["ref"][:13] for each in sampled("lost", "--json").json["compactions"][0]["lost"][:3]
     ]
     assert "--limit 146" in done.err
 
@@ -126,7 +126,7 @@ def test_all_sessions_as_a_table(sampled: Tt) -> None:
     heading, row = done.out.splitlines()
     assert "decisions" in heading
     assert "3 of 14" in row
-    assert row.endswith(f"session:{SESSION}")
+    assert row.endswith(f"session:{SESSION[:8]}")
     assert [each["session"] for each in sampled("lost", "--all", "--json").json["sessions"]] == [SESSION]
 
 

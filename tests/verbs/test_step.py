@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from slicebase import Slicebase, SlicebaseError
+from slicebase import Slicebase
 from slicebase.runs.event import Event
 from tests.codes import code_of
 
@@ -204,10 +204,10 @@ def test_the_id_of_a_claim_can_be_a_reference(memory: Slicebase) -> None:
     assert memory.why(f"claim:{RUN}/a/b:c").text == "It is."
 
 
-def test_a_reference_where_an_id_belongs_gets_a_hint(memory: Slicebase) -> None:
-    with pytest.raises(SlicebaseError) as caught:
-        memory.runs.status(f"run:{RUN}")
-    assert (caught.value.code, caught.value.hint) == ("no-run", f"its id is {RUN}")
+def test_a_step_knows_the_complete_id_of_its_run(memory: Slicebase) -> None:
+    with memory.runs.step(f"run:{RUN}", compact=False) as step:
+        assert step.run_id == RUN
+    assert memory.runs.status(f"run:{RUN}").run_id == RUN
 
 
 def test_settings_that_cannot_be_read_do_not_stop_a_step(memory: Slicebase, tmp_path: Path) -> None:

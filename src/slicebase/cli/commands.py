@@ -25,7 +25,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "uninit": Command("uninit", "workspace:uninit", "Remove what init set up; slice files stay."),
     },
     "Remember": {
-        "create": Command("library.create", "write:create", "Create a slice file."),
+        "create": Command("library.create", "create:create", "Create a slice file."),
         "define": Command("library.define", "write:define", "Set keys of a file's metadata."),
         "remember": Command("library.remember", "write:remember", "Write a fact to a file, as its contract allows."),
         "connect": Command("library.connect", "write:connect", "Link a file to another."),

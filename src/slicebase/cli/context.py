@@ -10,8 +10,10 @@ from slicebase.cli.numbers import WholeNumber
 from slicebase.cli.options import open_base, redact_option
 from slicebase.cli.output import json_option, note, print_json, print_text
 from slicebase.errors import Exit
+from slicebase.verbs.names import shortened
 
 if TYPE_CHECKING:
+    from slicebase.base import Slicebase
     from slicebase.context.assemble import Context
     from slicebase.context.manifest import Manifest
 
@@ -58,10 +60,10 @@ def context(
     _refuse_ignored(ctx)
     base = open_base(ctx)
     if diff is not None:
-        return _print_difference(base.manifest(diff[0]), base.manifest(diff[1]), {}, as_json)
+        return _print_difference(base, base.manifest(diff[0]), base.manifest(diff[1]), {}, as_json)
     if again is not None:
         rebuilt = base.context_again(again, record=not no_record)
-        return _print_difference(base.manifest(again), rebuilt.manifest, {"recorded": rebuilt.recorded}, as_json)
+        return _print_difference(base, base.manifest(again), rebuilt.manifest, {"recorded": rebuilt.recorded}, as_json)
     built = base.context(
         str(question),
         tokens,
@@ -69,21 +71,21 @@ def context(
         policy=policy,
         as_of=as_of,
         record=not no_record,
-        run=run.removeprefix("run:") if run else None,
+        run=run,
         step=step,
     )
-    print_context(built, explain, as_json)
+    print_context(base, built, explain, as_json)
     return Exit.DONE if built.pieces else Exit.FINDINGS
 
 
-def print_context(built: "Context", explain: bool, as_json: bool) -> None:
+def print_context(base: "Slicebase", built: "Context", explain: bool, as_json: bool) -> None:
     """Prints a context, or with `explain` how its pieces were chosen."""
     text, manifest = built.text, built.manifest
     if as_json:
         fields = msgspec.to_builtins(manifest)
         print_json({"manifest_id": built.id, "recorded": built.recorded, "manifest": fields, "text": text})
     elif explain:
-        _print_choice(manifest)
+        _print_choice(base, manifest)
     else:
         print_text(text, nl=False)
         used = f"{manifest.tokens_used} of {manifest.budget.tokens} tokens"
@@ -106,7 +108,9 @@ def _refuse_ignored(ctx: click.Context) -> None:
         raise click.UsageError(f"--{ignored[0].replace('_', '-')} is not for --{form}.")
 
 
-def _print_difference(before: "Manifest", after: "Manifest", recorded: dict[str, bool], as_json: bool) -> int:
+def _print_difference(
+    base: "Slicebase", before: "Manifest", after: "Manifest", recorded: dict[str, bool], as_json: bool
+) -> int:
     from slicebase.context.manifest import differences
 
     found = differences(before, after)
@@ -116,8 +120,9 @@ def _print_difference(before: "Manifest", after: "Manifest", recorded: dict[str,
     else:
         unrecorded = "" if recorded.get("recorded", True) else " (not recorded)"
         note(f"{before.manifest_id} → {after.manifest_id}{unrecorded}")
+        short = shortened(base, {change.ref for change in found})
         for change in found:
-            print_text(f"{change.change:8} {change.ref}" + (f"  ({change.what})" if change.what else ""))
+            print_text(f"{change.change:8} {short[change.ref]}" + (f"  ({change.what})" if change.what else ""))
         if not found:
             print_text("no piece differs")
     return Exit.FINDINGS if found else Exit.DONE
@@ -126,14 +131,16 @@ def _print_difference(before: "Manifest", after: "Manifest", recorded: dict[str,
 _SHOWN = 20  # pieces that were left out
 
 
-def _print_choice(manifest: "Manifest") -> None:
+def _print_choice(base: "Slicebase", manifest: "Manifest") -> None:
+    left_out = manifest.left_out[:_SHOWN]
+    short = shortened(base, {*(piece.ref for piece in manifest.pieces), *(left.ref for left in left_out)})
     print_text(f"considered {manifest.considered}, took {len(manifest.pieces)}, {manifest.tokens_used} tokens")
     for piece in sorted(manifest.pieces, key=lambda piece: (-piece.score, piece.ref)):
         parts = ", ".join(f"{name} {value / 1e6:.2f}" for name, value in piece.parts.items())
-        print_text(f"  {piece.score / 1e6:8.2f}  {piece.ref}  {piece.tokens} tokens  ({parts})")
+        print_text(f"  {piece.score / 1e6:8.2f}  {short[piece.ref]}  {piece.tokens} tokens  ({parts})")
     print_text(f"left out {len(manifest.left_out)}")
-    for left in manifest.left_out[:_SHOWN]:
-        print_text(f"  {left.score / 1e6:8.2f}  {left.ref}  no room in {left.reason}")
+    for left in left_out:
+        print_text(f"  {left.score / 1e6:8.2f}  {short[left.ref]}  no room in {left.reason}")
     if len(manifest.left_out) > _SHOWN:
         print_text(f"  … and {len(manifest.left_out) - _SHOWN} more: --json lists them")
 
@@ -149,7 +156,7 @@ def replay(ctx: click.Context, manifest: str | None, as_json: bool) -> int:
     if a piece is broken. The other pieces are still printed, with a mark in place of each missing one.
     """
     base = open_base(ctx)
-    name = manifest or base.truth.manifests.newest()
+    name = base.stored_names.id("mf", manifest) if manifest else base.truth.manifests.newest()
     replayed = base.replay(name)
     if as_json:
         problems = [problem._asdict() for problem in replayed.problems]

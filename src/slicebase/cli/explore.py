@@ -11,6 +11,7 @@ from slicebase.cli.output import json_option, note, print_json, print_text, prin
 from slicebase.files.explore import mermaid as drawn
 from slicebase.files.explore import tree
 from slicebase.files.links import doubts
+from slicebase.verbs.names import short_places
 
 if TYPE_CHECKING:
     from slicebase.index.links import Exploration
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 @click.option("--direction", type=click.Choice(["out", "in", "both"]), default="both", show_default=True,
               help="Follow links from the file, links to it, or both.")  # fmt: skip
 @click.option("--rel", metavar="REL", help="Follow only links of this relationship.")
-@click.option("--depth", type=CountingNumber(1, 100), default=1, show_default=True, metavar="N",
+@click.option("--depth", "--hops", "depth", type=CountingNumber(1, 100), default=1, show_default=True, metavar="N",
               help="The number of links to follow from the file.")  # fmt: skip
 @click.option("--infer", is_flag=True, help="Add inferred links, each with the links that it follows from.")
 @click.option("--mermaid", is_flag=True, help="Print a Mermaid graph.")
@@ -38,13 +39,15 @@ def explore(
     as_json: bool,
 ) -> None:
     """Show the links around a file as a tree."""
-    found = open_base(ctx).finder.explore(file_id, direction=direction, rel=rel, depth=depth, infer=infer)
+    base = open_base(ctx)
+    found = base.finder.explore(file_id, direction=direction, rel=rel, depth=depth, infer=infer)
     if as_json:
         print_json(_as_json(found))
     elif mermaid:
         print_text(drawn(found.walk, lambda place: _title(found, place)), nl=False)
     else:
-        print_text("\n".join(tree(found.walk, lambda place: _name(found, place))))
+        short = short_places(base, list(found.places))
+        print_text("\n".join(tree(found.walk, lambda place: _name(found, place, short[place]))))
     for warning in doubts([rel]) if not found.links else ():
         note(f"warning: {warning}")
 
@@ -54,11 +57,11 @@ def _title(found: "Exploration", place: str) -> str:
     return printable(entry.title if entry else place)
 
 
-def _name(found: "Exploration", place: str) -> str:
+def _name(found: "Exploration", place: str, short: str) -> str:
     kind, entry = found.places[place]
     if entry:
-        return f"{printable(place)} ({printable(entry.title)})" + ("  forgotten" if entry.archived else "")
-    return printable(place) + ("  missing" if kind == "missing" else "")
+        return f"{printable(short)} ({printable(entry.title)})" + ("  forgotten" if entry.archived else "")
+    return printable(short) + ("  missing" if kind == "missing" else "")
 
 
 def _as_json(found: "Exploration") -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """What the commands that find files share: filters, ids that complete, and how a file is shown."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -112,11 +112,14 @@ def freshness(entry: FileEntry, now: int, half_life: float) -> str:
     return annotation(now, entry.changed, half_life)
 
 
-def headline(entry: FileEntry, now: int, half_life: float, title: Iterable[Shown] | None = None) -> list[Shown]:
-    """Returns the line that lists a file: its id, title, freshness and marks."""
+def headline(
+    entry: FileEntry, short: Mapping[str, str], now: int, half_life: float, title: Iterable[Shown] | None = None
+) -> list[Shown]:
+    """Returns the line that lists a file: its short id, its title, freshness and marks."""
     marks = [word for word, there in (("forgotten", entry.archived), ("purged", entry.purged)) if there]
     named = [printable(entry.title)] if title is None else title
-    return [f"{printable(entry.id)} (", *named, ")  ", "  ".join([freshness(entry, now, half_life), *marks])]
+    state = "  ".join([freshness(entry, now, half_life), *marks])
+    return [f"{printable(short.get(entry.id, entry.id))} (", *named, ")  ", state]
 
 
 def file_json(entry: FileEntry, now: int, half_life: float) -> dict[str, Any]:

@@ -6,16 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from slicebase.cli.file_options import chosen, file_json, filter_options, headline, id_argument
+from slicebase.cli.file_options import chosen, complete_ids, file_json, filter_options, headline
 from slicebase.cli.numbers import CountingNumber, Decimal
 from slicebase.cli.options import open_base
 from slicebase.cli.output import BOLD, DIM, Shown, Styled, counted, json_option, note, print_json, print_text, printable
 from slicebase.errors import Exit
+from slicebase.verbs.names import short_places, shortened
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
     from slicebase.context.snippets import Snippet
     from slicebase.files.explore import Stated
+    from slicebase.index.entries import FileEntry
     from slicebase.index.info import Info
     from slicebase.index.search import Hit
     from slicebase.verbs.search import SearchResults
@@ -48,23 +50,28 @@ def search(
     if as_json:
         print_json(_search_json(found, moment, base.settings.freshness_half_life_days))
     else:
-        _print_search(found, moment, base.settings.freshness_half_life_days)
+        _print_search(base, found, moment)
     note_unreadable(base)
     return Exit.DONE if found.files.hits or found.turns else Exit.FINDINGS
 
 
-def _print_search(found: "SearchResults", moment: int, half_life: float) -> None:
+def _print_search(base: "Slicebase", found: "SearchResults", moment: int) -> None:
+    half_life = base.settings.freshness_half_life_days
+    turns = [f"turn:{view.record.id}" for view in found.turns]
+    short = shortened(base, [*(each.ref for hit in found.files.hits for each in hit.found), *turns])
+    ids = short_files(base, [hit.entry for hit in found.files.hits])
     for hit in found.files.hits:
-        print_text(*headline(hit.entry, moment, half_life, _marked(hit.title)))
+        print_text(*headline(hit.entry, ids, moment, half_life, _marked(hit.title)))
         for each in hit.found:
-            place = each.ref if each.line is None else f"{each.ref}, line {each.line}"
+            place = short[each.ref] if each.line is None else f"{short[each.ref]}, line {each.line}"
             print_text("    ", *_marked(each.snippet), "\n    ", Styled(printable(place), DIM))
         if hit.more:
             print_text(f"    and {hit.more} more like these")
     for view in found.turns:
         from slicebase.cli.history import one_line
 
-        print_text(f"turn:{view.record.id}  {view.record.time}  {view.record.role}\n    {one_line(view.text, 160)}")
+        ref = short[f"turn:{view.record.id}"]
+        print_text(f"{ref}  {view.record.time}  {view.record.role}\n    {one_line(view.text, 160)}")
     if found.files.total > len(found.files.hits):
         note(f"{len(found.files.hits)} of {found.files.total} files; --limit shows more")
     for hint in () if found.turns else found.files.hints:
@@ -105,6 +112,11 @@ def _hit_json(hit: "Hit", moment: int, half_life: float) -> dict[str, Any]:
     return {**file_json(hit.entry, moment, half_life), "score": hit.score, "passages": passages, "more": hit.more}
 
 
+def short_files(base: "Slicebase", entries: Iterable["FileEntry"]) -> dict[str, str]:
+    """Returns the short ids of files that are listed."""
+    return short_places(base, [entry.id for entry in entries])
+
+
 def note_unreadable(base: "Slicebase") -> None:
     """Prints how many files cannot be read; they are left out of every result."""
     if base.finder.index.unreadable:
@@ -124,8 +136,9 @@ def list_files(ctx: click.Context, /, as_json: bool, **filters: Any) -> int:
     if as_json:
         print_json({"files": [file_json(entry, moment, half_life) for entry in entries]})
     else:
+        short = short_files(base, entries)
         for entry in entries:
-            print_text(*headline(entry, moment, half_life))
+            print_text(*headline(entry, short, moment, half_life))
     note_unreadable(base)
     return Exit.DONE if entries else Exit.FINDINGS
 
@@ -160,8 +173,9 @@ def stale(ctx: click.Context, /, half_life: float | None, as_json: bool, **filte
         ]
         print_json({"half_life_days": days, "files": files})
     else:
+        short = short_files(base, [each.entry for each in found])
         for each in found:
-            print_text(*headline(each.entry, moment, days))
+            print_text(*headline(each.entry, short, moment, days))
             for why in each.reasons:
                 since = f" (since {to_text(why.since)[:10]})" if why.since is not None else ""
                 print_text(f"    {printable(why.detail)}{since}")
@@ -170,13 +184,18 @@ def stale(ctx: click.Context, /, half_life: float | None, as_json: bool, **filte
 
 
 @click.command()
-@id_argument
+@click.argument("file_id", metavar="[ID]", required=False, shell_complete=complete_ids)
 @json_option
 @click.pass_context
-def info(ctx: click.Context, file_id: str, as_json: bool) -> int:
-    """Show everything that is known about a file. Exit status 1 if something is wrong with it; a hint is not."""
+def info(ctx: click.Context, file_id: str | None, as_json: bool) -> int:
+    """Show everything that is known about a file. Exit status 1 if something is wrong with it; a hint is not.
+
+    Without ID, show the workspace and the files that changed last.
+    """
     import msgspec
 
+    if file_id is None:
+        return _overview(ctx, as_json)
     base = open_base(ctx)
     moment = base.surroundings.now()
     found = base.finder.info(file_id)
@@ -186,8 +205,31 @@ def info(ctx: click.Context, file_id: str, as_json: bool) -> int:
                   "derived_from": found.file.derived_from, "version": found.file.version}  # fmt: skip
         print_json({**file_json(found.entry, moment, half_life), **msgspec.to_builtins(fields), **_links_json(found)})
     else:
-        _print_info(found, headline(found.entry, moment, half_life))
+        _print_info(base, found, headline(found.entry, {}, moment, half_life))
     return Exit.FINDINGS if found.is_wrong else Exit.DONE
+
+
+_NEWEST = 10  # files in an overview
+
+
+def _overview(ctx: click.Context, as_json: bool) -> int:
+    """Prints what `tt status` prints, and the files that changed last."""
+    from slicebase.cli.workspace import print_status
+
+    base = open_base(ctx)
+    status, entries = base.status(), base.finder.list_files()
+    moment, half_life = base.surroundings.now(), base.settings.freshness_half_life_days
+    newest = entries[:_NEWEST]
+    if as_json:
+        print_json({**status.as_json(), "newest": [file_json(entry, moment, half_life) for entry in newest]})
+        return Exit.DONE
+    print_status(status)
+    short = short_files(base, newest)
+    for entry in newest:
+        print_text(*headline(entry, short, moment, half_life))
+    if len(entries) > len(newest):
+        note(f"{len(newest)} of {len(entries)} files; `tt list` shows all")
+    return Exit.DONE
 
 
 def _links_json(found: "Info") -> dict[str, Any]:
@@ -203,7 +245,7 @@ def _links_json(found: "Info") -> dict[str, Any]:
     }
 
 
-def _print_info(found: "Info", first: Iterable[Shown]) -> None:
+def _print_info(base: "Slicebase", found: "Info", first: Iterable[Shown]) -> None:
     file, entry = found.file, found.entry
     fields = {
         "summary": entry.summary,
@@ -221,9 +263,11 @@ def _print_info(found: "Info", first: Iterable[Shown]) -> None:
     for name, value in fields.items():
         if value:
             print_text(f"{name:9} {printable(value)}")
+    short = short_places(base, [each.edge.target for each in found.links_out])
+    short |= short_places(base, [each.edge.source for each in found.links_in])
     for each in found.links_out:
-        print_text(f"{'→':9} {each.edge.rel} {printable(each.edge.target)}")
+        print_text(f"{'→':9} {each.edge.rel} {printable(short[each.edge.target])}")
     for each in found.links_in:
-        print_text(f"{'←':9} {printable(each.edge.source)} {each.edge.rel}")
+        print_text(f"{'←':9} {printable(short[each.edge.source])} {each.edge.rel}")
     for finding in found.findings:
         note(f"{finding.file}:{finding.line}:{finding.column} {finding.rule} {finding.message}")

@@ -17,6 +17,7 @@ from slicebase.cli.output import json_option, note, print_json, print_progress, 
 from slicebase.errors import Exit, SlicebaseError
 from slicebase.history.inputs import SAMPLE, discover
 from slicebase.importers.values import REASONS
+from slicebase.verbs.names import shortened
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
@@ -229,7 +230,8 @@ def turns(ctx: click.Context, session: str | None, words: str | None, limit: int
     """
     if session is not None and words is not None:
         raise click.UsageError("Give a session or --search, not both.")
-    graph = open_base(ctx).graph
+    base = open_base(ctx)
+    graph = base.graph
     if session is None and words is None:
         rows = [_session_row(each, count) for each, count in graph.sessions()]
     else:
@@ -238,10 +240,16 @@ def turns(ctx: click.Context, session: str | None, words: str | None, limit: int
     if as_json:
         print_json({"rows": rows})
     else:
+        short = shortened(base, [_ref_of(row) for row in rows])
         for row in rows:
-            *names, words = row.values()
-            print_text("  ".join([*(printable(str(name)) for name in names), one_line(words)]))
+            name, *details, words = row.values()
+            shown = short[_ref_of(row)].removeprefix("session:") if "session" in row else short[name]
+            print_text("  ".join([*(printable(str(each)) for each in (shown, *details)), one_line(words)]))
     return Exit.DONE if rows else Exit.FINDINGS
+
+
+def _ref_of(row: dict[str, Any]) -> str:
+    return row["ref"] if "ref" in row else f"session:{row['session']}"
 
 
 def _session_row(session: "Session", count: int) -> dict[str, Any]:

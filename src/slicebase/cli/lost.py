@@ -1,5 +1,6 @@
 """`tt lost`: what compactions forgot."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from slicebase.cli.output import BOLD, YELLOW, Styled, json_option, note, print_
 from slicebase.core.times import to_text
 from slicebase.errors import Exit
 from slicebase.history.inputs import LONG_SAMPLE
+from slicebase.verbs.names import shortened
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
@@ -54,14 +56,14 @@ def lost(
         )
     base = open_base(ctx, create=sample or (what is not None and Path(what).exists()))
     if everything:
-        return _print_table(base.lost_everywhere(), as_json)
+        return _print_table(base, base.lost_everywhere(), as_json)
     found = _found(base, str(LONG_SAMPLE) if sample else what)
     if tokens is not None and found.session and found.compactions:
-        print_context(base.lost_context(found.session, tokens, as_of=as_of), False, as_json)
+        print_context(base, base.lost_context(found.session, tokens, as_of=as_of), False, as_json)
     elif as_json:
         print_json(_as_json(found))
     else:
-        _print_losses(found, limit)
+        _print_losses(base, found, limit)
     return Exit.DONE if found.compactions else Exit.FINDINGS
 
 
@@ -72,31 +74,32 @@ def _found(base: "Slicebase", what: str | None) -> "Losses":
         return base.lost_in(what, progress=progress)
 
 
-def _print_losses(found: "Losses", limit: int) -> None:
+def _print_losses(base: "Slicebase", found: "Losses", limit: int) -> None:
     from slicebase.context.lost import headline, tally
 
+    turns = {f"turn:{each.item.turn}" for loss in found.compactions for each in loss.items[:limit]}
+    short = shortened(base, {*turns, f"session:{found.session}"})
+    session = short[f"session:{found.session}"]
     if not found.compactions:
-        note(f"session:{found.session} was never compacted." if found.session else "No stored session was compacted.")
+        note(f"{session} was never compacted." if found.session else "No stored session was compacted.")
     for number, loss in enumerate(found.compactions, 1):
         of = f" {number} of {len(found.compactions)}" if len(found.compactions) > 1 else ""
-        print_text(
-            f"session:{found.session}, compaction{of} at {to_text(loss.summary.time)}, after {loss.turns} turns."
-        )
+        print_text(f"{session}, compaction{of} at {to_text(loss.summary.time)}, after {loss.turns} turns.")
         print_text(Styled(f"The summary {headline(tally([loss]))}.", BOLD))
         if not loss.readable:
             note("The summary is encrypted, so what it kept cannot be read.")
-        _print_lost(loss, limit)
+        _print_lost(loss, short, limit)
     if any(loss.items for loss in found.compactions):
-        note(f"`tt recall turn:…` opens one; `tt lost {found.session} --tokens 2000` puts them into a prompt.")
+        note(f"`tt recall turn:…` opens one; `tt lost {session} --tokens 2000` puts them into a prompt.")
 
 
-def _print_lost(loss: "Loss", limit: int) -> None:
+def _print_lost(loss: "Loss", short: Mapping[str, str], limit: int) -> None:
     shown = loss.items[:limit]
     if shown:
         print_text()
     for each in shown:
         times = f" ×{each.item.times}" if each.item.times > 1 else ""
-        print_text(Styled(_kind(each), YELLOW), f"{times}: {_words(each)}\n    turn:{each.item.turn}")
+        print_text(Styled(_kind(each), YELLOW), f"{times}: {_words(each)}\n    {short[f'turn:{each.item.turn}']}")
     if len(loss.items) > len(shown):
         note(f"… and {len(loss.items) - len(shown)} more: --limit {len(loss.items)} lists them all.")
 
@@ -115,7 +118,7 @@ def _words(each: "JudgedItem") -> str:
     return printable(words if len(words) <= _WIDTH else words[: _WIDTH - 1] + "…")
 
 
-def _print_table(found: "list[Losses]", as_json: bool) -> int:
+def _print_table(base: "Slicebase", found: "list[Losses]", as_json: bool) -> int:
     from slicebase.context.lost import TABLE, tally
     from slicebase.context.lost_rules import LOST_KINDS
 
@@ -123,10 +126,11 @@ def _print_table(found: "list[Losses]", as_json: bool) -> int:
         print_json({"sessions": [_as_json(each) for each in found]})
     elif found:
         print_text("  ".join([*(f"{TABLE[kind].many:>12}" for kind in LOST_KINDS), "compactions  session"]))
+    short = shortened(base, {f"session:{each.session}" for each in found}) if not as_json else {}
     for each in found if not as_json else ():
         counted = {one.kind: f"{one.kept} of {one.of}" for one in tally(each.compactions)}
         cells = [f"{counted.get(kind, '-'):>12}" for kind in LOST_KINDS]
-        print_text("  ".join([*cells, f"{len(each.compactions):>11}  session:{each.session}"]))
+        print_text("  ".join([*cells, f"{len(each.compactions):>11}  {short[f'session:{each.session}']}"]))
     return Exit.DONE if found else Exit.FINDINGS
 
 

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,11 +11,12 @@ import click
 from slicebase.cli.numbers import Decimal
 from slicebase.cli.output import REDACTED, note, print_json, print_progress, print_redacted, print_text, printable
 from slicebase.errors import SlicebaseError, Where
+from slicebase.workspace.workspace import LIBRARY
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
     from slicebase.files.body.rows import Provenance
-    from slicebase.library.library import Change
+    from slicebase.library.change import Change
 
 _LARGE = 500  # files in a library that takes a while to read
 
@@ -24,10 +25,21 @@ _LARGE = 500  # files in a library that takes a while to read
 
 
 def named_root(ctx: click.Context) -> Path | None:
-    """Returns the folder that --root or SLICEBASE_ROOT names."""
+    """Returns the folder that --root, SLICEBASE_ROOT or TT_DIR names, in this order.
+
+    TT_DIR, which other tools for slice files read, may also name the folder of slice files in a workspace.
+    """
     options = ctx.find_root().obj or ctx.find_root().params  # shell completion does not call the command itself
     root = options.get("root") or os.environ.get("SLICEBASE_ROOT")
-    return Path(root) if root else None
+    if root:
+        return Path(root)
+    folder = os.environ.get("TT_DIR")
+    return _without_library(Path(folder)) if folder else None
+
+
+def _without_library(folder: Path) -> Path:
+    """Returns the workspace of a folder of slice files; any other folder is one itself."""
+    return folder.absolute().parent if folder.name == LIBRARY else folder
 
 
 def created(folder: Path) -> Path:
@@ -145,6 +157,34 @@ def provenance_of(ctx: click.Context) -> "Provenance | None":
 
 
 dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would happen, and write nothing.")
+
+
+_CONTRACT = {
+    "purpose": ("TEXT", "What belongs in the file."),
+    "exclude": ("TOPIC", "What does not belong in it; may be given several times."),
+    "format": ("TEXT", "How its content is written."),
+    "cleanup": ("TEXT", "How it is maintained."),
+    "write": ("MODE", "How it is written: append, replace, supersede or error."),
+    "overflow": ("MODE", "What happens when it is large: split, summarize, archive or error."),
+}
+
+
+def contract_options(command: _Command) -> _Command:
+    """Adds an option for each rule of a contract."""
+    for name, (metavar, text) in reversed(_CONTRACT.items()):
+        command = click.option(f"--{name}", multiple=name == "exclude", metavar=metavar, help=text)(command)
+    return command
+
+
+def contract_assignments(contract: Mapping[str, str | tuple[str, ...] | None]) -> Iterator[str]:
+    """Yields the options of the contract as assignments. Topics are quoted, so that each stays a text."""
+    for name, value in contract.items():
+        if isinstance(value, str):
+            yield f"contract.{name}={value}"
+        elif value:
+            import json  # imported here to keep start-up fast
+
+            yield f"contract.{name}={json.dumps(value if any(value) else '', ensure_ascii=False)}"
 
 
 def given_text(text: str) -> str:

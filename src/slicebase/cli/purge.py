@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from slicebase.base import Slicebase
     from slicebase.library.purge import PurgeReport
 
-_STORED = ("turn:", "session:", "run:")
+_STORED = ("turn", "session", "run")
 
 
 @click.command()
@@ -34,6 +34,13 @@ def purge(ctx: click.Context, reference: str, reason: str | None, yes: bool, dry
     and in other runs and contexts every string with a passage of it. A tombstone keeps the hashes, and verify and
     replay report PURGED. At the end, all files of the workspace are searched for what is left; if anything is, exits 1.
     """
+    purge_asking(ctx, reference, reason, yes=yes, dry_run=dry_run, as_json=as_json)
+
+
+def purge_asking(
+    ctx: click.Context, reference: str, reason: str | None, *, yes: bool, dry_run: bool, as_json: bool
+) -> None:
+    """Purges what a reference names. On a terminal, shows first what would go, and asks, unless `yes` says not to."""
     base = open_base(ctx)
     if not yes and not dry_run and sys.stdin.isatty():
         _print_taken(_purge(base, ctx, reference, reason, dry_run=True), "would purge")
@@ -50,8 +57,9 @@ def purge(ctx: click.Context, reference: str, reason: str | None, yes: bool, dry
 def _purge(
     base: "Slicebase", ctx: click.Context, reference: str, reason: str | None, *, dry_run: bool
 ) -> "PurgeReport":
-    if reference.startswith(_STORED):
-        return base.purge(reference, reason=reason or "", dry_run=dry_run)
+    ref = base.names.ref(reference, ("file", *_STORED), otherwise="file")
+    if ref.kind in _STORED:
+        return base.purge(str(ref), reason=reason or "", dry_run=dry_run)
     change = base.library.purge(reference, reason=reason, dry_run=dry_run, provenance=provenance_of(ctx))
     assert change.purge is not None
     return change.purge

@@ -1,6 +1,6 @@
 """Commands that show memory to a model (recall, routine), and commands about evidence (add, cite, why, seal)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from slicebase.cli.numbers import CountingNumber
 from slicebase.cli.options import dry_run_option, open_base, provenance_of, provenance_options, redact_option
 from slicebase.cli.output import json_option, note, print_json, print_text, printable
 from slicebase.errors import Exit
+from slicebase.verbs.names import shortened
 
 if TYPE_CHECKING:
     from slicebase.context.recall import Page
@@ -170,22 +171,30 @@ def why(ctx: click.Context, reference: str, forward: bool, mermaid: bool, as_jso
 
     REF is claim:<run>/<id>, run:…, file:…, ev_…, sn_…, mf_… or a chunk; with --forward, also session:….
     """
-    found = open_base(ctx).why(reference, forward=forward)
+    base = open_base(ctx)
+    found = base.why(reference, forward=forward)
     if as_json:
         print_json(found.as_json())
-    else:
-        for line in _mermaid(found) if mermaid else _lines(found):
-            print_text(line)
+        return
+    short = shortened(base, set(_refs(found)))
+    for line in _mermaid(found) if mermaid else _lines(found, short):
+        print_text(line)
 
 
-def _lines(reason: "Reason", depth: int = 0) -> Iterator[str]:
+def _refs(reason: "Reason") -> Iterator[str]:
+    yield reason.ref
+    for child in reason.children:
+        yield from _refs(child)
+
+
+def _lines(reason: "Reason", short: Mapping[str, str], depth: int = 0) -> Iterator[str]:
     pad = "  " * depth
-    yield f"{pad}{reason.ref}" + (f"  ({printable(reason.note)})" if reason.note else "")
+    yield f"{pad}{short[reason.ref]}" + (f"  ({printable(reason.note)})" if reason.note else "")
     if reason.text:
         words = printable(" ".join(reason.text.split()))
         yield f"{pad}  “{words}”" if reason.kind in ("evidence", "chunk") else f"{pad}  {words}"
     for child in reason.children:
-        yield from _lines(child, depth + 1)
+        yield from _lines(child, short, depth + 1)
 
 
 def _mermaid(reason: "Reason") -> Iterator[str]:

@@ -10,6 +10,7 @@ from slicebase.cli.numbers import WholeNumber
 from slicebase.cli.options import open_base
 from slicebase.cli.output import json_option, note, print_json, print_json_text, print_text, printable
 from slicebase.cli.run_options import run_argument, run_name, thresholds_of
+from slicebase.verbs.names import shortened
 
 if TYPE_CHECKING:
     from slicebase.runs.status import RunStatus
@@ -141,6 +142,7 @@ def status(ctx: click.Context, run_id: str, as_json: bool) -> None:
 @click.pass_context
 def list_(ctx: click.Context, as_json: bool) -> None:
     """List the runs, the last changed first."""
+    base = open_base(ctx)
     rows = [
         {
             "run": tally.run_id,
@@ -150,14 +152,14 @@ def list_(ctx: click.Context, as_json: bool) -> None:
             "stopped": tally.stopped,
             "objective": terms.objective if terms else None,
         }
-        for tally, terms in open_base(ctx).runs.list_runs()
+        for tally, terms in base.runs.list_runs()
     ]
     if as_json:
         print_json({"runs": rows})
         return
+    short = shortened(base, [f"run:{row['run']}" for row in rows])
     for row in rows:
+        name = short[f"run:{row['run']}"].removeprefix("run:")
         state = row["stopped"] or "running"
         words = printable(" ".join(str(row["objective"] or "(purged)").split())[:60])
-        print_text(
-            f"{row['run']}  {row['updated']}  {row['events']} events, {row['snapshots']} snapshots  {state}  {words}"
-        )
+        print_text(f"{name}  {row['updated']}  {row['events']} events, {row['snapshots']} snapshots  {state}  {words}")

@@ -13,8 +13,10 @@ from slicebase.cli.options import open_base
 from slicebase.cli.output import json_option, print_json, print_json_text, print_text, read_input
 from slicebase.core.parsers import read_all, read_json
 from slicebase.errors import Exit, SlicebaseError, Where
+from slicebase.verbs.names import shortened
 
 if TYPE_CHECKING:
+    from slicebase.base import Slicebase
     from slicebase.graph.export import ContextSlice
     from slicebase.graph.policy import SlicePolicyV1
     from slicebase.graph.select import Explanation
@@ -54,17 +56,19 @@ def slice_(
         raise click.UsageError("Give one of: a turn, --batch, --check.")
     if turn is None and (policy or assignments or explain or mermaid):
         raise click.UsageError("--policy, --set, --explain and --mermaid go with a turn.")
-    graph = open_base(ctx).graph
+    base = open_base(ctx)
+    graph = base.graph
     if batch is not None:
         return _batch(graph, batch)
     if check is not None:
         return _check(graph, check, as_json)
-    return _one(graph, str(turn), graph.policy(policy, assignments), explain, mermaid, as_json)
+    return _one(base, str(turn), graph.policy(policy, assignments), explain, mermaid, as_json)
 
 
-def _one(graph: "Graph", turn: str, policy: "SlicePolicyV1", explain: bool, mermaid: bool, as_json: bool) -> int:
+def _one(base: "Slicebase", turn: str, policy: "SlicePolicyV1", explain: bool, mermaid: bool, as_json: bool) -> int:
+    graph = base.graph
     if explain:
-        _print_explanation(graph, graph.explain(turn, policy), as_json)
+        _print_explanation(base, graph.explain(turn, policy), as_json)
         return Exit.DONE
     found = graph.select(turn, policy)
     if mermaid:
@@ -74,12 +78,13 @@ def _one(graph: "Graph", turn: str, policy: "SlicePolicyV1", explain: bool, merm
     elif as_json:
         print_json_text(found.export.decode())
     else:
-        _print_slice(graph, found)
+        _print_slice(base, found)
     return Exit.DONE
 
 
-def _print_slice(graph: "Graph", found: "ContextSlice") -> None:
+def _print_slice(base: "Slicebase", found: "ContextSlice") -> None:
     contents = found.contents
+    short = shortened(base, [f"turn:{turn.id}" for turn in contents.turns])
     print_text(f"slice    {found.slice_id}  ({len(contents.turns)} turns, {len(contents.edges)} edges)")
     print_text(f"policy   slice_policy_v1:{found.policy_params_hash}")
     print_text(f"export   {found.export_hash}")
@@ -87,10 +92,10 @@ def _print_slice(graph: "Graph", found: "ContextSlice") -> None:
     for turn in sorted(contents.turns, key=lambda turn: (turn.created_at, turn.id)):
         mark = "▶" if turn.id == found.anchor_turn_id else " "
         words = f"{turn.role:9} {turn.phase:13} {turn.salience:.2f}"
-        print_text(f"{mark} turn:{turn.id}  {words}  {one_line(graph.turn(turn.id).text)}")
+        print_text(f"{mark} {short[f'turn:{turn.id}']}  {words}  {one_line(base.graph.turn(turn.id).text)}")
 
 
-def _print_explanation(graph: "Graph", explanation: "Explanation", as_json: bool) -> None:
+def _print_explanation(base: "Slicebase", explanation: "Explanation", as_json: bool) -> None:
     selected = [
         {"turn": c.turn_id, "distance": c.distance, "priority": c.priority, "way": c.reached_as, "from": c.reached_from}
         for c in explanation.selected
@@ -103,15 +108,21 @@ def _print_explanation(graph: "Graph", explanation: "Explanation", as_json: bool
     if as_json:
         print_json({"selected": selected, "left_out": left_out})
         return
+    listed = [*selected, *left_out]
+    short = shortened(base, {_turn(row[name]) for row in listed for name in ("turn", "from") if row[name]})
     for title, rows in (("selected, in this order", selected), ("left out, best first", left_out)):
         print_text(f"{title}: {len(rows)}")
         for row in rows:
-            reached = f"{row['way']} of {str(row['from'])[:8]}" if row["from"] else "anchor"
+            reached = f"{row['way']} of {short[_turn(row['from'])]}" if row["from"] else "anchor"
             why = f"  [{row['reason']}]" if "reason" in row else ""
             print_text(
-                f"  {row['priority']:.6f}  distance {row['distance']}  {str(row['turn'])[:8]}  {reached:20}{why}"
-                f"  {one_line(graph.turn(str(row['turn'])).text)}"
+                f"  {row['priority']:.6f}  distance {row['distance']}  {short[_turn(row['turn'])]}  {reached:25}{why}"
+                f"  {one_line(base.graph.turn(str(row['turn'])).text)}"
             )
+
+
+def _turn(name: object) -> str:
+    return f"turn:{name}"
 
 
 _MOST_CHECKED = 256 << 20  # bytes of an export

@@ -80,7 +80,12 @@ def status(ctx: click.Context, as_json: bool) -> None:
     found = open_base(ctx).status()
     if as_json:
         print_json(found.as_json())
-        return
+    else:
+        print_status(found)
+
+
+def print_status(found: "Overview") -> None:
+    """Prints what a workspace holds, line by line."""
     files = ", ".join(f"{count} {name}" for name, count in found.files.items())
     rows = {
         "workspace": found.root,
@@ -181,5 +186,5 @@ _SCRIPT = Path(__file__).parent.parent / "samples" / "demo.sh"
 def demo() -> int:
     """Run real commands on a sample, in a temporary folder: what a compaction forgot, and how Slicebase proves it."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    variables = {name: value for name, value in os.environ.items() if not name.startswith("SLICEBASE_")}
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(("SLICEBASE_", "TT_"))}
     return subprocess.run(["sh", str(_SCRIPT)], env={**variables, "PATH": path}, check=False).returncode

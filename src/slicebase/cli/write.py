@@ -1,147 +1,57 @@
 """Commands that write slice files: create, define, remember, connect, disconnect, refresh, forget, restore."""
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from slicebase.cli.file_options import complete_ids, id_argument
-from slicebase.cli.notes import glob_option, is_folder, print_report, refuse_together
-from slicebase.cli.numbers import CountingNumber
+from slicebase.cli.notes import print_report
 from slicebase.cli.options import (
+    contract_assignments,
+    contract_options,
     dry_run_option,
     given_text,
-    note_warnings,
     open_base,
     print_change,
     provenance_of,
     provenance_options,
     redact_option,
 )
-from slicebase.cli.output import json_option, print_json, print_text, read_input
+from slicebase.cli.output import json_option, print_json, print_text
 from slicebase.errors import Exit
+
+if TYPE_CHECKING:
+    from slicebase.base import Slicebase
 
 _if_version = click.option("--if-version", metavar="HASH", help="Write only if the file still has this version.")
 
 
 @click.command()
-@click.option("--title", metavar="TEXT", help="A label for browsing.")
-@click.option("--summary", metavar="TEXT", help="One or two sentences about the content.")
-@click.option("--kind", type=click.Choice(["context", "pointer"]), help="context holds its content, pointer names it.")
-@click.option(
-    "--type", "body_type", metavar="TYPE", help="The body type: markdown (default), jsonl, text, code, yaml, …"
-)
-@click.option("--body", metavar="TEXT", help="The body; `-` reads it from stdin.")
-@click.option("--body-file", metavar="FILE", help="A file with the body; `-` is stdin.")
-@click.option(
-    "--contract", multiple=True, metavar="KEY=VALUE",
-    help="A rule of the contract: purpose, exclude, format, cleanup, write or overflow.",
-)  # fmt: skip
-@click.option(
-    "--link", "links", multiple=True, metavar="REL:ID", help="A link; derived_from also records the hash of the source."
-)
-@click.option("--from", "from_file", type=click.Path(path_type=Path), metavar="FILE|FOLDER",
-              help="Create a pointer to this file, or slice files of the notes in this folder.")  # fmt: skip
-@glob_option
-@click.option("--copy", is_flag=True, help="With --from: keep a copy of the file in the library.")
-@click.option("--uri", metavar="URI", help="Create a pointer to this URI, which is never fetched.")
-@click.option("--hash", "hash_", metavar="HASH", help="With --uri: the hash of its content, sha256:….")
-@click.option("--size", type=CountingNumber(0), metavar="BYTES", help="With --uri: the size of its content.")
-@provenance_options
-@redact_option
-@json_option
-@click.pass_context
-def create(
-    ctx: click.Context,
-    title: str | None,
-    summary: str | None,
-    kind: str | None,
-    body_type: str | None,
-    body: str | None,
-    body_file: str | None,
-    contract: tuple[str, ...],
-    links: tuple[str, ...],
-    from_file: Path | None,
-    globs: tuple[str, ...],
-    copy: bool,
-    uri: str | None,
-    hash_: str | None,
-    size: int | None,
-    as_json: bool,
-) -> int:
-    """Create a slice file. Prints its id. Or create one of each note in a folder, with --from."""
-    from slicebase.files.model import Payload
-
-    if from_file is not None and is_folder(from_file):
-        refuse_together(
-            title=title, summary=summary, kind=kind, type=body_type, body=body, body_file=body_file, contract=contract,
-            link=links, copy=copy, uri=uri,
-        )  # fmt: skip
-        library = open_base(ctx, create=True).library
-        return print_report(library.create_from(from_file, glob=globs, provenance=provenance_of(ctx)), as_json)
-    if title is None or summary is None or globs:
-        raise click.UsageError("Give --title and --summary, and --glob only with a folder.")
-    if body is not None and body_file is not None:
-        raise click.UsageError("Give one of --body and --body-file.")
-    if copy and not from_file:
-        raise click.UsageError("--copy goes with --from.")
-    if uri is None and (hash_ is not None or size is not None):
-        raise click.UsageError("--hash and --size go with --uri.")
-    if uri is not None and (from_file or kind == "context"):
-        raise click.UsageError("--uri makes a pointer, and goes neither with --from nor with --kind context.")
-    base = open_base(ctx, create=True)
-    change = base.library.create(
-        title,
-        summary,
-        kind=kind,
-        type=body_type,
-        body=_body(body, body_file),
-        contract=contract,
-        links=[_link(link) for link in links],
-        payload=Payload(uri, hash_, size) if uri is not None else None,
-        from_file=from_file,
-        copy=copy,
-        provenance=provenance_of(ctx),
-    )
-    if as_json:
-        print_json(change.as_json())
-    else:
-        note_warnings(change)
-        print_text(change.id)
-    return Exit.DONE
-
-
-def _body(body: str | None, body_file: str | None) -> str:
-    from slicebase.core.parsers import decode, read_all
-
-    if body_file is None:
-        return given_text(body or "")
-    with read_input(body_file) as stream:
-        return decode(read_all(stream, body_file), name=body_file)
-
-
-def _link(text: str) -> tuple[str, str]:
-    rel, colon, to = text.partition(":")
-    if not (rel and colon and to):
-        raise click.UsageError(f"{text!r} is not REL:ID.")
-    return rel, to
-
-
-@click.command()
 @id_argument
-@click.argument("assignments", nargs=-1, required=True, metavar="KEY=VALUE…")
+@click.argument("assignments", nargs=-1, metavar="[KEY=VALUE]…")
+@contract_options
 @_if_version
 @provenance_options
 @redact_option
 @json_option
 @click.pass_context
 def define(
-    ctx: click.Context, file_id: str, assignments: tuple[str, ...], if_version: str | None, as_json: bool
+    ctx: click.Context,
+    /,
+    file_id: str,
+    assignments: tuple[str, ...],
+    if_version: str | None,
+    as_json: bool,
+    **contract: str | tuple[str, ...] | None,
 ) -> None:
     """Set keys of the metadata by dotted names: title=…, meta.author=…, contract.write=….
 
-    `KEY=` removes a key. Write lists and mappings in brackets: meta.tags='[a, b]'.
+    `KEY=` removes a key. Write lists and mappings in brackets: meta.tags='[a, b]'. The rules of the contract have
+    options, too.
     """
+    assignments += tuple(contract_assignments(contract))
+    if not assignments:
+        raise click.UsageError("Give KEY=VALUE, or an option of the contract.")
     change = open_base(ctx).library.define(file_id, assignments, if_version=if_version, provenance=provenance_of(ctx))
     print_change(change, as_json)
 
@@ -152,6 +62,7 @@ def define(
 @click.option("--supersedes", multiple=True, metavar="ROW", help="A row of the log that this one replaces.")
 @click.option("--section", metavar="HEADING", help="Write to the section with this heading.")
 @click.option("--as-text", is_flag=True, help="Store the text as it is, also if it looks like JSON.")
+@click.option("--replace", nargs=2, metavar="OLD NEW", help="Replace the only occurrence of OLD in the body by NEW.")
 @click.option("--contract", "show_contract", is_flag=True, help="Print the contract of the file, and write nothing.")
 @_if_version
 @provenance_options
@@ -165,6 +76,7 @@ def remember(
     supersedes: tuple[str, ...],
     section: str | None,
     as_text: bool,
+    replace: tuple[str, str] | None,
     show_contract: bool,
     if_version: str | None,
     as_json: bool,
@@ -172,17 +84,21 @@ def remember(
     """Write text to the body of a file, as its contract allows. Prints a reference to what was written.
 
     In a log, a JSON object becomes the row, and other text becomes {"text": …}. Text that begins with { and is no JSON
-    is refused, unless --as-text is given. `-` reads stdin.
+    is refused, unless --as-text is given. `-` reads stdin. --replace edits a passage, if the write mode is replace.
     """
     base = open_base(ctx)
     if show_contract:
         _print_contract(base.library.contract(file_id), as_json)
         return
-    if text is None:
+    if replace is not None and (text is not None or supersedes or section is not None):
+        raise click.UsageError("--replace takes OLD and NEW, and no other text, --supersedes or --section.")
+    new = replace[1] if replace is not None else text
+    if new is None:
         raise click.UsageError("Give a text, or - to read it from stdin.")
     change = base.library.remember(
         file_id,
-        given_text(text),
+        given_text(new),
+        replace=replace[0] if replace is not None else None,
         supersedes=supersedes,
         section=section,
         as_text=as_text,
@@ -204,6 +120,18 @@ def _print_contract(contract: dict[str, Any], as_json: bool) -> None:
         print_text(f"{'exclude':9} {excluded['topic']}" + (f" → {target}" if target else ""))
 
 
+def _in_order(base: "Slicebase", rel: str, target: str) -> tuple[str, str]:
+    """Returns the relationship and the target, which may be given in the other order.
+
+    They are exchanged only if that is certain: the second is a relationship, and the first is none, but names a file.
+    """
+    from slicebase.files.links import RELATIONSHIPS
+
+    if rel in RELATIONSHIPS or target not in RELATIONSHIPS:
+        return rel, target
+    return (target, rel) if base.folder.get(rel) and not base.folder.get(target) else (rel, target)
+
+
 @click.command()
 @id_argument
 @click.argument("rel", metavar="REL")
@@ -214,8 +142,13 @@ def _print_contract(contract: dict[str, Any], as_json: bool) -> None:
 @json_option
 @click.pass_context
 def connect(ctx: click.Context, file_id: str, rel: str, target: str, label: str | None, as_json: bool) -> None:
-    """Link a file to another file, a path or a reference, with the relationship REL."""
-    change = open_base(ctx).library.connect(file_id, rel, target, label=label, provenance=provenance_of(ctx))
+    """Link a file to another file, a path or a reference, with the relationship REL.
+
+    `tt connect ID TARGET REL` means the same, if only the last word is a relationship.
+    """
+    base = open_base(ctx)
+    rel, target = _in_order(base, rel, target)
+    change = base.library.connect(file_id, rel, target, label=label, provenance=provenance_of(ctx))
     print_change(change, as_json)
 
 
@@ -228,9 +161,10 @@ def connect(ctx: click.Context, file_id: str, rel: str, target: str, label: str 
 @json_option
 @click.pass_context
 def disconnect(ctx: click.Context, file_id: str, rel: str, target: str, dry_run: bool, as_json: bool) -> None:
-    """Remove a link from a file."""
-    library = open_base(ctx).library
-    change = library.disconnect(file_id, rel, target, dry_run=dry_run, provenance=provenance_of(ctx))
+    """Remove a link from a file. `tt disconnect ID TARGET REL` means the same."""
+    base = open_base(ctx)
+    rel, target = _in_order(base, rel, target)
+    change = base.library.disconnect(file_id, rel, target, dry_run=dry_run, provenance=provenance_of(ctx))
     print_change(change, as_json, dry_run=dry_run)
 
 
@@ -287,13 +221,24 @@ reason_option = click.option("--reason", metavar="TEXT", help="The reason, which
 @click.command()
 @id_argument
 @reason_option
+@click.option("--permanent", is_flag=True, help="Purge the file instead, as `tt purge` does.")
+@click.option("--yes", is_flag=True, help="With --permanent: do not ask first.")
 @dry_run_option
 @provenance_options
 @redact_option
 @json_option
 @click.pass_context
-def forget(ctx: click.Context, file_id: str, reason: str | None, dry_run: bool, as_json: bool) -> None:
+def forget(
+    ctx: click.Context, file_id: str, reason: str | None, permanent: bool, yes: bool, dry_run: bool, as_json: bool
+) -> None:
     """Archive a file: search and listings leave it out. `tt restore` brings it back."""
+    if yes and not permanent:
+        raise click.UsageError("--yes goes with --permanent.")
+    if permanent:
+        from slicebase.cli.purge import purge_asking  # imported here: it imports this module
+
+        purge_asking(ctx, f"file:{file_id.removeprefix('file:')}", reason, yes=yes, dry_run=dry_run, as_json=as_json)
+        return
     library = open_base(ctx).library
     change = library.forget(file_id, reason=reason, dry_run=dry_run, provenance=provenance_of(ctx))
     print_change(change, as_json, dry_run=dry_run)

@@ -6,7 +6,7 @@ from typing import Final
 
 from slicebase.errors import SlicebaseError
 
-SHORTEST: Final = 8  # characters; those of a prefix such as `mf_` do not count
+SHORTEST_ID: Final = 8  # characters; those of a prefix such as `mf_` do not count
 _MOST_SHOWN: Final = 5  # ids in a hint
 
 # Ids that a program made: a ULID, a UUID or the digits of a hash. A name that a person chose is shown whole.
@@ -33,7 +33,7 @@ def short_id(whole: str, neighbours: Iterable[str | None]) -> str:
     if not made:
         return whole
     unlike = [shared(whole, other) + 1 for other in neighbours if other is not None and other != whole]
-    end = max([len(made[1]) + SHORTEST, *unlike])
+    end = max([len(made[1]) + SHORTEST_ID, *unlike])
     return whole[: end + 1] if whole[end - 1 : end] == "-" else whole[:end]
 
 
@@ -54,8 +54,8 @@ def the_only(given: str, found: Iterable[str], what: str, head: int = 0) -> str 
     if not ids:
         return None
     shown = ", ".join(ids[:_MOST_SHOWN]) + (", …" if len(ids) > _MOST_SHOWN else "")
-    if len(given) - head < SHORTEST:
-        message = f"{given} is too short: give at least {SHORTEST} characters of an id"
+    if len(given) - head < SHORTEST_ID:
+        message = f"{given} is too short: give at least {SHORTEST_ID} characters of an id"
         raise SlicebaseError("short-id", message, hint=f"it may be {shown}")
     if len(ids) > 1:
         raise SlicebaseError("ambiguous-id", f"{len(ids)} {what} have an id that begins with {given}", hint=shown)

@@ -157,6 +157,27 @@ def contract_from(assignments: Iterable[str]) -> Contract | None:
     return Contract(**given) if given else None
 
 
+def meta_from(
+    assignments: Iterable[str], cleaned: Callable[[Any], Any], refuse: Callable[[str, Any], None]
+) -> dict[str, Any] | None:
+    """Returns the `meta` of a new file, or None if nothing is given. Keys may be dotted, with or without `meta.`.
+
+    `cleaned` returns a mapping without secrets, `refuse` raises an error for a key that is one.
+    """
+    meta: dict[str, Any] = {}
+    for assignment in assignments:
+        path, text = split_assignment(assignment)
+        keys = path[1:] if path[0] == "meta" and len(path) > 1 else path
+        refuse("a key", list(keys))
+        inner = meta
+        for key in keys[:-1]:
+            inner = inner.setdefault(key, {})
+            if not isinstance(inner, dict):
+                raise SlicebaseError("usage", f"{assignment!r} has a value and further keys under the same name")
+        inner[keys[-1]] = cleaned({keys[-1]: value_for(("meta", *keys), text)})[keys[-1]]
+    return meta or None
+
+
 def split_assignment(assignment: str) -> tuple[tuple[str, ...], str]:
     """Returns the path below `slice` and the text of a `key=value`."""
     key, equals, text = assignment.partition("=")

@@ -128,15 +128,23 @@ def find_file(connection: apsw.Connection, given: str) -> FileEntry:
 
 
 _BESIDE: Final = """
-SELECT (SELECT max(id) FROM files WHERE id < ?1), (SELECT min(id) FROM files WHERE id > ?1),
+SELECT EXISTS (SELECT 1 FROM files WHERE id = ?1),
+(SELECT max(id) FROM files WHERE id < ?1), (SELECT min(id) FROM files WHERE id > ?1),
 (SELECT max(name) FROM files WHERE problem IS NOT NULL AND name < ?1),
 (SELECT min(name) FROM files WHERE problem IS NOT NULL AND name > ?1)
 """
 
 
 def short_file_ids(connection: apsw.Connection, ids: Iterable[str]) -> dict[str, str]:
-    """Returns the short forms of ids of files: no other file, readable or not, has an id that begins with one."""
-    return {file_id: short_id(file_id, next(connection.execute(_BESIDE, (file_id,)))) for file_id in set(ids)}
+    """Returns the short forms of ids: no other file, readable or not, has an id that begins so.
+
+    An id that no file has stays as it is.
+    """
+    found = {}
+    for file_id in set(ids):
+        is_there, *beside = next(connection.execute(_BESIDE, (file_id,)))
+        found[file_id] = short_id(file_id, beside) if is_there else file_id
+    return found
 
 
 def broken_files(connection: apsw.Connection) -> list[SlicebaseError]:

@@ -3,15 +3,13 @@
 from typing import TYPE_CHECKING, Final
 
 from slicebase.errors import refuse_out_of_range, refuse_unknown
-from slicebase.index.entries import EVERY_FILE, FileEntry, Filters, broken_files, list_files, short_file_ids
+from slicebase.index.entries import EVERY_FILE, FileEntry, Filters, broken_files, list_files
 from slicebase.index.files import FileIndex
 from slicebase.index.schema import ReadProgress
 from slicebase.workspace.surroundings import Surroundings, one_thread_at_a_time
 from slicebase.workspace.workspace import Workspace
 
 if TYPE_CHECKING:  # start-up time matters: a verb imports what it needs when it is called
-    from collections.abc import Iterable
-
     from slicebase.errors import SlicebaseError
     from slicebase.files.explore import Direction
     from slicebase.index.info import Info
@@ -104,11 +102,6 @@ class Finder:
     def list_files(self, filters: Filters = EVERY_FILE) -> list[FileEntry]:
         """Returns the files, the last changed first."""
         return self.index.ask(lambda connection: list_files(connection, filters))
-
-    def short_ids(self, ids: "Iterable[str]") -> dict[str, str]:
-        """Returns the short forms of the ids of files, for lists that people read (ruling 53)."""
-        wanted = list(ids)
-        return self.index.ask(lambda connection: short_file_ids(connection, wanted)) if wanted else {}
 
     def part_links(self) -> list[tuple[str, str]]:
         """Returns the pairs of files that are joined into one log (ruling 32)."""

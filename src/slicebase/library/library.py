@@ -1,7 +1,7 @@
 """The library: the verbs that write slice files, and `recall`. Each write reads, decides and writes under the lock."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -11,17 +11,18 @@ from slicebase.files.body.entries import Stamp
 from slicebase.files.body.routine import compile_routine, contract_as_json, read_routine
 from slicebase.files.body.rows import Provenance
 from slicebase.files.body.write import WriteRequest, refuse_broken, whole_body, with_writer
-from slicebase.files.create import archived, assigned_values, contract_from, define, new_file, restored
+from slicebase.files.create import archived, assigned_values, contract_from, define, meta_from, new_file, restored
 from slicebase.files.links import doubts, file_name
 from slicebase.files.model import Payload
 from slicebase.files.slice_file import SliceFile
 from slicebase.index.schema import ReadProgress
+from slicebase.library.change import Change
 from slicebase.library.finder import Finder
 from slicebase.library.folder import Logs, SliceFolder
 from slicebase.library.links import Linker
 from slicebase.library.names import Names
 from slicebase.library.payloads import measured_again, new_payload, stated_payload, with_payload
-from slicebase.library.remember import limited, refreshed, remember
+from slicebase.library.remember import limited, refreshed, remember, with_passage
 from slicebase.workspace.doors import door
 from slicebase.workspace.surroundings import Surroundings, at_once, one_thread_at_a_time
 from slicebase.workspace.workspace import LIBRARY, StrPath, Workspace, given_path
@@ -30,47 +31,9 @@ if TYPE_CHECKING:  # start-up time matters: a verb imports what it needs when it
     from slicebase.context.recall import Page
     from slicebase.library.due import DueFile
     from slicebase.library.notes import NoteKeeper, NotesReport
-    from slicebase.library.purge import PurgeReport
     from slicebase.library.recall import Recall, Which
+    from slicebase.truth.names import StoredNames
     from slicebase.truth.truth import Truth
-
-
-class Change(NamedTuple):
-    """What a write did: the file as it is now, whether it changed, and the references of what is new."""
-
-    file: SliceFile
-    changed: bool = True
-    refs: tuple[str, ...] = ()
-    overflow: str | None = None
-    redacted: Mapping[str, int] = {}  # secrets that were replaced, by rule
-    purge: "PurgeReport | None" = None
-    warnings: tuple[str, ...] = ()
-
-    @property
-    def id(self) -> str:
-        """The id of the file."""
-        return self.file.id or ""
-
-    @property
-    def ref(self) -> str:
-        """The reference of what was written: the first new row, else the file."""
-        return self.refs[0] if self.refs else f"file:{self.id}"
-
-    def __repr__(self) -> str:
-        return f"Change(ref={self.ref!r}, title={self.file.title!r}, changed={self.changed})"
-
-    def as_json(self) -> dict[str, Any]:
-        """Returns the change as the commands print it with `--json`."""
-        return {
-            "id": self.id,
-            "file": self.file.name,
-            "version": self.file.version,
-            "changed": self.changed,
-            "refs": list(self.refs or (f"file:{self.id}",)),
-            "overflow": self.overflow,
-            "redacted": dict(sorted(self.redacted.items())),
-            "warnings": list(self.warnings),
-        }
 
 
 @one_thread_at_a_time
@@ -92,12 +55,17 @@ class Library(Finder):
         self.folder = SliceFolder(workspace)
         self._logs = Logs(self.folder, self.part_links)
         self._truth = truth
-        self._names = Names(workspace, self.folder, truth)
+        self._names = Names(workspace, self.surroundings, self.folder, self._stored_names)
         self._linker = Linker(self.folder, self._names, lambda turn: turn in truth().turns.find([turn]))
+
+    def _stored_names(self) -> "StoredNames":
+        from slicebase.truth.names import StoredNames  # imported here to keep start-up fast
+
+        return StoredNames(self._truth().database, self.surroundings)
 
     # New files
 
-    @door(names="id links", left="type kind contract from_file")
+    @door(names="id links", left="type kind contract from_file meta")
     def create(
         self,
         title: str,
@@ -107,6 +75,7 @@ class Library(Finder):
         type: str | None = None,
         kind: str | None = None,
         contract: Iterable[str] = (),
+        meta: Iterable[str] = (),
         links: Iterable[tuple[str, str]] = (),
         payload: Payload | None = None,
         from_file: StrPath | None = None,
@@ -118,7 +87,7 @@ class Library(Finder):
 
         `payload` makes it a pointer to a URI, which is never fetched, with the hash and size that somebody else knows.
         `type` is the type of the body: markdown (the default), jsonl for a log of rows, text, yaml, code, conversation
-        or routine.
+        or routine. `contract` and `meta` are given as `key=value`, like the assignments of `define`.
         """
         stamp = self.stamp(provenance)
         file_id = id or stamp.file_id
@@ -138,6 +107,7 @@ class Library(Finder):
                 body=whole_body(body_type, body, stamp).file_body if body else b"",
                 payload=local or payload,
                 contract=redaction.value(contract_from(contract)),
+                meta=meta_from(meta, redaction.value, redaction.refuse),
                 derived_from=self._linker.source(stored_links),
                 links=[link for link in stored_links if link.rel != "derived_from"],
                 updated_by=stamp.who,
@@ -226,7 +196,7 @@ class Library(Finder):
 
     # Bodies
 
-    @door(left="file_id supersedes if_version")
+    @door(left="file_id supersedes if_version replace")
     def remember(
         self,
         file_id: str,
@@ -235,19 +205,36 @@ class Library(Finder):
         supersedes: str | Sequence[str] = (),
         section: str | None = None,
         as_text: bool = False,
+        replace: str | None = None,
         if_version: str | None = None,
         provenance: Provenance | None = None,
     ) -> Change:
         """Writes a text to the body, in the contract's write mode. Rows that it supersedes are named by id or ref.
 
         In a log, JSON objects become rows; with `as_text`, also a text that looks like JSON is stored as it is.
+        With `replace`, the text takes the place of this passage, which must be in the body once; only where the write
+        mode is replace.
         """
+        if replace is not None:
+            if supersedes or section is not None:
+                raise SlicebaseError("usage", "a passage is replaced without supersedes and section")
+            return self._replace_passage(file_id, replace, text, self.stamp(provenance), if_version)
         rows = (supersedes,) if isinstance(supersedes, str) else supersedes
         given = WriteRequest(text, self.stamp(provenance), tuple(map(_row_id, rows)), section, as_text)
         limit = self.surroundings.settings.overflow_bytes
         with self.folder.writing() as writer:
             done = remember(writer, self._logs, writer.find(file_id, if_version), given, limit)
         return Change(done.file, True, tuple(f"row:{done.file.id}/{row}" for row in done.rows), done.overflow)
+
+    def _replace_passage(self, file_id: str, old: str, new: str, stamp: Stamp, if_version: str | None) -> Change:
+        redaction, limit = self.surroundings.redaction, self.surroundings.settings.overflow_bytes
+        passages = (old, redaction.uncounted(old))  # the second is how a secret would be stored
+        return self._edit(
+            file_id,
+            lambda file: limited(with_passage(file, passages, new, stamp, redaction.text), limit),
+            stamp,
+            if_version,
+        )
 
     def contract(self, file_id: str) -> dict[str, Any]:
         """Returns what belongs in a file, what does not, and where the latter goes."""

@@ -3,7 +3,7 @@
 A derived file gets a new body and its source's hash in one step (§ Derived Files).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from slicebase.core.parsers import decode
@@ -11,7 +11,7 @@ from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.entries import Stamp
 from slicebase.files.body.overflow import ARCHIVED, CONTINUED, joined, move_oldest, new_part, parts_of, whole_of
 from slicebase.files.body.rows import Row, read_rows
-from slicebase.files.body.text import find_section
+from slicebase.files.body.text import Cleaned, find_section, replace_passage
 from slicebase.files.body.write import (
     NextVersion,
     WriteRequest,
@@ -156,6 +156,23 @@ def _size(file: SliceFile) -> int:
     return len(file.head) + len(file.body)
 
 
+# A passage
+
+
+def with_passage(file: SliceFile, passages: Sequence[str], new: str, stamp: Stamp, cleaned: Cleaned) -> SliceFile:
+    """Returns the file with a new text in place of a passage; `passages` are the forms in which it may be stored."""
+    refuse_closed(file)
+    if file.body_type == "jsonl":
+        hint = "`tt remember` with --supersedes writes a row that replaces another"
+        raise SlicebaseError("write-mode", "rows are not edited", hint=hint, where=Where(file.name))
+    _refuse_write_mode(file)
+    try:
+        body = replace_passage(file.body, passages, new, file.body_line, cleaned)
+    except SlicebaseError as error:
+        raise error.at(Where(file.name)) from None
+    return with_body(file, body, stamp)
+
+
 # Derived files
 
 
@@ -167,7 +184,7 @@ def refreshed(folder: SliceFolder, file: SliceFile, text: str, stamp: Stamp, sou
     refuse_closed(file)
     if not text.strip():
         raise SlicebaseError("nothing-given", "the new body is empty")
-    _refuse_write_mode(file)
+    _refuse_stated_mode(file)
     source = _source_of(folder, file)
     if source_hash is not None and source.hash != source_hash:
         raise SlicebaseError(
@@ -187,9 +204,15 @@ def _source_of(folder: SliceFolder, file: SliceFile) -> SliceFile:
     return folder.find(source.id)
 
 
-def _refuse_write_mode(file: SliceFile) -> None:
+def _refuse_stated_mode(file: SliceFile) -> None:
     """Refuses a derived file whose contract states a write mode other than `replace`."""
-    if file.source_text("slice.contract.write") not in (None, "replace"):
+    if file.source_text("slice.contract.write") is not None:
+        _refuse_write_mode(file)
+
+
+def _refuse_write_mode(file: SliceFile) -> None:
+    """Refuses a file whose write mode is not `replace`."""
+    if file.write_mode != "replace":
         raise SlicebaseError(
             "write-mode",
             f"the file's body cannot be replaced: its write mode is {file.write_mode}",

@@ -55,7 +55,7 @@ def context(call: ToolCall, given: ContextArguments) -> ToolOutput:
         given.tokens,
         as_of=given.as_of or None,
         record=record,
-        run=given.run.removeprefix("run:") if given.run else None,
+        run=given.run or None,
     )
     text, manifest = built.text, built.manifest
     pieces = [PieceTaken(piece.ref, piece.label, piece.tokens) for piece in manifest.pieces]

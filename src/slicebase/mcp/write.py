@@ -8,7 +8,7 @@ from slicebase.files.links import RELATIONSHIPS
 from slicebase.mcp.calls import Arguments, Result, ToolCall, ToolOutput
 
 if TYPE_CHECKING:
-    from slicebase.library.library import Change
+    from slicebase.library.change import Change
 
 
 class LinkGiven(Arguments, frozen=True):

@@ -1,41 +1,81 @@
-"""The ids of what is stored: those that begin like a short id, and the neighbours that decide how short one may be."""
+"""The ids of what is stored: completes short ones, and knows the neighbours that limit how short one is (ruling 53)."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 import apsw
 
-from slicebase.core.ids import uuid_of
+from slicebase.core.ids import is_uuid, uuid_of
+from slicebase.core.refs import Ref, parse, prefixed
+from slicebase.core.short_ids import the_only
+from slicebase.errors import SlicebaseError
 from slicebase.truth.database import Database
+from slicebase.workspace.surroundings import Surroundings, one_thread_at_a_time
 
 _MOST_FOUND: Final = 20  # ids that begin alike; the first few are shown
 _LAST: Final = "\U0010ffff"  # comes after every text that begins alike
 
 
 class _Column(NamedTuple):
-    """Where the ids of a kind are, as a table and an indexed column."""
+    """Where the ids of a kind are, as a table and an indexed column, and what is said of them."""
 
     table: str
     name: str
+    plural: str
+    missing: str | None = None  # the error for an id that is not complete; others are left to the verb
     text: Callable[[Any], str] = str
 
 
 _COLUMNS: Final[Mapping[str, _Column]] = {
-    "turn": _Column("turns", "turn", uuid_of),
-    "session": _Column("sessions", "session"),
-    "run": _Column("runs", "run"),
-    "ev": _Column("evidence", "evidence"),
-    "mf": _Column("manifests", "manifest"),
-    "sn": _Column("snapshots", "snapshot"),
+    "turn": _Column("turns", "turn", "turns", "no-turn", uuid_of),
+    "session": _Column("sessions", "session", "sessions"),
+    "run": _Column("runs", "run", "runs"),
+    "ev": _Column("evidence", "evidence", "pieces of evidence", "no-evidence"),
+    "mf": _Column("manifests", "manifest", "manifests", "no-manifest"),
+    "sn": _Column("snapshots", "snapshot", "snapshots", "no-snapshot"),
 }
-STORED_KINDS: Final = tuple(_COLUMNS)
+_OF_DIGEST: Final = ("ev", "mf", "sn")
+_DIGITS: Final = 32  # of an id that is made from a digest
+_HEX: Final = frozenset("0123456789abcdef-")
 
 
+@one_thread_at_a_time
 class StoredNames:
     """The ids of a database, by the kinds of references. Those of evidence, manifests and snapshots begin with them."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, surroundings: Surroundings) -> None:
         self._database = database
+        self.surroundings = surroundings
+
+    def id(self, kind: str, given: str) -> str:
+        """Returns the complete id of a thing of this kind, given by its id, a short id or a reference."""
+        ref = prefixed(given)
+        if ref is not None and ref.kind != kind:
+            raise SlicebaseError("bad-reference", f"{given!r} is not a reference of the kind {kind}")
+        return self.complete(parse(given, bare=kind, short=True)).id
+
+    def complete(self, ref: Ref) -> Ref:
+        """Returns a reference with a complete id. What nothing begins with is left for the verb, if it is one at all.
+
+        An id that has the form of a complete one is not looked up.
+        """
+        column = _COLUMNS[ref.kind]
+        if self._is_whole(ref) or (column.missing is None and self.knows(ref.kind, ref.id)):
+            return ref
+        found = {str(each): each for each in self.beginning(ref)}
+        only = the_only(str(ref), found, column.plural, len(str(ref)) - len(ref.name))
+        if only is None and column.missing is not None:
+            raise SlicebaseError(column.missing, f"there is no {ref}")
+        return found[only] if only else ref
+
+    def is_named(self, ref: Ref) -> bool:
+        """Returns whether something has this id."""
+        return (_COLUMNS[ref.kind].missing is None or self._is_whole(ref)) and self.knows(ref.kind, ref.id)
+
+    def _is_whole(self, ref: Ref) -> bool:
+        if ref.kind == "turn":
+            return is_uuid(ref.name)
+        return ref.kind in _OF_DIGEST and len(ref.name) == _DIGITS and set(ref.name) <= _HEX
 
     @property
     def _connection(self) -> apsw.Connection:
@@ -47,13 +87,18 @@ class StoredNames:
         query = f"SELECT 1 FROM {column.table} WHERE {column.name} = ? LIMIT 1"
         return self._connection.execute(query, (_stored(kind, name),)).fetchone() is not None
 
-    def beginning(self, kind: str, prefix: str) -> list[str]:
-        """Returns ids that begin with a prefix, in their order; of very many, the first ones."""
-        column = _COLUMNS[kind]
-        first, last = _range(kind, prefix)
+    def beginning(self, ref: Ref) -> list[Ref]:
+        """Returns what has an id that begins with the one in a reference; of very many, the first ones."""
+        column = _COLUMNS[ref.kind]
+        if column.missing is not None:
+            ref = ref._replace(name=ref.name.lower())
+            if not set(ref.name) <= _HEX:
+                return []
         query = f"""SELECT DISTINCT {column.name} FROM {column.table}
             WHERE {column.name} BETWEEN ? AND ? ORDER BY {column.name} LIMIT {_MOST_FOUND}"""
-        return [column.text(found) for (found,) in self._connection.execute(query, (first, last))]
+        rows = self._connection.execute(query, _range(ref)).fetchall()
+        names = [column.text(found).removeprefix(ref.id.removesuffix(ref.name)) for (found,) in rows]
+        return [Ref(ref.kind, name) for name in names if name.startswith(ref.name)]
 
     def beside(self, kind: str, name: str) -> tuple[str | None, str | None]:
         """Returns the ids before and after an id in the order of text, if there are any."""
@@ -69,9 +114,9 @@ def _stored(kind: str, name: str) -> Any:
     return bytes.fromhex(name.replace("-", "")) if kind == "turn" else name
 
 
-def _range(kind: str, prefix: str) -> tuple[Any, Any]:
-    """Returns the first and the last value that an id with this prefix can have."""
-    if kind != "turn":
-        return prefix, prefix + _LAST
-    digits = prefix.replace("-", "")
-    return bytes.fromhex(digits.ljust(32, "0")), bytes.fromhex(digits.ljust(32, "f"))
+def _range(ref: Ref) -> tuple[Any, Any]:
+    """Returns the first and the last value that an id with this beginning can have."""
+    if ref.kind != "turn":
+        return ref.id, ref.id + _LAST
+    digits = ref.name.replace("-", "")[:_DIGITS]
+    return bytes.fromhex(digits.ljust(_DIGITS, "0")), bytes.fromhex(digits.ljust(_DIGITS, "f"))

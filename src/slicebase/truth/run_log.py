@@ -56,8 +56,7 @@ class RunLog:
         """Returns the state of a run: the head of its log, and its counts."""
         row = self._database.connection.execute(f"SELECT {TALLY} FROM runs WHERE run = ?", (run_id,)).fetchone()
         if row is None:
-            hint = f"its id is {run_id[4:]}" if run_id.startswith("run:") else "`tt run list` shows them"
-            raise SlicebaseError("no-run", f"there is no run {run_id}", hint=hint)
+            raise SlicebaseError("no-run", f"there is no run {run_id}", hint="`tt run list` shows them")
         return _read_tally(row)
 
     def tallies(self) -> Iterator[RunTally]:

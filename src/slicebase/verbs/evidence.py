@@ -325,7 +325,7 @@ def _evidence(parts: Parts, cite: Cite) -> Evidence:
         return cite_chunk(parts, cite.ref, span=(cite.span.start, cite.span.end))
     if isinstance(cite, tuple):
         return cite_chunk(parts, cite[0], quote=cite[1])
-    name = parts.names.id("ev", cite) if isinstance(cite, str) else cite.evidence_id
+    name = parts.stored_names.id("ev", cite) if isinstance(cite, str) else cite.evidence_id
     record = parts.truth.ledger.get(name)
     if record is None:
         hint = "cite a reference with a quote: (ref, quote), or the id that `tt cite` prints"

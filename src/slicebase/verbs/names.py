@@ -1,16 +1,16 @@
 """Ids in the arguments of verbs are completed before a verb runs, and made short in lists for people (ruling 53)."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import wraps
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from slicebase.core.refs import Ref, prefixed
-from slicebase.core.short_ids import short_id, short_ids
+from slicebase.core.refs import Ref, short_ref
+from slicebase.core.short_ids import SHORTEST_ID, short_id
 from slicebase.workspace.surroundings import is_at_once
 
 if TYPE_CHECKING:  # keeps start-up fast
-    from slicebase.library.names import Names
     from slicebase.verbs.parts import Parts
 
 _Class = TypeVar("_Class", bound=type)
@@ -47,9 +47,9 @@ def _completing(
 ) -> Callable[..., Any]:
     @wraps(verb)
     def call(self: Any, *args: Any, **keywords: Any) -> Any:
-        names: Names = getattr(self, "_parts", self).names
-        given = [_completed(names, taken.get(name), value) for name, value in zip(order, args, strict=False)]
-        named = {name: _completed(names, taken.get(name), value) for name, value in keywords.items()}
+        parts: Parts = getattr(self, "_parts", self)
+        given = [_completed(parts, taken.get(name), value) for name, value in zip(order, args, strict=False)]
+        named = {name: _completed(parts, taken.get(name), value) for name, value in keywords.items()}
         return verb(self, *given, *args[len(given) :], **named)
 
     return call
@@ -61,47 +61,63 @@ def _innermost(verb: Any) -> Any:
     return verb
 
 
-def _completed(names: "Names", kinds: str | tuple[str, ...] | None, value: Any) -> Any:
+def _completed(parts: "Parts", kinds: str | tuple[str, ...] | None, value: Any) -> Any:
     if kinds is None or not isinstance(value, str):
         return value
-    return names.id(kinds, value) if isinstance(kinds, str) else str(names.ref(value, kinds, otherwise=kinds[0]))
+    if isinstance(kinds, str):  # of something in the database: the library is not needed
+        return parts.stored_names.id(kinds, value)
+    return str(parts.names.ref(value, kinds, otherwise=kinds[0]))
 
 
 # Lists for people
 
 
-def shortened(parts: "Parts", references: Iterable[str]) -> Mapping[str, str]:
-    """Returns the short forms of references. What is not the reference of something stored stays as it is."""
-    refs = {each: ref for each in set(references) if (ref := prefixed(each))}
-    files = parts.finder.short_ids(
-        ref.name if ref.kind == "file" else ref.owner for ref in refs.values() if _in_file(ref)
-    )
-    return {each: str(_short(parts, refs[each], files)) if each in refs else each for each in references}
+def shortened(parts: "Parts", references: Collection[str]) -> dict[str, str]:
+    """Returns the short forms of references. What is no reference, or names nothing that is there, stays as it is."""
+    refs = {each: ref for each in references if (ref := short_ref(each))}
+    owners = {ref.name if ref.kind == "file" else ref.owner for ref in refs.values() if ref.kind in _IN_FILES}
+    files = _short_files(parts, owners)
+    return {each: _short(parts, refs[each], files) if each in refs else each for each in references}
 
 
-def _in_file(ref: Ref) -> bool:
-    return ref.kind in ("file", "row", "sec")
+def short_places(parts: "Parts", places: Collection[str]) -> dict[str, str]:
+    """Returns the short forms of the ids of files, and of references; what else a link can name stays as it is."""
+    refs = {place for place in places if short_ref(place)}
+    return {**_short_files(parts, set(places) - refs), **shortened(parts, refs)}
 
 
-def _short(parts: "Parts", ref: Ref, files: Mapping[str, str]) -> Ref:
+_IN_FILES: Final = ("file", "row", "sec")
+
+
+def _short_files(parts: "Parts", ids: Collection[str]) -> dict[str, str]:
+    if not ids:
+        return {}
+    from slicebase.index.entries import short_file_ids  # imported here to keep start-up fast
+
+    return parts.finder.index.ask(lambda connection: short_file_ids(connection, ids))
+
+
+def _short(parts: "Parts", ref: Ref, files: Mapping[str, str]) -> str:
     if ref.kind == "file":
-        return Ref("file", files[ref.name])
-    if ref.kind == "sec":
-        return Ref("sec", files[ref.owner] + ref.name[len(ref.owner) :])
+        return str(Ref("file", files[ref.name]))
     if ref.kind == "row":
-        from slicebase.files.body.rows import read_rows  # imported here to keep start-up fast
-
-        file = parts.folder.readable(ref.owner)
-        rows = short_ids(row.id for row in read_rows(file.body).rows if row.id) if file else {}
-        return Ref("row", f"{files[ref.owner]}/{rows.get(ref.local, ref.local)}")
+        return str(Ref("row", f"{files[ref.owner]}/{_short_row(parts, ref)}"))
+    if ref.kind == "sec":
+        return str(Ref("sec", files[ref.owner] + ref.name[len(ref.owner) :]))
     if ref.kind == "claim":
-        return Ref("claim", f"{_short_stored(parts, Ref('run', ref.owner)).name}/{ref.local}")
-    return ref if ref.kind == "doc" else _short_stored(parts, ref)
+        return str(Ref("claim", f"{_short_stored(parts, Ref('run', ref.owner))}/{ref.local}"))
+    return str(ref) if ref.kind == "doc" else str(ref).removesuffix(ref.id) + _short_stored(parts, ref)
 
 
-def _short_stored(parts: "Parts", ref: Ref) -> Ref:
-    from slicebase.truth.names import StoredNames  # imported here to keep start-up fast
+def _short_row(parts: "Parts", ref: Ref) -> str:
+    """Returns the short id of a row. The log is not parsed: texts in it that begin like the id make that longer."""
+    file = parts.folder.readable(ref.owner)
+    alike = rf'"({re.escape(ref.local[:SHORTEST_ID])}[^"\\]*)"'.encode()
+    others = {found.decode(errors="replace") for found in re.findall(alike, file.body)} if file else set()
+    return short_id(ref.local, others) if ref.local in others else ref.local
 
-    whole = ref.id
-    short = short_id(whole, StoredNames(parts.truth.database).beside(ref.kind, whole))
-    return ref._replace(name=short[len(whole) - len(ref.name) :])
+
+def _short_stored(parts: "Parts", ref: Ref) -> str:
+    stored = parts.stored_names
+    known = stored.knows(ref.kind, ref.id)
+    return short_id(ref.id, stored.beside(ref.kind, ref.id)) if known else ref.id

@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # keeps start-up fast: a part is imported when it is created
     from slicebase.library.folder import SliceFolder
     from slicebase.library.library import Library
     from slicebase.library.names import Names
+    from slicebase.truth.names import StoredNames
     from slicebase.truth.truth import Truth
     from slicebase.workspace.settings import Settings
 
@@ -86,7 +87,14 @@ class Parts:
         """Completes short ids and references."""
         from slicebase.library.names import Names
 
-        return Names(self.workspace, self.folder, lambda: self.truth)
+        return Names(self.workspace, self.surroundings, self.folder, lambda: self.stored_names)
+
+    @property
+    def stored_names(self) -> "StoredNames":
+        """Completes short ids of what is in the database."""
+        from slicebase.truth.names import StoredNames
+
+        return StoredNames(self.truth.database, self.surroundings)
 
     @part
     def finder(self) -> "Finder":

@@ -57,7 +57,8 @@ class Step:
     def __enter__(self) -> Self:
         if self.number:
             raise SlicebaseError("bad-event", f"{self!r} was begun before", hint="`runs.step` returns another one")
-        self.run_id = self._parts.names.id("run", self.run_id)
+        with self.surroundings.one_thread():
+            self.run_id = self._parts.stored_names.id("run", self.run_id)
         self.number = self._runs.begin_step(self.run_id)
         self._is_open = True
         return self

@@ -2,14 +2,15 @@
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
-from functools import partial
-from typing import Any, TypeVar
+from functools import partial, wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from slicebase.workspace.surroundings import refuse_other_process
 
+_Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")
 
 
@@ -75,3 +76,32 @@ async def _end_of(waiting: "asyncio.Future[Any]") -> None:
         except asyncio.CancelledError:
             continue
     waiting.exception()  # it is not reported a second time: the task ends as cancelled
+
+
+class Awaited:
+    """An object whose verbs are awaited, over one whose verbs are called."""
+
+    def __init__(self, called: Any, worker: Worker) -> None:
+        self._called = called
+        self._worker = worker
+
+    def __repr__(self) -> str:
+        return repr(self._called)
+
+
+def awaited(
+    verb: Callable[Concatenate[Any, _Given], _Result],
+    undo: Callable[[Any, _Result, BaseException], object] | None = None,
+    surely: bool = False,
+) -> Callable[Concatenate[Any, _Given], Coroutine[Any, Any, _Result]]:
+    """Returns a verb to await, with the arguments, the result and the description of one to call.
+
+    `undo` takes the result that a cancelled task cannot receive, and the cancellation; `surely` runs in any case.
+    """
+
+    @wraps(verb)
+    async def call(self: Awaited, /, *args: _Given.args, **keywords: _Given.kwargs) -> _Result:
+        do = partial(verb, self._called, *args, **keywords)
+        return await self._worker.run(do, surely=surely, undo=partial(undo, self._called) if undo else None)
+
+    return call

@@ -1,9 +1,14 @@
 """Adds text to a body, or replaces a section, so that nothing else in the body changes (§ Write, ruling 25)."""
 
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
 from slicebase.core.hashing import lone_surrogate
 from slicebase.core.parsers import decode
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.sections import UNDERLINE, Section, sections, slug
+
+Cleaned = Callable[[str], str]  # returns a text without secrets
 
 
 def encoded(text: str) -> bytes:
@@ -46,6 +51,37 @@ def replace_section(body: bytes, heading: str, text: str) -> bytes:
     return encoded(old[: section.start] + title.rstrip() + 2 * newline + _paragraph(text, newline) + newline + after)
 
 
+_MOST_LINES: Final = 10  # that an error lists
+
+
+def replace_passage(body: bytes, passages: Sequence[str], new: str, first_line: int, cleaned: Cleaned) -> bytes:
+    """Returns the body with a new text in place of the only occurrence of a passage.
+
+    `passages` are its forms: the first that occurs counts. Line ends become those of the body. Errors count lines from
+    `first_line`. `cleaned` returns the lines around the new text without secrets that the edit has put together.
+    """
+    text, newline = decode(body), _newline_of(body)
+    forms = [form for passage in passages for form in (passage, _with_ends(passage, newline))]
+    old = next((form for form in forms if form and form in text), None)
+    if old is None:
+        hint = "give it word for word, with its spaces and line ends"
+        raise SlicebaseError("no-passage", "the passage is not in the body", hint=hint)
+    places = list(_places(text, old))
+    if len(places) > 1:
+        lines = [str(first_line + text.count("\n", 0, at)) for at in places[:_MOST_LINES]]
+        more = ", …" if len(places) > _MOST_LINES else ""
+        raise SlicebaseError(
+            "ambiguous-passage",
+            f"the passage is in the body {len(places)} times",
+            hint=f"it begins in the lines {', '.join(lines)}{more}: give more of the text around one of them",
+        )
+    start, end = places[0], places[0] + len(old)
+    begin = text.rfind("\n", 0, start) + 1
+    rest = text.find("\n", end)
+    rest = len(text) if rest < 0 else rest
+    return encoded(text[:begin] + cleaned(text[begin:start] + _with_ends(new, newline) + text[end:rest]) + text[rest:])
+
+
 def find_section(text: str, heading: str) -> Section:
     """Returns the section under a heading, which is named by its title, its slug or its path of slugs.
 
@@ -81,6 +117,19 @@ def _heading_lines(section: str) -> str:
 def _paragraph(text: str, newline: str) -> str:
     lines = text.replace("\r\n", "\n").strip("\n")
     return lines if newline == "\n" else lines.replace("\n", newline)
+
+
+def _places(text: str, old: str) -> Iterator[int]:
+    """Yields where a passage begins, also where occurrences overlap."""
+    at = text.find(old)
+    while at >= 0:
+        yield at
+        at = text.find(old, at + 1)
+
+
+def _with_ends(text: str, newline: str) -> str:
+    """Returns a text with the line ends of a body."""
+    return text.replace("\r\n", "\n").replace("\n", newline)
 
 
 def _newline_of(body: bytes) -> str:
