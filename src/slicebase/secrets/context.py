@@ -36,6 +36,7 @@ _LONGEST_HEADER: Final = 32
 _COOKIES: Final = re.compile(r"(?:[Ss]et-)?[Cc]ookie\\{0,8}+[\"']?+[:,=][^\r\n]*+\Z")
 _BREAK: Final = re.compile(r"[\r\n]")
 # Between a name and its value on the next line, which has quotes or is a block of YAML: `password: |`
+_QUOTED_END: Final = re.compile("[\"'][ \\t]*[:=>,]*\\Z")
 _QUOTE: Final = re.compile("[\"'`]")
 _LINE_END: Final = re.compile(r"[:=](?P<block>[ \t]{1,4}[|>][+-]?)?[ \t]*\r?\n\Z")
 
@@ -90,7 +91,9 @@ def _kind(head: str, between: str) -> str | None:
     if bare.endswith("]") and bare[:-1].rstrip("\\").endswith(('"', "'")):
         bare = bare[:-1].rstrip("\\\"'")
     name = _NAME.match(bare[::-1])
-    return kind_of_name(name[0][::-1]) if name else None
+    if name is None or (_QUOTED_END.search(head) and bare.endswith("::", 0, len(bare) - name.end())):
+        return None  # "AWS::ApiGateway::ApiKey" is a type
+    return kind_of_name(name[0][::-1])
 
 
 def _is_cookie(text: str, left: int, head: str) -> bool:

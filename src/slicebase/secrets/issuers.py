@@ -274,9 +274,7 @@ azure-key              [A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{26,}={0,2}  anchor=JQQJ9
 azure-search-key       [A-Za-z0-9]{42}AzSe[A-D][A-Za-z0-9]{5}  anchor=AzSe
 azure-cache-key        [A-Za-z0-9]{33}AzCa[A-P][A-Za-z0-9]{5}=  anchor=AzCa
 azure-cosmos-key       [A-Za-z0-9]{76}ACDb[A-Za-z0-9]{4,8}={0,2}  anchor=ACDb
-upcloud-token          ucat_[A-Z0-9]{26}
 tigris-key             tsec_[\w+/-]{40,}
-confluent-secret       cflt[A-Za-z0-9+/]{60}
 bitwarden-token        0\.[0-9a-f]{8}-[0-9a-f-]{27}\.[A-Za-z0-9]{30}:[A-Za-z0-9+/]{20,}={0,2}
 swarm-token            SWMTKN-1-[a-z0-9]{50}-[a-z0-9]{25}
 k3s-token              K10[0-9a-f]{64}::[a-z]{1,20}:(?P<secret>[a-z0-9.]{16,})
@@ -287,12 +285,10 @@ socket-token           sktsec_[\w-]{30,}
 dbt-token              dbt[cu]_[\w=-]{30,}  mixed
 hex-tech-token         hxt[pw]_[a-f0-9]{64,}
 kaggle-token           KGAT_[a-f0-9]{32}
-anyscale-token         esecret_[A-Za-z0-9]{26}
 helicone-key           [sp]k-helicone-[a-z0-9-]{24,}
 logfire-token          pylf_v\d_[a-z]{2,5}_[A-Za-z0-9]{40,}
 chroma-key             ck-[A-Za-z0-9]{40,}  mixed
 nomic-key              nk-[\w-]{43}  mixed
-exa-key                exa_[\w-]{30,}  mixed
 inngest-key            signkey-(?:prod|test|branch)-[a-f0-9]{32,}
 trigger-key            tr_(?:dev|prod|stg|preview|pat)_[A-Za-z0-9]{20,}  mixed
 unkey-key              unkey_[A-Za-z0-9]{20,}  mixed
@@ -305,7 +301,6 @@ tinybird-token         p\.eyJ[\w-]{20,400}\.[\w-]{20,}
 checkly-key            cu_[a-f0-9]{32}
 coralogix-key          cx[tu]p_[A-Za-z0-9]{30}
 firehydrant-token      fhb-[a-f0-9]{32}
-rootly-key             rootly_[a-f0-9]{64}
 mailersend-key         mlsn\.[a-f0-9]{64}
 telnyx-key             KEY[0-9A-F]{32}_[A-Za-z0-9]{22}
 slack-token            xwfp-[A-Za-z0-9-]{20,}
@@ -314,10 +309,8 @@ matrix-token           m(?:at|ar|ct)_[A-Za-z0-9]{30}_[A-Za-z0-9]{6}
 ntfy-token             tk_[a-z0-9]{29}  mixed
 pushbullet-token       o\.(?P<secret>[A-Za-z0-9]{32})  mixed
 pubnub-key             sec-c-[A-Za-z0-9]{40,}  mixed
-canva-secret           cnvca[\w-]{40,}  mixed
 pinterest-token        pin[ar][_.][A-Za-z0-9_-]{32,}  mixed
 vk-token               vk1\.a\.[\w-]{60,}
-brex-token             bxt_[A-Za-z0-9]{36,}  mixed
 ramp-token             ramp_(?:sec|tok|business_tok)_[A-Za-z0-9]{24,}
 checkout-key           [sp]k_sbox_[a-z0-9]{20,}
 adyen-key              AQE[a-z][\w+/=-]{60,}  mixed
