@@ -3,13 +3,11 @@
     async with slicebase.aio.Slicebase.open(".") as memory:
         await memory.import_("session.jsonl")
         context = await memory.context("how are codes compared?", tokens=800)
-        async with memory.runs.step("build") as step:
-            await step.plan("look at the codes")
 
 The verbs of one object run in a thread of its own, one after another, in the order in which they were awaited. A verb
-that is cancelled before its turn does nothing. A verb that has begun is finished, and then the cancellation goes on. So
-nothing is half written. The end of a block, and `ended` or `failed` of a recorder, always runs, cancelled or not. A
-callback that is passed to a verb runs in the thread of the verbs, and must not wait for another verb.
+that is cancelled before its turn does nothing. A verb that has begun is finished, and then the cancellation goes on.
+The end of a block, and `ended` or `failed` of a recorder, always runs. A callback that is passed to a verb runs in the
+thread of the verbs, and must not wait for another verb.
 """
 
 import os
@@ -206,7 +204,6 @@ class Runs(Awaited):
     """The runs of a workspace."""
 
     _called: SyncRuns
-
     start = awaited(SyncRuns.start)
     fork = awaited(SyncRuns.fork)
     from_session = awaited(SyncRuns.from_session)
