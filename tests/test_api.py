@@ -163,6 +163,10 @@ PATH_CALLS = (
     PathCall(
         "Library.create from_file", lambda memory, path: memory.library.create("t", "s", from_file=path).file.kind
     ),
+    PathCall("Library.add folder", lambda memory, path: memory.library.add(path, glob="*.jsonl").added, "."),
+    PathCall(
+        "Library.create_from folder", lambda memory, path: memory.library.create_from(path, glob="*.json").added, "."
+    ),
     PathCall("Runs.from_file path", lambda memory, path: memory.runs.from_file(path).session),
     PathCall(
         "Slicebase.export to",

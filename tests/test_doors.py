@@ -47,9 +47,12 @@ READS = {
 SIGNED = Provenance(agent=POISON, session=POISON, source=POISON, context=POISON)
 
 
+NOTES = "notes in place"  # a folder that is added: what is in it is not ours
+
+
 def traces(folder: Path) -> list[str]:
     """Returns the files of a folder that contain a secret."""
-    files = [path for path in folder.rglob("*") if path.is_file()]
+    files = [path for path in folder.rglob("*") if path.is_file() and NOTES not in path.parts]
     return [f"{path.name}: {secret!r}" for path in files for secret in SECRETS if secret in path.read_bytes()]
 
 
@@ -82,6 +85,9 @@ class Filled:
         )
         self.document = self.outside / "document.md"
         self.document.write_text(f"# Keys\n\n{POISON}\n")
+        self.notes = self.root / NOTES
+        self.notes.mkdir()
+        (self.notes / "note.md").write_text(f"---\naliases: [{POISON}]\n---\n# Keys {POISON}\n\n{POISON} [[{TOKEN}]]\n")
         memory.import_(LONG_SAMPLE)
         self.turn = memory.graph.turns(memory.graph.sessions()[0].id)[0].ref
         self.evidence = [memory.cite(self.turn, span=span).id for span in ((0, 4), (4, 8))]
@@ -92,7 +98,8 @@ class Filled:
             memory.runs.start(run, "Find out.", "Found.")
         self.known: dict[str, Any] = {
             "file_id": self.log, "run_id": "build", "transcript": self.transcript, "paths": self.transcript,
-            "path": self.document, "rel": "see_also", "to": source.id, "reference": self.turn, "done": POISON,
+            "path": self.document, "folder": self.notes, "glob": "*.md",
+            "rel": "see_also", "to": source.id, "reference": self.turn, "done": POISON,
             "assignments": [f"meta.note={POISON}", f"meta.list=[a, {TOKEN}]", f"title={POISON}"], "provenance": SIGNED,
             "contract": [f"purpose={POISON}", f"exclude=[{TOKEN}]"], "session": None, "id": None, "links": (),
             "supersedes": (), "section": None, "if_version": None, "source_hash": None, "policy": None, "run": None,

@@ -4,9 +4,10 @@
         await memory.import_("session.jsonl")
         context = await memory.context("how are codes compared?", tokens=800)
 
-The verbs of one object run in a thread of its own, in the order in which they were awaited. A verb that is cancelled
-before its turn does nothing; one that has begun is finished. The end of a block, and `ended` or `failed` of a recorder,
-always runs. A callback that is passed to a verb runs in its thread, and must not wait for another verb.
+The verbs of one object run in a thread of its own, one after another, in the order in which they were awaited. A verb
+that is cancelled before its turn does nothing. A verb that has begun is finished, and then the cancellation goes on.
+The end of a block, and `ended` or `failed` of a recorder, always runs. A callback that is passed to a verb runs in the
+thread of the verbs, and must not wait for another verb.
 """
 
 import os
@@ -174,7 +175,6 @@ class Runs(Awaited):
     """The runs of a workspace."""
 
     _called: SyncRuns
-
     start = awaited(SyncRuns.start)
     fork = awaited(SyncRuns.fork)
     from_session = awaited(SyncRuns.from_session)

@@ -18,7 +18,7 @@ from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.load import MAX_HEADER, load
 
 NOTES_KEY: Final = "notes"  # of `meta`: the folder that was added, from the workspace
-GONE: Final = "the note is gone"  # why a pointer is archived; it is restored when the note is back
+NOTE_GONE: Final = "the note is gone"  # why a pointer is archived; it is restored when the note is back
 LARGEST_NOTE: Final = 4 << 20  # bytes
 _LONGEST_TITLE: Final = 200  # characters
 _LONGEST_SUMMARY: Final = 240
@@ -48,7 +48,7 @@ def note_place(file: SliceFile) -> NotePlace | None:
     path = resolve(LIBRARY, uri)
     if path is None or not is_below(folder, path) or is_hidden(path):
         return None
-    return NotePlace(path, folder, file.archived is not None and file.archived.reason == GONE)
+    return NotePlace(path, folder, file.archived is not None and file.archived.reason == NOTE_GONE)
 
 
 def is_below(folder: str, path: str) -> bool:
@@ -100,7 +100,7 @@ def without_frontmatter(text: str) -> str:
 # What a note says about itself
 
 
-class Note(NamedTuple):
+class NoteContent(NamedTuple):
     """What a pointer takes from its note."""
 
     title: str
@@ -108,14 +108,14 @@ class Note(NamedTuple):
     targets: "NoteTargets"
 
 
-def read_note(text: str, name: str) -> Note:
+def read_note(text: str, name: str) -> NoteContent:
     """Reads a note. `name` is the name of its file, which is the title of a note without another one."""
     header = _Header(text[: frontmatter_end(text)])
     body = without_frontmatter(text)
     headings = map(plain, heading_titles(body))
     stem = _line(name.rpartition(".")[0] or name, _LONGEST_TITLE)
     title = _line(header.title, _LONGEST_TITLE) or _line(next(filter(None, headings), ""), _LONGEST_TITLE)
-    return Note(title or stem or "Untitled", _summary(body), NoteTargets(header.aliases, note_links(body)))
+    return NoteContent(title or stem or "Untitled", _summary(body), NoteTargets(header.aliases, note_links(body)))
 
 
 class NoteTargets(NamedTuple):

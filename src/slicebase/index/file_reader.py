@@ -4,7 +4,7 @@ import errno
 import json
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -21,8 +21,9 @@ from slicebase.files.links import SUFFIX, reach, resolve, target_kind
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.load import MAX_HEADER
 from slicebase.index.links import part_links
-from slicebase.index.notes import Cleaned, IndexedNote, index_note, is_certain, stamps
+from slicebase.index.notes import IndexedNote, index_note
 from slicebase.index.schema import PASSAGE_BREAK, ReadProgress
+from slicebase.workspace.note_files import Cleaned, is_certain, stamps
 from slicebase.workspace.workspace import LIBRARY
 
 
@@ -71,12 +72,13 @@ class Update:
         certain = all(_is_certain(stamp, tick) for stamp in stamps.values())
         self._connection.execute("UPDATE state SET listing = ?", ("\0".join(listing) if certain else "",))
 
-    def run_notes(self, cleaned: str) -> None:
+    def run_notes(self, cleaning: Callable[[], str]) -> None:
         """Reads the notes that have changed since the last update; all, if secrets are now replaced differently."""
         known: list[Any] = self._connection.execute("SELECT file, path, stamp FROM notes ORDER BY file").fetchall()
         if not known:
             self._connection.execute("UPDATE state SET notes = '', cleaned = ''")
             return
+        cleaned = cleaning()
         again = self._connection.execute("SELECT cleaned FROM state").get not in ("", cleaned)
         found = stamps(self._root, [path for _, path, _ in known])
         due = [

@@ -68,13 +68,13 @@ class FileIndex:
             tick = self.database.tick()
             update = Update(connection, self._library, self._cleaning.uncounted, self.progress)
             update.run(listing(self._library), tick)
-            update.run_notes(self._cleaning.state())
+            update.run_notes(self._cleaning.state)
 
     def _notes_are_the_same(self, known: str, cleaned: str) -> bool:
         """Returns whether the notes have the stamps of the last update, and secrets are replaced as they were then."""
         if not known:
             return True
-        from slicebase.index.notes import stamps  # start-up counts: most libraries have no notes
+        from slicebase.workspace.note_files import stamps  # start-up counts: most libraries have no notes
 
         listed = known.split("\0")
         return listed[1::2] == stamps(self._root, listed[::2]) and cleaned == self._cleaning.state()

@@ -19,13 +19,14 @@ from slicebase.files.note import note_text
 from slicebase.files.note_links import NamedNote, NoteNames
 from slicebase.files.slice_file import SliceFile
 from slicebase.index.files import FileIndex
-from slicebase.index.notes import copied_notes, read_note_bytes
+from slicebase.index.notes import copied_notes
 from slicebase.index.schema import ReadProgress
 from slicebase.library.folder import SliceFolder
 from slicebase.library.notes import NoteReader, NotesReport
 from slicebase.library.pointers import MOST_LINKED, NoteVersion, moment_of, note_id
 from slicebase.library.walk import SkippedNote, walk
 from slicebase.workspace.doors import Redaction
+from slicebase.workspace.note_files import read_note_bytes
 from slicebase.workspace.workspace import LIBRARY
 
 SOURCE_KEY: Final = "copied_from"  # of `meta`

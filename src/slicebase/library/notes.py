@@ -16,12 +16,12 @@ from slicebase.errors import SlicebaseError
 from slicebase.files.body.entries import Stamp
 from slicebase.files.body.write import with_writer
 from slicebase.files.create import archived, restored
-from slicebase.files.note import GONE, NOTES_KEY, NoteTargets, is_below, note_place, note_text, read_note
+from slicebase.files.note import NOTE_GONE, NOTES_KEY, NoteTargets, is_below, note_place, note_text, read_note
 from slicebase.files.note_links import NamedNote, NoteNames
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import set_key
 from slicebase.index.files import FileIndex
-from slicebase.index.notes import KnownNote, known_notes, purged_hashes, read_note_bytes
+from slicebase.index.notes import KnownNote, known_notes, purged_hashes
 from slicebase.index.schema import ReadProgress
 from slicebase.library.folder import SliceFolder
 from slicebase.library.pointers import (
@@ -36,6 +36,7 @@ from slicebase.library.pointers import (
 from slicebase.library.walk import FoundFile, SkippedNote, Walked, walk
 from slicebase.workspace.atomic import locked
 from slicebase.workspace.doors import Redaction
+from slicebase.workspace.note_files import read_note_bytes
 from slicebase.workspace.workspace import Workspace, create_local_folder
 
 _BATCH: Final = 500  # files that are written while other writers wait
@@ -275,7 +276,7 @@ class NoteKeeper:
     def _archived(self, gone: Iterable[KnownNote], twice: Iterable[KnownNote], linker: "_Linker") -> Iterator[Draft]:
         """Yields the pointers whose notes are gone, and those that name a note that another pointer names."""
         reasons = [
-            *((note, GONE) for note in gone),
+            *((note, NOTE_GONE) for note in gone),
             *((note, f"another pointer names the note: {linker.id_of(note.path)}") for note in twice),
         ]
         for note, reason in reasons:

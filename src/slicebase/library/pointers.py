@@ -16,7 +16,7 @@ from slicebase.files.body.entries import Stamp
 from slicebase.files.create import FORMAT_VERSION, new_file
 from slicebase.files.links import file_name
 from slicebase.files.model import Link, Payload
-from slicebase.files.note import NOTES_KEY, Note
+from slicebase.files.note import NOTES_KEY, NoteContent
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import append_item, delete_key, remove_item, set_key
 from slicebase.files.yaml.emit import inline
@@ -30,7 +30,7 @@ class NoteVersion(NamedTuple):
     """A version of a note that was read: what it says, and the hash, size and time of its bytes."""
 
     path: str
-    note: Note
+    note: NoteContent
     hash: str
     size: int
     modified: int

@@ -1,0 +1,104 @@
+"""Notes on the disk: their bytes, read without following a link, and the stamps that show whether they have changed.
+
+A note may be on a disk whose clock is coarse. So a stamp shows a later change only if the note was changed two seconds
+before the look, or earlier.
+"""
+
+import errno
+import hashlib
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from slicebase.errors import SlicebaseError, Where
+from slicebase.files.note import LARGEST_NOTE
+from slicebase.workspace.boundary import opened_folder
+
+Cleaned = Callable[[str], str]  # returns a text without secrets
+MISSING: Final = "missing"  # the problem of a note that is not there
+ABSENT: Final = "-"  # in place of a stamp
+_GRANULE: Final = 2_000_000_000  # nanoseconds: a disk's clock can be that coarse
+
+
+class NoteBytes(NamedTuple):
+    """The bytes of a note, and its size, times and inode."""
+
+    data: bytes
+    stamp: str
+    modified: int  # milliseconds since 1970
+
+    @property
+    def digest(self) -> str:
+        return "sha256:" + hashlib.sha256(self.data).hexdigest()
+
+
+def read_note_bytes(root: Path, path: str) -> NoteBytes:
+    """Returns the bytes of a regular file below `root`. No symbolic link is followed on the way.
+
+    Raises `no-input` for a file that is not there, and other errors for what is not a note.
+    """
+    folder, _, name = path.rpartition("/")
+    try:
+        with opened_folder(root, root / folder) as above:
+            # Without O_NONBLOCK, opening a pipe would wait forever.
+            descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=above)
+        try:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise SlicebaseError("not-a-file", "it is not a regular file", where=Where(path))
+            data = b"".join(_chunks(descriptor))
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise _refusal(error, path) from None
+    if len(data) > LARGEST_NOTE:
+        raise SlicebaseError("too-large", f"it has more than {LARGEST_NOTE >> 20} MiB", where=Where(path))
+    return NoteBytes(data, _stamp(status), status.st_mtime_ns // 1_000_000)
+
+
+def _chunks(descriptor: int) -> Iterator[bytes]:
+    """Yields the bytes of a file, and a little more than the largest note has."""
+    rest = LARGEST_NOTE + 1
+    while rest and (chunk := os.read(descriptor, rest)):
+        yield chunk
+        rest -= len(chunk)
+
+
+def _refusal(error: OSError, path: str) -> SlicebaseError:
+    if error.errno in (errno.ENOENT, errno.ENOTDIR):
+        return SlicebaseError("no-input", MISSING, where=Where(path))
+    if error.errno == errno.ELOOP:
+        return SlicebaseError("not-a-file", "it is a symbolic link", where=Where(path))
+    return SlicebaseError("cannot-read", error.strerror or "it cannot be read", where=Where(path))
+
+
+def _stamp(status: os.stat_result) -> str:
+    return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
+
+
+def stamps(root: Path, paths: Iterable[str]) -> list[str]:
+    """Returns the stamp of each note."""
+    found = []
+    try:
+        descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return [ABSENT for _ in paths]
+    try:
+        for path in paths:
+            try:
+                found.append(_stamp(os.stat(path, dir_fd=descriptor, follow_symlinks=False)))
+            except (OSError, ValueError):
+                found.append(ABSENT)
+    finally:
+        os.close(descriptor)
+    return found
+
+
+def is_certain(stamp: str, tick: int) -> bool:
+    """Returns whether the stamp of a note would show a later change."""
+    if stamp in ("", ABSENT):
+        return bool(stamp)
+    _, modified, changed, _ = stamp.split(" ")
+    return max(int(modified), int(changed)) < tick - _GRANULE

@@ -1,0 +1,54 @@
+"""Slice files made of notes: `tt create --from FOLDER`."""
+
+from pathlib import Path
+
+import pytest
+
+from slicebase.errors import SlicebaseError
+from tests.library.scratch import ScratchLibrary
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder = tmp_path / "vault"
+    folder.mkdir()
+    (folder / "a.md").write_text("---\ntitle: Alpha\n---\n# One\n\nSee [[b]].\n")
+    (folder / "b.txt").write_text("Plain words")
+    (folder / "bad.md").write_bytes(b"\xff")
+    return folder
+
+
+def test_each_note_of_a_folder_anywhere_becomes_a_slice_file_with_its_text_and_links(
+    tmp_path: Path, notes: Path
+) -> None:
+    library = ScratchLibrary(tmp_path / "root")
+    report = library.create_from(notes)
+    assert (report.added, report.links, len(report.skipped)) == (2, 1, 1)
+    alpha, plain = sorted((library.file(entry.id) for entry in library.list_files()), key=lambda file: file.title or "")
+    assert (alpha.title, alpha.body_type, alpha.body) == ("Alpha", "markdown", (notes / "a.md").read_bytes())
+    assert (plain.title, plain.body_type, plain.body) == ("b", "text", b"Plain words\n")
+    assert [(link.rel, link.to) for link in alpha.links] == [("see_also", plain.id)]
+    assert alpha.meta["copied_from"] == "vault/a.md"
+    assert "See [[b]]." in library.recall(alpha.id or "").text
+
+
+def test_a_second_call_copies_only_what_is_new(tmp_path: Path, notes: Path) -> None:
+    library = ScratchLibrary(tmp_path / "root")
+    library.create_from(notes)
+    (notes / "c.md").write_text("[[a]]")
+    report = library.create_from(notes, glob="*.md")
+    assert (report.added, report.unchanged, report.links) == (1, 1, 1)
+
+
+def test_no_secret_is_copied(tmp_path: Path, notes: Path) -> None:
+    library = ScratchLibrary(tmp_path / "root")
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    (notes / "a.md").write_text(f"# Key {token}\n\n{token}\n")
+    assert library.create_from(notes).redacted == {"github-token": 2}
+    assert not any(token.encode() in path.read_bytes() for path in (tmp_path / "root").rglob("*") if path.is_file())
+
+
+def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(SlicebaseError) as caught:
+        ScratchLibrary(tmp_path / "root").create_from(tmp_path / "none")
+    assert caught.value.code == "no-input"

@@ -1,0 +1,269 @@
+"""Notes in place: added, followed, and never touched."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slicebase.errors import SlicebaseError
+from slicebase.files.note import NOTE_GONE
+from slicebase.library import notes as library_notes
+from slicebase.library.folder import SliceFolder
+from slicebase.library.notes import NotesReport
+from tests.library.scratch import ScratchLibrary
+from tests.mixed_verbs import MORE
+from tests.paths import PROJECT
+
+
+class Vault(ScratchLibrary):
+    """A library with a folder of notes."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.root = root
+
+    def put(self, **texts: str) -> None:
+        for name, text in texts.items():
+            path = self.root / "docs" / f"{name.replace('__', '/')}.md"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+
+    def added(self) -> NotesReport:
+        return self.add(self.root / "docs")
+
+    @property
+    def pointers(self) -> dict[str, Any]:
+        """The pointers by the paths of their notes."""
+        files = (self.folder.read(name) for name in self.folder.names())
+        return {str(file.payload.uri).removeprefix("../docs/"): file for file in files if file.payload}
+
+    def linked(self, name: str) -> list[str]:
+        paths = {file.id: path for path, file in self.pointers.items()}
+        return [paths[link.to] for link in self.pointers[name].links]
+
+    @property
+    def bytes(self) -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in self.folder.path.iterdir()}
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Vault:
+    vault = Vault(tmp_path / "root")
+    vault.put(a="# Alpha\n\nAbout [[b]] and [c](sub/c.md).\n", b="# Beta\n\nSee [[Nowhere]].\n", sub__c="Gamma.\n")
+    return vault
+
+
+def test_every_note_becomes_a_pointer_with_hash_size_title_summary_and_links(vault: Vault) -> None:
+    before = {path: path.read_bytes() for path in (vault.root / "docs").rglob("*.md")}
+    assert vault.added()._replace(skipped=()) == NotesReport(added=3, links=2, unresolved=1)
+    alpha = vault.pointers["a.md"]
+    assert (alpha.kind, alpha.body_type, alpha.title, alpha.summary) == ("pointer", "none", "Alpha", "About b and c.")
+    assert alpha.payload.size == len(before[vault.root / "docs" / "a.md"])
+    assert vault.linked("a.md") == ["b.md", "sub/c.md"]
+    assert {path: path.read_bytes() for path in (vault.root / "docs").rglob("*") if path.is_file()} == before
+
+
+def test_a_second_look_changes_no_byte(vault: Vault) -> None:
+    vault.added()
+    before = vault.bytes
+    assert vault.added() == NotesReport(unchanged=3, links=2, unresolved=1)
+    assert vault.refresh_all() == NotesReport(unchanged=3, links=2, unresolved=1)
+    assert vault.bytes == before
+
+
+def test_a_note_is_recalled_cited_and_ranked_by_its_sections(vault: Vault) -> None:
+    vault.put(a="# Alpha\n\nHerons eat fish.\n\n## Later\n\nMore.\n")
+    vault.added()
+    (found,) = vault.search("fish").hits[0].found
+    assert found.ref.endswith("#alpha")
+    page = vault.recall(found.ref)
+    assert "Herons eat fish." in page.text
+    assert "More." not in page.text
+    assert "note docs/a.md" in page.excerpts[0].piece.label
+    assert "More." in vault.recall(vault.pointers["a.md"].id).text
+
+
+def test_a_reference_to_a_section_of_an_older_version_says_so(vault: Vault) -> None:
+    vault.added()
+    ref = vault.search("about").hits[0].found[0].ref
+    vault.put(a="# Alpha\n\nChanged.\n")
+    with pytest.raises(SlicebaseError) as caught:
+        vault.recall(ref)
+    assert caught.value.code == "drifted"
+    assert "changed since it was added" in vault.recall(vault.pointers["a.md"].id).text
+    vault.refresh_all()
+    assert "changed since it was added" not in vault.recall(vault.pointers["a.md"].id).text
+
+
+def test_a_note_that_changed_is_followed_and_files_derived_from_it_are_stale(vault: Vault) -> None:
+    vault.added()
+    file_id = vault.pointers["a.md"].id
+    derived = vault.create("Short", "s", body="x", links=[("derived_from", file_id)]).id
+    vault.put(a="# Another\n\nText about [[c]].\n")
+    assert [why.kind for each in vault.stale() for why in each.reasons] == ["note-changed"]
+    assert vault.refresh_all(dry_run=True).changed == 1
+    assert vault.pointers["a.md"].title == "Alpha"
+    assert vault.refresh_all().changed == 1
+    assert (vault.pointers["a.md"].id, vault.pointers["a.md"].title) == (file_id, "Another")
+    assert vault.linked("a.md") == ["sub/c.md"]
+    assert [each.entry.id for each in vault.stale()] == [derived]
+
+
+def test_a_note_that_moved_keeps_its_id_and_is_linked_where_it_is(vault: Vault) -> None:
+    vault.added()
+    file_id = vault.pointers["b.md"].id
+    (vault.root / "docs" / "b.md").rename(vault.root / "docs" / "sub" / "b.md")
+    assert vault.refresh_all().moved == 1
+    assert vault.pointers["sub/b.md"].id == file_id
+    assert vault.linked("a.md") == ["sub/b.md", "sub/c.md"]
+    (vault.root / "docs" / "sub" / "b.md").rename(vault.root / "docs" / "renamed.md")
+    report = vault.added()
+    assert (report.moved, report.added, report.gone) == (1, 0, 0)
+    assert vault.pointers["renamed.md"].id == file_id
+    assert vault.linked("a.md") == ["sub/c.md"]
+
+
+def test_a_note_that_went_is_archived_and_comes_back(vault: Vault) -> None:
+    vault.added()
+    text = (vault.root / "docs" / "b.md").read_text()
+    (vault.root / "docs" / "b.md").unlink()
+    assert vault.refresh_all().gone == 1
+    assert vault.pointers["b.md"].archived.reason == NOTE_GONE
+    assert vault.linked("a.md") == ["sub/c.md"]
+    assert vault.refresh_all() == NotesReport(unchanged=2, links=1, unresolved=1)
+    vault.put(b=text)
+    assert vault.refresh_all().back == 1
+    assert vault.pointers["b.md"].archived is None
+    assert vault.linked("a.md") == ["b.md", "sub/c.md"]
+
+
+def test_what_somebody_forgot_stays_forgotten_and_what_was_purged_is_not_added_again(vault: Vault) -> None:
+    vault.added()
+    vault.forget(vault.pointers["b.md"].id, reason="old")
+    vault.purge(vault.pointers["sub/c.md"].id)
+    report = vault.added()
+    assert (report.forgotten, report.unchanged, report.added) == (1, 1, 0)
+    assert [(each.path, each.reason) for each in report.skipped] == [("docs/sub/c.md", "it was purged")]
+    assert (vault.root / "docs" / "sub" / "c.md").exists()
+
+
+def test_a_link_to_a_note_that_is_added_later_is_made_then(vault: Vault) -> None:
+    vault.added()
+    vault.put(Nowhere="Here.\n")
+    assert vault.added().added == 1
+    assert vault.linked("b.md") == ["Nowhere.md"]
+
+
+def test_notes_that_cannot_be_taken_are_named_and_do_not_stop_the_others(vault: Vault) -> None:
+    docs = vault.root / "docs"
+    (docs / "broken.md").write_bytes(b"\xff")
+    (docs / "empty.md").write_bytes(b"")
+    (docs / ("ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8.md")).write_text("x")
+    (docs / "link.md").symlink_to("a.md")
+    report = vault.added()
+    assert report.added == 4
+    assert [each.path.rpartition("/")[2][:4] for each in report.skipped] == ["brok", "ghp_", "link"]
+    assert vault.pointers["empty.md"].summary == "An empty note."
+    (docs / "a.md").write_bytes(b"\xff")
+    report = vault.refresh_all()
+    assert [each.path for each in report.skipped] == ["docs/a.md"]
+    assert vault.pointers["a.md"].title == "Alpha"
+
+
+def test_an_interrupted_call_is_finished_by_the_next_one_without_duplicates(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(library_notes, "_BATCH", 1)
+    written: list[object] = []
+    real = SliceFolder.writing
+
+    def killed(folder: Any) -> Any:
+        written.append(folder)
+        if len(written) == 2:
+            raise KeyboardInterrupt
+        return real(folder)
+
+    monkeypatch.setattr(SliceFolder, "writing", killed)
+    with pytest.raises(KeyboardInterrupt):
+        vault.added()
+    assert len(vault.pointers) == 1
+    first = next(iter(vault.pointers.values())).id
+    assert vault.added().added == 2
+    assert first in {file.id for file in vault.pointers.values()}
+    assert len(vault.bytes) == 3
+    assert vault.linked("a.md") == ["b.md", "sub/c.md"]
+
+
+def test_two_pointers_to_one_note_as_two_branches_leave_them_become_one(vault: Vault) -> None:
+    vault.added()
+    name, data = sorted(vault.bytes.items())[0]
+    other = vault.stamp().file_id
+    (vault.folder.path / f"{other}.slice").write_bytes(data.replace(name[:26].encode(), other.encode()))
+    assert vault.refresh_all().gone == 1
+    assert vault.file(other).archived
+    assert vault.refresh_all().gone == 0
+
+
+def test_no_secret_of_a_note_is_stored_and_it_is_counted(vault: Vault) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    vault.put(a=f"# Key {token}\n\nUse {token}.\n")
+    assert vault.added().redacted == {"github-token": 2}
+    assert token in (vault.root / "docs" / "a.md").read_text()
+    ours = [path for name in (".slices", ".slicebase") for path in (vault.root / name).rglob("*") if path.is_file()]
+    assert not any(token.encode() in path.read_bytes() for path in ours)
+    assert token not in vault.recall(vault.pointers["a.md"].id).text
+
+
+def test_two_processes_that_add_the_same_folder_create_no_pointer_twice(vault: Vault) -> None:
+    vault.put(**{f"n{number}": f"# Note {number}\n" for number in range(50)})
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT / "src")}
+    call = [sys.executable, "-m", "slicebase", "--root", str(vault.root), "add", str(vault.root / "docs")]
+    both = [subprocess.Popen(call, env=environment, stdout=subprocess.DEVNULL) for _ in range(2)]
+    assert [each.wait() for each in both] == [0, 0]
+    assert len(vault.bytes) == 53
+
+
+ACTIONS = st.lists(
+    st.tuples(st.sampled_from("ABCD"), st.sampled_from(["write", "move", "remove", "follow"]), st.sampled_from("ABCD")),
+    max_size=8,
+)
+
+
+@settings(max_examples=10 * MORE)
+@given(ACTIONS)
+def test_after_any_changes_the_pointers_are_those_of_a_new_workspace(
+    tmp_path_factory: pytest.TempPathFactory, actions: list[tuple[str, str, str]]
+) -> None:
+    root = tmp_path_factory.mktemp("any") / "root"
+    vault = Vault(root)
+    vault.put(Z="Stays.")
+    for number, (name, action, other) in enumerate(actions):
+        path = root / "docs" / f"{name}.md"
+        if action == "write":
+            vault.put(**{name: f"# {name} {number}\n\nSee [[{other}]].\n"})
+        elif action == "move" and path.exists():
+            path.replace(path.with_name(f"{other}.md"))
+        elif action == "remove":
+            path.unlink(missing_ok=True)
+        elif action == "follow":
+            vault.added()
+    vault.added()
+    vault.added()
+    fresh = Vault(tmp_path_factory.mktemp("fresh") / "root")
+    for path in (root / "docs").iterdir():
+        vault_path = fresh.root / "docs" / path.name
+        vault_path.parent.mkdir(exist_ok=True)
+        vault_path.write_bytes(path.read_bytes())
+    fresh.added()
+
+    def told(library: Vault) -> dict[str, Any]:
+        live = {name: file for name, file in library.pointers.items() if not file.archived}
+        return {name: (file.title, file.payload, sorted(library.linked(name))) for name, file in live.items()}
+
+    assert told(vault) == told(fresh)
+    assert vault.added() == vault.refresh_all()
