@@ -1,7 +1,6 @@
 """Links between files: to targets that exist in the workspace, under their lasting names (§ Addressing, ruling 29)."""
 
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from typing import Final
 
 from slicebase.core.refs import Ref, short_ref
@@ -42,13 +41,10 @@ class Linker:
 
     def disconnected(self, file: SliceFile, rel: str, to: str) -> SliceFile:
         """Returns the file without a link, whether or not the link's target still exists."""
-        wanted = self._id_of(to)
-        positions = [
-            at
-            for at, link in enumerate(file.links)
-            if link.rel == rel and link.to and wanted in (link.to, target_id(LIBRARY, link.to))
-        ]
-        is_source = rel == _DERIVED and file.derived_from is not None and file.derived_from.id == wanted
+        named, found = target_id(LIBRARY, to), self._id_of(to)
+        positions = _links_to(file, rel, named) or _links_to(file, rel, found)
+        source = file.derived_from.id if rel == _DERIVED and file.derived_from is not None else None
+        is_source = source is not None and source in (named, found)
         if not positions and not is_source:
             known = ", ".join(f"{link.rel}:{link.to}" for link in file.links)
             hint = f"its links are {known}" if known else "it has no links"
@@ -125,9 +121,14 @@ class Linker:
 
     def _id_of(self, to: str) -> str:
         """Returns the complete id or reference of a target that exists, else the target itself."""
-        with suppress(SlicebaseError):
-            if (ref := self._named(to)) and ref.kind != "file":
-                return str(ref)
+        try:
+            ref = self._named(to)
+        except SlicebaseError as error:
+            if error.code in ("ambiguous-id", "short-id"):
+                raise
+            return to
+        if ref is not None:
+            return ref.name if ref.kind == "file" else str(ref)
         name = target_id(LIBRARY, to)
         file = self._folder.readable(name)
         return (file.id if file else None) or name
@@ -156,3 +157,12 @@ def _derived(file: SliceFile, source: SliceFile) -> SliceFile:
             where=Where(source.name),
         )
     return set_key(file, f"slice.{_DERIVED}", DerivationSource(source.id, source.hash))
+
+
+def _links_to(file: SliceFile, rel: str, target: str) -> list[int]:
+    """Returns the places of the links with this relationship to a target, which its path may name, too."""
+    return [
+        at
+        for at, link in enumerate(file.links)
+        if link.rel == rel and link.to and target in (link.to, target_id(LIBRARY, link.to))
+    ]

@@ -39,6 +39,7 @@ class RememberArguments(Arguments, frozen=True):
     ]
     supersedes: Annotated[tuple[str, ...], Meta(description="Rows that this one replaces")] = ()
     section: Annotated[str | None, Meta(description="Heading to write under")] = None
+    replace: Annotated[str | None, Meta(description="Passage that text replaces")] = None
     if_version: Annotated[str | None, Meta(description="Write only if the file has this version")] = None
     source: Annotated[
         Literal["user-statement", "inference", "observation"] | None, Meta(description="How it is known")
@@ -89,6 +90,7 @@ def remember(call: ToolCall, given: RememberArguments) -> ToolOutput:
             given.text,
             supersedes=given.supersedes,
             section=given.section,
+            replace=given.replace,
             if_version=given.if_version,
             provenance=call.signed(source=given.source, confidence=given.confidence),
         )

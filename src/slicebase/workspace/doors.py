@@ -64,7 +64,8 @@ class Redaction:
 
             return replace(value, **{name: self._value(inner) for name, inner in asdict(value).items()})
         if isinstance(value, Iterable):
-            return [self._value(inner) for inner in value]
+            found = [self._value(inner) for inner in value]
+            return tuple(found) if type(value) is tuple else found
         return value
 
     def data(self, data: bytes) -> bytes:

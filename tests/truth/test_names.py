@@ -1,0 +1,71 @@
+"""The ids of what is stored: short ones are completed, and neighbours are those in the order of text."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from slicebase.base import Slicebase
+from slicebase.core.refs import Ref
+from slicebase.core.short_ids import short_id, short_ids
+from slicebase.truth.names import StoredNames
+from tests.codes import code_of
+from tests.graph.test_graph_file import record
+
+RUNS = ["build", "build-the-house", "build-the-houses", "01JRVN00000000000000000001", "01JRVN00000000000000000011"]
+TURNS = [f"{first}-0000-4000-8000-0000000000{last}" for first in ("aaaaaaaa", "aaaaaaab", "12345678") for last in "123"]
+
+
+@pytest.fixture(scope="module")
+def names(tmp_path_factory: pytest.TempPathFactory) -> StoredNames:
+    folder = tmp_path_factory.mktemp("names")
+    memory = Slicebase.init(folder)
+    for run in RUNS:
+        memory.runs.start(run, "o", "d")
+    path = folder / "graph.json"
+    turns = [record(1, id=turn.ljust(36, "0"), session_id="s", content="c") for turn in TURNS]
+    path.write_text(json.dumps({"turns": turns, "edges": []}))
+    memory.import_(path, format="graph")
+    return memory.stored_names
+
+
+def test_neighbours_shorten_as_all_ids_do(names: StoredNames) -> None:
+    whole = [turn.ljust(36, "0") for turn in TURNS]
+    assert {run: short_id(run, names.beside("run", run)) for run in RUNS} == short_ids(RUNS)
+    assert {turn: short_id(turn, names.beside("turn", turn)) for turn in whole} == short_ids(whole)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(RUNS), st.integers(1, 30))
+def test_any_beginning_of_a_run_is_it_or_is_an_error(names: StoredNames, run: str, length: int) -> None:
+    given_id = run[:length]
+    alike = [each for each in RUNS if each.startswith(given_id)]
+    if given_id in RUNS or (len(alike) == 1 and length >= 8):
+        assert names.id("run", given_id) == (given_id if given_id in RUNS else alike[0])
+    else:
+        assert code_of(names.id, "run", given_id) == ("short-id" if len(given_id) < 8 else "ambiguous-id")
+
+
+def test_a_turn_is_found_in_capitals(names: StoredNames) -> None:
+    whole = TURNS[-1].ljust(36, "0")
+    assert names.id("turn", whole.upper()) == whole
+    assert names.id("turn", f"turn:{whole[:35].upper()}") == whole
+    assert code_of(names.id, "turn", "AAAAAAAA") == "ambiguous-id"
+    assert code_of(names.id, "turn", "deadbeef") == "no-turn"
+    assert code_of(names.id, "turn", "no turn") == "bad-reference"
+    assert code_of(names.id, "turn", "run:build") == "bad-reference"
+
+
+def test_what_has_the_form_of_a_complete_id_is_left_for_the_verb(names: StoredNames) -> None:
+    assert names.id("run", "nowhere") == "nowhere"
+    assert names.id("mf", "0" * 32) == f"mf_{'0' * 32}"
+    assert code_of(names.id, "mf", "mf_00000000") == "no-manifest"
+    assert not names.is_named(Ref("turn", "00000000-0000-4000-8000-000000000000"))
+
+
+def test_to_look_for_an_id_creates_no_database(tmp_path: Path) -> None:
+    with Slicebase.init(tmp_path) as memory:
+        assert code_of(memory.library.recall, "deadbeef") == "no-file"
+        assert not memory.workspace.database.exists()
