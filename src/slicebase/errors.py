@@ -141,7 +141,7 @@ CODES: Mapping[str, ErrorKind] = {
     ),
     # the library: files and names
     "no-file": ErrorKind(Exit.NOT_FOUND, "no slice file has this id"),
-    "ambiguous-id": ErrorKind(Exit.REFUSED, "the beginning of an id matches several files"),
+    "ambiguous-id": ErrorKind(Exit.REFUSED, "the beginning of an id matches several files or rows"),
     "bad-id": ErrorKind(Exit.REFUSED, "an id cannot be used as a file name"),
     "id-mismatch": ErrorKind(Exit.REFUSED, "the name of a file does not match the id in it"),
     "not-a-file": ErrorKind(Exit.REFUSED, "a symbolic link, a folder or a device is where a file should be"),
@@ -163,6 +163,9 @@ CODES: Mapping[str, ErrorKind] = {
     "archived": ErrorKind(Exit.REFUSED, "the file was forgotten, and cannot be written until it is restored"),
     "purged": ErrorKind(Exit.UNVERIFIABLE, "the content was purged"),
     "no-row": ErrorKind(Exit.NOT_FOUND, "no row has this id"),
+    "topic-exists": ErrorKind(
+        Exit.CONFLICT, "a log has an active row about the same topic, and the new row does not say that it is another"
+    ),
     "no-section": ErrorKind(Exit.NOT_FOUND, "no section has this heading"),
     "ambiguous-section": ErrorKind(Exit.REFUSED, "several sections have this heading"),
     "bad-link": ErrorKind(Exit.REFUSED, "a link has an unknown relationship or a target that is not allowed"),

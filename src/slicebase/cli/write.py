@@ -112,7 +112,8 @@ def define(
 @click.command()
 @id_argument
 @click.argument("text", required=False, metavar="TEXT|-")
-@click.option("--supersedes", multiple=True, metavar="ROW", help="A row of the log that this one replaces.")
+@click.option("--supersedes", multiple=True, metavar="ROW", help="A row that this one replaces, by its id.")
+@click.option("--new", is_flag=True, help="This is another fact than the row about the same topic (mode supersede).")
 @click.option("--section", metavar="HEADING", help="Write to the section with this heading.")
 @click.option("--as-text", is_flag=True, help="Store the text as it is, also if it looks like JSON.")
 @click.option("--contract", "show_contract", is_flag=True, help="Print the contract of the file, and write nothing.")
@@ -126,6 +127,7 @@ def remember(
     file_id: str,
     text: str | None,
     supersedes: tuple[str, ...],
+    new: bool,
     section: str | None,
     as_text: bool,
     show_contract: bool,
@@ -147,6 +149,7 @@ def remember(
         file_id,
         given_text(text),
         supersedes=supersedes,
+        new=new,
         section=section,
         as_text=as_text,
         if_version=if_version,

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from slicebase.core.times import Moment, milliseconds
 from slicebase.errors import SlicebaseError, Where, refuse_unknown
 from slicebase.files.body.entries import Stamp
-from slicebase.files.body.routine import compile_routine, contract_as_json, read_routine
+from slicebase.files.body.routine import RoutineStep, compile_routine, contract_as_json, read_routine
 from slicebase.files.body.rows import Provenance
 from slicebase.files.body.write import WriteRequest, refuse_broken, whole_body, with_writer
 from slicebase.files.create import archived, assigned_values, contract_from, define, new_file, restored
@@ -17,7 +17,7 @@ from slicebase.files.model import Payload
 from slicebase.files.slice_file import SliceFile
 from slicebase.index.schema import ReadProgress
 from slicebase.library.finder import Finder
-from slicebase.library.folder import Logs, SliceFolder
+from slicebase.library.folder import FileWrite, Logs, SliceFolder
 from slicebase.library.links import Linker
 from slicebase.library.payloads import new_payload
 from slicebase.library.remember import limited, refreshed, remember
@@ -87,7 +87,7 @@ class Library(Finder):
         self.folder = SliceFolder(workspace)
         self._logs = Logs(self.folder, self.part_links)
         self._truth = truth
-        self._linker = Linker(self.folder, lambda turn: turn in truth().turns.find([turn]))
+        self._linker = Linker(self.folder, self._logs, lambda turn: turn in truth().turns.find([turn]))
 
     # New files
 
@@ -181,16 +181,18 @@ class Library(Finder):
         *,
         supersedes: str | Sequence[str] = (),
         section: str | None = None,
+        new: bool = False,
         as_text: bool = False,
         if_version: str | None = None,
         provenance: Provenance | None = None,
     ) -> Change:
         """Writes a text to the body, in the contract's write mode. Rows that it supersedes are named by id or ref.
 
-        In a log, JSON objects become rows; with `as_text`, also a text that looks like JSON is stored as it is.
+        In a log, JSON objects become rows; with `as_text`, also a text that looks like JSON is stored as it is. `new`
+        says that a row in write mode supersede is another fact than the row about the same topic.
         """
         rows = (supersedes,) if isinstance(supersedes, str) else supersedes
-        given = WriteRequest(text, self.stamp(provenance), tuple(map(_row_id, rows)), section, as_text)
+        given = WriteRequest(text, self.stamp(provenance), tuple(map(_row_id, rows)), section, as_text, new)
         limit = self.surroundings.settings.overflow_bytes
         with self.folder.writing() as writer:
             done = remember(writer, self._logs, writer.find(file_id, if_version), given, limit)
@@ -250,8 +252,11 @@ class Library(Finder):
         file = self.folder.find(file_id)
         if file.body_type != "routine":
             raise SlicebaseError("write-mode", f"a {file.body_type} body is not a routine", where=Where(file.name))
-        steps, findings = read_routine(file.body, file.body_line, file.name)
-        refuse_broken(file, findings)
+        steps: list[RoutineStep] = []
+        for part in self._logs.whole(file):
+            found, findings = read_routine(part.body, part.body_line, part.name)
+            refuse_broken(part, findings)
+            steps += found if part is file or not part.archived else ()
         return compile_routine(file.title or "", file.summary or "", steps, self._linker.title_of)
 
     # Forgetting
@@ -265,13 +270,18 @@ class Library(Finder):
         dry_run: bool = False,
         provenance: Provenance | None = None,
     ) -> Change:
-        """Archives a file in place: search and listings no longer show it, and nothing is lost."""
+        """Archives a file and its parts in place: search and listings no longer show them, and nothing is lost."""
         stamp = self.stamp(provenance)
-        return self._edit(file_id, lambda file: archived(file, stamp.time, reason), stamp, dry_run=dry_run)
+        return self._edit_whole(file_id, lambda part, _: archived(part, stamp.time, reason), stamp, dry_run=dry_run)
 
     def restore(self, file_id: str, *, dry_run: bool = False, provenance: Provenance | None = None) -> Change:
-        """Restores a file that was forgotten."""
-        return self._edit(file_id, restored, self.stamp(provenance), dry_run=dry_run)
+        """Restores a file that was forgotten, with the parts that were forgotten with it."""
+        return self._edit_whole(
+            file_id,
+            lambda part, file: restored(part) if part.archived == file.archived else part,
+            self.stamp(provenance),
+            dry_run=dry_run,
+        )
 
     @door(left="file_id")
     def purge(
@@ -326,6 +336,17 @@ class Library(Finder):
             new = with_writer(new, stamp)
             writer.replace(old, new, dry_run=dry_run)
         return Change(new)
+
+    def _edit_whole(
+        self, file_id: str, change: Callable[[SliceFile, SliceFile], SliceFile], stamp: Stamp, *, dry_run: bool
+    ) -> Change:
+        """Changes a file and its parts, each given with the file, under the lock. All are checked before the first."""
+        with self.folder.writing() as writer:
+            old = writer.find(file_id)
+            changes = [(part, change(part, old)) for part in self._logs.whole(old)]
+            new = {part: with_writer(part_now, stamp) for part, part_now in changes if part_now is not part}
+            writer.write(*(FileWrite(part, part_now) for part, part_now in new.items()), dry_run=dry_run)
+        return Change(new.get(old, old), changed=bool(new))
 
 
 def _row_id(given: str) -> str:

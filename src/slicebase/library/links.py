@@ -5,12 +5,11 @@ from typing import Final
 
 from slicebase.core.refs import Ref, parse
 from slicebase.errors import SlicebaseError, Where
-from slicebase.files.body.rows import read_rows
 from slicebase.files.links import RELATIONSHIPS, SUFFIX, target_id, target_kind
 from slicebase.files.model import DerivationSource, Link
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import append_item, remove_item
-from slicebase.library.folder import SliceFolder, outside_workspace
+from slicebase.library.folder import Logs, SliceFolder, outside_workspace
 from slicebase.workspace.workspace import LIBRARY
 
 _OWNED: Final = ("file", "row", "sec")  # references into slice files
@@ -19,8 +18,9 @@ _OWNED: Final = ("file", "row", "sec")  # references into slice files
 class Linker:
     """Creates and removes links. `knows_turn` asks the truth; it is called only for a link that names a turn."""
 
-    def __init__(self, folder: SliceFolder, knows_turn: Callable[[str], bool]) -> None:
+    def __init__(self, folder: SliceFolder, logs: Logs, knows_turn: Callable[[str], bool]) -> None:
         self._folder = folder
+        self._logs = logs
         self._knows_turn = knows_turn
 
     def connected(self, file: SliceFile, rel: str, to: str, label: str | None) -> SliceFile:
@@ -87,8 +87,8 @@ class Linker:
             file = self._folder.find(ref.owner)
             if ref.kind == "file":
                 return file.id or ref.owner
-            if ref.kind == "row" and all(row.id != ref.local for row in read_rows(file.body).rows):
-                raise SlicebaseError("no-row", f"there is no row {ref.local} in {ref.owner}")
+            if ref.kind == "row":
+                return f"row:{file.id}/{self._logs.row(file, ref.local)[1].id}"
         elif ref.kind == "turn" and not self._knows_turn(ref.name):
             raise SlicebaseError("no-turn", f"there is no turn {ref.name}", hint="`tt turns` lists what is stored")
         return str(ref)

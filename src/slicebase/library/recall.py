@@ -58,15 +58,14 @@ class Recall(NamedTuple):
         if file.body_type == "jsonl":
             yield from self._log(file)
             return
-        yield RecalledPiece(f"file:{file.id}", self._label(file), _content(file))
+        for part in self.logs.whole(file) if parts_of(file) else [file]:
+            if part is file or not part.archived:
+                yield RecalledPiece(f"file:{part.id}", self._label(part), _content(part))
         for part_id in parts_of(file):
-            part = self.folder.get(part_id)
-            if part and not part.purged:
-                yield RecalledPiece(f"file:{part_id}", self._label(part), _content(part))
-            else:
-                yield RecalledPiece(
-                    f"file:{part_id}", f"{_title(file)} · a part that is {'purged' if part else 'missing'}", ""
-                )
+            gone = self.folder.get(part_id)
+            if gone is None or gone.purged:
+                label = f"{_title(file)} · a part that is {'purged' if gone else 'missing'}"
+                yield RecalledPiece(f"file:{part_id}", label, "")
 
     def _find(self, file_id: str) -> SliceFile:
         file = self.folder.find(file_id)
@@ -76,14 +75,18 @@ class Recall(NamedTuple):
         return file
 
     def _label(self, file: SliceFile) -> str:
-        stated = read_facts(file).changed
-        changed = self.folder.time_of(file) if stated is None else stated
+        times = [self._changed(part) for part in (self.logs.whole(file) if parts_of(file) else [file])]
+        changed = max((time for time in times if time is not None), default=None)
         words = [_title(file), "pointer" if file.kind == "pointer" else as_words(file.body_type or "")]
         if changed is not None:
             words += [f"changed {_day(changed)}", label_at(self.now, changed, self.half_life)]
         words += ["archived"] if file.archived else []
         words += [self._derivation(file)]
         return " · ".join(word for word in words if word)
+
+    def _changed(self, file: SliceFile) -> int | None:
+        stated = read_facts(file).changed
+        return self.folder.time_of(file) if stated is None else stated
 
     def _derivation(self, file: SliceFile) -> str:
         """Returns what a label says about the source of a derived file, for example that it has changed since."""
@@ -118,12 +121,11 @@ class Recall(NamedTuple):
         yield from map(_piece, shown)
 
     def _row(self, ref: Ref) -> Iterator[RecalledPiece]:
-        """Yields the row that was named, active or not; its label says which."""
+        """Yields the row that was named, active or not; its label says which. It may have moved to a part."""
         file = self._find(ref.owner)
-        found = [row for row in _rows_of(self.logs.of(file)) if row.file is file and row.row.id == ref.local]
-        if not found:
-            raise SlicebaseError("no-row", f"there is no row {ref.local} in {ref.owner}", where=Where(file.name))
-        yield from map(_piece, found)
+        part, named = self.logs.row(file, ref.local)
+        found = [row for row in _rows_of(self.logs.of(file)) if row.row.id == named.id]
+        yield from map(_piece, [row for row in found if row.file.id == part.id] or found[:1])
 
     # Sections and turns
 
