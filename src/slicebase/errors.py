@@ -164,6 +164,9 @@ CODES: Mapping[str, ErrorKind] = {
     "archived": ErrorKind(Exit.REFUSED, "the file was forgotten, and cannot be written until it is restored"),
     "purged": ErrorKind(Exit.UNVERIFIABLE, "the content was purged"),
     "no-row": ErrorKind(Exit.NOT_FOUND, "no row has this id"),
+    "topic-exists": ErrorKind(
+        Exit.CONFLICT, "a log has an active row about the same topic, and the new row does not say that it is another"
+    ),
     "no-section": ErrorKind(Exit.NOT_FOUND, "no section has this heading"),
     "ambiguous-section": ErrorKind(Exit.REFUSED, "several sections have this heading"),
     "no-passage": ErrorKind(Exit.NOT_FOUND, "the passage to replace is not in the body"),

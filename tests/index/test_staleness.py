@@ -82,3 +82,13 @@ def test_archived_files_are_not_stale_unless_asked_for(workspace: Workspace) -> 
     put(workspace, "a", updated_at=changed(400), archived={"at": changed(1)})
     assert reasons(workspace) == {}
     assert [each.entry.id for each in at_now(workspace).stale(90, Filters(archived=True))] == ["a"]
+
+
+def test_a_log_with_parts_is_as_old_as_its_newest_part(workspace: Workspace) -> None:
+    """Ruling 32: they are one log."""
+    put(workspace, "log", updated_at=changed(400), links=[{"rel": "has_part", "to": "part", "label": "overflow"}])
+    part_of = [{"rel": "part_of", "to": "log", "label": "overflow"}]
+    put(workspace, "part", updated_at=changed(3), links=part_of)
+    assert reasons(workspace) == {}
+    put(workspace, "part", updated_at=changed(100), links=part_of)
+    assert reasons(workspace) == {"log": [("age", NOW - 10 * DAY)]}

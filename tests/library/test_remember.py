@@ -9,6 +9,7 @@ from slicebase.files.body.rows import Provenance
 from slicebase.files.body.supersession import active
 from slicebase.workspace.surroundings import Surroundings
 from tests.codes import code_of
+from tests.library.samples import rows
 from tests.library.scratch import NOON, ScratchLibrary
 
 
@@ -165,12 +166,66 @@ def test_a_row_that_was_superseded_in_the_meantime_is_a_conflict(scratch: Scratc
     assert code_of(lambda: scratch.remember(log, "gRPC", supersedes=[old])) == "conflict"
 
 
-def test_a_write_to_a_log_in_mode_supersede_must_name_rows(scratch: ScratchLibrary) -> None:
+def test_a_row_that_names_none_starts_a_chain_of_its_own_in_mode_supersede(scratch: ScratchLibrary) -> None:
+    """Ruling 25."""
     log = scratch.new("jsonl", "", "write=supersede")
     scratch.remember(log, "the first")
-    assert code_of(lambda: scratch.remember(log, "another")) == "write-mode"
+    scratch.remember(log, "another fact")
     scratch.remember(log, "the second", supersedes=[scratch.rows(log)[0].id])
-    assert [row.text for row in active(scratch.rows(log))] == ["the second"]
+    assert [row.text for row in active(scratch.rows(log))] == ["another fact", "the second"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_known"),
+    [
+        ('{"topic": "Storage", "text": "Redis"}', '{"topic": "storage ", "text": "PostgreSQL"}', True),
+        ('{"key": "port", "text": "unset"}', '{"key": "host", "text": "unset"}', False),
+        ('{"title": "A", "key": "k"}', '{"title": "B", "key": "K"}', True),
+        ('{"topic": "storage"}', '{"key": "storage"}', False),
+        ("Use  Redis.", "use redis.", True),
+        ("Use Redis.", "Use PostgreSQL.", False),
+        ('{"n": 1}', '{"n": 1}', False),
+    ],
+)
+def test_a_topic_that_a_log_has_is_superseded_or_confirmed_as_new(
+    scratch: ScratchLibrary, old: str, new: str, is_known: bool
+) -> None:
+    log = scratch.new("jsonl", "", "write=supersede")
+    scratch.remember(log, old)
+    if is_known:
+        assert code_of(scratch.remember, log, new) == "topic-exists"
+        assert len(scratch.rows(log)) == 1
+    scratch.remember(log, new, new=is_known)
+    assert len(active(scratch.rows(log))) == 2
+
+
+def test_a_topic_that_was_superseded_is_no_longer_in_the_way(scratch: ScratchLibrary) -> None:
+    log = scratch.new("jsonl", '{"topic": "a", "text": "1"}', "write=supersede")
+    scratch.remember(log, "Something else.", supersedes=[scratch.rows(log)[0].id])
+    scratch.remember(log, '{"topic": "a", "text": "2"}')
+
+
+def test_new_is_for_rows_that_supersede_none(scratch: ScratchLibrary) -> None:
+    log = scratch.new("jsonl", '{"text": "x"}', "write=supersede")
+    assert code_of(scratch.remember, log, "y", new=True, supersedes=[scratch.rows(log)[0].id]) == "usage"
+    assert code_of(scratch.remember, scratch.new("markdown"), "y", new=True) == "write-mode"
+
+
+def test_a_row_is_named_by_the_beginning_of_its_id_that_no_other_row_has(scratch: ScratchLibrary) -> None:
+    """Ruling 53."""
+    log = scratch.new("jsonl", rows({"id": "01AAAABBBB1", "text": "one"}, {"id": "01AAAABBBB2"}, {"id": "01AAAABC"}))
+    assert code_of(scratch.remember, log, "x", supersedes=["01AAAABBB"]) == "ambiguous-id"
+    assert code_of(scratch.remember, log, "x", supersedes=["01AAAAB"]) == "no-row"
+    scratch.remember(log, "x", supersedes=["01AAAABBBB2", f"row:{log}/01AAAABC"])
+    assert scratch.rows(log)[-1].supersedes == ("01AAAABBBB2", "01AAAABC")
+    old = scratch.rows(log)[-1].id
+    scratch.remember(log, "y", supersedes=[old[:20]])
+    assert scratch.rows(log)[-1].supersedes == (old,)
+    assert code_of(scratch.recall, [f"row:{log}/01AAAABBBB"]) == "ambiguous-id"
+    assert "y" in scratch.recall([f"row:{log}/{scratch.rows(log)[-1].id[:22]}"]).text
+    note = scratch.new()
+    scratch.connect(note, "see_also", f"row:{log[:20]}/{old[:20]}")
+    assert scratch.file(note).links[0].to == f"row:{log}/{old}"
 
 
 def test_files_joined_by_part_of_are_one_log(scratch: ScratchLibrary) -> None:

@@ -48,3 +48,14 @@ def test_an_unknown_prompt_or_argument_is_refused_with_our_code(agent: Agent) ->
     assert code("start_session", colour="red") == "bad-arguments"
     assert code("routine:nowhere") == "no-file"
     assert code("hand_over", run="nowhere") == "no-run"
+
+
+def test_the_parts_of_a_routine_are_one_prompt(one_agent: Agent) -> None:
+    made = one_agent.result("create", title="Release", summary="S.", type="routine", contract=["overflow=split"])
+    for number in range(2):
+        one_agent.result("remember", id=made["id"], text=f"Step {number}. " + "words " * 8000)
+    names = [each.name for each in one_agent.ask(lambda client: client.list_prompts()).prompts]
+    assert [name for name in names if name.startswith("routine:")] == [f"routine:{made['id']}"]
+    text = prompt(one_agent, f"routine:{made['id']}")
+    assert "1. Step 0." in text
+    assert "2. Step 1." in text

@@ -292,7 +292,7 @@ def test_a_tool_takes_a_short_id_and_refuses_an_ambiguous_one(name: str, field: 
         }
         others = {"id": world.good["file_id"], "to": world.good["to"]} if name == "connect" else {}
         arguments = {**others, **GIVEN.get(name, {}), field: shapes.get(field, given)}
-        return lambda: call_tool(ServerEnvironment(world.memory.root, None, "s"), "client", TOOLS[name], arguments)
+        return lambda: call_tool(ServerEnvironment(world.memory.root, None, "s"), None, TOOLS[name], arguments)
 
     assert understood(called(short_of(parse(world.refs[kind]))))
     if kind in TWINS:

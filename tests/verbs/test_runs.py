@@ -462,3 +462,19 @@ def test_rows_are_cited_by_the_text_that_ruling_36_defines(base: Slicebase, tmp_
     path.write_bytes(path.read_bytes() + line)
     evidence = base.cite(f"row:{made.id}/r1", quote="Lock it.\n\nIt fails.")
     assert evidence.span == Span(start=0, end=19)
+
+
+def test_a_row_is_cited_by_the_beginning_of_its_id_and_stays_cited_when_it_moves_to_a_part(
+    base: Slicebase, tmp_path: Path
+) -> None:
+    """Rulings 32 and 53."""
+    (tmp_path / "slicebase.toml").write_text("[overflow]\nbytes = 1000\n")
+    log = base.library.create("Log", "Rows.", type="jsonl", contract=["overflow=archive"]).id
+    row = base.library.remember(log, "Lock the door. " + "words " * 20).ref
+    evidence = base.cite(row[:-2], quote="Lock the door.")
+    assert evidence.chunk_id == row
+    while not base.library.remember(log, "Other words. " * 20).overflow:
+        pass
+    assert row.rpartition("/")[2] not in (tmp_path / ".slices" / f"{log}.slice").read_text()
+    assert base.cite(row, quote="Lock the door.").evidence_id == evidence.evidence_id
+    assert base.cite(f"file:{log}", quote="Lock the door.").chunk_id.endswith(row.rpartition("/")[2])

@@ -59,7 +59,8 @@ def define(
 @click.command()
 @id_argument
 @click.argument("text", required=False, metavar="TEXT|-")
-@click.option("--supersedes", multiple=True, metavar="ROW", help="A row of the log that this one replaces.")
+@click.option("--supersedes", multiple=True, metavar="ROW", help="A row that this one replaces, by its id.")
+@click.option("--new", is_flag=True, help="This is another fact than the row about the same topic (mode supersede).")
 @click.option("--section", metavar="HEADING", help="Write to the section with this heading.")
 @click.option("--as-text", is_flag=True, help="Store the text as it is, also if it looks like JSON.")
 @click.option("--replace", nargs=2, metavar="OLD NEW", help="Replace the only occurrence of OLD in the body by NEW.")
@@ -74,6 +75,7 @@ def remember(
     file_id: str,
     text: str | None,
     supersedes: tuple[str, ...],
+    new: bool,
     section: str | None,
     as_text: bool,
     replace: tuple[str, str] | None,
@@ -90,16 +92,17 @@ def remember(
     if show_contract:
         _print_contract(base.library.contract(file_id), as_json)
         return
-    if replace is not None and (text is not None or supersedes or section is not None):
-        raise click.UsageError("--replace takes OLD and NEW, and no other text, --supersedes or --section.")
-    new = replace[1] if replace is not None else text
-    if new is None:
+    if replace is not None and (text is not None or supersedes or section is not None or new or as_text):
+        raise click.UsageError("--replace takes OLD and NEW, and no other text or option about rows and sections.")
+    given = replace[1] if replace is not None else text
+    if given is None:
         raise click.UsageError("Give a text, or - to read it from stdin.")
     change = base.library.remember(
         file_id,
-        given_text(new),
+        given_text(given),
         replace=replace[0] if replace is not None else None,
         supersedes=supersedes,
+        new=new,
         section=section,
         as_text=as_text,
         if_version=if_version,

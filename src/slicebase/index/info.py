@@ -6,7 +6,7 @@ from typing import NamedTuple
 import apsw
 
 from slicebase.errors import SlicebaseError, Where
-from slicebase.files.check.between import FileLocation
+from slicebase.files.check.between import PART_LINKS, FileLocation
 from slicebase.files.check.file import check_file
 from slicebase.files.explore import Stated
 from slicebase.files.findings import FORMAT_RULES, Finding
@@ -44,11 +44,8 @@ def file_info(connection: apsw.Connection, workspace: Workspace, given: str) -> 
         data = read_bytes(workspace.library / entry.name)
     except FileNotFoundError:  # removed since the index was updated
         raise SlicebaseError("no-file", f"there is no file with the id {entry.id}", where=Where(name)) from None
-    checked = check_file(data, FileLocation(name, name))
-    return Info(
-        entry,
-        SliceFile.parse(data, name),
-        links_out_of(connection, entry.id),
-        links_into(connection, entry.id),
-        (checked,) if isinstance(checked, Finding) else checked.findings,
-    )
+    checked, file = check_file(data, FileLocation(name, name)), SliceFile.parse(data, name)
+    findings = (checked,) if isinstance(checked, Finding) else checked.findings
+    if not isinstance(checked, Finding) and not any(link.rel in PART_LINKS for link in file.links):
+        findings = (*findings, *checked.log_findings)  # it is a log by itself
+    return Info(entry, file, links_out_of(connection, entry.id), links_into(connection, entry.id), findings)

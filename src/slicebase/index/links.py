@@ -83,6 +83,15 @@ def part_links(connection: apsw.Connection) -> list[tuple[str, str]]:
     return [(each.edge.source, each.edge.target) for each in _stated(connection, query)]
 
 
+def overflow_parts(connection: apsw.Connection) -> set[str]:
+    """Returns the ids of files that overflow created as parts of others (ruling 32)."""
+    query = """
+    SELECT files.id FROM links JOIN files ON files.number = links.file
+    WHERE links.rel = 'part_of' AND links.label IN ('overflow', 'archive') AND links.row = ''
+    """
+    return {file_id for (file_id,) in connection.execute(query) if file_id}
+
+
 def _stated(connection: apsw.Connection, query: str, *values: Any) -> list[Stated]:
     rows = connection.execute(query, values)
     return [Stated(LinkEdge(source, rel, target), label, row) for source, rel, target, label, row in rows]

@@ -8,6 +8,7 @@ import apsw
 from slicebase.files.freshness import staleness
 from slicebase.files.links import target_kind
 from slicebase.index.entries import FileEntry, Filters, get_file, list_files
+from slicebase.index.links import overflow_parts
 
 _DAY: Final = 86_400_000
 _STALE: Final = 0.5  # the staleness from which a file is labelled STALE
@@ -47,8 +48,10 @@ def stale_files(
 ) -> list[StaleFile]:
     """Returns the files that should be checked again, the stalest first."""
     found = []
+    parts = overflow_parts(connection)
     for entry in list_files(connection, filters):
-        reasons = (*_narrative_reasons(entry, later_snapshot), *_reasons(connection, entry, now, half_life))
+        age = () if entry.id in parts else _age_reasons(connection, entry, now, half_life)  # its file has its age
+        reasons = (*_narrative_reasons(entry, later_snapshot), *_reasons(connection, entry), *age)
         if reasons:
             found.append(StaleFile(entry, staleness((now - entry.changed) / _DAY, half_life), reasons))
     return sorted(found, key=lambda each: (-round(each.staleness, 6), each.entry.id, each.entry.name))
@@ -60,7 +63,7 @@ def _narrative_reasons(entry: FileEntry, later_snapshot: Callable[[str], str | N
         yield StaleReason("source-changed", None, f"its run has a later snapshot, {later}")
 
 
-def _reasons(connection: apsw.Connection, entry: FileEntry, now: int, half_life: float) -> Iterator[StaleReason]:
+def _reasons(connection: apsw.Connection, entry: FileEntry) -> Iterator[StaleReason]:
     # Narratives of snapshots are compared with their run instead.
     if entry.source and target_kind(entry.source) != "reference":
         source = get_file(connection, entry.source)
@@ -74,6 +77,20 @@ def _reasons(connection: apsw.Connection, entry: FileEntry, now: int, half_life:
         yield StaleReason("note-missing", None, "the note cannot be read: `tt refresh --all` follows it")
     if entry.due:
         yield StaleReason("due", None, f"it is due to be {_DUE.get(entry.due, entry.due)}")
-    if staleness((now - entry.changed) / _DAY, half_life) >= _STALE:
-        days = (now - entry.changed) // _DAY
-        yield StaleReason("age", entry.changed, f"nothing has changed for {days} days")
+
+
+def _age_reasons(connection: apsw.Connection, entry: FileEntry, now: int, half_life: float) -> Iterator[StaleReason]:
+    """Yields a reason for a file that has not changed for long, and neither have the parts that continue it."""
+    if staleness((now - entry.changed) / _DAY, half_life) < _STALE:
+        return
+    newest = connection.execute(_PARTS, (entry.number,)).get
+    changed = entry.changed if newest is None else max(entry.changed, newest)
+    if staleness((now - changed) / _DAY, half_life) >= _STALE:
+        days = (now - changed) // _DAY
+        yield StaleReason("age", changed, f"nothing has changed for {days} days")
+
+
+_PARTS: Final = """
+SELECT max(coalesce(part.changed, part.disk_time)) FROM links JOIN files AS part ON part.id = links.node
+WHERE links.file = ? AND links.rel = 'has_part' AND links.label = 'overflow' AND NOT part.archived
+"""

@@ -16,8 +16,8 @@ from typing import Final, NamedTuple
 from slicebase.core.ids import is_ulid
 from slicebase.core.short_ids import the_only
 from slicebase.errors import SlicebaseError, Where
-from slicebase.files.body.overflow import parts_of, whole_of, with_parts
-from slicebase.files.body.rows import Row, read_rows
+from slicebase.files.body.overflow import ordered, parts_of, whole_of, with_parts
+from slicebase.files.body.rows import Row, full_row_id, read_rows
 from slicebase.files.check.between import part_links
 from slicebase.files.check.file import new_paths
 from slicebase.files.check.version import checked_bytes
@@ -292,6 +292,21 @@ class Logs:
             joined.setdefault(other, []).append(one)
         others = sorted(reach(joined, [file.id or ""]) - {file.id})
         return [file, *self._readable(others, file.body_type)]
+
+    def whole(self, file: SliceFile) -> list[SliceFile]:
+        """Returns a file with its parts that overflow created, in the order of their content; without parts, itself."""
+        return ordered(file, self.of(file)[1:])
+
+    def row(self, file: SliceFile, given: str) -> tuple[SliceFile, Row]:
+        """Returns the row with this id, or its beginning, and the file of the log that it is in (ruling 53).
+
+        A row that overflow moved to a part is still a row of its file.
+        """
+        own = {row.id: row for row in read_rows(file.body).rows}
+        if given in own:
+            return file, own[given]
+        rows = {row.id: (part, row) for part in self.whole(file) for row in read_rows(part.body).rows}
+        return rows[full_row_id(rows, given, file.id or file.name)]
 
     def rows_elsewhere(self, file: SliceFile) -> list[Row]:
         """Returns the rows of the log's other files, without rows that an unfinished move left in both."""

@@ -1,67 +1,39 @@
-"""The library: the verbs that write slice files, and `recall`. Each write reads, decides and writes under the lock."""
+"""The library: the verbs that write slice files. Each reads, decides and writes under the lock."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from slicebase.core.times import Moment, milliseconds
-from slicebase.errors import SlicebaseError, Where, refuse_unknown
+from slicebase.errors import SlicebaseError
 from slicebase.files.body.entries import Stamp
-from slicebase.files.body.routine import compile_routine, contract_as_json, read_routine
 from slicebase.files.body.rows import Provenance
-from slicebase.files.body.write import WriteRequest, refuse_broken, whole_body, with_writer
+from slicebase.files.body.write import WriteRequest, whole_body, with_writer
 from slicebase.files.create import archived, assigned_values, contract_from, define, meta_from, new_file, restored
 from slicebase.files.links import doubts, file_name
 from slicebase.files.model import Payload
 from slicebase.files.slice_file import SliceFile
-from slicebase.index.schema import ReadProgress
 from slicebase.library.change import Change
-from slicebase.library.finder import Finder
-from slicebase.library.folder import Logs, SliceFolder
-from slicebase.library.links import Linker
-from slicebase.library.names import Names
+from slicebase.library.folder import FileWrite
 from slicebase.library.payloads import measured_again, new_payload, stated_payload, with_payload
+from slicebase.library.reader import Reader
 from slicebase.library.remember import limited, refreshed, remember, with_passage
 from slicebase.workspace.doors import door
-from slicebase.workspace.surroundings import Surroundings, at_once, one_thread_at_a_time
-from slicebase.workspace.workspace import LIBRARY, StrPath, Workspace, given_path
+from slicebase.workspace.surroundings import one_thread_at_a_time
+from slicebase.workspace.workspace import LIBRARY, StrPath, given_path
 
 if TYPE_CHECKING:  # start-up time matters: a verb imports what it needs when it is called
-    from slicebase.context.recall import Page
     from slicebase.library.due import DueFile
     from slicebase.library.notes import NoteKeeper, NotesReport
-    from slicebase.library.recall import Recall, Which
-    from slicebase.truth.names import StoredNames
-    from slicebase.truth.truth import Truth
 
 
 @one_thread_at_a_time
-class Library(Finder):
+class Library(Reader):
     """The slice files of a workspace, with the verbs that write them.
 
     Every write takes a `provenance`: who writes, and how it is known. Without one, the settings decide whether the
     write is signed.
     """
-
-    def __init__(
-        self,
-        workspace: Workspace,
-        truth: "Callable[[], Truth]",
-        surroundings: Surroundings | None = None,
-        progress: ReadProgress = lambda done, total: None,
-    ) -> None:
-        super().__init__(workspace, surroundings, progress)
-        self.folder = SliceFolder(workspace)
-        self._logs = Logs(self.folder, self.part_links)
-        self._truth = truth
-        self._names = Names(workspace, self.surroundings, self.folder, self._stored_names)
-        self._linker = Linker(self.folder, self._names, lambda turn: turn in truth().turns.find([turn]))
-
-    def _stored_names(self) -> "StoredNames":
-        from slicebase.truth.names import StoredNames  # imported here to keep start-up fast
-
-        return StoredNames(self._truth().database, self.surroundings)
 
     # New files
 
@@ -204,6 +176,7 @@ class Library(Finder):
         *,
         supersedes: str | Sequence[str] = (),
         section: str | None = None,
+        new: bool = False,
         as_text: bool = False,
         replace: str | None = None,
         if_version: str | None = None,
@@ -211,7 +184,8 @@ class Library(Finder):
     ) -> Change:
         """Writes a text to the body, in the contract's write mode. Rows that it supersedes are named by id or ref.
 
-        In a log, JSON objects become rows; with `as_text`, also a text that looks like JSON is stored as it is.
+        In a log, JSON objects become rows; with `as_text`, also a text that looks like JSON is stored as it is. `new`
+        says that a row in write mode supersede is another fact than the row about the same topic.
         With `replace`, the text takes the place of this passage, which must be in the body once; only where the write
         mode is replace.
         """
@@ -220,7 +194,7 @@ class Library(Finder):
                 raise SlicebaseError("usage", "a passage is replaced without supersedes and section")
             return self._replace_passage(file_id, replace, text, self.stamp(provenance), if_version)
         rows = (supersedes,) if isinstance(supersedes, str) else supersedes
-        given = WriteRequest(text, self.stamp(provenance), tuple(map(_row_id, rows)), section, as_text)
+        given = WriteRequest(text, self.stamp(provenance), tuple(map(_row_id, rows)), section, as_text, new)
         limit = self.surroundings.settings.overflow_bytes
         with self.folder.writing() as writer:
             done = remember(writer, self._logs, writer.find(file_id, if_version), given, limit)
@@ -235,10 +209,6 @@ class Library(Finder):
             stamp,
             if_version,
         )
-
-    def contract(self, file_id: str) -> dict[str, Any]:
-        """Returns what belongs in a file, what does not, and where the latter goes."""
-        return contract_as_json(self.folder.find(file_id), self._linker.title_of)
 
     @door(left="file_id source_hash if_version")
     def refresh(
@@ -291,39 +261,6 @@ class Library(Finder):
         stamp = self.stamp(provenance)
         return self._edit(file_id, lambda file: with_done(file, stamp.time), stamp)
 
-    # Reading
-
-    def recall(
-        self, refs: str | Iterable[str], *, rows: "Which" = "active", tokens: int | None = None, page: int = 1
-    ) -> "Page":
-        """Returns what references lead to, fenced and labelled for a model; with `tokens`, one page of it."""
-        from slicebase.context.recall import pages
-
-        named = [refs] if isinstance(refs, str) else refs
-        found = pages(self.reader(rows).pieces(named), tokens)
-        if not 1 <= page <= len(found):
-            raise SlicebaseError("no-page", f"there is no page {page}", hint=f"the pages are 1 to {len(found)}")
-        return found[page - 1]
-
-    @at_once
-    def reader(self, rows: "Which" = "active", *, as_of: Moment | None = None) -> "Recall":
-        """Returns a reader that finds what references lead to, piece by piece, as of a time."""
-        from slicebase.library.recall import WHICH, Recall
-
-        refuse_unknown("rows", rows, WHICH)
-        now = self.surroundings.now() if as_of is None else milliseconds(as_of)
-        half_life = self.surroundings.settings.freshness_half_life_days
-        return Recall(self.surroundings, self.folder, self._logs, self._names, self._truth, now, half_life, rows)
-
-    def routine(self, file_id: str) -> str:
-        """Returns a routine as Markdown to follow. Nothing is executed (ruling 30)."""
-        file = self.folder.find(file_id)
-        if file.body_type != "routine":
-            raise SlicebaseError("write-mode", f"a {file.body_type} body is not a routine", where=Where(file.name))
-        steps, findings = read_routine(file.body, file.body_line, file.name)
-        refuse_broken(file, findings)
-        return compile_routine(file.title or "", file.summary or "", steps, self._linker.title_of)
-
     # Forgetting
 
     @door(left="file_id")
@@ -335,13 +272,18 @@ class Library(Finder):
         dry_run: bool = False,
         provenance: Provenance | None = None,
     ) -> Change:
-        """Archives a file in place: search and listings no longer show it, and nothing is lost."""
+        """Archives a file and its parts in place: search and listings no longer show them, and nothing is lost."""
         stamp = self.stamp(provenance)
-        return self._edit(file_id, lambda file: archived(file, stamp.time, reason), stamp, dry_run=dry_run)
+        return self._edit_whole(file_id, lambda part, _: archived(part, stamp.time, reason), stamp, dry_run=dry_run)
 
     def restore(self, file_id: str, *, dry_run: bool = False, provenance: Provenance | None = None) -> Change:
-        """Restores a file that was forgotten."""
-        return self._edit(file_id, restored, self.stamp(provenance), dry_run=dry_run)
+        """Restores a file that was forgotten, with the parts that were forgotten with it."""
+        return self._edit_whole(
+            file_id,
+            lambda part, file: restored(part) if part.archived == file.archived else part,
+            self.stamp(provenance),
+            dry_run=dry_run,
+        )
 
     @door(left="file_id")
     def purge(
@@ -398,6 +340,17 @@ class Library(Finder):
             new = with_writer(new, stamp)
             writer.replace(old, new, dry_run=dry_run)
         return Change(new)
+
+    def _edit_whole(
+        self, file_id: str, change: Callable[[SliceFile, SliceFile], SliceFile], stamp: Stamp, *, dry_run: bool
+    ) -> Change:
+        """Changes a file and its parts, each given with the file, under the lock. All are checked before the first."""
+        with self.folder.writing() as writer:
+            old = writer.find(file_id)
+            changes = [(part, change(part, old)) for part in self._logs.whole(old)]
+            new = {part: with_writer(part_now, stamp) for part, part_now in changes if part_now is not part}
+            writer.write(*(FileWrite(part, part_now) for part, part_now in new.items()), dry_run=dry_run)
+        return Change(new.get(old, old), changed=bool(new))
 
 
 def _row_id(given: str) -> str:

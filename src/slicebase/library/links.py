@@ -5,12 +5,11 @@ from typing import Final
 
 from slicebase.core.refs import Ref, short_ref
 from slicebase.errors import SlicebaseError, Where
-from slicebase.files.body.rows import read_rows
 from slicebase.files.links import RELATIONSHIPS, SUFFIX, can_be_relationship, target_id, target_kind
 from slicebase.files.model import DerivationSource, Link
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import append_item, delete_key, remove_item, set_key
-from slicebase.library.folder import SliceFolder, outside_workspace
+from slicebase.library.folder import Logs, SliceFolder, outside_workspace
 from slicebase.library.names import Names
 from slicebase.workspace.workspace import LIBRARY
 
@@ -22,8 +21,9 @@ _NAMED: Final = ("file", "turn", "session", "run", "mf", "sn", "ev", "row")  # w
 class Linker:
     """Creates and removes links. `knows_turn` asks the truth; it is called only for a link that names a turn."""
 
-    def __init__(self, folder: SliceFolder, names: Names, knows_turn: Callable[[str], bool]) -> None:
+    def __init__(self, folder: SliceFolder, logs: Logs, names: Names, knows_turn: Callable[[str], bool]) -> None:
         self._folder = folder
+        self._logs = logs
         self._names = names
         self._knows_turn = knows_turn
 
@@ -101,8 +101,8 @@ class Linker:
             file = self._folder.find(ref.owner)
             if ref.kind == "file":
                 return file.id or ref.owner
-            if ref.kind == "row" and all(row.id != ref.local for row in read_rows(file.body).rows):
-                raise SlicebaseError("no-row", f"there is no row {ref.local} in {ref.owner}")
+            if ref.kind == "row":
+                return f"row:{file.id}/{self._logs.row(file, ref.local)[1].id}"
         elif ref.kind == "turn" and not self._knows_turn(ref.name):
             raise SlicebaseError("no-turn", f"there is no turn {ref.name}", hint="`tt turns` lists what is stored")
         return str(ref)

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from slicebase.core.passages import PASSAGE, Stretch
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.entries import Stamp
+from slicebase.files.body.overflow import ordered, whole_of
 from slicebase.files.body.write import with_writer
 from slicebase.files.create import tombstone
 from slicebase.files.slice_file import SliceFile
@@ -78,18 +79,25 @@ class Order(NamedTuple):
 
 
 def order_of_file(truth: Truth, folder: SliceFolder, file: SliceFile) -> Order:
-    """Returns the order to purge a slice file: its body, and what the ledger and manifests keep of it."""
+    """Returns the order to purge a slice file and its parts: bodies, and what the ledger and manifests keep of them."""
+    files = [file, *_parts_of(folder, file)]
     payload = file.payload.hash if file.payload else None
-    corpora = [f"file:{file.id}", *([f"doc:{payload}"] if payload else [])]
+    corpora = [*(f"file:{each.id}" for each in files), *([f"doc:{payload}"] if payload else [])]
     kept = {(corpus, name) for corpus in corpora for name, _ in truth.texts.of(corpus)}
     for corpus in corpora:
         kept.update(truth.manifests.texts_from(corpus))
     copied = b"".join(data for path in _copies(folder, {file.id or ""}) for data in _bytes_in(path))
-    note = note_bytes(folder, file)
-    said = (file.body, (file.summary or "").encode(), copied[:_LARGEST_TEXT], note) if not file.purged else ()
+    said = [data for each in files if not each.purged for data in (each.body, (each.summary or "").encode())]
+    said += [copied[:_LARGEST_TEXT], note_bytes(folder, file)] if not file.purged else []
     strings = tuple(data.decode("utf-8", "replace") for data in said)
     taken = Taken(kept, strings=strings, corpora=frozenset(corpora))
-    return Order(f"file:{file.id}", taken, files=(file.id or "",))
+    return Order(f"file:{file.id}", taken, files=tuple(each.id or "" for each in files))
+
+
+def _parts_of(folder: SliceFolder, file: SliceFile) -> list[SliceFile]:
+    """Returns the parts that overflow created for a file, also where an interrupted purge left only its tombstone."""
+    parts = [part for part in folder.mentioning(b"part_of") if whole_of(part)]
+    return [part for part in ordered(file, parts) if part is not file]
 
 
 class PurgePlan(NamedTuple):

@@ -60,17 +60,14 @@ class Recall(NamedTuple):
         if file.body_type == "jsonl":
             yield from self._log(file)
             return
-        found = note_of(self.folder, file, self.surroundings.redaction.uncounted)
-        content = _content(file) if found is None or found.problem else found.text.strip("\n")
-        yield RecalledPiece(f"file:{file.id}", self._label(file, found), content)
+        for part in self.logs.whole(file) if parts_of(file) else [file]:
+            if part is file or not part.archived:
+                yield self._whole(part)
         for part_id in parts_of(file):
-            part = self.folder.get(part_id)
-            if part and not part.purged:
-                yield RecalledPiece(f"file:{part_id}", self._label(part), _content(part))
-            else:
-                yield RecalledPiece(
-                    f"file:{part_id}", f"{_title(file)} · a part that is {'purged' if part else 'missing'}", ""
-                )
+            gone = self.folder.get(part_id)
+            if gone is None or gone.purged:
+                label = f"{_title(file)} · a part that is {'purged' if gone else 'missing'}"
+                yield RecalledPiece(f"file:{part_id}", label, "")
 
     def _find(self, file_id: str) -> SliceFile:
         file = self.folder.find(file_id)
@@ -79,9 +76,15 @@ class Recall(NamedTuple):
             raise SlicebaseError("purged", f"the content was purged{reason}", where=Where(file.name))
         return file
 
+    def _whole(self, file: SliceFile) -> RecalledPiece:
+        """Returns the whole content of a file, or of the note that it points to."""
+        found = note_of(self.folder, file, self.surroundings.redaction.uncounted)
+        content = _content(file) if found is None or found.problem else found.text.strip("\n")
+        return RecalledPiece(f"file:{file.id}", self._label(file, found), content)
+
     def _label(self, file: SliceFile, note: FoundNote | None = None) -> str:
-        stated = read_facts(file).changed
-        changed = self.folder.time_of(file) if stated is None else stated
+        times = [self._changed(part) for part in (self.logs.whole(file) if parts_of(file) else [file])]
+        changed = max((time for time in times if time is not None), default=None)
         kind = "pointer" if file.kind == "pointer" else as_words(file.body_type or "")
         words = [_title(file), f"note {as_words(note.path)}" if note else kind]
         if changed is not None:
@@ -90,6 +93,10 @@ class Recall(NamedTuple):
         words += [note.about(file)] if note else []
         words += [self._derivation(file)]
         return " · ".join(word for word in words if word)
+
+    def _changed(self, file: SliceFile) -> int | None:
+        stated = read_facts(file).changed
+        return self.folder.time_of(file) if stated is None else stated
 
     def _derivation(self, file: SliceFile) -> str:
         """Returns what a label says about the source of a derived file, for example that it has changed since."""
@@ -124,12 +131,11 @@ class Recall(NamedTuple):
         yield from map(_piece, shown)
 
     def _row(self, ref: Ref) -> Iterator[RecalledPiece]:
-        """Yields the row that was named, active or not; its label says which."""
+        """Yields the row that was named, active or not; its label says which. It may have moved to a part."""
         file = self._find(ref.owner)
-        found = [row for row in _rows_of(self.logs.of(file)) if row.file is file and row.row.id == ref.local]
-        if not found:
-            raise SlicebaseError("no-row", f"there is no row {ref.local} in {ref.owner}", where=Where(file.name))
-        yield from map(_piece, found)
+        part, named = self.logs.row(file, ref.local)
+        found = [row for row in _rows_of(self.logs.of(file)) if row.row.id == named.id]
+        yield from map(_piece, [row for row in found if row.file.id == part.id] or found[:1])
 
     # Sections and turns
 

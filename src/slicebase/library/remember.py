@@ -40,10 +40,14 @@ def remember(writer: FolderWriter, logs: Logs, file: SliceFile, given: WriteRequ
     """Writes a text to a file. Above `limit` bytes the contract's overflow acts, if it names one."""
     refuse_closed(file)
     whole = _whole(writer, file)
-    target = _open_part(writer, whole) if whole.id == file.id and whole.write_mode != "replace" else file
-    elsewhere = _rows_elsewhere(logs, target, given)
-    draft = write(target, _for_part(target, whole, given), elsewhere)
-    act = _MOVES.get(target.contract.overflow or "") if target.write_mode != "replace" else None
+    refuse_closed(whole)
+    replaces = whole.write_mode == "replace"
+    if replaces:
+        _refuse_parts(logs, whole)
+    target = _open_part(writer, whole) if whole.id == file.id and not replaces else file
+    elsewhere = _rows_elsewhere(logs, target, whole, given)
+    draft = write(target, _for_part(target, whole, given), elsewhere, whole.write_mode)
+    act = _MOVES.get(whole.contract.overflow or "") if not replaces else None
     if act is None or _size(draft.file) <= limit:
         return _stored(writer, target, draft, limit)
     if finish_overflow(writer, logs, whole):
@@ -83,7 +87,7 @@ class _Overflow(NamedTuple):
 def _split(case: _Overflow) -> Remembered:
     """Creates a part and writes to it. It exists before its file names it: no reader finds a broken link."""
     part = new_part(case.whole, case.given.stamp.file_id, CONTINUED)
-    draft = write(part, _for_part(part, case.whole, case.given), case.log)
+    draft = write(part, _for_part(part, case.whole, case.given), case.log, case.whole.write_mode)
     whole = joined(case.whole, part.id or "", CONTINUED)
     case.writer.write(FileWrite(None, draft.file, draft.rows), FileWrite(case.whole, whole))
     return Remembered(draft.file, draft.rows, "split")
@@ -97,7 +101,7 @@ def _archive(case: _Overflow) -> Remembered:
         raise _too_large(case.draft.file, case.limit, "there are no older rows or sections to move")
     part = new_part(case.target, case.given.stamp.file_id, ARCHIVED, moved.leaves)
     smaller = joined(case.target.with_body(moved.stays), part.id or "", ARCHIVED)
-    draft = write(smaller, case.given, case.log)
+    draft = write(smaller, _for_part(smaller, case.whole, case.given), case.log, case.whole.write_mode)
     case.writer.write(FileWrite(None, part, moved_from=case.target), FileWrite(case.target, draft.file, draft.rows))
     return Remembered(draft.file, draft.rows, "archive")
 
@@ -117,9 +121,22 @@ def _too_large(file: SliceFile, limit: int, hint: str) -> SlicebaseError:
     return SlicebaseError("overflow", message, hint=hint, where=Where(file.name))
 
 
-def _rows_elsewhere(logs: Logs, target: SliceFile, given: WriteRequest) -> list[Row]:
+def _refuse_parts(logs: Logs, whole: SliceFile) -> None:
+    """Raises an error if a body is to be replaced, and some of it is in parts, which would stay as they are."""
+    files = logs.whole(whole) if parts_of(whole) else []
+    parts = [part.id for part in files if part.id != whole.id and not part.archived]
+    if parts:
+        raise SlicebaseError(
+            "write-mode",
+            f"the file has parts ({', '.join(map(str, parts))}), which would stay when its body is replaced",
+            hint="forget them first, or create a new file",
+            where=Where(whole.name),
+        )
+
+
+def _rows_elsewhere(logs: Logs, target: SliceFile, whole: SliceFile, given: WriteRequest) -> list[Row]:
     """Returns the rows in other files that a new row may supersede. Reads nothing if it supersedes none."""
-    needed = given.supersedes or target.write_mode == "supersede"
+    needed = given.supersedes or whole.write_mode == "supersede"
     return logs.rows_elsewhere(target) if needed and target.body_type == "jsonl" else []
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.index.entries import Filters
+from slicebase.index.links import overflow_parts
 from slicebase.mcp.calls import ToolCall, excerpt, quoted
 from slicebase.mcp.resources import PAGE
 
@@ -105,8 +106,9 @@ _FIXED: Mapping[str, _Fixed] = {
 def listed(base: "Slicebase", cursor: str | None) -> tuple[list[Prompt], str | None]:
     """Returns a page of our own prompts and then the routines of the library by id, and the next cursor."""
     routines = sorted(base.finder.list_files(Filters(type="routine")), key=lambda entry: entry.id)
+    parts = base.finder.index.ask(overflow_parts) if routines else set()  # compiled with the file they are parts of
     known = [each.prompt for each in _FIXED.values()]
-    known += [Prompt(ROUTINE + entry.id, entry.title, entry.summary) for entry in routines]
+    known += [Prompt(ROUTINE + entry.id, entry.title, entry.summary) for entry in routines if entry.id not in parts]
     names = [prompt.name for prompt in known]
     start = names.index(cursor) + 1 if cursor in names else 0
     return known[start : start + PAGE], names[start + PAGE - 1] if len(known) > start + PAGE else None

@@ -38,6 +38,7 @@ class RememberArguments(Arguments, frozen=True):
         str, Meta(description="In a log, a JSON object is the row", examples=["Retries stop after 5 attempts."])
     ]
     supersedes: Annotated[tuple[str, ...], Meta(description="Rows that this one replaces")] = ()
+    new: Annotated[bool, Meta(description="Another fact, though its topic exists")] = False
     section: Annotated[str | None, Meta(description="Heading to write under")] = None
     replace: Annotated[str | None, Meta(description="Passage that text replaces")] = None
     if_version: Annotated[str | None, Meta(description="Write only if the file has this version")] = None
@@ -89,6 +90,7 @@ def remember(call: ToolCall, given: RememberArguments) -> ToolOutput:
             given.id,
             given.text,
             supersedes=given.supersedes,
+            new=given.new,
             section=given.section,
             replace=given.replace,
             if_version=given.if_version,

@@ -11,6 +11,7 @@ from slicebase.context.assemble import Piece
 from slicebase.core.hashing import digest
 from slicebase.core.refs import Ref, parse
 from slicebase.errors import SlicebaseError, Where
+from slicebase.files.body.overflow import parts_of
 from slicebase.files.body.rows import read_rows
 from slicebase.files.body.sections import section_ref, sections
 from slicebase.files.links import resolve
@@ -18,6 +19,7 @@ from slicebase.files.note import note_sections
 from slicebase.files.slice_file import SliceFile
 from slicebase.graph.record import read_parts
 from slicebase.graph.turn import turn_text
+from slicebase.library.folder import Logs
 from slicebase.library.texts import FoundNote, note_of
 from slicebase.runs.chunks import DocumentChunk, chunks
 from slicebase.runs.evidence import GONE, PURGED, Chunk, Evidence, Lookup, cite, places
@@ -65,7 +67,7 @@ class ChunkTexts:
 
     def chunk(self, reference: str) -> Chunk:
         """Returns a chunk by its reference; raises if it is purged, has changed or is gone."""
-        ref = chunk_ref(reference)
+        ref = self._complete(chunk_ref(reference))
         corpus_id, found = self._find[ref.kind](ref)
         if found.state == "purged":
             raise SlicebaseError("purged", f"{ref} was purged")
@@ -73,6 +75,22 @@ class ChunkTexts:
             changed = ": the text that it is part of has changed" if found.state == "other" else ""
             raise SlicebaseError("no-chunk", f"there is no {ref}{changed}")
         return Chunk(corpus_id, str(ref), found.text)
+
+    def _complete(self, ref: Ref) -> Ref:
+        """Returns the complete reference of a row that is named by the beginning of its id (ruling 53)."""
+        file = self._folder.readable(ref.owner) if ref.kind == "row" else None
+        if file is None or file.purged:
+            return ref
+        try:
+            return Ref("row", f"{file.id}/{self._log(file).row(file, ref.local)[1].id}")
+        except SlicebaseError as error:
+            if error.code != "no-row":
+                raise
+            return ref
+
+    def _log(self, file: SliceFile) -> Logs:
+        """Returns what finds the parts of a file. A file that names none is a log by itself: no other file is read."""
+        return Logs(self._folder, None if parts_of(file) else lambda: ())
 
     def holding(self, reference: str, quote: str) -> Chunk:
         """Returns the only chunk of a session or file that contains a quote; for a chunk's reference, that chunk."""
@@ -104,7 +122,8 @@ class ChunkTexts:
         if ref.kind == "session":
             names: Iterator[str] = (f"turn:{stored.record.id}" for stored in self._truth.turns.of_session(ref.name))
         elif ref.kind == "file":
-            names = self._references(self._folder.find(ref.name))
+            file = self._folder.find(ref.name)
+            names = (name for part in self._log(file).whole(file) for name in self._references(part))
         else:
             raise SlicebaseError("not-a-chunk", f"{ref} has no chunks", hint="name a session or a file")
         for name in names:
@@ -153,7 +172,9 @@ class ChunkTexts:
 
     def _row(self, ref: Ref) -> Placed:
         def row_of(file: SliceFile) -> Lookup:
-            rows = (row for row in read_rows(file.body).rows if row.id == ref.local)
+            files = self._log(file).whole(file)
+            files.sort(key=lambda part: part is not file)  # overflow may have moved the row to a part
+            rows = (row for part in files for row in read_rows(part.body).rows if row.id == ref.local)
             return next((Lookup("same", row.text) for row in rows), GONE)
 
         return self._in_file(ref.owner, row_of)

@@ -53,8 +53,7 @@ def read_conversation(body: bytes, first_line: int = 1, file: str = "") -> Entri
     lines, unreadable = read_lines(body, first_line, file)
     findings = list(unreadable)
     entries = [entry for line in lines if (entry := _read_entry(line, findings)) is not None]
-    findings.extend(_call_findings(entries))
-    findings.extend(_order_findings(entries))
+    findings.extend(flow_findings(entries))
     return Entries(tuple(entries), tuple(findings))
 
 
@@ -98,6 +97,16 @@ def _line_findings(line: JsonLine, role: str) -> Iterator[Finding]:
     if turns is not None and not is_whole(turns):
         message = f"`turns_summarized` is {shown(turns)}, not a count"
         yield line.finding("conversation-line", message, "turns_summarized")
+
+
+# The rules that concern several lines.
+FLOW_RULES: Final = frozenset({"call-pairs", "call-unknown", "call-unanswered", "conversation-order"})
+
+
+def flow_findings(entries: Sequence[ConversationEntry]) -> Iterator[Finding]:
+    """Yields the findings about lines that depend on each other: calls and their results, and times."""
+    yield from _call_findings(entries)
+    yield from _order_findings(entries)
 
 
 def _call_findings(entries: Sequence[ConversationEntry]) -> Iterator[Finding]:

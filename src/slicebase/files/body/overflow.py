@@ -4,13 +4,14 @@ A part and its file link to each other, by `part_of` and `has_part`. The label o
 so that a part created by overflow is never mistaken for one created by people.
 """
 
+import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from slicebase.core.parsers import decode
 from slicebase.files.body.rows import read_rows
 from slicebase.files.body.sections import Section, sections
-from slicebase.files.body.text import append_lines, encoded
+from slicebase.files.body.text import append_lines, encoded, heading_lines
 from slicebase.files.create import new_file
 from slicebase.files.model import Contract, Link
 from slicebase.files.slice_file import SliceFile
@@ -36,7 +37,42 @@ def parts_of(file: SliceFile, *labels: str) -> list[str]:
 
 def whole_of(file: SliceFile) -> str | None:
     """Returns the id of the file that overflow created this part for, None if it is not such a part."""
-    return next((link.to for link in file.links if link.rel == "part_of" and link.label in _LABELS), None)
+    return _part_link(file)[0]
+
+
+def ordered(file: SliceFile, parts: Iterable[SliceFile]) -> list[SliceFile]:
+    """Returns a file with the parts that overflow created for it, in the order of their content.
+
+    What was archived is older than the file, and what continues it is newer. A part may have parts of its own.
+    """
+    waiting = {part.id: part for part in parts if part.id and part.id != file.id}
+    unnamed: dict[str | None, list[str]] = {}  # parts by the file that they name, which may not name them yet
+    for part_id in sorted(waiting):
+        unnamed.setdefault(whole_of(waiting[part_id]), []).append(part_id)
+    found: list[SliceFile] = []
+    stack = [(file, False)]
+    while stack:
+        each, has_parts_before = stack.pop()
+        if has_parts_before:
+            found.append(each)
+            continue
+        names = dict.fromkeys((*parts_of(each), *unnamed.get(each.id, ())))
+        own = [waiting.pop(name) for name in names if name in waiting]
+        archives = [part for part in own if _is_archive(each, part)]
+        stack += [(part, False) for part in reversed(own) if part not in archives]
+        stack.append((each, True))
+        stack += [(part, False) for part in reversed(archives)]
+    return found
+
+
+def _is_archive(file: SliceFile, part: SliceFile) -> bool:
+    return part.id in parts_of(file, ARCHIVED) or _part_link(part) == (file.id, ARCHIVED)
+
+
+def _part_link(file: SliceFile) -> tuple[str | None, str | None]:
+    """Returns the file that overflow created this part for, and why; twice None if it is not such a part."""
+    found = (link for link in file.links if link.rel == "part_of" and link.label in _LABELS)
+    return next(((link.to, link.label) for link in found), (None, None))
 
 
 def new_part(file: SliceFile, part_id: str, label: str, body: bytes = b"") -> SliceFile:
@@ -85,16 +121,27 @@ def with_parts(file: SliceFile, parts: Iterable[SliceFile]) -> SliceFile:
 
 def _without(file: SliceFile, moved: bytes) -> bytes:
     if file.body_type != "jsonl":
-        return file.body.replace(moved, b"", 1)
+        return file.body.replace(moved if moved in file.body else moved.removesuffix(b"\n"), b"", 1)
     moved_lines = set(moved.split(b"\n")) - {b""}
     return b"\n".join(line for line in file.body.split(b"\n") if line not in moved_lines)
 
 
 def move_oldest(file: SliceFile, most: int) -> Moved | None:
-    """Removes the oldest rows or sections from a body until it has at most `most` bytes; None if nothing can move."""
+    """Removes the oldest content from a body until it has at most `most` bytes; None if nothing can move.
+
+    Rows move by their time. Everything else is added at the end, so that what comes first is the oldest: lines of a
+    conversation or routine, sections of Markdown, and paragraphs of a text or of Markdown without sections.
+    """
     if file.body_type == "jsonl":
         return _oldest_rows(file.body, most)
-    return _oldest_sections(decode(file.body), most) if file.body_type == "markdown" else None
+    text = decode(file.body)
+    if file.body_type in ("conversation", "routine"):
+        return _first(text, [line.end() for line in _LINE.finditer(text) if line[0].strip()], most)
+    if file.body_type == "text":
+        return _first(text, _paragraph_ends(text), most)
+    if file.body_type == "markdown":
+        return _oldest_sections(text, most) or _oldest_paragraphs(text, most)
+    return None
 
 
 def _oldest_rows(body: bytes, most: int) -> Moved | None:
@@ -127,6 +174,53 @@ def _oldest_sections(text: str, most: int) -> Moved | None:
         return None
     start = units[0][0]
     return Moved(encoded(text[start:end]), encoded(text[:start] + text[end:]))
+
+
+_LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
+_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
+
+
+def _oldest_paragraphs(text: str, most: int) -> Moved | None:
+    """Moves the first paragraphs of Markdown in which no sections can move. Its first heading stays.
+
+    What moves ends before the next heading: a paragraph stays under its own.
+    """
+    headings = [section for section in sections(text) if section.level]
+    start = 0
+    if headings and not text[: headings[0].start].strip():
+        first = headings.pop(0)
+        start = first.start + len(heading_lines(text[first.start : first.end]))
+    return _first(text, _paragraph_ends(text, start, headings[0].start if headings else len(text)), most, start)
+
+
+def _paragraph_ends(text: str, start: int = 0, stop: int | None = None) -> list[int]:
+    """Returns the ends of the paragraphs of a text, with the blank lines after them. Code in a fence is not divided."""
+    stop = len(text) if stop is None else stop
+    ends, fence, is_after_blank, has_content = [], "", False, False
+    for line in _LINE.finditer(text, start, stop):
+        is_blank = not line[0].strip()
+        if has_content and is_after_blank and not is_blank and not fence:
+            ends.append(line.start())
+        mark = _FENCE.match(line[0])
+        if mark and not fence:
+            fence = mark[1]
+        elif mark and mark[1].startswith(fence) and not line[0][mark.end() :].strip():
+            fence = ""
+        is_after_blank, has_content = is_blank, has_content or not is_blank
+    return [*ends, stop] if has_content else []
+
+
+def _first(text: str, ends: Iterable[int], most: int, start: int = 0) -> Moved | None:
+    """Moves a text from a start to the first of some ends after which at most `most` bytes are left, or to the last."""
+    size, end = len(encoded(text)), start
+    for stop in ends:
+        if size <= most:
+            break
+        size -= len(encoded(text[end:stop]))
+        end = stop
+    if end == start:
+        return None
+    return Moved(append_lines(encoded(text[start:end]), b""), encoded(text[:start] + text[end:]))
 
 
 def _units(found: tuple[Section, ...]) -> list[tuple[int, int]]:

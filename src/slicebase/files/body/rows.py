@@ -4,7 +4,7 @@ Reading is tolerant: every object with an id in `_meta` is a row, and everything
 Writing is strict: a line that would give a finding is refused.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final, NamedTuple, TypeGuard
 
 from msgspec import Struct
@@ -77,6 +77,24 @@ def row_text(fields: Mapping[str, Any]) -> str:
     """Returns a row's text for evidence and search: `text`, then its other top-level texts in order (ruling 36)."""
     others = (value for key, value in fields.items() if key != "text")
     return "\n\n".join(value for value in (fields.get("text"), *others) if isinstance(value, str) and value)
+
+
+SHORTEST_PREFIX: Final = 8  # characters that name a row (ruling 53)
+_SHOWN: Final = 5  # ids in a hint
+
+
+def full_row_id(ids: Collection[str], given: str, log: str) -> str:
+    """Returns the id of a row that is named by its id, or by the beginning of it, which only one row may have."""
+    if given in ids:
+        return given
+    found = sorted({row_id for row_id in ids if row_id.startswith(given)}) if len(given) >= SHORTEST_PREFIX else []
+    if len(found) == 1:
+        return found[0]
+    if found:
+        shown = ", ".join(found[:_SHOWN]) + (", …" if len(found) > _SHOWN else "")
+        raise SlicebaseError("ambiguous-id", f"{len(found)} rows have an id that starts with {given}", hint=shown)
+    hint = f"a row is named by its id, or by {SHORTEST_PREFIX} or more characters that it starts with"
+    raise SlicebaseError("no-row", f"there is no row {given} in {log}", hint=hint)
 
 
 def placed_links(row: Mapping[str, Any]) -> Iterator[tuple[ValuePath, Link]]:

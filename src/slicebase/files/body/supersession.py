@@ -3,8 +3,10 @@
 Files that `part_of` joins are one log (ruling 32): pass the rows of all of them.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, Final
 
+from slicebase.files.body.routine import plain
 from slicebase.files.body.rows import Row
 from slicebase.files.findings import Finding
 from slicebase.files.links import reach, rings
@@ -32,6 +34,29 @@ def history(rows: Iterable[Row], row_id: str) -> tuple[Row, ...]:
 def newest(rows: Iterable[Row]) -> Row | None:
     """Returns the newest row, None if there are no rows."""
     return max(rows, key=lambda row: row.age_key, default=None)
+
+
+_TOPICS: Final = ("topic", "key", "title")
+
+
+def same_topic(rows: Iterable[Row], fields: Mapping[str, Any]) -> Row | None:
+    """Returns the newest of some rows that is about the same topic as a new row, None if there is none.
+
+    Rows that both have a `topic`, a `key` or a `title` are compared by these, other rows by their `text`, without
+    differences of case and spacing.
+    """
+    return newest(row for row in rows if _is_about_the_same(row.line.value, fields))
+
+
+def _is_about_the_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    pairs = {name: (_words(one, name), _words(other, name)) for name in (*_TOPICS, "text")}
+    shared = [name for name in _TOPICS if all(pairs[name])] or ["text"]
+    return any(all(pairs[name]) and len(set(pairs[name])) == 1 for name in shared)
+
+
+def _words(fields: Mapping[str, Any], name: str) -> str:
+    value = fields.get(name)
+    return plain(value) if isinstance(value, str) else ""
 
 
 def supersession_findings(rows: Collection[Row]) -> Iterator[Finding]:

@@ -46,7 +46,7 @@ def replace_section(body: bytes, heading: str, text: str) -> bytes:
     """Returns the body with another text in a section. The heading stays."""
     old, newline = decode(body), _newline_of(body)
     section = find_section(old, heading)
-    title = _heading_lines(old[section.start : section.end])
+    title = heading_lines(old[section.start : section.end])
     after = newline + old[section.end :] if section.end < len(old) else ""
     return encoded(old[: section.start] + title.rstrip() + 2 * newline + _paragraph(text, newline) + newline + after)
 
@@ -105,7 +105,7 @@ def find_section(text: str, heading: str) -> Section:
     raise SlicebaseError("no-section", f"there is no section {wanted!r}", hint=hint)
 
 
-def _heading_lines(section: str) -> str:
+def heading_lines(section: str) -> str:
     """Returns the heading of a section: one line with hashes, or the lines down to its underline."""
     lines = section.splitlines(keepends=True)
     if lines[0].lstrip(" ").startswith("#"):

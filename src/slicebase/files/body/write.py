@@ -7,9 +7,10 @@ from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.entries import Stamp, new_lines, new_rows
 from slicebase.files.body.lines import read_lines
 from slicebase.files.body.objects import objects_in
-from slicebase.files.body.rows import Row, read_rows
+from slicebase.files.body.rows import Row, full_row_id, read_rows
+from slicebase.files.body.supersession import active, same_topic
 from slicebase.files.body.text import append_in_section, append_lines, append_paragraph, encoded, replace_section
-from slicebase.files.findings import Finding, errors
+from slicebase.files.findings import Finding, errors, shown
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import set_key
 
@@ -32,17 +33,19 @@ class WriteRequest(NamedTuple):
     supersedes: tuple[str, ...] = ()
     section: str | None = None
     as_text: bool = False  # also what looks like JSON
+    is_new: bool = False  # starts a chain of its own, whatever the log says about its topic
 
 
-def write(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row] = ()) -> NextVersion:
+def write(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row] = (), mode: str | None = None) -> NextVersion:
     """Returns the file with the text written to its body, by the write mode of its contract.
 
-    `elsewhere` holds the rows of the other files of the same log (ruling 32).
+    `elsewhere` holds the rows of the other files of the same log (ruling 32), and `mode` is the write mode of the log
+    where the file is a part of one.
     """
     refuse_closed(file)
     if not given.text.strip():
         raise SlicebaseError("nothing-given", "the text to remember is empty")
-    mode, body_type = file.write_mode, file.body_type or ""
+    mode, body_type = mode or file.write_mode, file.body_type or ""
     body_write = _WRITES.get((mode, body_type))
     if body_write is None:
         raise _against_contract(file, f"the write mode {mode} does not work for a {body_type} body")
@@ -91,10 +94,9 @@ def refuse_broken(file: SliceFile, findings: Iterable[Finding]) -> None:
 
 def _append_rows(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row]) -> NextVersion:
     """Appends rows. The frontmatter does not change, so that two branches merge (ruling 26)."""
-    if given.supersedes:
-        _refuse_superseding(file, given.supersedes, (*read_rows(file.body).rows, *elsewhere))
-    after, as_text = _last_row(file.body), given.as_text
-    new = new_rows(given.text, given.stamp, supersedes=given.supersedes, after=after, as_text=as_text)
+    log = (*read_rows(file.body).rows, *elsewhere) if given.supersedes else ()
+    named = _superseded(file, given.supersedes, log)
+    new = new_rows(given.text, given.stamp, supersedes=named, after=_last_row(file.body), as_text=given.as_text)
     body = append_lines(file.body, b"".join(row.line for row in new))
     return NextVersion(file.with_body(body), tuple(row.id for row in new))
 
@@ -106,10 +108,23 @@ def _last_row(body: bytes) -> str | None:
 
 
 def _supersede_rows(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row]) -> NextVersion:
-    """Appends a row that names the rows it supersedes. The first row of a log has nothing to supersede."""
-    if not given.supersedes and (elsewhere or file.body.strip()):
-        raise _against_contract(file, "a new row must name the rows that it supersedes", "name them with --supersedes")
-    return _append_rows(file, given, elsewhere)
+    """Appends a row that names the rows it supersedes, or that starts a chain of its own (ruling 25)."""
+    written = _append_rows(file, given, elsewhere)
+    if not given.supersedes and not given.is_new:
+        former = active((*read_rows(file.body).rows, *elsewhere))
+        for row in read_rows(written.file.body[len(file.body) :]).rows if former else ():
+            _refuse_known_topic(file, same_topic(former, row.line.value))
+    return written
+
+
+def _refuse_known_topic(file: SliceFile, known: Row | None) -> None:
+    if known:
+        raise SlicebaseError(
+            "topic-exists",
+            f"{known.id} is about the same topic: {shown(known.text)}",
+            hint=f"--supersedes {known.id} replaces it, and --new says that this is another fact",
+            where=Where(file.name),
+        )
 
 
 def _append_line(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row]) -> NextVersion:
@@ -188,22 +203,26 @@ def _refuse_misfits(file: SliceFile, given: WriteRequest) -> None:
         raise _against_contract(file, f"a {file.body_type} body has no rows to supersede")
     if given.supersedes and file.write_mode == "replace":
         raise _against_contract(file, "the write mode replace replaces all rows, so none can be superseded")
+    if given.is_new and file.body_type != "jsonl":
+        raise _against_contract(file, f"a {file.body_type} body has no rows that could be new")
+    if given.is_new and given.supersedes:
+        raise SlicebaseError("usage", "a row that supersedes others is not new", hint="give --new or --supersedes")
     if given.section and file.body_type != "markdown":
         raise _against_contract(file, f"a {file.body_type} body has no sections")
 
 
-def _refuse_superseding(file: SliceFile, named: Sequence[str], log: Sequence[Row]) -> None:
-    """Raises an error if a named row does not exist, or if another row already supersedes it."""
+def _superseded(file: SliceFile, given: Sequence[str], log: Sequence[Row]) -> list[str]:
+    """Returns the complete ids of named rows. Raises an error if another row already supersedes one of them."""
     known = {row.id for row in log}
     newer = {old: row.id for row in log for old in row.supersedes}
+    named = [full_row_id(known, name, "this log") for name in given]
     for row_id in named:
-        if row_id not in known:
-            raise SlicebaseError("no-row", f"there is no row {row_id} in this log", where=Where(file.name))
         if row_id in newer:
             hint = f"read {newer[row_id]}, and supersede that"
             raise SlicebaseError(
                 "conflict", f"{row_id} is superseded by {newer[row_id]} already", hint=hint, where=Where(file.name)
             )
+    return named
 
 
 def _against_contract(file: SliceFile, message: str, hint: str = "") -> SlicebaseError:

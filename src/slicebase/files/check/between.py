@@ -1,9 +1,9 @@
-"""Checks the rules between files: duplicate ids, missing targets, changed sources and payloads, joined logs.
+"""Checks the rules between files: duplicate ids, missing targets, changed sources and payloads.
 
 A `WorkspaceView` provides everything around a file. The caller implements it with the disk.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal, NamedTuple, Protocol
 
 from slicebase.core.hashing import is_digest
@@ -12,7 +12,7 @@ from slicebase.core.refs import parse
 from slicebase.files.body.lines import JsonLine
 from slicebase.files.findings import Finding, HeaderProblem, shown
 from slicebase.files.freshness import derivation
-from slicebase.files.links import reach, resolve, target_id, target_kind
+from slicebase.files.links import resolve, target_id, target_kind
 from slicebase.files.model import DerivationSource, Link, Payload
 from slicebase.files.slice_file import SliceFile
 
@@ -54,7 +54,7 @@ def outgoing_links(links: Sequence[Link]) -> Iterator[Outgoing]:
 
 
 LIBRARY: Final = ".slices"
-_PART_LINKS: Final = ("part_of", "has_part")
+PART_LINKS: Final = ("part_of", "has_part")
 
 Target = Literal["file", "folder", "missing", "outside"]
 
@@ -115,7 +115,6 @@ class WorkspaceView(Protocol):
 def between_findings(files: Sequence[Checked], world: WorkspaceView) -> Iterator[Finding]:
     """Yields the findings between the files of one workspace."""
     yield from _duplicate_ids(files)
-    yield from _logs(files, world)
     for checked in files:
         for out in checked.outgoing:
             yield from _FOLLOW[out.role](checked, out, world)
@@ -126,7 +125,7 @@ def between_findings(files: Sequence[Checked], world: WorkspaceView) -> Iterator
 def part_links(file: SliceFile) -> Iterator[tuple[str, str]]:
     """Yields the pairs of ids that the file's `part_of` and `has_part` links join."""
     for link in file.links:
-        if link.rel in _PART_LINKS and file.id and link.to:
+        if link.rel in PART_LINKS and file.id and link.to:
             yield file.id, target_id(LIBRARY, link.to)
 
 
@@ -226,47 +225,3 @@ def _payload(checked: Checked, world: WorkspaceView) -> Iterator[Finding]:
             yield checked.finding("payload-absent", ("payload", "uri"), f"{shown(payload.uri)} cannot be read")
         elif real != payload.hash:
             yield checked.finding("payload-hash", ("payload", "hash"), f"the payload's real hash is {real}")
-
-
-# Logs of several files
-
-
-def _logs(files: Sequence[Checked], world: WorkspaceView) -> Iterator[Finding]:
-    """Yields the findings about supersession. Joined files are checked together, as one log (ruling 32)."""
-    names = {checked.location.name for checked in files}
-    joined = _joined(files, world)
-    done: set[str] = set()
-    for checked in files:
-        file_id = checked.id or ""
-        if file_id not in joined:
-            yield from checked.log_findings
-        elif file_id not in done:
-            log = reach(joined, [file_id])
-            done |= log
-            yield from (finding for finding in _log_findings(log, world) if finding.file in names)
-
-
-def _joined(files: Sequence[Checked], world: WorkspaceView) -> Mapping[str, Collection[str]]:
-    """Returns the joined files. The rest of the workspace is read only if a log has findings without it."""
-    unclear = any(checked.log_findings for checked in files)
-    pairs = [
-        (checked.id, out.to)
-        for checked in files
-        for out in checked.outgoing
-        if checked.id and out.rel in _PART_LINKS and out.line is None
-    ]
-    joined: dict[str, list[str]] = {}
-    for one, other in (*pairs, *(world.part_links() if unclear else ())):
-        joined.setdefault(one, []).append(other)
-        joined.setdefault(other, []).append(one)
-    return joined
-
-
-def _log_findings(log: Iterable[str], world: WorkspaceView) -> Iterator[Finding]:
-    # Imported here for a fast start: only logs of several files need them.
-    from slicebase.files.body.rows import read_rows
-    from slicebase.files.body.supersession import supersession_findings
-
-    parts = [part for file_id in sorted(log) if (part := world.load(file_id)) and part.body_type == "jsonl"]
-    rows = [row for part in parts for row in read_rows(part.body, part.body_line, part.name).rows]
-    yield from supersession_findings(rows)

@@ -1,7 +1,7 @@
 """Checks the rules for one file's body, by its type (§ Body Types)."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from slicebase.core.parsers import decode
 from slicebase.errors import SlicebaseError
@@ -11,6 +11,9 @@ from slicebase.files.check.header import link_problems, value_at
 from slicebase.files.findings import Finding, refusal
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.stream import check_stream
+
+if TYPE_CHECKING:
+    from slicebase.files.body.conversation import ConversationEntry
 
 _CONVERSATION: Final = ("slice", "body", "conversation")
 
@@ -88,12 +91,31 @@ def _jsonl(file: SliceFile) -> BodyCheck:
 
 def _conversation(file: SliceFile) -> BodyCheck:
     # Imported here for a fast start: most commands check no body.
-    from slicebase.files.body.conversation import contradictions, header_problems, read_conversation
+    from slicebase.files.body.conversation import FLOW_RULES, header_problems, read_conversation
 
     header = _conversation_header(file)
     entries, findings = read_conversation(file.body, file.body_line, file.name)
-    problems = (*header_problems(header), *contradictions(header, entries))
-    return BodyCheck((*findings, *(placed(file, problem.under(*_CONVERSATION)) for problem in problems)))
+    problems = (placed(file, problem.under(*_CONVERSATION)) for problem in header_problems(header))
+    flow = [finding for finding in findings if finding.rule in FLOW_RULES]
+    own = [finding for finding in findings if finding.rule not in FLOW_RULES]
+    return BodyCheck((*own, *problems), (), (*flow, *_contradictions(file, entries)))
+
+
+def conversation_findings(parts: Sequence[SliceFile]) -> Iterator[Finding]:
+    """Yields the findings about a conversation as a whole, whose parts are given in their order."""
+    from slicebase.files.body.conversation import flow_findings, read_conversation
+
+    entries = [entry for part in parts for entry in read_conversation(part.body, part.body_line, part.name).entries]
+    yield from flow_findings(entries)
+    for part in parts:
+        yield from _contradictions(part, entries)
+
+
+def _contradictions(file: SliceFile, entries: "Sequence[ConversationEntry]") -> Iterator[Finding]:
+    from slicebase.files.body.conversation import contradictions
+
+    for problem in contradictions(_conversation_header(file), entries):
+        yield placed(file, problem.under(*_CONVERSATION))
 
 
 def _conversation_header(file: SliceFile) -> Mapping[str, Any]:

@@ -7,6 +7,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.files.check.between import Checked, FileLocation, WorkspaceView, between_findings, outgoing_links, placed
 from slicebase.files.check.body import BodyCheck, check_body
 from slicebase.files.check.header import header_problems
+from slicebase.files.check.logs import log_findings
 from slicebase.files.findings import FORMAT_RULES, SEVERITIES, Finding, HeaderProblem, Severity, refusal
 from slicebase.files.links import target_kind
 from slicebase.files.slice_file import SliceFile
@@ -72,6 +73,7 @@ def check_workspace(files: Sequence[Checked], world: WorkspaceView) -> Iterator[
     for checked in files:
         yield from checked.findings
     yield from between_findings(files, world)
+    yield from log_findings(files, world)
 
 
 def _name_problems(file: SliceFile, location: FileLocation) -> Iterator[HeaderProblem]:
