@@ -29,6 +29,7 @@ bench: $(READY)
 fuzz: $(READY)
 	$(BIN)/python -m fuzz
 	SLICEBASE_EXAMPLES=10 $(BIN)/pytest tests/test_aio.py tests/test_threads.py -k 'mixed_verbs or cancelled'
+	$(BIN)/pytest -m growth tests/secrets
 	SLICEBASE_EXAMPLES=100 $(BIN)/pytest tests/files/yaml/test_stream.py
 
 soak: $(READY)

@@ -210,6 +210,7 @@ def seconds(text: str) -> float:
     return process_time() - start
 
 
+@pytest.mark.growth
 @pytest.mark.parametrize(("unit", "end"), ENDED)
 def test_the_time_grows_like_the_text(unit: str, end: str) -> None:
     """Four times the text takes about four times as long, not sixteen times."""

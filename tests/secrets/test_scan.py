@@ -159,6 +159,7 @@ def seconds(scanner: Scanner, text: str) -> float:
     return best
 
 
+@pytest.mark.growth
 @each_rule
 def test_the_time_of_a_rule_grows_like_its_text(rule: IssuedRule) -> None:
     """Four times the text takes about four times as long: a quadratic rule would take sixteen times as long."""
