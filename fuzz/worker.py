@@ -38,7 +38,7 @@ class TooLargeError(Exception):
 
 
 def work(name: str, seconds: float, seed: int, current: Path, least: int = 0) -> dict[str, Any]:
-    """Fuzzes a door, for a time and with a least number of inputs. Returns the figures: inputs, refused ones, crashes."""
+    """Fuzzes a door for a time, with `least` inputs at least. Returns the figures: inputs, refused ones, crashes."""
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     signal.signal(signal.SIGPROF, _too_slow)
     found = seeds(name)
