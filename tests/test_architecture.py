@@ -30,7 +30,6 @@ SMALLEST = 40
 SMALL = {
     "__main__": "python -m slicebase",
     "cli.entry": "the start of every command imports nothing else",
-    "library.merge": "the disk half of files.merge, which git calls",
 }
 # What they import has a name in a table: the command that runs, the names of the API.
 BY_NAME = {"__init__", "cli.main"}

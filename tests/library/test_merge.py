@@ -189,6 +189,17 @@ def test_without_the_interpreter_git_merges_the_lines_itself(tmp_path: Path) -> 
         assert f"<<<<<<< ours\n{B}=======\n{C}>>>>>>> theirs\n" in repository.data("x").decode()
 
 
+def test_where_git_cannot_merge_the_lines_either_it_stops(tmp_path: Path) -> None:
+    """git merges no lines of a file that it takes for a binary one."""
+    repository = Repository(
+        tmp_path / "project", merge_command().replace(shlex.quote(sys.executable), "/gone/python", 1)
+    )
+    repository.branches(x=(log(A + "\0"), log(A + B + "\0"), log(A + C + "\0")))
+    assert merge_theirs(repository) > 1
+    assert repository.unmerged == []
+    assert repository.data("x").decode() == log(A + B + "\0")
+
+
 def test_an_octopus_uses_no_driver_and_stops_where_lines_conflict(repository: Repository) -> None:
     """That is git's choice: its strategy for many branches asks no merge driver."""
     repository.branches(x=(log(A), log(A + B), log(A + C)))

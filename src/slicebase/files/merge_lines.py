@@ -31,7 +31,7 @@ def decide(base: _Item, ours: _Item, theirs: _Item, equal: Callable[[Any, Any], 
     return Merged(ours, theirs)
 
 
-# Texts as lines
+# ThreeTexts as lines
 
 _LF: Final = b"\n"
 _CRLF: Final = b"\r\n"
@@ -55,7 +55,7 @@ class TextForm(NamedTuple):
         return BOM + text if self.bom else text
 
 
-class Texts(NamedTuple):
+class ThreeTexts(NamedTuple):
     """Three versions of a text as lines that can be compared, and the form of the merged text."""
 
     base: list[bytes]
@@ -64,7 +64,7 @@ class Texts(NamedTuple):
     form: TextForm
 
 
-def comparable(base: bytes | None, ours: bytes, theirs: bytes, ends: Sequence[bytes] = (_LF, _LF, _LF)) -> Texts:
+def comparable(base: bytes | None, ours: bytes, theirs: bytes, ends: Sequence[bytes] = (_LF, _LF, _LF)) -> ThreeTexts:
     """Splits three versions into lines. The form is that of the side that changed it.
 
     `ends` has the line end of each version in case that it has no line end of its own.
@@ -73,7 +73,7 @@ def comparable(base: bytes | None, ours: bytes, theirs: bytes, ends: Sequence[by
     mine, other = _form(ours, ends[1]), _form(theirs, ends[2])
     form = _merged_form(before, mine, other)
     old = _split(base or b"", before.end, form.end)
-    return Texts(old, _split(ours, mine.end, form.end), _split(theirs, other.end, form.end), form)
+    return ThreeTexts(old, _split(ours, mine.end, form.end), _split(theirs, other.end, form.end), form)
 
 
 def line_end(data: bytes) -> bytes:
@@ -308,6 +308,12 @@ def marked(one: bytes, other: bytes, *, swapped: bool = False) -> bytes:
         pieces += mine[part.one : part.one + part.length]
         at, place = part.one + part.length, part.other + part.length
     return b"".join(pieces)
+
+
+def unmerged(ours: bytes, theirs: bytes) -> bytes:
+    """Returns two versions of a file as one: both complete, between conflict markers."""
+    before, between, after = (marker + _LF for marker in MARKERS)
+    return b"".join((before, *_ended([ours], _LF), between, *_ended([theirs], _LF), after))
 
 
 def lines_of(data: bytes) -> list[bytes]:

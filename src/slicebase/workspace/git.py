@@ -42,12 +42,13 @@ def is_tracked(root: Path, path: str) -> bool:
 def merge_command() -> str:
     """Returns the command with which git merges slice files: this program, or git itself where it does not run.
 
-    Without the second part, git would take our side alone when the interpreter is gone or was killed. -P keeps Python
-    from importing code of the repository.
+    Without the second part, git would take our side alone when the interpreter is gone or was killed. If git cannot
+    merge the lines either, our side is removed, which stops git. -P keeps Python from importing code of the repository.
     """
     ours = f"{shlex.quote(sys.executable)} -P -m slicebase merge-driver -- %O %A %B %P"
     by_lines = "git merge-file -L ours -L base -L theirs %A %O %B"
-    return f'{ours} || {{ grep -q "^<<<<<<< ours" %A && exit 1; {by_lines}; }}'
+    stop = "{ s=$?; test $s -lt 128 || rm -f %A; exit $s; }"
+    return f'{ours} || {{ grep -q "^<<<<<<< ours" %A && exit 1; {by_lines} || {stop}; }}'
 
 
 # The line in .gitattributes, which everybody shares
