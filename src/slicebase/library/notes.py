@@ -333,12 +333,15 @@ def moves(
     moved: dict[str, NoteVersion] = {}
     new = list(versions)
     for is_it in (_has_same_name, _has_content):
-        for version in [*new]:
+        rest = []
+        for version in new:
             found = next((note for note in waiting.get(version.hash, ()) if is_it(note, version)), None)
-            if found:
+            if found is None:
+                rest.append(version)
+            else:
                 waiting[version.hash].remove(found)
                 moved[found.path] = version
-                new.remove(version)
+        new = rest
     return moved, new
 
 
