@@ -78,6 +78,7 @@ CALLS = (
     call("search", "nobodysaidthis", status=1),
     call("explore", "linked", "--depth", "2", "--infer"),
     call("explore", "linked", cold=True),
+    call("due", "--prompt", status=1),
     call("stale", status=1),
     call("stale", status=1, cold=True),
     call("list"),
