@@ -191,9 +191,8 @@ def test_without_the_interpreter_git_merges_the_lines_itself(tmp_path: Path) -> 
 
 def test_where_git_cannot_merge_the_lines_either_it_stops(tmp_path: Path) -> None:
     """git merges no lines of a file that it takes for a binary one."""
-    repository = Repository(
-        tmp_path / "project", merge_command().replace(shlex.quote(sys.executable), "/gone/python", 1)
-    )
+    driver = merge_command().replace(shlex.quote(sys.executable), "/gone/python", 1)
+    repository = Repository(tmp_path / "project", driver)
     repository.branches(x=(log(A + "\0"), log(A + B + "\0"), log(A + C + "\0")))
     assert merge_theirs(repository) > 1
     assert repository.unmerged == []
