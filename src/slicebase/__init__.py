@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from slicebase.history.account import Account
     from slicebase.index.entries import Filters
     from slicebase.library.library import Change, Library
+    from slicebase.library.notes import NotesReport
     from slicebase.runs.evidence import Evidence
     from slicebase.runs.narrative import Narrative
     from slicebase.runs.status import RunStatus
@@ -53,6 +54,7 @@ __all__ = [
     "Losses",
     "Manifest",
     "Narrative",
+    "NotesReport",
     "Piece",
     "Provenance",
     "Reason",
@@ -78,6 +80,7 @@ _PLACES = {
     "history.account": ("Account",),
     "index.entries": ("Filters",),
     "library.library": ("Change", "Library"),
+    "library.notes": ("NotesReport",),
     "runs.evidence": ("Evidence",),
     "runs.narrative": ("Narrative",),
     "runs.status": ("RunStatus",),
