@@ -20,6 +20,8 @@ from slicebase.files.body.sections import sections
 from slicebase.files.body.supersession import active, supersession_findings
 from slicebase.files.check.between import FileLocation
 from slicebase.files.check.file import check_file
+from slicebase.files.note import note_sections, note_text, read_note
+from slicebase.files.note_links import NamedNote, NoteNames
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.load import load, load_plainly
 from slicebase.files.yaml.stream import check_stream
@@ -68,6 +70,16 @@ def bodies(data: bytes) -> None:
     text = data.decode(errors="replace")
     ends = [each.end for each in sections(text)]
     assert not ends or max(ends) == len(text), "the sections leave a part out"
+
+
+def note(data: bytes) -> None:
+    text = note_text(data)
+    read = read_note(text, "x.md")
+    assert read.title.strip(), "a note has no title"
+    assert read.summary.strip(), "a note has no summary"
+    assert "".join(text[each.start : each.end] for each in note_sections(text)) == text, "the sections are not the text"
+    names = NoteNames([NamedNote("docs/x.md", "docs", read.targets.aliases), NamedNote("docs/a.md", "docs")])
+    assert "docs/x.md" not in names.resolved("docs/x.md", read.targets.links).paths, "a note links to itself"
 
 
 def importer(known: Format) -> Door:
@@ -146,7 +158,7 @@ def pure_doors() -> Iterator[tuple[str, Door]]:
     others: Mapping[str, Door] = {
         "slice-file": slice_file, "yaml": yaml, "bodies": bodies, "recognised": recognised, "graph": read_graph,
         "export": read_export, "policy": policy, "manifest": manifest, "reference": reference, "time": time,
-        "toml": toml,
+        "toml": toml, "note": note,
         "rules": rules, "redaction": redaction, "merge": merge, "merges": merges, "events": events,
     }  # fmt: skip
     yield from others.items()

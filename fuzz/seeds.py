@@ -23,6 +23,10 @@ _HOOK: Final = {"session_id": "s", "transcript_path": str(SAMPLE), "cwd": ".", "
 _SETTINGS: Final = b'{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x"}]}]}, "model": "m"}\n'
 _TOML: Final = b"[freshness]\nhalf_life_days = 30\n\n[hooks]\ntokens = 900\n[overflow]\nbytes = 65536\n"
 _RULES: Final = b"[[rule]]\nname = 'acme-key'\npattern = 'acme_(?P<secret>[a-z0-9]{20,40})'\nmixed = true\n"
+_NOTE: Final = (
+    b"---\ntitle: Herons\naliases: [a, Grey heron]\n---\n# One\n\nText with [[a|b]], [c](../d%20e.md#f). More.\n\n![[g.png]]\n\n"
+    b"```\n[[code]]\n```\n\n## Two\n\n- [ ] `x` [r]\n\n[r]: <s t.md>\n"
+)
 _POLICY: Final = (
     b'{"version":"slice_policy_v1","max_nodes":64,"max_radius":4,"phase_weights":{"planning":0.8},"distance_decay":0.9}'
 )
@@ -97,6 +101,7 @@ _FEW: Final[Mapping[str, tuple[bytes, ...]]] = {
     "reference": tuple(ref.encode() for ref in _REFS),
     "time": (b"2026-01-31T12:00:00Z", b"2026-01-31T12:00:00.123+01:00", b"2026-01-31 12:00"),
     "toml": (_TOML, _RULES),
+    "note": (_NOTE, *(path.read_bytes() for path in sorted((_PROJECT / "docs").glob("*.md"))[:6])),
     "settings": (_TOML,),
     "rules": (_RULES,),
     "redaction": (_EVENTS,

@@ -265,6 +265,7 @@ def values(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Shown
             "Losses": Shown(losses, session),
             "Manifest": Shown(context.manifest, context.id),
             "Narrative": Shown(narrative, narrative.id),
+            "NotesReport": Shown(memory.library.refresh_all(), "added=0"),
             "Overview": Shown(memory.status(), str(folder)),
             "Page": Shown(memory.library.recall(log.ref), "of=1"),
             "Piece": Shown(context.pieces[0], context.pieces[0].ref),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from slicebase.index.entries import Filters
     from slicebase.library.change import Change
     from slicebase.library.library import Library
+    from slicebase.library.notes import NotesReport
     from slicebase.runs.evidence import Evidence
     from slicebase.runs.narrative import Narrative
     from slicebase.runs.status import RunStatus
@@ -54,6 +55,7 @@ __all__ = [
     "Losses",
     "Manifest",
     "Narrative",
+    "NotesReport",
     "Piece",
     "Provenance",
     "Reason",
@@ -80,6 +82,7 @@ _PLACES = {
     "index.entries": ("Filters",),
     "library.change": ("Change",),
     "library.library": ("Library",),
+    "library.notes": ("NotesReport",),
     "runs.evidence": ("Evidence",),
     "runs.narrative": ("Narrative",),
     "runs.status": ("RunStatus",),

@@ -11,9 +11,10 @@ from slicebase.files.check.file import check_file
 from slicebase.files.model import Link
 from slicebase.files.note import read_note
 from slicebase.files.slice_file import SliceFile
-from slicebase.files.yaml.edit import append_item
+from slicebase.files.yaml.edit import append_item, set_key
 from slicebase.library.pointers import (
     NoteVersion,
+    followed_pointer,
     new_pointer,
     note_id,
     plain_pointer,
@@ -47,6 +48,21 @@ def test_the_template_writes_what_the_plain_writer_does_and_validates(
     checked = check_file(quick.to_bytes(), FileLocation(quick.name, quick.name))
     assert isinstance(checked, Checked)
     assert not checked.findings
+
+
+@settings(max_examples=25 * MORE)
+@given(st.text(max_size=30), st.text(max_size=30), st.booleans(), st.lists(st.sampled_from([ONE, TWO]), unique=True))
+def test_a_pointer_that_is_written_again_says_what_an_edited_one_says(
+    before: str, after: str, edited: bool, targets: list[str]
+) -> None:
+    old = new_pointer(THREE, "docs", version(f"# {before}\n"), [ONE], STAMP)
+    if edited:
+        old = set_key(old, "slice.meta.owner", "me")
+    new = version(f"# {after}\n", "notes/b.md")
+    plain = with_note_links(set_key(refreshed_pointer(old, new, STAMP), "slice.meta.notes", "notes"), targets)
+    followed = followed_pointer(old, "notes", new, targets, STAMP)
+    assert followed.frontmatter == plain.frontmatter
+    assert followed.meta.get("owner") == ("me" if edited else None)
 
 
 def test_a_signed_pointer_says_who_wrote_it() -> None:

@@ -22,12 +22,12 @@ from slicebase.index.files import FileIndex
 from slicebase.index.notes import copied_notes
 from slicebase.index.schema import ReadProgress
 from slicebase.library.folder import SliceFolder
-from slicebase.library.notes import NoteReader, NotesReport
+from slicebase.library.notes import NoteReader, NotesReport, one_at_a_time
 from slicebase.library.pointers import MOST_LINKED, NoteVersion, moment_of, note_id
 from slicebase.library.walk import SkippedNote, walk
 from slicebase.workspace.doors import Redaction
 from slicebase.workspace.note_files import read_note_bytes
-from slicebase.workspace.workspace import LIBRARY
+from slicebase.workspace.workspace import LIBRARY, Workspace
 
 SOURCE_KEY: Final = "copied_from"  # of `meta`
 _BATCH: Final = 500
@@ -45,12 +45,14 @@ class NoteCopier:
 
     def __init__(
         self,
+        workspace: Workspace,
         folder: SliceFolder,
         index: FileIndex,
         redaction: Redaction,
         stamp: Stamp,
         progress: ReadProgress = lambda done, total: None,
     ) -> None:
+        self._workspace = workspace
         self._folder = folder
         self._index = index
         self._redaction = redaction
@@ -59,6 +61,10 @@ class NoteCopier:
 
     def copy(self, source: Path, globs: Sequence[str]) -> NotesReport:
         """Creates a slice file for each file of a folder that has none yet."""
+        with one_at_a_time(self._workspace):
+            return self._copy(source, globs)
+
+    def _copy(self, source: Path, globs: Sequence[str]) -> NotesReport:
         walked = walk(source, ".", globs)
         reader = NoteReader(source, self._redaction)
         here = self._index.ask(lambda connection: copied_notes(connection, SOURCE_KEY))

@@ -123,7 +123,7 @@ class Library(Reader):
         from slicebase.library.walk import given_globs, notes_folder
 
         redaction, stamp = self.surroundings.redaction, self.stamp(provenance)
-        copier = NoteCopier(self.folder, self.index, redaction, stamp, self.index.progress)
+        copier = NoteCopier(self.workspace, self.folder, self.index, redaction, stamp, self.index.progress)
         return copier.copy(notes_folder(folder), given_globs(glob))
 
     def _notes(self, provenance: Provenance | None) -> "NoteKeeper":

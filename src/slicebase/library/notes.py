@@ -16,10 +16,9 @@ from slicebase.errors import SlicebaseError
 from slicebase.files.body.entries import Stamp
 from slicebase.files.body.write import with_writer
 from slicebase.files.create import archived, restored
-from slicebase.files.note import NOTE_GONE, NOTES_KEY, NoteTargets, is_below, note_place, note_text, read_note
+from slicebase.files.note import NOTE_GONE, NoteTargets, is_below, note_place, note_text, read_note
 from slicebase.files.note_links import NamedNote, NoteNames
 from slicebase.files.slice_file import SliceFile
-from slicebase.files.yaml.edit import set_key
 from slicebase.index.files import FileIndex
 from slicebase.index.notes import KnownNote, known_notes, purged_hashes
 from slicebase.index.schema import ReadProgress
@@ -28,9 +27,9 @@ from slicebase.library.pointers import (
     MOST_LINKED,
     NOTE_LINK,
     NoteVersion,
+    followed_pointer,
     new_pointer,
     note_id,
-    refreshed_pointer,
     with_note_links,
 )
 from slicebase.library.walk import FoundFile, SkippedNote, Walked, walk
@@ -186,8 +185,7 @@ class NoteKeeper:
             return self._follow(None, None, dry_run=dry_run)
 
     def _locked(self) -> AbstractContextManager[None]:
-        create_local_folder(self._folder.root)
-        return locked(self._workspace.notes_lock, _PATIENCE)
+        return one_at_a_time(self._workspace)
 
     # What has to be done
 
@@ -288,10 +286,13 @@ class NoteKeeper:
         if old is None:
             self._reader.skipped.append(SkippedNote(note.path, "its pointer has just changed"))
             return
-        new = change(old)
-        if new.to_bytes() != old.to_bytes():
-            new = with_writer(new, self._stamp)
-            yield Draft(old, new)
+        try:
+            new = change(old)
+            if new.to_bytes() != old.to_bytes():
+                new = with_writer(new, self._stamp)
+                yield Draft(old, new)
+        except SlicebaseError as error:  # as the frontmatter of somebody else can cause
+            self._reader.skipped.append(SkippedNote(note.path, f"its pointer cannot be changed: {error.message}"))
 
     def _pointer(self, note: KnownNote) -> SliceFile | None:
         try:
@@ -304,8 +305,7 @@ class NoteKeeper:
     def _following(self, file: SliceFile, each: _Follow, targets: Sequence[str]) -> SliceFile:
         file = restored(file)
         if each.version:
-            file = refreshed_pointer(file, each.version, self._stamp)
-            file = set_key(file, ("slice", "meta", NOTES_KEY), each.folder)
+            return followed_pointer(file, each.folder, each.version, targets, self._stamp)
         return with_note_links(file, targets)
 
     # Writing
@@ -318,6 +318,12 @@ class NoteKeeper:
                     self._reader.skipped.append(SkippedNote(file.name, error.message))
         if drafts:
             self._index.ask(lambda connection: None)
+
+
+def one_at_a_time(workspace: Workspace) -> AbstractContextManager[None]:
+    """Holds the lock of the notes: two processes that add the same folder would create every pointer twice."""
+    create_local_folder(workspace.root)
+    return locked(workspace.notes_lock, _PATIENCE)
 
 
 def moves(

@@ -140,6 +140,27 @@ def plain_pointer(file_id: str, folder: str, version: NoteVersion, targets: Sequ
 # A pointer that is there
 
 
+def followed_pointer(
+    file: SliceFile, folder: str, version: NoteVersion, targets: Sequence[str], stamp: Stamp
+) -> SliceFile:
+    """Returns the pointer of a note that has changed or moved.
+
+    A pointer that nobody else has edited is written again as a whole, because thousands may have moved at once.
+    """
+    if stamp.who is None and _is_untouched(file):
+        return new_pointer(file.id or "", folder, version, targets, stamp)
+    edited = set_key(refreshed_pointer(file, version, stamp), ("slice", "meta", NOTES_KEY), folder)
+    return with_note_links(edited, targets)
+
+
+def _is_untouched(file: SliceFile) -> bool:
+    """Returns whether a pointer is as the template writes it."""
+    try:
+        return _text(dict(file.frontmatter["slice"])).encode() == file.to_bytes()
+    except (KeyError, TypeError, ValueError, SlicebaseError):
+        return False
+
+
 def refreshed_pointer(file: SliceFile, version: NoteVersion, stamp: Stamp) -> SliceFile:
     """Returns the pointer of a note with what the note says now: title, summary, path, hash, size and time."""
     values = {

@@ -96,7 +96,8 @@ def search(call: ToolCall, given: SearchArguments) -> ToolOutput:
 def _file(hit: "Hit", call: ToolCall) -> FileFound:
     entry = hit.entry
     changed = to_text(min(max(entry.changed, EARLIEST), LATEST))
-    freshness = "STALE" if entry.derivation == "stale" else str(label_at(call.now, entry.changed, call.half_life))
+    is_stale = entry.derivation == "stale" or entry.note_state in ("changed", "missing")
+    freshness = "STALE" if is_stale else str(label_at(call.now, entry.changed, call.half_life))
     passages = [Passage(each.ref, each.snippet.text) for each in hit.found]
     return FileFound(f"file:{entry.id}", entry.title, entry.summary, changed, freshness, passages)
 
