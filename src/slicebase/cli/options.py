@@ -154,6 +154,9 @@ def provenance_of(ctx: click.Context) -> "Provenance | None":
     return Provenance(**fields) if any(value is not None for value in fields.values()) else None
 
 
+dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would happen, and write nothing.")
+reason_option = click.option("--reason", metavar="TEXT", help="The reason, which is stored with the mark.")
+
 _CONTRACT = {
     "purpose": ("TEXT", "What belongs in the file."),
     "exclude": ("TOPIC", "What does not belong in it; may be given several times."),

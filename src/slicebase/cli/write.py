@@ -9,11 +9,13 @@ from slicebase.cli.file_options import complete_ids, id_argument
 from slicebase.cli.options import (
     contract_assignments,
     contract_options,
+    dry_run_option,
     given_text,
     open_base,
     print_change,
     provenance_of,
     provenance_options,
+    reason_option,
     redact_option,
 )
 from slicebase.cli.output import json_option, print_json, print_text, read_input
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from slicebase.base import Slicebase
 
 _if_version = click.option("--if-version", metavar="HASH", help="Write only if the file still has this version.")
-dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would happen, and write nothing.")
 
 
 @click.command()
@@ -296,9 +297,6 @@ def refresh(
     print_change(change, as_json, dry_run=dry_run)
 
 
-reason_option = click.option("--reason", metavar="TEXT", help="The reason, which is stored with the mark.")
-
-
 @click.command()
 @id_argument
 @reason_option
@@ -316,7 +314,7 @@ def forget(
     if yes and not permanent:
         raise click.UsageError("--yes goes with --permanent.")
     if permanent:
-        from slicebase.cli.purge import purge_asking  # imported here: it imports this module
+        from slicebase.cli.purge import purge_asking  # imported here to keep start-up fast
 
         purge_asking(ctx, f"file:{file_id.removeprefix('file:')}", reason, yes=yes, dry_run=dry_run, as_json=as_json)
         return
