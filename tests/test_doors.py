@@ -102,6 +102,7 @@ class Filled:
             "rel": "see_also", "to": source.id, "reference": self.turn, "done": POISON,
             "assignments": [f"meta.note={POISON}", f"meta.list=[a, {TOKEN}]", f"title={POISON}"], "provenance": SIGNED,
             "contract": [f"purpose={POISON}", f"exclude=[{TOKEN}]"], "session": None, "id": None, "links": (),
+            "replace": None, "meta": [f"note={POISON}"],
             "supersedes": (), "section": None, "if_version": None, "source_hash": None, "policy": None, "run": None,
             "leaf": None, "cite": (), "a": (), "b": (), "blobs": {}, "budgets": None, "as_of": None, "kind": None,
             "type": None, "from_file": None, "payload": None, "format": None, "copy": True, "compact": False,
@@ -325,7 +326,7 @@ def test_settings_name_rules_inside_the_workspace_and_do_not_turn_redaction_off(
 def test_no_secret_in_any_text_of_a_tool_is_stored(name: str, filled: Filled) -> None:
     known: dict[str, Any] = {
         "id": filled.log, "rel": "see_also", "to": filled.turn, "links": [], "supersedes": [], "type": "markdown",
-        "section": None, "if_version": None, "source": None, "as_of": None, "run": None,
+        "section": None, "if_version": None, "replace": None, "source": None, "as_of": None, "run": None,
         "contract": [f"purpose={POISON}"], "events": [{"type": "NOTE", "payload": {"text": POISON}}], "evidence": [],
         "claim_id": None, "status": None,
     }  # fmt: skip

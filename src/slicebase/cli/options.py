@@ -157,7 +157,7 @@ def provenance_of(ctx: click.Context) -> "Provenance | None":
 
 
 dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would happen, and write nothing.")
-
+reason_option = click.option("--reason", metavar="TEXT", help="The reason, which is stored with the mark.")
 
 _CONTRACT = {
     "purpose": ("TEXT", "What belongs in the file."),

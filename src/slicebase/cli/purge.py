@@ -6,9 +6,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from slicebase.cli.file_options import complete_ids
-from slicebase.cli.options import dry_run_option, open_base, provenance_of, provenance_options, redact_option
+from slicebase.cli.options import (
+    dry_run_option,
+    open_base,
+    provenance_of,
+    provenance_options,
+    reason_option,
+    redact_option,
+)
 from slicebase.cli.output import json_option, note, print_json, print_text
-from slicebase.cli.write import reason_option
 from slicebase.errors import Exit
 
 if TYPE_CHECKING:

@@ -109,20 +109,18 @@ def _print_explanation(base: "Slicebase", explanation: "Explanation", as_json: b
         print_json({"selected": selected, "left_out": left_out})
         return
     listed = [*selected, *left_out]
-    short = shortened(base, {_turn(row[name]) for row in listed for name in ("turn", "from") if row[name]})
+    turns = {str(row[name]) for row in listed for name in ("turn", "from") if row[name]}
+    refs = shortened(base, {f"turn:{turn}" for turn in turns})
+    short = {turn: refs[f"turn:{turn}"].removeprefix("turn:") for turn in turns}
     for title, rows in (("selected, in this order", selected), ("left out, best first", left_out)):
         print_text(f"{title}: {len(rows)}")
         for row in rows:
-            reached = f"{row['way']} of {short[_turn(row['from'])]}" if row["from"] else "anchor"
+            reached = f"{row['way']} of {short[str(row['from'])]}" if row["from"] else "anchor"
             why = f"  [{row['reason']}]" if "reason" in row else ""
             print_text(
-                f"  {row['priority']:.6f}  distance {row['distance']}  {short[_turn(row['turn'])]}  {reached:25}{why}"
+                f"  {row['priority']:.6f}  distance {row['distance']}  {short[str(row['turn'])]}  {reached:20}{why}"
                 f"  {one_line(base.graph.turn(str(row['turn'])).text)}"
             )
-
-
-def _turn(name: object) -> str:
-    return f"turn:{name}"
 
 
 _MOST_CHECKED = 256 << 20  # bytes of an export

@@ -15,6 +15,7 @@ from slicebase.cli.options import (
     print_change,
     provenance_of,
     provenance_options,
+    reason_option,
     redact_option,
 )
 from slicebase.cli.output import json_option, print_json, print_text
@@ -218,9 +219,6 @@ def refresh(
     return Exit.DONE
 
 
-reason_option = click.option("--reason", metavar="TEXT", help="The reason, which is stored with the mark.")
-
-
 @click.command()
 @id_argument
 @reason_option
@@ -238,7 +236,7 @@ def forget(
     if yes and not permanent:
         raise click.UsageError("--yes goes with --permanent.")
     if permanent:
-        from slicebase.cli.purge import purge_asking  # imported here: it imports this module
+        from slicebase.cli.purge import purge_asking  # imported here to keep start-up fast
 
         purge_asking(ctx, f"file:{file_id.removeprefix('file:')}", reason, yes=yes, dry_run=dry_run, as_json=as_json)
         return
