@@ -283,13 +283,14 @@ def cite_chunk(
     has a secret, as a file can have that somebody edited, is refused: it cannot be changed.
     """
     chunks, redaction = ChunkTexts(parts), parts.surroundings.redaction
-    if quote:
-        chunk, quote = chunks.holding_either(reference, quote, redaction.uncounted(quote))
-    else:
-        chunk = chunks.chunk(reference)
-    evidence = cite(chunk, quote, Span(start=span[0], end=span[1]) if span else None)
-    redaction.refuse("the quote", evidence.quote)
-    parts.truth.ledger.keep(evidence)
+    with parts.truth.database.writing():  # so that no purge comes between what is read and what is kept
+        if quote:
+            chunk, quote = chunks.holding_either(reference, quote, redaction.uncounted(quote))
+        else:
+            chunk = chunks.chunk(reference)
+        evidence = cite(chunk, quote, Span(start=span[0], end=span[1]) if span else None)
+        redaction.refuse("the quote", evidence.quote)
+        parts.truth.ledger.keep(evidence)
     return evidence
 
 

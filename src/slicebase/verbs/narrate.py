@@ -8,7 +8,7 @@ narrative.
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -24,13 +24,14 @@ from slicebase.files.links import file_name
 from slicebase.files.model import Contract, DerivationSource, Link
 from slicebase.files.slice_file import SliceFile
 from slicebase.graph.turn import Turn
-from slicebase.library.folder import SliceFolder
+from slicebase.library.folder import FolderWriter, SliceFolder
 from slicebase.runs.event import TYPES, VERBOSE, EventDraft, LogHead, hashed_event
 from slicebase.runs.gate import manifest_events
 from slicebase.runs.narrative import Narrative, narrate
 from slicebase.runs.projection import StepAt
 from slicebase.runs.records import ManifestLogged
 from slicebase.runs.state import Json
+from slicebase.truth.acts import purged_since
 from slicebase.truth.runs import Logged, StoredRuns
 from slicebase.truth.truth import Truth
 from slicebase.verbs.parts import Parts
@@ -58,13 +59,15 @@ def narrative_file(narrative: Narrative) -> SliceFile:
     )
 
 
-def keep_narrative(folder: SliceFolder, narrative: Narrative) -> bool:
-    """Writes the slice file of a narrative; returns whether it is new."""
+def keep_narrative(writer: FolderWriter, narrative: Narrative) -> bool:
+    """Writes the slice file of a narrative; returns whether it is new.
+
+    The narrative is made while the writer holds the library's lock, so that no purge comes between.
+    """
     file = narrative_file(narrative)
-    with folder.writing() as writer:
-        if folder.get(file.id or "") is not None:
-            return False
-        writer.add(file)
+    if writer.folder.get(file.id or "") is not None:
+        return False
+    writer.add(file)
     return True
 
 
@@ -143,6 +146,17 @@ def manifest_entry(manifest: Manifest) -> ManifestLogged:
 # Conversations as runs
 
 
+def unpurged(truth: Truth, session: str, acts: int, drafts: Iterable[EventDraft]) -> Iterator[EventDraft]:
+    """Yields drafts inside the transaction that adds them, if nothing of their session was purged since these acts.
+
+    Raises `conflict` otherwise: they hold what is purged.
+    """
+    if f"session:{session}" in purged_since(truth.database.connection, acts):
+        message = f"session:{session} was purged while it was read"
+        raise SlicebaseError("conflict", message, hint="the same command works with what is left of it")
+    yield from drafts
+
+
 def turns_of(truth: Truth, session: str) -> list[Turn]:
     """Returns the turns of a session with their contents; a purged turn has no parts."""
     truth.turns.session(session)
@@ -179,8 +193,8 @@ def _plain(draft: EventDraft) -> dict[str, Any]:
     return {"type": draft.type, "step": draft.step, "time": draft.time, "payload": payload}
 
 
-# Errors after which a session continues as another run: the conversation was rewound, or its run was stopped.
-_NEEDS_NEW_RUN: Final = frozenset({"run-differs", "run-closed", "gate-refused"})
+# Errors after which a session continues as another run: it was rewound, or its run was stopped or purged.
+_NEEDS_NEW_RUN: Final = frozenset({"run-differs", "run-closed", "gate-refused", "purged"})
 
 
 def run_of(session: str) -> str:

@@ -83,6 +83,11 @@ class Workspace(NamedTuple):
         """The lock file that is held while a payload is copied, which can take long."""
         return self.local("payloads.lock")
 
+    @property
+    def purge_lock(self) -> Path:
+        """The lock file of a purge, beside the database: there is one purge at a time, in all worktrees."""
+        return self.database.with_name("purge.lock")
+
     def local(self, *names: str) -> Path:
         """Returns the path of a file or folder of this machine, which a new clone does not have."""
         path = self.root.joinpath(LOCAL, *names)
