@@ -15,6 +15,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.runs.event import TERMINAL, ChainLink, Event, EventDraft, LogHead, PurgedEvent, hashed_event
 from slicebase.runs.records import RunStarted
 from slicebase.runs.status import RunTally, advance
+from slicebase.truth.acts import purged_since
 from slicebase.truth.chains import Chain, head_of, read_stored
 from slicebase.truth.database import Database
 from slicebase.truth.texts import hash_bytes, keep_texts
@@ -101,6 +102,10 @@ class RunLog:
     def acts(self) -> int:
         """Returns how many acts the database has: every purge is one."""
         return head_of(self._database.connection, Chain("acts")).length
+
+    def purged_since(self, acts: int) -> set[str]:
+        """Returns the owners of what was purged since the database had so many acts."""
+        return purged_since(self._database.connection, acts)
 
     def writing(self) -> AbstractContextManager[object]:
         """Runs one transaction."""

@@ -83,6 +83,16 @@ class StoredRuns:
                 appender.append(draft, to_text(now))
         return appender.tally
 
+    def unpurged(self, session: str, acts: int, drafts: Iterable[EventDraft]) -> Iterator[EventDraft]:
+        """Yields drafts that were made from a session when the database had so many acts.
+
+        Inside the transaction that adds them, raises `conflict` if the session was purged since: they hold its texts.
+        """
+        if f"session:{session}" in self.log.purged_since(acts):
+            hint = "the same command uses what is left of it"
+            raise SlicebaseError("conflict", f"session:{session} was purged while it was read", hint=hint)
+        yield from drafts
+
     def append(
         self,
         run_id: str,

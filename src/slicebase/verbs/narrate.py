@@ -8,7 +8,7 @@ narrative.
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -31,7 +31,6 @@ from slicebase.runs.narrative import Narrative, narrate
 from slicebase.runs.projection import StepAt
 from slicebase.runs.records import ManifestLogged
 from slicebase.runs.state import Json
-from slicebase.truth.acts import purged_since
 from slicebase.truth.runs import Logged, StoredRuns
 from slicebase.truth.truth import Truth
 from slicebase.verbs.parts import Parts
@@ -144,17 +143,6 @@ def manifest_entry(manifest: Manifest) -> ManifestLogged:
 
 
 # Conversations as runs
-
-
-def unpurged(truth: Truth, session: str, acts: int, drafts: Iterable[EventDraft]) -> Iterator[EventDraft]:
-    """Yields drafts inside the transaction that adds them, if nothing of their session was purged since these acts.
-
-    Raises `conflict` otherwise: they hold what is purged.
-    """
-    if f"session:{session}" in purged_since(truth.database.connection, acts):
-        message = f"session:{session} was purged while it was read"
-        raise SlicebaseError("conflict", message, hint="the same command works with what is left of it")
-    yield from drafts
 
 
 def turns_of(truth: Truth, session: str) -> list[Turn]:

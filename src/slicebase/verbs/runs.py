@@ -34,16 +34,7 @@ from slicebase.runs.state import Json, RunState, free_id, logged_item
 from slicebase.runs.status import RunEntry, RunStatus, RunTally, measure, status_of
 from slicebase.truth.runs import NO_BLOBS, Logged, StoredRuns
 from slicebase.verbs.evidence import Cites, cited
-from slicebase.verbs.narrate import (
-    bind,
-    keep_narrative,
-    last_narrated,
-    new_drafts,
-    run_of,
-    steps_of,
-    turns_of,
-    unpurged,
-)
+from slicebase.verbs.narrate import bind, keep_narrative, last_narrated, new_drafts, run_of, steps_of, turns_of
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.doors import door
 from slicebase.workspace.surroundings import at_once, one_thread_at_a_time
@@ -137,11 +128,11 @@ class Runs:
         steps = step_at or steps_of(truth.turns.session(session).format)
         drafts = project(turns, started=terms, evidence=truth.ledger, step_at=steps, open_end=open_end)
         try:
-            self._stored.begin(name, unpurged(truth, session, acts, drafts[:1]), now)
+            self._stored.begin(name, self._stored.unpurged(session, acts, drafts[:1]), now)
         except SlicebaseError as error:
             if error.code != "run-exists":
                 raise
-        new = unpurged(truth, session, acts, new_drafts(self._stored, name, drafts))
+        new = self._stored.unpurged(session, acts, new_drafts(self._stored, name, drafts))
         return self._stored.append(name, new, now, self._thresholds(compact))
 
     @door(names="run_id session", left="path leaf")
