@@ -3,13 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicebase.core.passages import PASSAGE, PassageWindows, Stretch, written_forms
+from slicebase.core.passages import PASSAGE, PassageTable, Stretch, written_forms
 
 SECRET = b"the launch code is 4711-0815-2342, and nobody else may ever know it"
 
 
 def found(texts: list[bytes], data: bytes, *survivors: bytes) -> list[bytes]:
-    passages = PassageWindows(texts)
+    passages = PassageTable(texts)
     for each in survivors:
         passages.forget(each)
     return [data[each.start : each.end] for each in passages.found_in(data)]
@@ -21,13 +21,13 @@ def test_a_passage_is_found_in_its_full_length() -> None:
 
 def test_a_text_of_exactly_32_bytes_is_a_passage() -> None:
     text = bytes(range(32, 64))
-    assert list(PassageWindows([text]).found_in(b"before" + text + b"after")) == [(6, 38)]
-    assert not PassageWindows([text[:31]])
+    assert list(PassageTable([text]).found_in(b"before" + text + b"after")) == [(6, 38)]
+    assert not PassageTable([text[:31]])
 
 
 def test_what_is_shorter_than_a_passage_is_not_found() -> None:
     assert found([SECRET], b"xx" + SECRET[: PASSAGE - 1] + b"y" * 100) == []
-    assert not PassageWindows([SECRET[: PASSAGE - 1]])
+    assert not PassageTable([SECRET[: PASSAGE - 1]])
 
 
 def test_a_passage_survives_only_if_every_32_bytes_of_it_do() -> None:
@@ -36,7 +36,7 @@ def test_a_passage_survives_only_if_every_32_bytes_of_it_do() -> None:
 
 
 def test_passages_that_touch_are_one_and_others_are_apart() -> None:
-    passages = PassageWindows([SECRET])
+    passages = PassageTable([SECRET])
     size = len(SECRET)
     assert list(passages.found_in(SECRET + SECRET)) == [Stretch(0, 2 * size)]
     assert list(passages.found_in(SECRET + b"|" + SECRET)) == [Stretch(0, size), Stretch(size + 1, 2 * size + 1)]
@@ -51,7 +51,9 @@ def test_texts_that_repeat_the_same_beginning_hide_nothing() -> None:
 
 def test_forms_are_those_that_files_contain() -> None:
     text = 'é "quoted"\n'
-    assert written_forms(text) == {text.encode(), 'é \\"quoted\\"\\n'.encode(), b'\\u00e9 \\"quoted\\"\\n'}
+    of_text = {text.encode(), 'é \\"quoted\\"\\n'.encode(), b'\\u00e9 \\"quoted\\"\\n'}
+    on_one_line = {text.strip().encode(), 'é \\"quoted\\"'.encode(), b'\\u00e9 \\"quoted\\"'}
+    assert written_forms(text) == of_text | on_one_line
 
 
 PIECE = st.sampled_from(
@@ -64,7 +66,7 @@ TEXT = st.lists(PIECE, max_size=30).map(b"".join)
 def test_exactly_the_common_windows_that_survive_nowhere_are_found(
     text: bytes, data: bytes, survivors: list[bytes]
 ) -> None:
-    passages = PassageWindows([text])
+    passages = PassageTable([text])
     for each in survivors:
         passages.forget(each)
     covered = {at for each in passages.found_in(data) for at in range(each.start, each.end - PASSAGE + 1)}

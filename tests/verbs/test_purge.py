@@ -139,16 +139,30 @@ def test_a_purged_turn_takes_the_turns_of_its_session_that_say_the_same(memory: 
     assert memory.truth.ledger[cited.id].quote is None
 
 
-def test_a_short_text_is_taken_where_a_string_is_the_same_and_a_single_word_is_not(tmp_path: Path) -> None:
+def test_short_texts_go_where_they_come_from_the_session_and_stay_in_runs_of_others(tmp_path: Path) -> None:
+    """A fork begins with what the projected run knew. Another run may say the same by itself."""
+    said = ["Go.", "AApw-hunter2", "Yes.\nBut  no.", "candidate"]
     with Slicebase.init(tmp_path) as memory:
-        said = ["Ada is at 4711", "verified"]
-        memory.truth.turns.add(Session("s", "test"), [say(text, text) for text in said], annotate)
-        memory.runs.start("r", "Find it.", "Found.")
-        for text in (*said, "Ada is at 4711, or not", " Ada is at 4711\n"):
-            memory.runs.claim("r", text)
+        memory.truth.turns.add(Session("s", "test", "Go."), [say("0", said[0])], annotate)
+        for number, text in enumerate(said[1:], 1):
+            turn = say(str(number), text, str(number - 1), role="assistant" if number % 2 else "user")
+            memory.truth.turns.add(Session("s", "test"), [turn], annotate)
+        memory.runs.from_session("s")
+        memory.runs.compact("from-s")
+        memory.runs.fork("from-s", "forked")
+        memory.runs.claim("forked", "Its own words.")
+        memory.runs.compact("forked")
+        memory.runs.start("own", "Go.", "candidate")
+        memory.runs.claim("own", "AApw-hunter2")
+        memory.runs.compact("own")
+        before = dict(memory.truth.texts.of("run:own"))
         memory.purge("session:s")
-        statements = [claim["statement"] for claim in memory.truth.runs.state("r").claims.values()]
-    assert [text.startswith("[purged ") for text in statements] == [True, False, False, True]
+        assert dict(memory.truth.texts.of("run:own")) == before
+        forked = memory.truth.runs.state("forked")
+        assert [claim["statement"][:8] for claim in forked.claims.values()] == ["[purged ", "[purged ", "Its own "]
+        assert {claim["status"] for claim in forked.claims.values()} == {"candidate"}
+        memory.runs.compact("forked")
+        assert memory.verify().status == "VERIFIED"
 
 
 def test_a_key_of_a_payload_that_repeats_the_text_is_taken(memory: Slicebase) -> None:
@@ -239,7 +253,7 @@ def test_a_dry_run_says_what_a_purge_takes_and_changes_nothing(memory: Slicebase
     memory.close()
     assert dict(raw(memory.root)) == before
     done = purge(memory, "session:s")
-    assert planned == done._replace(remnants=(), beyond=())
+    assert planned == done._replace(remnants=())
 
 
 def test_a_purge_can_be_repeated(memory: Slicebase) -> None:
@@ -441,17 +455,6 @@ def test_a_title_that_repeats_a_purged_turn_goes_with_it_and_does_not_come_back(
         assert SECRET not in (memory.truth.turns.session("s").title or "")
         assert memory.verify().status == "VERIFIED"
     assert holders(tmp_path, SECRET) == []
-
-
-def test_a_single_word_with_a_digit_goes_and_the_states_of_runs_stay(tmp_path: Path) -> None:
-    with Slicebase.init(tmp_path) as memory:
-        memory.truth.turns.add(Session("s", "test"), [say("a", "AApw-hunter2"), say("b", "candidate", "a")], annotate)
-        memory.runs.start("own", "Find it.", "Found.")
-        memory.runs.claim("own", "AApw-hunter2")
-        memory.purge("session:s")
-        memory.runs.compact("own")
-        assert memory.verify().status == "VERIFIED"
-    assert [path for path, data in raw(tmp_path) if b"AApw-hunter2" in data] == []
 
 
 def test_other_worktrees_are_named(tmp_path: Path) -> None:

@@ -49,7 +49,9 @@ def purge_asking(
     """Purges what a reference names. On a terminal, shows first what would go, and asks, unless `yes` says not to."""
     base = open_base(ctx)
     if not yes and not dry_run and sys.stdin.isatty():
-        _print_taken(_purge(base, ctx, reference, reason, dry_run=True), "would purge")
+        planned = _purge(base, ctx, reference, reason, dry_run=True)
+        _print_taken(planned, "would purge", err=as_json)
+        _print_left(planned)
         click.confirm("Purge this permanently?", abort=True, err=True)
     report = _purge(base, ctx, reference, reason, dry_run=dry_run)
     if as_json:
@@ -81,21 +83,20 @@ def _as_json(report: "PurgeReport") -> dict[str, Any]:
     }
 
 
-def _print_taken(report: "PurgeReport", done: str) -> None:
-    print_text(f"{done} {report.what}: {report.texts} texts" + (f", {report.partly} in part" if report.partly else ""))
-    if report.turns:
-        print_text(f"  {len(report.turns)} turns")
-    for run in report.runs:
-        print_text(f"  run:{run}")
-    for file in report.files:
-        print_text(f"  file:{file}")
-    for owner in report.changed:
-        print_text(f"  in part {owner}")
+def _print_taken(report: "PurgeReport", done: str, *, err: bool = False) -> None:
+    in_part = f", {report.partly} in part" if report.partly else ""
+    lines = [f"{done} {report.what}: {report.texts} texts{in_part}"]
+    lines += [f"  {len(report.turns)} turns"] if report.turns else []
+    lines += [f"  run:{run}" for run in report.runs]
+    lines += [f"  file:{file}" for file in report.files]
+    lines += [f"  in part {owner}" for owner in report.changed]
+    for line in lines:
+        print_text(line, err=err)
 
 
 def _print_left(report: "PurgeReport") -> None:
     for file in report.shared:
-        note(f"{file} shares a passage with it, and was not changed.")
+        note(f"{file} shares a passage with it, and is not changed.")
     for remnant in report.remnants:
         note(f"{remnant.file} still holds {remnant.length} bytes of it at byte {remnant.offset}.")
     for place in report.beyond:

@@ -1,12 +1,15 @@
 """Passages of purged texts: every 32 bytes of them, to be found in other bytes, exactly and in linear time.
 
-All windows of 32 bytes of the texts are kept as hashes, and texts that survive are forgotten window by window. Most
-bytes have nothing in common with the texts: every seventh window of 12 bytes of the texts is kept, too, and every third
-one of the searched bytes is looked up. A passage has 21 windows of 12 bytes, and since 7 and 3 have no common divisor,
-one of these is found wherever the passage stands. Only around it are the windows of 32 bytes compared.
+A table says where each window of 32 bytes stands in the texts, and a mark whether it also stands in a text that
+survives. Most bytes have nothing in common with the texts: every seventh window of 12 bytes of the texts is in a table,
+too, and every third one of the searched bytes is looked up. A passage has 21 windows of 12 bytes, and since 7 and 3
+have no common divisor, one of these is found wherever the passage stands. Only around it are the windows of 32 bytes
+looked up.
 """
 
+from array import array
 from collections.abc import Iterable, Iterator
+from itertools import accumulate, chain, pairwise
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Final, NamedTuple
 
@@ -14,6 +17,7 @@ PASSAGE: Final = 32  # bytes: what is shorter says too little
 _KEPT: Final = 7
 _LOOKED_UP: Final = 3
 _SEED: Final = PASSAGE + 1 - _KEPT * _LOOKED_UP  # bytes of the windows that are looked up
+_TITLE: Final = 1000  # code points of a text that may have become a title
 
 
 class Stretch(NamedTuple):
@@ -23,35 +27,57 @@ class Stretch(NamedTuple):
     end: int
 
 
-class PassageWindows:
-    """The passages of some texts that stand in no text that survives."""
+class _Windows:
+    """Where the windows of a size stand in some bytes: a hash table of plain numbers, which takes little memory."""
+
+    def __init__(self, data: bytes, starts: Iterable[range], size: int, slots: int) -> None:
+        self._data = data
+        self._size = size
+        self._count = sum(map(len, starts)) * slots + 1
+        self._table = array("I", bytes(4 * self._count))  # 0, or a start and 1
+        table, count = self._table, self._count
+        for at in chain.from_iterable(starts):
+            window = data[at : at + size]
+            slot = hash(window) % count
+            while (there := table[slot]) and data[there - 1 : there - 1 + size] != window:
+                slot = slot + 1 if slot + 1 < count else 0
+            table[slot] = there or at + 1
+
+    def find(self, window: bytes) -> int:
+        """Returns where a window stands first, or -1."""
+        slot = hash(window) % self._count
+        while there := self._table[slot]:
+            if self._data[there - 1 : there - 1 + self._size] == window:
+                return there - 1
+            slot = slot + 1 if slot + 1 < self._count else 0
+        return -1
+
+
+class PassageTable:
+    """The passages of some texts, and which of them also stand in texts that survive."""
 
     def __init__(self, texts: Iterable[bytes]) -> None:
-        self._seeds: set[bytes] = set()
-        self._windows: set[int] = set()
-        for text in texts:
-            if len(text) >= PASSAGE:
-                self._seeds.update(text[at : at + _SEED] for at in range(0, len(text) - _SEED + 1, _KEPT))
-                self._windows.update(hash(text[at : at + PASSAGE]) for at in range(len(text) - PASSAGE + 1))
+        kept = [text for text in texts if len(text) >= PASSAGE]
+        ends = [0, *accumulate(map(len, kept))]
+        self._data = b"".join(kept)
+        self._survives = bytearray(len(self._data))  # 1 where a window begins that also stands in a surviving text
+        starts = [range(start, end - PASSAGE + 1) for start, end in pairwise(ends)]
+        self._windows = _Windows(self._data, starts, PASSAGE, slots=2)
+        starts = [range(start, end - _SEED + 1, _KEPT) for start, end in pairwise(ends)]
+        self._seeds = _Windows(self._data, starts, _SEED, slots=4)
 
     def __bool__(self) -> bool:
-        return bool(self._windows)
-
-    def copy(self) -> "PassageWindows":
-        """Returns the same passages, from which others can be left out."""
-        same = PassageWindows(())
-        same._seeds, same._windows = self._seeds, set(self._windows)
-        return same
+        return bool(self._data)
 
     def forget(self, survivor: bytes) -> None:
         """Leaves out what stands in a text that survives."""
-        for at in self._starts(survivor):
-            self._windows.discard(hash(survivor[at : at + PASSAGE]))
+        for _, place in self._found(survivor):
+            self._survives[place] = 1
 
     def found_in(self, data: bytes) -> Iterator[Stretch]:
-        """Yields where the bytes hold passages; those that overlap are one."""
+        """Yields where the bytes hold passages that survive nowhere; those that overlap are one."""
         start = end = -1
-        for at in self._starts(data):
+        for at, _ in self._found(data):
             if at > end >= 0:
                 yield Stretch(start, end)
                 start = -1
@@ -61,24 +87,35 @@ class PassageWindows:
             yield Stretch(start, end)
 
     def is_in(self, data: bytes) -> bool:
-        """Returns whether the bytes hold a passage."""
-        return any(True for _ in self._starts(data))
+        """Returns whether the bytes hold a passage that survives nowhere."""
+        return any(True for _ in self._found(data))
 
-    def _starts(self, data: bytes) -> Iterator[int]:
-        """Yields the beginnings of all windows of 32 bytes that are passages, in order."""
-        seeds, windows = self._seeds, self._windows
+    def is_shared(self, data: bytes) -> bool:
+        """Returns whether the bytes hold a passage, also one that survives."""
+        return any(True for _ in self._found(data, most=1))
+
+    def _found(self, data: bytes, most: int = 0) -> Iterator[tuple[int, int]]:
+        """Yields where the bytes hold passages whose mark is at most `most`, and where these stand in the texts."""
+        find_seed, find, survives = self._seeds.find, self._windows.find, self._survives
         following = 0  # where the next window to compare begins
         last = len(data) - PASSAGE
-        for at in range(0, len(data) - _SEED + 1, _LOOKED_UP) if windows else ():
-            if data[at : at + _SEED] in seeds:
+        for at in range(0, len(data) - _SEED + 1, _LOOKED_UP) if self._data else ():
+            if find_seed(data[at : at + _SEED]) >= 0:
                 for start in range(max(following, at + _SEED - PASSAGE), min(at, last) + 1):
-                    if hash(data[start : start + PASSAGE]) in windows:
-                        yield start
+                    place = find(data[start : start + PASSAGE])
+                    if place >= 0 and survives[place] <= most:
+                        yield start, place
                 following = max(following, at + 1)
 
 
 def written_forms(text: str) -> set[bytes]:
-    """Returns the bytes of a text as files contain it: plain, and inside JSON, with and without other alphabets."""
-    plain = text.encode("utf-8", "surrogatepass")
-    quoted = encode_basestring(text)[1:-1].encode("utf-8", "surrogatepass")
-    return {plain, quoted, encode_basestring_ascii(text)[1:-1].encode()}
+    """Returns the bytes of a text as files contain it: plain, and inside JSON, with and without other alphabets.
+
+    Its beginning may also stand on one line, as a title.
+    """
+    found = set()
+    for each in (text, " ".join(text[:_TITLE].split())):
+        quoted = encode_basestring(each)[1:-1]
+        found |= {each.encode("utf-8", "surrogatepass"), quoted.encode("utf-8", "surrogatepass")}
+        found.add(encode_basestring_ascii(each)[1:-1].encode())
+    return found

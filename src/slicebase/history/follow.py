@@ -31,7 +31,7 @@ from slicebase.importers.redaction import redact
 from slicebase.importers.values import Batch, Options
 from slicebase.truth.truth import Truth
 from slicebase.truth.turns import PURGED_FACT
-from slicebase.workspace.atomic import own_temporary, read_bytes, write_bytes
+from slicebase.workspace.atomic import own_temporary, read_bytes, remove, write_bytes
 from slicebase.workspace.doors import Redaction
 from slicebase.workspace.workspace import TRANSCRIPTS, own_folder
 
@@ -97,7 +97,10 @@ def follow(truth: Truth, cache: Path, path: Path, redaction: Redaction) -> Follo
             account.waiting += len(waiting)
     except OSError as error:
         raise SlicebaseError("no-input", str(error.strerror), where=Where(str(path))) from None
-    if state is not None and not _has_purged(truth, transcript.state):
+    if _has_purged(truth, transcript.state):
+        with suppress(OSError, SlicebaseError):
+            remove(store, within=cache)
+    elif state is not None:
         _write(cache, store, state)
     redaction.counts.update(account.report.redacted)
     return Followed(account, start, end, left=max(0, size - start - MOST_AT_ONCE))

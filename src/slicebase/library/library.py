@@ -295,15 +295,19 @@ class Library(Reader):
         provenance: Provenance | None = None,
     ) -> Change:
         """Removes the content here, in caches and in what manifests kept. A tombstone keeps its hash and size."""
-        from slicebase.library.purge import Purging, order_of_file
+        from slicebase.library.purge import Order, Purging, order_of_file
 
         old = self.folder.find(file_id)
-        order = order_of_file(self._truth(), self.folder, old)
-        purging = Purging(self.workspace, self.folder, self._truth(), self.stamp(provenance), reason)
+        truth = self._truth()
+        purging = Purging(self.workspace, self.folder, truth, self.stamp(provenance), reason)
+
+        def make() -> Order:
+            return order_of_file(truth, self.folder, self.folder.find(old.id or ""))
+
         if dry_run:
-            report, _, erased = purging.plan(order)
-            return Change(old if old.purged else purging.tombstone(old, erased.search), not old.purged, purge=report)
-        report = purging.carry_out(order)
+            plan = purging.plan(make)
+            return Change(old if old.purged else purging.tombstone(old, plan), not old.purged, purge=plan.report)
+        report = purging.carry_out(make)
         return Change(self.folder.find(old.id or ""), not old.purged, purge=report)
 
     # Every write, and every change of a file in place

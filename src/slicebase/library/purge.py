@@ -1,19 +1,18 @@
 """Carries out a purge: in the files of the library, in the truth, in the caches; then looks whether anything is left.
 
-A purge can be repeated after it was interrupted. Files come first: what they hold of the purged texts can only be found
-while these are still there.
+There is one purge at a time. It is planned without a lock, and carried out under the library's lock and in one
+transaction, if nothing was written since: what is erased is what was planned. A purge can be repeated after it was
+interrupted, and in other worktrees, whose files it does not reach. Files come first: what they hold of the purged texts
+can only be found while these are still there.
 """
 
 import os
-import re
-from collections.abc import Iterable, Iterator, Set
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Set
 from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from slicebase.core.passages import PASSAGE, Stretch
-from slicebase.errors import SlicebaseError
+from slicebase.core.hashing import digest
 from slicebase.files.body.entries import Stamp
 from slicebase.files.body.overflow import ordered, whole_of
 from slicebase.files.body.write import with_writer
@@ -23,26 +22,32 @@ from slicebase.files.yaml.edit import set_key
 from slicebase.index.disposable import Disposable
 from slicebase.index.schema import FILES_LAYOUT
 from slicebase.index.turns import TURNS_LAYOUT, TurnIndex
-from slicebase.library.folder import SliceFolder
+from slicebase.library.folder import FolderWriter, SliceFolder
+from slicebase.library.narratives import is_narrative, made_from_stored, source_of, stale_narratives
 from slicebase.library.payloads import remove_copy
+from slicebase.library.remnants import Remnant, chunks_of, is_name, remnants_in
 from slicebase.library.texts import note_bytes
-from slicebase.truth.acts import PurgeRecord
+from slicebase.truth.acts import PurgedText, PurgeRecord
 from slicebase.truth.chains import names_in
-from slicebase.truth.erasure import Erased, PassageSearch, Taken, plan_erasure, search_for
+from slicebase.truth.erasure import (
+    LARGEST_SEARCH,
+    Changes,
+    PassageSearch,
+    Taken,
+    all_strings,
+    change_contexts,
+    changed_snapshots,
+    is_derived,
+    plan_changes,
+    search_for,
+)
 from slicebase.truth.truth import Truth
-from slicebase.workspace.atomic import read_chunks, remove
+from slicebase.workspace.atomic import locked, remove
 from slicebase.workspace.repository import other_worktrees, repository_of
-from slicebase.workspace.workspace import LOCAL, Workspace
+from slicebase.workspace.workspace import Workspace, own_folder
 
-_SNAPSHOT: Final = "sn_"
-
-
-class Remnant(NamedTuple):
-    """A place in a file of ours that still holds a passage of what was purged."""
-
-    file: str
-    offset: int
-    length: int
+_TRIES: Final = 3  # the last one plans while nobody else can write
+_PATIENCE: Final = 120.0  # seconds that a purge waits for another one
 
 
 class PurgeReport(NamedTuple):
@@ -69,27 +74,36 @@ class PurgeReport(NamedTuple):
 
 
 class Order(NamedTuple):
-    """What to purge: its reference, what that takes, and the turns, runs and files that go with it."""
+    """What to purge: its reference, what that takes, and the turns, runs and files that go with it.
+
+    A slice file with the conversation of the `session` is a copy of it. It goes if the whole session does.
+    """
 
     what: str
     taken: Taken
     turns: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    session: str | None = None
 
 
 def order_of_file(truth: Truth, folder: SliceFolder, file: SliceFile) -> Order:
-    """Returns the order to purge a slice file and its parts: bodies, and what the ledger and manifests keep of them."""
+    """Returns the order to purge a slice file and its parts: bodies and metadata, and what the ledger keeps of them.
+
+    Its title stays (ruling 31), and so does its id.
+    """
     files = [file, *_parts_of(folder, file)]
     payload = file.payload.hash if file.payload else None
     corpora = [*(f"file:{each.id}" for each in files), *([f"doc:{payload}"] if payload else [])]
     kept = {(corpus, name) for corpus in corpora for name, _ in truth.texts.of(corpus)}
     for corpus in corpora:
         kept.update(truth.manifests.texts_from(corpus))
-    copied = b"".join(data for path in _copies(folder, {file.id or ""}) for data in _bytes_in(path))
-    said = [data for each in files if not each.purged for data in (each.body, (each.summary or "").encode())]
-    said += [copied[:_LARGEST_TEXT], note_bytes(folder, file)] if not file.purged else []
-    strings = tuple(data.decode("utf-8", "replace") for data in said)
+    left = [each for each in files if not each.purged]
+    copied = b"".join(_beginning(path) for path in _copies(folder, {file.id or ""}))
+    said = [*(each.body for each in left), *((copied, note_bytes(folder, file)) if not file.purged else ())]
+    header = (text for each in left for text in all_strings(each.frontmatter) if text not in (each.title, each.id))
+    named = (text for text in header if not is_name(text.encode()))
+    strings = (*(data.decode("utf-8", "replace") for data in said), *named)
     taken = Taken(kept, strings=strings, corpora=frozenset(corpora))
     return Order(f"file:{file.id}", taken, files=tuple(each.id or "" for each in files))
 
@@ -101,11 +115,12 @@ def _parts_of(folder: SliceFolder, file: SliceFile) -> list[SliceFile]:
 
 
 class PurgePlan(NamedTuple):
-    """What a purge would do: its report, what it takes, and what it replaces."""
+    """What a purge would do: its report, what it changes in the database, what it looks for, and the state before."""
 
     report: PurgeReport
-    taken: Taken
-    erased: Erased
+    changes: Changes
+    search: PassageSearch
+    state: tuple[object, ...]
 
 
 class Purging:
@@ -120,82 +135,118 @@ class Purging:
         self._folder = folder
         self._truth = truth
 
-    def plan(self, order: Order) -> "PurgePlan":
-        """Returns what a purge takes, without taking it."""
-        files = [file for file in self._folder.all() if isinstance(file, SliceFile) and not file.purged]
-        narratives = [file for file in files if _source(file).startswith(_SNAPSHOT)]
-        passed_over = {file.id for file in narratives}.union(order.files)
-        others = [file for file in files if file.id not in passed_over]
-        copies = _copies(self._folder, {file.id or "" for file in others})
-        payloads = (data for path in copies for _, data in _chunks(path))
-        search = search_for(self._truth, order.taken, chain(map(_bytes_of, others), payloads))
-        touched = {text.owner for text in plan_erasure(self._truth, order.taken, search).texts}
-        gone = [file.id or "" for file in narratives if self._is_taken(file, order, search, touched)]
-        taken = self._with_narratives(order.taken, gone)
-        erased = plan_erasure(self._truth, taken, search)
-        report = PurgeReport(
-            order.what,
-            len(erased.texts),
-            sum(text.left is not None for text in erased.texts),
-            order.turns,
-            order.runs,
-            tuple(sorted({*order.files, *gone})),
-            tuple(f"file:{file.id}" for file in others if search.shares(_bytes_of(file))),
-            tuple(sorted({text.owner for text in erased.texts if text.left is not None})),
-        )
-        return PurgePlan(report, taken, erased)
+    # Planning
 
-    def _with_narratives(self, taken: Taken, narratives: list[str]) -> Taken:
-        """Adds what contexts keep of narratives that go."""
-        corpora = {f"file:{name}" for name in narratives}
-        kept = {key for corpus in corpora for key in self._truth.manifests.texts_from(corpus)}
-        return taken._replace(gone={*taken.gone, *kept}, corpora={*taken.corpora, *corpora})
+    def plan(self, make: Callable[[], Order]) -> PurgePlan:
+        """Returns what a purge takes, without taking it. `make` returns the order as the database is now."""
+        with self._truth.database.reading():
+            state, order = self._state(), make()
+            files = [file for file in self._folder.all() if isinstance(file, SliceFile) and not file.purged]
+            narratives = [file for file in files if is_narrative(file)]
+            copies = {
+                file.id or "" for file in files if order.session and file.conversation.session_id == order.session
+            }
+            passed_over = {file.id for file in narratives}.union(order.files, copies)
+            others = [file for file in files if file.id not in passed_over]
+            payloads = (
+                data
+                for path in _copies(self._folder, {file.id or "" for file in others})
+                for _, data in chunks_of(path)
+            )
+            search = search_for(self._truth, order.taken, chain((file.to_bytes() for file in others), payloads))
+            changes = plan_changes(self._truth, order.taken, search)
+            snapshots = changed_snapshots(self._truth, changes.keys())
+            gone = set(self._gone(narratives, snapshots, search))
+            taken = {*order.files, *gone, *(copies if order.turns and order.what.startswith("session:") else ())}
+            titled = {owner for owner, name in changes if (owner, name) in order.taken.facts}
+            corpora = {*order.taken.corpora, *titled, *(f"file:{name}" for name in taken)}
+            change_contexts(self._truth, changes, corpora, snapshots)
+            in_part = [owner for (owner, _), left in changes.items() if left is not None]
+            report = PurgeReport(
+                order.what,
+                len(changes),
+                len(in_part),
+                order.turns,
+                order.runs,
+                tuple(sorted(taken)),
+                tuple(f"file:{file.id}" for file in others if search.shares(file.to_bytes())),
+                tuple(sorted(set(in_part))),
+            )
+            report = report._replace(beyond=tuple(self._beyond(report, search)))
+            return PurgePlan(report, changes, search, state)
 
-    def _is_taken(self, narrative: SliceFile, order: Order, search: PassageSearch, touched: set[str]) -> bool:
-        """Returns whether a narrative goes with its run, or holds what was purged."""
-        place = self._truth.runs.snapshots.place_of(_source(narrative))
-        run = place[0] if place else ""
-        data = _bytes_of(narrative)
-        if place and run in order.runs:
-            return True
-        return search.is_held(data) if f"run:{run}" in touched else bool(search.passages_in(data))
+    def _gone(self, narratives: list[SliceFile], snapshots: Set[str], search: PassageSearch) -> Iterator[str]:
+        """Yields the narratives that go: with their snapshots, or because they are not ours and hold what is purged."""
+        yield from (file.id or "" for file in stale_narratives(self._truth, narratives, snapshots))
+        for file in narratives:
+            is_ours = self._truth.runs.snapshots.place_of(source_of(file)) is not None
+            if not is_ours and search.passages_in(file.to_bytes()):
+                yield file.id or ""
 
-    def carry_out(self, order: Order) -> PurgeReport:
+    def _state(self) -> tuple[object, ...]:
+        """Returns what differs when anything was written to the database or the library."""
+        found = [*self._workspace.library.glob("*"), *self._folder.payloads.glob("*")]
+        return self._truth.database.state, *sorted(map(_status_of, found))
+
+    # Carrying out
+
+    def carry_out(self, make: Callable[[], Order]) -> PurgeReport:
         """Purges. Returns what was taken, and what is still found in the files of the workspace."""
-        report, taken, planned = self.plan(order)
-        self._purge_files(report.files, order, planned.search)
-        try:
-            with self._truth.database.erasing():
-                self._purge_texts(order, taken, planned.search)
-        finally:
-            self._truth.runs.remember(None)
-            self._purge_caches(order.turns)
-        found = tuple(self._remnants(planned.search, report.files))
-        return report._replace(remnants=found, beyond=tuple(self._beyond(report)))
+        own_folder(self._workspace.purge_lock.parent)
+        with locked(self._workspace.purge_lock, _PATIENCE):
+            plan: PurgePlan | None = None
+            try:
+                with self._truth.database.erasing():
+                    plan = self._take(make)
+            finally:
+                if plan is not None:
+                    self._purge_caches(plan.report.turns)
+            late = self.take_narratives()
+            report = plan.report._replace(files=tuple(sorted({*plan.report.files, *late})))
+            return report._replace(remnants=tuple(self._remnants(plan.search)))
 
-    def _purge_texts(self, order: Order, taken: Taken, search: PassageSearch) -> None:
-        """Replaces the texts in one transaction, in which others cannot write what would have to be replaced, too."""
-        with self._truth.database.writing():
-            erased = plan_erasure(self._truth, taken, search)
-            if erased.texts:
-                record = PurgeRecord(self._reason or "", erased.texts, self._stamp.time, order.what)
-                self._truth.texts.purge(record, erased.left)
+    def _take(self, make: Callable[[], Order]) -> PurgePlan:
+        """Replaces files and texts in one transaction, with a plan of exactly the state that it finds."""
+        for attempt in range(_TRIES):
+            plan = self.plan(make) if attempt < _TRIES - 1 else None
+            with self._folder.writing() as writer, self._truth.database.writing():
+                if plan is None or plan.state == self._state():
+                    plan = plan or self.plan(make)
+                    self._purge_files(writer, plan)
+                    texts = [
+                        PurgedText(*key, digest(left) if left is not None else None)
+                        for key, left in sorted(plan.changes.items())
+                    ]
+                    if texts:
+                        record = PurgeRecord(self._reason or "", tuple(texts), self._stamp.time, plan.report.what)
+                        self._truth.texts.purge(
+                            record, {key: left for key, left in plan.changes.items() if left is not None}
+                        )
+                    return plan
+        raise AssertionError("the last try has a plan")
 
-    def _purge_files(self, files: tuple[str, ...], order: Order, search: PassageSearch) -> None:
+    def _purge_files(self, writer: FolderWriter, plan: PurgePlan) -> None:
         """Replaces slice files by tombstones (ruling 31), and deletes the payloads that the library copied for them."""
-        for name in files:
-            with self._folder.writing() as writer:
-                old = writer.find(name)
-                if not old.purged:
-                    writer.replace(old, self.tombstone(old, search, keeps_title=name in order.files))
-                remove_copy(self._folder, old.payload.uri if old.payload else None)
+        for name in plan.report.files:
+            old = writer.find(name)
+            if not old.purged:
+                writer.replace(old, self.tombstone(old, plan))
+            remove_copy(self._folder, old.payload.uri if old.payload else None)
 
-    def tombstone(self, file: SliceFile, search: PassageSearch, *, keeps_title: bool = True) -> SliceFile:
+    def tombstone(self, file: SliceFile, plan: PurgePlan | None = None) -> SliceFile:
         """Returns what replaces a slice file. The title of a file that is purged itself may stay (ruling 31)."""
         gone = tombstone(file, self._stamp.time, self._reason)
-        if not keeps_title or search.is_in(file.title or ""):
+        if plan is None or plan.report.what != f"file:{file.id}" or plan.search.is_in(file.title or ""):
             gone = set_key(gone, "slice.title", "Purged")
         return with_writer(gone, self._stamp)
+
+    def take_narratives(self) -> list[str]:
+        """Replaces narratives of snapshots that were purged, here or in another worktree. Returns their ids."""
+        with self._folder.writing() as writer:
+            files = stale_narratives(self._truth, self._folder.mentioning(b"sn_"))
+            for file in files:
+                writer.replace(file, self.tombstone(file))
+        return [file.id or "" for file in files]
 
     def _purge_caches(self, turns: tuple[str, ...]) -> None:
         """Removes the words from what is derived from them, also those that an interrupted purge left.
@@ -216,33 +267,30 @@ class Purging:
 
     # What is left
 
-    def _remnants(self, search: PassageSearch, files: tuple[str, ...]) -> Iterator[Remnant]:
-        """Searches the raw bytes of every file of ours for passages that stand in no surviving text."""
-        survivors = (file for file in self._folder.all() if isinstance(file, SliceFile) and file.id not in files)
-        texts = (data for _, _, data in self._truth.texts.all())  # what held purged strings has none of them any more
+    def _remnants(self, search: PassageSearch) -> Iterator[Remnant]:
+        """Searches the raw bytes of every file of ours for passages that stand in no surviving text.
+
+        What the plan forgot survives. So do texts of runs and contexts of which no string holds anything that was
+        purged, and narratives that say what a stored snapshot gives. Nothing else is excused.
+        """
+        texts = self._truth.texts
+        held = {
+            (owner, name) for owner, name, data in texts.all() if is_derived(owner) and search.left_of(data) != data
+        }
         rows = names_in(self._truth.database.connection)
-        for data in chain(texts, rows, map(_bytes_of, survivors)):
+        narratives = [file for file in self._folder.mentioning(b"sn_") if made_from_stored(self._truth, file)]
+        clean = (data for owner, name, data in texts.all() if is_derived(owner) and (owner, name) not in held)
+        for data in chain(clean, rows, (file.to_bytes() for file in narratives)):
             search.forget(data)
-        for path in self._files():
-            yield from _merged(
-                Remnant(os.path.relpath(path, self._workspace.root), at + found.start, found.end - found.start)
-                for at, data in _chunks(path)
-                for found in search.passages_in(data)
-                if not _is_name(data, found)
-            )
+        yield from remnants_in(self._workspace, search)
 
-    def _files(self) -> Iterator[Path]:
-        """Yields every file that Slicebase writes in the workspace: the database, the caches and the library."""
-        database, root = self._workspace.database, self._workspace.root
-        folders = {database.parent, root / LOCAL, self._workspace.library}
-        for folder in sorted(folders):
-            for path in sorted(folder.rglob("*")):
-                if path.is_file() and not path.is_symlink():
-                    yield path
-
-    def _beyond(self, report: PurgeReport) -> Iterator[str]:
+    def _beyond(self, report: PurgeReport, search: PassageSearch) -> Iterator[str]:
+        if not search.is_complete:
+            yield f"copies of what follows the first {LARGEST_SEARCH >> 20} MiB of it"
+        if not report.texts and report.turns + report.runs:
+            yield "copies in slice files of a text that was purged before: it can no longer be searched for"
         for worktree in other_worktrees(self._workspace.root):
-            yield f"slice files and indexes of the worktree {worktree}: purge it there, too"
+            yield f"slice files and indexes of the worktree {worktree}: `tt doctor --fix` takes them there"
         for session, _ in self._truth.turns.sessions():
             if session.id.startswith(f"{report.what.removeprefix('session:')}#agent-"):
                 yield f"session:{session.id}, which a subagent of it had"
@@ -253,61 +301,25 @@ class Purging:
         yield "backups and other copies of this workspace"
 
 
-def _merged(remnants: Iterable[Remnant]) -> list[Remnant]:
-    """Returns the places in order; those that overlap are one."""
-    merged: list[Remnant] = []
-    for each in sorted(remnants):
-        last = merged[-1] if merged else None
-        if last and last.file == each.file and each.offset <= last.offset + last.length:
-            length = max(last.offset + last.length, each.offset + each.length) - last.offset
-            merged[-1] = last._replace(length=length)
-        else:
-            merged.append(each)
-    return merged
-
-
-def _source(file: SliceFile) -> str:
-    """Returns what a file was derived from, or an empty text."""
-    return (file.derived_from.id if file.derived_from else None) or ""
-
-
-def _bytes_of(file: SliceFile) -> bytes:
-    return file.to_bytes()
-
-
-_OVERLAP: Final = 4 << 10  # bytes that two chunks share, so that no passage is cut
-
-
-_LARGEST_TEXT: Final = 64 << 20  # bytes of a payload that are looked for
-
-
-_ID: Final = re.compile(rb"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-f]{32,64}|[0-9A-HJKMNP-TV-Z]{26}")
-_AROUND: Final = 64  # bytes
-
-
-def _is_name(data: bytes, found: Stretch) -> bool:
-    """Returns whether a passage is an id of a record, and the bytes that happen to stand beside it."""
-    first = max(0, found.start - _AROUND)
-    masked = _ID.sub(lambda each: b"\0" * len(each[0]), data[first : found.end + _AROUND])
-    rest = masked[found.start - first : found.end - first]
-    return len(rest.replace(b"\0", b"")) < PASSAGE // 2
-
-
 def _copies(folder: SliceFolder, files: Set[str]) -> list[Path]:
     """Returns the payloads that were copied into the library for these files."""
     found = sorted(folder.payloads.iterdir()) if folder.payloads.is_dir() else []
     return [path for path in found if path.name.partition(".")[0] in files]
 
 
-def _bytes_in(path: Path) -> Iterator[bytes]:
-    with suppress(OSError, SlicebaseError):
-        yield from read_chunks(path)
+def _beginning(path: Path) -> bytes:
+    """Returns as much of a file as is looked for."""
+    found = b""
+    for _, data in chunks_of(path, overlap=0):
+        found += data
+        if len(found) > LARGEST_SEARCH:
+            break
+    return found
 
 
-def _chunks(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yields the bytes of a file in overlapping chunks, each with its place; nothing if it cannot be read."""
-    at, before = 0, b""
-    with suppress(OSError, SlicebaseError):  # not a regular file, or one that changes meanwhile
-        for data in read_chunks(path):
-            yield at - len(before), before + data
-            at, before = at + len(data), (before + data)[-_OVERLAP:]
+def _status_of(path: Path) -> tuple[object, ...]:
+    try:
+        status = path.lstat()
+    except OSError:
+        return (str(path),)
+    return str(path), status.st_ino, status.st_size, status.st_mtime_ns

@@ -112,3 +112,10 @@ def purges(connection: apsw.Connection) -> dict[tuple[str, str], tuple[PurgedTex
         if isinstance(record, PurgeRecord)
         for text in record.texts
     }
+
+
+def purged_since(connection: apsw.Connection, seq: int) -> set[str]:
+    """Returns the owners of the texts that acts after this number name as purged."""
+    rows: list[Any] = connection.execute("SELECT seq, kind, record FROM acts WHERE seq > ?", (seq,)).fetchall()
+    records = (read_act(*row).record for row in rows)
+    return {text.owner for record in records if isinstance(record, PurgeRecord) for text in record.texts}

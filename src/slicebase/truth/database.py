@@ -51,6 +51,11 @@ class Database:
         """Returns whether the file that was opened is still at its path."""
         return self._file is None or _file_id(self.path) == self._file
 
+    @property
+    def state(self) -> tuple[int, int]:
+        """A value that changes with every write of this connection or another."""
+        return int(self.connection.pragma("data_version")), self.connection.total_changes()
+
     # Chains
 
     def append(self, chain: Chain, rows: Iterable[tuple[Any, ...]]) -> ChainHead:

@@ -2,7 +2,9 @@
 
 A text goes completely if it is named: the content of a turn, a quote from it, a run that was projected from it. In
 every other run and manifest, a string that shares a passage of 32 bytes or more with a purged text becomes a tombstone,
-unless the passage also stands in a text that survives (ruling 46). The structure stays, so that the run can continue.
+unless the passage also stands in a text that survives (ruling 46). Shorter texts go only where they must come from what
+is purged: in runs that were projected from it, forks of these, and titles. The structure stays, so that the run goes
+on.
 """
 
 import re
@@ -15,38 +17,40 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from slicebase.core.hashing import digest
-from slicebase.core.passages import PASSAGE, PassageWindows, Stretch, written_forms
+from slicebase.core.passages import PASSAGE, PassageTable, Stretch, written_forms
 from slicebase.errors import SlicebaseError
 from slicebase.graph.record import read_parts, read_session
-from slicebase.graph.turn import turn_text
-from slicebase.truth.acts import PurgedText
+from slicebase.graph.turn import part_text, turn_text
 from slicebase.truth.chains import names_in
 from slicebase.truth.truth import Truth
 from slicebase.truth.turns import marked_as_purged
 
 TextKey = tuple[str, str]  # owner and digest
-_DERIVED: Final = ("run:", "manifest:")  # owners whose texts are made from other texts
-# Fields of runs, snapshots and manifests with ids, times, states and names. A value without a space in them is no text.
-_STRUCTURE: Final = frozenset({
-    "run_id", "snapshot_id", "sequence", "created_at", "time", "provenance_mode", "policy_snapshot_ref", "claim_id",
-    "conflict_id", "failure_id", "evidence_id", "chunk_id", "span", "status", "failure_action_taken", "reason",
-    "name", "manifest_id", "manifest_ids", "digest", "counts", "latest_context_manifest_ids", "source_ids",
-    "chunk_ids", "source_coverage", "policy_params_hash", "forked_from", "projected_from", "ref", "corpus",
-    "content_hash", "text_hash", "rendered_hash", "category", "as_of", "ranker", "tokenizer", "annotator",
-    "annotators", "renderer", "rendered", "slices", "filters", "excluded_by_reason", "retrieval_diagnostics", "parts",
-    "blob", "sha256", "hash",
+Changes = dict[TextKey, bytes | None]  # what is left of each text that a purge changes
+LARGEST_SEARCH: Final = 64 << 20  # bytes of purged text that are looked for elsewhere; more would need too much memory
+
+# Fields of runs and sessions with words. Short texts are replaced only there: other fields have names and states.
+_WORDS: Final = frozenset({
+    "text", "statement", "description", "where", "why", "question", "open_questions", "objective", "done_definition",
+    "message", "title", "facts",
 })  # fmt: skip
-_IS_SAID: Final = re.compile(r"[ \d]")  # a single word without a digit may be a status or a name of ours
+_UUID: Final = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+# Names of ours that are as long as a passage. A conversation may mention them, and they stay where they are names.
+_NAME: Final = re.compile(
+    rf"sha256:[0-9a-f]{{64}}|(?:ev|mf|sn)_[0-9a-f]{{32}}|(?:turn:)?{_UUID}|slice_policy_v1:[0-9a-f]{{16}}"
+    r"|doc:(?:[0-9a-f]{16}:\d+-\d+|sha256:[0-9a-f]{64})|row:[0-9A-Z]{26}/[0-9A-Z]{26}|sec:[0-9A-Z]{26}@[0-9a-f]{12}#\S*"
+    r"|counted_events_since_last_compaction"
+)
 _TOMBSTONE: Final = re.compile(r"\[purged [0-9a-f]{12}\]")
-_SHORT: Final = 8  # bytes: a shorter text says too little to be looked for
 
 
 class Taken(NamedTuple):
     """What a purge is asked to take.
 
     The content of `whole` and `left` and the `strings` are looked for elsewhere; `left` has what remains of a text.
-    What is `gone` was made from them, and `facts` are texts of sessions, of which strings go. `corpora` are the sources
-    whose labels in contexts go, too.
+    What is `gone` was made from them, and `facts` are texts of sessions, of which strings go. Owners of texts are
+    `linked` if they were made from what is taken, and `kept` if they were made from what survives. The labels of the
+    `corpora` in contexts go, too, and the texts of events that name one of the `turns`.
     """
 
     whole: Set[TextKey] = frozenset()
@@ -55,22 +59,94 @@ class Taken(NamedTuple):
     gone: Set[TextKey] = frozenset()
     facts: Set[TextKey] = frozenset()
     corpora: Set[str] = frozenset()
+    linked: Set[str] = frozenset()
+    kept: Set[str] = frozenset()
+    turns: Set[str] = frozenset()
 
 
-class Erased(NamedTuple):
-    """What a purge replaces: texts by their digests, what is left of some, and the passages to look for elsewhere."""
-
-    texts: tuple[PurgedText, ...]
-    left: Mapping[TextKey, bytes]
-    search: "PassageSearch"
+def is_derived(owner: str) -> bool:
+    """Returns whether the texts of an owner are made from other texts: those of a run or of a context."""
+    return owner.startswith(("run:", "manifest:"))
 
 
-def search_for(truth: Truth, taken: Taken, surviving: Iterable[bytes]) -> "PassageSearch":
+# What is looked for
+
+
+class PassageSearch:
+    """Looks for what was purged and stands in no text that survives: passages, and short texts as whole strings."""
+
+    def __init__(self, texts: Iterable[str], words: Iterable[str] = (), turns: Set[str] = frozenset()) -> None:
+        known, size = set[str](), 0
+        for text in texts:
+            if text not in known and size < LARGEST_SEARCH:
+                known.add(text[: LARGEST_SEARCH - size])
+                size += len(text)
+        self.is_complete = size < LARGEST_SEARCH
+        self._turns = turns
+        self._words = {_flat(text) for text in chain(known, words) if 0 < len(text) < PASSAGE}
+        self._passages = PassageTable(form for text in known for form in written_forms(text))
+
+    def forget(self, data: bytes) -> None:
+        """Leaves out what stands in some bytes that survive."""
+        self._passages.forget(data)
+
+    def forget_text(self, data: bytes) -> None:
+        """Leaves out what stands in a stored text that survives, as it is stored and as it reads."""
+        self.forget(data)
+        for string in strings_of(data):
+            self.forget(string.encode("utf-8", "surrogatepass"))
+
+    def passages_in(self, data: bytes) -> list[Stretch]:
+        """Returns where some bytes hold what was purged."""
+        return list(self._passages.found_in(data))
+
+    def shares(self, data: bytes) -> bool:
+        """Returns whether some bytes share a passage with what was purged, also one that survives elsewhere."""
+        return self._passages.is_shared(data)
+
+    def is_in(self, text: str) -> bool:
+        """Returns whether a string holds a passage of what was purged, and is no name of ours."""
+        return self._passages.is_in(text.encode("utf-8", "surrogatepass")) and not _NAME.fullmatch(text)
+
+    def left_of(self, data: bytes, *, linked: bool = False) -> bytes | None:
+        """Returns a text in which tombstones replace the strings that hold what was purged; None if nothing is left.
+
+        In a `linked` text, short texts are replaced, too.
+        """
+        try:
+            value = msgspec.json.decode(data)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            value = None
+        if not isinstance(value, dict | list):  # no structure: a quote, a blob, a text of a manifest
+            return None if self.is_in(data.decode("utf-8", "replace")) else data
+        replaced = self._replaced(value, linked=linked, words=False)
+        return msgspec.json.encode(replaced) if replaced != value else data
+
+    def _replaced(self, value: Any, *, linked: bool, words: bool) -> Any:
+        """Returns a value with tombstones. `words` says whether short texts are replaced here."""
+        if isinstance(value, str):
+            is_taken = self.is_in(value) or (words and _flat(value) in self._words)
+            return tombstone_of(value) if is_taken else value
+        if isinstance(value, dict):
+            named = value.get("ref") in self._turns if isinstance(value.get("ref"), str) else False
+            return {
+                self._replaced(name, linked=linked, words=False): tombstone_of(inner)
+                if named and name == "text" and isinstance(inner, str) and not is_tombstone(inner)
+                else self._replaced(inner, linked=linked, words=words or (linked and name in _WORDS))
+                for name, inner in value.items()
+            }
+        if isinstance(value, list):
+            return [self._replaced(inner, linked=linked, words=words) for inner in value]
+        return value
+
+
+def search_for(truth: Truth, taken: Taken, surviving: Iterable[bytes]) -> PassageSearch:
     """Returns the search for what a purge takes. `surviving` are texts outside the database."""
-    search = PassageSearch(chain(taken.strings, *(_said(truth, key) for key in {*taken.whole, *taken.left})))
+    said = chain(taken.strings, *(_said(truth, key) for key in sorted({*taken.whole, *taken.left})))
+    search = PassageSearch(said, chain.from_iterable(_said(truth, key) for key in taken.gone), taken.turns)
     known = {*taken.whole, *taken.left, *taken.gone, *taken.facts, *_quotes(truth)}
     for owner, name, data in truth.texts.all():
-        if not owner.startswith(_DERIVED) and (owner, name) not in known:
+        if owner in taken.kept or (not is_derived(owner) and (owner, name) not in known):
             search.forget_text(data)
     for data in chain(surviving, names_in(truth.database.connection)):
         search.forget(data)
@@ -82,75 +158,75 @@ def _said(truth: Truth, key: TextKey) -> Iterator[str]:
     yield from strings_of(stored.data) if stored and stored.data is not None else ()
 
 
-def plan_erasure(truth: Truth, taken: Taken, search: "PassageSearch") -> Erased:
-    """Returns what a purge replaces in the database."""
-    before: dict[TextKey, bytes] = {}
-    after: dict[TextKey, bytes | None] = {}
-    for key in sorted({*taken.whole, *taken.left, *taken.gone}):
-        stored = truth.texts.get(*key)
-        if stored is not None and stored.data is not None:
-            before[key], after[key] = stored.data, taken.left.get(key)
-    for key, data in _derived(truth, _quotes(truth), taken):
-        if key not in before:
-            before[key] = data
-            after[key] = _without_labels(without_passages(data, search), taken.corpora)
-            if key in taken.facts and after[key] != data:
-                after[key] = marked_as_purged(after[key] or data)
-    changed = {key: data for key, data in after.items() if data != before[key]}
-    texts = [PurgedText(*key, digest(data) if data is not None else None) for key, data in changed.items()]
-    return Erased(tuple(sorted(texts)), {key: data for key, data in changed.items() if data is not None}, search)
-
-
 def _quotes(truth: Truth) -> set[TextKey]:
     return {(record.corpus_id, record.quote_hash) for record in truth.ledger.records.values()}
 
 
-def _derived(truth: Truth, quotes: Set[TextKey], taken: Taken) -> Iterator[tuple[TextKey, bytes]]:
-    """Yields the texts that are made from other texts: those of runs and manifests, quotes, and these facts."""
+def _is_long(text: str) -> bool:
+    return len(text.encode("utf-8", "surrogatepass")) >= PASSAGE
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+# What is replaced
+
+
+def plan_changes(truth: Truth, taken: Taken, search: PassageSearch) -> Changes:
+    """Returns what a purge replaces in the database: what is left of each text, and None where nothing is."""
+    quotes, changes = _quotes(truth), Changes()
     for owner, name, data in truth.texts.all():
-        key = (owner, name)
-        if key not in taken.gone and (owner.startswith(_DERIVED) or key in quotes or key in taken.facts):
-            yield key, data
+        key, left = (owner, name), data
+        if key in taken.whole or key in taken.gone:
+            changes[key] = None
+        elif key in taken.left:
+            left = taken.left[key]
+        elif key in taken.facts:
+            left = search.left_of(data, linked=True) or data
+            left = marked_as_purged(left) if left != data else data
+        elif (is_derived(owner) and owner not in taken.kept) or key in quotes:
+            changes[key] = search.left_of(data, linked=owner in taken.linked)
+        changes.setdefault(key, left)
+        if changes[key] == data:
+            del changes[key]
+    return changes
 
 
-# What is looked for
+def changed_snapshots(truth: Truth, changed: Set[TextKey]) -> set[str]:
+    """Returns the ids of the snapshots that these texts are a part of: as the complete one, or as an addition."""
+    found = set()
+    for owner in {owner for owner, _ in changed if owner.startswith("run:")}:
+        is_changed = False
+        for record in truth.runs.snapshots.records(owner.removeprefix("run:")):
+            is_changed = (owner, record.body) in changed or (is_changed and record.weight > 0)
+            found.update(["sn_" + record.digest[7:39]] if is_changed else [])
+    return found
 
 
-class PassageSearch:
-    """Looks for what was purged and stands in no text that survives: passages, and short texts as whole strings."""
+def change_contexts(truth: Truth, changes: Changes, corpora: Set[str], snapshots: Set[str]) -> None:
+    """Adds what contexts keep of corpora and snapshots: their texts go, and the labels and headings of the pieces."""
+    for name, stored in truth.manifests.readable():
+        owner = f"manifest:{name}"
+        pieces = [each for each in stored.manifest.pieces if each.corpus in corpora or each.ref in snapshots]
+        for key in {(owner, each.text_hash) for each in pieces}:
+            if (text := truth.texts.get(*key)) and text.data is not None:
+                changes[key] = None
+        key = (owner, truth.manifests.text_of(name))
+        stored_record = truth.texts.get(*key)
+        record = changes.get(key) or (stored_record.data if stored_record else None)
+        if pieces and record:
+            changes[key] = _without_labels(record, {each.ref for each in pieces})
+            if stored_record and changes[key] == stored_record.data:
+                del changes[key]
 
-    def __init__(self, texts: Iterable[str]) -> None:
-        known = {text for text in texts if len(text) >= _SHORT}
-        self._short = {text.strip() for text in known if len(text.encode()) < PASSAGE and _IS_SAID.search(text.strip())}
-        self._all = PassageWindows(form for text in known for form in written_forms(text))
-        self._alone = self._all.copy()  # what survives nowhere
 
-    def forget_text(self, data: bytes) -> None:
-        """Leaves out what stands in a stored text that survives, as it is stored and as it reads."""
-        self.forget(data)
-        for string in strings_of(data):
-            self._short.discard(string.strip())
-            self.forget(string.encode("utf-8", "surrogatepass"))
-
-    def forget(self, data: bytes) -> None:
-        """Leaves out what stands in some bytes that survive."""
-        self._alone.forget(data)
-
-    def passages_in(self, data: bytes) -> list[Stretch]:
-        """Returns where some bytes hold what was purged."""
-        return list(self._alone.found_in(data))
-
-    def is_held(self, data: bytes) -> bool:
-        """Returns whether some bytes hold what was purged, or may hold a short text of it."""
-        return self._alone.is_in(data) or any(text.encode() in data for text in self._short)
-
-    def shares(self, data: bytes) -> bool:
-        """Returns whether some bytes share a passage with what was purged, also one that survives elsewhere."""
-        return self._all.is_in(data)
-
-    def is_in(self, text: str) -> bool:
-        """Returns whether a string holds what was purged, or is a short text of it."""
-        return text.strip() in self._short or self._alone.is_in(text.encode("utf-8", "surrogatepass"))
+def _without_labels(record: bytes, refs: Set[str]) -> bytes:
+    manifest = msgspec.json.decode(record)
+    for piece in manifest["pieces"]:
+        for name in ("label", "group") if piece["ref"] in refs else ():
+            piece[name] = piece[name] if is_tombstone(piece[name]) else tombstone_of(piece[name])
+    return msgspec.json.encode(manifest)
 
 
 # Strings of stored texts
@@ -161,75 +237,37 @@ def strings_of(data: bytes) -> Iterator[str]:
     with suppress(SlicebaseError):
         parts = read_parts(data)
         yield turn_text(parts)
-        for part in parts:
-            yield part.text or ""
-            yield from _strings(part.arguments, frozenset())
+        for part in parts:  # what is longer stands in the text of the turn, but for arguments, which are JSON there
+            yield from (text for text in (part.text or "", part_text(part)) if len(text) < PASSAGE)
+            yield from (text for text in all_strings(part.arguments) if _is_long(text))
         return
     with suppress(SlicebaseError):
         session = read_session(data)
         yield session.title or ""
-        yield from _strings(session.facts, frozenset())
+        yield from all_strings(session.facts)
         return
     try:
-        yield from _strings(msgspec.json.decode(data))
+        yield from (text for text in all_strings(msgspec.json.decode(data)) if not _NAME.fullmatch(text))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         yield data.decode("utf-8", "replace")
 
 
-def _strings(value: Any, structure: Set[str] = _STRUCTURE, *, is_structure: bool = False) -> Iterator[str]:
+def all_strings(value: Any) -> Iterator[str]:
+    """Yields all strings of a value, its keys included."""
     if isinstance(value, str):
-        if not is_structure or " " in value:
-            yield value
-    elif isinstance(value, dict):
+        yield value
+    elif isinstance(value, Mapping):
         for name, inner in value.items():
-            yield from _strings(name, structure, is_structure=True)
-            yield from _strings(inner, structure, is_structure=is_structure or name in structure)
+            yield from (str(name), *all_strings(inner))
     elif isinstance(value, list | tuple):
         for inner in value:
-            yield from _strings(inner, structure, is_structure=is_structure)
-
-
-def without_passages(data: bytes, search: PassageSearch) -> bytes | None:
-    """Returns a text in which tombstones replace the strings that hold purged passages; None if nothing is left."""
-    try:
-        value = msgspec.json.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        value = None
-    if not isinstance(value, dict | list):  # no structure: a quote, a blob, a text of a manifest
-        return None if search.is_in(data.decode("utf-8", "replace")) else data
-    return msgspec.json.encode(replaced) if (replaced := _replaced(value, search)) != value else data
-
-
-def _replaced(value: Any, search: PassageSearch, *, is_structure: bool = False) -> Any:
-    if isinstance(value, str):
-        is_text = not is_structure or " " in value
-        return tombstone_of(value) if is_text and search.is_in(value) else value
-    if isinstance(value, dict):
-        return {
-            _replaced(name, search, is_structure=True): _replaced(
-                inner, search, is_structure=is_structure or name in _STRUCTURE
-            )
-            for name, inner in value.items()
-        }
-    return (
-        [_replaced(inner, search, is_structure=is_structure) for inner in value] if isinstance(value, list) else value
-    )
-
-
-def _without_labels(data: bytes | None, corpora: Set[str]) -> bytes | None:
-    """Returns a manifest without the labels of the pieces that come from these corpora; any other text as it is."""
-    if data is None or not corpora or not data.startswith(b'{"') or b'"corpus"' not in data:
-        return data
-    value = msgspec.json.decode(data)
-    pieces = value.get("pieces") if isinstance(value, dict) else None
-    for piece in pieces if isinstance(pieces, list) else ():
-        if isinstance(piece, dict) and piece.get("corpus") in corpora:
-            for name in ("label", "group"):
-                label = str(piece.get(name))
-                piece[name] = label if _TOMBSTONE.fullmatch(label) else tombstone_of(label)
-    return msgspec.json.encode(value)
+            yield from all_strings(inner)
 
 
 def tombstone_of(text: str) -> str:
     """Returns what stands in the place of a purged string. Different strings have different tombstones."""
     return f"[purged {digest(text.encode('utf-8', 'surrogatepass'))[7:19]}]"
+
+
+def is_tombstone(text: str) -> bool:
+    return _TOMBSTONE.fullmatch(text) is not None

@@ -90,6 +90,10 @@ class Manifests:
             with suppress(SlicebaseError):
                 yield name, self.get(name)
 
+    def text_of(self, name: str) -> str:
+        """Returns the digest of the text of a manifest."""
+        return f"sha256:{next(self._database.connection.execute(_KNOWN, (name,)))[1].hex()}"
+
     def texts_from(self, corpus: str) -> Iterator[tuple[str, str]]:
         """Yields the texts that manifests keep of a corpus: owner and digest."""
         for name, stored in self.readable():

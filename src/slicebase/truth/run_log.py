@@ -6,7 +6,7 @@ head that the first one wrote. Payloads are texts of the run, so that they can b
 """
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple
 
 import msgspec
@@ -15,7 +15,8 @@ from slicebase.errors import SlicebaseError
 from slicebase.runs.event import TERMINAL, ChainLink, Event, EventDraft, LogHead, PurgedEvent, hashed_event
 from slicebase.runs.records import RunStarted
 from slicebase.runs.status import RunTally, advance
-from slicebase.truth.chains import Chain, read_stored
+from slicebase.truth.acts import purged_since
+from slicebase.truth.chains import Chain, head_of, read_stored
 from slicebase.truth.database import Database
 from slicebase.truth.texts import hash_bytes, keep_texts
 
@@ -96,6 +97,18 @@ class RunLog:
         query = "SELECT hash FROM events WHERE run = ? AND seq = ?"
         row = self._database.connection.execute(query, (run_id, seq)).fetchone()
         return LogHead(run_id, seq, f"sha256:{row[0].hex()}") if row else LogHead(run_id)
+
+    def acts(self) -> int:
+        """Returns how many acts the database has: every purge is one."""
+        return head_of(self._database.connection, Chain("acts")).length
+
+    def purged_since(self, acts: int) -> set[str]:
+        """Returns the owners of what was purged since the database had so many acts."""
+        return purged_since(self._database.connection, acts)
+
+    def writing(self) -> AbstractContextManager[object]:
+        """Runs one transaction."""
+        return self._database.writing()
 
     @contextmanager
     def appending(self, run_id: str, *, create: bool = False) -> Iterator["Appender"]:

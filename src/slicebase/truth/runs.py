@@ -58,6 +58,7 @@ class StoredRuns:
         self.snapshots = snapshots
         self.ledger = ledger
         self._latest: StoredSnapshot | None = None  # the last snapshot that was read
+        self._acts = 0  # how many acts the database had then: a purge, also by another process, may have changed it
 
     # Writing
 
@@ -67,12 +68,13 @@ class StoredRuns:
 
     def fork(self, run_id: str, new_run_id: str, now: int) -> RunTally:
         """Starts a run that continues from the last snapshot of another run that passed."""
-        latest = self.latest(run_id)
-        if latest is None:
-            raise SlicebaseError(
-                "no-snapshot", f"run:{run_id} has no snapshot that passed", hint="`tt run compact` takes one"
-            )
-        return self.begin(new_run_id, fork(new_run_id, latest.snapshot), now)
+        with self.log.writing():  # so that no purge comes between what is read and what is written
+            latest = self.latest(run_id)
+            if latest is None:
+                raise SlicebaseError(
+                    "no-snapshot", f"run:{run_id} has no snapshot that passed", hint="`tt run compact` takes one"
+                )
+            return self.begin(new_run_id, fork(new_run_id, latest.snapshot), now)
 
     def begin(self, run_id: str, drafts: Iterable[EventDraft], now: int) -> RunTally:
         """Creates a run with its first events."""
@@ -80,6 +82,16 @@ class StoredRuns:
             for draft in drafts:
                 appender.append(draft, to_text(now))
         return appender.tally
+
+    def unpurged(self, session: str, acts: int, drafts: Iterable[EventDraft]) -> Iterator[EventDraft]:
+        """Yields drafts that were made from a session when the database had so many acts.
+
+        Inside the transaction that adds them, raises `conflict` if the session was purged since: they hold its texts.
+        """
+        if f"session:{session}" in self.log.purged_since(acts):
+            hint = "the same command uses what is left of it"
+            raise SlicebaseError("conflict", f"session:{session} was purged while it was read", hint=hint)
+        yield from drafts
 
     def append(
         self,
@@ -193,14 +205,14 @@ class StoredRuns:
     def _previous(self, tally: RunTally) -> StoredSnapshot | None:
         if tally.sequence == 0:
             return None
-        known = self._latest.record if self._latest else None
-        if known is None or (known.run_id, known.sequence) != (tally.run_id, tally.sequence):
-            self._latest = self.snapshots.get(tally.run_id, tally.sequence)
+        known, acts = self._latest.record if self._latest else None, self.log.acts()
+        if known is None or (known.run_id, known.sequence, self._acts) != (tally.run_id, tally.sequence, acts):
+            self._latest, self._acts = self.snapshots.get(tally.run_id, tally.sequence), acts
         return self._latest
 
-    def remember(self, latest: StoredSnapshot | None) -> None:
-        """Keeps a snapshot in memory after its transaction has ended. None clears it."""
-        self._latest = latest
+    def remember(self, latest: StoredSnapshot | None, acts: int) -> None:
+        """Keeps a snapshot in memory after its transaction, in which the database had so many acts, has ended."""
+        self._latest, self._acts = latest, acts
 
 
 class _RunWriter:
@@ -215,6 +227,7 @@ class _RunWriter:
         self._started = runs.log.started(appender.tally.run_id)
         self._budgets = budgets_of(self._started.done_definition)
         self._previous = runs.latest(appender.tally.run_id)
+        self._acts = runs.log.acts()
         self._snapshots: list[str] = []
         self._stop: SlicebaseError | None = None
 
@@ -289,7 +302,7 @@ class _RunWriter:
 
     def outcome(self) -> Logged:
         """Returns what the transaction wrote, or raises the error that stopped the run. Call it after the commit."""
-        self._runs.remember(self._previous)
+        self._runs.remember(self._previous, self._acts)
         if self._stop is not None:
             raise self._stop
         return Logged(self._first, self._appender.tally.seq, tuple(self._snapshots), self._appender.tally)

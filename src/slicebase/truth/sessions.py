@@ -40,6 +40,7 @@ class Sessions:
     """The graphs of stored sessions, always up to date with the database."""
 
     def __init__(self, database: Database, turns: Turns, kept_turns: int = KEPT_TURNS) -> None:
+        self._database = database
         self._connection = database.connection
         self._turns = turns
         self._limit = kept_turns
@@ -83,7 +84,7 @@ class Sessions:
         kept = self._kept.get(session)
         if kept is None:
             return None
-        now = self._state()
+        now = self._database.state
         if now != kept.seen:
             if self._stamp(session) != kept.stamp:
                 del self._kept[session]
@@ -95,16 +96,12 @@ class Sessions:
     def _keep(self, session: str) -> CompactSession:
         """Reads a session and caches its graph. Drops the graphs that were not used for longest."""
         self._windows.pop(session, None)
-        seen, stamp = self._state(), self._stamp(session)
+        seen, stamp = self._database.state, self._stamp(session)
         graph = self._read_complete(session)
         self._kept[session] = _Kept(graph, stamp, seen)
         while len(self._kept) > 1 and sum(len(kept.graph) for kept in self._kept.values()) > self._limit:
             self._kept.popitem(last=False)
         return graph
-
-    def _state(self) -> tuple[int, int]:
-        """Returns a value that changes with every write of this connection or another."""
-        return int(self._connection.pragma("data_version")), self._connection.total_changes()
 
     def _stamp(self, session: str) -> tuple[int, ...]:
         """Returns a value that changes with every write to the session."""

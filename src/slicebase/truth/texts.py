@@ -52,6 +52,13 @@ class Texts:
         for owner, text_hash, data in self._database.connection.execute(query):
             yield owner, f"sha256:{text_hash.hex()}", data
 
+    def purged(self) -> Iterator[tuple[str, str]]:
+        """Yields the texts that were purged, completely or in part: owner and digest."""
+        for owner, text_hash in self._database.connection.execute(
+            "SELECT owner, hash FROM texts WHERE purged IS NOT NULL ORDER BY owner, hash"
+        ):
+            yield owner, f"sha256:{text_hash.hex()}"
+
     def purge(self, record: PurgeRecord, left: Mapping[tuple[str, str], bytes] = NOTHING_LEFT) -> None:
         """Replaces the texts that a purge names by tombstones, forever, and records the purge.
 

@@ -319,13 +319,14 @@ def cite_chunk(
     """
     chunks, redaction = ChunkTexts(parts), parts.surroundings.redaction
     reference = str(parts.names.ref(reference, EVERYTHING, otherwise="file"))
-    if quote:
-        chunk, quote = chunks.holding_either(reference, quote, redaction.uncounted(quote))
-    else:
-        chunk = chunks.chunk(reference)
-    evidence = cite(chunk, quote, Span(start=span[0], end=span[1]) if span else None)
-    redaction.refuse("the quote", evidence.quote)
-    parts.truth.ledger.keep(evidence)
+    with parts.truth.database.writing():  # so that no purge comes between what is read and what is kept
+        if quote:
+            chunk, quote = chunks.holding_either(reference, quote, redaction.uncounted(quote))
+        else:
+            chunk = chunks.chunk(reference)
+        evidence = cite(chunk, quote, Span(start=span[0], end=span[1]) if span else None)
+        redaction.refuse("the quote", evidence.quote)
+        parts.truth.ledger.keep(evidence)
     return evidence
 
 

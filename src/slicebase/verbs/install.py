@@ -81,7 +81,7 @@ def _steps(workspace: Workspace, delete_data: bool) -> Iterator[RemovalStep]:
 
 def _database_files(workspace: Workspace) -> list[Path]:
     files = [Path(f"{workspace.database}{suffix}") for suffix in ("", "-wal", "-shm")]
-    return [path for path in (*files, *workspace.id_files) if path.exists()]
+    return [path for path in (*files, *workspace.id_files, workspace.purge_lock) if path.exists()]
 
 
 def _remove_if_empty(workspace: Workspace) -> None:

@@ -24,7 +24,7 @@ from slicebase.files.links import file_name
 from slicebase.files.model import Contract, DerivationSource, Link
 from slicebase.files.slice_file import SliceFile
 from slicebase.graph.turn import Turn
-from slicebase.library.folder import SliceFolder
+from slicebase.library.folder import FolderWriter, SliceFolder
 from slicebase.runs.event import TYPES, VERBOSE, EventDraft, LogHead, hashed_event
 from slicebase.runs.gate import manifest_events
 from slicebase.runs.narrative import Narrative, narrate
@@ -58,13 +58,15 @@ def narrative_file(narrative: Narrative) -> SliceFile:
     )
 
 
-def keep_narrative(folder: SliceFolder, narrative: Narrative) -> bool:
-    """Writes the slice file of a narrative; returns whether it is new."""
+def keep_narrative(writer: FolderWriter, narrative: Narrative) -> bool:
+    """Writes the slice file of a narrative; returns whether it is new.
+
+    The narrative is made while the writer holds the library's lock, so that no purge comes between.
+    """
     file = narrative_file(narrative)
-    with folder.writing() as writer:
-        if folder.get(file.id or "") is not None:
-            return False
-        writer.add(file)
+    if writer.folder.get(file.id or "") is not None:
+        return False
+    writer.add(file)
     return True
 
 
@@ -179,8 +181,8 @@ def _plain(draft: EventDraft) -> dict[str, Any]:
     return {"type": draft.type, "step": draft.step, "time": draft.time, "payload": payload}
 
 
-# Errors after which a session continues as another run: the conversation was rewound, or its run was stopped.
-_NEEDS_NEW_RUN: Final = frozenset({"run-differs", "run-closed", "gate-refused"})
+# Errors after which a session continues as another run: it was rewound, or its run was stopped or purged.
+_NEEDS_NEW_RUN: Final = frozenset({"run-differs", "run-closed", "gate-refused", "purged"})
 
 
 def run_of(session: str) -> str:

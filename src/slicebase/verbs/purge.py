@@ -1,6 +1,6 @@
 """Purges turns, sessions and runs, and everything that was made from them (rulings 19 and 46)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from slicebase.core.refs import Ref, parse
 from slicebase.errors import SlicebaseError
@@ -18,9 +18,12 @@ def purge(parts: Parts, reference: str, *, reason: str = "", dry_run: bool = Fal
     orders = {"turn": _turn, "session": _session, "run": _run}
     if ref.kind not in orders:
         raise SlicebaseError("bad-reference", f"{reference!r} does not name a turn, a session or a run")
-    order = orders[ref.kind](parts.truth, ref)
+
+    def make() -> Order:
+        return orders[ref.kind](parts.truth, ref)
+
     purging = Purging(parts.workspace, parts.folder, parts.truth, parts.library.stamp(), reason or None)
-    return purging.plan(order).report if dry_run else purging.carry_out(order)
+    return purging.plan(make).report if dry_run else purging.carry_out(make)
 
 
 def _turn(truth: Truth, ref: Ref) -> Order:
@@ -29,9 +32,13 @@ def _turn(truth: Truth, ref: Ref) -> Order:
     turns = [each.record for each in truth.turns.of_session(record.session)]
     same = tuple(each.id for each in turns if each.content_hash == record.content_hash)
     owner = f"session:{record.session}"
-    facts = {(owner, each.content_hash) for each in truth.turns.records_of(record.session)}
-    whole = {(owner, record.content_hash), *_quotes(truth, owner, same)}
-    return Order(str(ref), Taken(whole, facts=facts), same)
+    taken = Taken(
+        {(owner, record.content_hash), *_quotes(truth, owner, same)},
+        facts={(owner, each.content_hash) for each in truth.turns.records_of(record.session)},
+        linked=_with_forks(truth, set(_projected(truth, owner))),
+        turns={f"turn:{turn}" for turn in same},
+    )
+    return Order(str(ref), taken, same, session=record.session)
 
 
 def _session(truth: Truth, ref: Ref) -> Order:
@@ -40,17 +47,29 @@ def _session(truth: Truth, ref: Ref) -> Order:
     owner = f"session:{ref.name}"
     records = [each.record for each in truth.turns.of_session(ref.name)]
     turns = tuple(record.id for record in records)
-    runs = tuple(_projected(truth, owner))
-    whole = {(owner, record.content_hash) for record in records}.union(_quotes(truth, owner, turns))
-    gone = {text for run in runs for text in _texts_of_run(truth, run)}
-    corpora = {owner, *(f"run:{run}" for run in runs)}
-    return Order(str(ref), Taken(whole, dict(_facts(truth, ref.name)), gone=gone, corpora=corpora), turns, runs)
+    runs = tuple(sorted(_projected(truth, owner)))
+    taken = Taken(
+        {(owner, record.content_hash) for record in records}.union(_quotes(truth, owner, turns)),
+        dict(_facts(truth, ref.name)),
+        gone={text for run in runs for text in _texts_of_run(truth, run)},
+        corpora={owner, *(f"run:{run}" for run in runs)},
+        linked=_with_forks(truth, set(runs)),
+    )
+    return Order(str(ref), taken, turns, runs, session=ref.name)
 
 
 def _run(truth: Truth, ref: Ref) -> Order:
-    """Takes all payloads, blobs and snapshots of a run. Its chain can still be verified."""
+    """Takes all payloads, blobs and snapshots of a run. Its chain can still be verified.
+
+    Other runs that were projected from a conversation say what that says: the conversation survives, and so do they.
+    """
     truth.runs.log.tally(ref.name)
-    taken = Taken(_texts_of_run(truth, ref.name), corpora=frozenset({f"run:{ref.name}"}))
+    taken = Taken(
+        _texts_of_run(truth, ref.name),
+        corpora=frozenset({f"run:{ref.name}"}),
+        linked=_with_forks(truth, {ref.name}),
+        kept={f"run:{run}" for run in _projected(truth) if run != ref.name},
+    )
     return Order(str(ref), taken, runs=(ref.name,))
 
 
@@ -68,12 +87,25 @@ def _facts(truth: Truth, session: str) -> Iterator[tuple[TextKey, bytes]]:
             yield (owner, record.content_hash), session_bytes(without_texts(read_session(stored.data)))
 
 
-def _projected(truth: Truth, owner: str) -> Iterator[str]:
-    """Yields the runs whose events are the turns of a session."""
+def _projected(truth: Truth, owner: str | None = None) -> Iterator[str]:
+    """Yields the runs whose events are the turns of a session, or of any session."""
     for tally in truth.runs.log.tallies():
         terms = truth.runs.terms(tally.run_id)
-        if terms is not None and terms.projected_from == owner:
+        if terms is not None and terms.projected_from and owner in (None, terms.projected_from):
             yield tally.run_id
+
+
+def _with_forks(truth: Truth, runs: Set[str]) -> set[str]:
+    """Returns the owners of the texts of runs and of all their forks, which begin with what these knew."""
+    sources = {}
+    for tally in truth.runs.log.tallies():
+        terms = truth.runs.terms(tally.run_id)
+        place = truth.runs.snapshots.place_of(terms.forked_from) if terms and terms.forked_from else None
+        sources[tally.run_id] = place[0] if place else None
+    found = set(runs)
+    while more := {run for run, source in sources.items() if source in found and run not in found}:
+        found |= more
+    return {f"run:{run}" for run in found}
 
 
 def _texts_of_run(truth: Truth, run: str) -> set[TextKey]:

@@ -4,6 +4,7 @@ A step of an agent is a `with` block (`Step`), and the calls of its tools can be
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,17 +127,18 @@ class Runs:
         continues: what its next turns may still change is left for the next call.
         """
         truth = self._parts.truth
-        name, now = run_id or run_of(session), self._now
+        name, now, acts = run_id or run_of(session), self._now, self._stored.log.acts()
         turns = path_of(turns_of(truth, session), leaf)
         terms = terms_of(turns, objective, done)
         steps = step_at or steps_of(truth.turns.session(session).format)
         drafts = project(turns, started=terms, evidence=truth.ledger, step_at=steps, open_end=open_end)
         try:
-            self._stored.begin(name, drafts[:1], now)
+            self._stored.begin(name, self._stored.unpurged(session, acts, drafts[:1]), now)
         except SlicebaseError as error:
             if error.code != "run-exists":
                 raise
-        return self._stored.append(name, new_drafts(self._stored, name, drafts), now, self._thresholds(compact))
+        new = self._stored.unpurged(session, acts, new_drafts(self._stored, name, drafts))
+        return self._stored.append(name, new, now, self._thresholds(compact))
 
     @door(names="run_id session", left="path leaf")
     def from_file(
@@ -348,9 +350,11 @@ class Runs:
 
     def narrative(self, run_id: str, *, write: bool = True) -> Narrative:
         """Returns the narrative of a run's last snapshot that passed, and writes it as a slice file."""
-        snapshot = self.snapshot(run_id)
-        narrative = narrate(snapshot, last_narrated(self._stored, self._parts.folder, snapshot))
-        return narrative._replace(is_new=write and keep_narrative(self._parts.folder, narrative))
+        folder = self._parts.folder
+        with folder.writing() if write else nullcontext() as writer:
+            snapshot = self.snapshot(run_id)
+            narrative = narrate(snapshot, last_narrated(self._stored, folder, snapshot))
+            return narrative._replace(is_new=writer is not None and keep_narrative(writer, narrative))
 
     def events(self, run_id: str) -> list[Event]:
         """Returns the events of a run, in order, each with its number, type, step, time and payload."""

@@ -88,6 +88,11 @@ class Workspace(NamedTuple):
         """The lock file that is held while notes are added or followed, which can take long."""
         return self.local("notes.lock")
 
+    @property
+    def purge_lock(self) -> Path:
+        """The lock file of a purge, beside the database: there is one purge at a time, in all worktrees."""
+        return self.database.with_name("purge.lock")
+
     def local(self, *names: str) -> Path:
         """Returns the path of a file or folder of this machine, which a new clone does not have."""
         path = self.root.joinpath(LOCAL, *names)
