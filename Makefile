@@ -26,6 +26,7 @@ bench: $(READY)
 fuzz: $(READY)
 	$(BIN)/python -m fuzz
 	SLICEBASE_EXAMPLES=10 $(BIN)/pytest tests/test_aio.py tests/test_threads.py -k 'mixed_verbs or cancelled'
+	SLICEBASE_EXAMPLES=200 $(BIN)/pytest tests/files/body/test_entries.py tests/files/test_create.py tests/files/check/test_version.py
 
 soak: $(READY)
 	$(BIN)/python -m soak
