@@ -31,6 +31,7 @@ fuzz: $(READY)
 	SLICEBASE_EXAMPLES=10 $(BIN)/pytest tests/test_aio.py tests/test_threads.py -k 'mixed_verbs or cancelled'
 	$(BIN)/pytest -m growth tests/secrets
 	SLICEBASE_EXAMPLES=100 $(BIN)/pytest tests/files/yaml/test_stream.py
+	SLICEBASE_EXAMPLES=200 $(BIN)/pytest tests/files/body/test_entries.py tests/files/test_create.py tests/files/check/test_version.py
 
 soak: $(READY)
 	$(BIN)/python -m soak

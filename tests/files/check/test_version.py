@@ -4,11 +4,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slicebase.errors import SlicebaseError
+from slicebase.files.body.entries import Stamp
+from slicebase.files.body.write import WriteRequest, write
 from slicebase.files.check.version import checked_bytes, read_back
+from slicebase.files.create import assigned_values, define
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import set_key
 from tests.codes import code_of
 from tests.files.strategies import Header, headers
+from tests.mixed_verbs import MORE
 
 HEAD = b'---\nslice:\n  v: "1"\n  id: 01A\n  title: T\n  summary: S\n  body:\n    type: jsonl\n---\n'
 ROW = b'{"_meta":{"id":"01R","created_at":"2026-03-01T08:00:00Z"},"text":"x"}\n'
@@ -77,7 +82,7 @@ def test_a_closing_marker_at_the_end_of_the_file_gets_its_line_end_with_the_firs
     assert old.with_body(b"").to_bytes() == old.to_bytes()
 
 
-@settings(max_examples=60)
+@settings(max_examples=40 * MORE)
 @given(headers(), st.binary(max_size=40), st.binary(max_size=40), st.booleans())
 def test_any_body_after_any_head_is_read_back_as_it_was_given(
     header: Header, before: bytes, body: bytes, ends: bool
@@ -86,3 +91,62 @@ def test_any_body_after_any_head_is_read_back_as_it_was_given(
     old = SliceFile.parse(head + (before if ends else b""))
     new = old.with_body(body)
     assert SliceFile.parse(read_back(new)).body == body
+
+
+# ---- any file, any writes
+
+TYPES = ("jsonl", "conversation", "routine", "markdown", "text")
+STAMP = Stamp(1_772_352_000_000, b"0123456789")
+_line_ends = st.sampled_from(["\n", "\r\n"])
+_closings = st.sampled_from(["---", "--- ", "---\t", "---\n", "---  \n", "---\r"])
+_bodies = {
+    "jsonl": st.sampled_from(["", ROW.decode(), ROW.decode().rstrip("\n"), ROW.decode().replace("\n", "\r\n"), "\n\n"]),
+    "conversation": st.sampled_from(["", '{"role": "user", "content": "c"}', '{"role": "user", "content": "c"}\r\n']),
+    "routine": st.sampled_from(["", '{"run": "make"}', '{"run": "make"}\n\n{"instruction": "i"}\r\n']),
+    **dict.fromkeys(("markdown", "text"), st.text("a #-\n\r{}é", max_size=20)),
+}
+_texts = st.text('ab {}[]":,1.\n\r-#é\ufeff', max_size=16) | st.sampled_from(
+    ['{"role": "user", "content": "x"}', '{"run": "x"}', '{"text": "x", "n": 1.0}', "---", "--- \nslice:", "{a}"]
+)
+_edits = st.lists(
+    st.tuples(st.just("remember"), _texts)
+    | st.tuples(st.sampled_from(["title", "meta.x", "meta.y.z", "summary", "contract.purpose"]), _texts),
+    max_size=5,
+)
+
+
+@st.composite
+def slice_files(draw: st.DrawFn) -> SliceFile:
+    """Draws a slice file as editors and other programs leave it."""
+    body_type, newline, closing = draw(st.sampled_from(TYPES)), draw(_line_ends), draw(_closings)
+    head = HEAD.decode().removesuffix("---\n").replace("jsonl", body_type) + draw(st.sampled_from(["", "# end\n"]))
+    body = draw(_bodies[body_type]) if closing.endswith("\n") else ""
+    bom = draw(st.sampled_from(["", "\ufeff"]))
+    return SliceFile.parse((bom + (head + closing).replace("\n", newline) + body).encode(), "01A.slice")
+
+
+@settings(max_examples=80 * MORE)
+@given(slice_files(), _edits)
+def test_any_file_after_any_writes_is_what_was_meant(old: SliceFile, edits: list[tuple[str, str]]) -> None:
+    for what, text in edits:
+        try:
+            if what == "remember":
+                new, rows = write(old, WriteRequest(text, STAMP))
+            else:
+                new, rows = define(old, assigned_values([f"{what}={text}"], lambda value: value)), ()
+            data = checked_bytes(old, new, rows=rows)
+        except SlicebaseError as error:
+            assert error.code != "write-differs"
+            continue
+        found = SliceFile.parse(data, old.name)
+        assert found == new
+        if what == "remember":
+            assert found.body.startswith(old.body)
+            assert {**found.frontmatter["slice"], "updated_at": None} == {
+                **old.frontmatter["slice"],
+                "updated_at": None,
+            }
+        else:
+            assert found.body == old.body
+            assert found.head.startswith(old.head[:4])
+        old = found
