@@ -24,7 +24,7 @@ _SETTINGS: Final = b'{"hooks": {"Stop": [{"hooks": [{"type": "command", "command
 _TOML: Final = b"[freshness]\nhalf_life_days = 30\n\n[hooks]\ntokens = 900\n[overflow]\nbytes = 65536\n"
 _RULES: Final = b"[[rule]]\nname = 'acme-key'\npattern = 'acme_(?P<secret>[a-z0-9]{20,40})'\nmixed = true\n"
 _NOTE: Final = (
-    b"---\ntitle: Herons\naliases: [a, Grey heron]\n---\n# One\n\nText with [[a|b]], [c](../d%20e.md#f). More.\n\n![[g.png]]\n\n"
+    b"---\ntitle: Herons\naliases: [a, Grey heron]\n---\n# One\n\nText with [[a|b]], [c](../d%20e.md#f). More.\n\n"
     b"```\n[[code]]\n```\n\n## Two\n\n- [ ] `x` [r]\n\n[r]: <s t.md>\n"
 )
 _POLICY: Final = (
