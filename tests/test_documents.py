@@ -12,6 +12,7 @@ DOCUMENTS = [
     "README.md",
     "docs/tour.md",
     "docs/library.md",
+    "docs/notes.md",
     "docs/finding.md",
     "docs/workspace.md",
     "docs/runs.md",

@@ -40,7 +40,7 @@ def note_links(text: str) -> tuple[NoteLink, ...]:
     if not any(mark in text for mark in ("[[", "](", "]:")):
         return ()
     for line in _lines(text):
-        if "[" in line:
+        if "[[" in line or "](" in line or "]:" in line:
             found.update(dict.fromkeys(_in_line(_without_code(line))))
         if len(found) >= MOST_LINKS:
             break

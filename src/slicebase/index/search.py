@@ -239,9 +239,12 @@ def _place_in(entry: FileEntry, text: str, place: int) -> str:
     if version is None:
         return f"file:{entry.id}"
     from slicebase.files.body.sections import section_ref, sections
-    from slicebase.files.note import without_frontmatter
 
-    whole = without_frontmatter(text) if entry.note else text
+    whole = text
+    if entry.note:
+        from slicebase.files.note import without_frontmatter
+
+        whole = without_frontmatter(text)
     end = text.find("\n\n", place)  # the text after a paragraph does not change its section
     before = sections(whole if end < 0 else whole[:end])
     return str(section_ref(entry.id, version, next(each for each in before if place < each.end)))

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
-from slicebase.files.note import LARGEST_NOTE
 from slicebase.workspace.boundary import opened_folder
 
 Cleaned = Callable[[str], str]  # returns a text without secrets
@@ -39,6 +38,8 @@ def read_note_bytes(root: Path, path: str) -> NoteBytes:
 
     Raises `no-input` for a file that is not there, and other errors for what is not a note.
     """
+    from slicebase.files.note import LARGEST_NOTE  # start-up counts: a search that finds no change reads no note
+
     folder, _, name = path.rpartition("/")
     try:
         with opened_folder(root, root / folder) as above:
@@ -48,7 +49,7 @@ def read_note_bytes(root: Path, path: str) -> NoteBytes:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
                 raise SlicebaseError("not-a-file", "it is not a regular file", where=Where(path))
-            data = b"".join(_chunks(descriptor))
+            data = b"".join(_chunks(descriptor, LARGEST_NOTE + 1))
         finally:
             os.close(descriptor)
     except OSError as error:
@@ -58,12 +59,11 @@ def read_note_bytes(root: Path, path: str) -> NoteBytes:
     return NoteBytes(data, _stamp(status), status.st_mtime_ns // 1_000_000)
 
 
-def _chunks(descriptor: int) -> Iterator[bytes]:
-    """Yields the bytes of a file, and a little more than the largest note has."""
-    rest = LARGEST_NOTE + 1
-    while rest and (chunk := os.read(descriptor, rest)):
+def _chunks(descriptor: int, most: int) -> Iterator[bytes]:
+    """Yields the bytes of a file, but not more than this number of them."""
+    while most and (chunk := os.read(descriptor, most)):
         yield chunk
-        rest -= len(chunk)
+        most -= len(chunk)
 
 
 def _refusal(error: OSError, path: str) -> SlicebaseError:
