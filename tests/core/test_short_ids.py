@@ -1,12 +1,13 @@
 """Short ids are long enough to name one thing, and no longer than that (ruling 53)."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.core.ids import ulid
 from slicebase.core.short_ids import SHORTEST_ID, shared, short_id, short_ids, the_only
 from tests.codes import code_of
+from tests.mixed_verbs import MORE
 
 # ULIDs of few moments and little randomness, so that many begin alike.
 ulids = st.builds(
@@ -22,6 +23,7 @@ kinds = st.one_of(
 )
 
 
+@settings(max_examples=40 * MORE)
 @given(kinds)
 def test_a_short_id_is_the_beginning_of_its_own_id_alone_or_is_complete(ids: set[str]) -> None:
     for whole, short in short_ids(ids).items():
@@ -30,6 +32,7 @@ def test_a_short_id_is_the_beginning_of_its_own_id_alone_or_is_complete(ids: set
         assert short == whole or the_only(short, [each for each in ids if each.startswith(short)], "ids") == whole
 
 
+@settings(max_examples=40 * MORE)
 @given(kinds)
 def test_a_short_id_is_as_short_as_can_be(ids: set[str]) -> None:
     for whole, short in short_ids(ids).items():
@@ -39,6 +42,7 @@ def test_a_short_id_is_as_short_as_can_be(ids: set[str]) -> None:
             assert len([each for each in ids if each.startswith(less)]) > 1
 
 
+@settings(max_examples=40 * MORE)
 @given(kinds)
 def test_neighbours_in_the_order_of_text_decide_as_all_ids_do(ids: set[str]) -> None:
     assert short_ids(ids) == {whole: short_id(whole, ids) for whole in ids}

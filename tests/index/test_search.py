@@ -5,7 +5,7 @@ import random
 from contextlib import suppress
 
 from slicebase.errors import SlicebaseError
-from slicebase.index.entries import Filters
+from slicebase.index.entries import Filters, short_file_ids
 from slicebase.library.finder import Finder
 from slicebase.workspace.workspace import Workspace
 from tests.codes import code_of
@@ -239,3 +239,21 @@ def test_a_query_has_a_largest_size(workspace: Workspace, finder: Finder) -> Non
         with suppress(SlicebaseError):
             finder.search(query)
     assert code_of(finder.search, "word " * 2_001) == "too-large"
+
+
+def test_few_and_many_ids_are_shortened_alike_and_to_what_finds_them(workspace: Workspace, finder: Finder) -> None:
+    """Many ids are compared with all, few with their neighbours; a file that cannot be read counts, too."""
+    ids = [f"01JABCDE{number // 7:04}{number:014}" for number in range(150)] + ["notes", "notes-2"]
+    for name in ids:
+        put(workspace, name)
+    (workspace.library / "01JABCDE00000000000000000Z.slice").write_text("broken")
+    finder.list_files()
+
+    def shortened(*names: str) -> dict[str, str]:
+        return finder.index.ask_again(lambda connection: short_file_ids(connection, names))
+
+    many = shortened(*ids)
+    assert many == {name: shortened(name)[name] for name in ids}
+    assert {name: finder.info(short).entry.id for name, short in many.items()} == {name: name for name in ids}
+    gone = "01JGONE0000000000000000000"
+    assert shortened(gone) == {gone: gone}

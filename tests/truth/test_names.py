@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.base import Slicebase
@@ -13,6 +13,7 @@ from slicebase.core.short_ids import short_id, short_ids
 from slicebase.truth.names import StoredNames
 from tests.codes import code_of
 from tests.graph.test_graph_file import record
+from tests.mixed_verbs import MORE
 
 RUNS = ["build", "build-the-house", "build-the-houses", "01JRVN00000000000000000001", "01JRVN00000000000000000011"]
 TURNS = [f"{first}-0000-4000-8000-0000000000{last}" for first in ("aaaaaaaa", "aaaaaaab", "12345678") for last in "123"]
@@ -37,7 +38,7 @@ def test_neighbours_shorten_as_all_ids_do(names: StoredNames) -> None:
     assert {turn: short_id(turn, names.beside("turn", turn)) for turn in whole} == short_ids(whole)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40 * MORE)
 @given(st.sampled_from(RUNS), st.integers(1, 30))
 def test_any_beginning_of_a_run_is_it_or_is_an_error(names: StoredNames, run: str, length: int) -> None:
     given_id = run[:length]

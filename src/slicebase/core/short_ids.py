@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Final
 
 from slicebase.errors import SlicebaseError
@@ -10,8 +11,9 @@ SHORTEST_ID: Final = 8  # characters; those of a prefix such as `mf_` do not cou
 _MOST_SHOWN: Final = 5  # ids in a hint
 
 # Ids that a program made: a ULID, a UUID or the digits of a hash. A name that a person chose is shown whole.
-_MADE: Final = (
-    r"(from-|ev_|mf_|sn_|)(?:[0-7][0-9A-HJKMNP-TV-Z]{25}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32})"
+_MADE: Final = re.compile(
+    r"(from-|ev_|mf_|sn_|)"
+    r"(?:[0-7][0-9A-HJKMNP-TV-Z]{25}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32})"
 )
 
 
@@ -29,19 +31,23 @@ def short_id(whole: str, neighbours: Iterable[str | None]) -> str:
     `neighbours` are the ids before and after it in the order of text, if there are any: no other id shares a longer
     beginning with it.
     """
-    made = re.fullmatch(_MADE, whole)
-    if not made:
-        return whole
-    unlike = [shared(whole, other) + 1 for other in neighbours if other is not None and other != whole]
-    end = max([len(made[1]) + SHORTEST_ID, *unlike])
-    return whole[: end + 1] if whole[end - 1 : end] == "-" else whole[:end]
+    return _cut(whole, max((shared(whole, other) for other in neighbours if other not in (None, whole)), default=0))
 
 
 def short_ids(ids: Iterable[str]) -> dict[str, str]:
     """Returns the short forms of all ids of a kind."""
     ordered = sorted(set(ids))
-    neighbours = zip([None, *ordered], ordered, [*ordered[1:], None], strict=False)
-    return {whole: short_id(whole, (before, after)) for before, whole, after in neighbours}
+    alike = [0, *(shared(one, other) for one, other in pairwise(ordered)), 0]
+    return {whole: _cut(whole, max(alike[at : at + 2])) for at, whole in enumerate(ordered)}
+
+
+def _cut(whole: str, alike: int) -> str:
+    """Returns the beginning of an id, of which another one has so many characters, too."""
+    made = _MADE.fullmatch(whole)
+    if not made:
+        return whole
+    end = max(made.end(1) + SHORTEST_ID, alike + 1)
+    return whole[: end + 1] if whole[end - 1 : end] == "-" else whole[:end]
 
 
 def the_only(given: str, found: Iterable[str], what: str, head: int = 0) -> str | None:

@@ -1,12 +1,12 @@
 """The slice files in the index: finding them by id, filtering and listing them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
 import apsw
 
 from slicebase.core.refs import parse
-from slicebase.core.short_ids import short_id, the_only
+from slicebase.core.short_ids import short_id, short_ids, the_only
 from slicebase.core.times import Moment, milliseconds
 from slicebase.errors import SlicebaseError, Where
 
@@ -135,16 +135,28 @@ SELECT EXISTS (SELECT 1 FROM files WHERE id = ?1),
 """
 
 
-def short_file_ids(connection: apsw.Connection, ids: Iterable[str]) -> dict[str, str]:
+_FEW: Final = 100  # ids; for more, all ids are read
+
+
+def short_file_ids(connection: apsw.Connection, ids: Collection[str]) -> dict[str, str]:
     """Returns the short forms of ids: no other file, readable or not, has an id that begins so.
 
     An id that no file has stays as it is.
     """
+    if len(ids) > _FEW:
+        return _short_among_all(connection, ids)
     found = {}
-    for file_id in set(ids):
+    for file_id in ids:
         is_there, *beside = next(connection.execute(_BESIDE, (file_id,)))
         found[file_id] = short_id(file_id, beside) if is_there else file_id
     return found
+
+
+def _short_among_all(connection: apsw.Connection, ids: Collection[str]) -> dict[str, str]:
+    known = {str(file_id) for (file_id,) in connection.execute("SELECT id FROM files WHERE id IS NOT NULL")}
+    broken = {str(name) for (name,) in connection.execute("SELECT name FROM files WHERE problem IS NOT NULL")}
+    short = short_ids(known | broken)
+    return {file_id: short[file_id] if file_id in known else file_id for file_id in ids}
 
 
 def broken_files(connection: apsw.Connection) -> list[SlicebaseError]:

@@ -43,6 +43,7 @@ class FileIndex:
         self.progress = progress
         self.database = Disposable(workspace.files, FILES_LAYOUT)
         self.unreadable = 0  # files that could not be read at the last query
+        self._was_asked = False
 
     def ask(self, question: Callable[[apsw.Connection], _Answer]) -> _Answer:
         """Updates the index, calls `question` with a connection to it, and returns the result."""
@@ -56,7 +57,18 @@ class FileIndex:
         if not self.database.path.exists():
             with suppress(SlicebaseError):  # where nothing can be written, the index is built in memory
                 create_local_folder(self._root)
-        return self.database.ask(with_current_files)
+        answer = self.database.ask(with_current_files)
+        self._was_asked = True
+        return answer
+
+    def ask_again(self, question: Callable[[apsw.Connection], _Answer]) -> _Answer:
+        """Asks about what the last query has found, without a new look at the folder, which takes longer."""
+
+        def with_known_files(connection: apsw.Connection) -> _Answer:
+            with reading(connection):
+                return question(connection)
+
+        return self.database.ask(with_known_files) if self._was_asked else self.ask(question)
 
     def _bring_up_to_date(self, connection: apsw.Connection) -> None:
         known, notes, cleaned = connection.execute("SELECT listing, notes, cleaned FROM state").get

@@ -82,7 +82,7 @@ def shortened(parts: "Parts", references: Collection[str]) -> dict[str, str]:
 
 def short_places(parts: "Parts", places: Collection[str]) -> dict[str, str]:
     """Returns the short forms of the ids of files, and of references; what else a link can name stays as it is."""
-    refs = {place for place in places if short_ref(place)}
+    refs = {place for place in places if (":" in place or "_" in place) and short_ref(place)}
     return {**_short_files(parts, set(places) - refs), **shortened(parts, refs)}
 
 
@@ -94,7 +94,7 @@ def _short_files(parts: "Parts", ids: Collection[str]) -> dict[str, str]:
         return {}
     from slicebase.index.entries import short_file_ids  # imported here to keep start-up fast
 
-    return parts.finder.index.ask(lambda connection: short_file_ids(connection, ids))
+    return parts.finder.index.ask_again(lambda connection: short_file_ids(connection, ids))
 
 
 def _short(parts: "Parts", ref: Ref, files: Mapping[str, str]) -> str:
