@@ -208,3 +208,13 @@ def test_a_file_of_any_bytes_is_read_or_refused(reader: str, tt: Tt, tmp_path: P
         if done.exit > 1:
             assert done.error.keys() >= {"code", "message", "hint", "where"}, kind
     assert tt("verify").exit == 0
+
+
+@pytest.mark.parametrize("command", [["purge", "run:none"], ["remember", "none", "-"], ["hook", "run", "PreCompact"]])
+def test_a_command_whose_streams_are_closed_ends_as_ever(tt: Tt, tmp_path: Path, command: list[str]) -> None:
+    """`tt purge X <&- >&-`: there is nobody to ask, and nothing to read."""
+    tt("init")
+    words = [sys.executable, "-m", "slicebase", *command]
+    closed = subprocess.run(["sh", "-c", '"$@" <&- >&-', "sh", *words], cwd=tmp_path, capture_output=True, check=False)
+    assert b"Traceback" not in closed.stderr
+    assert closed.returncode == (0 if command[0] == "hook" else 4)

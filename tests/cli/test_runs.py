@@ -98,6 +98,16 @@ def test_thresholds_are_settings_too(tt: Tt, run: str) -> None:
     assert tt("run", "log", run, "ACT_DONE", "--step", 1, "--auto-compact", "--json").json["snapshots"]
 
 
+def test_a_purge_shows_what_it_takes_and_cannot_reach_before_it_asks(
+    tt: Tt, run: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    asked = tt("purge", f"run:{run}", "--json")
+    assert (asked.exit, asked.out) == (130, ""), "stdout has JSON or nothing"
+    assert asked.err.index(f"would purge run:{run}") < asked.err.index("Not reached") < asked.err.index("[y/N]")
+
+
 def test_a_purged_run_is_listed_and_verified_without_its_content(tt: Tt, run: str, tmp_path: Path) -> None:
     tt("run", "question", run, "Is the word heron gone?")
     tt("run", "compact", run)

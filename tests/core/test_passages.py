@@ -1,5 +1,7 @@
 """Passages: what some bytes have in common with purged texts is found wherever it stands, unless it survives."""
 
+import tracemalloc
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,6 +56,15 @@ def test_forms_are_those_that_files_contain() -> None:
     of_text = {text.encode(), 'é \\"quoted\\"\\n'.encode(), b'\\u00e9 \\"quoted\\"\\n'}
     on_one_line = {text.strip().encode(), 'é \\"quoted\\"'.encode(), b'\\u00e9 \\"quoted\\"'}
     assert written_forms(text) == of_text | on_one_line
+
+
+def test_a_table_takes_at_most_40_times_the_memory_of_its_texts() -> None:
+    text = "".join(f"/home/ada/src/file_{number}.py: it is\n" for number in range(300))
+    tracemalloc.start()
+    PassageTable(written_forms(text))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 40 * len(text)
 
 
 PIECE = st.sampled_from(

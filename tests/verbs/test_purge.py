@@ -8,15 +8,19 @@ from pathlib import Path
 
 import apsw
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase import Slicebase, SlicebaseError
 from slicebase.context.manifest import manifest_bytes
+from slicebase.core.refs import parse
 from slicebase.graph.turn import Parent, Part, Session, Turn
 from slicebase.history.inputs import LONG_SAMPLE
-from slicebase.library.purge import PurgeReport
+from slicebase.library.purge import Order, PurgeReport, Purging
+from slicebase.verbs.purge import _session
+from slicebase.workspace.atomic import locked
 from tests.conversations import annotate, name
+from tests.mixed_verbs import MORE
 from tests.verbs.test_verify import without_triggers
 
 SECRET = "the customer Ada Example lives at Nowhere Street 4711 and her file is 0815"
@@ -356,45 +360,58 @@ def test_a_purge_behind_a_reader_says_what_is_still_there_and_is_finished_by_rep
     assert holders(memory.root, SECRET) == []
 
 
-WORDS = st.sampled_from(
-    [
-        "alpha",
-        "beta",
-        "the quick brown fox jumps over the lazy dog",
-        "\n",
-        '"',
-        "ß",
-        "日本語のとても長い文章です",
-        "0123456789",
-    ]
+WORDS = st.sampled_from([
+    "alpha", "beta", "the quick brown fox jumps over the lazy dog", "\n", '"', "ß", "日本語のとても長い文章です",
+    "0123456789", "https://example.com/patients/jane-doe-born-1980", "  ",
+])  # fmt: skip
+TEXT = st.tuples(st.lists(WORDS, min_size=1, max_size=12), st.sampled_from(["", " "])).map(
+    lambda drawn: drawn[1].join(drawn[0])
 )
-TEXT = st.lists(WORDS, min_size=1, max_size=12).map(" ".join)
+FIELDS = st.sampled_from(["text", "name", "reason", "status", "category", "hash", "ref", "filters", "by"])
 
 
+def passages(texts: list[str]) -> set[bytes]:
+    forms = {form for text in texts for form in (text.encode(), json.dumps(text, ensure_ascii=False)[1:-1].encode())}
+    return {form[at : at + 32] for form in forms for at in range(len(form) - 31)}
+
+
+@settings(max_examples=15 * MORE)
 @given(
-    purged=st.lists(TEXT, min_size=1, max_size=3), kept=st.lists(TEXT, max_size=3), claims=st.lists(TEXT, max_size=3)
+    purged=st.lists(TEXT, min_size=1, max_size=3),
+    kept=st.lists(TEXT, max_size=2),
+    logged=st.lists(st.tuples(FIELDS, TEXT), max_size=3),
 )
-def test_of_any_texts_nothing_is_left_but_what_survives_elsewhere(
-    tmp_path_factory: pytest.TempPathFactory, purged: list[str], kept: list[str], claims: list[str]
+def test_of_any_texts_nothing_is_left_but_what_survives_by_right_and_unrelated_runs_stay(
+    tmp_path_factory: pytest.TempPathFactory, purged: list[str], kept: list[str], logged: list[tuple[str, str]]
 ) -> None:
     root = tmp_path_factory.mktemp("w")
+    unrelated = [text for text in kept if not passages([text]) & passages(purged)]
     with Slicebase.init(root) as memory:
-        memory.truth.turns.add(
-            Session("s", "test", purged[0]), [say(f"p{n}", text) for n, text in enumerate(purged)], annotate
-        )
+        turns = [say(f"p{n}", text) for n, text in enumerate(purged)]
+        memory.truth.turns.add(Session("s", "test", purged[0]), turns, annotate)
         others = [say(f"k{n}", text, session="t") for n, text in enumerate(kept)]
         if others:
             memory.truth.turns.add(Session("t", "test"), others, annotate)
-        memory.runs.start("own", f"Find {purged[-1]}", "It is known.")
-        for text in (*claims, *purged):
-            memory.runs.claim("own", text)
-        memory.runs.compact("own")
+        memory.runs.start("other", "Go on.", "Gone.")
+        for run, said in (("own", [*kept, *purged]), ("other", unrelated)):
+            if run == "own":
+                memory.runs.start(run, f"Find {purged[-1]}", "It is known.")
+            for field, text in [*logged, ("by", purged[0])] if run == "own" else []:
+                memory.runs.log(run, [{"type": "note", "payload": {field: text, "of": {text + purged[0]: [text]}}}])
+            for text in said:
+                memory.runs.claim(run, text if text.strip() else "None.")
+            memory.runs.compact(run)
+            memory.runs.narrative(run)
+        before = dict(memory.truth.texts.of("run:other"))
         assert memory.purge("session:s").remnants == ()
+        assert dict(memory.truth.texts.of("run:other")) == before
         memory.runs.claim("own", "It goes on.")
         memory.runs.compact("own")
         assert memory.verify().status == "VERIFIED"
         for number, text in enumerate(kept):
             assert memory.truth.text_of(memory.truth.turns.get(name(f"k{number}")).record) == text
+    gone = passages(purged) - passages(kept)
+    assert [path for path, data in raw(root) if any(window in data for window in gone)] == []
 
 
 def test_of_a_real_conversation_nothing_is_left_although_it_names_its_own_turns(tmp_path: Path) -> None:
@@ -457,14 +474,29 @@ def test_a_title_that_repeats_a_purged_turn_goes_with_it_and_does_not_come_back(
     assert holders(tmp_path, SECRET) == []
 
 
-def test_other_worktrees_are_named(tmp_path: Path) -> None:
+def test_what_a_purge_does_not_reach_in_another_worktree_is_named_and_taken_there(tmp_path: Path) -> None:
+    """The texts are gone, and cannot be looked for: what was made from them goes by provenance."""
     main, other = tmp_path / "main", tmp_path / "other"
     for command in (["init", "-q", str(main)], ["-C", str(main), "commit", "-q", "--allow-empty", "-m", "x"],
                     ["-C", str(main), "worktree", "add", "-q", str(other)]):  # fmt: skip
         subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *command], check=True)
-    with Slicebase.init(main) as memory:
+    with Slicebase.init(main) as memory, Slicebase.init(other) as there:
         memory.truth.turns.add(Session("s", "test"), [say("a", SECRET)], annotate)
+        there.runs.start("own", "Find out.", "Known.")
+        there.runs.claim("own", f"We know that {SECRET}.")
+        there.runs.compact("own")
+        there.runs.narrative("own")
+        there.context("Where does Ada Example live?")
         assert any(str(other) in place for place in memory.purge("session:s").beyond)
+        again = there.purge("session:s", dry_run=True)
+        assert len(again.files) == 1
+        assert any("no longer" in place for place in again.beyond)
+        assert {each.check for each in there.doctor()[0]} == {"merge-driver", "purged"}
+        there.doctor(fix=True)
+        assert there.runs.narrative("own").is_new, "it is written again from what is left"
+        assert {each.check for each in there.doctor()[0]} == set()
+        assert there.purge("session:s").files == ()
+    assert holders(tmp_path, SECRET) == []
 
 
 def test_ids_times_and_names_of_other_runs_and_contexts_are_never_replaced(tmp_path: Path) -> None:
@@ -522,3 +554,164 @@ def test_a_purged_payload_is_looked_for_in_runs(tmp_path: Path) -> None:
         memory.runs.narrative("own")
         memory.library.purge(document.file.id or "")
     assert holders(tmp_path / "w", SECRET) == []
+
+
+# What goes by provenance
+
+
+LINES = "Jane Doe, ward 7\nborn 3 May 1980\nhas lung cancer\ndo not tell Bob"  # no line is as long as a passage
+
+
+@pytest.mark.parametrize("what", ["session:s", f"turn:{name('a')}"])
+def test_a_narrative_and_contexts_go_with_a_snapshot_though_they_share_no_passage(tmp_path: Path, what: str) -> None:
+    with Slicebase.init(tmp_path) as memory:
+        turns = [say("a", LINES), say("b", OTHER, "a", role="assistant")]
+        memory.truth.turns.add(Session("s", "test", " ".join(LINES.split())[:45] + "…"), turns, annotate)
+        memory.runs.from_session("s")
+        memory.runs.compact("from-s")
+        memory.runs.fork("from-s", "forked")
+        memory.runs.start("hand", f"Fix it:\n{LINES}", "Fixed.")
+        for run in ("forked", "hand"):
+            memory.runs.compact(run)
+            memory.runs.narrative(run)
+            memory.context("ward", run=run)
+        assert len(memory.purge(what).files) == 2
+        assert all(memory.runs.narrative(run).is_new for run in ("forked", "hand"))
+        assert memory.verify().status == "VERIFIED"
+    assert [path for path, data in raw(tmp_path) if b"lung cancer" in data] == []
+
+
+def test_a_copy_of_a_purged_session_in_the_library_goes_and_excuses_nothing(tmp_path: Path) -> None:
+    with Slicebase.init(tmp_path) as memory:
+        memory.truth.turns.add(Session("s", "test"), [say("a", SECRET), say("b", OTHER, "a")], annotate)
+        memory.export("s", tmp_path / ".slices" / "copy.slice")
+        memory.runs.start("own", f"We know that {SECRET}.", "Done.")
+        of_turn = memory.purge(f"turn:{name('a')}")
+        assert [each.file for each in of_turn.remnants] == [".slices/copy.slice"], "it has more than this turn"
+        assert len(memory.purge("session:s").files) == 1
+        assert memory.verify().status == "VERIFIED"
+    assert holders(tmp_path, SECRET) == []
+
+
+def test_a_purged_turn_takes_the_events_that_were_made_from_it_whatever_their_length(tmp_path: Path) -> None:
+    call = Part("tool_call", name="Login", arguments={"pin": "47 11"}, call_id="1")
+    result = Part("tool_result", text="refused", call_id="1", error=True)
+    turns = [
+        say("a", "Log in."),
+        Turn(name("b"), "s", "assistant", (call,), 0, (Parent(name("a")),), "sha256:b"),
+        Turn(name("c"), "s", "tool", (result,), 0, (Parent(name("b")),), "sha256:c"),
+        say("d", "No.", "c", role="assistant"),
+    ]
+    with Slicebase.init(tmp_path) as memory:
+        memory.truth.turns.add(Session("s", "test"), turns, annotate)
+        memory.runs.from_session("s")
+        memory.runs.compact("from-s")
+        for turn in ("b", "d"):
+            memory.purge(f"turn:{name(turn)}")
+        events = memory.runs.events("from-s")
+        assert [event.payload["text"] for event in events if event.type == "OBSERVE_DONE"] == ["refused"]
+        assert {event.payload["tool"] for event in events if "tool" in event.payload} == {"Login"}
+        assert memory.verify().status == "VERIFIED"
+    left = [path for path, data in raw(tmp_path) if b"47 11" in data or b'"No."' in data]
+    assert left == []
+
+
+def test_a_purged_run_leaves_another_run_of_the_same_conversation_as_it_is(tmp_path: Path) -> None:
+    with Slicebase.init(tmp_path) as memory:
+        long = " ".join(f"{OTHER} {number}" for number in range(20))
+        turns = [say("a", long), say("b", long[::-1], "a", role="assistant")]
+        memory.truth.turns.add(Session("s", "test"), turns, annotate)
+        for run in ("one", "two"):
+            memory.runs.from_session("s", run)
+            memory.runs.compact(run)
+        memory.runs.narrative("two")
+        before = dict(memory.truth.texts.of("run:two"))
+        report = memory.purge("run:one")
+        assert (report.files, report.changed, report.remnants) == ((), (), ())
+        assert dict(memory.truth.texts.of("run:two")) == before
+
+
+def test_all_of_a_purged_file_is_looked_for_but_its_title(tmp_path: Path) -> None:
+    with Slicebase.init(tmp_path) as memory:
+        page = memory.library.create("A title that is long enough for a passage", "Notes.", body="Nothing.")
+        memory.library.define(page.id, f"note={SECRET}")
+        memory.runs.start("own", f"We know that {SECRET}.", "A title that is long enough for a passage")
+        memory.library.purge(page.id)
+        terms = memory.truth.runs.terms("own")
+        assert terms is not None
+        assert terms.done_definition == "A title that is long enough for a passage"
+    assert holders(tmp_path, SECRET) == []
+
+
+def test_a_purged_session_goes_on_as_another_run(tmp_path: Path) -> None:
+    with Slicebase.init(tmp_path) as memory:
+        for turns in ([say("a", SECRET)], [say("b", OTHER, "a")], [say("c", "Well?", "b")]):
+            memory.truth.turns.add(Session("s", "test", None, {"shown_last": turns[0].id}), turns, annotate)
+            narrative = memory.narrate_session("s")
+            if turns[0].id == name("a"):
+                memory.purge("session:s")
+        assert OTHER in narrative.text
+        assert len(memory.runs.list_runs()) == 2, "the second one goes on, too"
+        assert memory.verify().status == "VERIFIED"
+    assert holders(tmp_path, SECRET) == []
+
+
+# Others who write meanwhile
+
+
+def test_what_others_write_while_a_purge_is_planned_is_taken_too(memory: Slicebase) -> None:
+    """Two plans are of a state that is gone; the last one is made while nobody else can write."""
+    tries: list[Order] = []
+    purging = Purging(memory.workspace, memory.folder, memory.truth, memory.library.stamp(), None)
+
+    def make() -> Order:
+        order = _session(memory.truth, parse("session:s"))
+        tries.append(order)
+        with Slicebase.open(memory.root) as other:
+            if len(tries) == 1:
+                other.runs.claim("own", f"Also, {SECRET}.")
+                other.runs.compact("own")
+                other.runs.narrative("own")
+            elif len(tries) == 2:
+                other.library.create("Notes", "Notes of a talk.", body=OTHER)
+        return order
+
+    report = purging.carry_out(make)
+    assert (len(tries), report.remnants) == (3, ())
+    memory.close()
+    assert holders(memory.root, SECRET) == []
+
+
+def test_what_was_read_before_a_purge_is_not_written_after_it(memory: Slicebase) -> None:
+    with Slicebase.open(memory.root) as other:
+        other.runs.compact("own")
+        acts = other.truth.runs.log.acts()
+        memory.purge("session:s")
+        with pytest.raises(SlicebaseError) as caught:
+            list(other.truth.runs.unpurged("s", acts, []))
+        assert caught.value.code == "conflict"
+        assert list(other.truth.runs.unpurged("t", acts, [])) == []
+        other.runs.fork("own", "forked")
+        other.runs.claim("own", "It goes on.")
+        other.runs.compact("own")
+        other.runs.narrative("own")
+        assert other.verify().status == "VERIFIED"
+    memory.close()
+    assert holders(memory.root, SECRET) == []
+
+
+def test_there_is_one_purge_at_a_time(memory: Slicebase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("slicebase.library.purge._PATIENCE", 0.01)
+    with locked(memory.workspace.purge_lock), pytest.raises(SlicebaseError) as caught:
+        memory.purge("session:s")
+    assert caught.value.code == "locked"
+    assert memory.truth.text_of(memory.truth.turns.get(name("a")).record)
+
+
+def test_beyond_a_size_the_rest_is_deleted_and_not_looked_for_and_that_is_said(
+    memory: Slicebase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("slicebase.truth.erasure.LARGEST_SEARCH", 10)
+    report = purge(memory, "session:s")
+    assert any("MiB" in place for place in report.beyond)
+    assert memory.truth.turns.session("s").title is None

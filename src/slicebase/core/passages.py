@@ -34,7 +34,7 @@ class _Windows:
         self._data = data
         self._size = size
         self._count = sum(map(len, starts)) * slots + 1
-        self._table = array("I", bytes(4 * self._count))  # 0, or a start and 1
+        self._table = array("I", [0]) * self._count  # 0, or a start and 1
         table, count = self._table, self._count
         for at in chain.from_iterable(starts):
             window = data[at : at + size]

@@ -106,6 +106,14 @@ def follow(truth: Truth, cache: Path, path: Path, redaction: Redaction) -> Follo
     return Followed(account, start, end, left=max(0, size - start - MOST_AT_ONCE))
 
 
+def purged_states(truth: Truth, cache: Path) -> Iterator[Path]:
+    """Yields the files with what was read of transcripts of which something was purged since."""
+    for path in sorted((cache / TRANSCRIPTS).glob("*.state")):
+        with suppress(OSError, SlicebaseError, msgspec.MsgspecError):
+            if _has_purged(truth, _decoder.decode(read_bytes(path)).state):
+                yield path
+
+
 def _has_purged(truth: Truth, state: TranscriptState) -> bool:
     """Returns whether something of a session was purged: its title must not come back in what is kept between calls."""
     stored = (truth.turns.session(session) for session in state.threads if truth.turns.newest_record(session))

@@ -225,6 +225,11 @@ class TurnIndex:
                 )
         return numbers
 
+    def has_any(self, turns: Iterable[str]) -> bool:
+        """Returns whether one of these turns is in the index."""
+        with self._errors():
+            return any(True for _ in self._column(f"SELECT number FROM turn WHERE id IN {_CHOSEN}", list(turns)))
+
     def purge(self, turns: Iterable[str]) -> None:
         """Removes turns for a purge: no file keeps their words.
 

@@ -5,12 +5,14 @@ their row numbers are enough.
 """
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from slicebase.core.ids import uuid_of
 from slicebase.core.times import from_text
 from slicebase.graph.record import TurnRecord, read_turn
-from slicebase.index.turns import IndexedTurn, TurnIndex
+from slicebase.index.disposable import Disposable
+from slicebase.index.turns import TURNS_LAYOUT, IndexedTurn, TurnIndex
 from slicebase.truth.truth import Truth
 
 _EMPTY = "0 0 0"  # the numbers of a mark
@@ -27,11 +29,19 @@ def update_turn_index(index: TurnIndex, truth: Truth, progress: FillProgress = l
         index.restart()
         turns, links, purges = 0, 0, 0
     if purges != read_mark(now).purges:
-        index.remove(_purged(truth))
+        index.remove(purged_turns(truth))
     relinked = _children_of_links_after(truth, links)
     if relinked:
         index.remove(relinked)
     index.add(_counted(_turns_to_add(truth, turns, relinked), progress), mark=now)
+
+
+def holds_purged(path: Path, truth: Truth) -> bool:
+    """Returns whether an index still has turns that were purged: another worktree does not reach it."""
+    if not Disposable(path, TURNS_LAYOUT).exists():
+        return False
+    with TurnIndex(path) as index:
+        return index.has_any(purged_turns(truth))
 
 
 class IndexMark(NamedTuple):
@@ -62,7 +72,7 @@ def _children_of_links_after(truth: Truth, rowid: int) -> list[str]:
     return [uuid_of(child) for (child,) in truth.database.connection.execute(query, (rowid,))]
 
 
-def _purged(truth: Truth) -> Iterator[str]:
+def purged_turns(truth: Truth) -> Iterator[str]:
     """Yields the ids of the turns whose text was purged."""
     query = "SELECT DISTINCT owner FROM texts WHERE purged IS NOT NULL AND owner LIKE 'session:%'"
     owners: list[Any] = truth.database.connection.execute(query).fetchall()

@@ -22,6 +22,7 @@ from slicebase.files.yaml.edit import set_key
 from slicebase.index.disposable import Disposable
 from slicebase.index.schema import FILES_LAYOUT
 from slicebase.index.turns import TURNS_LAYOUT, TurnIndex
+from slicebase.index.upkeep import purged_turns
 from slicebase.library.folder import FolderWriter, SliceFolder
 from slicebase.library.narratives import is_narrative, made_from_stored, source_of, stale_narratives
 from slicebase.library.payloads import remove_copy
@@ -34,6 +35,7 @@ from slicebase.truth.erasure import (
     Changes,
     PassageSearch,
     Taken,
+    TextKey,
     all_strings,
     change_contexts,
     changed_snapshots,
@@ -172,7 +174,7 @@ class Purging:
                 tuple(f"file:{file.id}" for file in others if search.shares(file.to_bytes())),
                 tuple(sorted(set(in_part))),
             )
-            report = report._replace(beyond=tuple(self._beyond(report, search)))
+            report = report._replace(beyond=tuple(self._beyond(report, order.taken.whole & changes.keys(), search)))
             return PurgePlan(report, changes, search, state)
 
     def _gone(self, narratives: list[SliceFile], snapshots: Set[str], search: PassageSearch) -> Iterator[str]:
@@ -248,6 +250,11 @@ class Purging:
                 writer.replace(file, self.tombstone(file))
         return [file.id or "" for file in files]
 
+    def finish(self) -> None:
+        """Takes what purges in other worktrees could not reach in this one: narratives, and words in caches."""
+        self.take_narratives()
+        self._purge_caches(tuple(purged_turns(self._truth)))
+
     def _purge_caches(self, turns: tuple[str, ...]) -> None:
         """Removes the words from what is derived from them, also those that an interrupted purge left.
 
@@ -284,10 +291,10 @@ class Purging:
             search.forget(data)
         yield from remnants_in(self._workspace, search)
 
-    def _beyond(self, report: PurgeReport, search: PassageSearch) -> Iterator[str]:
+    def _beyond(self, report: PurgeReport, texts: Set[TextKey], search: PassageSearch) -> Iterator[str]:
         if not search.is_complete:
             yield f"copies of what follows the first {LARGEST_SEARCH >> 20} MiB of it"
-        if not report.texts and report.turns + report.runs:
+        if not texts and (report.turns or report.runs):
             yield "copies in slice files of a text that was purged before: it can no longer be searched for"
         for worktree in other_worktrees(self._workspace.root):
             yield f"slice files and indexes of the worktree {worktree}: `tt doctor --fix` takes them there"

@@ -12,22 +12,29 @@ import apsw
 
 from slicebase.agents.hooks import CLIENTS
 from slicebase.errors import SlicebaseError
+from slicebase.files.body.entries import Stamp
 from slicebase.files.findings import FORMAT_RULES
 from slicebase.files.links import SUFFIX, is_safe
+from slicebase.files.slice_file import SliceFile
+from slicebase.history.follow import purged_states
 from slicebase.history.transcripts import AgentHome, expiring_transcripts
 from slicebase.index.disposable import Disposable, problems_of
 from slicebase.index.entries import Filters
 from slicebase.index.turns import TURNS_LAYOUT
+from slicebase.index.upkeep import holds_purged
 from slicebase.library.check import validate
 from slicebase.library.finder import Finder
 from slicebase.library.folder import PAYLOADS, SliceFolder, finish_overflows, unfinished_overflows
+from slicebase.library.narratives import stale_narratives
 from slicebase.library.payloads import unclaimed_copies
-from slicebase.truth.truth import open_truth
+from slicebase.library.purge import Purging
+from slicebase.truth.truth import Truth, open_truth
 from slicebase.verbs.install import install
 from slicebase.verbs.parts import Parts
 from slicebase.workspace import git
 from slicebase.workspace.atomic import clean, left_behind, read_bytes
 from slicebase.workspace.settings import load_settings
+from slicebase.workspace.surroundings import Surroundings
 from slicebase.workspace.workspace import LIBRARY, LOCAL, Workspace, create_local_folder
 
 _CONFLICT_MARKER: Final = b"\n<<<<<<< "
@@ -218,6 +225,7 @@ def _database(examined: Examined) -> Iterator[Complaint]:
         return
     try:
         problems = problems_of(truth.database.connection)
+        yield from () if problems else _purged(examined.workspace, truth)
     except apsw.Error as error:
         problems = [str(error)]
     finally:
@@ -229,6 +237,30 @@ def _database(examined: Examined) -> Iterator[Complaint]:
     elif problems:
         hint = "`tt verify` says what is lost; put a copy back, or import the transcripts again"
         yield Complaint("database", path, f"SQLite finds damage: {problems[0]}", hint)
+
+
+def _purged(workspace: Workspace, truth: Truth) -> Iterator[Complaint]:
+    """Reports what a purge in another worktree did not reach here, and was made from what it took."""
+    found = {file.name: "this narrative is older than the purge of its snapshot" for file in _stale(workspace, truth)}
+    for path in purged_states(truth, workspace.cache):
+        found[str(path)] = "what was read of the transcript of a purged session is still kept"
+    if holds_purged(workspace.turns, truth):
+        found[str(workspace.turns)] = "the index has words of purged turns"
+    for place, message in found.items():
+        yield Complaint("purged", place, message, "finish the purge here", partial(_finish_purges, workspace))
+
+
+def _stale(workspace: Workspace, truth: Truth) -> list[SliceFile]:
+    return stale_narratives(truth, SliceFolder(workspace).mentioning(b"sn_"))
+
+
+def _finish_purges(workspace: Workspace) -> None:
+    truth = open_truth(workspace)
+    try:
+        stamp = Stamp(Surroundings(workspace).now(), b"")
+        Purging(workspace, SliceFolder(workspace), truth, stamp, "its snapshot was purged").finish()
+    finally:
+        truth.close()
 
 
 def _damage(path: Path) -> Iterator[Complaint]:

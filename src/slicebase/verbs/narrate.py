@@ -9,6 +9,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -191,17 +192,27 @@ def run_of(session: str) -> str:
 
 
 def narrate_session(runs: "Runs", session: str, leaf: str | None) -> Narrative:
-    """Projects a session as a run, compacts and narrates it.
+    """Projects a session as a run, compacts and narrates it. If its run cannot continue, another one does."""
+    refused: SlicebaseError | None = None
+    for run_id in _runs_for(runs, session, leaf):
+        try:
+            return _narrated(runs, session, run_id)
+        except SlicebaseError as error:
+            if error.code not in _NEEDS_NEW_RUN:
+                raise
+            refused = error
+    assert refused is not None
+    raise refused
 
-    If its run cannot continue, another one is started, whose id also names the leaf.
-    """
+
+def _runs_for(runs: "Runs", session: str, leaf: str | None) -> Iterator[str]:
+    """Yields the run of a session, the last one with which it went on, and a new one whose id also names the leaf."""
     name = run_of(session)
-    try:
-        return _narrated(runs, session, name)
-    except SlicebaseError as error:
-        if error.code not in _NEEDS_NEW_RUN or leaf is None:
-            raise
-        return _narrated(runs, session, f"{name}-{leaf[:8]}")
+    yield name
+    others = (entry.tally.run_id for entry in runs.list_runs() if entry.tally.run_id.startswith(f"{name}-"))
+    yield from islice(others, 1)
+    if leaf is not None:
+        yield f"{name}-{leaf[:8]}"
 
 
 def _narrated(runs: "Runs", session: str, run_id: str) -> Narrative:
