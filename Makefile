@@ -26,6 +26,7 @@ bench: $(READY)
 fuzz: $(READY)
 	$(BIN)/python -m fuzz
 	SLICEBASE_EXAMPLES=10 $(BIN)/pytest tests/test_aio.py tests/test_threads.py -k 'mixed_verbs or cancelled'
+	SLICEBASE_EXAMPLES=500 $(BIN)/pytest tests/core/test_short_ids.py tests/files/body/test_text.py
 
 soak: $(READY)
 	$(BIN)/python -m soak
