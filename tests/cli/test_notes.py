@@ -51,6 +51,5 @@ def test_options_that_do_not_go_together_are_refused(tt: Tt, tmp_path: Path) -> 
         ("create", "--title", "t"),
         ("refresh", "--all", "x"),
         ("refresh",),
-        ("refresh", "x"),
     ):
         assert tt(*line).exit == Exit.USAGE, line

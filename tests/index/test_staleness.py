@@ -91,4 +91,4 @@ def test_a_log_with_parts_is_as_old_as_its_newest_part(workspace: Workspace) -> 
     put(workspace, "part", updated_at=changed(3), links=part_of)
     assert reasons(workspace) == {}
     put(workspace, "part", updated_at=changed(100), links=part_of)
-    assert reasons(workspace) == {"log": [("age", NOW - 10 * DAY)]}
+    assert reasons(workspace) == {"log": [("age", NOW - 100 * DAY)]}

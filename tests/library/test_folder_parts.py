@@ -14,7 +14,7 @@ from slicebase.workspace.settings import Settings
 from tests.codes import code_of
 from tests.library.scratch import ScratchLibrary
 
-LIMIT, COUNT = 900, 12
+LIMIT, COUNT = 900, 16
 LONG = "words and words and words and more words, and then as many words again, and some words"
 LINES = {
     "jsonl": '{{"text": "number {0}. {1}"}}',
@@ -98,7 +98,7 @@ def test_what_is_forgotten_and_restored_is_the_whole(scratch: ScratchLibrary) ->
     assert code_of(scratch.remember, log, "x") == "archived"
     assert scratch.restore(log).changed
     assert scratch.file(last.id or "").archived
-    assert "number 11. " not in scratch.recall(log).text
+    assert f"number {COUNT - 1}. " not in scratch.recall(log).text
     scratch.restore(last.id or "")
     assert {file_id: scratch.path(file_id or "").read_bytes() for file_id in before} == before
     assert first.id == log

@@ -16,6 +16,7 @@ from slicebase.context.words import for_index
 from slicebase.core.hashing import raw_digest
 from slicebase.core.refs import parse
 from slicebase.errors import SlicebaseError, Where
+from slicebase.files.body.text import Cleaned
 from slicebase.files.facts import BodyPassage, Facts, StatedLink, own_rows, read_facts
 from slicebase.files.links import SUFFIX, reach, resolve, target_kind
 from slicebase.files.slice_file import SliceFile
@@ -23,7 +24,7 @@ from slicebase.files.yaml.load import MAX_HEADER
 from slicebase.index.links import part_links
 from slicebase.index.notes import IndexedNote, index_note
 from slicebase.index.schema import PASSAGE_BREAK, ReadProgress
-from slicebase.workspace.note_files import Cleaned, is_certain, stamps
+from slicebase.workspace.note_files import is_certain, stamps
 from slicebase.workspace.workspace import LIBRARY
 
 

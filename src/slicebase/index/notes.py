@@ -10,10 +10,11 @@ from typing import Any, Final, NamedTuple
 import apsw
 
 from slicebase.errors import SlicebaseError
+from slicebase.files.body.text import Cleaned
 from slicebase.files.facts import BodyPassage
 from slicebase.files.note import NoteTargets, note_targets, note_text
 from slicebase.files.note_links import NoteLink
-from slicebase.workspace.note_files import ABSENT, MISSING, Cleaned, read_note_bytes
+from slicebase.workspace.note_files import ABSENT, MISSING, read_note_bytes
 
 
 class IndexedNote(NamedTuple):

@@ -9,10 +9,11 @@ from typing import NamedTuple
 from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.sections import Section, sections
+from slicebase.files.body.text import Cleaned
 from slicebase.files.note import note_place, note_sections, note_text
 from slicebase.files.slice_file import SliceFile
 from slicebase.library.folder import SliceFolder
-from slicebase.workspace.note_files import Cleaned, read_note_bytes
+from slicebase.workspace.note_files import read_note_bytes
 
 
 class FoundNote(NamedTuple):

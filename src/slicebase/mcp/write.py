@@ -38,10 +38,10 @@ class RememberArguments(Arguments, frozen=True):
         str, Meta(description="In a log, a JSON object is the row", examples=["Retries stop after 5 attempts."])
     ]
     supersedes: Annotated[tuple[str, ...], Meta(description="Rows that this one replaces")] = ()
-    new: Annotated[bool, Meta(description="Another fact, though its topic exists")] = False
+    new: Annotated[bool, Meta(description="Replaces nothing")] = False
     section: Annotated[str | None, Meta(description="Heading to write under")] = None
-    replace: Annotated[str | None, Meta(description="Passage that text replaces")] = None
-    if_version: Annotated[str | None, Meta(description="Write only if the file has this version")] = None
+    replace: Annotated[str | None, Meta(description="Passage to replace")] = None
+    if_version: Annotated[str | None, Meta(description="Only if the file has this version")] = None
     source: Annotated[
         Literal["user-statement", "inference", "observation"] | None, Meta(description="How it is known")
     ] = None

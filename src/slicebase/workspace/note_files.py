@@ -8,14 +8,13 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
 from slicebase.workspace.boundary import opened_folder
 
-Cleaned = Callable[[str], str]  # returns a text without secrets
 MISSING: Final = "missing"  # the problem of a note that is not there
 ABSENT: Final = "-"  # in place of a stamp
 _GRANULE: Final = 2_000_000_000  # nanoseconds: a disk's clock can be that coarse

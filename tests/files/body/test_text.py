@@ -4,7 +4,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.files.body.sections import sections
-from slicebase.files.body.text import append_in_section, append_lines, append_paragraph, find_section, replace_section
+from slicebase.files.body.text import (
+    append_in_section,
+    append_lines,
+    append_paragraph,
+    find_section,
+    replace_passage,
+    replace_section,
+)
+from tests.codes import code_of
+from tests.mixed_verbs import MORE
 
 _line = st.sampled_from(
     ["# A", "## B", "### C", "text", "", "- item", "```", "~~~~", "Under\n---", "more words", "    code"]
@@ -60,3 +69,23 @@ def test_appended_lines_start_on_a_new_line() -> None:
     assert append_lines(b"", b"x\n") == b"x\n"
     assert append_lines(b"a", b"x\n") == b"a\nx\n"
     assert append_lines(b"a\n", b"x\n") == b"a\nx\n"
+
+
+bodies = st.text("ab \n", max_size=30)
+
+
+@settings(max_examples=100 * MORE)
+@given(bodies, st.integers(0, 29), st.integers(1, 5), bodies, st.sampled_from(["\n", "\r\n"]))
+def test_a_passage_that_is_there_once_is_replaced_and_no_other_byte_changes(
+    text: str, start: int, length: int, new: str, end: str
+) -> None:
+    old = text[start : start + length] or "c"
+    body = text.replace("\n", end).encode()
+    places = [at for at in range(len(text)) if text.startswith(old, at)]
+    if len(places) == 1:
+        expected = text[: places[0]] + new + text[places[0] + len(old) :]
+        crlf = "\r\n" in body.decode()  # of a body without line ends, nothing says which it has
+        assert replace_passage(body, [old], new, 1, str) == expected.replace("\n", "\r\n" if crlf else "\n").encode()
+    else:
+        wrong = "ambiguous-passage" if places else "no-passage"
+        assert code_of(replace_passage, body, [old], new, 1, str) == wrong

@@ -61,7 +61,7 @@ def replace_passage(body: bytes, passages: Sequence[str], new: str, first_line: 
     `first_line`. `cleaned` returns the lines around the new text without secrets that the edit has put together.
     """
     text, newline = decode(body), _newline_of(body)
-    forms = [form for passage in passages for form in (passage, _with_ends(passage, newline))]
+    forms = [form for passage in passages for form in (_with_ends(passage, newline), passage)]
     old = next((form for form in forms if form and form in text), None)
     if old is None:
         hint = "give it word for word, with its spaces and line ends"
