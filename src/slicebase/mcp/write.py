@@ -37,10 +37,10 @@ class RememberArguments(Arguments, frozen=True):
     text: Annotated[
         str, Meta(description="In a log, a JSON object is the row", examples=["Retries stop after 5 attempts."])
     ]
-    supersedes: Annotated[tuple[str, ...], Meta(description="Rows that this one replaces")] = ()
+    supersedes: Annotated[tuple[str, ...], Meta(description="Rows it replaces")] = ()
     new: Annotated[bool, Meta(description="Replaces nothing")] = False
     section: Annotated[str | None, Meta(description="Heading to write under")] = None
-    replace: Annotated[str | None, Meta(description="Passage to replace")] = None
+    replace: Annotated[str | None, Meta(description="Passage to edit")] = None
     if_version: Annotated[str | None, Meta(description="Only if the file has this version")] = None
     source: Annotated[
         Literal["user-statement", "inference", "observation"] | None, Meta(description="How it is known")
