@@ -33,9 +33,9 @@ class _Windows:
     def __init__(self, data: bytes, starts: Iterable[range], size: int, slots: int) -> None:
         self._data = data
         self._size = size
-        self._count = sum(map(len, starts)) * slots + 1
-        self._table = array("I", [0]) * self._count  # 0, or a start and 1
-        table, count = self._table, self._count
+        self.count = sum(map(len, starts)) * slots + 1
+        self.table = array("I", [0]) * self.count  # 0, or a start and 1
+        table, count = self.table, self.count
         for at in chain.from_iterable(starts):
             window = data[at : at + size]
             slot = hash(window) % count
@@ -45,11 +45,11 @@ class _Windows:
 
     def find(self, window: bytes) -> int:
         """Returns where a window stands first, or -1."""
-        slot = hash(window) % self._count
-        while there := self._table[slot]:
+        slot = hash(window) % self.count
+        while there := self.table[slot]:
             if self._data[there - 1 : there - 1 + self._size] == window:
                 return there - 1
-            slot = slot + 1 if slot + 1 < self._count else 0
+            slot = slot + 1 if slot + 1 < self.count else 0
         return -1
 
 
@@ -97,10 +97,12 @@ class PassageTable:
     def _found(self, data: bytes, most: int = 0) -> Iterator[tuple[int, int]]:
         """Yields where the bytes hold passages whose mark is at most `most`, and where these stand in the texts."""
         find_seed, find, survives = self._seeds.find, self._windows.find, self._survives
+        seeds, count = self._seeds.table, self._seeds.count
         following = 0  # where the next window to compare begins
         last = len(data) - PASSAGE
         for at in range(0, len(data) - _SEED + 1, _LOOKED_UP) if self._data else ():
-            if find_seed(data[at : at + _SEED]) >= 0:
+            seed = data[at : at + _SEED]
+            if seeds[hash(seed) % count] and find_seed(seed) >= 0:  # most slots are empty: that saves the call
                 for start in range(max(following, at + _SEED - PASSAGE), min(at, last) + 1):
                     place = find(data[start : start + PASSAGE])
                     if place >= 0 and survives[place] <= most:

@@ -84,7 +84,7 @@ class PassageSearch:
         self.is_complete = size < LARGEST_SEARCH
         self._turns = turns
         self._words = {_flat(text) for text in chain(known, words) if 0 < len(text) < PASSAGE}
-        self._passages = PassageTable(form for text in known for form in written_forms(text))
+        self._passages = PassageTable(form for text in known if _is_long(text) for form in written_forms(text))
 
     def forget(self, data: bytes) -> None:
         """Leaves out what stands in some bytes that survive."""
