@@ -372,7 +372,7 @@ def test_of_any_texts_nothing_is_left_but_what_survives_elsewhere(
         if others:
             memory.truth.turns.add(Session("t", "test"), others, annotate)
         memory.runs.start("own", f"Find {purged[-1]}", "It is known.")
-        for text in (*claims, *purged):
+        for text in filter(str.strip, (*claims, *purged)):
             memory.runs.claim("own", text)
         memory.runs.compact("own")
         assert memory.purge("session:s").remnants == ()

@@ -34,7 +34,7 @@ _STRUCTURE: Final = frozenset({
     "chunk_ids", "source_coverage", "policy_params_hash", "forked_from", "projected_from", "ref", "corpus",
     "content_hash", "text_hash", "rendered_hash", "category", "as_of", "ranker", "tokenizer", "annotator",
     "annotators", "renderer", "rendered", "slices", "filters", "excluded_by_reason", "retrieval_diagnostics", "parts",
-    "blob", "sha256", "hash",
+    "blob", "sha256", "hash", "inherited",
 })  # fmt: skip
 _IS_SAID: Final = re.compile(r"[ \d]")  # a single word without a digit may be a status or a name of ours
 _TOMBSTONE: Final = re.compile(r"\[purged [0-9a-f]{12}\]")

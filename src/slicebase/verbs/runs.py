@@ -32,7 +32,7 @@ from slicebase.runs.records import (
 from slicebase.runs.state import Json, RunState, free_id, logged_item
 from slicebase.runs.status import RunEntry, RunStatus, RunTally, measure, status_of
 from slicebase.truth.runs import NO_BLOBS, Logged, StoredRuns
-from slicebase.verbs.evidence import Cites, cited
+from slicebase.verbs.evidence import ChunkTexts, Cites, cited
 from slicebase.verbs.narrate import bind, keep_narrative, last_narrated, new_drafts, run_of, steps_of, turns_of
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.doors import door
@@ -55,14 +55,15 @@ class Runs:
     def __init__(self, parts: Parts) -> None:
         self.surroundings = parts.surroundings
         self._parts = parts
-        self._last_steps: dict[str, int] = {}  # by run: the highest number of a step that was begun here
 
     def __repr__(self) -> str:
         return f"Runs({str(self._parts.root)!r})"
 
     @property
     def _stored(self) -> StoredRuns:
-        return self._parts.truth.runs
+        stored = self._parts.truth.runs
+        stored.look_up = ChunkTexts(self._parts).look_up  # the gate marks cited text that has changed
+        return stored
 
     @property
     def _now(self) -> int:
@@ -213,7 +214,7 @@ class Runs:
             return EventDraft(type="CLAIM", step=step, payload=payload)
 
         def stated(state: RunState) -> EventDraft:
-            name = id or free_id(state, "CLAIM", "c")
+            name = free_id(state, "CLAIM", "c") if id is None else id
             parse(f"claim:{run_id}/{name}")  # raises for an id that no reference could name
             claim = ClaimLogged(
                 claim_id=name, statement=str(statement), status=status or "candidate", evidence_refs=pointers
@@ -239,7 +240,7 @@ class Runs:
         one, other = self._pointers(run_id, a), self._pointers(run_id, b)
 
         def stated(state: RunState) -> EventDraft:
-            name = id or free_id(state, "CONFLICT", "x")
+            name = free_id(state, "CONFLICT", "x") if id is None else id
             conflict = ConflictLogged(conflict_id=name, description=description, side_a_refs=one, side_b_refs=other)
             return EventDraft.of("CONFLICT", conflict, step=step)
 
@@ -262,7 +263,7 @@ class Runs:
             return self._resolve(run_id, "FAILURE", id)
 
         def stated(state: RunState) -> EventDraft:
-            name = id or free_id(state, "FAILURE", "f")
+            name = free_id(state, "FAILURE", "f") if id is None else id
             failure = FailureLogged(failure_id=name, category=category, where=where, why=why)
             return EventDraft.of("FAILURE", failure, step=step)
 
@@ -308,13 +309,14 @@ class Runs:
     @door(left="run_id")
     def stop(self, run_id: str, reason: StopReason = "OBJECTIVE_ACHIEVED", *, message: str = "") -> Logged:
         """Takes a last snapshot and closes a run."""
-        return self._stored.stop(run_id, reason, message, self._now)
+        interrupted = self._parts.truth.steps.settle(run_id, self._now)
+        return self._stored.stop(run_id, reason, message, self._now)._replace(interrupted_steps=interrupted)
 
     # Reading
 
     def list_runs(self) -> list[RunEntry]:
-        """Returns every run with its terms (None if they were purged), the last changed first."""
-        return [RunEntry(tally, self._stored.terms(tally.run_id)) for tally in list(self._stored.log.tallies())]
+        """Returns every run with its terms, or why they cannot be shown, the last changed first."""
+        return [self._stored.entry(tally) for tally in list(self._stored.log.tallies())]
 
     def has_snapshot(self, run_id: str) -> bool:
         """Returns whether a snapshot of the run has passed."""
@@ -334,11 +336,16 @@ class Runs:
         return latest.snapshot
 
     def status(self, run_id: str, thresholds: Thresholds | None = None) -> RunStatus:
-        """Returns the state of a run, and the figures that would justify other thresholds."""
-        tally = self._stored.log.tally(run_id)
-        state, metrics = self._stored.state(run_id), measure(self._stored.events(run_id))
+        """Returns the state of a run, and the figures that would justify other thresholds.
+
+        Steps whose process has ended before them are closed as failures first, where the workspace can be written.
+        """
+        interrupted = self._parts.truth.steps.settle(run_id, self._now)
         limits = thresholds or self._thresholds(True) or DEFAULT_THRESHOLDS
-        return status_of(tally, self._stored.log.started(run_id), state, metrics, limits)
+        with self._parts.truth.database.reading():  # all figures are of one moment
+            tally = self._stored.log.tally(run_id)
+            state, metrics = self._stored.state(run_id), measure(self._stored.events(run_id))
+            return status_of(tally, self._stored.log.started(run_id), state, metrics, limits, interrupted)
 
     def narrative(self, run_id: str, *, write: bool = True) -> Narrative:
         """Returns the narrative of a run's last snapshot that passed, and writes it as a slice file."""
@@ -357,14 +364,15 @@ class Runs:
     # Steps
 
     def next_step(self, run_id: str) -> int:
-        """Returns the number of the next step."""
-        return max(self._stored.log.last_step(run_id), self._last_steps.get(run_id, 0)) + 1
+        """Returns the number that the next step will get, unless somebody else begins one before."""
+        return self._stored.log.last_step(run_id) + 1
 
     def begin_step(self, run_id: str) -> int:
-        """Returns the number of a step that begins now; no other step that begins here gets the same number."""
-        self._stored.check_open(run_id)
-        number = self._last_steps[run_id] = self.next_step(run_id)
-        return number
+        """Logs that a step begins, and returns its number, which no other step of the run gets.
+
+        It is for a program that logs the events of its steps itself. `step` also sees to it that each step ends.
+        """
+        return self._parts.truth.steps.begin(run_id, self._now, watched=False).number
 
     @at_once
     def step(self, run_id: str, *, compact: Compact = True) -> "Step":

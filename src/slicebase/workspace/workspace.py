@@ -24,6 +24,7 @@ LOCAL = ".slicebase"
 SETTINGS = "slicebase.toml"
 DATABASE = "slicebase.db"
 DATABASE_ID = "slicebase.id"
+STEPS = "slicebase.steps"  # the folder beside the database with a file for each step that is open
 TRANSCRIPTS = "transcripts"
 _IN_GIT = "slicebase"  # the folder in the git directory
 _MARKERS = (LIBRARY, LOCAL, SETTINGS)
