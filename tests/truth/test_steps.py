@@ -14,7 +14,6 @@ import pytest
 
 from slicebase import Slicebase, aio
 from slicebase.verbs.step import Step
-from slicebase.workspace.workspace import STEPS
 from tests.codes import code_of
 
 MORE = int(os.environ.get("SLICEBASE_EXAMPLES", "1"))  # `make fuzz` runs ten times as many examples
@@ -69,7 +68,7 @@ def types(memory: Slicebase, step: int) -> list[str]:
 
 
 def open_files(memory: Slicebase) -> list[str]:
-    folder = memory.workspace.database.with_name(STEPS)
+    folder = memory.workspace.steps
     return os.listdir(folder) if folder.exists() else []
 
 
@@ -330,7 +329,7 @@ def test_an_interrupted_step_that_exceeds_a_budget_stops_the_run(memory: Sliceba
 
 def test_a_step_that_lost_its_file_and_was_closed_by_others_is_not_closed_again(memory: Slicebase) -> None:
     with memory.runs.step(RUN) as step:
-        (memory.workspace.database.with_name(STEPS) / open_files(memory)[0]).unlink()
+        (memory.workspace.steps / open_files(memory)[0]).unlink()
         assert memory.runs.status(RUN).interrupted_steps == (1,)
         before = types(memory, 1)
     assert types(memory, 1) == before
@@ -359,3 +358,32 @@ def test_events_of_that_name_in_a_stream_are_taken_as_they_are(memory: Slicebase
     memory.runs.log(RUN, [{"type": "STEP_BEGUN", "step": 5, "payload": {"watched": True}}])
     assert memory.runs.status(RUN).interrupted_steps == (5,)
     assert memory.verify().status == "VERIFIED"
+
+
+def test_the_doctor_removes_the_files_of_steps_that_nobody_holds(memory: Slicebase) -> None:
+    """Of a run that was stopped by somebody else, before the process with the step was killed."""
+    reading, writing = os.pipe()
+
+    def work(own: Slicebase) -> None:
+        with own.runs.step(RUN):
+            own.runs.stop(RUN)
+            os.write(writing, b"1")
+            signal.pause()
+
+    process = in_process(work, memory)
+    os.read(reading, 1)
+    assert memory.doctor(fix=True)[0] == []
+    assert len(open_files(memory)) == 1
+    os.kill(process, signal.SIGKILL)
+    os.waitpid(process, 0)
+    assert [complaint.check for complaint in memory.doctor()[0]] == ["litter"]
+    assert memory.doctor(fix=True)[0] == []
+    assert open_files(memory) == []
+
+
+def test_nothing_of_steps_is_left_by_uninit(memory: Slicebase) -> None:
+    with memory.runs.step(RUN):
+        pass
+    folder = memory.root
+    memory.uninit(delete_data=True)
+    assert not (folder / ".slicebase").exists()

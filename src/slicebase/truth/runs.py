@@ -185,7 +185,7 @@ class StoredRuns:
         try:
             return RunEntry(tally, self.log.started(tally.run_id))
         except SlicebaseError as error:
-            return RunEntry(tally, None, error.message)
+            return RunEntry(tally, None, "purged" if error.code == "purged" else error.message)
 
     def latest(self, run_id: str) -> StoredSnapshot | None:
         """Returns the last snapshot of a run that passed, or None."""

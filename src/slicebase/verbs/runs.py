@@ -93,7 +93,7 @@ class Runs:
 
         `budgets` limits it: max_steps, max_seconds, max_cost.
         """
-        if budgets:
+        if budgets and done and isinstance(done, str | dict):
             done = {**(done if isinstance(done, dict) else {"text": done}), "budgets": dict(budgets)}
         terms = RunStarted(objective=objective, done_definition=done, provenance_mode=provenance_mode, forked_from=None)
         return self._stored.start(run_id, terms, self._now)
