@@ -551,6 +551,21 @@ def test_a_step_that_is_cancelled_while_it_begins_leaves_nothing(tmp_path: Path)
     assert events(tmp_path) == []
 
 
+def test_a_step_that_is_cancelled_while_its_begin_is_logged_ends_with_a_failure(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with at_gate(tmp_path) as (memory, gate):
+            task = asyncio.create_task(memory.runs.step(RUN).__aenter__())
+            await gate.reached()
+            task.cancel()
+            await settle()
+            gate.open()
+            await asyncio.wait([task])
+            assert task.cancelled()
+
+    run(main)
+    assert events(tmp_path) == ["FAILURE", *ENDS]
+
+
 # Recorders
 
 

@@ -80,7 +80,6 @@ def numbers(memory: Slicebase, type_: str) -> list[int | None]:
 
 
 def steps(memory: Slicebase, count: int) -> None:
-    memory.truth.database.connection.execute("PRAGMA synchronous = OFF")
     for _ in range(count):
         with memory.runs.step(RUN, compact=False) as step:
             step.act("look")
@@ -100,6 +99,7 @@ def test_120_steps_of_processes_threads_and_tasks_have_120_numbers(memory: Slice
     """Ruling 47."""
 
     def threads(own: Slicebase) -> None:
+        own.truth.database.connection.execute("PRAGMA synchronous = OFF")
         workers = [threading.Thread(target=steps, args=(own, 5)) for _ in range(4)]
         for worker in workers:
             worker.start()

@@ -185,6 +185,8 @@ def test_evidence_whose_quote_is_lost_fails_the_gate(memory: Slicebase) -> None:
     connection = memory.truth.database.connection
     connection.execute("PRAGMA writable_schema = ON; DROP TRIGGER texts_keep")
     connection.execute("DELETE FROM texts WHERE owner LIKE 'file:%'")
+    evidence = next(iter(memory.truth.ledger))
+    assert code_of(memory.runs.claim, RUN, "One again.", cite=evidence) == "gate-would-refuse"
     assert code_of(memory.runs.compact, RUN) == "gate-refused"
     failed = [check for check in last_checks(memory) if check["status"] == "FAIL"]
     assert [check["name"] for check in failed] == ["evidence_ids_rederive"]

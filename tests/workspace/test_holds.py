@@ -1,5 +1,7 @@
 """Files that a process holds: they are free when it ends, however it ends, and nobody else takes them before."""
 
+import errno
+import fcntl
 import os
 import signal
 import time
@@ -70,6 +72,17 @@ def test_a_file_that_is_deleted_while_it_is_taken_is_created_again(
     assert deleted
     assert not is_free(path)
     held.remove()
+
+
+def test_on_a_disk_without_locks_nothing_seems_to_be_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "no locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    held = HeldFile(tmp_path / "a")
+    held.release()
+    assert not is_free(tmp_path / "a")
+    assert not remove_free(tmp_path / "a")
 
 
 def test_a_process_that_is_killed_holds_nothing_and_a_forked_one_never_did(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from msgspec import UnsetType
 
 from slicebase.core.times import from_text
 from slicebase.errors import SlicebaseError
-from slicebase.runs.checks import Inputs, check
+from slicebase.runs.checks import Inputs, QuoteCondition, check
 from slicebase.runs.event import TERMINAL, TYPES, VERBOSE, Event, EventDraft, LogHead, append
 from slicebase.runs.evidence import Evidence
 from slicebase.runs.manifests import ManifestsLogged, source_events
@@ -276,7 +276,12 @@ def admit(draft: EventDraft, started: RunStarted) -> EventDraft:
 
 
 def check_before_logging(
-    draft: EventDraft, state: RunState, evidence: Mapping[str, Evidence], manifests: ManifestsLogged, now: str
+    draft: EventDraft,
+    state: RunState,
+    evidence: Mapping[str, Evidence],
+    manifests: ManifestsLogged,
+    now: str,
+    condition: Callable[[Evidence], QuoteCondition] = lambda evidence: "found",
 ) -> None:
     """Raises an error if the gate would refuse the state with this event as its only change.
 
@@ -287,7 +292,7 @@ def check_before_logging(
     event, _ = append(head, draft, now)
     snapshot = build(fold(from_snapshot(base), [event]), now)
     started = RunStarted(objective="-", done_definition="-")
-    for result in check(snapshot, Inputs(started, base, head, (event,), evidence, manifests)):
+    for result in check(snapshot, Inputs(started, base, head, (event,), evidence, manifests, condition)):
         if result.status == "FAIL":
             raise SlicebaseError("gate-would-refuse", f"{result.name}: {result.message}")
 

@@ -12,7 +12,7 @@ from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.runs.checks import Inputs, QuoteCondition
 from slicebase.runs.event import Event, EventDraft, move_to_blobs
-from slicebase.runs.evidence import PURGED, Evidence, Lookup, resolve
+from slicebase.runs.evidence import Evidence, Lookup, resolve
 from slicebase.runs.gate import (
     UNLIMITED,
     Thresholds,
@@ -131,7 +131,9 @@ class StoredRuns:
         with self.log.appending(run_id) as appender:
             state = self.state(run_id)
             draft = make(state)
-            check_before_logging(draft, state, self.ledger.records, self.manifests, to_text(now))
+            check_before_logging(
+                draft, state, self.ledger.records, self.manifests, to_text(now), self._stored_condition
+            )
             writer = RunWriter(self, appender, to_text(now))
             writer.add(draft)
         return writer.outcome()._replace(id=str(draft.payload.get(ITEMS[draft.type].id)) if draft.type in ITEMS else "")
@@ -214,15 +216,20 @@ class StoredRuns:
             condition=self._condition,
         )
 
-    def _condition(self, record: Evidence) -> QuoteCondition:
-        """Returns what has become of a quote. A turn never changes, so only other texts are looked up."""
+    def _stored_condition(self, record: Evidence) -> QuoteCondition:
+        """Returns what has become of the stored quote."""
         stored = self.ledger.texts.get(record.corpus_id, record.quote_hash)
         if stored is None or (stored.data is not None and digest(stored.data) != record.quote_hash):
             return "broken"
-        if stored.data is not None and (self.look_up is None or record.chunk_id.startswith("turn:")):
-            return "found"
-        now = self.look_up(record) if self.look_up is not None else PURGED
-        return _CONDITIONS[resolve(self.ledger[record.evidence_id], now).status]
+        return "purged" if stored.data is None else "found"
+
+    def _condition(self, record: Evidence) -> QuoteCondition:
+        """Returns what has become of a quote and of the text that it cites. A turn never changes."""
+        condition = self._stored_condition(record)
+        is_turn = condition == "found" and record.chunk_id.startswith("turn:")
+        if condition == "broken" or is_turn or self.look_up is None:
+            return condition
+        return _CONDITIONS[resolve(self.ledger[record.evidence_id], self.look_up(record)).status]
 
     def _previous(self, tally: RunTally) -> StoredSnapshot | None:
         if tally.sequence == 0:

@@ -4,6 +4,7 @@ The system releases the lock of a file when its process ends, however it ends. E
 so the threads and the tasks of one process count as others do. A process that is forked from this one holds nothing.
 """
 
+import errno
 import fcntl
 import os
 import time
@@ -20,6 +21,8 @@ from slicebase.workspace.workspace import own_folder
 _READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 _PATIENCE: Final = 2.0  # seconds: others have the lock only for the moment in which they look
 _PAUSE: Final = 0.001
+# A disk without such locks. What is held there seems to be held for ever, which ends nothing that goes on.
+_NO_LOCKS: Final = frozenset({errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
 
 
 class HeldFile:
@@ -65,7 +68,9 @@ def _taken(path: Path) -> int:
                 return descriptor
         except (BlockingIOError, FileNotFoundError):
             pass
-        except BaseException:
+        except OSError as error:
+            if error.errno in _NO_LOCKS:
+                return descriptor
             os.close(descriptor)
             raise
         os.close(descriptor)
