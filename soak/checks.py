@@ -13,7 +13,8 @@ from soak.figures import Outcome
 from soak.writers import Acknowledgement
 
 _OUR_HIDDEN: Final = {".gitignore", ".gitattributes"}
-_WITH_IDS: Final = {"row", "claim", "step"}
+_WITH_IDS: Final = {"row", "claim", "failure", "step"}
+_ENDS: Final = ("PLAN_DONE", "ACT_DONE", "OBSERVE_DONE")
 
 
 def check(folder: Path, acknowledged: Iterable[Acknowledgement], outcome: Outcome) -> None:
@@ -26,10 +27,33 @@ def check(folder: Path, acknowledged: Iterable[Acknowledgement], outcome: Outcom
                 outcome.alarms.append(f"verify: {'; '.join(found)[:600]}")
             outcome.unwitnessed |= any(each.status == "UNWITNESSED" for each in verdict.findings)
             stored = _Stored(memory)
-            missing = [each for each in acknowledged if each[0] != "purged" and not stored.has(*each)]
-            outcome.lost += [str(each)[:300] for each in missing]
+            said = [each for each in acknowledged if each[0] != "purged"]
+            outcome.lost += [str(each)[:300] for each in said if not stored.has(*each)]
+            ended = {(each[1], each[2]) for each in said if each[0] == "step"}
+            outcome.alarms += [problem for run in _runs(memory) for problem in _steps_of(memory, run, ended)]
     except SlicebaseError as error:
         outcome.alarms.append(f"{error.code}: {error.message}")
+
+
+def _runs(memory: Slicebase) -> list[str]:
+    """Returns the runs that have steps which a process began and others can close."""
+    return [entry.id for entry in memory.runs.list_runs() if entry.terms and not entry.terms.projected_from]
+
+
+def _steps_of(memory: Slicebase, run: str, ended: set[tuple[Any, Any]]) -> Iterator[str]:
+    """Yields what is wrong with the steps of a run, after those of killed writers were closed."""
+    memory.runs.status(run)
+    events = memory.runs.events(run)
+    begun = sorted(event.step or 0 for event in events if event.type == "STEP_BEGUN")
+    if begun != list(range(1, len(begun) + 1)):
+        yield f"run:{run} has the steps {begun}"
+    counted = Counter((event.step, event.type) for event in events if event.type in _ENDS)
+    yield from (f"run:{run} has {counted[each]} of {each}" for each in counted if counted[each] > 1)
+    half = [step for step in begun if not all((step, end) in counted for end in _ENDS)]
+    yield from (f"step {step} of run:{run} has no end" for step in half)
+    for event in events:
+        if event.payload.get("category") == "interrupted" and (run, event.step) in ended:
+            yield f"step {event.step} of run:{run} had ended, and was closed as interrupted"
 
 
 class _Stored:
@@ -38,11 +62,12 @@ class _Stored:
     def __init__(self, memory: Slicebase) -> None:
         self._memory = memory
         self._events: dict[str, list[Any]] = {}
+        self._states: dict[str, Any] = {}
 
     def has(self, kind: str, *what: Any) -> bool:
         try:
             return bool(getattr(self, f"_{kind}")(*what))
-        except (SlicebaseError, OSError):
+        except (SlicebaseError, OSError, KeyError):
             return False
 
     def _run(self, run: str) -> list[Any]:
@@ -56,12 +81,19 @@ class _Stored:
     def _blob(self, run: str, name: str) -> bool:
         return digest(self._memory.runs.blob(run, name)) == name
 
+    def _state(self, run: str) -> Any:
+        if run not in self._states:
+            self._states[run] = self._memory.truth.runs.state(run)
+        return self._states[run]
+
     def _claim(self, run: str, name: str, statement: str) -> bool:
-        claims = (event.payload for event in self._run(run) if event.type == "CLAIM")
-        return any((claim["claim_id"], claim["statement"]) == (name, statement) for claim in claims)
+        return bool(self._state(run).claims[name]["statement"] == statement)
+
+    def _failure(self, run: str, name: str, why: str) -> bool:
+        return bool(self._state(run).failures[name]["why"] == why)
 
     def _step(self, run: str, step: int) -> bool:
-        return {"PLAN_DONE", "ACT_DONE", "OBSERVE_DONE"} <= {each.type for each in self._run(run) if each.step == step}
+        return {*_ENDS} <= {each.type for each in self._run(run) if each.step == step}
 
     def _snapshot(self, name: str) -> object:
         return self._memory.runs.snapshot(name)
@@ -83,7 +115,7 @@ class _Stored:
 
 
 def check_unique(acknowledged: Iterable[Acknowledgement], outcome: Outcome) -> None:
-    """Checks that no two writers got the same id: of a row, or of a claim or a step of a run."""
+    """Checks that no two writers got the same id: of a row, or of a claim, a failure or a step of a run."""
     ids = Counter(tuple(each[: 2 if each[0] == "row" else 3]) for each in acknowledged if each[0] in _WITH_IDS)
     outcome.alarms += [f"{what} was given {count} times" for what, count in ids.items() if count > 1]
 
@@ -95,6 +127,7 @@ def check_tidy(folder: Path, outcome: Outcome) -> None:
         # A copy that no file names may belong to another branch, so that only a person can remove it.
         found = [f"{each.check} {each.place}: {each.message}" for each in complaints if each.check != "payload"]
         places = {memory.root, memory.workspace.database.parent}
+        found += [f"the file of a step is left: {path.name}" for path in memory.workspace.steps.glob("*")]
     left = sorted({str(path) for path in hidden_files(places)})
     outcome.unfinished += [f"doctor: {each}" for each in found] + [f"left: {each}" for each in left]
 

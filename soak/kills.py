@@ -12,7 +12,7 @@ from soak.moments import Moments
 from soak.works import WORKS
 from soak.writers import Writer, wait
 
-_BYSTANDERS: Final = ("import", "log", "rows", "pages", "seal", "")
+_BYSTANDERS: Final = ("import", "log", "rows", "pages", "seal", "steps", "")
 
 
 def killed_after_a_time(ground: Ground, random: Random, number: int) -> Outcome:

@@ -19,7 +19,7 @@ from soak.writers import Acknowledge, Writer, wait
 PROCESSES: Final = 3
 THREADS: Final = 3
 PATIENCE: Final = 10.0  # seconds that a verb waits for others before it raises `locked` (docs/python.md)
-_MIXED: Final = ("import", "follow", "log", "rows", "pages", "context", "seal")
+_MIXED: Final = ("import", "follow", "log", "rows", "pages", "context", "seal", "steps", "steps")
 Round = Callable[[Slicebase, Acknowledge, int], None]
 
 

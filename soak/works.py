@@ -135,20 +135,34 @@ def log(memory: Slicebase, acknowledge: Acknowledge, n: str) -> None:
         acknowledge("blob", name, digest(data))
         statement = f"claim {n} {number}"
         acknowledge("claim", name, memory.runs.claim(name, statement).id, statement)
-    _steps(memory, acknowledge, name)
+    _steps(memory, acknowledge, name, n)
     memory.runs.compact(name)
     acknowledge("snapshot", memory.runs.snapshot(name)["snapshot_id"])
     acknowledge("file", memory.runs.narrative(name).file_id)
 
 
-def _steps(memory: Slicebase, acknowledge: Acknowledge, name: str) -> None:
+def _steps(memory: Slicebase, acknowledge: Acknowledge, name: str, n: str) -> None:
     for number in range(4):
         with memory.runs.step(name) as step:
             step.plan("look")
-            said = f"stepped {number}"
+            said = f"stepped {n} {number}"
             logged = step.claim(said)
             acknowledge("claim", name, logged.id, said)
         acknowledge("step", name, step.number)
+
+
+def steps(memory: Slicebase, acknowledge: Acknowledge, n: str) -> None:
+    """Works on the run that all writers share: steps, some of them open together, claims and failures."""
+    _steps(memory, acknowledge, RUN, n)
+    for number in range(2):
+        with memory.runs.step(RUN) as outer, memory.runs.step(RUN) as inner:
+            said = f"together {n} {number}"
+            acknowledge("claim", RUN, inner.claim(said).id, said)
+            acknowledge("failure", RUN, outer.fail(said).id, said)
+            outer.observe("seen")
+        acknowledge("step", RUN, inner.number)
+        acknowledge("step", RUN, outer.number)
+        memory.runs.status(RUN)
 
 
 # The library
@@ -229,5 +243,5 @@ def settings(memory: Slicebase, acknowledge: Acknowledge, n: str) -> None:
 
 WORKS: Final[dict[str, Work]] = {
     "import": import_, "follow": follow, "hook": hook, "log": log, "rows": rows, "pages": pages,
-    "context": context, "seal": seal, "purge": purge, "adopt": adopt, "settings": settings,
+    "context": context, "seal": seal, "purge": purge, "adopt": adopt, "settings": settings, "steps": steps,
 }  # fmt: skip

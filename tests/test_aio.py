@@ -96,7 +96,9 @@ def claims(folder: Path) -> list[str]:
 def events(folder: Path, *, step: int = 1) -> list[str]:
     with Slicebase.open(folder) as memory:
         assert memory.verify().status == "VERIFIED"
-        return [event.type for event in memory.truth.runs.events(RUN) if event.step == step]
+        first, *types = [event.type for event in memory.truth.runs.events(RUN) if event.step == step] or [""]
+        assert not first or (first, types.pop()) == ("STEP_BEGUN", "STEP_ENDED")
+        return types
 
 
 # The same verbs
@@ -147,7 +149,7 @@ def test_every_verb_can_be_awaited_with_the_same_arguments(called: type, awaited
 @pytest.mark.parametrize(("called", "awaited"), TWINS)
 def test_nothing_else_can_be_awaited(called: type, awaited: type) -> None:
     assert not {name for name in dir(awaited) if not name.startswith("_")} - {*dir(called), "run_id", "number"} - {
-        "snapshots", "result", "blob", "workspace",
+        "snapshots", "result", "blob", "workspace", "interrupted_steps",
     }  # fmt: skip
 
 
@@ -162,7 +164,7 @@ def test_a_workspace_is_opened_by_await_or_by_a_block(tmp_path: Path) -> None:
             await memory.runs.start(RUN, "Objective", "Done")
         memory = await aio.Slicebase.open(tmp_path)
         assert not memory.is_new
-        assert [tally.run_id for tally, _ in await memory.runs.list_runs()] == [RUN]
+        assert [entry.id for entry in await memory.runs.list_runs()] == [RUN]
         await memory.close()
         async with await aio.Slicebase.init(tmp_path) as memory:
             assert (await memory.verify()).status == "VERIFIED"
@@ -547,6 +549,21 @@ def test_a_step_that_is_cancelled_while_it_begins_leaves_nothing(tmp_path: Path)
 
     run(main)
     assert events(tmp_path) == []
+
+
+def test_a_step_that_is_cancelled_while_its_begin_is_logged_ends_with_a_failure(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with at_gate(tmp_path) as (memory, gate):
+            task = asyncio.create_task(memory.runs.step(RUN).__aenter__())
+            await gate.reached()
+            task.cancel()
+            await settle()
+            gate.open()
+            await asyncio.wait([task])
+            assert task.cancelled()
+
+    run(main)
+    assert events(tmp_path) == ["FAILURE", *ENDS]
 
 
 # Recorders

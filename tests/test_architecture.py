@@ -42,6 +42,7 @@ SAME = {"BOM", "LIBRARY"}
 WRITERS = {
     "workspace.boundary": "decides where may be written",
     "workspace.atomic": "writes files, below a folder out of which no link leads",
+    "workspace.holds": "creates and deletes the files of steps that are open",
     "workspace.workspace": "creates the folders of a workspace, and moves its database",
     "index.disposable": "opens, builds and deletes the indexes",
     "verbs.verify_chains": "creates the schema in memory, to compare the database with it",

@@ -68,12 +68,11 @@ class Opening:
 
 
 class _Block(Awaited):
-    """An object for an `async with` block. The end of the block runs, even if the task is cancelled."""
-
-    _undo: Callable[[Any, BaseException], object] | None = None  # where entering writes something
+    """An object for an `async with` block. Its end runs, even if the task is cancelled, also in the beginning."""
 
     async def __aenter__(self) -> Self:
-        await self._worker.run(self._called.__enter__, undo=self._undo)
+        end = lambda entered, error: entered.__exit__(type(error), error, None)  # noqa: E731
+        await self._worker.run(self._called.__enter__, undo=end)
         return self
 
     async def __aexit__(self, *raised: Any) -> None:
@@ -94,6 +93,11 @@ class Step(_Block):
     def number(self) -> int:
         """The number of the step, from 1; 0 before the block."""
         return self._called.number
+
+    @property
+    def interrupted_steps(self) -> tuple[int, ...]:
+        """The earlier steps that were closed as failures when the block began: their process had ended."""
+        return self._called.interrupted_steps
 
     @property
     def snapshots(self) -> tuple[str, ...]:
@@ -124,10 +128,6 @@ class RecordedCall(_Block):
     def blob(self) -> str:
         """The hash of the result, after the block."""
         return self._called.blob
-
-    @staticmethod
-    def _undo(call: SyncCall, error: BaseException) -> None:
-        call.__exit__(type(error), error, None)
 
     async def __aexit__(self, *raised: Any) -> None:
         self._called.result = self.result

@@ -303,3 +303,54 @@ def test_a_file_becomes_a_run_in_a_folder_that_is_not_a_workspace_yet(tt: Tt, tm
     assert tt("run", "from", "chat.json").exit == 0
     refused = tt("run", "from", "chat.json", "--id", "other", "--leaf", "deadbeef", "--json")
     assert (refused.exit, refused.error["code"]) == (4, "no-turn")
+
+
+# A step of a process that was killed, and budgets
+
+
+def begun() -> dict[str, Any]:
+    return {"type": "STEP_BEGUN", "step": 4, "payload": {"watched": True}}
+
+
+def test_the_status_says_which_steps_it_has_closed(tt: Tt, run: str, tmp_path: Path) -> None:
+    (tmp_path / "events.jsonl").write_text(lines(begun()))
+    tt("run", "log", run, "--file", "events.jsonl")
+    assert "interrupted step 4" in tt("run", "status", run).out
+    status = tt("run", "status", run, "--json").json
+    assert (status["interrupted_steps"], status["open_failures"][0]["failure_id"]) == ([], "step-4")
+    (tmp_path / "events.jsonl").write_text(lines({**begun(), "step": 5}))
+    tt("run", "log", run, "--file", "events.jsonl")
+    stopped = tt("run", "stop", run, "--reason", "HUMAN_REQUESTED")
+    assert "step 5" in stopped.err
+
+
+def test_the_status_of_a_fork_shows_what_it_has_inherited(tt: Tt, tmp_path: Path) -> None:
+    tt("run", "start", "-o", "Objective", "--done", "Done", "--budget", "max_steps=3", "--id", "a")
+    for step in (1, 2):
+        tt("run", "log", "a", "ACT_DONE", "--step", step)
+    assert "budget     steps 2 of 3\n" in tt("run", "status", "a").out
+    tt("run", "compact", "a")
+    tt("run", "fork", "a", "--id", "b")
+    assert "budget     steps 2 of 3 (2 of it inherited)\n" in tt("run", "status", "b").out
+    assert tt("run", "log", "b", "ACT_DONE", "--step", 1).exit == 0
+    assert tt("run", "log", "b", "ACT_DONE", "--step", 2).exit == 3
+    assert tt("run", "fork", "b").exit == 3
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("start", "-o", "Objective", "--done", "Done", "--id", ""),
+        ("start", "-o", "Objective", "--done", " "),
+        ("start", "-o", "Objective", "--done", '{"text": ""}'),
+        ("claim", "r1", " "),
+        ("claim", "r1", "It is.", "--id", ""),
+        ("question", "r1", ""),
+        ("failure", "r1", "--category", "c", "--where", "w", "--why", "y", "--id", " "),
+        ("fork", "r1", "--id", ""),
+    ],
+)
+def test_what_is_empty_is_refused(tt: Tt, run: str, arguments: tuple[str, ...]) -> None:
+    tt("run", "compact", run)
+    assert tt("run", *arguments).exit == 3
+    assert len(tt("run", "list", "--json").json["runs"]) == 1

@@ -9,7 +9,7 @@ from slicebase.runs.checks import Inputs
 from slicebase.runs.event import Event, EventDraft, LogHead, append_all
 from slicebase.runs.evidence import Chunk, Evidence, cite
 from slicebase.runs.gate import Compaction, compact
-from slicebase.runs.records import RunStarted, Span
+from slicebase.runs.records import ManifestLogged, RunStarted, Span
 from slicebase.runs.state import Json
 
 RUN = "run-1"
@@ -42,12 +42,14 @@ def claim(
     return EventDraft(type="CLAIM", payload={**payload, "evidence_refs": [pointer(STALE)] if refs is None else refs})
 
 
-def conflict(conflict_id: str = "x1", side_a: Json = None, side_b: Json = None) -> EventDraft:
+def conflict(
+    conflict_id: str = "x1", side_a: Json = None, side_b: Json = None, description: str = "It fails and it passes."
+) -> EventDraft:
     return EventDraft(
         type="CONFLICT",
         payload={
             "conflict_id": conflict_id,
-            "description": "It fails and it passes.",
+            "description": description,
             "side_a_refs": [pointer(STALE)] if side_a is None else side_a,
             "side_b_refs": [pointer(PASSING)] if side_b is None else side_b,
         },
@@ -63,20 +65,34 @@ def question(text: Json = "Who wrote the lock file?", status: str = "open") -> E
     return EventDraft(type="QUESTION", payload={"question": text, "status": status})
 
 
-def manifest(number: int = 1, policy: str | None = "02005444cae1117d") -> EventDraft:
-    return EventDraft(
-        type="MANIFEST",
-        payload={
-            "manifest_id": f"mf_{number:032x}",
-            "policy_params_hash": policy,
-            "candidates": 10,
-            "selected": 3,
-            "excluded_by_reason": {"budget": 5, "radius": 2},
-            "filters": ["session:s1"],
-            "source_ids": ["session:s1"],
-            "chunk_ids": [TURN.chunk_id],
-        },
+POLICY = "02005444cae1117d"
+
+
+def known_manifest(number: int = 1, policy: str | None = POLICY) -> ManifestLogged:
+    return ManifestLogged(
+        manifest_id=f"mf_{number:0{32 if policy else 31}x}" + ("" if policy else "0"),
+        policy_params_hash=policy,
+        candidates=10,
+        selected=3,
+        excluded_by_reason={"budget": 5, "radius": 2},
+        filters=("session:s1",),
+        source_ids=("session:s1",),
+        chunk_ids=(TURN.chunk_id,),
     )
+
+
+def manifest(number: int = 1, policy: str | None = POLICY) -> EventDraft:
+    return EventDraft(type="MANIFEST", payload=msgspec.json.decode(msgspec.json.encode(known_manifest(number, policy))))
+
+
+# Those that `manifest` makes, and one that considered nothing.
+MANIFESTS: Mapping[str, ManifestLogged | None] = {
+    entry.manifest_id: entry
+    for entry in (
+        ManifestLogged(manifest_id="m"),
+        *(known_manifest(number, policy) for number in range(1, 10) for policy in (None, POLICY)),
+    )
+}
 
 
 def log(*drafts: EventDraft, head: LogHead = START) -> tuple[Event, ...]:
@@ -87,7 +103,7 @@ def log(*drafts: EventDraft, head: LogHead = START) -> tuple[Event, ...]:
 
 
 def inputs(*drafts: EventDraft, previous: Mapping[str, Json] | None = None, head: LogHead = START) -> Inputs:
-    return Inputs(STARTED, previous, head, log(*drafts, head=head), LEDGER)
+    return Inputs(STARTED, previous, head, log(*drafts, head=head), LEDGER, MANIFESTS)
 
 
 def compacted(*drafts: EventDraft) -> Compaction:

@@ -9,15 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slicebase.runs.checks import CHECKS, Inputs, check
+from slicebase.runs.checks import CHECKS, Inputs, QuoteCondition, check
 from slicebase.runs.event import EventDraft, LogHead, append_all
 from slicebase.runs.evidence import cite
 from slicebase.runs.gate import state_of
+from slicebase.runs.records import ManifestLogged
 from slicebase.runs.snapshot import build
 from slicebase.runs.state import Json
 from tests.runs.made import (
     FULL,
     LEDGER,
+    MANIFESTS,
     NOW,
     PASSING,
     RUN,
@@ -103,6 +105,14 @@ def reworded(**fields: Json) -> Case:
     return {**snapshot, "state": {**snapshot["state"], "claims": claims}}, made
 
 
+def other_manifest(**changes: Json) -> Case:
+    """A MANIFEST event that says something else than its manifest."""
+    payload = {**manifest().payload, **changes}
+    given = {name: value for name, value in payload.items() if value is not ...}
+    return of_log(EventDraft(type="MANIFEST", payload=given))
+
+
+OF_A_MANIFEST = [name for name in manifest().payload if name != "manifest_id"]
 UNKNOWN = cite(TURN, "The build fails")  # well made, and not in the ledger
 MISDERIVED = msgspec.structs.replace(STALE, quote_hash=PASSING.quote_hash, quote=None)
 LONG = "x" * 2001
@@ -126,6 +136,17 @@ CASES: list[tuple[str, str, Callable[[], Case]]] = [
     ("conflicts_two_sided", "one side empty", lambda: of_log(conflict(side_b=[]))),
     ("conflicts_two_sided", "both sides empty", lambda: of_log(conflict(side_a=[], side_b=[]))),
     ("conflicts_two_sided", "the same on both", lambda: of_log(conflict(side_b=[pointer(STALE)]))),
+    (
+        "conflicts_two_sided",
+        "the same on both in another order",
+        lambda: of_log(conflict(side_a=[pointer(STALE), pointer(PASSING)], side_b=[pointer(PASSING), pointer(STALE)])),
+    ),
+    (
+        "conflicts_two_sided",
+        "one side has only what the other has, too",
+        lambda: of_log(conflict(side_a=[pointer(STALE), pointer(PASSING)])),
+    ),
+    ("conflicts_two_sided", "the same twice", lambda: of_log(conflict(side_a=[pointer(PASSING), pointer(PASSING)]))),
     ("pointers_complete", "no evidence id", lambda: of_log(claim(refs=[ref(evidence_id=...)]))),
     ("pointers_complete", "no chunk", lambda: of_log(claim(refs=[ref(chunk_id=...)]))),
     ("pointers_complete", "no span", lambda: of_log(claim(refs=[ref(span=...)]))),
@@ -157,12 +178,20 @@ CASES: list[tuple[str, str, Callable[[], Case]]] = [
         lambda: of_log(claim(status="candidate", refs=[pointer(UNKNOWN)])),
     ),
     ("evidence_ids_rederive", "unknown, of a conflict", lambda: of_log(conflict(side_a=[pointer(UNKNOWN)]))),
+    (
+        "evidence_ids_rederive",
+        "a quote that is lost",
+        lambda: of_log(claim(), condition=lambda evidence: "broken"),
+    ),
     ("no_inlined_blobs", "a statement", lambda: of_log(claim(statement=LONG))),
     ("no_inlined_blobs", "a question", lambda: of_log(question(LONG))),
     (
         "no_inlined_blobs",
         "a reason's name",
-        lambda: of_log(EventDraft(type="MANIFEST", payload={"manifest_id": "m", "excluded_by_reason": {LONG: 1}})),
+        lambda: of_log(
+            EventDraft(type="MANIFEST", payload={"manifest_id": "m", "excluded_by_reason": {LONG: 1}}),
+            manifests={"m": ManifestLogged(manifest_id="m", excluded_by_reason={LONG: 1})},
+        ),
     ),
     ("keys_and_types", "a key missing", lambda: without("provenance_mode")),
     ("keys_and_types", "the state missing", lambda: without("state")),
@@ -218,6 +247,28 @@ CASES: list[tuple[str, str, Callable[[], Case]]] = [
     ("chain_unbroken", "a time", lambda: edited_event(3, time="2026-01-01T00:00:09.000Z")),
     ("chain_unbroken", "a hash", lambda: edited_event(4, hash="sha256:" + "0" * 64)),
     ("chain_unbroken", "a head", lambda: of_log(*FULL, head=LogHead(RUN, 0, "sha256:" + "0" * 64))),
+    ("manifests_known", "no such manifest", lambda: of_log(manifest(99))),
+    ("manifests_known", "an empty id", lambda: of_log(EventDraft(type="MANIFEST", payload={"manifest_id": ""}))),
+    ("manifests_known", "only an id", lambda: other_manifest(**dict.fromkeys(OF_A_MANIFEST, ...))),
+    *(
+        ("manifests_known", f"other {name}", lambda name=name, value=value: other_manifest(**{name: value}))
+        for name, value in {
+            "policy_params_hash": None,
+            "candidates": 11,
+            "selected": 2,
+            "excluded_by_reason": {"budget": 5},
+            "filters": [],
+            "source_ids": "session:s2",
+            "chunk_ids": ["row:f/r"],
+        }.items()
+    ),
+    ("statements_present", "a claim's statement", lambda: of_log(claim(statement=" \n"))),
+    ("statements_present", "a claim's id", lambda: of_log(claim(""))),
+    ("statements_present", "a conflict's id", lambda: of_log(conflict("  "))),
+    ("statements_present", "a conflict's description", lambda: of_log(conflict(description="\t"))),
+    ("statements_present", "a failure's id", lambda: of_log(failure(""))),
+    ("statements_present", "a question", lambda: of_log(question(" "))),
+    ("statements_present", "a source", lambda: of_log(EventDraft(type="SOURCE", payload={"source_ids": [""]}))),
 ]
 
 
@@ -234,6 +285,44 @@ def test_each_check_fails_alone_on_its_own_input(name: str, what: str, case: Cal
 
 def test_every_check_has_an_input_of_its_own() -> None:
     assert {name for name, _, _ in CASES} == set(CHECKS)
+
+
+@pytest.mark.parametrize(("condition", "word"), [("purged", "purged"), ("drifted", "changed")])
+def test_a_pointer_to_purged_or_drifted_text_passes_marked(condition: QuoteCondition, word: str) -> None:
+    """Ruling 46."""
+    snapshot, made = of_log(*FULL)
+    made = made._replace(condition=lambda evidence: condition if evidence == STALE else "found")
+    (marked,) = (result for result in check(snapshot, made) if result.message)
+    assert (marked.name, marked.status) == ("evidence_ids_rederive", "PASS")
+    assert STALE.evidence_id in marked.message
+    assert word in marked.message
+
+
+def test_a_purged_manifest_passes_marked() -> None:
+    snapshot, made = of_log(manifest())
+    name = manifest().payload["manifest_id"]
+    (marked,) = (result for result in check(snapshot, made._replace(manifests={name: None})) if result.message)
+    assert (marked.name, marked.status) == ("manifests_known", "PASS")
+    assert name in marked.message
+
+
+def test_a_problem_is_not_hidden_by_marks() -> None:
+    snapshot, made = of_log(*(claim(f"c{n}") for n in range(5)), claim("bad", refs=[ref(span={"start": 0, "end": 3})]))
+    assert failed(snapshot, made._replace(condition=lambda evidence: "purged")) == ["evidence_ids_rederive"]
+
+
+def test_sides_that_share_some_evidence_may_conflict() -> None:
+    other = cite(TURN, "The build fails")
+    shared = conflict(side_a=[pointer(STALE), pointer(other)], side_b=[pointer(STALE), pointer(PASSING)])
+    assert failed(*of_log(shared, evidence={**LEDGER, other.evidence_id: other})) == []
+
+
+def test_chunks_that_do_not_fit_into_the_event_of_a_manifest_are_no_difference() -> None:
+    more = (TURN.chunk_id, "row:f/r")
+    known = {"m": ManifestLogged(manifest_id="m", chunk_ids=more)}
+    for chunks in (more, more[:1], ()):
+        drafts = [EventDraft.of("MANIFEST", ManifestLogged(manifest_id="m", chunk_ids=chunks))]
+        assert failed(*of_log(*drafts, manifests=known)) == []
 
 
 @pytest.mark.parametrize("name", ["objective", "done_definition"])
@@ -294,7 +383,7 @@ def test_asking_only_about_what_is_new_gives_the_same_answers(
     events, snapshots = run_with_snapshots(batches)
     length, previous = snapshots[-1]
     head = LogHead(RUN, events[length - 1].seq, events[length - 1].hash)
-    made = Inputs(STARTED, previous, head, tuple(append_all(head, more, NOW)[0]), LEDGER)
+    made = Inputs(STARTED, previous, head, tuple(append_all(head, more, NOW)[0]), LEDGER, MANIFESTS)
     snapshot = build(state_of(made), NOW)
     assert check(snapshot, made) == check(copy.deepcopy(snapshot), made)
 

@@ -15,17 +15,18 @@ from slicebase.runs.gate import (
     check_before_logging,
     compact,
     fork,
-    manifest_events,
-    source_events,
     start,
     stopped,
 )
-from slicebase.runs.records import ManifestLogged, RunStarted
+from slicebase.runs.manifests import manifest_events, source_events
+from slicebase.runs.records import Inherited, ManifestLogged, RunStarted
 from slicebase.runs.state import RunState, fold
 from tests.runs.made import (
     FULL,
     LEDGER,
+    MANIFESTS,
     NOW,
+    PASSING,
     RUN,
     STARTED,
     claim,
@@ -35,10 +36,14 @@ from tests.runs.made import (
     failure,
     inputs,
     log,
+    manifest,
+    pointer,
     question,
 )
 from tests.runs.test_checks import ref
 from tests.runs.test_state import odd_drafts
+
+NOTHING_SPENT = Inherited(run=RUN, events=1, steps=0, seconds=0.0, cost=0.0)
 
 
 def test_a_run_starts_with_its_terms() -> None:
@@ -57,6 +62,15 @@ def test_a_run_starts_with_its_terms() -> None:
         (RUN, {"objective": "  "}, "bad-run"),
         (RUN, {"done_definition": ""}, "bad-run"),
         (RUN, {"done_definition": {}}, "bad-run"),
+        (RUN, {"done_definition": " \n"}, "bad-run"),
+        (RUN, {"done_definition": {"text": " ", "budgets": {"max_steps": 1}}}, "bad-run"),
+        (RUN, {"done_definition": ["a"]}, "bad-run"),
+        (RUN, {"done_definition": 5}, "bad-run"),
+        (RUN, {"done_definition": {1: "a"}}, "bad-run"),
+        (RUN, {"done_definition": object()}, "bad-run"),
+        (RUN, {"objective": 5}, "bad-run"),
+        (RUN, {"objective": ["a"]}, "bad-run"),
+        (RUN, {"provenance_mode": None}, "bad-run"),
         (RUN, {"done_definition": {"budgets": {"max_steps": -1}}}, "bad-run-budget"),
     ],
 )
@@ -96,7 +110,7 @@ def test_every_other_event_is_admitted_unchanged() -> None:
 
 def refusal(draft: EventDraft, *before: EventDraft) -> str | None:
     try:
-        check_before_logging(draft, fold(RunState(RUN), log(*before)), LEDGER, NOW)
+        check_before_logging(draft, fold(RunState(RUN), log(*before)), LEDGER, MANIFESTS, NOW)
     except SlicebaseError as error:
         return error.code
     return None
@@ -117,6 +131,12 @@ def test_an_event_that_the_gate_accepts_can_be_logged(draft: EventDraft) -> None
         claim(statement=None),
         conflict(side_a=[]),
         conflict(side_b=[ref()]),
+        conflict(side_a=[ref(), pointer(PASSING)], side_b=[pointer(PASSING), ref()]),
+        claim(statement=" \n"),
+        claim(""),
+        failure("\t"),
+        question(" "),
+        manifest(99),
         question({"no": "text"}),
         EventDraft(type="CLAIM", payload={"claim_id": "unknown", "status": "retracted"}),
     ],
@@ -143,9 +163,9 @@ def test_door_and_gate_agree(draft: EventDraft) -> None:
 
 def test_a_fork_continues_from_a_snapshot() -> None:
     origin = compacted(*FULL, question("closed?", "closed")).snapshot
-    events, _ = append_all(LogHead("run-2"), fork("run-2", origin), NOW)
+    events, _ = append_all(LogHead("run-2"), fork("run-2", origin, NOTHING_SPENT), NOW)
     assert events[0].payload["forked_from"] == origin["snapshot_id"]
-    made = Inputs(msgspec.convert(events[0].payload, RunStarted), None, LogHead("run-2"), tuple(events), LEDGER)
+    made = Inputs(msgspec.convert(events[0].payload, RunStarted), None, LogHead("run-2"), tuple(events), LEDGER, {})
     compaction = compact(lambda: made, NOW)
     assert compaction.passed, compaction.diagnosis
     assert compaction.snapshot["state"] == origin["state"]
@@ -195,7 +215,7 @@ def test_a_small_manifest_is_one_event() -> None:
 
 def test_a_run_of_steps_and_forks_keeps_its_terms() -> None:
     origin = compact(lambda: inputs(*cycle(1)), NOW).snapshot
-    first = next(fork("run-2", origin))
+    first = next(fork("run-2", origin, NOTHING_SPENT))
     assert {name: first.payload[name] for name in ("objective", "done_definition")} == {
         "objective": STARTED.objective,
         "done_definition": STARTED.done_definition,

@@ -16,6 +16,7 @@ from slicebase.runs.state import RunState, fold, from_snapshot
 from tests.runs.made import (
     FULL,
     LEDGER,
+    MANIFESTS,
     NOW,
     PASSING,
     RUN,
@@ -223,7 +224,7 @@ def run_with_snapshots(batches: Iterable[list[EventDraft]]) -> tuple[list[Event]
     for batch in batches:
         more, end = append_all(LogHead(RUN, events[-1].seq, events[-1].hash), batch, NOW)
         events += more
-        inputs = Inputs(STARTED, previous, head, tuple(events[since:]), LEDGER)
+        inputs = Inputs(STARTED, previous, head, tuple(events[since:]), LEDGER, MANIFESTS)
         compaction = compact(lambda made=inputs: made, NOW)  # type: ignore[misc]
         assert compaction.passed, compaction.diagnosis
         more, head = append_all(end, compaction.drafts, NOW)

@@ -23,6 +23,7 @@ from tests.conversations import purge_text
 from tests.runs.made import (
     FULL,
     LEDGER,
+    MANIFESTS,
     PASSING,
     RUN,
     STALE,
@@ -42,6 +43,7 @@ def truth(tmp_path: Path) -> Iterator[Truth]:
     made = Truth(tmp_path / "slicebase.db", create=True)
     for record in LEDGER.values():
         made.ledger.keep(record)
+    made.runs.manifests = MANIFESTS
     made.runs.start(RUN, STARTED, NOW)
     yield made
     made.close()

@@ -13,12 +13,12 @@ from slicebase.core.times import from_text
 from slicebase.errors import SlicebaseError
 from slicebase.runs.checks import Inputs
 from slicebase.runs.event import Event, EventDraft, LogHead, append_all
-from slicebase.runs.gate import Thresholds, admit, compact, fork, is_due, start, stopped
+from slicebase.runs.gate import Thresholds, admit, compact, fork, inheritance, is_due, spent, start, stopped
 from slicebase.runs.records import RunStarted
 from slicebase.runs.snapshot import to_bytes
 from slicebase.runs.state import RunState, fold
 from slicebase.truth.truth import Truth
-from tests.runs.made import LEDGER, NOW, STARTED, claim
+from tests.runs.made import LEDGER, MANIFESTS, NOW, STARTED, claim
 from tests.runs.test_state import good_drafts
 
 MOMENT = from_text(NOW)
@@ -67,7 +67,9 @@ class Model:
         last = max((event.seq for event in log if event.type == "SNAPSHOT"), default=0)
         previous = self.snapshots[run][-1] if self.snapshots[run] else None
         head = LogHead(run, last, log[last - 1].hash) if last else LogHead(run)
-        inputs = Inputs(msgspec.convert(log[0].payload, RunStarted), previous, head, tuple(log[last:]), LEDGER)
+        inputs = Inputs(
+            msgspec.convert(log[0].payload, RunStarted), previous, head, tuple(log[last:]), LEDGER, MANIFESTS
+        )
         compaction = compact(lambda: inputs, NOW)
         self.snapshots[run].append(compaction.snapshot)
         self.grow(run, list(compaction.drafts))
@@ -84,6 +86,7 @@ class RunsAgree(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory()
         self.truth = Truth(Path(self.folder.name) / "slicebase.db", create=True)
         self.truth.database.connection.execute("PRAGMA synchronous = OFF")
+        self.truth.runs.manifests = MANIFESTS
         for record in LEDGER.values():
             self.truth.ledger.keep(record)
         self.model = Model()
@@ -138,7 +141,9 @@ class RunsAgree(RuleBasedStateMachine):
                 raise SlicebaseError("no-run", run)
             if not self.model.passed(run):
                 raise SlicebaseError("no-snapshot", run)
-            self.model.begin(other, list(fork(other, self.model.passed(run)[-1])))
+            log = self.model.logs[run]
+            inherited = inheritance(run, len(log), spent(log), msgspec.convert(log[0].payload, RunStarted))
+            self.model.begin(other, list(fork(other, self.model.passed(run)[-1], inherited)))
 
         self.both(in_model, lambda: self.truth.runs.fork(run, other, MOMENT))
 
@@ -147,6 +152,7 @@ class RunsAgree(RuleBasedStateMachine):
         self.truth.close()
         self.truth = Truth(Path(self.folder.name) / "slicebase.db")
         self.truth.database.connection.execute("PRAGMA synchronous = OFF")
+        self.truth.runs.manifests = MANIFESTS
 
     @invariant()
     def they_agree(self) -> None:

@@ -47,7 +47,7 @@ def test_what_was_closed_is_made_again(tmp_path: Path) -> None:
     base = Slicebase.init(tmp_path)
     base.runs.start("r", "Objective", "Done")
     base.close()
-    assert [tally.run_id for tally, _ in base.runs.list_runs()] == ["r"]
+    assert [entry.id for entry in base.runs.list_runs()] == ["r"]
     base.close()
 
 

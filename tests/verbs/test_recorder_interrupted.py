@@ -38,10 +38,12 @@ def memory(tmp_path: Path, clock: Interrupting) -> Iterator[Slicebase]:
 
 def events(memory: Slicebase) -> list[str]:
     assert memory.verify().status == "VERIFIED"
-    return sorted(event.type for event in memory.truth.runs.events(RUN) if event.step == 1)
+    first, *types, last = [event.type for event in memory.truth.runs.events(RUN) if event.step == 1]
+    assert (first, last) == ("STEP_BEGUN", "STEP_ENDED")
+    return sorted(types)
 
 
-@pytest.mark.parametrize("reading", [1, 2])
+@pytest.mark.parametrize("reading", [2, 3])
 def test_an_interruption_while_the_begin_is_logged_is_a_failure(
     memory: Slicebase, clock: Interrupting, reading: int
 ) -> None:

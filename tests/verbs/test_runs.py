@@ -430,7 +430,7 @@ def fail_in_a_step(base: Slicebase) -> None:
 def test_an_error_in_a_step_is_a_failure_and_propagates(base: Slicebase) -> None:
     with pytest.raises(ZeroDivisionError):
         fail_in_a_step(base)
-    assert types(base)[1:] == ["PLAN_DONE", "FAILURE", "ACT_DONE", "OBSERVE_DONE"]
+    assert types(base)[1:] == ["STEP_BEGUN", "PLAN_DONE", "FAILURE", "ACT_DONE", "OBSERVE_DONE", "STEP_ENDED"]
     assert base.runs.status(RUN).open_failures[0]["category"] == "ZeroDivisionError"
 
 

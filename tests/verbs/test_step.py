@@ -28,7 +28,12 @@ def row(memory: Slicebase) -> str:
 
 
 def events(memory: Slicebase) -> list[Event]:
-    return list(memory.truth.runs.events(RUN))[1:]
+    """Returns the events of the run, but for its start and the begins and ends of its steps."""
+    return [
+        event
+        for event in memory.truth.runs.events(RUN)
+        if event.type not in ("RUN_STARTED", "STEP_BEGUN", "STEP_ENDED")
+    ]
 
 
 def test_what_is_known_is_logged_with_plain_arguments(memory: Slicebase, row: str) -> None:

@@ -17,7 +17,7 @@ from slicebase.truth.run_log import owner
 from slicebase.truth.truth import Truth
 from slicebase.verbs.verify import Verdict, verify
 from tests.conversations import SESSION, annotate, name, turn
-from tests.runs.made import FULL, LEDGER, NOW, RUN, STARTED, claim, cycle
+from tests.runs.made import FULL, LEDGER, MANIFESTS, NOW, RUN, STARTED, claim, cycle
 from tests.runs.made import TEXT as MADE
 from tests.verbs.test_verify import FLIP, rehash, tamper, without_triggers
 
@@ -29,6 +29,7 @@ def filled(truth: Truth) -> Truth:
     truth.turns.add(SESSION, [turn("a", text="the lock file is stale")], annotate)
     for record in LEDGER.values():
         truth.ledger.keep(record)
+    truth.runs.manifests = MANIFESTS
     truth.runs.start(RUN, STARTED, MOMENT)
     truth.runs.append(RUN, FULL, MOMENT)
     truth.runs.compact(RUN, MOMENT)
@@ -39,7 +40,7 @@ def filled(truth: Truth) -> Truth:
 
 
 def checks(verdict: Verdict) -> list[str]:
-    """Returns the checks that found something. The manifests that these runs name were never stored."""
+    """Returns the checks that found something. The manifests that these runs name are not in the database."""
     return [finding.check for finding in verdict.findings if finding.check != "manifest-unknown"]
 
 

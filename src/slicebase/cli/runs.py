@@ -48,7 +48,7 @@ def start(
     """Start a run. Prints its id."""
     base = open_base(ctx, create=True)
     tally = base.runs.start(
-        run_id or base.surroundings.new_id(),
+        base.surroundings.new_id() if run_id is None else run_id,
         objective,
         done_definition(done),
         budgets=limits_of(budgets),
@@ -215,7 +215,7 @@ def conflict(
     if (description is None) == (resolve is None):
         raise click.UsageError("Give one of DESCRIPTION and --resolve.")
     runs = open_base(ctx).runs
-    name = resolve or conflict_id
+    name = conflict_id if resolve is None else resolve
     logged = runs.conflict(run_name(run_id), description, id=name, a=list(side_a), b=list(side_b))
     print_logged(logged, as_json)
 
@@ -260,7 +260,7 @@ def failure(
         why or "",
         category=category or "",
         where=where or "",
-        id=resolve or failure_id,
+        id=failure_id if resolve is None else resolve,
         resolve=resolve is not None,
     )
     print_logged(logged, as_json)
@@ -298,7 +298,7 @@ def stop(ctx: click.Context, run_id: str, reason: Any, message: str, as_json: bo
 def fork(ctx: click.Context, run_id: str, fork_id: str | None, as_json: bool) -> None:
     """Start a run that continues from the last snapshot of another run that passed. Prints its id."""
     base = open_base(ctx)
-    tally = base.runs.fork(run_name(run_id), fork_id or base.surroundings.new_id())
+    tally = base.runs.fork(run_name(run_id), base.surroundings.new_id() if fork_id is None else fork_id)
     print_id(tally.run_id, as_json)
 
 

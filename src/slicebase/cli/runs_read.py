@@ -26,6 +26,10 @@ def status_lines(status: "RunStatus") -> Iterator[str]:
     yield f"run        {status.run_id}  ({status.stopped or 'running'})"
     yield f"objective  {printable(' '.join(status.objective.split()))}"
     yield f"log        {status.events} events, {status.snapshots} snapshots"
+    if spent := _spent(status):
+        yield f"budget     {spent}"
+    for number in status.interrupted_steps:
+        yield f"interrupted step {number}: its process has ended before it, which is a failure"
     due = "due now" if following.due else "not due"
     yield (
         f"compaction {following.counted_events} of {following.event_threshold} counted events, "
@@ -49,6 +53,17 @@ def status_lines(status: "RunStatus") -> Iterator[str]:
         yield f"price      {each:g} s and {metrics.cost_per_verified_claim:g} per verified claim"
 
 
+def _spent(status: "RunStatus") -> str:
+    """Returns what was spent of each budget, and how much of that a fork has inherited."""
+    parts = []
+    for name in ("steps", "seconds", "cost"):
+        limit = getattr(status.budgets, f"max_{name}")
+        before = f" ({getattr(status.inherited, name):g} of it inherited)" if status.inherited else ""
+        if limit is not None:
+            parts.append(f"{name} {getattr(status.spent, name):g} of {limit:g}{before}")
+    return ", ".join(parts)
+
+
 def print_id(run_id: str, as_json: bool) -> None:
     """Prints the id of a run."""
     if as_json:
@@ -70,9 +85,12 @@ def print_logged(logged: "Logged", as_json: bool) -> None:
                 "counted_events": tally.counted,
                 "steps": tally.steps,
                 "stopped": tally.stopped,
+                "interrupted_steps": list(logged.interrupted_steps),
             }
         )
         return
+    for number in logged.interrupted_steps:
+        note(f"step {number} of run:{tally.run_id} was closed as a failure: its process has ended before it")
     for name in logged.snapshots:
         print_text(name)
     if logged.last >= logged.first:
@@ -145,14 +163,15 @@ def list_(ctx: click.Context, as_json: bool) -> None:
     base = open_base(ctx)
     rows = [
         {
-            "run": tally.run_id,
-            "events": tally.seq,
-            "snapshots": tally.sequence,
-            "updated": tally.updated,
-            "stopped": tally.stopped,
-            "objective": terms.objective if terms else None,
+            "run": entry.id,
+            "events": entry.tally.seq,
+            "snapshots": entry.tally.sequence,
+            "updated": entry.tally.updated,
+            "stopped": entry.stopped,
+            "objective": entry.terms.objective if entry.terms else None,
+            "problem": entry.problem,
         }
-        for tally, terms in base.runs.list_runs()
+        for entry in base.runs.list_runs()
     ]
     if as_json:
         print_json({"runs": rows})
@@ -161,5 +180,5 @@ def list_(ctx: click.Context, as_json: bool) -> None:
     for row in rows:
         name = short[f"run:{row['run']}"].removeprefix("run:")
         state = row["stopped"] or "running"
-        words = printable(" ".join(str(row["objective"] or "(purged)").split())[:60])
+        words = printable(" ".join(str(row["objective"] or f"({row['problem']})").split())[:60])
         print_text(f"{name}  {row['updated']}  {row['events']} events, {row['snapshots']} snapshots  {state}  {words}")

@@ -58,10 +58,8 @@ def _recent(call: ToolCall) -> list[str]:
     files = call.base.finder.list_files()[:_RECENT]
     lines = [f"file:{entry.id} {entry.title}: {excerpt(entry.summary)}" for entry in files]
     if call.base.workspace.database.exists():
-        running = [(tally, terms) for tally, terms in call.base.runs.list_runs() if not tally.stopped][:_RECENT]
-        lines += [
-            f"run:{tally.run_id} open: {excerpt(terms.objective if terms else '(purged)')}" for tally, terms in running
-        ]
+        running = [entry for entry in call.base.runs.list_runs() if not entry.stopped][:_RECENT]
+        lines += [f"run:{entry.id} open: {excerpt(entry.subject)}" for entry in running]
     return lines
 
 

@@ -108,9 +108,9 @@ def _snapshots(base: "Slicebase") -> list[Listed]:
     if not base.workspace.database.exists():
         return []
     found = []
-    for tally, terms in base.runs.list_runs():
-        passed = [each for each in base.truth.runs.snapshots.records(tally.run_id) if each.status == "PASS"]
-        found += [_listed(each, terms.objective if terms else "(purged)") for each in passed[-1:]]
+    for entry in base.runs.list_runs():
+        passed = [each for each in base.truth.runs.snapshots.records(entry.id) if each.status == "PASS"]
+        found += [_listed(each, entry.subject) for each in passed[-1:]]
     return found
 
 

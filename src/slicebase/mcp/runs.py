@@ -87,7 +87,7 @@ def run(call: ToolCall, given: RunArguments) -> ToolOutput:
 
 
 def _start(call: ToolCall, given: RunArguments) -> ToolOutput:
-    run_id = _name(given) if given.run else call.base.surroundings.new_id()
+    run_id = call.base.surroundings.new_id() if given.run is None else _name(given)
     tally = call.base.runs.start(run_id, str(given.objective), str(given.done))
     _sign(call, run_id, 1, 1)
     return ToolOutput(RunResult(tally.run_id, 1, 1), f"Started run:{run_id}")
@@ -131,6 +131,7 @@ def _status(call: ToolCall, given: RunArguments) -> ToolOutput:
     lines = [f"objective: {found.objective}", f"claims: {claims}"]
     lines += [f"open question: {question}" for question in found.open_questions]
     lines += [f"open failure: {each.get('failure_id')} {each.get('why')}" for each in found.open_failures]
+    lines += [f"interrupted: step {number}, whose process has ended" for number in found.interrupted_steps]
     lines += [f"open conflict: {each.get('conflict_id')} {each.get('description')}" for each in found.open_conflicts]
     return ToolOutput(result, quoted(lines, f"{found.events} events; {found.stopped or 'running'}"))
 
@@ -142,12 +143,12 @@ def _list(call: ToolCall, page: int) -> ToolOutput:
     shown, following = page_of(call.base.runs.list_runs(), page, _RUNS)
     rows = [
         {
-            "run": tally.run_id,
-            "objective": terms.objective if terms else "(purged)",
-            "updated": tally.updated,
-            "stopped": tally.stopped,
+            "run": entry.id,
+            "objective": entry.subject,
+            "updated": entry.tally.updated,
+            "stopped": entry.stopped,
         }
-        for tally, terms in shown
+        for entry in shown
     ]
     lines = [f"run:{row['run']} {row['stopped'] or 'running'}: {row['objective']}" for row in rows]
     return ToolOutput(

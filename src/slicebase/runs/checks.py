@@ -1,7 +1,7 @@
 """Validation: the checks that a snapshot must pass before a run may continue (requirement B, ruling 39).
 
-A check yields the problems that belong to it and skips those that another check reports. Every check accepts any JSON
-value in place of a snapshot.
+A check yields the problems that belong to it and skips those that another check reports. It also yields remarks, which
+are no problems: cited text was purged since, for example. Every check accepts any JSON value in place of a snapshot.
 
 Items that are equal to those of the previous snapshot are not checked again: that snapshot passed, and the ledger only
 grows. So the work depends on what is new, not on everything that a run has ever claimed.
@@ -10,14 +10,16 @@ The messages are stored in snapshots.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from slicebase.core.hashing import canonical
 from slicebase.core.times import from_text
 from slicebase.errors import SlicebaseError
 from slicebase.runs.event import TERMINAL, Event, LogHead, check_chain
 from slicebase.runs.evidence import Evidence, is_sound
+from slicebase.runs.manifests import ManifestsLogged, differences
 from slicebase.runs.records import CheckResult, Pointer, RunStarted, Snapshot
 from slicebase.runs.state import ITEMS, Json
 
@@ -25,7 +27,16 @@ LONGEST_TEXT = 2000  # code points; more is a blob
 _SHOWN = 3
 _SHOWN_LENGTH = 200
 
-Problems = Iterator[str]
+
+class Remark(NamedTuple):
+    """What a check says that passes."""
+
+    text: str
+
+
+Problems = Iterator[str | Remark]
+# What has become of a quote in the ledger: its text is there, has changed or is gone, was purged, or is damaged.
+QuoteCondition = Literal["found", "drifted", "purged", "broken"]
 Check = Callable[[Mapping[str, Json], "Inputs"], Problems]
 
 
@@ -37,6 +48,8 @@ class Inputs(NamedTuple):
     head: LogHead  # the end of the log right after that snapshot
     events: tuple[Event, ...]  # the events since then
     evidence: Mapping[str, Evidence]  # the ledger's records
+    manifests: ManifestsLogged
+    condition: Callable[[Evidence], QuoteCondition] = lambda evidence: "found"
 
 
 def check(snapshot: Mapping[str, Json], inputs: Inputs) -> tuple[CheckResult, ...]:
@@ -44,11 +57,13 @@ def check(snapshot: Mapping[str, Json], inputs: Inputs) -> tuple[CheckResult, ..
     return tuple(_result(name, problems(snapshot, inputs)) for name, problems in CHECKS.items())
 
 
-def _result(name: str, problems: Iterable[str]) -> CheckResult:
-    found = list(problems)
-    shown = [problem if len(problem) <= _SHOWN_LENGTH else problem[:_SHOWN_LENGTH] + "…" for problem in found[:_SHOWN]]
+def _result(name: str, problems: Iterable[str | Remark]) -> CheckResult:
+    yielded = list(problems)
+    failures = [problem for problem in yielded if isinstance(problem, str)]
+    found = failures or [remark.text for remark in yielded if isinstance(remark, Remark)]
+    shown = [text if len(text) <= _SHOWN_LENGTH else text[:_SHOWN_LENGTH] + "…" for text in found[:_SHOWN]]
     more = [f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
-    return CheckResult(name=name, status="FAIL" if found else "PASS", message="; ".join(shown + more))
+    return CheckResult(name=name, status="FAIL" if failures else "PASS", message="; ".join(shown + more))
 
 
 # The terms, which never change (requirement B)
@@ -116,10 +131,17 @@ def _conflicts_two_sided(snapshot: Mapping[str, Json], inputs: Inputs) -> Proble
         side_a, side_b = conflict.get("side_a_refs"), conflict.get("side_b_refs")
         if not isinstance(side_a, list) or not isinstance(side_b, list):  # keys_and_types reports it
             continue
+        cited_a, cited_b = set(map(_cited, side_a)), set(map(_cited, side_b))
         if not side_a or not side_b:
             yield f"the conflict {_name(conflict, 'conflict_id')} has no evidence on one side"
-        elif all(pointer == side_a[0] for pointer in [*side_a, *side_b]):
-            yield f"the conflict {_name(conflict, 'conflict_id')} has the same evidence on both sides"
+        elif cited_a <= cited_b or cited_b <= cited_a:
+            yield f"a side of the conflict {_name(conflict, 'conflict_id')} has no evidence that the other has not"
+
+
+def _cited(pointer: Json) -> str | bytes:
+    """Returns what a pointer cites: its evidence; for one without an id, which is reported elsewhere, all of it."""
+    name = pointer.get("evidence_id") if isinstance(pointer, dict) else None
+    return name if isinstance(name, str) else canonical(pointer)
 
 
 def _pointers_complete(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
@@ -138,6 +160,57 @@ def _evidence_ids_rederive(snapshot: Mapping[str, Json], inputs: Inputs) -> Prob
                 yield f"{place}: the ledger has no {pointer.evidence_id}, so that its id cannot be derived"
         elif record.pointer != pointer or not is_sound(record):
             yield f"{place}: {pointer.evidence_id} is not the id of its chunk, span and quote"
+        elif (condition := inputs.condition(record)) == "broken":
+            yield f"{place}: the quote of {pointer.evidence_id} is lost, or is not the one that its id names"
+        elif condition != "found":
+            yield Remark(f"{place}: the text of {pointer.evidence_id} {_SINCE[condition]}")
+
+
+_SINCE: Mapping[str, str] = {"drifted": "has changed since, or is gone", "purged": "was purged"}
+
+
+# What a log names (ruling 54)
+
+
+def _manifests_known(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
+    for event in inputs.events:
+        name = event.payload.get("manifest_id") if event.type == "MANIFEST" else None
+        if not isinstance(name, str):  # keys_and_types reports it
+            continue
+        if name not in inputs.manifests:
+            yield f"event {event.seq}: there is no manifest {name!r}"
+        elif (known := inputs.manifests[name]) is None:
+            yield Remark(f"event {event.seq}: the manifest {name} was purged")
+        elif differing := ", ".join(differences(event.payload, known)):
+            yield f"event {event.seq}: the manifest {name} says something else about {differing}"
+
+
+def _statements_present(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
+    for kind_name, names in _STATED.items():
+        for item in _new_items(snapshot, inputs, kind_name):
+            for name in names:
+                if _is_blank(item.get(name)):
+                    yield f"the {name} of {_name(item, ITEMS[kind_name].id) or 'an item'} is empty"
+    state = snapshot.get("state")
+    questions = _list(state.get("open_questions")) if isinstance(state, dict) else []
+    if any(map(_is_blank, questions)):
+        yield "an open question is empty"
+    for event in inputs.events:
+        if event.type in ("SOURCE", "MANIFEST"):
+            for name in ("source_ids", "chunk_ids"):
+                if any(map(_is_blank, _list(event.payload.get(name)))):
+                    yield f"event {event.seq}: one of its {name} is empty"
+
+
+_STATED: Mapping[str, tuple[str, ...]] = {
+    "CLAIM": ("claim_id", "statement"),
+    "CONFLICT": ("conflict_id", "description"),
+    "FAILURE": ("failure_id",),
+}
+
+
+def _is_blank(value: Json) -> bool:
+    return isinstance(value, str) and not value.strip()
 
 
 # The shape (guarantee "evidence pointers only"; "Snapshot JSON shape")
@@ -255,6 +328,8 @@ CHECKS: Mapping[str, Check] = {
     "counts_right": _counts_right,
     "sequence_unbroken": _sequence_unbroken,
     "chain_unbroken": _chain_unbroken,
+    "manifests_known": _manifests_known,
+    "statements_present": _statements_present,
 }
 
 

@@ -1,5 +1,6 @@
 """Events: the append-only log of a run, in which each record is chained to the one before it (ruling 33)."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
@@ -52,6 +53,10 @@ TYPES: Mapping[str, EventType] = {
     "RUN_STOPPED": EventType(False, False, RunStopped),
 }
 VERBOSE = EventType(False, True, None)  # for every other name
+# Verbose events of a step: its number is given, and it is over. A process holds one that is watched (truth/steps.py).
+STEP_BEGUN = "STEP_BEGUN"
+STEP_ENDED = "STEP_ENDED"
+WATCHED: Mapping[str, Any] = {"watched": True}
 TERMINAL = frozenset(name for name, kind in TYPES.items() if kind.terminal)
 
 
@@ -166,9 +171,31 @@ def hashed_event(head: LogHead, draft: EventDraft, now: str) -> HashedEvent:
     payload_hash = digest(data)
     seq = head.seq + 1
     record = ChainLink(head.run_id, seq, head.hash, draft.type, draft.step, time, payload_hash, "").record
-    payload = msgspec.json.decode(data)
+    payload = read_payload(data)
     event = Event(head.run_id, seq, draft.type, draft.step, time, payload, head.hash, digest(record))
     return HashedEvent(event, record, payload_hash, data)
+
+
+_PAYLOAD = msgspec.json.Decoder(dict[str, Any])
+_LONG_NUMBER = re.compile(rb"[0-9]{16}")
+
+
+def read_payload(data: bytes) -> dict[str, Any]:
+    """Returns a payload from its canonical bytes.
+
+    RFC 8785 prints a double such as 1e17 without a point. It is read as a double again: an integer of this size has no
+    canonical form, and no snapshot could contain it.
+    """
+    payload = _PAYLOAD.decode(data)
+    return _with_doubles(payload) if _LONG_NUMBER.search(data) else payload
+
+
+def _with_doubles(value: Any) -> Any:
+    if type(value) is int and abs(value) > LARGEST_INTEGER:
+        return float(value)
+    if isinstance(value, dict):
+        return {name: _with_doubles(inner) for name, inner in value.items()}
+    return [_with_doubles(inner) for inner in value] if isinstance(value, list) else value
 
 
 def append(head: LogHead, draft: EventDraft, now: str) -> tuple[Event, LogHead]:
@@ -203,6 +230,15 @@ def _check(draft: EventDraft) -> None:
 
 
 _line_decoder = msgspec.json.Decoder(EventDraft)
+
+
+def draft_of(event: Mapping[str, Any]) -> EventDraft:
+    """Returns an event that a program gives as an object."""
+    try:
+        return msgspec.convert(event, EventDraft)
+    except msgspec.ValidationError as error:
+        hint = 'an event looks like {"type": "PLAN_DONE", "step": 1, "payload": {}}'
+        raise SlicebaseError("bad-event", f"this is not an event: {error}", hint=hint) from None
 
 
 def read_lines(data: Iterable[bytes], name: str = "-", first: int = 1) -> Iterator[EventDraft]:

@@ -7,30 +7,29 @@ verbs write (ruling 35).
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec import UnsetType
 
-from slicebase.core.hashing import canonical
 from slicebase.core.times import from_text
 from slicebase.errors import SlicebaseError
-from slicebase.runs.checks import Inputs, check
-from slicebase.runs.event import MAX_PAYLOAD, TERMINAL, TYPES, VERBOSE, Event, EventDraft, LogHead, append
+from slicebase.runs.checks import Inputs, QuoteCondition, check
+from slicebase.runs.event import TERMINAL, TYPES, VERBOSE, Event, EventDraft, LogHead, append
 from slicebase.runs.evidence import Evidence
+from slicebase.runs.manifests import ManifestsLogged, source_events
 from slicebase.runs.records import (
     Budgets,
     CheckResult,
     DoneDefinition,
     FailureAction,
-    ManifestLogged,
+    Inherited,
     QuestionLogged,
     Record,
     Refused,
     RunStarted,
     RunStopped,
     SnapshotLogged,
-    SourceLogged,
     StopReason,
 )
 from slicebase.runs.snapshot import build, snapshot_digest, validated, whole_digest
@@ -77,6 +76,28 @@ def cost_of(payload: Mapping[str, Any]) -> float:
     return max(0.0, float(cost)) if known else 0.0
 
 
+_MOST_COST = 1e300  # so that costs without measure do not become infinite, which JSON cannot say
+
+
+def with_cost(total: float, payload: Mapping[str, Any]) -> float:
+    """Returns a sum of costs with the one of another payload."""
+    return min(total + cost_of(payload), _MOST_COST)
+
+
+def with_inherited(own: Spent, started: RunStarted) -> Spent:
+    """Returns what a run has spent together with what it has inherited: a fork does not begin with new budgets."""
+    before = started.inherited
+    if isinstance(before, UnsetType):
+        return own
+    return Spent(own.steps + before.steps, own.seconds + before.seconds, min(own.cost + before.cost, _MOST_COST))
+
+
+def inheritance(run_id: str, events: int, own: Spent, started: RunStarted) -> Inherited:
+    """Returns what a fork inherits from a run that has these terms, so many events, and has spent so much itself."""
+    total = with_inherited(own, started)
+    return Inherited(run=run_id, events=events, steps=total.steps, seconds=total.seconds, cost=total.cost)
+
+
 def spent(events: Iterable[Event]) -> Spent:
     """Returns what the events of a run have spent."""
     steps: set[int | None] = set()
@@ -85,7 +106,7 @@ def spent(events: Iterable[Event]) -> Spent:
     for event in events:
         last = event.time
         first = first or last
-        cost += cost_of(event.payload)
+        cost = with_cost(cost, event.payload)
         if event.type in TERMINAL:
             steps.add(event.step)
     return Spent(len(steps), seconds_between(first, last), cost)
@@ -204,10 +225,34 @@ def start(run_id: str, started: RunStarted) -> EventDraft:
             f"{run_id!r} cannot be the id of a run",
             hint="use 1 to 128 characters without spaces, slashes and colons",
         )
-    if not started.objective.strip() or not started.done_definition:
+    try:
+        draft = EventDraft.of("RUN_STARTED", started)
+    except TypeError as error:
+        raise SlicebaseError("bad-run", f"these are not the terms of a run: {error}") from None
+    check_terms(draft.payload)
+    return draft
+
+
+def check_terms(payload: Mapping[str, Json]) -> RunStarted:
+    """Returns the terms in the payload of a RUN_STARTED event. Raises an error if no run can have them.
+
+    What could be stored and not read again would make the run, and every list of runs, unreadable.
+    """
+    try:
+        started = msgspec.convert(payload, RunStarted)
+    except msgspec.ValidationError as error:
+        hint = "the objective is a text, the definition of done a text or an object"
+        raise SlicebaseError("bad-run", f"these are not the terms of a run: {error}", hint=hint) from None
+    if not started.objective.strip() or _says_nothing(started.done_definition):
         raise SlicebaseError("bad-run", "a run needs an objective and a definition of done")
     budgets_of(started.done_definition)
-    return EventDraft.of("RUN_STARTED", started)
+    return started
+
+
+def _says_nothing(done: DoneDefinition) -> bool:
+    """Returns whether a definition of done is empty."""
+    text = done.get("text", "-") if isinstance(done, dict) else done
+    return not done or (isinstance(text, str) and not text.strip())
 
 
 def admit(draft: EventDraft, started: RunStarted) -> EventDraft:
@@ -230,7 +275,14 @@ def admit(draft: EventDraft, started: RunStarted) -> EventDraft:
     return draft
 
 
-def check_before_logging(draft: EventDraft, state: RunState, evidence: Mapping[str, Evidence], now: str) -> None:
+def check_before_logging(
+    draft: EventDraft,
+    state: RunState,
+    evidence: Mapping[str, Evidence],
+    manifests: ManifestsLogged,
+    now: str,
+    condition: Callable[[Evidence], QuoteCondition] = lambda evidence: "found",
+) -> None:
     """Raises an error if the gate would refuse the state with this event as its only change.
 
     The checks are the gate's own. They run on a small run that has only the item of this event.
@@ -240,7 +292,7 @@ def check_before_logging(draft: EventDraft, state: RunState, evidence: Mapping[s
     event, _ = append(head, draft, now)
     snapshot = build(fold(from_snapshot(base), [event]), now)
     started = RunStarted(objective="-", done_definition="-")
-    for result in check(snapshot, Inputs(started, base, head, (event,), evidence)):
+    for result in check(snapshot, Inputs(started, base, head, (event,), evidence, manifests, condition)):
         if result.status == "FAIL":
             raise SlicebaseError("gate-would-refuse", f"{result.name}: {result.message}")
 
@@ -256,13 +308,18 @@ def _only_item(draft: EventDraft, state: RunState) -> dict[str, Any]:
     return {kind.collection: {item_id: items[item_id]} if known else {}}
 
 
-def fork(run_id: str, snapshot: Mapping[str, Json]) -> Iterator[EventDraft]:
+def fork(run_id: str, snapshot: Mapping[str, Json], inherited: Inherited) -> Iterator[EventDraft]:
     """Yields the first events of a run that continues from a snapshot that passed: its terms, and its state as events.
 
-    The log of a fork is complete: inherited items are events in its own chain.
+    The log of a fork is complete: inherited items are events in its own chain. So is what was spent of its budgets.
     """
     terms = {name: snapshot[name] for name in _NEVER_CHANGES}
-    yield start(run_id, RunStarted(**terms, forked_from=snapshot["snapshot_id"]))
+    started = RunStarted(**terms, forked_from=snapshot["snapshot_id"], inherited=inherited)
+    over = exceeded(budgets_of(started.done_definition), with_inherited(Spent(), started))
+    if over:
+        hint = "start a run with budgets of its own"
+        raise SlicebaseError("budget-exceeded", f"run:{inherited.run} has left nothing to a fork: {over}", hint=hint)
+    yield start(run_id, started)
     for type_, kind in ITEMS.items():
         for item in snapshot["state"][kind.collection]:
             yield EventDraft(type=type_, payload={name: item[name] for name in kind.fields})
@@ -270,32 +327,3 @@ def fork(run_id: str, snapshot: Mapping[str, Json]) -> Iterator[EventDraft]:
         yield EventDraft.of("QUESTION", QuestionLogged(question=question))
     coverage = snapshot["state"]["source_coverage"]
     yield from source_events(coverage["source_ids_seen"], coverage["chunk_ids_seen"])
-
-
-def source_events(source_ids: Iterable[str], chunk_ids: Iterable[str], step: int | None = None) -> Iterator[EventDraft]:
-    """Yields SOURCE events for these ids, as many as their size needs."""
-    for sources, chunks in zip_longest(_batches(source_ids), _batches(chunk_ids), fillvalue=()):
-        yield EventDraft.of("SOURCE", SourceLogged(source_ids=sources, chunk_ids=chunks), step=step)
-
-
-def manifest_events(manifest: ManifestLogged, step: int | None = None) -> Iterator[EventDraft]:
-    """Yields the event of a manifest, and SOURCE events for the selected chunks that do not fit into its payload."""
-    first, *rest = list(_batches(manifest.chunk_ids)) or [()]
-    yield EventDraft.of("MANIFEST", msgspec.structs.replace(manifest, chunk_ids=first), step=step)
-    yield from source_events((), (chunk_id for batch in rest for chunk_id in batch), step=step)
-
-
-_BATCH = MAX_PAYLOAD // 2 - 1024  # bytes of ids; a payload contains at most two batches
-
-
-def _batches(ids: Iterable[str]) -> Iterator[tuple[str, ...]]:
-    batch: list[str] = []
-    size = 0
-    for name in ids:
-        size += len(canonical(name)) + 1
-        if batch and size > _BATCH:
-            yield tuple(batch)
-            batch, size = [], len(canonical(name)) + 1
-        batch.append(name)
-    if batch:
-        yield tuple(batch)

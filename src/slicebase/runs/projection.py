@@ -20,7 +20,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.graph.turn import Part, Turn, part_text
 from slicebase.runs.event import EventDraft
 from slicebase.runs.evidence import Evidence
-from slicebase.runs.gate import source_events
+from slicebase.runs.manifests import source_events
 from slicebase.runs.records import ClaimLogged, DoneDefinition, FailureLogged, RunStarted
 
 KEPT = 500  # code points that are kept of a longer text

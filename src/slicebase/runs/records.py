@@ -144,12 +144,31 @@ class Budgets(Record, frozen=True):
     max_cost: float | None = None
 
 
+class Spending(Record, frozen=True):
+    """What was spent of the budgets."""
+
+    steps: int
+    seconds: float
+    cost: float
+
+
+class Inherited(Spending, frozen=True):
+    """What the run that a fork continues had spent, together with what it had inherited itself.
+
+    `events` is the number of events that this run had then, so that the sums can be derived again.
+    """
+
+    run: str
+    events: int
+
+
 class RunStarted(Record, frozen=True):
     objective: str
     done_definition: DoneDefinition
     provenance_mode: str = DEFAULT_PROVENANCE_MODE
     forked_from: str | None = None  # the snapshot that a fork starts from
     projected_from: str | UnsetType = UNSET  # the session whose turns are the events of the run
+    inherited: Inherited | UnsetType = UNSET  # what a fork has of its budgets no more
 
 
 class ClaimLogged(Record, frozen=True):

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from slicebase.core.hashing import canonical, digest, id_from
+from slicebase.core.hashing import LARGEST_INTEGER, canonical, digest, id_from
 from slicebase.errors import SlicebaseError
 from slicebase.runs.records import CheckResult, FailureAction, Snapshot, SnapshotState
 from slicebase.runs.state import ITEMS, Json, Retrieval, RunState
@@ -67,7 +67,8 @@ def _diagnostics(retrieval: Retrieval) -> dict[str, Json]:
 
 def _total(reasons: Json) -> int | None:
     numbers: list[Any] = list(reasons.values()) if isinstance(reasons, dict) else [None]
-    return sum(numbers) if all(type(number) is int for number in numbers) else None
+    total = sum(numbers) if all(type(number) is int for number in numbers) else None
+    return total if total is not None and abs(total) <= LARGEST_INTEGER else None  # the gate reports it
 
 
 def snapshot_digest(snapshot: Mapping[str, Json]) -> str:

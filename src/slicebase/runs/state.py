@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from slicebase.core.hashing import canonical
+from slicebase.core.hashing import LARGEST_INTEGER, canonical
 from slicebase.errors import SlicebaseError
 from slicebase.runs.event import TERMINAL, Event
 
@@ -302,10 +302,13 @@ def _collected(values: Json) -> Values:
 
 
 def _sum(total: Json, more: Json) -> Json:
-    """Returns the sum. A value that is not a number replaces it, so that the gate reports it."""
-    if type(total) is not int:
-        return total
-    return total + more if type(more) is int else more
+    """Returns the sum. A value that is not a number replaces it, so that the gate reports it.
+
+    A sum that has no canonical form becomes a double, which the gate reports, too.
+    """
+    if type(total) is not int or type(more) is not int:
+        return more if type(total) is int else total
+    return total + more if abs(total + more) <= LARGEST_INTEGER else float(total + more)
 
 
 def _sums(totals: Json, more: Json) -> Json:
@@ -336,3 +339,9 @@ def free_id(state: RunState, type_: str, prefix: str) -> str:
     while f"{prefix}{number}" in items:
         number += 1
     return f"{prefix}{number}"
+
+
+def step_failure_id(state: RunState, step: int) -> str:
+    """Returns the id of the failure of a step: `step-<number>`, unless another failure has it, of a fork's origin."""
+    name = f"step-{step}"
+    return name if name not in state.failures else free_id(state, "FAILURE", f"{name}-")

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from slicebase.core.hashing import digest_of
-from slicebase.runs.event import TERMINAL, Event, LogHead
-from slicebase.runs.gate import Spent, Thresholds, budgets_of, cost_of, is_due, seconds_between, spent
-from slicebase.runs.records import Budgets, DoneDefinition, Record, RunStarted
+from slicebase.runs.event import STEP_BEGUN, STEP_ENDED, TERMINAL, WATCHED, Event, LogHead
+from slicebase.runs.gate import Spent, Thresholds, budgets_of, is_due, seconds_between, spent, with_cost, with_inherited
+from slicebase.runs.records import Budgets, DoneDefinition, Inherited, Record, RunStarted, Spending
 from slicebase.runs.state import RunState, chunks_cited_by, fold
 
 # The tally: updated with every event, so that appending does not need to read the log
@@ -45,15 +45,21 @@ class RunTally(NamedTuple):
 
 
 class RunEntry(NamedTuple):
-    """A run in a list: its tally, and its terms, which are None if they were purged."""
+    """A run in a list: its tally, and its terms, or the problem because of which they cannot be shown."""
 
     tally: RunTally
     terms: RunStarted | None
+    problem: str | None = None  # the terms were purged, or are not terms of a run
 
     @property
     def id(self) -> str:
         """The id of the run."""
         return self.tally.run_id
+
+    @property
+    def subject(self) -> str:
+        """The objective of the run, or in parentheses why it cannot be shown."""
+        return self.terms.objective if self.terms is not None else f"({self.problem})"
 
     @property
     def stopped(self) -> str | None:
@@ -78,7 +84,7 @@ def advance(tally: RunTally, event: Event, step_last_at: int | None) -> RunTally
         counted=tally.counted + counts,
         steps=tally.steps + (counts and (step_last_at is None or step_last_at <= tally.compacted)),
         all_steps=tally.all_steps + (counts and step_last_at is None),
-        cost=tally.cost + cost_of(event.payload),
+        cost=with_cost(tally.cost, event.payload),
     )
     if event.type == "SNAPSHOT" and event.payload.get("status") == "PASS":
         return tally._replace(sequence=tally.sequence + 1, compacted=event.seq, counted=0, steps=0)
@@ -96,6 +102,30 @@ def tally_of(run_id: str, events: Iterable[Event]) -> RunTally:
         if event.type in TERMINAL:
             last_at[event.step] = event.seq
     return tally
+
+
+# Steps: their numbers are given in the log, so that everybody who writes to a run sees them (ruling 47)
+
+
+class StepTally(NamedTuple):
+    """What a log says about a step: the numbers of two events, each 0 if there is none.
+
+    `last` is its last terminal event. `begun` is the event with which a process began it; 0 again after its end.
+    """
+
+    last: int = 0
+    begun: int = 0
+
+
+def step_after(step: StepTally | None, event: Event) -> StepTally | None:
+    """Returns the tally of an event's step after the event. A step without a tally has neither begun nor happened."""
+    if event.step is None:
+        return step
+    if event.type in TERMINAL:
+        return (step or StepTally())._replace(last=event.seq)
+    if event.type == STEP_BEGUN:
+        return (step or StepTally())._replace(begun=event.seq if event.payload == WATCHED else 0)
+    return step._replace(begun=0) if step and event.type == STEP_ENDED else step
 
 
 # Metrics that justify other thresholds ("Tuning metric"): loops, repeated failures, stalls, forgotten constraints, cost
@@ -236,6 +266,9 @@ class RunStatus(Record, frozen=True):
     open_failures: tuple[dict[str, Any], ...]
     coverage: Coverage
     budgets: Budgets
+    spent: Spending  # of the budgets, with what was inherited
+    inherited: Inherited | None  # what the run that this one continues had spent
+    interrupted_steps: tuple[int, ...]  # whose process has ended before them
     metrics: Metrics
 
     def __repr__(self) -> str:
@@ -244,9 +277,15 @@ class RunStatus(Record, frozen=True):
 
 
 def status_of(
-    tally: RunTally, terms: RunStarted, state: RunState, metrics: Metrics, thresholds: Thresholds
+    tally: RunTally,
+    terms: RunStarted,
+    state: RunState,
+    metrics: Metrics,
+    thresholds: Thresholds,
+    interrupted: tuple[int, ...] = (),
 ) -> RunStatus:
     """Returns the status of a run."""
+    total = with_inherited(tally.spent, terms)
     counts = dict.fromkeys(("verified", "candidate", "retracted"), 0)
     for claim in state.claims.values():
         counts[str(claim.get("status"))] = counts.get(str(claim.get("status")), 0) + 1
@@ -276,6 +315,9 @@ def status_of(
             chunks_cited=len(state.chunks_cited),
         ),
         budgets=budgets_of(terms.done_definition),
+        spent=Spending(steps=total.steps, seconds=total.seconds, cost=total.cost),
+        inherited=terms.inherited or None,
+        interrupted_steps=interrupted,
         metrics=metrics,
     )
 

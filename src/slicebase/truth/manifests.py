@@ -1,15 +1,19 @@
 """Manifests in the truth, and the texts that they pin."""
 
+import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slicebase.context.manifest import Manifest, PinnedPiece, ReplayProblem, manifest_bytes, manifest_id, read_manifest
 from slicebase.core.hashing import digest, raw_digest
+from slicebase.core.refs import parse
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.graph.record import read_parts
 from slicebase.graph.turn import turn_text
+from slicebase.runs.records import ManifestLogged
 from slicebase.truth.chains import Chain
 from slicebase.truth.database import Database
 from slicebase.truth.texts import Texts, keep_texts
@@ -115,6 +119,54 @@ class Manifests:
                 found = "no text" if text is None else digest(text.encode())
                 problems.append(ReplayProblem("BROKEN", piece.ref, source, piece.text_hash, found))
         return texts, problems
+
+
+class ManifestEntries(Mapping[str, ManifestLogged | None]):
+    """What the log of a run says about each stored manifest, read on access; None for a manifest that was purged.
+
+    A manifest that is missing, or that is not the one that its id names, has no entry: no run can rest on it.
+    """
+
+    def __init__(self, database: Database, texts: Texts) -> None:
+        self._database = database
+        self._texts = texts
+
+    def __getitem__(self, name: str) -> ManifestLogged | None:
+        row = self._database.connection.execute(_KNOWN, (name,)).fetchone()
+        stored = self._texts.get(owner(name), f"sha256:{row[1].hex()}") if row else None
+        if stored is None:
+            raise KeyError(name)
+        if stored.purged or stored.data is None:
+            return None
+        if manifest_id(stored.data) != name:
+            raise KeyError(name)
+        try:
+            return manifest_entry(read_manifest(stored.data))
+        except SlicebaseError:
+            raise KeyError(name) from None
+
+    def __iter__(self) -> Iterator[str]:
+        rows = self._database.connection.execute("SELECT manifest FROM manifests ORDER BY seq")
+        yield from (str(name) for (name,) in rows)
+
+    def __len__(self) -> int:
+        return int(next(self._database.connection.execute("SELECT count(*) FROM manifests"))[0])
+
+
+def manifest_entry(manifest: Manifest) -> ManifestLogged:
+    """Returns what the log of a run records of a manifest (ruling 38)."""
+    policies = [pinned.policy_params_hash for pinned in manifest.slices]
+    chunks = [piece.ref for piece in manifest.pieces if parse(piece.ref).is_chunk]
+    return ManifestLogged(
+        manifest_id=manifest.manifest_id,
+        policy_params_hash=policies[0] if policies else None,
+        candidates=manifest.considered,
+        selected=len(manifest.pieces),
+        excluded_by_reason=dict(sorted(Counter(left.reason for left in manifest.left_out).items())),
+        filters=tuple(f"{name}={json.dumps(value)}" for name, value in sorted(manifest.filters.items())),
+        source_ids=tuple(dict.fromkeys(piece.corpus for piece in manifest.pieces)),
+        chunk_ids=tuple(dict.fromkeys(chunks)),
+    )
 
 
 def owner(name: str) -> str:

@@ -12,9 +12,20 @@ from typing import Any, NamedTuple
 import msgspec
 
 from slicebase.errors import SlicebaseError
-from slicebase.runs.event import TERMINAL, ChainLink, Event, EventDraft, LogHead, PurgedEvent, hashed_event
+from slicebase.runs.event import (
+    STEP_BEGUN,
+    STEP_ENDED,
+    TERMINAL,
+    ChainLink,
+    Event,
+    EventDraft,
+    LogHead,
+    PurgedEvent,
+    hashed_event,
+    read_payload,
+)
 from slicebase.runs.records import RunStarted
-from slicebase.runs.status import RunTally, advance
+from slicebase.runs.status import RunTally, StepTally, advance, step_after
 from slicebase.truth.acts import purged_since
 from slicebase.truth.chains import Chain, head_of, read_stored
 from slicebase.truth.database import Database
@@ -22,7 +33,7 @@ from slicebase.truth.texts import hash_bytes, keep_texts
 
 _BATCH = 1000  # events that are kept in memory before they are written
 TALLY = "run, seq, hash, started, updated, sequence, compacted, counted, steps, all_steps, cost, stopped"
-_PAYLOAD = msgspec.json.Decoder(dict[str, Any])
+_OF_STEPS = frozenset({*TERMINAL, STEP_BEGUN, STEP_ENDED})
 
 
 class StoredEvent(NamedTuple):
@@ -40,7 +51,7 @@ class StoredEvent(NamedTuple):
         if self.purged is not None and self.payload is None:
             raise SlicebaseError("purged", f"{place} was purged {self.purged}")
         try:
-            payload = _PAYLOAD.decode(self.payload or b"")
+            payload = read_payload(self.payload or b"")
         except (msgspec.MsgspecError, UnicodeDecodeError):
             raise SlicebaseError("broken-record", f"{place} cannot be read", hint="`tt verify` says more") from None
         values = (link.run_id, link.seq, link.type, link.step, link.time, payload, link.prev, link.hash)
@@ -70,11 +81,15 @@ class RunLog:
         return self._database.connection.execute(query, (run_id,)).fetchone() is not None
 
     def started(self, run_id: str) -> RunStarted:
-        """Returns the terms of a run, from its first event."""
+        """Returns the terms of a run, from its first event. Raises `broken-record` if they are not terms of a run."""
         first = next(self.events(run_id), None)
         if first is None:
             raise SlicebaseError("no-run", f"there is no run {run_id}", hint="`tt run list` shows them")
-        return msgspec.convert(first.event.payload, RunStarted)
+        try:
+            return msgspec.convert(first.event.payload, RunStarted)
+        except msgspec.ValidationError as error:
+            message = f"the first event of run:{run_id} has no terms of a run: {error}"
+            raise SlicebaseError("broken-record", message, hint="`tt verify` says more") from None
 
     def events(self, run_id: str, after: int = 0) -> Iterator[StoredEvent]:
         """Yields the events of a run whose numbers are higher than `after`."""
@@ -88,9 +103,21 @@ class RunLog:
             yield StoredEvent(read_link(record, event_hash), data, purged)
 
     def last_step(self, run_id: str) -> int:
-        """Returns the highest step that has a terminal event, or 0."""
+        """Returns the highest step that has begun or has a terminal event, or 0."""
         query = "SELECT coalesce(max(step), 0) FROM steps WHERE run = ?"
         return int(next(self._database.connection.execute(query, (run_id,)))[0])
+
+    def open_steps(self, run_id: str) -> dict[int, int]:
+        """Returns the steps that a process has begun and not ended, each with the number of the event that began it."""
+        query = "SELECT step, begun FROM steps WHERE run = ? AND begun > 0 ORDER BY step"
+        rows: list[Any] = self._database.connection.execute(query, (run_id,)).fetchall()
+        return dict(rows)
+
+    def types_since(self, run_id: str, step: int, seq: int) -> set[str]:
+        """Returns the types of the events of a step after the event with this number."""
+        query = "SELECT record, hash FROM events WHERE run = ? AND seq > ?"
+        links = (read_link(*row) for row in self._database.connection.execute(query, (run_id, seq)))
+        return {link.type for link in links if link.step == step}
 
     def head_at(self, run_id: str, seq: int) -> LogHead:
         """Returns the head of the log as it was after the event with this number."""
@@ -131,7 +158,7 @@ class Appender:
         self._events: list[tuple[Any, ...]] = []
         self._payloads: dict[bytes, bytes] = {}
         self._blobs: dict[bytes, bytes] = {}
-        self._steps: dict[int, int] = {}
+        self._steps: dict[int, StepTally] = {}
         self.tally = tally
 
     def append(self, draft: EventDraft, now: str) -> Event:
@@ -143,21 +170,24 @@ class Appender:
         event, payload_hash = sealed.event, hash_bytes(sealed.payload_hash)
         self._events.append((tally.run_id, event.seq, payload_hash, sealed.record, hash_bytes(event.hash)))
         self._payloads[payload_hash] = sealed.payload
-        self.tally = advance(tally, event, self._step_last_at(event))
-        if event.type in TERMINAL and event.step is not None:
-            self._steps[event.step] = event.seq
+        step = self._step_of(event)
+        self.tally = advance(tally, event, step.last or None if step else None)
+        after = step_after(step, event)
+        if after is not None and after != step and event.step is not None:
+            self._steps[event.step] = after
         if len(self._events) >= _BATCH:
             self.flush()
         return event
 
-    def _step_last_at(self, event: Event) -> int | None:
-        if event.type not in TERMINAL:
+    def _step_of(self, event: Event) -> StepTally | None:
+        """Returns the tally of the step before an event that may change it."""
+        if event.type not in _OF_STEPS or event.step is None:
             return None
         if event.step in self._steps:
             return self._steps[event.step]
-        query = "SELECT last FROM steps WHERE run = ? AND step = ?"
+        query = "SELECT last, begun FROM steps WHERE run = ? AND step = ?"
         row = self._connection.execute(query, (event.run_id, event.step)).fetchone()
-        return row[0] if row else None
+        return StepTally(*row) if row else None
 
     def keep_blobs(self, blobs: Mapping[str, bytes]) -> None:
         """Stores content that events name by its hash."""
@@ -171,8 +201,8 @@ class Appender:
         keep_texts(self._connection, owner(run_id), {**self._payloads, **self._blobs})
         self._database.append_hashed(Chain("events", run_id), self._events)
         self._append_blobs(run_id)
-        steps = [(run_id, step, seq) for step, seq in self._steps.items()]
-        self._connection.executemany("INSERT OR REPLACE INTO steps VALUES (?, ?, ?)", steps)
+        steps = [(run_id, step, *tally) for step, tally in self._steps.items()]
+        self._connection.executemany("INSERT OR REPLACE INTO steps VALUES (?, ?, ?, ?)", steps)
         self._connection.execute(
             f"INSERT OR REPLACE INTO runs ({TALLY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", tally_row(self.tally)
         )

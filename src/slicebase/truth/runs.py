@@ -7,27 +7,33 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from slicebase.core.hashing import digest
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
-from slicebase.runs.checks import Inputs
+from slicebase.runs.checks import Inputs, QuoteCondition
 from slicebase.runs.event import Event, EventDraft, move_to_blobs
+from slicebase.runs.evidence import Evidence, Lookup, resolve
 from slicebase.runs.gate import (
     UNLIMITED,
     Thresholds,
     admit,
     budgets_of,
     check_before_logging,
+    check_terms,
     compact,
     exceeded,
     fork,
+    inheritance,
     is_due,
     start,
     state_of,
     stopped,
+    with_inherited,
 )
+from slicebase.runs.manifests import ManifestsLogged
 from slicebase.runs.records import RunStarted, StopReason
 from slicebase.runs.state import ITEMS, RunState
-from slicebase.runs.status import RunTally
+from slicebase.runs.status import RunEntry, RunTally
 from slicebase.truth.ledger import Ledger
 from slicebase.truth.run_log import Appender, RunLog, owner, run_closed
 from slicebase.truth.snapshots import Snapshots, StoredSnapshot
@@ -44,6 +50,7 @@ class Logged(NamedTuple):
     tally: RunTally
     id: str = ""  # of the claim, conflict or failure that was logged
     redacted: Mapping[str, int] = {}  # secrets that were replaced, by rule
+    interrupted_steps: tuple[int, ...] = ()  # that were closed as failures, since their process had ended
 
     def __repr__(self) -> str:
         named = f", id={self.id!r}" if self.id else ""
@@ -53,10 +60,12 @@ class Logged(NamedTuple):
 class StoredRuns:
     """The runs of a database."""
 
-    def __init__(self, log: RunLog, snapshots: Snapshots, ledger: Ledger) -> None:
+    def __init__(self, log: RunLog, snapshots: Snapshots, ledger: Ledger, manifests: ManifestsLogged) -> None:
         self.log = log
         self.snapshots = snapshots
         self.ledger = ledger
+        self.manifests = manifests
+        self.look_up: Callable[[Evidence], Lookup] | None = None  # finds the text that evidence cites, as it is now
         self._latest: StoredSnapshot | None = None  # the last snapshot that was read
         self._acts = 0  # how many acts the database had then: a purge, also by another process, may have changed it
 
@@ -67,19 +76,25 @@ class StoredRuns:
         return self.begin(run_id, [start(run_id, terms)], now)
 
     def fork(self, run_id: str, new_run_id: str, now: int) -> RunTally:
-        """Starts a run that continues from the last snapshot of another run that passed."""
+        """Starts a run that continues from the last snapshot of another run that passed.
+
+        It inherits what this run has spent of its budgets, also after the snapshot.
+        """
         with self.log.writing():  # so that no purge comes between what is read and what is written
-            latest = self.latest(run_id)
+            tally, latest = self.log.tally(run_id), self.latest(run_id)
             if latest is None:
                 raise SlicebaseError(
                     "no-snapshot", f"run:{run_id} has no snapshot that passed", hint="`tt run compact` takes one"
                 )
-            return self.begin(new_run_id, fork(new_run_id, latest.snapshot), now)
+            inherited = inheritance(run_id, tally.seq, tally.spent, self.log.started(run_id))
+            return self.begin(new_run_id, fork(new_run_id, latest.snapshot, inherited), now)
 
     def begin(self, run_id: str, drafts: Iterable[EventDraft], now: int) -> RunTally:
-        """Creates a run with its first events."""
+        """Creates a run with its first events, of which the first has terms that can be read again."""
         with self.log.appending(run_id, create=True) as appender:
             for draft in drafts:
+                if appender.tally.seq == 0:
+                    check_terms(draft.payload)
                 appender.append(draft, to_text(now))
         return appender.tally
 
@@ -106,7 +121,7 @@ class StoredRuns:
         `blobs` is content that the events name by its hash.
         """
         with self.log.appending(run_id) as appender:
-            writer = _RunWriter(self, appender, to_text(now), thresholds)
+            writer = RunWriter(self, appender, to_text(now), thresholds)
             appender.keep_blobs(blobs)
             for draft in drafts:
                 writer.add(draft)
@@ -123,22 +138,24 @@ class StoredRuns:
         with self.log.appending(run_id) as appender:
             state = self.state(run_id)
             draft = make(state)
-            check_before_logging(draft, state, self.ledger.records, to_text(now))
-            writer = _RunWriter(self, appender, to_text(now))
+            check_before_logging(
+                draft, state, self.ledger.records, self.manifests, to_text(now), self._stored_condition
+            )
+            writer = RunWriter(self, appender, to_text(now))
             writer.add(draft)
         return writer.outcome()._replace(id=str(draft.payload.get(ITEMS[draft.type].id)) if draft.type in ITEMS else "")
 
     def compact(self, run_id: str, now: int) -> Logged:
         """Takes a snapshot. Stops the run if the snapshot does not pass (ruling 40)."""
         with self.log.appending(run_id) as appender:
-            writer = _RunWriter(self, appender, to_text(now))
+            writer = RunWriter(self, appender, to_text(now))
             writer.compact()
         return writer.outcome()
 
     def stop(self, run_id: str, reason: StopReason, message: str, now: int) -> Logged:
         """Stops a run after a last snapshot, so that its final state is proven, too."""
         with self.log.appending(run_id) as appender:
-            writer = _RunWriter(self, appender, to_text(now))
+            writer = RunWriter(self, appender, to_text(now))
             writer.close(reason, message)
         return writer.outcome()
 
@@ -169,13 +186,15 @@ class StoredRuns:
         return (stored.event for stored in self.log.events(run_id))
 
     def terms(self, run_id: str) -> RunStarted | None:
-        """Returns the terms of a run, or None where they were purged."""
+        """Returns the terms of a run, or None where they were purged or cannot be read."""
+        return self.entry(self.log.tally(run_id)).terms
+
+    def entry(self, tally: RunTally) -> RunEntry:
+        """Returns a run for a list. One run that cannot be read keeps nobody from seeing the others."""
         try:
-            return self.log.started(run_id)
+            return RunEntry(tally, self.log.started(tally.run_id))
         except SlicebaseError as error:
-            if error.code != "purged":
-                raise
-            return None
+            return RunEntry(tally, None, "purged" if error.code == "purged" else error.message)
 
     def latest(self, run_id: str) -> StoredSnapshot | None:
         """Returns the last snapshot of a run that passed, or None."""
@@ -200,7 +219,24 @@ class StoredRuns:
             head=self.log.head_at(tally.run_id, tally.compacted),
             events=tuple(stored.event for stored in self.log.events(tally.run_id, after=tally.compacted)),
             evidence=self.ledger.records,
+            manifests=self.manifests,
+            condition=self._condition,
         )
+
+    def _stored_condition(self, record: Evidence) -> QuoteCondition:
+        """Returns what has become of the stored quote."""
+        stored = self.ledger.texts.get(record.corpus_id, record.quote_hash)
+        if stored is None or (stored.data is not None and digest(stored.data) != record.quote_hash):
+            return "broken"
+        return "purged" if stored.data is None else "found"
+
+    def _condition(self, record: Evidence) -> QuoteCondition:
+        """Returns what has become of a quote and of the text that it cites. A turn never changes."""
+        condition = self._stored_condition(record)
+        is_turn = condition == "found" and record.chunk_id.startswith("turn:")
+        if condition == "broken" or is_turn or self.look_up is None:
+            return condition
+        return _CONDITIONS[resolve(self.ledger[record.evidence_id], self.look_up(record)).status]
 
     def _previous(self, tally: RunTally) -> StoredSnapshot | None:
         if tally.sequence == 0:
@@ -215,7 +251,15 @@ class StoredRuns:
         self._latest, self._acts = latest, acts
 
 
-class _RunWriter:
+_CONDITIONS: Mapping[str, QuoteCondition] = {
+    "found": "found",
+    "changed": "drifted",
+    "gone": "drifted",
+    "purged": "purged",
+}
+
+
+class RunWriter:
     """Writes events to the log of one run in one transaction, with the compactions and the stop that they cause."""
 
     def __init__(self, runs: StoredRuns, appender: Appender, now: str, thresholds: Thresholds | None = None) -> None:
@@ -235,7 +279,8 @@ class _RunWriter:
         """Appends an event. Then stops the run if a budget is exceeded, or compacts it if that is due."""
         self._append(admit(draft, self._started))
         tally = self._appender.tally
-        over = exceeded(self._budgets, tally.spent) if self._budgets != UNLIMITED else None
+        limited = self._budgets != UNLIMITED
+        over = exceeded(self._budgets, with_inherited(tally.spent, self._started)) if limited else None
         if over:  # the event that exceeds the budget is kept
             self.close("BUDGET_EXCEEDED", over)
             self._stop = self._stop or SlicebaseError(

@@ -17,7 +17,7 @@ from slicebase.graph.turn import Parent, Turn, turn_text
 from slicebase.truth.acts import Identity, identities
 from slicebase.truth.chains import Chain
 from slicebase.truth.database import Database, Opener, open_database, refuse_lost
-from slicebase.truth.manifests import Manifests
+from slicebase.truth.manifests import ManifestEntries, Manifests
 from slicebase.truth.sessions import Sessions
 from slicebase.truth.texts import Texts
 from slicebase.truth.turns import Turns
@@ -29,6 +29,7 @@ from slicebase.workspace.workspace import Workspace, own_database
 if TYPE_CHECKING:  # imported only where needed, for a fast start: most commands need no runs
     from slicebase.truth.ledger import Ledger
     from slicebase.truth.runs import StoredRuns
+    from slicebase.truth.steps import StoredSteps
 
 
 class StoredPolicies:
@@ -103,7 +104,14 @@ class Truth:
         from slicebase.truth.runs import StoredRuns
         from slicebase.truth.snapshots import Snapshots
 
-        return StoredRuns(RunLog(self.database), Snapshots(self.database, self.texts), self.ledger)
+        entries = ManifestEntries(self.database, self.texts)
+        return StoredRuns(RunLog(self.database), Snapshots(self.database, self.texts), self.ledger, entries)
+
+    @cached_property
+    def steps(self) -> "StoredSteps":
+        from slicebase.truth.steps import StoredSteps
+
+        return StoredSteps(self.runs, self.database)
 
     def turn(self, turn_id: str) -> Turn | None:
         """Returns a stored turn with its content, or None. A purged turn has no parts."""

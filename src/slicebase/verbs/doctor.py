@@ -33,6 +33,7 @@ from slicebase.verbs.install import install
 from slicebase.verbs.parts import Parts
 from slicebase.workspace import git
 from slicebase.workspace.atomic import clean, left_behind, read_bytes
+from slicebase.workspace.holds import is_free, remove_free
 from slicebase.workspace.settings import load_settings
 from slicebase.workspace.surroundings import Surroundings
 from slicebase.workspace.workspace import LIBRARY, LOCAL, Workspace, create_local_folder
@@ -104,6 +105,10 @@ def _temporary_files(examined: Examined) -> Iterator[Complaint]:
         for path in left_behind(place):
             message = "a process that was killed while writing left a temporary file"
             yield Complaint("litter", str(path), message, "remove it", partial(clean, place, lock, within=within))
+    for path in sorted(workspace.steps.glob("*")):
+        if is_free(path):
+            message = "a process that was killed left the file of a step that was open"
+            yield Complaint("litter", str(path), message, "remove it", partial(remove_free, path))
 
 
 def _places(workspace: Workspace) -> Iterator[tuple[Path, Path]]:

@@ -33,6 +33,7 @@ from slicebase.workspace.workspace import LIBRARY
 
 if TYPE_CHECKING:  # start-up counts: only `add_document` needs the library
     from slicebase.files.body.rows import Provenance
+    from slicebase.library.folder import SliceFolder
     from slicebase.library.library import Library
 
 
@@ -53,7 +54,6 @@ class ChunkTexts:
     def __init__(self, parts: Parts) -> None:
         self.surroundings = parts.surroundings
         self._parts = parts
-        self._folder = parts.folder
         self._find: Mapping[str, Callable[[Ref], Placed]] = {
             "turn": self._turn,
             "row": self._row,
@@ -64,6 +64,10 @@ class ChunkTexts:
     @property
     def _truth(self) -> Truth:
         return self._parts.truth
+
+    @property
+    def _folder(self) -> "SliceFolder":
+        return self._parts.folder
 
     def chunk(self, reference: str) -> Chunk:
         """Returns a chunk by its reference; raises if it is purged, has changed or is gone."""

@@ -74,6 +74,8 @@ def _steps(workspace: Workspace, delete_data: bool) -> Iterator[RemovalStep]:
     if delete_data:
         for path in _database_files(workspace):
             yield RemovalStep(f"the database {path}", path.unlink)
+        if workspace.steps.exists():
+            yield RemovalStep(f"the folder {workspace.steps}", lambda: shutil.rmtree(workspace.steps))
     local = root / LOCAL
     if local.exists():
         yield RemovalStep(f"the folder {local}, if nothing else is in it", lambda: _remove_if_empty(workspace))

@@ -5,9 +5,7 @@ Narratives become slice files, snapshots and manifests enter contexts, and conve
 narrative.
 """
 
-import json
 import re
-from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -15,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from slicebase.context.assemble import Candidate, Context
-from slicebase.context.manifest import Manifest
 from slicebase.core.hashing import digest
-from slicebase.core.refs import as_words, parse
+from slicebase.core.refs import as_words
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.files.create import new_file
@@ -27,11 +24,11 @@ from slicebase.files.slice_file import SliceFile
 from slicebase.graph.turn import Turn
 from slicebase.library.folder import FolderWriter, SliceFolder
 from slicebase.runs.event import TYPES, VERBOSE, EventDraft, LogHead, hashed_event
-from slicebase.runs.gate import manifest_events
+from slicebase.runs.manifests import manifest_events
 from slicebase.runs.narrative import Narrative, narrate
 from slicebase.runs.projection import StepAt
-from slicebase.runs.records import ManifestLogged
 from slicebase.runs.state import Json
+from slicebase.truth.manifests import manifest_entry
 from slicebase.truth.runs import Logged, StoredRuns
 from slicebase.truth.truth import Truth
 from slicebase.verbs.parts import Parts
@@ -117,30 +114,18 @@ def check_step(parts: Parts, run_id: str, step: int | None) -> None:
 
 
 def bind(parts: Parts, run_id: str, context: Context, step: int | None) -> Logged:
-    """Logs the context that was given to the model in a step, by default the one after the last that has an event.
+    """Logs the context that was given to the model in a step, by default the one that begins next.
 
     Raises `no-manifest` if the context is not recorded here.
     """
     runs = parts.truth.runs
     parts.truth.manifests.get(context.id)
-    number = runs.log.last_step(run_id) + 1 if step is None else step
-    return runs.append(run_id, manifest_events(manifest_entry(context.manifest), number), parts.surroundings.now())
+    entry = manifest_entry(context.manifest)
 
+    def drafts() -> Iterator[EventDraft]:  # inside the transaction, where no other step can begin
+        yield from manifest_events(entry, runs.log.last_step(run_id) + 1 if step is None else step)
 
-def manifest_entry(manifest: Manifest) -> ManifestLogged:
-    """Returns what the log of a run records of a manifest (ruling 38)."""
-    policies = [pinned.policy_params_hash for pinned in manifest.slices]
-    chunks = [piece.ref for piece in manifest.pieces if parse(piece.ref).is_chunk]
-    return ManifestLogged(
-        manifest_id=manifest.manifest_id,
-        policy_params_hash=policies[0] if policies else None,
-        candidates=manifest.considered,
-        selected=len(manifest.pieces),
-        excluded_by_reason=dict(sorted(Counter(left.reason for left in manifest.left_out).items())),
-        filters=tuple(f"{name}={json.dumps(value)}" for name, value in sorted(manifest.filters.items())),
-        source_ids=tuple(dict.fromkeys(piece.corpus for piece in manifest.pieces)),
-        chunk_ids=tuple(dict.fromkeys(chunks)),
-    )
+    return runs.append(run_id, drafts(), parts.surroundings.now())
 
 
 # Conversations as runs

@@ -14,7 +14,7 @@ from slicebase.context.assemble import Context
 from slicebase.core.hashing import digest
 from slicebase.core.refs import parse
 from slicebase.errors import SlicebaseError
-from slicebase.runs.event import Event, EventDraft
+from slicebase.runs.event import Event, EventDraft, draft_of
 from slicebase.runs.gate import DEFAULT_THRESHOLDS, Thresholds
 from slicebase.runs.narrative import Narrative, narrate
 from slicebase.runs.projection import StepAt, path_of, project, terms_of
@@ -33,7 +33,7 @@ from slicebase.runs.records import (
 from slicebase.runs.state import Json, RunState, free_id, logged_item
 from slicebase.runs.status import RunEntry, RunStatus, RunTally, measure, status_of
 from slicebase.truth.runs import NO_BLOBS, Logged, StoredRuns
-from slicebase.verbs.evidence import Cites, cited
+from slicebase.verbs.evidence import ChunkTexts, Cites, cited
 from slicebase.verbs.names import completes
 from slicebase.verbs.narrate import bind, keep_narrative, last_narrated, new_drafts, run_of, steps_of, turns_of
 from slicebase.verbs.parts import Parts
@@ -61,14 +61,15 @@ class Runs:
     def __init__(self, parts: Parts) -> None:
         self.surroundings = parts.surroundings
         self._parts = parts
-        self._last_steps: dict[str, int] = {}  # by run: the highest number of a step that was begun here
 
     def __repr__(self) -> str:
         return f"Runs({str(self._parts.root)!r})"
 
     @property
     def _stored(self) -> StoredRuns:
-        return self._parts.truth.runs
+        stored = self._parts.truth.runs
+        stored.look_up = ChunkTexts(self._parts).look_up  # the gate marks cited text that has changed
+        return stored
 
     @property
     def _now(self) -> int:
@@ -98,7 +99,7 @@ class Runs:
 
         `budgets` limits it: max_steps, max_seconds, max_cost.
         """
-        if budgets:
+        if budgets and done and isinstance(done, str | dict):
             done = {**(done if isinstance(done, dict) else {"text": done}), "budgets": dict(budgets)}
         terms = RunStarted(objective=objective, done_definition=done, provenance_mode=provenance_mode, forked_from=None)
         return self._stored.start(run_id, terms, self._now)
@@ -188,7 +189,7 @@ class Runs:
         An event is an object with a type and, as needed, a step, a time and a payload. `blobs` is content that the
         payloads name by its hash.
         """
-        drafts = [event if isinstance(event, EventDraft) else _draft(event) for event in events]
+        drafts = [event if isinstance(event, EventDraft) else draft_of(event) for event in events]
         for name, data in blobs.items():
             self.surroundings.redaction.refuse(f"the content {name}", data)
             if digest(data) != name:
@@ -220,7 +221,7 @@ class Runs:
             return EventDraft(type="CLAIM", step=step, payload=payload)
 
         def stated(state: RunState) -> EventDraft:
-            name = id or free_id(state, "CLAIM", "c")
+            name = free_id(state, "CLAIM", "c") if id is None else id
             parse(f"claim:{run_id}/{name}")  # raises for an id that no reference could name
             claim = ClaimLogged(
                 claim_id=name, statement=str(statement), status=status or "candidate", evidence_refs=pointers
@@ -246,7 +247,7 @@ class Runs:
         one, other = self._pointers(run_id, a), self._pointers(run_id, b)
 
         def stated(state: RunState) -> EventDraft:
-            name = id or free_id(state, "CONFLICT", "x")
+            name = free_id(state, "CONFLICT", "x") if id is None else id
             conflict = ConflictLogged(conflict_id=name, description=description, side_a_refs=one, side_b_refs=other)
             return EventDraft.of("CONFLICT", conflict, step=step)
 
@@ -269,7 +270,7 @@ class Runs:
             return self._resolve(run_id, "FAILURE", id)
 
         def stated(state: RunState) -> EventDraft:
-            name = id or free_id(state, "FAILURE", "f")
+            name = free_id(state, "FAILURE", "f") if id is None else id
             failure = FailureLogged(failure_id=name, category=category, where=where, why=why)
             return EventDraft.of("FAILURE", failure, step=step)
 
@@ -315,13 +316,14 @@ class Runs:
     @door(left="run_id")
     def stop(self, run_id: str, reason: StopReason = "OBJECTIVE_ACHIEVED", *, message: str = "") -> Logged:
         """Takes a last snapshot and closes a run."""
-        return self._stored.stop(run_id, reason, message, self._now)
+        interrupted = self._parts.truth.steps.settle(run_id, self._now)
+        return self._stored.stop(run_id, reason, message, self._now)._replace(interrupted_steps=interrupted)
 
     # Reading
 
     def list_runs(self) -> list[RunEntry]:
-        """Returns every run with its terms (None if they were purged), the last changed first."""
-        return [RunEntry(tally, self._stored.terms(tally.run_id)) for tally in list(self._stored.log.tallies())]
+        """Returns every run with its terms, or why they cannot be shown, the last changed first."""
+        return [self._stored.entry(tally) for tally in list(self._stored.log.tallies())]
 
     def has_snapshot(self, run_id: str) -> bool:
         """Returns whether a snapshot of the run has passed."""
@@ -342,11 +344,16 @@ class Runs:
         return latest.snapshot
 
     def status(self, run_id: str, thresholds: Thresholds | None = None) -> RunStatus:
-        """Returns the state of a run, and the figures that would justify other thresholds."""
-        tally = self._stored.log.tally(run_id)
-        state, metrics = self._stored.state(run_id), measure(self._stored.events(run_id))
+        """Returns the state of a run, and the figures that would justify other thresholds.
+
+        Steps whose process has ended before them are closed as failures first, where the workspace can be written.
+        """
+        interrupted = self._parts.truth.steps.settle(run_id, self._now)
         limits = thresholds or self._thresholds(True) or DEFAULT_THRESHOLDS
-        return status_of(tally, self._stored.log.started(run_id), state, metrics, limits)
+        with self._parts.truth.database.reading():  # all figures are of one moment
+            tally = self._stored.log.tally(run_id)
+            state, metrics = self._stored.state(run_id), measure(self._stored.events(run_id))
+            return status_of(tally, self._stored.log.started(run_id), state, metrics, limits, interrupted)
 
     def narrative(self, run_id: str, *, write: bool = True) -> Narrative:
         """Returns the narrative of a run's last snapshot that passed, and writes it as a slice file."""
@@ -367,14 +374,15 @@ class Runs:
     # Steps
 
     def next_step(self, run_id: str) -> int:
-        """Returns the number of the next step."""
-        return max(self._stored.log.last_step(run_id), self._last_steps.get(run_id, 0)) + 1
+        """Returns the number that the next step will get, unless somebody else begins one before."""
+        return self._stored.log.last_step(run_id) + 1
 
     def begin_step(self, run_id: str) -> int:
-        """Returns the number of a step that begins now; no other step that begins here gets the same number."""
-        self._stored.check_open(run_id)
-        number = self._last_steps[run_id] = self.next_step(run_id)
-        return number
+        """Logs that a step begins, and returns its number, which no other step of the run gets.
+
+        It is for a program that logs the events of its steps itself. `step` also sees to it that each step ends.
+        """
+        return self._parts.truth.steps.begin(run_id, self._now, watched=False).number
 
     @at_once
     def step(self, run_id: str, *, compact: Compact = True) -> "Step":
@@ -389,11 +397,3 @@ class Runs:
         from slicebase.verbs.recorder import Recorder
 
         return Recorder(self, run_id, compact)
-
-
-def _draft(event: Mapping[str, Any]) -> EventDraft:
-    try:
-        return msgspec.convert(event, EventDraft)
-    except msgspec.ValidationError as error:
-        hint = 'an event looks like {"type": "PLAN_DONE", "step": 1, "payload": {}}'
-        raise SlicebaseError("bad-event", f"this is not an event: {error}", hint=hint) from None

@@ -8,9 +8,10 @@
 
 Each event is on disk as soon as its method returns. A step always ends with its three terminal events: those that the
 block did not log are logged as empty. Then the run is compacted if that is due. An error that leaves the block, or an
-interruption, is logged as a failure, and propagates.
+interruption, is logged as a failure, and propagates. If the process is killed, the next step of the run does that.
 """
 
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,9 +21,10 @@ from slicebase.runs.event import EventDraft
 from slicebase.runs.evidence import Evidence
 from slicebase.runs.records import ClaimStatus, FailureLogged
 from slicebase.truth.runs import NO_BLOBS, Logged
+from slicebase.truth.steps import STEP_TYPES, BegunStep
 from slicebase.verbs.evidence import cite_chunk
 from slicebase.verbs.parts import Parts
-from slicebase.workspace.surroundings import one_thread_at_a_time
+from slicebase.workspace.surroundings import in_turn, one_thread_at_a_time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from slicebase.verbs.evidence import Cites
     from slicebase.verbs.runs import Compact, Runs
 
-_TERMINAL = ("PLAN_DONE", "ACT_DONE", "OBSERVE_DONE")
 _CATEGORY = 100  # characters of an error's name
 _WHY = 500  # of its message
 
@@ -46,20 +47,23 @@ class Step:
         self._runs = runs
         self._compact = compact
         self._logged: set[str] = set()
+        self._begun: BegunStep | None = None
         self._is_open = False
         self.run_id = run_id
         self.number = 0  # given when the block begins
+        self.interrupted_steps: tuple[int, ...] = ()  # earlier ones, that were closed as failures when the block began
         self.snapshots: tuple[str, ...] = ()  # that were taken when the block ended
 
     def __repr__(self) -> str:
         return f"Step(run={self.run_id!r}, number={self.number})"
 
+    @in_turn
     def __enter__(self) -> Self:
         if self.number:
             raise SlicebaseError("bad-event", f"{self!r} was begun before", hint="`runs.step` returns another one")
-        with self.surroundings.one_thread():
-            self.run_id = self._parts.stored_names.id("run", self.run_id)
-        self.number = self._runs.begin_step(self.run_id)
+        self.run_id = self._parts.stored_names.id("run", self.run_id)
+        self._begun = self._parts.truth.steps.begin(self.run_id, self.surroundings.now())
+        self.number, self.interrupted_steps = self._begun.number, self._begun.interrupted
         self._is_open = True
         return self
 
@@ -147,23 +151,22 @@ class Step:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         with self.surroundings.one_thread():
-            missing = [self._draft(name) for name in _TERMINAL if name not in self._logged]
-            failed = [self._failure(error)] if error is not None else []
+            if self._begun is None or not self._is_open:
+                return
             self._is_open = False
-            if self._parts.truth.runs.is_closed(self.run_id):
-                return  # the block stopped the run
-            self._runs.log(self.run_id, [*failed, *missing])
+            missing = [name for name in STEP_TYPES if name not in self._logged]
+            failed = partial(self._failure, error) if error is not None else None
+            self._parts.truth.steps.end(self.run_id, self._begun, missing, self.surroundings.now(), failed)
             if error is None:
                 self.snapshots = self._runs.log(self.run_id, [], compact=self._compact).snapshots
 
-    def _failure(self, error: BaseException) -> EventDraft:
-        failure = FailureLogged(
-            failure_id=f"step-{self.number}",
+    def _failure(self, error: BaseException, failure_id: str) -> FailureLogged:
+        return FailureLogged(
+            failure_id=failure_id,
             category=type(error).__name__[:_CATEGORY],
             where=f"step {self.number}",
             why=self.surroundings.redaction.text(_text_of(error))[:_WHY].encode("utf-8", "replace").decode(),
         )
-        return EventDraft.of("FAILURE", failure, step=self._open_number)
 
 
 def _text_of(error: BaseException) -> str:

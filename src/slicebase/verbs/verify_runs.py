@@ -5,17 +5,21 @@ log and compared. After the first problem of a run, the rest of the run cannot b
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any
+
+from msgspec import UnsetType
 
 from slicebase.core.hashing import raw_digest
 from slicebase.errors import SlicebaseError
 from slicebase.runs.checks import Inputs, check
-from slicebase.runs.event import TERMINAL, ChainLink, Event, LogHead, PurgedEvent, check_chain
+from slicebase.runs.event import ChainLink, Event, LogHead, PurgedEvent, check_chain
 from slicebase.runs.evidence import Evidence, Lookup, resolve
-from slicebase.runs.gate import state_of
+from slicebase.runs.gate import inheritance, spent, state_of
+from slicebase.runs.records import RunStarted
 from slicebase.runs.snapshot import build, snapshot_digest, whole_digest
 from slicebase.runs.state import Json
-from slicebase.runs.status import tally_of
+from slicebase.runs.status import StepTally, step_after, tally_of
 from slicebase.truth.ledger import read_record, record_id
 from slicebase.truth.run_log import TALLY, StoredEvent, owner, read_link, tally_row
 from slicebase.truth.snapshots import SnapshotRecord, read_snapshot_record
@@ -65,7 +69,7 @@ class RunProof:
             yield from problems
             if not problems and run_id not in self._unreadable:
                 yield from self._tally(run_id)
-                yield from self._snapshots(run_id)
+                yield from self._started(run_id)
 
     def _rows(self, query: str, *values: str) -> list[Any]:
         return self._connection.execute(query, values).fetchall()
@@ -116,7 +120,7 @@ class RunProof:
 
     def _tally(self, run_id: str) -> Iterator[VerifyFinding]:
         """Checks that the tables that are kept beside the log agree with the log."""
-        steps: dict[int | None, int] = {}
+        steps: dict[int | None, StepTally] = {}
         try:
             expected = tally_row(tally_of(run_id, _noting_steps(self._truth.runs.events(run_id), steps)))
         except SlicebaseError as error:
@@ -127,9 +131,40 @@ class RunProof:
         if found != expected:
             yield VerifyFinding("BROKEN", "derived", f"run:{run_id} standing", _shown(expected), _shown(found))
             return
-        rows = dict(self._connection.execute("SELECT step, last FROM steps WHERE run = ?", (run_id,)))
-        if rows != steps:
+        rows = self._rows("SELECT step, last, begun FROM steps WHERE run = ?", run_id)
+        if {step: StepTally(*tally) for step, *tally in rows} != steps:
             yield VerifyFinding("BROKEN", "derived", f"run:{run_id} steps", str(len(steps)), str(len(rows)))
+
+    # The terms
+
+    def _started(self, run_id: str) -> Iterator[VerifyFinding]:
+        """Checks the terms of a run, and then what was made with them."""
+        try:
+            started = self._truth.runs.log.started(run_id)
+        except SlicebaseError as error:
+            if error.code == "broken-record":  # purged texts are reported as texts
+                yield VerifyFinding("BROKEN", "run-start", f"run:{run_id} event 1", "the terms of a run", error.message)
+            return
+        if started.forked_from is not None:
+            yield from self._fork(run_id, started)
+        yield from self._snapshots(run_id)
+
+    def _fork(self, run_id: str, started: RunStarted) -> Iterator[VerifyFinding]:
+        """Checks that a fork has inherited what the run that it continues had spent."""
+        stated = started.inherited
+        place = f"run:{run_id} event 1"
+        origin = self._truth.runs.snapshots.place_of(started.forked_from or "")
+        if isinstance(stated, UnsetType) or origin is None or origin[0] != stated.run:
+            yield VerifyFinding("BROKEN", "fork", place, str(origin and origin[0]), str(stated))
+            return
+        try:
+            terms = self._truth.runs.log.started(stated.run)
+            events = list(islice(self._truth.runs.events(stated.run), stated.events))
+        except SlicebaseError:
+            return  # what was purged or is broken is reported itself
+        derived = inheritance(stated.run, len(events), spent(events), terms)
+        if derived != stated:
+            yield VerifyFinding("BROKEN", "fork", place, str(derived), str(stated))
 
     # Snapshots
 
@@ -202,7 +237,8 @@ class RunProof:
             yield VerifyFinding("BROKEN", "snapshot-event", place, whole, str(recorded and recorded.payload))
             return
         started = self._truth.runs.log.started(record.run_id)
-        inputs = Inputs(started, previous, head, tuple(since[:-1]), self._truth.ledger.records)
+        runs = self._truth.runs
+        inputs = Inputs(started, previous, head, tuple(since[:-1]), runs.ledger.records, runs.manifests)
         folded = build(state_of(inputs), snapshot["created_at"])
         if snapshot_digest(folded) != record.digest:
             yield VerifyFinding("BROKEN", "snapshot-fold", place, snapshot_digest(folded), record.digest)
@@ -292,11 +328,12 @@ class _Window:
             return
 
 
-def _noting_steps(events: Iterable[Event], steps: dict[int | None, int]) -> Iterator[Event]:
-    """Yields the events unchanged, and notes the last event of each step in `steps`."""
+def _noting_steps(events: Iterable[Event], steps: dict[int | None, StepTally]) -> Iterator[Event]:
+    """Yields the events unchanged, and notes in `steps` what they say about each step."""
     for event in events:
-        if event.type in TERMINAL:
-            steps[event.step] = event.seq
+        after = step_after(steps.get(event.step), event)
+        if after is not None:
+            steps[event.step] = after
         yield event
 
 

@@ -188,7 +188,7 @@ def one_thread_at_a_time(cls: _Class) -> _Class:
     """Makes every public method of a class wait for its turn: threads that share the surroundings take turns."""
     for name, method in list(vars(cls).items()):
         if isinstance(method, FunctionType) and not name.startswith("_") and not is_at_once(method):
-            setattr(cls, name, _in_turn(method))
+            setattr(cls, name, in_turn(method))
     return cls
 
 
@@ -211,7 +211,9 @@ def is_of_surrogates(error: UnicodeEncodeError) -> bool:
     return "\ud800" <= error.object[error.start] <= "\udfff"
 
 
-def _in_turn(method: Callable[..., Any]) -> Callable[..., Any]:
+def in_turn(method: _Method) -> _Method:
+    """Makes one method wait for its turn: for `__enter__`, which is no public method."""
+
     @wraps(method)
     def call(self: Surrounded, *args: Any, **keywords: Any) -> Any:
         with self.surroundings.one_thread():
@@ -228,7 +230,7 @@ def _in_turn(method: Callable[..., Any]) -> Callable[..., Any]:
                     raise
                 raise cannot_read(error, self.surroundings.root) from None
 
-    return call
+    return call  # type: ignore[return-value]  # it takes what the method takes
 
 
 def part(create: Callable[[Any], _Value]) -> cached_property[_Value]:

@@ -24,6 +24,7 @@ LOCAL = ".slicebase"
 SETTINGS = "slicebase.toml"
 DATABASE = "slicebase.db"
 DATABASE_ID = "slicebase.id"
+STEPS = "open-steps"
 TRANSCRIPTS = "transcripts"
 _IN_GIT = "slicebase"  # the folder in the git directory
 _MARKERS = (LIBRARY, LOCAL, SETTINGS)
@@ -72,6 +73,11 @@ class Workspace(NamedTuple):
     def id_files(self) -> tuple[Path, ...]:
         """The files that keep the id of the database: beside it, and in the folder of this machine."""
         return tuple(dict.fromkeys((self.database.with_name(DATABASE_ID), self.local(DATABASE_ID))))
+
+    @property
+    def steps(self) -> Path:
+        """The folder with the files of the steps that are open. It is beside the database, for all worktrees."""
+        return self.database.with_name(STEPS)
 
     @property
     def lock(self) -> Path:

@@ -1,0 +1,70 @@
+"""What the log of a run says about manifests and sources: the events, and whether a manifest agrees (ruling 54)."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import zip_longest
+
+from msgspec.structs import asdict, replace
+
+from slicebase.core.hashing import canonical
+from slicebase.runs.event import MAX_PAYLOAD, EventDraft
+from slicebase.runs.records import ManifestLogged, SourceLogged
+from slicebase.runs.state import Json
+
+# What a log says about each manifest that is known; None for one that was purged.
+ManifestsLogged = Mapping[str, ManifestLogged | None]
+_DEFAULTS = ManifestLogged(manifest_id="")
+
+
+def differences(payload: Mapping[str, Json], known: ManifestLogged) -> Iterator[str]:
+    """Yields the fields of a MANIFEST event that are not those of its manifest. An absent one has its default.
+
+    Chunks that do not fit into the event follow in SOURCE events.
+    """
+    for name, value in asdict(known).items():
+        found, expected = payload.get(name, getattr(_DEFAULTS, name)), value
+        if isinstance(expected, tuple):  # the state takes a value that is not a list as a list of one
+            found = tuple(found) if isinstance(found, list | tuple) else (found,)
+            expected = expected[: len(found)] if name == "chunk_ids" else expected
+        if found != expected and not _is_mistyped(found, expected):
+            yield name
+
+
+def _is_mistyped(found: Json, expected: object) -> bool:
+    """Returns whether the check of keys and types reports a value of a MANIFEST event, since the snapshot has it."""
+    if isinstance(expected, tuple):
+        return not all(isinstance(each, str) for each in found)
+    if isinstance(expected, dict):
+        return not isinstance(found, dict) or not all(type(number) is int for number in found.values())
+    return isinstance(expected, int) and type(found) is not int
+
+
+# The events
+
+
+def source_events(source_ids: Iterable[str], chunk_ids: Iterable[str], step: int | None = None) -> Iterator[EventDraft]:
+    """Yields SOURCE events for these ids, as many as their size needs."""
+    for sources, chunks in zip_longest(_batches(source_ids), _batches(chunk_ids), fillvalue=()):
+        yield EventDraft.of("SOURCE", SourceLogged(source_ids=sources, chunk_ids=chunks), step=step)
+
+
+def manifest_events(manifest: ManifestLogged, step: int | None = None) -> Iterator[EventDraft]:
+    """Yields the event of a manifest, and SOURCE events for the selected chunks that do not fit into its payload."""
+    first, *rest = list(_batches(manifest.chunk_ids)) or [()]
+    yield EventDraft.of("MANIFEST", replace(manifest, chunk_ids=first), step=step)
+    yield from source_events((), (chunk_id for batch in rest for chunk_id in batch), step=step)
+
+
+_BATCH = MAX_PAYLOAD // 2 - 1024  # bytes of ids; a payload contains at most two batches
+
+
+def _batches(ids: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    batch: list[str] = []
+    size = 0
+    for name in ids:
+        size += len(canonical(name)) + 1
+        if batch and size > _BATCH:
+            yield tuple(batch)
+            batch, size = [], len(canonical(name)) + 1
+        batch.append(name)
+    if batch:
+        yield tuple(batch)

@@ -1,0 +1,152 @@
+"""Steps of runs: their numbers, and what becomes of one whose process ends before it.
+
+A number is given inside the transaction that logs it (ruling 47): it follows the highest number that the run has, so
+that all who write to a run, in processes, threads and tasks, get numbers without gaps and doubles.
+
+While a step is open, its process holds a file beside the database, which all worktrees share. If nobody holds it any
+more, the step was interrupted: its process was killed, or its object was dropped. Whoever begins the next step of the
+run, stops the run or asks for its status closes the interrupted step: with a failure, and with the terminal events that
+it did not log. The file is removed before the transaction is committed. So none is left behind, and a step that loses
+its file without an end counts as interrupted.
+"""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from slicebase.core.hashing import digest
+from slicebase.core.times import to_text
+from slicebase.errors import SlicebaseError
+from slicebase.runs.event import STEP_BEGUN, STEP_ENDED, WATCHED, EventDraft
+from slicebase.runs.records import FailureLogged
+from slicebase.runs.state import RunState, step_failure_id
+from slicebase.truth.database import Database
+from slicebase.truth.run_log import Appender, run_closed
+from slicebase.truth.runs import RunWriter, StoredRuns
+from slicebase.workspace.holds import HeldFile, is_free, remove_free
+from slicebase.workspace.workspace import STEPS
+
+STEP_TYPES: Final = ("PLAN_DONE", "ACT_DONE", "OBSERVE_DONE")  # with which every step ends
+_WHY: Final = "The process ended before the step did."
+
+
+class BegunStep(NamedTuple):
+    """A step that was begun: its number, the file that is held for it, and the steps that were closed before it."""
+
+    number: int
+    held: HeldFile | None
+    interrupted: tuple[int, ...]
+
+
+class StoredSteps:
+    """The steps of the runs of a database."""
+
+    def __init__(self, runs: StoredRuns, database: Database) -> None:
+        self._runs = runs
+        self._database = database
+        self._folder = database.path.with_name(STEPS)
+
+    def begin(self, run_id: str, now: int, *, watched: bool = True) -> BegunStep:
+        """Begins the next step of a run, after closing those that were interrupted.
+
+        A step that is not `watched` is never closed by others: nobody can know whether it goes on.
+        """
+        held: HeldFile | None = None
+        number = 0
+        try:
+            with self._runs.log.appending(run_id) as appender:
+                if appender.tally.stopped is not None:
+                    raise run_closed(appender.tally)
+                writer = RunWriter(self._runs, appender, to_text(now))
+                interrupted = self._close(writer, appender)
+                if appender.tally.stopped is None:
+                    number = self._runs.log.last_step(run_id) + 1
+                    held = HeldFile(self._path(run_id, number)) if watched else None
+                    writer.add(EventDraft(type=STEP_BEGUN, step=number, payload=dict(WATCHED) if watched else {}))
+            writer.outcome()
+        except BaseException:
+            if held is not None:
+                held.remove()
+            raise
+        return BegunStep(number, held, interrupted)
+
+    def end(
+        self,
+        run_id: str,
+        step: BegunStep,
+        missing: Iterable[str],
+        now: int,
+        failed: Callable[[str], FailureLogged] | None = None,
+    ) -> None:
+        """Ends a step: logs its failure, which gets an id here, and the terminal events that are missing.
+
+        Does nothing if the run has stopped meanwhile, or if the step was closed by others because its file was gone.
+        """
+        writer = None
+        try:
+            with self._runs.log.appending(run_id) as appender:
+                if appender.tally.stopped is None and step.number in self._runs.log.open_steps(run_id):
+                    writer = RunWriter(self._runs, appender, to_text(now))
+                    failure = failed(step_failure_id(self._runs.state(run_id), step.number)) if failed else None
+                    _log_end(writer, appender, step.number, failure, missing)
+                if step.held is not None:
+                    step.held.remove()
+        finally:
+            if step.held is not None:
+                step.held.remove()
+        if writer is not None:
+            writer.outcome()
+
+    def settle(self, run_id: str, now: int) -> tuple[int, ...]:
+        """Closes the steps of a run that were interrupted. Returns them, also where they cannot be closed now.
+
+        A run that stops with them, since they exceed a budget, is no error here. One that has stopped stays as it is.
+        """
+        found = self._interrupted(run_id)
+        if not found or self._database.read_only:
+            return found
+        try:
+            with self._runs.log.appending(run_id) as appender:
+                if appender.tally.stopped is not None:
+                    return ()
+                return self._close(RunWriter(self._runs, appender, to_text(now)), appender)
+        except SlicebaseError:  # another process writes for long, or the disk is full: the next call closes them
+            return found
+
+    def _interrupted(self, run_id: str) -> tuple[int, ...]:
+        if self._runs.is_closed(run_id):
+            return ()
+        return tuple(step for step in self._runs.log.open_steps(run_id) if is_free(self._path(run_id, step)))
+
+    def _close(self, writer: RunWriter, appender: Appender) -> tuple[int, ...]:
+        """Closes steps that nobody holds, unless a budget stops the run meanwhile. Returns those that it closed."""
+        run_id, closed = appender.tally.run_id, []
+        state: RunState | None = None
+        for step, begun in self._runs.log.open_steps(run_id).items():
+            path = self._path(run_id, step)
+            if appender.tally.stopped is not None or not is_free(path):
+                continue
+            state = state or self._runs.state(run_id)
+            failure = FailureLogged(
+                failure_id=step_failure_id(state, step), category="interrupted", where=f"step {step}", why=_WHY
+            )
+            logged = self._runs.log.types_since(run_id, step, begun)
+            _log_end(writer, appender, step, failure, [name for name in STEP_TYPES if name not in logged])
+            remove_free(path)
+            closed.append(step)
+        return tuple(closed)
+
+    def _path(self, run_id: str, step: int) -> Path:
+        """Returns the path of the file of a step. The id of a run can be longer than the name of a file."""
+        return self._folder / f"{digest(run_id.encode())[7:39]}-{step}"
+
+
+def _log_end(
+    writer: RunWriter, appender: Appender, step: int, failure: FailureLogged | None, missing: Iterable[str]
+) -> None:
+    """Logs how a step ended, up to the event that stops the run."""
+    drafts = [EventDraft.of("FAILURE", failure, step=step)] if failure is not None else []
+    drafts += [EventDraft(type=name, step=step) for name in missing]
+    for draft in (*drafts, EventDraft(type=STEP_ENDED, step=step)):
+        if appender.tally.stopped is None:
+            writer.add(draft)
