@@ -174,11 +174,14 @@ _WIKI: Final = re.compile(r"\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]*)\]\]")
 _LINK: Final = re.compile(r"\[([^\[\]\n]*)\](?:\([^()\n]*\)|\[[^\[\]\n]*\])")
 _FOOTNOTE: Final = re.compile(r"\[\^[^\[\]\n]*\]")
 _TAG: Final = re.compile(r"</?[A-Za-z][^<>\n]*>|<!--[^<>\n]*-->")
+_MARKUP: Final = re.compile(r"[\[\]<*_~=`]")
 _EMPHASIS: Final = re.compile(r"\*+|(?<!\w)_+|_+(?!\w)|~~|==|`+")
 
 
 def plain(text: str) -> str:
     """Returns a piece of Markdown as plain words."""
+    if not _MARKUP.search(text):
+        return " ".join(text.split())
     text = _FOOTNOTE.sub("", _IMAGE.sub("", text))
     text = _LINK.sub(r"\1", _WIKI.sub(r"\1", text))
     return " ".join(_EMPHASIS.sub("", _TAG.sub("", text)).split())

@@ -182,6 +182,7 @@ class FolderWriter:
 
     def __init__(self, folder: SliceFolder) -> None:
         self.folder = folder
+        self._real: dict[str, str] = {}  # folders that new files name, as they are without symbolic links
 
     def find(self, given: str, if_version: str | None = None) -> SliceFile:
         """Returns the file to change. Raises a conflict if it is no longer the version that the change is based on."""
@@ -254,8 +255,21 @@ class FolderWriter:
     def _refuse_outside(self, old: SliceFile | None, new: SliceFile) -> None:
         """Refuses new paths that lead out of the workspace; `tt validate` reports those that were there before."""
         for to in sorted(new_paths(old, new)):
-            if self.folder.inside(to) is None:
+            if not self._is_inside(to):
                 raise outside_workspace(to)
+
+    def _is_inside(self, to: str) -> bool:
+        """Returns whether a path in a slice file stays in the workspace (ruling 29). Many files name few folders."""
+        path = resolve(LIBRARY, to)
+        if path is None:
+            return False
+        full = os.path.join(self.folder.root, path)
+        if os.path.islink(full):
+            return self.folder.inside(to) is not None
+        above = os.path.dirname(full)
+        if above not in self._real:
+            self._real[above] = os.path.realpath(above)
+        return Path(self._real[above]).is_relative_to(self.folder.root)
 
 
 def outside_workspace(to: str) -> SlicebaseError:
