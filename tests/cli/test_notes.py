@@ -27,6 +27,20 @@ def test_add_refresh_and_search_speak_of_notes(tt: Tt, tmp_path: Path) -> None:
     assert "[FRESH" in tt("search", "storks").out
 
 
+def test_refresh_of_one_pointer_takes_what_its_note_says_now(tt: Tt, tmp_path: Path) -> None:
+    write(tmp_path / "docs", a="# Alpha\n\nHerons.\n")
+    tt("add", "docs")
+    pointer = tt("list", "--json").json["files"][0]["id"]
+    assert not tt("refresh", pointer, "--json").json["changed"]
+    write(tmp_path / "docs", a="# Omega\n\nStorks.\n")
+    assert tt("refresh", pointer, "--json").json["changed"]
+    (entry,) = tt("list", "--json").json["files"]
+    assert (entry["title"], entry["summary"]) == ("Omega", "Storks.")
+    assert tt("refresh", "--all").out == "1 unchanged\n"
+    (tmp_path / "docs" / "a.md").write_bytes(b"\xff")
+    assert "no-input" in tt("refresh", pointer).err
+
+
 def test_a_folder_without_notes_is_exit_1_and_one_outside_is_refused(tt: Tt, tmp_path: Path) -> None:
     write(tmp_path / "docs")
     tt("init")

@@ -227,11 +227,15 @@ class Library(Reader):
         """
         stamp, limit = self.stamp(provenance), self.surroundings.settings.overflow_bytes
         if text is None:
+            from slicebase.library.pointers import refreshed_pointer
+
             pointer = self.folder.find(file_id)
             payload = measured_again(self.folder, pointer)  # may take long, so it is done without the lock
+            note = self._notes(provenance).version(pointer) if payload != pointer.payload else None
 
             def change(file: SliceFile) -> SliceFile:
-                return with_payload(file, pointer.payload, payload, stamp)
+                measured = with_payload(file, pointer.payload, payload, stamp)
+                return measured if note is None else refreshed_pointer(file, note, stamp)
         else:
             new = text
 

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from slicebase.errors import SlicebaseError
+from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.entries import Stamp
 from slicebase.files.body.write import with_writer
 from slicebase.files.create import archived, restored
@@ -183,6 +183,14 @@ class NoteKeeper:
         """Follows all notes. Folders are walked through only if notes are missing, to find those that moved."""
         with self._locked():
             return self._follow(None, None, dry_run=dry_run)
+
+    def version(self, pointer: SliceFile) -> NoteVersion | None:
+        """Returns the note of a pointer as it is now; None for a pointer to anything else."""
+        place = note_place(pointer)
+        version = self._reader.version(place.path) if place else None
+        if place and version is None:
+            raise SlicebaseError("no-input", self._reader.skipped[-1].reason, where=Where(place.path))
+        return version
 
     def _locked(self) -> AbstractContextManager[None]:
         return one_at_a_time(self._workspace)
