@@ -43,6 +43,7 @@ WRITERS = {
     ".claude/settings.json": "hook install",
     ".git/config": "init",
     ".git/slicebase": "context",
+    ".git/slicebase/purge.lock": "purge",
     ".git/slicebase/slicebase.db": "context",
     ".git/slicebase/slicebase.id": "context",
     ".gitattributes": "init",
