@@ -331,6 +331,17 @@ def test_a_remnant_is_found_wherever_it_stands(memory: Slicebase, offset: int) -
     assert set(report.remnants) == {(".slicebase/cache/copy", offset, len(SECRET))}
 
 
+def test_an_index_that_still_holds_something_is_deleted(memory: Slicebase) -> None:
+    memory.close()
+    connection = apsw.Connection(str(memory.workspace.turns))
+    connection.execute("CREATE TABLE forgotten (text)")
+    connection.execute("INSERT INTO forgotten VALUES (?)", (SECRET,))
+    connection.close()
+    assert purge(memory, "session:s").remnants == ()
+    assert holders(memory.root, SECRET) == []
+    assert memory.context("the weather in the mountains").pieces, "it is built again"
+
+
 def test_a_text_that_is_purged_in_part_and_then_completely_is_verified(memory: Slicebase) -> None:
     assert purge(memory, f"turn:{name('a')}").partly > 0
     assert purge(memory, "run:own").texts > 0

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from slicebase.core.hashing import digest
+from slicebase.errors import SlicebaseError
 from slicebase.files.body.entries import Stamp
 from slicebase.files.body.overflow import ordered, whole_of
 from slicebase.files.body.write import with_writer
@@ -289,7 +290,15 @@ class Purging:
         clean = (data for owner, name, data in texts.all() if is_derived(owner) and (owner, name) not in held)
         for data in chain(clean, rows, (file.to_bytes() for file in narratives)):
             search.forget(data)
-        yield from remnants_in(self._workspace, search)
+        indexes = {
+            os.path.relpath(path, self._workspace.root): path
+            for path in (self._workspace.turns, self._workspace.chunks)
+        }
+        for found in remnants_in(self._workspace, search):
+            try:
+                Disposable(indexes[found.file], TURNS_LAYOUT).purge()  # it is built again when it is next asked
+            except (KeyError, SlicebaseError):  # no index, or one that another process uses
+                yield found
 
     def _beyond(self, report: PurgeReport, texts: Set[TextKey], search: PassageSearch) -> Iterator[str]:
         if not search.is_complete:
