@@ -17,10 +17,10 @@ from tests.codes import code_of
 from tests.mixed_verbs import MORE
 
 _LINES = ("# A", "## B  ", "### C", "text", "", "- item", "```", "~~~~", "Under\n---", "more words", "    code")
-_UNUSUAL = ("#12 of\nmany\n---", "# A\fb\u2028c", "one\vtwo\x85", "two spaces  ", "#\r")
+_UNUSUAL = ("#12 of\nmany\n---", "# A\fb\u2028c", "one\vtwo\x85", "two spaces  ")
 _line = st.sampled_from((*_LINES, *_UNUSUAL))
 _markdown = st.lists(_line, max_size=15).map("\n".join)
-_paragraph = st.text(st.sampled_from("abc .\n"), min_size=1, max_size=40).filter(str.strip)
+_paragraph = st.text(st.sampled_from("jqz .\n"), min_size=1, max_size=40).filter(str.strip)
 
 
 @given(_markdown, _paragraph, st.sampled_from(["", "\n", "\n\n", "\n\n\n"]))
