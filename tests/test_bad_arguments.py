@@ -112,6 +112,9 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "verify": ({"seal": ""}, "bad-id"),
     "set": ({"name": "nope", "value": None}, "bad-setting"),
     "graph.turns": ({"session": "\ud800"}, "lone-surrogate"),
+    "library.remember": ({"text": 5}, "bad-arguments"),
+    "library.create": ({"title": None}, "bad-arguments"),
+    "library.refresh": ({"text": b"x"}, "bad-arguments"),
 }
 
 

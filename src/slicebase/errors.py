@@ -109,7 +109,9 @@ CODES: Mapping[str, ErrorKind] = {
     "bad-rule": ErrorKind(Exit.REFUSED, "a rule for redaction cannot be read, or is not matched in linear time"),
     # command line and MCP
     "usage": ErrorKind(Exit.USAGE, "the command line is wrong"),
-    "bad-arguments": ErrorKind(Exit.USAGE, "the arguments of a tool or prompt do not match its schema"),
+    "bad-arguments": ErrorKind(
+        Exit.USAGE, "the arguments of a tool, a prompt or a verb do not match its schema or its types"
+    ),
     "no-tool": ErrorKind(Exit.NOT_FOUND, "no tool of the MCP server has this name"),
     "no-sdk": ErrorKind(Exit.REFUSED, "the MCP SDK is not installed"),
     # workspaces and databases

@@ -88,6 +88,12 @@ def test_a_text_is_inserted_after_a_line(tool: Tool, line: int, lines: str) -> N
     assert tool.code("insert", path=NOTES, insert_line=-1, insert_text="x") == "edit-refused"
 
 
+def test_lines_are_those_that_view_numbers(tool: Tool) -> None:
+    tool("create", path="/memories/x", file_text="a\fb\u2028c\x85d\ne")
+    tool("insert", path="/memories/x", insert_line=1, insert_text="new")
+    assert tool("view", path="/memories/x").endswith("1\ta\fb\u2028c\x85d\n     2\tnew\n     3\te")
+
+
 def test_a_deleted_file_is_hidden_and_can_be_restored(tool: Tool) -> None:
     (entry,) = tool.base.library.list_files()
     assert tool("delete", path=NOTES) == f"Successfully deleted {NOTES}"

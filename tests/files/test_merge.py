@@ -207,6 +207,25 @@ def test_paragraphs_and_sections_at_the_end_stay_in_their_sections() -> None:
     assert both_written(one, other) == PAGE + "\n## New\n\nA.\n\nB.\n\n### Sub\n\nC.\n\n## Other\n\nD.\n"
 
 
+def test_a_section_that_both_sides_added_is_there_once() -> None:
+    """One branch took a commit of the other, and more."""
+    x, y = "\n## X\n\nIn x.\n", "\n## Y\n\nIn y.\n\n### Sub\n\nDeep.\n"
+    for one, other in ((x + y, y), (x + y, x), (x + y, x + y)):
+        assert both_written(PAGE + one, PAGE + other) == PAGE + x + y
+    assert both_written(PAGE + x + y, PAGE + y + "\nMore.\n") == PAGE + x + y + "\nMore.\n"
+    sides = [file(PAGE + text, type="markdown") for text in (x + y, y + x)]
+    for ours, theirs in (sides, sides[::-1]):
+        assert conflicts(file(PAGE, type="markdown"), ours, theirs).conflicts == ("body",)
+
+
+def test_sections_with_the_same_name_under_different_headings_stay_apart() -> None:
+    x, z = "\n## X\n\n### Notes\n\nA.\n", "\n## Z\n\n### Notes\n\nB.\n"
+    assert both_written(PAGE + x, PAGE + z) == PAGE + x + z
+    deep = "\n### Deep\n\nC.\n"
+    assert both_written(PAGE + deep + x, PAGE + deep.replace("C", "D") + z) == PAGE + deep + "\nD.\n" + x + z
+    assert both_written(PAGE + deep + x, PAGE + "\n### K\n\nE.\n") == PAGE + deep + "\n### K\n\nE.\n" + x
+
+
 def test_paragraphs_of_different_sections_and_a_change_beside_them_are_merged() -> None:
     ours = append_in_section(PAGE.encode(), "One", "Ours.").decode()
     theirs = append_in_section(PAGE.encode(), "Two", "Theirs.").decode()

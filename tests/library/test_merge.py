@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from slicebase.cli.main import run
 from slicebase.library.merge import merge_files
 from slicebase.verbs.install import install
 from slicebase.workspace.git import merge_command
@@ -187,6 +188,29 @@ def test_without_the_interpreter_git_merges_the_lines_itself(tmp_path: Path) -> 
         repository.branches(x=(log(A, title="Base"), log(A + B, title="Base"), log(A + C, title="Base")))
         assert merge_theirs(repository) == 1
         assert f"<<<<<<< ours\n{B}=======\n{C}>>>>>>> theirs\n" in repository.data("x").decode()
+
+
+@pytest.mark.parametrize("is_installed", [True, False])
+def test_a_text_about_conflict_markers_merges_like_any_other(is_installed: bool, tmp_path: Path) -> None:
+    """What stands in a file does not say whether the program has merged it."""
+    markers = "".join(f"{marker} ours\nx\n" for marker in ("<<<<<<<", "=======", ">>>>>>>"))
+    driver = merge_command().replace("-m slicebase", "-m slicebase" if is_installed else "-m not_installed", 1)
+    repository = Repository(tmp_path / "project", driver)
+    base = text_of("x", f"one\n\n{markers}\ntwo\n")
+    first, second, third = (text_of("y", markers, title=title) for title in ("Base", "Ours", "Theirs"))
+    repository.branches(x=(base, base.replace("one", "1"), base.replace("two", "2")), y=(first, second, third))
+    assert merge_theirs(repository) == 1
+    assert repository.unmerged == ["y"]
+    assert repository.data("x").decode() == text_of("x", f"1\n\n{markers}\n2\n")
+    assert b'<<<<<<< ours\n  title: "Ours"\n=======\n  title: "Theirs"\n>>>>>>> theirs\n' in repository.data("y")
+
+
+def test_a_conflict_has_the_status_that_the_command_of_git_asks_for(tmp_path: Path) -> None:
+    names = [str(tmp_path / name) for name in ("base", "ours", "theirs")]
+    for options, status in (((), 1), (("--conflict-status", "9"), 9)):
+        for name in names:
+            Path(name).write_text(text_of("x", title=name))
+        assert run(["merge-driver", *options, "--", *names, "x.slice"]) == status
 
 
 def test_where_git_cannot_merge_the_lines_either_it_stops(tmp_path: Path) -> None:

@@ -199,6 +199,17 @@ def test_a_topic_that_a_log_has_is_superseded_or_confirmed_as_new(
     assert len(active(scratch.rows(log))) == 2
 
 
+def test_two_new_rows_about_the_same_topic_are_confirmed_as_new(scratch: ScratchLibrary) -> None:
+    log = scratch.new("jsonl", "", "write=supersede")
+    apart = '{"topic": "a", "text": "1"}\n{"topic": "b", "text": "1"}'
+    again = apart.replace('"b"', '"A "')
+    assert code_of(scratch.remember, log, again) == "topic-exists"
+    assert scratch.rows(log) == ()
+    scratch.remember(log, again, new=True)
+    scratch.remember(scratch.new("jsonl", "", "write=supersede"), apart)
+    assert len(active(scratch.rows(log))) == 2
+
+
 def test_a_topic_that_was_superseded_is_no_longer_in_the_way(scratch: ScratchLibrary) -> None:
     log = scratch.new("jsonl", '{"topic": "a", "text": "1"}', "write=supersede")
     scratch.remember(log, "Something else.", supersedes=[scratch.rows(log)[0].id])

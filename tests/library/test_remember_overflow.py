@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from slicebase.errors import SlicebaseError
 from slicebase.files.body.supersession import active
 from slicebase.files.slice_file import SliceFile
 from slicebase.library.change import Change
@@ -255,3 +256,31 @@ def test_a_file_that_is_refreshed_has_the_same_size_limit(scratch: ScratchLibrar
             assert scratch.file(digest).due == "summarize"
             scratch.refresh(digest, "Short again.")
             assert scratch.file(digest).due is None
+
+
+def test_a_file_with_parts_is_not_refreshed(scratch: ScratchLibrary) -> None:
+    """Its parts would stay, with the old text."""
+    source = scratch.new("markdown", "Source.")
+    digest = scratch.new("markdown", "Short.", "overflow=split", links=(("derived_from", source),))
+    scratch.define(digest, ["contract.write=append"])
+    fill(scratch, digest, 40)
+    scratch.define(digest, ["contract.write=replace"])
+    before = scratch.body(digest)
+    assert code_of(scratch.refresh, digest, "New.") == code_of(scratch.remember, digest, "New.") == "write-mode"
+    assert scratch.body(digest) == before
+    for part in parts(scratch, digest):
+        scratch.forget(part.id or "")
+    scratch.refresh(digest, "New.")
+    assert scratch.body(digest) == "New.\n"
+
+
+def test_a_passage_that_is_in_a_part_is_found_there(scratch: ScratchLibrary) -> None:
+    note = scratch.new("markdown", "", "overflow=split")
+    fill(scratch, note, 40)
+    scratch.define(note, ["contract.write=replace"])
+    last = parts(scratch, note)[-1].id or ""
+    with pytest.raises(SlicebaseError) as caught:
+        scratch.remember(note, "new", replace=f"39 {LONG}")
+    assert caught.value.code == "no-passage"
+    assert last in (caught.value.hint or "")
+    assert code_of(scratch.remember, note, "new", replace="nowhere") == "no-passage"

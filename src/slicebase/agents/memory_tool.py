@@ -133,7 +133,7 @@ class MemoryTool:
         path, line = given["path"], given["insert_line"]
         with self._folder.writing() as writer:
             file = self._file(path)
-            lines = file.text_for_model().splitlines(keepends=True)
+            lines = _LINE.findall(file.text_for_model())
             if not 0 <= line <= len(lines):
                 raise SlicebaseError(
                     "edit-refused",
@@ -284,6 +284,7 @@ def _view_file(path: str, file: SliceFile, view_range: list[Any] | None) -> str:
     return f"Here's the content of {path} with line numbers:\n{_numbered(lines, first - 1, last)}"
 
 
+_LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")  # with its end: the lines that `view` numbers
 _AROUND: Final = 4  # lines shown on each side of an edit
 
 

@@ -129,7 +129,8 @@ def _print_rules(as_json: bool) -> int:
 @click.argument("ours", type=click.Path(path_type=Path))
 @click.argument("theirs", type=click.Path(path_type=Path))
 @click.argument("name")
-def merge_driver(base: Path, ours: Path, theirs: Path, name: str) -> int:
+@click.option("--conflict-status", type=click.IntRange(1, 125), default=int(Exit.FINDINGS), hidden=True)
+def merge_driver(base: Path, ours: Path, theirs: Path, name: str, conflict_status: int) -> int:
     """Merge two versions of a slice file over their base, for git. Exit status 1 if a conflict is left."""
     from slicebase.library.merge import merge_files
 
@@ -139,7 +140,7 @@ def merge_driver(base: Path, ours: Path, theirs: Path, name: str) -> int:
             note(f"{name}: the merge failed, and both versions are left between markers: {report.failure}")
         for conflict in report.conflicts:
             note(f"CONFLICT (slice file): {name}: both sides changed {conflict}")
-    return Exit.FINDINGS if report.conflicts or report.failure else Exit.DONE
+    return conflict_status if report.conflicts or report.failure else Exit.DONE
 
 
 @click.command()

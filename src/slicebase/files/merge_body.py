@@ -165,6 +165,21 @@ class _TextBlock(NamedTuple):
     level: int  # of the heading that it starts with, else 0
 
 
+_Path = tuple[tuple[_TextBlock, int], ...]
+
+
+class _AddedSection(NamedTuple):
+    """A section that a side added, without its subsections."""
+
+    path: _Path  # its heading after those above it, each with the number of equal ones before it
+    heading: tuple[_TextBlock, ...]  # none before the first heading
+    text: Sequence[_TextBlock]
+
+    @property
+    def level(self) -> int:
+        return self.heading[0].level if self.heading else 0
+
+
 class _Blocks(NamedTuple):
     """Blocks, and the numbers of blank lines before the first and after the last."""
 
@@ -215,33 +230,46 @@ class _AppendedParagraphs:
     def _ends_well(self, hunk: Hunk, added: Sequence[bytes]) -> bool:
         return hunk.end == len(self._base) or not (self._base[hunk.end].strip() and added and added[-1].strip())
 
-    def _both(self, ours: Sequence[bytes], theirs: Sequence[bytes]) -> list[bytes]:
+    def _both(self, ours: Sequence[bytes], theirs: Sequence[bytes]) -> list[bytes] | None:
         one, other = self._blocks(ours), self._blocks(theirs)
         blocks = self._sections(one.blocks, other.blocks)
+        if blocks is None:
+            return None
         lines: list[bytes] = [b""] * max(one.before, other.before)
         for number, block in enumerate(blocks):
             lines += (*([b""] if number else []), *block.lines)
         return lines + [b""] * max(one.after, other.after)
 
-    def _sections(self, one: Sequence[_TextBlock], other: Sequence[_TextBlock]) -> list[_TextBlock]:
-        """Returns the blocks of both. A section that both started with the same heading becomes one."""
+    def _sections(self, one: Sequence[_TextBlock], other: Sequence[_TextBlock]) -> list[_TextBlock] | None:
+        """Returns the blocks of both. A section that both added, under the same headings, becomes one.
+
+        Returns None if both added the same sections in another order.
+        """
+        ours, theirs = _added_sections(one), _added_sections(other)
+        parts = equal_parts([section.path for section in ours], [section.path for section in theirs])
+        same = {section.path for section in ours} & {section.path for section in theirs}
+        if sum(part.length for part in parts) < len(same):
+            return None
         joined: list[_TextBlock] = []
-        while True:
-            ours, theirs = _first_heading(one), _first_heading(other)
-            joined += _joined(one[:ours], other[:theirs], self._in_order)
-            one, other = one[ours:], other[theirs:]
-            if not one or not other or one[0] != other[0]:
-                break
-            joined.append(one[0])
-            one, other = one[1:], other[1:]
-        # A deeper section belongs to the one above it, so it goes first.
-        rest = sorted((each for each in self._sides(one, other) if each), key=lambda blocks: -blocks[0].level)
-        return [*joined, *(block for blocks in rest for block in blocks)]
+        at = place = 0
+        for part in (*parts, EqualPart(len(ours), len(theirs), 0)):
+            joined += self._apart(ours[at : part.one], theirs[place : part.other])
+            at, place = part.one + part.length, part.other + part.length
+            for mine, yours in zip(ours[part.one : at], theirs[part.other : place], strict=True):
+                joined += (*mine.heading, *_joined(mine.text, yours.text, self._in_order))
+        return joined
+
+    def _apart(self, one: Sequence[_AddedSection], other: Sequence[_AddedSection]) -> Iterator[_TextBlock]:
+        """Yields the blocks of sections that only one side has. Deeper ones go first: they belong to what is above."""
+        groups = [group for side in self._sides(one, other) for group in _rising(side)]
+        for group in sorted(groups, key=lambda group: -group[0].level):
+            for section in group:
+                yield from (*section.heading, *section.text)
 
     def _in_order(self, one: Sequence[_TextBlock], other: Sequence[_TextBlock]) -> list[_TextBlock]:
         return [block for blocks in self._sides(one, other) for block in blocks]
 
-    def _sides(self, one: Sequence[_TextBlock], other: Sequence[_TextBlock]) -> list[Sequence[_TextBlock]]:
+    def _sides(self, one: Sequence[_Item], other: Sequence[_Item]) -> list[Sequence[_Item]]:
         """Returns both parts, the one of the side that changed first before the other."""
         return [blocks for _, blocks in sorted(((self._moments[0], one), (self._moments[1], other)))]
 
@@ -269,8 +297,31 @@ class _AppendedParagraphs:
         return lines_of_blocks(_text(lines)) if self._is_markdown else set()
 
 
-def _first_heading(blocks: Sequence[_TextBlock]) -> int:
-    return next((at for at, block in enumerate(blocks) if block.level), len(blocks))
+def _added_sections(blocks: Sequence[_TextBlock]) -> list[_AddedSection]:
+    """Returns the sections of what a side added. The first is the text before the first heading."""
+    starts = [at for at, block in enumerate(blocks) if block.level]
+    found = [_AddedSection((), (), blocks[: starts[0] if starts else len(blocks)])]
+    above: list[tuple[_TextBlock, int]] = []
+    counts: dict[_Path, int] = {}
+    for start, end in zip(starts, [*starts[1:], len(blocks)], strict=False):
+        heading = blocks[start]
+        while above and above[-1][0].level >= heading.level:
+            above.pop()
+        plain = (*above, (heading, 0))
+        counts[plain] = counts.get(plain, -1) + 1
+        above.append((heading, counts[plain]))
+        found.append(_AddedSection(tuple(above), (heading,), blocks[start + 1 : end]))
+    return found
+
+
+def _rising(added: Sequence[_AddedSection]) -> list[list[_AddedSection]]:
+    """Divides sections before each that is higher than all before it."""
+    found: list[list[_AddedSection]] = []
+    for section in added:
+        if not found or section.level < found[-1][0].level:
+            found.append([])
+        found[-1].append(section)
+    return found
 
 
 def _text(lines: Sequence[bytes]) -> str:

@@ -205,7 +205,7 @@ class Library(Reader):
         passages = (old, redaction.uncounted(old))  # the second is how a secret would be stored
         return self._edit(
             file_id,
-            lambda file: limited(with_passage(file, passages, new, stamp, redaction.text), limit),
+            lambda file: limited(with_passage(self._logs, file, passages, new, stamp, redaction.text), limit),
             stamp,
             if_version,
         )
@@ -240,7 +240,7 @@ class Library(Reader):
             new = text
 
             def change(file: SliceFile) -> SliceFile:
-                return limited(refreshed(self.folder, file, new, stamp, source_hash), limit)
+                return limited(refreshed(self.folder, self._logs, file, new, stamp, source_hash), limit)
 
         return self._edit(file_id, change, stamp, if_version, dry_run=dry_run)
 

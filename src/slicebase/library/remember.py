@@ -176,8 +176,13 @@ def _size(file: SliceFile) -> int:
 # A passage
 
 
-def with_passage(file: SliceFile, passages: Sequence[str], new: str, stamp: Stamp, cleaned: Cleaned) -> SliceFile:
-    """Returns the file with a new text in place of a passage; `passages` are the forms in which it may be stored."""
+def with_passage(
+    logs: Logs, file: SliceFile, passages: Sequence[str], new: str, stamp: Stamp, cleaned: Cleaned
+) -> SliceFile:
+    """Returns the file with a new text in place of a passage; `passages` are the forms in which it may be stored.
+
+    A passage that is in a part of the file is not replaced. The error names the part.
+    """
     refuse_closed(file)
     if file.body_type == "jsonl":
         hint = "`tt remember` with --supersedes writes a row that replaces another"
@@ -186,14 +191,30 @@ def with_passage(file: SliceFile, passages: Sequence[str], new: str, stamp: Stam
     try:
         body = replace_passage(file.body, passages, new, file.body_line, cleaned)
     except SlicebaseError as error:
+        part = _part_with(logs, file, passages) if error.code == "no-passage" else None
+        if part:
+            hint = f"it is in the part {part} of the file, which has an id and a contract of its own"
+            raise SlicebaseError(error.code, error.message, hint=hint, where=Where(file.name)) from None
         raise error.at(Where(file.name)) from None
     return with_body(file, body, stamp)
+
+
+def _part_with(logs: Logs, file: SliceFile, passages: Sequence[str]) -> str | None:
+    """Returns the first part of a file that contains a passage, however its lines end."""
+    wanted = [passage.replace("\r\n", "\n") for passage in passages if passage]
+    for part in logs.whole(file) if parts_of(file) else ():
+        text = decode(part.body).replace("\r\n", "\n")
+        if part.id != file.id and not part.archived and any(passage in text for passage in wanted):
+            return part.id
+    return None
 
 
 # Derived files
 
 
-def refreshed(folder: SliceFolder, file: SliceFile, text: str, stamp: Stamp, source_hash: str | None) -> SliceFile:
+def refreshed(
+    folder: SliceFolder, logs: Logs, file: SliceFile, text: str, stamp: Stamp, source_hash: str | None
+) -> SliceFile:
     """Returns a derived file with a new body and the current hash of its source.
 
     `source_hash` says which version of the source the text was made from. Any but the current version is a conflict.
@@ -202,6 +223,7 @@ def refreshed(folder: SliceFolder, file: SliceFile, text: str, stamp: Stamp, sou
     if not text.strip():
         raise SlicebaseError("nothing-given", "the new body is empty")
     _refuse_stated_mode(file)
+    _refuse_parts(logs, file)
     source = _source_of(folder, file)
     if source_hash is not None and source.hash != source_hash:
         raise SlicebaseError(

@@ -14,6 +14,7 @@ from slicebase.workspace.workspace import LIBRARY
 
 ATTRIBUTES: Final = ".gitattributes"
 _DRIVER: Final = "slicebase"
+_CONFLICT: Final = 9  # no other exit status of the program, of Python or of a shell
 _MARK: Final = "# slicebase: slice files are merged by their keys, links and rows"
 _LINE: Final = f"{LIBRARY}/*.slice merge={_DRIVER}"
 
@@ -44,11 +45,14 @@ def merge_command() -> str:
 
     Without the second part, git would take our side alone when the interpreter is gone or was killed. If git cannot
     merge the lines either, our side is removed, which stops git. -P keeps Python from importing code of the repository.
+
+    A conflict has an exit status of its own here, since Python exits with 1 where the package is gone.
     """
-    ours = f"{shlex.quote(sys.executable)} -P -m slicebase merge-driver -- %O %A %B %P"
+    program = f"{shlex.quote(sys.executable)} -P -m slicebase"
+    ours = f"{program} merge-driver --conflict-status {_CONFLICT} -- %O %A %B %P"
     by_lines = "git merge-file -L ours -L base -L theirs %A %O %B"
     stop = "{ s=$?; test $s -lt 128 || rm -f %A; exit $s; }"
-    return f'{ours} || {{ grep -q "^<<<<<<< ours" %A && exit 1; {by_lines} || {stop}; }}'
+    return f"{ours} || {{ test $? -ne {_CONFLICT} || exit 1; {by_lines} || {stop}; }}"
 
 
 # The line in .gitattributes, which everybody shares

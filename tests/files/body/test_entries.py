@@ -84,6 +84,13 @@ def test_links_move_into_the_envelope_with_all_their_keys() -> None:
     assert row_of('{"links": ["https://example.org"]}')["links"] == ["https://example.org"]
 
 
+@pytest.mark.parametrize("stated", ["{}", "0", "false", '""', '{"rel": "parent"}', '"01A"'])
+def test_links_beside_an_envelope_whose_links_are_no_list_are_refused(stated: str) -> None:
+    given = '"links": [{"rel": "parent", "to": "01B"}]'
+    assert code_of(row_of, f'{{{given}, "_meta": {{"links": {stated}}}}}') == "breaks-rule"
+    assert row_of(f'{{{given}, "_meta": {{"links": null}}}}')["_meta"]["links"] == [{"rel": "parent", "to": "01B"}]
+
+
 def test_a_confidence_is_written_in_the_envelope_and_stays_where_the_row_has_it() -> None:
     """Ruling 27."""
     by_option = row_of("x", Provenance(agent="a", confidence=0.5))["_meta"]

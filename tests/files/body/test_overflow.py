@@ -61,6 +61,25 @@ def test_markdown_without_sections_loses_its_first_paragraphs_under_its_heading(
     assert (leaves.decode(), stays.decode()) == ("first\n\nlast\n\n", "Title\n=====\nOther\n-----\nmore\n")
 
 
+@pytest.mark.parametrize(
+    "block",
+    [
+        "````\na\n\n```\n\nb\n````\n",
+        "- ```\n  a\n\n  b\n  ```\n",
+        "```\n~~~\n\nb\n```\n",
+        "<pre>\na\n\nb\n</pre>\n",
+        "<!-- a\n\nb -->\n",
+        "``` `no` fence\n",
+    ],
+)
+def test_code_and_html_leave_or_stay_as_a_whole(block: str) -> None:
+    text = f"first\n\n{block}\nlast\n"
+    for most in range(len(text)):
+        leaves, stays = (part.decode() for part in move_oldest(file_of("markdown", text.encode()), most) or (b"", b""))
+        assert leaves + stays == text
+        assert leaves in ("first\n\n", f"first\n\n{block}\n", text)
+
+
 @pytest.mark.parametrize("body_type", ["text", "conversation", "routine"])
 @settings(max_examples=60)
 @given(

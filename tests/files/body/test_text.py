@@ -1,5 +1,6 @@
 """Adding text to a body changes nothing else in it."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,11 +16,11 @@ from slicebase.files.body.text import (
 from tests.codes import code_of
 from tests.mixed_verbs import MORE
 
-_line = st.sampled_from(
-    ["# A", "## B", "### C", "text", "", "- item", "```", "~~~~", "Under\n---", "more words", "    code"]
-)
+_LINES = ("# A", "## B  ", "### C", "text", "", "- item", "```", "~~~~", "Under\n---", "more words", "    code")
+_UNUSUAL = ("#12 of\nmany\n---", "# A\fb\u2028c", "one\vtwo\x85", "two spaces  ")
+_line = st.sampled_from((*_LINES, *_UNUSUAL))
 _markdown = st.lists(_line, max_size=15).map("\n".join)
-_paragraph = st.text(st.sampled_from("abc .\n"), min_size=1, max_size=40).filter(str.strip)
+_paragraph = st.text(st.sampled_from("jqz .\n"), min_size=1, max_size=40).filter(str.strip)
 
 
 @given(_markdown, _paragraph, st.sampled_from(["", "\n", "\n\n", "\n\n\n"]))
@@ -60,9 +61,20 @@ def test_a_section_that_is_replaced_keeps_its_heading_and_the_others_everything(
     section = data.draw(st.sampled_from(named))
     new = replace_section(text.encode(), section.slugs, "fresh words").decode()
     again = find_section(new, section.slugs)
+    assert again.title == section.title
     assert new.startswith(text[: section.start])
     assert "fresh words" in new[again.start : again.end]
     assert new.endswith(text[section.end :])
+
+
+@pytest.mark.parametrize(
+    "heading", ["#12 is open\n===", "# A\fpage", "# A\u2028b\x85c", "Two\vlines\nof a title\n---", "## Spaces  ", "#"]
+)
+def test_a_heading_of_any_form_stays_as_it_is(heading: str) -> None:
+    body = f"{heading}\n\nold words  \n\n# Next\n".encode()
+    name = sections(body.decode())[0].slugs
+    assert replace_section(body, name, "new").decode() == f"{heading}\n\nnew\n\n# Next\n"
+    assert append_in_section(body, name, "new").decode() == f"{heading}\n\nold words  \n\nnew\n\n# Next\n"
 
 
 def test_appended_lines_start_on_a_new_line() -> None:

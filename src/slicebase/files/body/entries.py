@@ -97,7 +97,9 @@ def _row(fields: Mapping[str, Any], row_id: str, stamp: Stamp, supersedes: Seque
     if is_links(content.get("links")) and content["links"]:
         beside = content.pop("links")
         known = stated.get("links")
-        stated["links"] = distinct([*known, *beside]) if isinstance(known, list) else (known or beside)
+        if not isinstance(known, list | None):
+            raise SlicebaseError("breaks-rule", "`links` in `_meta` of a new row is not a list", hint="leave it out")
+        stated["links"] = distinct([*(known or ()), *beside])
     _sign(stated, _writer(stamp))
     meta: dict[str, Any] = {"id": row_id, "created_at": stamp.time}
     if supersedes:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from slicebase.core.parsers import decode
 from slicebase.files.body.rows import read_rows
-from slicebase.files.body.sections import Section, sections
+from slicebase.files.body.sections import Section, lines_of_blocks, sections
 from slicebase.files.body.text import append_lines, encoded, heading_lines
 from slicebase.files.create import new_file
 from slicebase.files.model import Contract, Link
@@ -177,7 +177,6 @@ def _oldest_sections(text: str, most: int) -> Moved | None:
 
 
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
-_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 def _oldest_paragraphs(text: str, most: int) -> Moved | None:
@@ -190,22 +189,18 @@ def _oldest_paragraphs(text: str, most: int) -> Moved | None:
     if headings and not text[: headings[0].start].strip():
         first = headings.pop(0)
         start = first.start + len(heading_lines(text[first.start : first.end]))
-    return _first(text, _paragraph_ends(text, start, headings[0].start if headings else len(text)), most, start)
+    stop = headings[0].start if headings else len(text)
+    return _first(text, _paragraph_ends(text, start, stop), most, start)
 
 
 def _paragraph_ends(text: str, start: int = 0, stop: int | None = None) -> list[int]:
-    """Returns the ends of the paragraphs of a text, with the blank lines after them. Code in a fence is not divided."""
-    stop = len(text) if stop is None else stop
-    ends, fence, is_after_blank, has_content = [], "", False, False
-    for line in _LINE.finditer(text, start, stop):
-        is_blank = not line[0].strip()
-        if has_content and is_after_blank and not is_blank and not fence:
+    """Returns the ends of the paragraphs of a text, with the blank lines after them. Code and HTML are not divided."""
+    stop, closed = len(text) if stop is None else stop, lines_of_blocks(text)
+    ends, is_after_blank, has_content = [], False, False
+    for number, line in enumerate(_LINE.finditer(text, start, stop), text.count("\n", 0, start) + 1):
+        is_blank = not line[0].strip() and number not in closed
+        if has_content and is_after_blank and not is_blank:
             ends.append(line.start())
-        mark = _FENCE.match(line[0])
-        if mark and not fence:
-            fence = mark[1]
-        elif mark and mark[1].startswith(fence) and not line[0][mark.end() :].strip():
-            fence = ""
         is_after_blank, has_content = is_blank, has_content or not is_blank
     return [*ends, stop] if has_content else []
 

@@ -90,7 +90,7 @@ def _paths(headings: list[_Heading]) -> list[str]:
 
 # Headings
 
-_HASHES: Final = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
+HASHES: Final = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
 UNDERLINE: Final = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
 _BREAK: Final = re.compile(r" {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$")
 _CONTAINER: Final = re.compile(r"[ \t]*(?:>|(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]|$))")
@@ -115,7 +115,7 @@ def _headings(text: str) -> Iterator[_Heading]:
     paragraph: list[MarkdownLine] = []  # lines that become a heading if an underline follows
     contained = False  # the lines since the last blank one belong to a list item or a quotation
     for line in outside_code(text):
-        if match := _HASHES.match(line.text):
+        if match := HASHES.match(line.text):
             yield _Heading(len(match[1]), _hashed_title(line.text[match.end() :]), line.start, line.number)
             paragraph, contained = [], False
         elif paragraph and UNDERLINE.match(line.text):

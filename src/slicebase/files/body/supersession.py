@@ -48,6 +48,19 @@ def same_topic(rows: Iterable[Row], fields: Mapping[str, Any]) -> Row | None:
     return newest(row for row in rows if _is_about_the_same(row.line.value, fields))
 
 
+def repeated_topic(rows: Iterable[Row]) -> tuple[Row, Row] | None:
+    """Returns the first two of some rows that are about the same topic, None if there are no such rows."""
+    seen: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        keys = [(name, words) for name in (*_TOPICS, "text") if (words := _words(row.line.value, name))]
+        for former in (each for key in keys for each in seen.get(key, ())):
+            if _is_about_the_same(former.line.value, row.line.value):
+                return former, row
+        for key in keys:
+            seen.setdefault(key, []).append(row)
+    return None
+
+
 def _is_about_the_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     pairs = {name: (_words(one, name), _words(other, name)) for name in (*_TOPICS, "text")}
     shared = [name for name in _TOPICS if all(pairs[name])] or ["text"]

@@ -6,7 +6,7 @@ from typing import Final
 from slicebase.core.hashing import lone_surrogate
 from slicebase.core.parsers import decode
 from slicebase.errors import SlicebaseError
-from slicebase.files.body.sections import UNDERLINE, Section, sections, slug
+from slicebase.files.body.sections import HASHES, UNDERLINE, Section, sections, slug
 
 Cleaned = Callable[[str], str]  # returns a text without secrets
 
@@ -35,7 +35,7 @@ def append_in_section(body: bytes, heading: str, text: str) -> bytes:
     """Returns the body with one more paragraph at the end of a section, before the next heading."""
     old, newline = decode(body), _newline_of(body)
     section = find_section(old, heading)
-    end = section.start + len(old[section.start : section.end].rstrip())
+    end = _end_of_line(old, section.start + len(old[section.start : section.end].rstrip()))
     below = old[end:]
     if section.end < len(old):
         below = newline * max(0, 2 - old[end : section.end].count("\n")) + below
@@ -48,7 +48,7 @@ def replace_section(body: bytes, heading: str, text: str) -> bytes:
     section = find_section(old, heading)
     title = heading_lines(old[section.start : section.end])
     after = newline + old[section.end :] if section.end < len(old) else ""
-    return encoded(old[: section.start] + title.rstrip() + 2 * newline + _paragraph(text, newline) + newline + after)
+    return encoded(old[: section.start] + _line(title) + 2 * newline + _paragraph(text, newline) + newline + after)
 
 
 _MOST_LINES: Final = 10  # that an error lists
@@ -107,11 +107,22 @@ def find_section(text: str, heading: str) -> Section:
 
 def heading_lines(section: str) -> str:
     """Returns the heading of a section: one line with hashes, or the lines down to its underline."""
-    lines = section.splitlines(keepends=True)
-    if lines[0].lstrip(" ").startswith("#"):
-        return lines[0]
-    underline = next(at for at, line in enumerate(lines) if at and UNDERLINE.fullmatch(line.rstrip("\r\n")))
-    return "".join(lines[: underline + 1])
+    lines = section.split("\n")
+    last = 0
+    if not HASHES.match(_line(lines[0])):
+        last = next(at for at, line in enumerate(lines) if at and UNDERLINE.match(_line(line)))
+    return section[: len("\n".join(lines[: last + 1])) + 1]
+
+
+def _line(text: str) -> str:
+    """Returns a text without its last line end."""
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+def _end_of_line(text: str, at: int) -> int:
+    """Returns where the line ends that `at` is in, before its line end: LF or CRLF and no other."""
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end - text[at:end].endswith("\r")
 
 
 def _paragraph(text: str, newline: str) -> str:

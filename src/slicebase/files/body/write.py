@@ -8,7 +8,7 @@ from slicebase.files.body.entries import Stamp, new_lines, new_rows
 from slicebase.files.body.lines import read_lines
 from slicebase.files.body.objects import objects_in
 from slicebase.files.body.rows import Row, full_row_id, read_rows
-from slicebase.files.body.supersession import active, same_topic
+from slicebase.files.body.supersession import active, repeated_topic, same_topic
 from slicebase.files.body.text import append_in_section, append_lines, append_paragraph, encoded, replace_section
 from slicebase.files.findings import Finding, errors, shown
 from slicebase.files.slice_file import SliceFile
@@ -112,8 +112,10 @@ def _supersede_rows(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Ro
     written = _append_rows(file, given, elsewhere)
     if not given.supersedes and not given.is_new:
         former = active((*read_rows(file.body).rows, *elsewhere))
-        for row in read_rows(written.file.body[len(file.body) :]).rows if former else ():
+        new = read_rows(written.file.body[len(file.body) :]).rows
+        for row in new if former else ():
             _refuse_known_topic(file, same_topic(former, row.line.value))
+        _refuse_repeated_topic(file, repeated_topic(new))
     return written
 
 
@@ -123,6 +125,16 @@ def _refuse_known_topic(file: SliceFile, known: Row | None) -> None:
             "topic-exists",
             f"{known.id} is about the same topic: {shown(known.text)}",
             hint=f"--supersedes {known.id} replaces it, and --new says that this is another fact",
+            where=Where(file.name),
+        )
+
+
+def _refuse_repeated_topic(file: SliceFile, pair: tuple[Row, Row] | None) -> None:
+    if pair:
+        raise SlicebaseError(
+            "topic-exists",
+            f"two of the new rows are about the same topic: {' and '.join(shown(row.text) for row in pair)}",
+            hint="write the second one later with --supersedes, or say with --new that they are different facts",
             where=Where(file.name),
         )
 
