@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.errors import SlicebaseError
-from slicebase.files.note import NOTE_GONE
+from slicebase.files.note import LARGEST_NOTE, NOTE_GONE
 from slicebase.library import notes as library_notes
 from slicebase.library.folder import SliceFolder
 from slicebase.library.notes import NotesReport
@@ -234,6 +234,32 @@ def test_notes_that_cannot_be_taken_are_named_and_do_not_stop_the_others(vault: 
     report = vault.refresh_all()
     assert [each.path for each in report.skipped] == ["docs/a.md"]
     assert vault.pointers["a.md"].title == "Alpha"
+
+
+def _too_large(path: Path) -> None:
+    path.touch()
+    os.truncate(path, LARGEST_NOTE + 1)
+
+
+@pytest.mark.parametrize(
+    "become",
+    [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("a.md"), _too_large, lambda path: path.write_bytes(b"\xff")],
+)
+def test_a_note_that_became_something_else_is_passed_over_once_and_nobody_calls_it_fresh(
+    vault: Vault, become: Callable[[Path], object]
+) -> None:
+    vault.added()
+    path = vault.root / "docs" / "b.md"
+    path.unlink()
+    become(path)
+    for report in (vault.refresh_all(), vault.added()):
+        assert (report.unchanged, report.changed, report.gone) == (2, 0, 0)
+        assert [each.path for each in report.skipped] == ["docs/b.md"]
+    (reason,) = [why.detail for each in vault.stale() for why in each.reasons]
+    assert "refresh" not in reason
+    page = vault.recall(vault.pointers["b.md"].id)
+    assert "cannot be read" in page.excerpts[0].piece.label
+    assert "FRESH" not in page.excerpts[0].piece.label
 
 
 def test_an_interrupted_call_is_finished_by_the_next_one_without_duplicates(
