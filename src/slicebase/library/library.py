@@ -62,7 +62,7 @@ class Library(Reader):
         or routine. `contract` and `meta` are given as `key=value`, like the assignments of `define`.
         """
         stamp = self.stamp(provenance)
-        file_id = id or stamp.file_id
+        file_id = stamp.file_id if id is None else id
         source = given_path(from_file) if from_file is not None else None
         kind = kind or ("pointer" if source or payload else "context")
         body_type = type or ("none" if kind == "pointer" else "markdown")
@@ -107,12 +107,12 @@ class Library(Reader):
 
         path = folder_in(self.folder.root, folder)
         self.surroundings.redaction.refuse("the path of the folder", path)
-        return self._notes(provenance).add(path, given_globs(glob), dry_run=dry_run)
+        return self._notes(self.stamp(provenance)).add(path, given_globs(glob), dry_run=dry_run)
 
     @door()
     def refresh_all(self, *, dry_run: bool = False, provenance: Provenance | None = None) -> "NotesReport":
         """Follows all notes that were added: those that changed, moved, went or came back."""
-        return self._notes(provenance).refresh(dry_run=dry_run)
+        return self._notes(self.stamp(provenance)).refresh(dry_run=dry_run)
 
     @door(left="folder glob")
     def create_from(
@@ -126,10 +126,10 @@ class Library(Reader):
         copier = NoteCopier(self.workspace, self.folder, self.index, redaction, stamp, self.index.progress)
         return copier.copy(notes_folder(folder), given_globs(glob))
 
-    def _notes(self, provenance: Provenance | None) -> "NoteKeeper":
+    def _notes(self, stamp: Stamp) -> "NoteKeeper":
         from slicebase.library.notes import NoteKeeper
 
-        redaction, stamp = self.surroundings.redaction, self.stamp(provenance)
+        redaction = self.surroundings.redaction
         return NoteKeeper(self.workspace, self.folder, self.index, redaction, stamp, self.index.progress)
 
     # Metadata and links
@@ -231,7 +231,7 @@ class Library(Reader):
 
             pointer = self.folder.find(file_id)
             payload = measured_again(self.folder, pointer)  # may take long, so it is done without the lock
-            note = self._notes(provenance).version(pointer) if payload != pointer.payload else None
+            note = self._notes(stamp).version(pointer) if payload != pointer.payload else None
 
             def change(file: SliceFile) -> SliceFile:
                 measured = with_payload(file, pointer.payload, payload, stamp)
