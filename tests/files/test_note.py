@@ -69,6 +69,13 @@ def test_aliases_are_read_from_every_form_that_obsidian_knows() -> None:
         assert note_targets(f"---\n{written}\n---\n").aliases == ("One", "Two")
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("last", ["---", "---\n", "...", "---\n\nText."])
+def test_every_line_of_the_frontmatter_counts_however_the_note_ends(last: str, end: str) -> None:
+    note = read_note(f"---\naliases: [One]\ntitle: 2024.10\n{last}".replace("\n", end), "x.md")
+    assert (note.title, note.targets.aliases) == ("2024.10", ("One",))
+
+
 def test_the_frontmatter_of_a_note_has_no_headings() -> None:
     text = "---\ntitle: x\n# a comment\n---\nBefore.\n\n# One\n\nText.\n"
     assert [each.slugs for each in note_sections(text)] == ["", "one"]

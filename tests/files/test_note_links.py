@@ -22,6 +22,12 @@ from tests.mixed_verbs import MORE
         ("[x](https://example.org/a.md) [y](mailto:a@b.c) [z](//host/a.md) [w](#part)", []),
         ("[x][ref]\n\n[ref]: ../g.md\n[^1]: no.md", ["../g.md"]),
         ("[x](wiki_(page).md)", ["wiki_(page).md"]),
+        ("a <!-- [[hidden]] --> [[real]] <!-- [x](no.md)\nmore --> [[too]] <!-- [[open]]", ["real", "too", "open"]),
+        ("%%[[hidden]]%% [[real]]\n%%\n\n[[hidden]]\n%%\n[[too]] 5 %% [[open]]", ["real", "too", "open"]),
+        ("`%%` [[real]] `<!--` [[too]] %% --> [[open]]", ["real", "too", "open"]),
+        ("[[real]]\n\n    [[code]]\n\n\t[[code]]\nText\n    [[still text]]", ["real", "still text"]),
+        ("- item\n\n    [[in the list]]\n\nText\n\n    [[code]]", ["in the list"]),
+        ("> ```\n> [[code]]\n> ```\n> [[real]]\n> > ~~~\n> > [[code]]\n\n[[too]]", ["real", "too"]),
     ],
 )
 def test_wiki_links_and_markdown_links_outside_code_count(text: str, targets: list[str]) -> None:

@@ -40,6 +40,28 @@ def test_a_second_call_copies_only_what_is_new(tmp_path: Path, notes: Path) -> N
     assert (report.added, report.unchanged, report.links) == (1, 1, 1)
 
 
+def test_another_note_of_the_same_name_is_never_taken_for_one_that_was_copied(tmp_path: Path, notes: Path) -> None:
+    library = ScratchLibrary(tmp_path / "root")
+    library.create_from(notes, glob="a.md")
+    other = tmp_path / "elsewhere" / "vault"
+    other.mkdir(parents=True)
+    (other / "a.md").write_text("Other words.\n")
+    assert library.create_from(other).added == 1
+    assert library.create_from(other).unchanged == 1
+    assert b"Other words.\n" in {library.file(entry.id).body for entry in library.list_files()}
+
+
+def test_a_note_that_changed_since_it_was_copied_is_named_and_not_counted_as_unchanged(
+    tmp_path: Path, notes: Path
+) -> None:
+    library = ScratchLibrary(tmp_path / "root")
+    library.create_from(notes, glob="a.md")
+    (notes / "a.md").write_text("New words.\n")
+    report = library.create_from(notes, glob="a.md")
+    assert (report.added, report.unchanged) == (0, 0)
+    assert [tuple(each) for each in report.skipped] == [("a.md", "it has changed since it was copied")]
+
+
 def test_no_secret_is_copied(tmp_path: Path, notes: Path) -> None:
     library = ScratchLibrary(tmp_path / "root")
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"

@@ -7,6 +7,7 @@ import pytest
 
 from slicebase.context.manifest import Budget, Manifest, PinnedPiece
 from slicebase.core.hashing import digest
+from slicebase.errors import SlicebaseError
 from slicebase.files.model import DerivationSource, Link, Payload
 from slicebase.library.check import validate
 from slicebase.library.payloads import unclaimed_copies
@@ -28,6 +29,14 @@ def is_well_formed(scratch: ScratchLibrary) -> bool:
 
 
 # ---- create
+
+
+def test_an_error_in_a_body_names_its_line_in_the_file_and_in_the_body(scratch: ScratchLibrary) -> None:
+    with pytest.raises(SlicebaseError) as caught:
+        scratch.create("T", "S.", type="yaml", body="a: 1\nb: [\n")
+    good = scratch.create("T", "S.", type="yaml", body="a: 1\nb: 2\n").file
+    assert (caught.value.where.line, caught.value.where.column) == (good.body_line + 1, 4)
+    assert "line 2 of the body" in caught.value.message
 
 
 @pytest.mark.parametrize("body_type", ["markdown", "jsonl", "text", "code", "yaml", "routine", "conversation"])
@@ -68,6 +77,10 @@ def test_the_body_contract_and_links_of_a_new_file_are_as_they_were_given(scratc
         ({"type": "none"}, "breaks-rule"),
         ({"type": "yaml", "body": "a: [1"}, "breaks-rule"),
         ({"contract": ["write=sometimes"]}, "breaks-rule"),
+        ({"contract": ["write=append", "contract.write=append"]}, "usage"),
+        ({"meta": ["a=1", "meta.a=2"]}, "usage"),
+        ({"meta": ["a.b=1", "a=2"]}, "usage"),
+        ({"id": ""}, "bad-id"),
         ({"contract": ["mood=good"]}, "usage"),
         ({"contract": ["purpose"]}, "usage"),
         ({"links": [("loves it", "01X")]}, "bad-link"),

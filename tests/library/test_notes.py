@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.errors import SlicebaseError
-from slicebase.files.note import NOTE_GONE
+from slicebase.files.note import LARGEST_NOTE, NOTE_GONE
 from slicebase.library import notes as library_notes
 from slicebase.library.folder import SliceFolder
 from slicebase.library.notes import NotesReport
@@ -128,6 +129,66 @@ def test_a_note_that_moved_keeps_its_id_and_is_linked_where_it_is(vault: Vault) 
     assert vault.linked("a.md") == ["sub/c.md"]
 
 
+def test_ids_follow_the_bytes_of_notes_that_were_swapped(vault: Vault) -> None:
+    vault.added()
+    ids = {name: file.id for name, file in vault.pointers.items()}
+    docs = vault.root / "docs"
+    (docs / "a.md").rename(docs / "x.md")
+    (docs / "b.md").rename(docs / "a.md")
+    (docs / "x.md").rename(docs / "b.md")
+    assert vault.refresh_all(dry_run=True).moved == 2
+    assert vault.refresh_all().moved == 2
+    assert {name: file.id for name, file in vault.pointers.items()} == {
+        "a.md": ids["b.md"], "b.md": ids["a.md"], "sub/c.md": ids["sub/c.md"]
+    }  # fmt: skip
+    assert vault.pointers["b.md"].title == "Alpha"
+    assert vault.refresh_all().unchanged == 3
+
+
+@pytest.mark.parametrize("verb", [Vault.added, Vault.refresh_all])
+def test_a_note_whose_old_name_was_taken_by_a_new_file_keeps_its_id(
+    vault: Vault, verb: Callable[[Vault], NotesReport]
+) -> None:
+    vault.added()
+    file_id = vault.pointers["b.md"].id
+    (vault.root / "docs" / "b.md").rename(vault.root / "docs" / "d.md")
+    vault.put(b="Something else.\n")
+    report = verb(vault)
+    assert (report.moved, report.added, report.changed, report.gone) == (1, 1, 0, 0)
+    assert vault.pointers["d.md"].id == file_id
+    assert vault.pointers["b.md"].summary == "Something else."
+
+
+def test_a_note_that_replaced_another_keeps_its_id_and_the_other_is_gone(vault: Vault) -> None:
+    vault.added()
+    first, second = vault.pointers["a.md"].id, vault.pointers["b.md"].id
+    (vault.root / "docs" / "b.md").replace(vault.root / "docs" / "a.md")
+    report = vault.refresh_all()
+    assert (report.moved, report.gone, report.changed) == (1, 1, 0)
+    files = {file.id: file for file in map(vault.folder.read, vault.folder.names())}
+    assert str(getattr(files[first].archived, "reason", None)) == NOTE_GONE
+    assert (files[second].archived, getattr(files[second].payload, "uri", None)) == (None, "../docs/a.md")
+    assert (vault.refresh_all().unchanged, vault.added().unchanged) == (2, 2)
+    vault.put(back="# Alpha\n\nAbout [[b]] and [c](sub/c.md).\n")
+    assert vault.refresh_all().moved == 1
+    assert vault.file(first).archived is None
+
+
+@pytest.mark.parametrize("taken", [False, True])
+def test_a_forgotten_note_stays_forgotten_under_another_name(vault: Vault, taken: bool) -> None:
+    vault.added()
+    file_id = vault.pointers["b.md"].id
+    vault.forget(file_id, reason="old")
+    (vault.root / "docs" / "b.md").rename(vault.root / "docs" / "d.md")
+    if taken:
+        vault.put(b="Something else.\n")
+    report = vault.added()
+    assert (report.added, report.moved, report.forgotten) == (0, 0, 1)
+    assert (vault.pointers["d.md"].id, vault.pointers["d.md"].archived.reason) == (file_id, "old")
+    vault.put(d="Edited.\n")
+    assert vault.added().added == int(taken)
+
+
 def test_a_note_that_went_is_archived_and_comes_back(vault: Vault) -> None:
     vault.added()
     text = (vault.root / "docs" / "b.md").read_text()
@@ -173,6 +234,32 @@ def test_notes_that_cannot_be_taken_are_named_and_do_not_stop_the_others(vault: 
     report = vault.refresh_all()
     assert [each.path for each in report.skipped] == ["docs/a.md"]
     assert vault.pointers["a.md"].title == "Alpha"
+
+
+def _too_large(path: Path) -> None:
+    path.touch()
+    os.truncate(path, LARGEST_NOTE + 1)
+
+
+@pytest.mark.parametrize(
+    "become",
+    [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("a.md"), _too_large, lambda path: path.write_bytes(b"\xff")],
+)
+def test_a_note_that_became_something_else_is_passed_over_once_and_nobody_calls_it_fresh(
+    vault: Vault, become: Callable[[Path], object]
+) -> None:
+    vault.added()
+    path = vault.root / "docs" / "b.md"
+    path.unlink()
+    become(path)
+    for report in (vault.refresh_all(), vault.added()):
+        assert (report.unchanged, report.changed, report.gone) == (2, 0, 0)
+        assert [each.path for each in report.skipped] == ["docs/b.md"]
+    (reason,) = [why.detail for each in vault.stale() for why in each.reasons]
+    assert "refresh" not in reason
+    page = vault.recall(vault.pointers["b.md"].id)
+    assert "cannot be read" in page.excerpts[0].piece.label
+    assert "FRESH" not in page.excerpts[0].piece.label
 
 
 def test_an_interrupted_call_is_finished_by_the_next_one_without_duplicates(

@@ -25,10 +25,11 @@ class Agent(NamedTuple):
 
     environment: ServerEnvironment
     generation: str
+    name: str = "weaver"
 
     def ask(self, question: Callable[[Client], Awaitable[_Value]]) -> _Value:
         async def asked() -> _Value:
-            info = Implementation(name="weaver", version="3")
+            info = Implementation(name=self.name, version="3")
             async with Client(build(self.environment), mode=self.generation, client_info=info) as client:
                 return await question(client)
 

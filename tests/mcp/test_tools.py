@@ -60,6 +60,16 @@ def test_writes_are_signed_with_the_clients_name_and_session(agent: Agent) -> No
     assert b"agent: weaver" in body.to_bytes()
 
 
+def test_whatever_a_client_calls_itself_it_signs_with_one_short_line(one_agent: Agent) -> None:
+    agent = one_agent._replace(name="we\x1b[31m\nav\u202eer" + "r" * 1000)
+    log = a_log(agent)
+    a_row(agent, log)
+    with agent.environment.open() as base:
+        written = read_rows(base.library.folder.find(log).body).rows[0].provenance
+    assert written
+    assert written.agent == "we [31m av er" + "r" * 86 + "…"
+
+
 def test_a_row_can_be_superseded_by_its_reference(one_agent: Agent) -> None:
     log = a_log(one_agent)
     old = a_row(one_agent, log)

@@ -1,5 +1,6 @@
 """`tt due`: the work that contracts ask for, as a list, as JSON or as a prompt, and its record."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
@@ -9,6 +10,7 @@ from slicebase.cli.find import note_unreadable
 from slicebase.cli.options import open_base, provenance_of, provenance_options
 from slicebase.cli.output import json_option, note, print_json, print_text, printable
 from slicebase.errors import Exit
+from slicebase.verbs.names import short_places
 
 if TYPE_CHECKING:
     from slicebase.library.due import DueFile
@@ -42,16 +44,16 @@ def due(ctx: click.Context, everything: bool, as_prompt: bool, done: tuple[str, 
 
         print_text(due_prompt(found), nl=False)
     else:
-        _print_due(found, recorded)
+        _print_due(found, recorded, short_places(base, [*recorded, *(each.id for each in found)]))
     note_unreadable(base)
     return Exit.FINDINGS if found else Exit.DONE
 
 
-def _print_due(found: "list[DueFile]", recorded: list[str]) -> None:
+def _print_due(found: "list[DueFile]", recorded: list[str], short: Mapping[str, str]) -> None:
     for file_id in recorded:
-        note(f"{printable(file_id)} done")
+        note(f"{printable(short[file_id])} done")
     for each in found:
-        print_text(f"{printable(each.id)} ({printable(each.file.title or '')})")
+        print_text(f"{printable(short[each.id])} ({printable(each.file.title or '')})")
         for why in each.reasons:
             rule = f"  ({printable(why.rule)})" if why.rule else ""
             print_text(f"    {printable(why.detail)}{rule}")

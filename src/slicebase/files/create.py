@@ -152,6 +152,8 @@ def contract_from(assignments: Iterable[str]) -> Contract | None:
         if name == "exclude":
             topics = value_for(("contract", name), text)
             given[name] = (*given.get(name, ()), *(topics if isinstance(topics, list) else [text]))
+        elif name in given:
+            raise _given_twice(path)
         else:
             given[name] = text
     return Contract(**given) if given else None
@@ -174,8 +176,14 @@ def meta_from(
             inner = inner.setdefault(key, {})
             if not isinstance(inner, dict):
                 raise SlicebaseError("usage", f"{assignment!r} has a value and further keys under the same name")
+        if keys[-1] in inner:
+            raise _given_twice(keys)
         inner[keys[-1]] = cleaned({keys[-1]: value_for(("meta", *keys), text)})[keys[-1]]
     return meta or None
+
+
+def _given_twice(path: Sequence[str]) -> SlicebaseError:
+    return SlicebaseError("usage", f"{'.'.join(path)!r} is given twice", hint="give each key once")
 
 
 def split_assignment(assignment: str) -> tuple[tuple[str, ...], str]:

@@ -134,7 +134,8 @@ class _Header:
     """The frontmatter of a note, where it can be read: people write much that is not YAML."""
 
     def __init__(self, text: str) -> None:
-        self._lines = text.split("\n")[1:-2] if text else []
+        lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+        self._lines = lines[1:-1]  # between the two marks
         self._values: Any = {}
         if self._lines:
             try:

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal, NamedTuple
 
-from slicebase.files.body.sections import outside_code
+from slicebase.files.body.sections import end_of_fence, outside_code
 
 NOTE_SUFFIXES: Final = (".md", ".markdown", ".txt")
 MOST_LINKS: Final = 1000  # different targets of one note that are looked at
@@ -34,14 +34,24 @@ _ESCAPE: Final = re.compile(rb"%([0-9A-Fa-f]{2})")
 _TICKS: Final = re.compile(r"`+")
 
 
+_QUOTED: Final = re.compile(r"(?: {0,3}>[ \t]?)+")
+_ITEM: Final = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]|$)")
+_INDENTED: Final = ("    ", "\t")
+_COMMENT: Final = re.compile(r"<!--|%%")
+_COMMENT_ENDS: Final = {"<!--": "-->", "%%": "%%"}
+
+
 def note_links(text: str) -> tuple[NoteLink, ...]:
-    """Returns the links of a text in their order, each once. What is code, or leads out to the web, is no link."""
+    """Returns the links of a text in their order, each once. Code, comments and addresses in the web are none."""
     found: dict[NoteLink, None] = {}
     if not any(mark in text for mark in ("[[", "](", "]:")):
         return ()
-    for line in _lines(text):
+    lines: Iterable[str] = map(_without_code, _lines(text))
+    if any(mark in text for mark in _COMMENT_ENDS):
+        lines = _without_comments("\n".join(lines)).split("\n")
+    for line in lines:
         if "[[" in line or "](" in line or "]:" in line:
-            found.update(dict.fromkeys(_in_line(_without_code(line))))
+            found.update(dict.fromkeys(_in_line(line)))
         if len(found) >= MOST_LINKS:
             break
     return tuple(found)[:MOST_LINKS]
@@ -49,9 +59,58 @@ def note_links(text: str) -> tuple[NoteLink, ...]:
 
 def _lines(text: str) -> Iterable[str]:
     """Returns the lines outside code and HTML blocks. Most notes have no sign of these."""
+    lines: Iterable[str] = text.split("\n")
     if any(mark in text for mark in ("```", "~~~", "<")):
-        return (line.text for line in outside_code(text))
-    return text.split("\n")
+        lines = [line.text for line in outside_code(text)]
+        if ">" in text:
+            lines = _outside_quoted_fences(lines)
+    return _outside_indented_code(lines) if any(mark in text for mark in _INDENTED) else lines
+
+
+def _outside_quoted_fences(lines: Iterable[str]) -> Iterator[str]:
+    """Yields the lines without fenced code in quotations. It ends with its fence or with the quotation."""
+    end: re.Pattern[str] | None = None
+    for line in lines:
+        quoted = _QUOTED.match(line)
+        rest = line[quoted.end() :] if quoted else ""
+        if not quoted:
+            end = None
+            yield line
+        elif end is None:
+            end = end_of_fence(rest)
+            yield "" if end else line
+        else:
+            end = None if end.search(rest) else end
+            yield ""
+
+
+def _outside_indented_code(lines: Iterable[str]) -> Iterator[str]:
+    """Yields the lines without indented code: after a blank line, and not in a list, whose paragraphs are indented."""
+    may_begin, in_list = True, False
+    for line in lines:
+        is_code = line.startswith(_INDENTED) and may_begin and not in_list
+        if not line.strip():
+            may_begin = True
+        elif not is_code:
+            is_item = _ITEM.match(line) is not None
+            in_list = is_item or (in_list and (not may_begin or line[0] in " \t"))
+            may_begin = False
+        yield "" if is_code else line
+
+
+def _without_comments(text: str) -> str:
+    """Returns a text without comments of HTML and Obsidian. A mark that nothing ends is text."""
+    kept, place, at = [], 0, 0
+    open_ended: set[str] = set()  # marks that nothing ends any more, so that the text is searched only once for each
+    while found := _COMMENT.search(text, at):
+        end = -1 if found[0] in open_ended else text.find(_COMMENT_ENDS[found[0]], found.end())
+        if end < 0:
+            open_ended.add(found[0])
+            at = found.end()
+            continue
+        kept.append(text[place : found.start()])
+        place = at = end + len(_COMMENT_ENDS[found[0]])
+    return " ".join([*kept, text[place:]])
 
 
 def _in_line(line: str) -> Iterator[NoteLink]:

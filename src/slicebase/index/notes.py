@@ -98,7 +98,25 @@ def purged_hashes(connection: apsw.Connection) -> set[str]:
     return {found for (found,) in connection.execute(query)}
 
 
-def copied_notes(connection: apsw.Connection, key: str) -> dict[str, str]:
-    """Returns the ids of the files that were made from notes, by where they were copied from."""
-    query = "SELECT value, id FROM meta JOIN files ON files.number = meta.file WHERE key = ? ORDER BY id DESC"
-    return dict(connection.execute(query, (key,)))
+class CopiedNote(NamedTuple):
+    """A file that was made from a note: its id, and what its `meta` says of the note."""
+
+    source: str
+    hash: str | None
+    folder: str | None
+    id: str
+
+
+_COPIED: Final = """
+SELECT source.value, hash.value, folder.value, files.id
+FROM meta AS source JOIN files ON files.number = source.file
+LEFT JOIN meta AS hash ON hash.file = source.file AND hash.key = ?
+LEFT JOIN meta AS folder ON folder.file = source.file AND folder.key = ?
+WHERE source.key = ? ORDER BY files.id
+"""
+
+
+def copied_notes(connection: apsw.Connection, source: str, digest: str, folder: str) -> list[CopiedNote]:
+    """Returns the files that were made from notes. The arguments are the keys of `meta` that say from which."""
+    rows: Any = connection.execute(_COPIED, (digest, folder, source))
+    return list(map(CopiedNote._make, rows))

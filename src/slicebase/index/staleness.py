@@ -9,6 +9,7 @@ from slicebase.files.freshness import staleness
 from slicebase.files.links import target_kind
 from slicebase.index.entries import FileEntry, Filters, get_file, list_files
 from slicebase.index.links import overflow_parts
+from slicebase.workspace.note_files import MISSING
 
 _DAY: Final = 86_400_000
 _STALE: Final = 0.5  # the staleness from which a file is labelled STALE
@@ -71,12 +72,19 @@ def _reasons(connection: apsw.Connection, entry: FileEntry) -> Iterator[StaleRea
             yield StaleReason("source-missing", None, f"its source {entry.source} is not here")
         elif entry.derivation == "stale":
             yield StaleReason("source-changed", source.changed, f"its source {source.id} ({source.title}) has changed")
-    if entry.note_state == "changed":
-        yield StaleReason("note-changed", None, "the note has changed: `tt refresh --all` follows it")
-    if entry.note_state == "missing":
-        yield StaleReason("note-missing", None, "the note cannot be read: `tt refresh --all` follows it")
+    if entry.note_state in ("changed", "missing"):
+        yield _note_reason(connection.execute("SELECT problem FROM notes WHERE file = ?", (entry.number,)).get)
     if entry.due:
         yield StaleReason("due", None, f"it is due to be {_DUE.get(entry.due, entry.due)}")
+
+
+def _note_reason(problem: str | None) -> StaleReason:
+    """Returns why a note is not what its pointer says. One that is there and cannot be taken is not followed."""
+    if problem is None:
+        return StaleReason("note-changed", None, "the note has changed: `tt refresh --all` follows it")
+    if problem == MISSING:
+        return StaleReason("note-missing", None, "the note is gone: `tt refresh --all` follows it")
+    return StaleReason("note-missing", None, f"the note cannot be read: {problem}")
 
 
 def _age_reasons(connection: apsw.Connection, entry: FileEntry, now: int, half_life: float) -> Iterator[StaleReason]:

@@ -1,14 +1,15 @@
 """Slice files made of notes: each file of a folder becomes a slice file of its own, with its text as the body.
 
-The folder may be anywhere. A file remembers where it was copied from, so that a second call, or one after an
-interruption, copies only what is not here yet.
+The folder may be anywhere. A file remembers where it was copied from, and the hash of the bytes there, so that a second
+call, or one after an interruption, copies only what is not here yet. A note counts as copied only if its bytes were.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from slicebase.core.hashing import raw_digest
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.entries import Stamp
 from slicebase.files.body.write import whole_body
@@ -19,7 +20,7 @@ from slicebase.files.note import note_text
 from slicebase.files.note_links import NamedNote, NoteNames
 from slicebase.files.slice_file import SliceFile
 from slicebase.index.files import FileIndex
-from slicebase.index.notes import copied_notes
+from slicebase.index.notes import CopiedNote, copied_notes
 from slicebase.index.schema import ReadProgress
 from slicebase.library.folder import SliceFolder
 from slicebase.library.notes import NoteReader, NotesReport, one_at_a_time
@@ -29,8 +30,36 @@ from slicebase.workspace.doors import Redaction
 from slicebase.workspace.note_files import read_note_bytes
 from slicebase.workspace.workspace import LIBRARY, Workspace
 
-SOURCE_KEY: Final = "copied_from"  # of `meta`
+# Keys of `meta`: the path of the note, the hash of its bytes, and which folder it was, since two may have one name.
+SOURCE_KEY: Final = "copied_from"
+HASH_KEY: Final = "copied_hash"
+FOLDER_KEY: Final = "copied_folder"
+_CHANGED: Final = "it has changed since it was copied"
+_MARK: Final = 16  # digits
 _BATCH: Final = 500
+
+
+class _Source(NamedTuple):
+    """A folder of notes: where it is, which one it is, and what stands before the path of a note in `copied_from`."""
+
+    path: Path
+    mark: str
+    prefix: str
+
+
+class _Copies:
+    """The copies that are here, by where they come from."""
+
+    def __init__(self, copies: Iterable[CopiedNote]) -> None:
+        self._copies: dict[str, list[CopiedNote]] = {}
+        for copy in copies:
+            self._copies.setdefault(copy.source, []).append(copy)
+
+    def of(self, source: str, mark: str, digest: str) -> CopiedNote | None:
+        """Returns the copy of a note: one of the same bytes, else one of an older version of the same file."""
+        here = self._copies.get(source, [])
+        same = [copy for copy in here if copy.hash == digest]
+        return next(iter([*same, *(copy for copy in here if copy.folder == mark)]), None)
 
 
 class _Copy(NamedTuple):
@@ -64,45 +93,55 @@ class NoteCopier:
         with one_at_a_time(self._workspace):
             return self._copy(source, globs)
 
-    def _copy(self, source: Path, globs: Sequence[str]) -> NotesReport:
-        walked = walk(source, ".", globs)
-        reader = NoteReader(source, self._redaction)
-        here = self._index.ask(lambda connection: copied_notes(connection, SOURCE_KEY))
-        prefix = self._prefix(source)
-        sources = {file.path: f"{prefix}{file.path}" for file in walked.found}
+    def _copy(self, folder: Path, globs: Sequence[str]) -> NotesReport:
+        walked = walk(folder, ".", globs)
+        reader = NoteReader(folder, self._redaction)
+        here = _Copies(self._index.ask(lambda connection: copied_notes(connection, SOURCE_KEY, HASH_KEY, FOLDER_KEY)))
+        source = self._source(folder)
         versions = []
         for done, file in enumerate(walked.found):
             self._progress(done, len(walked.found))
             versions.append(reader.version(file.path))
         self._progress(len(walked.found), len(walked.found))
         found = {version.path: version for version in versions if version}
-        ids = {path: here.get(sources[path]) or note_id(self._stamp, sources[path]) for path in found}
+        known = {path: here.of(source.prefix + path, source.mark, version.hash) for path, version in found.items()}
+        ids = {path: copy.id if copy else note_id(self._stamp, source.prefix + path) for path, copy in known.items()}
         names = NoteNames(NamedNote(path, ".", version.note.targets.aliases) for path, version in found.items())
         copies = []
-        unresolved = 0
+        unchanged = unresolved = 0
         for path, version in found.items():
-            if sources[path] not in here:
+            copy = known[path]
+            if copy is None:
                 resolved = names.resolved(path, version.note.targets.links)
                 unresolved += resolved.unresolved
-                copies.append(_Copy(ids[path], sources[path], version, tuple(ids[to] for to in resolved.paths)))
+                copies.append(_Copy(ids[path], source.prefix + path, version, tuple(ids[to] for to in resolved.paths)))
+            elif copy.hash == version.hash:
+                unchanged += 1
+            else:
+                reader.skipped.append(SkippedNote(path, _CHANGED))
         self._write(source, copies, reader.skipped)
         return NotesReport(
             added=len(copies),
-            unchanged=len(found) - len(copies),
+            unchanged=unchanged,
             links=sum(len(each.links[:MOST_LINKED]) for each in copies),
             unresolved=unresolved,
             crowded=sum(len(each.links[MOST_LINKED:]) for each in copies),
             skipped=tuple(sorted({*walked.skipped, *reader.skipped})),
         )
 
-    def _prefix(self, source: Path) -> str:
-        """Returns what stands before the path of a file: its folder from the workspace, else the folder's own name."""
-        home = os.path.realpath(self._folder.root)
-        prefix = source.relative_to(home).as_posix() if source.is_relative_to(home) else source.name
-        self._redaction.refuse("the name of the folder", prefix)
-        return "" if prefix in (".", "") else f"{prefix}/"
+    def _source(self, folder: Path) -> _Source:
+        """Returns what is to be said of a folder: its path from the workspace or, of one outside, only its own name.
 
-    def _write(self, source: Path, copies: Sequence[_Copy], skipped: list[SkippedNote]) -> None:
+        The path of a folder outside is of this machine, and nobody else's business: its hash tells which one it is.
+        """
+        home = os.path.realpath(self._folder.root)
+        inside = folder.is_relative_to(home)
+        prefix = folder.relative_to(home).as_posix() if inside else folder.name
+        self._redaction.refuse("the name of the folder", prefix)
+        mark = raw_digest(os.fsencode(prefix if inside else folder)).hex()[:_MARK]
+        return _Source(folder, mark, "" if prefix in (".", "") else f"{prefix}/")
+
+    def _write(self, source: _Source, copies: Sequence[_Copy], skipped: list[SkippedNote]) -> None:
         for first in range(0, len(copies), _BATCH):
             files = [self._file(source, each) for each in copies[first : first + _BATCH]]
             with self._folder.writing() as writer:
@@ -111,10 +150,10 @@ class NoteCopier:
         if copies:
             self._index.ask(lambda connection: None)
 
-    def _file(self, source: Path, each: _Copy) -> SliceFile:
+    def _file(self, source: _Source, each: _Copy) -> SliceFile:
         """Returns the slice file of a note. Its text is read again: those of a large folder do not fit into memory."""
         version = each.version
-        data = read_note_bytes(source, version.path)
+        data = read_note_bytes(source.path, version.path)
         if data.digest != version.hash:
             raise SlicebaseError("conflict", f"{version.path} changed while it was read", hint="try again")
         text = self._redaction.uncounted(note_text(data.data))
@@ -126,7 +165,7 @@ class NoteCopier:
             body_type=body_type,
             body=whole_body(body_type, text, self._stamp).file_body if text else b"",
             links=[Link("see_also", to) for to in each.links[:MOST_LINKED]],
-            meta={SOURCE_KEY: each.source},
+            meta={SOURCE_KEY: each.source, HASH_KEY: version.hash, FOLDER_KEY: source.mark},
             updated_at=moment_of(version, self._stamp),
             updated_by=self._stamp.who,
             name=f"{LIBRARY}/{file_name(each.id)}",

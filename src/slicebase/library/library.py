@@ -62,7 +62,7 @@ class Library(Reader):
         or routine. `contract` and `meta` are given as `key=value`, like the assignments of `define`.
         """
         stamp = self.stamp(provenance)
-        file_id = id or stamp.file_id
+        file_id = stamp.file_id if id is None else id
         source = given_path(from_file) if from_file is not None else None
         kind = kind or ("pointer" if source or payload else "context")
         body_type = type or ("none" if kind == "pointer" else "markdown")

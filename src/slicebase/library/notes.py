@@ -5,7 +5,6 @@ call is finished by the next one. The index knows which notes have changed, so a
 none of them.
 """
 
-import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
@@ -16,7 +15,7 @@ from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.entries import Stamp
 from slicebase.files.body.write import with_writer
 from slicebase.files.create import archived, restored
-from slicebase.files.note import NOTE_GONE, NoteTargets, is_below, note_place, note_text, read_note
+from slicebase.files.note import NOTE_GONE, NoteTargets, note_place, note_text, read_note
 from slicebase.files.note_links import NamedNote, NoteNames
 from slicebase.files.slice_file import SliceFile
 from slicebase.index.files import FileIndex
@@ -32,7 +31,8 @@ from slicebase.library.pointers import (
     note_id,
     with_note_links,
 )
-from slicebase.library.walk import FoundFile, SkippedNote, Walked, walk
+from slicebase.library.shelf import Move, Settled, Shelf
+from slicebase.library.walk import SkippedNote, Walked, walk
 from slicebase.workspace.atomic import locked
 from slicebase.workspace.doors import Redaction
 from slicebase.workspace.note_files import read_note_bytes
@@ -82,6 +82,10 @@ class _Follow(NamedTuple):
     known: KnownNote | None = None
     version: NoteVersion | None = None  # where the pointer has to say something new
 
+    @property
+    def is_unchanged(self) -> bool:
+        return self.known is not None and not self.known.is_gone and self.version is None
+
     @classmethod
     def of(cls, known: KnownNote, version: NoteVersion | None = None, folder: str | None = None) -> "_Follow":
         if version is None:
@@ -94,44 +98,6 @@ class Draft(NamedTuple):
 
     old: SliceFile | None
     new: SliceFile
-
-
-class Shelf(NamedTuple):
-    """The notes of the library, by what has become of them."""
-
-    folder: str | None  # the only one that the call is about
-    paths: frozenset[str]
-    folders: frozenset[str]
-    kept: list[KnownNote]  # they are there
-    back: list[KnownNote]  # they are there again, after they were gone
-    lost: list[KnownNote]  # they are not there
-    twice: list[KnownNote]  # another pointer, which counts, names the same file
-    forgotten: list[KnownNote]  # somebody archived the pointer
-
-    @classmethod
-    def of(cls, notes: Sequence[KnownNote], folder: str | None) -> "Shelf":
-        """Sorts the notes, which are in the order of their ids. Of two pointers to one file, the older one counts."""
-        ours = {note.path: note for note in reversed(notes) if not note.archived or note.is_gone}
-        shelf = cls(
-            folder,
-            frozenset(note.path for note in notes if not note.is_missing),
-            frozenset({note.folder for note in notes} | ({folder} if folder else set())),
-            kept=[note for note in ours.values() if not note.archived and not note.is_missing],
-            back=[note for note in ours.values() if note.is_gone and not note.is_missing],
-            lost=[note for note in ours.values() if note.is_missing],
-            twice=[note for note in notes if not note.archived and ours[note.path] is not note],
-            forgotten=[note for note in notes if note.archived and not note.is_gone],
-        )
-        return shelf._replace(
-            back=[*filter(shelf.concerns, shelf.back)], forgotten=[*filter(shelf.concerns, shelf.forgotten)]
-        )
-
-    def concerns(self, note: KnownNote) -> bool:
-        return self.folder is None or is_below(self.folder, note.path)
-
-    def folder_of(self, path: str) -> str | None:
-        """Returns the added folder that holds a path: the deepest one."""
-        return max((folder for folder in self.folders if is_below(folder, path)), key=len, default=None)
 
 
 class NoteReader:
@@ -203,65 +169,77 @@ class NoteKeeper:
             lambda connection: (known_notes(connection, NOTE_LINK), purged_hashes(connection))
         )
         shelf = Shelf.of(notes, folder)
-        versions = self._new_versions(shelf, walked, purged)
-        moved, new = moves(versions, shelf.lost)
-        gone = [note for note in shelf.lost if note.path not in moved and not note.is_gone and shelf.concerns(note)]
-        again = [note for note in shelf.kept if note.digest != note.hash and shelf.concerns(note)]
-        changed = {note.path: self._reader.version(note.path) for note in (*again, *shelf.back)}
+        unknown = self._unknown(shelf, walked)
+        changed = self._changed(shelf)
+        settled = Settled.of(shelf, unknown, changed)
+        new = [version for version in settled.new if not self._was_purged(version, purged)]
         follows = [
-            *(_Follow.of(note, changed.get(note.path)) for note in (*shelf.kept, *shelf.back)),
-            *(_Follow.of(note, moved[note.path], shelf.folder_of(moved[note.path].path)) for note in shelf.lost
-              if note.path in moved),
-            *(self._new(version, folder or ".") for version in new),
-        ]  # fmt: skip
+            *(_Follow.of(note, settled.changed.get(note.name)) for note in (*settled.kept, *settled.back)),
+            *(_Follow.of(note, version, shelf.folder_of(version.path)) for note, version in settled.moved),
+            *(self._new(version, folder or shelf.folder_of(version.path) or ".") for version in new),
+        ]
         linker = _Linker(follows)
-        drafts = [*self._pointers(follows, linker), *self._archived(gone, shelf.twice, linker)]
+        drafts = [
+            *self._pointers(follows, linker),
+            *self._forgotten(settled.forgotten),
+            *self._archived(settled.gone, settled.twice, linker),
+        ]
         if not dry_run:
             self._write(drafts)
         concerned = [each for each in follows if each.known is None or shelf.concerns(each.known)]
+        skipped = dict([*(walked.skipped if walked else ()), *self._reader.skipped])
         return NotesReport(
             added=len(new),
-            changed=sum(changed[note.path] is not None for note in again),
-            moved=len(moved),
-            gone=len(gone) + len(shelf.twice),
-            back=len(shelf.back),
-            unchanged=sum(each.known is not None and each.version is None for each in concerned),
+            changed=sum(note.name in settled.changed for note in settled.kept),
+            moved=len(settled.moved),
+            gone=len(settled.gone) + len(settled.twice),
+            back=len(settled.back),
+            unchanged=sum(each.is_unchanged and each.path not in skipped for each in concerned),
             forgotten=len(shelf.forgotten),
             links=sum(len(linker.targets(each)) for each in concerned),
             unresolved=sum(linker.unresolved(each) for each in concerned),
             crowded=sum(linker.crowded(each) for each in concerned),
-            skipped=tuple(sorted({*self._reader.skipped, *(walked.skipped if walked else ())})),
+            skipped=tuple(sorted(map(SkippedNote._make, skipped.items()))),
         )
 
-    def _new_versions(self, shelf: "Shelf", walked: Walked | None, purged: set[str]) -> list[NoteVersion]:
-        """Returns the files that have no pointer; if none is to be added, only those that can be a missing note."""
-        if walked is None:
-            hashes = {note.hash for note in shelf.lost}
-            found = self._read(self._candidates(shelf))
-            self._reader.skipped.clear()  # of files that were never added
-            return [version for version in found if version.hash in hashes]
-        taken = []
-        for version in self._read([file for file in walked.found if file.path not in shelf.paths]):
-            if version.hash in purged and version.size:
-                self._reader.skipped.append(SkippedNote(version.path, "it was purged"))
-            else:
-                taken.append(version)
-        return taken
+    def _unknown(self, shelf: Shelf, walked: Walked | None) -> list[NoteVersion]:
+        """Returns the files that have no pointer; if none is to be added, only those that can be a note elsewhere."""
+        if walked is not None:
+            return self._read([file.path for file in walked.found if file.path not in shelf.paths])
+        found = self._read(self._candidates(shelf))
+        self._reader.skipped.clear()  # of files that were never added
+        hashes = {note.hash for note in shelf.movers}
+        return [version for version in found if version.hash in hashes]
 
-    def _candidates(self, shelf: "Shelf") -> list[FoundFile]:
-        """Returns the files of the added folders that could be a missing note elsewhere: those of its size."""
-        pointers = [self._pointer(note) for note in shelf.lost]
+    def _changed(self, shelf: Shelf) -> dict[str, NoteVersion]:
+        """Returns, by their paths, the notes that are not what their pointers say, as they are now."""
+        hashes = {note.hash for note in shelf.movers}
+        notes = [note for note in (*shelf.kept, *shelf.back) if note.problem is None or shelf.concerns(note)]
+        notes += [note for note in shelf.forgotten if note.digest in hashes]
+        settled = {note.path for note in (*shelf.kept, *shelf.back) if note.digest == note.hash}
+        paths = {note.path for note in notes if note.digest != note.hash} - settled
+        return {version.path: version for version in self._read(sorted(paths))}
+
+    def _was_purged(self, version: NoteVersion, purged: set[str]) -> bool:
+        was_purged = version.hash in purged and version.size > 0
+        if was_purged:
+            self._reader.skipped.append(SkippedNote(version.path, "it was purged"))
+        return was_purged
+
+    def _candidates(self, shelf: Shelf) -> list[str]:
+        """Returns the files of the added folders that could be a note that moved: those of its size."""
+        pointers = [self._pointer(note) for note in shelf.movers]
         sizes = {file.payload.size for file in pointers if file and file.payload}
         walks = (walk(self._folder.root, folder, None) for folder in (sorted(shelf.folders) if sizes else ()))
         found = {file for walked in walks for file in walked.found}
-        return sorted(file for file in found if file.size in sizes and file.path not in shelf.paths)
+        return sorted(file.path for file in found if file.size in sizes and file.path not in shelf.paths)
 
-    def _read(self, files: Sequence[FoundFile]) -> list[NoteVersion]:
+    def _read(self, paths: Sequence[str]) -> list[NoteVersion]:
         versions = []
-        for done, file in enumerate(files):
-            self._progress(done, len(files))
-            versions.append(self._reader.version(file.path))
-        self._progress(len(files), len(files))
+        for done, path in enumerate(paths):
+            self._progress(done, len(paths))
+            versions.append(self._reader.version(path))
+        self._progress(len(paths), len(paths))
         return [version for version in versions if version]
 
     def _new(self, version: NoteVersion, folder: str) -> _Follow:
@@ -278,6 +256,12 @@ class NoteKeeper:
                 yield Draft(None, new_pointer(each.id, each.folder, each.version, targets, self._stamp))
             elif each.known and (each.version or each.known.is_gone or targets != each.known.linked):
                 yield from self._edited(each.known, partial(self._following, each=each, targets=targets))
+
+    def _forgotten(self, moved: Iterable[Move]) -> Iterator[Draft]:
+        """Yields the pointers of notes that somebody forgot, and that moved: they stay forgotten where they are now."""
+        for note, version in moved:
+            change = partial(followed_pointer, folder=note.folder, version=version, targets=note.linked)
+            yield from self._edited(note, partial(change, stamp=self._stamp))
 
     def _archived(self, gone: Iterable[KnownNote], twice: Iterable[KnownNote], linker: "_Linker") -> Iterator[Draft]:
         """Yields the pointers whose notes are gone, and those that name a note that another pointer names."""
@@ -332,40 +316,6 @@ def one_at_a_time(workspace: Workspace) -> AbstractContextManager[None]:
     """Holds the lock of the notes: two processes that add the same folder would create every pointer twice."""
     create_local_folder(workspace.root)
     return locked(workspace.notes_lock, _PATIENCE)
-
-
-def moves(
-    versions: Sequence[NoteVersion], lost: Sequence[KnownNote]
-) -> tuple[dict[str, NoteVersion], list[NoteVersion]]:
-    """Returns which missing notes are which new files, by their old paths, and the new files that are none of them.
-
-    A missing note is where its bytes are. Of several such files, one with the same name is preferred.
-    """
-    waiting: dict[str | None, list[KnownNote]] = {}
-    for note in sorted(lost, key=lambda note: (note.is_gone, note.path)):
-        waiting.setdefault(note.hash, []).append(note)
-    moved: dict[str, NoteVersion] = {}
-    new = list(versions)
-    for is_it in (_has_same_name, _has_content):
-        rest = []
-        for version in new:
-            found = next((note for note in waiting.get(version.hash, ()) if is_it(note, version)), None)
-            if found is None:
-                rest.append(version)
-            else:
-                waiting[version.hash].remove(found)
-                moved[found.path] = version
-        new = rest
-    return moved, new
-
-
-def _has_content(note: KnownNote, version: NoteVersion) -> bool:
-    """Returns whether a file can be recognised by its bytes: all empty files are the same."""
-    return version.size > 0
-
-
-def _has_same_name(note: KnownNote, version: NoteVersion) -> bool:
-    return version.size > 0 and posixpath.basename(note.path) == posixpath.basename(version.path)
 
 
 class _Linker:

@@ -88,7 +88,9 @@ class Recall(NamedTuple):
         kind = "pointer" if file.kind == "pointer" else as_words(file.body_type or "")
         words = [_title(file), f"note {as_words(note.path)}" if note else kind]
         if changed is not None:
-            words += [f"changed {_day(changed)}", label_at(self.now, changed, self.half_life)]
+            words += [f"changed {_day(changed)}"]
+            # The age of a pointer says nothing about a note that cannot be read.
+            words += [label_at(self.now, changed, self.half_life)] if note is None or not note.problem else []
         words += ["archived"] if file.archived else []
         words += [note.about(file)] if note else []
         words += [self._derivation(file)]

@@ -22,6 +22,7 @@ from slicebase.mcp import prompts, resources
 from slicebase.mcp.calls import McpClient, ServerEnvironment, ToolCall
 from slicebase.mcp.tools import call_tool, described, offered
 from slicebase.mcp.unread import Answered
+from slicebase.workspace.writer import client_name
 
 _Value = TypeVar("_Value")
 
@@ -173,7 +174,8 @@ class _Handlers:
 def _client(ctx: ServerRequestContext[Any]) -> McpClient | None:
     """Returns what the client says about itself, in the handshake or, in 2026-07-28, in the request."""
     params = ctx.session.client_params
-    return McpClient(params.client_info.name, params.client_info.version or "") if params else None
+    info = params.client_info if params else None
+    return McpClient(client_name(info.name), client_name(info.version or "")) if info else None
 
 
 def _cursor(params: types.PaginatedRequestParams | None) -> str | None:

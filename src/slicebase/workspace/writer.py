@@ -148,6 +148,11 @@ def one_line(text: str) -> str:
     return " ".join("".join(each if each.isprintable() else " " for each in text[:_MOST_READ]).split())
 
 
+def client_name(text: str) -> str:
+    """Returns what an MCP client calls itself as a short line, as which it signs."""
+    return _cut(one_line(text), _LONGEST["agent"])
+
+
 def _is_set(value: str, sign: Sign) -> bool:
     return value.lower() == sign.value if sign.value else value.lower() not in _NO
 

@@ -146,7 +146,7 @@ def outside_code(text: str) -> Iterator[MarkdownLine]:
         inside = end is not None
         if end is None:
             if "```" in line or "~~~" in line or "<" in line:
-                end = _end_of_fence(line) or _end_of_html(line)
+                end = end_of_fence(line) or _end_of_html(line)
                 inside = end is not None
         elif end.search(line):
             end = None
@@ -154,7 +154,7 @@ def outside_code(text: str) -> Iterator[MarkdownLine]:
         start += len(raw) + 1
 
 
-def _end_of_fence(line: str) -> re.Pattern[str] | None:
+def end_of_fence(line: str) -> re.Pattern[str] | None:
     """Returns the pattern that ends a fence, None if the line does not start one.
 
     A fence ends with one at least as long. It may be in a list item and indented with it.

@@ -71,15 +71,26 @@ def _refuse_new_errors(old: SliceFile | None, new: SliceFile, also: Sequence[Sli
     """
     added = _added(old, new) if new.body_type == "jsonl" else None
     if added is not None and old and new.header == old.header:
-        found = errors(check_body(new.with_body(added)).findings)
+        above = old.body.count(b"\n")
+        found = [
+            finding._replace(line=finding.line and finding.line + above)
+            for finding in errors(check_body(new.with_body(added)).findings)
+        ]
     else:
         found = _errors_in(new)
     before = (*([old] if old else []), *also) if found else ()
     known = {(finding.rule, finding.message) for file in before for finding in _errors_in(file)}
     for finding in found:
         if (finding.rule, finding.message) not in known:
-            message = f"{finding.message} ({finding.rule})"
-            raise SlicebaseError("breaks-rule", message, hint=finding.hint, where=Where(new.name))
+            message = f"{finding.message} ({finding.rule}){_in_body(new, finding)}"
+            where = Where(new.name, finding.line, finding.column)
+            raise SlicebaseError("breaks-rule", message, hint=finding.hint, where=where)
+
+
+def _in_body(file: SliceFile, finding: Finding) -> str:
+    """Returns the line of the body that a finding is about: who gave the body does not see the file around it."""
+    line = (finding.line or 0) - file.body_line + 1
+    return f", line {line} of the body" if line > 0 else ""
 
 
 def _errors_in(file: SliceFile) -> list[Finding]:
