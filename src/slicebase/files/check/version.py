@@ -82,15 +82,17 @@ def _refuse_new_errors(old: SliceFile | None, new: SliceFile, also: Sequence[Sli
     known = {(finding.rule, finding.message) for file in before for finding in _errors_in(file)}
     for finding in found:
         if (finding.rule, finding.message) not in known:
-            message = f"{finding.message} ({finding.rule}){_in_body(new, finding)}"
-            where = Where(new.name, finding.line, finding.column)
-            raise SlicebaseError("breaks-rule", message, hint=finding.hint, where=where)
+            raise _breach(new, finding)
 
 
-def _in_body(file: SliceFile, finding: Finding) -> str:
-    """Returns the line of the body that a finding is about: who gave the body does not see the file around it."""
+def _breach(file: SliceFile, finding: Finding) -> SlicebaseError:
+    """Returns the error for a finding. One in the body has its line there, too: who gave it sees no file around it."""
+    message = f"{finding.message} ({finding.rule})"
     line = (finding.line or 0) - file.body_line + 1
-    return f", line {line} of the body" if line > 0 else ""
+    if line < 1:
+        return SlicebaseError("breaks-rule", message, hint=finding.hint, where=Where(file.name))
+    where = Where(file.name, finding.line, finding.column)
+    return SlicebaseError("breaks-rule", f"{message}, line {line} of the body", hint=finding.hint, where=where)
 
 
 def _errors_in(file: SliceFile) -> list[Finding]:
