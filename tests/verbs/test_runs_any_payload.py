@@ -108,8 +108,9 @@ def test_terms_that_could_not_be_read_again_are_refused(memory: Slicebase, done:
 def test_a_conversation_becomes_no_run_with_such_terms(memory: Slicebase, tmp_path: Path) -> None:
     path = tmp_path / "said.json"
     path.write_text('[{"role": "user", "content": "why?"}, {"role": "assistant", "content": "so"}]')
-    for terms in ({"done": ["a"]}, {"done": {"text": " "}}, {"objective": "  "}, {"objective": 5}):
+    for terms in ({"done": ["a"]}, {"done": {"text": " "}}, {"objective": "  "}):
         assert code_of(memory.runs.from_file, path, "bad", **terms) == "bad-run"
+    assert code_of(memory.runs.from_file, path, "bad", objective=5) == "bad-arguments"
     assert [entry.id for entry in memory.runs.list_runs()] == [RUN]
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from slicebase.cli.numbers import CountingNumber
 from slicebase.cli.options import named_root, open_base
 from slicebase.cli.output import (
     BOLD,
@@ -129,7 +130,7 @@ def _print_rules(as_json: bool) -> int:
 @click.argument("ours", type=click.Path(path_type=Path))
 @click.argument("theirs", type=click.Path(path_type=Path))
 @click.argument("name")
-@click.option("--conflict-status", type=click.IntRange(1, 125), default=int(Exit.FINDINGS), hidden=True)
+@click.option("--conflict-status", type=CountingNumber(1, 125), default=int(Exit.FINDINGS), hidden=True)
 def merge_driver(base: Path, ours: Path, theirs: Path, name: str, conflict_status: int) -> int:
     """Merge two versions of a slice file over their base, for git. Exit status 1 if a conflict is left."""
     from slicebase.library.merge import merge_files
