@@ -43,7 +43,7 @@ WITH_ARGUMENTS = [
 
 def parsed(command: click.Command, arguments: list[str]) -> dict[str, Any]:
     """Returns the values that click reads from the arguments of a command."""
-    context = click.Context(main.tt)
+    context = click.Context(main.tt, **main.tt.context_settings)
     return command.make_context("x", arranged(context, command, arguments), parent=context).params
 
 
