@@ -32,7 +32,14 @@ from tools.reach import LOG, NOTES, noting, read
 
 AREAS = {
     "verify": ("verbs/verify*", "verbs/witnesses", "verbs/seal", "truth/chains", "truth/acts"),
-    "purge": ("library/purge", "verbs/purge", "truth/erasure", "core/passages"),
+    "purge": (
+        "library/purge",
+        "library/remnants",
+        "library/narratives",
+        "verbs/purge",
+        "truth/erasure",
+        "core/passages",
+    ),
     "gate": ("runs/gate", "runs/checks", "runs/state", "runs/snapshot"),
     "contexts": ("verbs/contexts", "context/assemble", "context/manifest", "truth/manifests"),
     "turns": ("truth/turns", "truth/texts", "truth/run_log", "truth/snapshots"),

@@ -11,14 +11,11 @@ from collections import Counter
 from typing import NamedTuple
 
 from slicebase.errors import SlicebaseError
-from slicebase.files.check.between import FileLocation
-from slicebase.files.check.file import check_file
-from slicebase.files.findings import Finding, errors
+from slicebase.files.check.version import errors_in, read_back
 from slicebase.files.merge_body import merge_bodies
 from slicebase.files.merge_header import merge_headers
-from slicebase.files.merge_lines import Merged, comparable, decide, line_end, marked, merge_lines
+from slicebase.files.merge_lines import Merged, comparable, decide, marked, merge_lines
 from slicebase.files.slice_file import SliceFile
-from slicebase.files.yaml.edit import same
 
 
 class Outcome(NamedTuple):
@@ -76,41 +73,25 @@ def _merged_files(base: SliceFile | None, sides: Merged[SliceFile]) -> _MergedFi
         return apart
     heads, in_header = merge_headers(base, *sides)
     bodies, in_body = merge_bodies(base, *sides)
-    versions = Merged(_whole(heads.ours, bodies.ours), _whole(heads.theirs, bodies.theirs))
-    meant = {version: (head, body) for version, head, body in zip(versions, heads, bodies, strict=True)}
-    if not all(_is_meant(version, head, body) for version, (head, body) in meant.items()):
+    files = Merged(heads.ours.with_body(bodies.ours), heads.theirs.with_body(bodies.theirs))
+    try:
+        versions = Merged(read_back(files.ours), read_back(files.theirs))
+    except SlicebaseError:
         return apart
     conflicts = (*in_header, *in_body)
-    if bool(conflicts) != (versions.ours != versions.theirs) or (not conflicts and _breaks_rules(versions.ours, sides)):
+    if bool(conflicts) != (versions.ours != versions.theirs) or (not conflicts and _breaks_rules(files.ours, sides)):
         return apart
     return _MergedFile(versions, conflicts)
 
 
-def _whole(head: SliceFile, body: bytes) -> bytes:
-    """Returns a header and a body as one file. The closing marker may be without a line end where the body is new."""
-    gap = line_end(head.head) if body and not head.head.endswith(b"\n") else b""
-    return head.head + gap + body
-
-
-def _is_meant(data: bytes, head: SliceFile, body: bytes) -> bool:
-    """Returns whether a file, read again, has the values of this header, and this body."""
-    file = _read(data, head.name)
-    return file is not None and file.body == body and same(file.frontmatter, head.frontmatter)
-
-
-def _breaks_rules(merged: bytes, sides: Merged[SliceFile]) -> bool:
+def _breaks_rules(merged: SliceFile, sides: Merged[SliceFile]) -> bool:
     """Returns whether a merged file has errors that come from neither side, such as two calls with the same id."""
-    found = _broken_rules(merged, sides.ours.name)
-    if not found:
-        return False
-    one, other = (_broken_rules(side.to_bytes(), side.name) for side in sides)
-    return bool(found - (one + other))
+    found = _broken_rules(merged)
+    return bool(found) and bool(found - (_broken_rules(sides.ours) + _broken_rules(sides.theirs)))
 
 
-def _broken_rules(data: bytes, name: str) -> Counter[str]:
-    checked = check_file(data, FileLocation(name, name))
-    findings = (checked,) if isinstance(checked, Finding) else (*checked.findings, *checked.log_findings)
-    return Counter(finding.rule for finding in errors(findings))
+def _broken_rules(file: SliceFile) -> Counter[str]:
+    return Counter(finding.rule for finding in errors_in(file))
 
 
 # Other texts

@@ -77,9 +77,9 @@ def _refuse_new_errors(old: SliceFile | None, new: SliceFile, also: Sequence[Sli
             for finding in errors(check_body(new.with_body(added)).findings)
         ]
     else:
-        found = _errors_in(new)
+        found = errors_in(new)
     before = (*([old] if old else []), *also) if found else ()
-    known = {(finding.rule, finding.message) for file in before for finding in _errors_in(file)}
+    known = {(finding.rule, finding.message) for file in before for finding in errors_in(file)}
     for finding in found:
         if (finding.rule, finding.message) not in known:
             raise _breach(new, finding)
@@ -95,7 +95,8 @@ def _breach(file: SliceFile, finding: Finding) -> SlicebaseError:
     return SlicebaseError("breaks-rule", f"{message}, line {line} of the body", hint=finding.hint, where=where)
 
 
-def _errors_in(file: SliceFile) -> list[Finding]:
+def errors_in(file: SliceFile) -> list[Finding]:
+    """Returns the errors of a file alone, without those that other files cause."""
     checked = check_file(file.to_bytes(), FileLocation(file.name, file.name))
     findings = (checked,) if isinstance(checked, Finding) else (*checked.findings, *checked.log_findings)
     return errors(findings)
