@@ -115,7 +115,6 @@ TWINS = [
 ]
 # Public methods that are no verbs, each with its reason.
 NOT_VERBS = {
-    (Slicebase, "recorded"): "a part of `record` and of every verb that builds a context",
     (Recorder, "calls_of"): "a part of the decorator",
     (Library, "stamp"): "a part of every verb that writes",
     (Library, "reader"): "reads piece by piece; `recall` does it in one call",

@@ -303,7 +303,9 @@ class Slicebase(Parts):
 
     def record(self, context: "Context") -> "Context":
         """Records the manifest of a context that was built without recording it, once it is clear that it is used."""
-        return self.recorded(context)
+        from slicebase.verbs.record import recorded
+
+        return recorded(self, context)
 
     def lost(self, session: str | None = None) -> "Losses":
         """Judges what each compaction of a session kept and lost; by default, of the session compacted last."""

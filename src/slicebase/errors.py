@@ -134,6 +134,7 @@ CODES: Mapping[str, ErrorKind] = {
     "other-process": ErrorKind(Exit.REFUSED, "an open workspace is used in a process that was forked from its own"),
     "locked": ErrorKind(Exit.CONFLICT, "another process has locked the database or a file"),
     "disk-full": ErrorKind(Exit.REFUSED, "the disk, a quota or a file is full; what was confirmed before is stored"),
+    "no-memory": ErrorKind(Exit.REFUSED, "there is not enough memory; what was confirmed before is stored"),
     "cannot-write": ErrorKind(Exit.REFUSED, "a file or folder cannot be written"),
     "cannot-read": ErrorKind(Exit.REFUSED, "a file or folder cannot be read"),
     "too-large": ErrorKind(Exit.REFUSED, "an input is larger than what Slicebase reads of its kind"),

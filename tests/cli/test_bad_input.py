@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import pty
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from slicebase import Slicebase
 from tests.cli.conftest import Tt
 from tests.paths import PROJECT
 
@@ -218,3 +220,16 @@ def test_a_command_whose_streams_are_closed_ends_as_ever(tt: Tt, tmp_path: Path,
     closed = subprocess.run(["sh", "-c", '"$@" <&- >&-', "sh", *words], cwd=tmp_path, capture_output=True, check=False)
     assert b"Traceback" not in closed.stderr
     assert closed.returncode == (0 if command[0] == "hook" else 4)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit the memory of a process")
+def test_too_little_memory_is_an_error_of_ours_and_leaves_no_file(tmp_path: Path) -> None:
+    Slicebase.init(tmp_path).close()
+    (tmp_path / "long.txt").write_text("a line that is not long\n" * 2_500_000)
+    command = [sys.executable, "-m", "slicebase", "create", "T", "S", "--type", "text", "--body-file", "long.txt"]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (150 << 20, 150 << 20)),
+    )  # fmt: skip
+    assert (done.returncode, "[no-memory]" in done.stderr) == (3, True), done.stderr
+    assert not list((tmp_path / ".slices").glob("*"))

@@ -731,3 +731,40 @@ def test_beyond_a_size_the_rest_is_deleted_and_not_looked_for_and_that_is_said(
     report = purge(memory, "session:s")
     assert any("MiB" in place for place in report.beyond)
     assert memory.truth.turns.session("s").title is None
+
+
+@pytest.mark.parametrize("what", [f"turn:{name('a')}", "session:s", "run:own", "file"])
+def test_a_context_that_was_built_before_a_purge_is_not_recorded_after_it(memory: Slicebase, what: str) -> None:
+    page = memory.library.create("A page", "For the context.", body=f"# Her place\n\nOn this page, {SECRET}.\n").file.id
+    built = memory.context("Where does Ada Example live?", record=False, run="own")
+    assert {piece.corpus for piece in built.manifest.pieces} >= {"session:s", "run:own", f"file:{page}"}
+    if what == "file":
+        memory.library.purge(page or "")
+    else:
+        memory.purge(what)
+    before = memory.truth.manifests.names()
+    with pytest.raises(SlicebaseError, match="was purged after the context was built") as raised:
+        memory.record(built)
+    assert raised.value.code == "conflict"
+    assert memory.truth.manifests.names() == before
+    again = memory.context("Where does Ada Example live?", run="own" if what != "run:own" else None)
+    assert again.recorded, "what is left can be recorded"
+
+
+def test_a_context_is_recorded_after_a_purge_of_something_else(memory: Slicebase) -> None:
+    memory.truth.turns.add(Session("u", "test"), [say("u", "Nobody asks for this.", session="u")], annotate)
+    built = memory.context("How is the weather in the mountains?", record=False)
+    memory.purge("session:u")
+    assert memory.record(built).recorded
+
+
+@pytest.mark.parametrize("reason", [f"It says that {SECRET}", "Short one."])
+def test_a_reason_that_repeats_what_is_purged_is_refused(memory: Slicebase, reason: str) -> None:
+    memory.truth.turns.add(Session("u", "test"), [say("u", f"{SECRET}, again", session="u")], annotate)
+    memory.truth.turns.add(Session("u", "test"), [say("v", "Short one.", "u", session="u")], annotate)
+    memory.purge("session:s")
+    for dry_run in (True, False):
+        with pytest.raises(SlicebaseError) as raised:
+            memory.purge("session:u", reason=reason, dry_run=dry_run)
+        assert raised.value.code == "usage"
+    assert memory.purge("session:u", reason="Ada asked for it.").turns

@@ -107,7 +107,10 @@ def run(argv: list[str]) -> int:
 
 
 def _as_our_error(error: Exception) -> SlicebaseError | None:
-    """Returns our own error for bad input or a damaged database; None for a bug of the program."""
+    """Returns our own error for bad input, a damaged database or a limit of the machine; None for a bug."""
+    if isinstance(error, MemoryError):
+        hint = "what was confirmed before is stored; give it more memory, or less at once"
+        return SlicebaseError("no-memory", "there is not enough memory for this", hint=hint)
     if isinstance(error, UnicodeEncodeError):  # an argument whose bytes are not UTF-8 contains surrogates
         from slicebase.core.hashing import lone_surrogate
         from slicebase.workspace.surroundings import is_of_surrogates

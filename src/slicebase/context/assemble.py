@@ -117,6 +117,7 @@ class Context(NamedTuple):
     texts: dict[str, str]  # of the pieces, by their hashes
     policy: SlicePolicyV1 | None = None  # of its context slices
     recorded: bool = False  # whether the manifest is stored, so that the context can be replayed
+    acts: int = 0  # how many acts the database had when it was built: a later purge may have taken something of it
 
     @property
     def id(self) -> str:

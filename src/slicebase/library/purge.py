@@ -157,6 +157,9 @@ class Purging:
                 for _, data in chunks_of(path)
             )
             search = search_for(self._truth, order.taken, chain((file.to_bytes() for file in others), payloads))
+            if search.repeats(self._reason or ""):
+                hint = "the reason is kept: give one in other words"
+                raise SlicebaseError("usage", f"the reason repeats what {order.what} says", hint=hint)
             changes = plan_changes(self._truth, order.taken, search)
             snapshots = changed_snapshots(self._truth, changes.keys())
             gone = set(self._gone(narratives, snapshots, search))

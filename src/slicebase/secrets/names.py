@@ -77,7 +77,6 @@ _OTHER_WORDS: Final = (
 )
 _OTHER_KEYS: Final = frozenset(_OTHER_WORDS.split())
 _CAMEL: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
-_WORDS_AFTER: Final = re.compile(r"[A-Za-z0-9]+")
 
 
 def _alternation(words: str) -> str:

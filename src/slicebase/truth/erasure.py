@@ -83,7 +83,7 @@ class PassageSearch:
                 size += len(text)
         self.is_complete = size < LARGEST_SEARCH
         self._turns = turns
-        self._words = {_flat(text) for text in chain(known, words) if 0 < len(text) < PASSAGE}
+        self._words = {_flat(text) for text in chain(known, words) if len(text) < PASSAGE} - {""}
         self._passages = PassageTable(form for text in known if _is_long(text) for form in written_forms(text))
 
     def forget(self, data: bytes) -> None:
@@ -108,6 +108,10 @@ class PassageSearch:
         """Returns whether a string holds a passage of what was purged, and is no name of ours."""
         return self._passages.is_in(text.encode("utf-8", "surrogatepass")) and not _NAME.fullmatch(text)
 
+    def repeats(self, text: str) -> bool:
+        """Returns whether a string holds a passage of what was purged, or is one of its short texts."""
+        return self.is_in(text) or _flat(text) in self._words
+
     def left_of(self, data: bytes, *, linked: bool = False) -> bytes | None:
         """Returns a text in which tombstones replace the strings that hold what was purged; None if nothing is left.
 
@@ -125,7 +129,7 @@ class PassageSearch:
     def _replaced(self, value: Any, *, linked: bool, words: bool) -> Any:
         """Returns a value with tombstones. `words` says whether short texts are replaced here."""
         if isinstance(value, str):
-            is_taken = self.is_in(value) or (words and _flat(value) in self._words)
+            is_taken = self.repeats(value) if words else self.is_in(value)
             return tombstone_of(value) if is_taken else value
         if isinstance(value, dict):
             named = value.get("ref") in self._turns if isinstance(value.get("ref"), str) else False

@@ -20,6 +20,7 @@ from slicebase.library.chunks import LibraryChunks
 from slicebase.truth.truth import Truth
 from slicebase.verbs.graph import Graph, ranked_turns
 from slicebase.verbs.parts import Parts
+from slicebase.verbs.record import built
 from slicebase.workspace.workspace import StrPath
 
 
@@ -50,18 +51,18 @@ def context(
     asked = parts.surroundings.redaction.text(question)  # the manifest keeps it
     request = Request(asked, tokens, turns, moment, Graph(parts).policy(policy or "focused"))
     if run is None:
-        return parts.recorded(_built(parts, request), record)
+        return built(parts, lambda: _context_for(parts, request), record=record)
     from slicebase.verbs.narrate import bind, check_step, first_pieces  # imported here for a fast start
 
     if record and not parts.truth.database.read_only:
         check_step(parts, run, step)
-    built = parts.recorded(_built(parts, request, first_pieces(parts, run)), record)
-    if built.recorded:
-        bind(parts, run, built, step)
-    return built
+    made = built(parts, lambda: _context_for(parts, request, first_pieces(parts, run)), record=record)
+    if made.recorded:
+        bind(parts, run, made, step)
+    return made
 
 
-def _built(parts: Parts, request: Request, first: Sequence[Candidate] = ()) -> Context:
+def _context_for(parts: Parts, request: Request, first: Sequence[Candidate] = ()) -> Context:
     return build_context(parts.truth, parts.turn_index, parts.library_chunks, request, first)
 
 
@@ -74,7 +75,7 @@ def context_again(parts: Parts, before: Manifest, *, record: bool = True) -> Con
     policy = Graph(parts).policy(policies[0] if policies else "focused")
     budget = before.budget
     request = Request(before.question, budget.tokens, budget.turns, parts.surroundings.now(), policy)
-    return parts.recorded(_built(parts, request, _snapshot_again(parts, before)), record)
+    return built(parts, lambda: _context_for(parts, request, _snapshot_again(parts, before)), record=record)
 
 
 def _snapshot_again(parts: Parts, before: Manifest) -> tuple[Candidate, ...]:

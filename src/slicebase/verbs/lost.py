@@ -20,6 +20,7 @@ from slicebase.truth.truth import Truth
 from slicebase.verbs.contexts import check_tokens, turn_candidate
 from slicebase.verbs.imports import import_conversations
 from slicebase.verbs.parts import Parts
+from slicebase.verbs.record import built
 
 
 class Losses(NamedTuple):
@@ -66,10 +67,15 @@ def lost_context(
     parts: Parts, session: str | None, tokens: int, *, as_of: Moment | None = None, record: bool = True
 ) -> Context:
     """Builds a context of what a session's compactions lost, and records its manifest."""
-    moment, found = parts.surroundings.now() if as_of is None else milliseconds(as_of), lost(parts, session)
-    if found.session is None:
-        raise SlicebaseError("no-session", "no stored session was compacted", hint="`lost` returns an empty result")
-    return parts.recorded(_lost_context(parts.truth, found, tokens, moment), record)
+    moment = parts.surroundings.now() if as_of is None else milliseconds(as_of)
+
+    def build() -> Context:
+        found = lost(parts, session)
+        if found.session is None:
+            raise SlicebaseError("no-session", "no stored session was compacted", hint="`lost` returns an empty result")
+        return _lost_context(parts.truth, found, tokens, moment)
+
+    return built(parts, build, record=record)
 
 
 def _lost_context(truth: Truth, found: Losses, tokens: int, as_of: int) -> Context:

@@ -8,6 +8,7 @@ from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError, refuse_out_of_range
 from slicebase.library.library import Library
 from slicebase.verbs.parts import Parts
+from slicebase.verbs.record import built
 
 NEWEST = "newest/1"  # the manifest's ranker: files in the order of their last change
 _NEWEST_FILES = 30
@@ -16,7 +17,7 @@ _NEWEST_FILES = 30
 def project_context(parts: Parts, tokens: int, *, record: bool = True) -> Context:
     """Builds a context of the library's files, the last changed first, and records its manifest."""
     refuse_out_of_range("tokens", tokens, 1)
-    return parts.recorded(newest_context(parts.library, tokens, parts.surroundings.now()), record)
+    return built(parts, lambda: newest_context(parts.library, tokens, parts.surroundings.now()), record=record)
 
 
 def newest_context(library: Library, tokens: int, as_of: int) -> Context:

@@ -17,10 +17,8 @@ from slicebase.workspace.surroundings import Surroundings, one_thread_at_a_time,
 from slicebase.workspace.workspace import Workspace
 
 if TYPE_CHECKING:  # keeps start-up fast: a part is imported when it is created
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
-    from slicebase.context.assemble import Context
-    from slicebase.context.manifest import Manifest
     from slicebase.index.schema import ReadProgress
     from slicebase.index.turns import TurnIndex
     from slicebase.library.chunks import LibraryChunks
@@ -118,21 +116,6 @@ class Parts:
 
         return LibraryChunks(self.library, TurnIndex(self.workspace.chunks))
 
-    def recorded(self, built: "Context", record: bool = True) -> "Context":
-        """Records a context if that is asked for and the workspace can be written.
-
-        Every context is recorded here, and nowhere else. Returns the context, which says whether it is recorded.
-        """
-        if not record or self.truth.database.read_only:
-            return built
-        for turn in _turns_of(built.manifest):
-            self.truth.turns.get(turn)  # raises `no-turn` for a turn of another workspace
-        with self.truth.database.writing():
-            if built.policy is not None:
-                self.truth.policies.keep(built.policy)
-            self.truth.manifests.keep(built, self.surroundings.now())
-        return built._replace(recorded=True)
-
     def close(self) -> None:
         """Closes the database and the indexes; a later verb opens them again."""
         for name in ("library_chunks", "turn_index", "truth"):
@@ -144,12 +127,6 @@ class Parts:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _turns_of(manifest: "Manifest") -> "Iterator[str]":
-    """Yields the turns that a manifest names: the anchors of its slices, and its pieces."""
-    yield from (pinned.anchor_turn_id for pinned in manifest.slices)
-    yield from (piece.ref.removeprefix("turn:") for piece in manifest.pieces if piece.ref.startswith("turn:"))
 
 
 _opened: WeakSet[Parts] = WeakSet()
