@@ -453,6 +453,14 @@ def test_markers_have_the_line_ends_of_their_file() -> None:
     assert marked(b"a\r\n", b"b\r\n") == b"<<<<<<< ours\r\na\r\n=======\r\nb\r\n>>>>>>> theirs\r\n"
 
 
+def test_a_side_that_cannot_be_read_is_merged_by_lines() -> None:
+    base = file(row("a")).to_bytes()
+    damaged = base.replace(b"slice:", b"slice: {", 1)
+    outcome = merge_bytes(base, damaged, base + row("b").encode(), "x.slice")
+    assert outcome == (damaged + row("b").encode(), ())
+    assert merge_bytes(base, base + row("b").encode(), damaged, "x.slice") == outcome
+
+
 def test_readable_sides_of_an_unreadable_base_give_a_readable_file_or_a_conflict() -> None:
     base = file("").to_bytes().replace(b"slice:", b"slice: {", 1)
     ours, theirs = (file("", ("owner: one\n", f"owner: one\n    new: {text}\n")).to_bytes() for text in ("1", "2"))

@@ -239,6 +239,21 @@ def test_a_narrative_from_before_a_run_repeated_the_text_stays(tmp_path: Path) -
         assert (report.files, report.partly) == ((), 2)
 
 
+def test_a_narrative_from_after_a_run_took_the_text_back_stays(tmp_path: Path) -> None:
+    """A complete snapshot owes nothing to the additions before it."""
+    with Slicebase.init(tmp_path) as memory:
+        memory.truth.turns.add(Session("s", "test"), [say("a", SECRET)], annotate)
+        memory.runs.start("r", "Find it.", "Found.")
+        for statement in (f"We know that {SECRET}.", *(f"Nothing is known, as of day {day}." for day in range(9))):
+            memory.runs.claim("r", statement, id="c")
+            memory.runs.compact("r")
+        records = list(memory.truth.runs.snapshots.records("r"))
+        assert [record.sequence for record in records if record.weight == 0][-1] > 1
+        assert memory.runs.narrative("r").file_id
+        assert memory.purge("session:s").files == ()
+        assert memory.verify().status == "VERIFIED"
+
+
 def test_a_narrative_of_another_database_is_taken_only_for_what_it_repeats(memory: Slicebase, tmp_path: Path) -> None:
     narratives = {run: memory.runs.narrative(run).file_id or "" for run in ("from-s", "own")}
     with Slicebase.init(tmp_path / "colleague") as other:
@@ -329,6 +344,14 @@ def test_a_remnant_is_found_wherever_it_stands(memory: Slicebase, offset: int) -
     left.write_bytes(b"\0" * offset + SECRET.encode() + b"\0")
     report = purge(memory, "session:s")
     assert set(report.remnants) == {(".slicebase/cache/copy", offset, len(SECRET))}
+
+
+def test_remnants_that_are_apart_are_reported_apart(memory: Slicebase) -> None:
+    left = memory.workspace.cache / "copy"
+    left.write_bytes(SECRET.encode() + b"\0" * 100 + SECRET.encode())
+    report = purge(memory, "session:s")
+    places = [(".slicebase/cache/copy", at, len(SECRET)) for at in (0, len(SECRET) + 100)]
+    assert list(report.remnants) == places
 
 
 def test_an_index_that_still_holds_something_is_deleted(memory: Slicebase) -> None:
@@ -678,11 +701,13 @@ def test_a_purged_session_goes_on_as_another_run(tmp_path: Path) -> None:
 def test_what_others_write_while_a_purge_is_planned_is_taken_too(memory: Slicebase) -> None:
     """Two plans are of a state that is gone; the last one is made while nobody else can write."""
     tries: list[Order] = []
+    locks: list[bool] = []
     purging = Purging(memory.workspace, memory.folder, memory.truth, memory.library.stamp(), None)
 
     def make() -> Order:
         order = _session(memory.truth, parse("session:s"))
         tries.append(order)
+        locks.append(memory.truth.database.connection.txn_state() == apsw.SQLITE_TXN_WRITE)
         with Slicebase.open(memory.root) as other:
             if len(tries) == 1:
                 other.runs.claim("own", f"Also, {SECRET}.")
@@ -694,6 +719,7 @@ def test_what_others_write_while_a_purge_is_planned_is_taken_too(memory: Sliceba
 
     report = purging.carry_out(make)
     assert (len(tries), report.remnants) == (3, ())
+    assert locks == [False, False, True]
     memory.close()
     assert holders(memory.root, SECRET) == []
 

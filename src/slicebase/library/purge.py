@@ -285,13 +285,13 @@ class Purging:
         purged, and narratives that say what a stored snapshot gives. Nothing else is excused.
         """
         texts = self._truth.texts
-        held = {
-            (owner, name) for owner, name, data in texts.all() if is_derived(owner) and search.left_of(data) != data
+        clean = {
+            (owner, name) for owner, name, data in texts.all() if is_derived(owner) and search.left_of(data) == data
         }
         rows = names_in(self._truth.database.connection)
         narratives = [file for file in self._folder.mentioning(b"sn_") if made_from_stored(self._truth, file)]
-        clean = (data for owner, name, data in texts.all() if is_derived(owner) and (owner, name) not in held)
-        for data in chain(clean, rows, (file.to_bytes() for file in narratives)):
+        said = (data for owner, name, data in texts.all() if (owner, name) in clean)
+        for data in chain(said, rows, (file.to_bytes() for file in narratives)):
             search.forget(data)
         indexes = {
             os.path.relpath(path, self._workspace.root): path
