@@ -343,7 +343,7 @@ def test_a_remnant_is_found_wherever_it_stands(memory: Slicebase, offset: int) -
     left = memory.workspace.cache / "copy"
     left.write_bytes(b"\0" * offset + SECRET.encode() + b"\0")
     report = purge(memory, "session:s")
-    assert set(report.remnants) == {(".slicebase/cache/copy", offset, len(SECRET))}
+    assert list(report.remnants) == [(".slicebase/cache/copy", offset, len(SECRET))]
 
 
 def test_remnants_that_are_apart_are_reported_apart(memory: Slicebase) -> None:

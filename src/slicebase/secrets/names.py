@@ -65,7 +65,8 @@ _LAST_WORDS: Final = (
     "names username user email label title count counts length size limit index indexes number budget usage regex "
     "pattern prefix suffix format field fields column table model tokenizer color date time timestamp expires expiry "
     "ttl status state test tests page cursor etag fingerprint thumbprint public img image image_tag tag package module "
-    "branch ref refs repo repository channel topic queue arn account project org slug namespace"
+    "branch ref refs repo repository channel topic queue arn account project org slug namespace used changed modified "
+    "updated rotated"
 )
 _LAST: Final = frozenset(_LAST_WORDS.split())
 
@@ -93,8 +94,14 @@ _PASSWORD: Final = re.compile(rf"{_alternation(_PASSWORDS)}|(?<![a-z0-9])(?:{_al
 _SECRET: Final = re.compile(
     rf"{_alternation(_SECRETS)}|(?<![a-z])(?:api|access|secret|auth|license|signing) key[ \t]*\Z|^[ \t]*_?auth[ \t]*\Z"
 )
+# Tokens that say where to go on, or which of two requests came first. They open nothing.
+_OF_PLACES: Final = (
+    "next prev previous page pagination paging continuation continue starting resume scroll sync change lock sequence "
+    "idempotency client_request clientrequest"
+)
 _NOT_SECRET: Final = re.compile(
     r"tokeni[sz]|secretar|public_?-?key|token_?-?(?:count|limit|usage|budget)|max_?-?tokens?"
+    rf"|(?<![a-z])(?:{_alternation(_OF_PLACES)})(?:_?-?page)?_?-?tokens?(?![a-z])"
 )
 
 

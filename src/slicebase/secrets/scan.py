@@ -24,6 +24,7 @@ _PLAIN: Final = re.compile(r"[A-Za-z0-9_-]{3,}+(?![{?])|[A-Za-z0-9_-]{3,}(?=[A-Z
 LABELLED: Final = "labelled-key"
 _LABELLED: Final = 26  # the shortest run that can be one, and the shortest random part of it
 _LABELLED_VALUE: Final = 20
+_LABELLED_GROUP: Final = re.compile(r"[A-Za-z0-9]{8}")  # names of files have only short words: test-8000Hz-le-5ch-24bit
 _LONG: Final = 36  # runs from which on anchors are searched
 _REACH: Final = 84  # how far an anchor is from the start of a match at most
 _ALL_X: Final = 8  # a key that ends like this is a placeholder
@@ -322,7 +323,9 @@ def _labelled(text: str, data: bytes, start: int, end: int) -> list[SecretSpan]:
         return []
     value = text[label.end() : end].rstrip("-~")
     stop = label.end() + len(value)
-    return [SecretSpan(start, stop, LABELLED)] if len(value) >= _LABELLED_VALUE and is_dense(value) else []
+    if len(value) < _LABELLED_VALUE or not _LABELLED_GROUP.search(value) or not is_dense(value):
+        return []
+    return [SecretSpan(start, stop, LABELLED)]
 
 
 def _left_of(data: bytes, start: int, kinds: bytes) -> int:
