@@ -119,7 +119,7 @@ def test_a_section_continues_under_its_heading_in_the_part(scratch: ScratchLibra
     note = scratch.new("markdown", "# Notes\n\n## Open\n\n## Done\n", "overflow=split")
     fill(scratch, note, 30, section="Open")
     bodies = [part.body.decode() for part in parts(scratch, note)]
-    assert all(body.startswith("## Open\n\n") and body.count("## Open") == 1 for body in bodies)
+    assert all(body.startswith("# Notes\n\n## Open\n\n") and body.count("## Open") == 1 for body in bodies)
 
 
 def test_parts_that_people_created_are_left_alone(scratch: ScratchLibrary) -> None:

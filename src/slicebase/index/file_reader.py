@@ -17,11 +17,12 @@ from slicebase.core.hashing import raw_digest
 from slicebase.core.refs import parse
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.text import Cleaned
+from slicebase.files.body.whole import whole_hash
 from slicebase.files.facts import BodyPassage, Facts, StatedLink, own_rows, read_facts
 from slicebase.files.links import SUFFIX, reach, resolve, target_kind
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.load import MAX_HEADER
-from slicebase.index.links import part_links
+from slicebase.index.links import overflow_links, part_links
 from slicebase.index.notes import IndexedNote, index_note
 from slicebase.index.schema import PASSAGE_BREAK, ReadProgress
 from slicebase.workspace.note_files import is_certain, stamps
@@ -70,6 +71,7 @@ class Update:
             self._read_file(name, stamps[name] if _is_certain(stamps[name], tick) else "", known.get(name))
         self._progress(len(due), len(due))
         self._update_logs()
+        self._update_wholes()
         certain = all(_is_certain(stamp, tick) for stamp in stamps.values())
         self._connection.execute("UPDATE state SET listing = ?", ("\0".join(listing) if certain else "",))
 
@@ -222,7 +224,56 @@ class Update:
             self._store_contents(number, read_facts(file, others))
             self._connection.execute("UPDATE files SET log = ? WHERE number = ?", (fingerprint, number))
 
+    # Files with parts (rulings 24 and 32)
 
+    def _update_wholes(self) -> None:
+        """Stores the hashes of files with their parts. Files are read only where one of those that belong together
+        has changed since, so that a query for stale files reads none."""
+        stored = dict(self._connection.execute("SELECT number, parts FROM files WHERE parts IS NOT NULL"))
+        for members in self._objects():
+            fingerprint = raw_digest(b"".join(member.name.encode() + b"\0" + member.version for member in members))
+            before = {stored.pop(member.number, None) for member in members}
+            if before != {fingerprint}:
+                self._store_wholes(members, fingerprint)
+        for number in stored:
+            self._connection.execute("UPDATE files SET whole = NULL, parts = NULL WHERE number = ?", (number,))
+
+    def _objects(self) -> Iterator[list[_Member]]:
+        """Yields the files that belong together: a file, the parts that overflow created for it, and theirs."""
+        joined: dict[str, list[str]] = {}
+        for one, other in overflow_links(self._connection):
+            joined.setdefault(one, []).append(other)
+            joined.setdefault(other, []).append(one)
+        done: set[str] = set()
+        for start in sorted(joined):
+            if start not in done:
+                ids = reach(joined, [start])
+                done |= ids
+                found = self._connection.execute(_NAMED, (json.dumps(sorted(ids)),))
+                yield [_Member(*member) for member in found]
+
+    def _store_wholes(self, members: Sequence[_Member], fingerprint: bytes) -> None:
+        files: dict[int, SliceFile] = {}
+        complete = True
+        for member in members:
+            try:
+                data, status = _read(self._library / member.name)
+                files[member.number] = _parsed(data, member.name, status.st_size)
+                complete &= len(data) == status.st_size
+            except SlicebaseError:
+                complete = False  # the file changed just now; the next update reads it
+        by_id = {file.id: file for file in files.values()}
+        for member in members:
+            file = files.get(member.number)
+            found = whole_hash(file, by_id.get) if file and complete else ""
+            query = "UPDATE files SET whole = ?, parts = ? WHERE number = ?"
+            self._connection.execute(query, (found, fingerprint, member.number))
+
+
+_NAMED: Final = """
+SELECT name, number, version FROM files WHERE problem IS NULL AND id IN (SELECT value FROM json_each(?))
+ORDER BY name = id || '.slice', name
+"""
 _SUPERSEDING: Final = """
 SELECT DISTINCT files.id FROM elsewhere JOIN files ON files.number = elsewhere.file WHERE id IS NOT NULL ORDER BY id
 """
@@ -284,7 +335,7 @@ _FIELDS: Final = (
     "title", "summary", "kind", "body_type", "hash", "source", "source_hash", "changed", "due",
     "archived", "purged", "rows",
 )  # fmt: skip
-_INSERT: Final = f"INSERT INTO files VALUES ({', '.join('?' * (9 + len(_FIELDS)))})"
+_INSERT: Final = f"INSERT INTO files VALUES ({', '.join('?' * (9 + len(_FIELDS)))}, NULL, NULL)"
 _INSERT_NOTE: Final = "INSERT INTO notes VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _fields = attrgetter(*_FIELDS)
 _NO_FACTS: Final = Facts(

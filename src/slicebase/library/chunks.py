@@ -110,5 +110,5 @@ class LibraryChunks:
 
 
 def _signature(entry: FileEntry) -> str:
-    facts = (entry.hash, entry.size, entry.changed, entry.title, entry.body_type, entry.note)
+    facts = (entry.body_hash, entry.size, entry.changed, entry.title, entry.body_type, entry.note)
     return xxh64("\0".join(map(str, facts)).encode())

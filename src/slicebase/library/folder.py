@@ -18,6 +18,7 @@ from slicebase.core.short_ids import the_only
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.overflow import ordered, parts_of, whole_of, with_parts
 from slicebase.files.body.rows import Row, full_row_id, read_rows
+from slicebase.files.body.whole import object_version, whole_hash
 from slicebase.files.check.between import part_links
 from slicebase.files.check.file import new_paths
 from slicebase.files.check.version import checked_bytes
@@ -110,6 +111,11 @@ class SliceFolder:
             return self.find(given)
         return None
 
+    def version(self, file: SliceFile, *instead: SliceFile) -> str:
+        """Returns the version of a file with all its parts; `instead` are versions that are not on the disk."""
+        new = {each.id: each for each in (file, *instead)}
+        return object_version(file, lambda part_id: new.get(part_id) or self.readable(part_id))
+
     def _find_elsewhere(self, given: str) -> SliceFile:
         found = self.beginning(given)
         only = given if given in found else the_only(given, found, "files")
@@ -187,7 +193,7 @@ class FolderWriter:
     def find(self, given: str, if_version: str | None = None) -> SliceFile:
         """Returns the file to change. Raises a conflict if it is no longer the version that the change is based on."""
         file = self.folder.find(given)
-        if if_version is not None and file.version != if_version:
+        if if_version is not None and self.folder.version(file) != if_version:
             raise _conflict(file)
         return file
 
@@ -310,6 +316,10 @@ class Logs:
     def whole(self, file: SliceFile) -> list[SliceFile]:
         """Returns a file with its parts that overflow created, in the order of their content; without parts, itself."""
         return ordered(file, self.of(file)[1:])
+
+    def hash(self, file: SliceFile) -> str | None:
+        """Returns the hash of a file with its parts, which `derived_from.hash` is compared with (ruling 24)."""
+        return whole_hash(file, self._folder.readable)
 
     def row(self, file: SliceFile, given: str) -> tuple[SliceFile, Row]:
         """Returns the row with this id, or its beginning, and the file of the log that it is in (ruling 53).
