@@ -9,7 +9,7 @@ from slicebase.files.body.supersession import active
 from slicebase.files.slice_file import SliceFile
 from slicebase.library.change import Change
 from slicebase.library.check import validate
-from slicebase.library.folder import finish_overflows, unfinished_overflows
+from slicebase.library.repairs import finish_overflows, unfinished_overflows
 from slicebase.workspace.settings import Settings
 from tests.codes import code_of
 from tests.library.scratch import ScratchLibrary

@@ -73,10 +73,12 @@ CREATE TABLE files (
   due TEXT,
   archived INTEGER NOT NULL, purged INTEGER NOT NULL, rows INTEGER NOT NULL,
   whole TEXT, -- the hash of a file with its parts; empty where a part cannot be read, NULL for a file without parts
-  parts BLOB -- fingerprint of the files that this hash was made from
+  parts BLOB, -- fingerprint of the files that this hash was made from
+  repeated INTEGER NOT NULL -- whether files that belong together have the same rows
 );
 CREATE INDEX files_by_id ON files (id, name);
 CREATE INDEX unreadable_files ON files (name) WHERE problem IS NOT NULL;
+CREATE INDEX repeated_files ON files (id) WHERE repeated;
 CREATE INDEX archived_files ON files (number) WHERE archived;
 -- the text of the words: passages separated by U+001E, and the line and row of each
 CREATE TABLE bodies (

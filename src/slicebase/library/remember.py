@@ -23,7 +23,8 @@ from slicebase.files.body.write import (
 )
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import delete_key, set_key
-from slicebase.library.folder import FileWrite, FolderWriter, Logs, SliceFolder, finish_overflow
+from slicebase.library.folder import FileWrite, FolderWriter, Logs, SliceFolder
+from slicebase.library.repairs import finish_overflow
 
 DUE: Final = "slice.due"
 _SUMMARIZE: Final = "summarize"

@@ -8,7 +8,16 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from slicebase.core.hashing import digest
-from slicebase.files.body.overflow import Place, WithParts, arranged, parts_of, places_of, places_text, whole_of
+from slicebase.files.body.overflow import (
+    Place,
+    WithParts,
+    arranged,
+    ordered,
+    parts_of,
+    places_of,
+    places_text,
+    whole_of,
+)
 from slicebase.files.body.rows import read_rows
 from slicebase.files.body.text import append_lines, paragraph_gap
 from slicebase.files.slice_file import SliceFile
@@ -113,6 +122,18 @@ def _next_to(pieces: Sequence[BodyPiece], more: list[BodyPiece], has_paragraphs:
 
 
 # Rows that are in two parts
+
+
+def in_reading_order(files: Iterable[SliceFile]) -> list[SliceFile]:
+    """Returns the files of a log in the order of their content, as far as overflow divided them; others by id."""
+    left = {file.id: file for file in sorted(files, key=lambda file: (file.id or "", file.name))}
+    found: list[SliceFile] = []
+    for tops in ([file for file in left.values() if whole_of(file) not in left], [*left.values()]):
+        for file in tops:
+            if file.id in left:
+                found += ordered(file, [*left.values()])
+                left = {each: part for each, part in left.items() if part not in found}
+    return found
 
 
 def repeated_rows(files: Iterable[SliceFile]) -> set[bytes]:
