@@ -53,7 +53,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(VALUES, st.sampled_from([form for _, form in FITS]))
 def test_any_value_can_be_compared_with_any_form(value: Any, form: object) -> None:
     assert fits(value, form) in (True, False)

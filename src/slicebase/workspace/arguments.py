@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from functools import cache
-from inspect import unwrap
 from types import NoneType, UnionType
 from typing import Any, Final, Literal, NamedTuple, Union, get_args, get_origin
 
@@ -35,7 +34,9 @@ class _Parameters(NamedTuple):
 
 @cache
 def _parameters(method: Callable[..., Any]) -> _Parameters:
-    plain = unwrap(method)
+    plain: Any = method
+    while hasattr(plain, "__wrapped__"):  # as `inspect.unwrap`, which takes long to import
+        plain = plain.__wrapped__
     code = plain.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     forms = {name: form for name, form in plain.__annotations__.items() if name in names and form is not bool}
