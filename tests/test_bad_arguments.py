@@ -51,6 +51,29 @@ def bad_calls() -> Iterator[BadCall]:
 CALLS = list(bad_calls())
 
 
+class Wrong:
+    """A value of a type that no verb knows."""
+
+
+WRONG: tuple[object, ...] = (5, 0.5, b"x", None, Wrong(), [Wrong()], (5, 5), {5: Wrong()}, {"x": Wrong()}, {5}, len)
+
+
+def wrong_calls() -> Iterator[BadCall]:
+    """Yields every argument of every verb, to be replaced by values of other types."""
+    for family in FAMILIES:
+        for verb, member in members(family):
+            if inspect.isfunction(inspect.getattr_static(family, verb)) and verb != "uninit":
+                forms = inspect.signature(member).parameters
+                for name in forms:
+                    # A function that is called for progress may raise what it likes.
+                    values = WRONG[:-1] if name == "progress" else WRONG
+                    if name != "self" and forms[name].annotation is not bool:  # every value has a truth
+                        yield BadCall(family, verb, name, values)
+
+
+WRONG_CALLS = list(wrong_calls())
+
+
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Slicebase, dict[str, Any]]]:
     """A workspace, and a good value for every argument that a verb needs."""
@@ -75,7 +98,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Slicebase
         }  # fmt: skip
 
 
-@pytest.mark.parametrize("call", CALLS, ids=str)
+@pytest.mark.parametrize("call", [*CALLS, *WRONG_CALLS], ids=str)
 def test_a_bad_argument_works_or_raises_our_error(
     call: BadCall, filled: tuple[Slicebase, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,6 +123,14 @@ def test_a_path_that_nothing_can_have_opens_nothing(text: str) -> None:
         assert caught.value.code in ("no-workspace", "cannot-write")
 
 
+@pytest.mark.parametrize("path", [5, None, b"x", object()])
+def test_what_is_no_path_opens_nothing(path: Any) -> None:
+    for verb in (Slicebase.open, Slicebase.init):
+        with pytest.raises(SlicebaseError) as caught:
+            verb(path)
+        assert caught.value.code == "bad-arguments"
+
+
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "library.recall": ({"rows": "nope"}, "unknown-value"),
     "library.explore": ({"direction": "up"}, "unknown-value"),
@@ -115,6 +146,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "library.remember": ({"text": 5}, "bad-arguments"),
     "library.create": ({"title": None}, "bad-arguments"),
     "library.refresh": ({"text": b"x"}, "bad-arguments"),
+    "library.define": ({"assignments": 5}, "bad-arguments"),
+    "library.connect": ({"to": None}, "bad-arguments"),
+    "library.list_files": ({"filters": {"kind": "context"}}, "bad-arguments"),
+    "search": ({"query": 5}, "bad-arguments"),
 }
 
 

@@ -39,7 +39,7 @@ def test_create_prints_only_the_id(tt: Tt, tmp_path: Path) -> None:
     assert is_ulid(done.out.strip())
     result = tt("create", "--title", "T", "--summary", "S.", "--json").json
     assert result["schema_version"] == "1"
-    assert file_of(tmp_path, result["id"]).version == result["version"]
+    assert file_of(tmp_path, result["id"]).digest == result["version"]
     assert result["file"] == f".slices/{result['id']}.slice"
 
 

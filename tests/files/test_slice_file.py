@@ -334,8 +334,8 @@ def test_the_hash_of_a_context_file_is_its_bodys_and_of_a_pointer_its_payloads()
 
 def test_the_version_of_a_file_is_the_digest_of_all_its_bytes() -> None:
     """Ruling 24."""
-    assert SliceFile.parse(NOTE).version == digest(NOTE)
-    assert SliceFile.parse(NOTE + b" ").version != SliceFile.parse(NOTE).version
+    assert SliceFile.parse(NOTE).digest == digest(NOTE)
+    assert SliceFile.parse(NOTE + b" ").digest != SliceFile.parse(NOTE).digest
 
 
 def test_the_frontmatter_is_stripped_for_a_model_in_one_call() -> None:

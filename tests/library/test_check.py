@@ -281,10 +281,10 @@ def test_a_fork_in_one_file_may_be_resolved_in_another(tmp_path: Path) -> None:
 
 
 def test_a_row_that_is_in_two_files_of_a_log_is_reported_where_it_comes_second(tmp_path: Path) -> None:
-    """Ruling 32: the new file is written first, so a crash in between leaves the row in both."""
+    """Ruling 32: a crash while rows move, or a merge of two branches that moved them, leaves the row in both."""
     files: Files = {
         NAME: text("jsonl", row("R1")),
         NEIGHBOUR: text("jsonl", row("R1"), PART_OF, OTHER),
     }
     (finding,) = findings(tmp_path, files)
-    assert (finding.rule, finding.file) == ("row-duplicate", NEIGHBOUR)
+    assert (finding.rule, finding.file) == ("row-repeated", NEIGHBOUR)

@@ -115,7 +115,7 @@ def test_a_library_that_is_a_link_is_refused(scratch: ScratchLibrary, tmp_path: 
 def test_a_write_based_on_an_old_version_is_a_conflict(scratch: ScratchLibrary) -> None:
     """Ruling 24: the version of a file is the digest of all its bytes."""
     note = scratch.new("markdown", "one")
-    seen = scratch.file(note).version
+    seen = scratch.folder.version(scratch.file(note))
     scratch.remember(note, "two", if_version=seen)
     for attempt in (
         lambda: scratch.remember(note, "three", if_version=seen),

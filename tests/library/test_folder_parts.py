@@ -1,10 +1,12 @@
 """A file with the parts that overflow created is one object, in every verb (ruling 32)."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from slicebase.files.body.overflow import ordered
+from slicebase.files.body.sections import sections, slug
 from slicebase.files.create import new_file
 from slicebase.files.model import Link
 from slicebase.files.slice_file import SliceFile
@@ -165,3 +167,129 @@ def test_a_call_and_its_result_in_another_part_belong_together(scratch: ScratchL
     scratch.remember(log, '{"role": "tool_result", "content": "again", "call_id": "c"}')
     report = validate([scratch.folder.path], scratch.workspace.root)
     assert [finding.rule for finding in report.findings if finding.rule.startswith("call")] == ["call-pairs"]
+
+
+# Hash and version of the whole
+
+
+@pytest.fixture
+def twin(tmp_path: Path) -> ScratchLibrary:
+    """A library in which nothing overflows, with the same clock and the same random bytes."""
+    return ScratchLibrary(tmp_path / "twin")
+
+
+@pytest.mark.parametrize("overflow", ["split", "archive"])
+@pytest.mark.parametrize("body_type", LINES)
+def test_the_hash_of_a_file_with_parts_is_that_of_the_file_that_is_not_divided(
+    scratch: ScratchLibrary, twin: ScratchLibrary, body_type: str, overflow: str
+) -> None:
+    """Ruling 24: neither a split nor an archive makes a derived file stale, and every entry does."""
+    log, same = (each.new(body_type, "", f"overflow={overflow}") for each in (scratch, twin))
+    derived, _ = scratch.new(links=(("derived_from", log),)), twin.new()
+    for number in range(COUNT):
+        for library, file_id in ((scratch, log), (twin, same)):
+            library.remember(file_id, LINES[body_type].format(number, LONG))
+        assert scratch.info(log).entry.hash == twin.file(same).hash
+    assert len(whole(scratch, log)) > 2
+    (found,) = [each for each in scratch.stale() if each.entry.id == derived]
+    (due,) = [each for each in scratch.due() if each.id == derived]
+    assert [why.kind for why in found.reasons] == [why.kind for why in due.reasons] == ["source-changed"]
+    if overflow == "split":
+        times = [scratch.info(file.id or "").entry.changed for file in whole(scratch, log)]
+        assert found.reasons[0].since == max(times)
+    report = validate([scratch.folder.path], scratch.workspace.root)
+    assert [finding.rule for finding in report.findings] == ["derived-stale"]
+    assert "has changed since" in scratch.recall(derived).text
+    hash_now = scratch.info(log).entry.hash
+    assert code_of(scratch.refresh, derived, "x", source_hash=scratch.file(log).hash) == "conflict"
+    scratch.refresh(derived, "New.", source_hash=hash_now)
+    other = scratch.new()
+    scratch.connect(other, "derived_from", log)
+    third = scratch.new(links=(("derived_from", log),))
+    stated = [scratch.file(each).derived_from for each in (derived, other, third)]
+    assert [each and each.hash for each in stated] == [hash_now] * 3
+    assert not [each for each in scratch.stale() if each.entry.source]
+    assert not validate([scratch.folder.path], scratch.workspace.root).findings
+    scratch.remember(log, LINES[body_type].format(COUNT, "A new one."))
+    assert len([each for each in scratch.stale() if each.entry.source]) == 3
+
+
+def test_the_index_notices_when_a_part_changes_comes_or_goes(scratch: ScratchLibrary) -> None:
+    log = filled(scratch, "text", "split")
+    seen = [scratch.info(log).entry.hash]
+    path = scratch.path(whole(scratch, log)[1].id or "")
+    data = path.read_bytes()
+    for content in (data + b"\nmore\n", data, None, b"broken", data):
+        path.unlink() if content is None else path.write_bytes(content)
+        seen.append(scratch.info(log).entry.hash)
+        assert seen[-1] == Logs(scratch.folder).hash(scratch.folder.find(log))
+    assert seen[0] == seen[2] == seen[5]
+    assert len(set(seen)) == 3
+    scratch.define(log, ["links="])
+    assert scratch.info(log).entry.hash == scratch.file(log).hash
+
+
+@pytest.mark.parametrize("overflow", ["split", "archive"])
+def test_a_write_is_based_on_the_version_of_the_whole_whichever_part_it_goes_to(
+    scratch: ScratchLibrary, overflow: str
+) -> None:
+    log = scratch.new("jsonl", "", f"overflow={overflow}")
+    version = scratch.info(log).version
+    for number in range(COUNT):
+        change = scratch.remember(log, f"number {number}. {LONG}", if_version=version)
+        assert change.version == change.as_json()["version"] != version
+        stale, version = version, change.version
+        assert {scratch.info(file.id or "").version for file in whole(scratch, log)} == {version}
+        assert code_of(scratch.remember, log, "too late", if_version=stale) == "conflict"
+    part = whole(scratch, log)[0 if overflow == "archive" else -1].id or ""
+    assert part != log
+    change = scratch.define(part, ["meta.a=1"], if_version=version)
+    assert code_of(scratch.define, log, ["meta.a=1"], if_version=version) == "conflict"
+    version = scratch.define(log, ["meta.a=1"], if_version=change.version).version
+    assert scratch.define(log, ["meta.a=1"]).version == version
+    planned = scratch.forget(log, dry_run=True).version
+    assert scratch.info(log).version == version
+    assert scratch.forget(log).version != planned  # it has another time
+    assert scratch.restore(log).version == version
+
+
+# Sections
+
+
+@pytest.mark.parametrize("overflow", ["split", "archive"])
+def test_a_section_is_found_in_whichever_part_it_is(tmp_path: Path, overflow: str) -> None:
+    scratch = ScratchLibrary(tmp_path / "larger", Settings(overflow_bytes=2500))
+    note = scratch.new("markdown", "# Diary\n\nBefore.\n", f"overflow={overflow}")
+    for number in range(30):
+        scratch.remember(note, f"## Day {number}\n\n{LONG}\n\n### Evening\n\n{LONG}")
+    assert len(whole(scratch, note)) > 2
+    for number in range(0, 30, 3):
+        for section in (f"Day {number}", f"diary/day-{number}/evening"):
+            scratch.remember(note, f"More of {section}.", section=section)
+    for file in whole(scratch, note):
+        for found in sections(file.body.decode()):
+            text = file.body.decode()[found.start : found.end]
+            for word in re.findall(r"More of (.*)\.", text):
+                assert found.slugs.removeprefix("diary/") in (word.removeprefix("diary/"), slug(word))
+    text = scratch.recall(note).text
+    assert text.count("More of ") == 20
+    before = text.count("## Day")
+    scratch.remember(note, "Once more.", section="Day 27")
+    assert scratch.recall(note).text.count("## Day") == before  # its heading is not repeated in one file
+    assert code_of(scratch.remember, note, "x", section="Evening") == "ambiguous-section"
+    assert code_of(scratch.remember, note, "x", section="Night") == "no-section"
+    part, *rest = sorted(whole(scratch, note), key=lambda file: file.id == note)
+    day = next(day for day in re.findall(rb"Day \d+", part.body) if not any(day in file.body for file in rest))
+    scratch.forget(part.id or "")
+    assert code_of(scratch.remember, note, "x", section=day.decode()) == "no-section"
+
+
+def test_a_write_that_archives_its_own_section_begins_it_again(scratch: ScratchLibrary) -> None:
+    note = scratch.new("markdown", f"# Diary\n\n## One\n\n{LONG * 3}\n\n## Two\n\n{LONG * 3}\n", "overflow=archive")
+    change = scratch.remember(note, LONG * 2, section="One")
+    assert change.overflow == "archive"
+    archive, file = whole(scratch, note)
+    assert "## One" in archive.body.decode()
+    assert file.body.decode() == f"# Diary\n\n## Two\n\n{LONG * 3}\n\n## One\n\n{LONG * 2}\n"
+    scratch.remember(note, "Again.", section="diary/one")
+    assert scratch.body(note).endswith(f"{LONG * 2}\n\nAgain.\n")

@@ -9,7 +9,7 @@ from slicebase.files.body.supersession import active
 from slicebase.files.slice_file import SliceFile
 from slicebase.library.change import Change
 from slicebase.library.check import validate
-from slicebase.library.folder import finish_overflows, unfinished_overflows
+from slicebase.library.repairs import finish_overflows, unfinished_overflows
 from slicebase.workspace.settings import Settings
 from tests.codes import code_of
 from tests.library.scratch import ScratchLibrary
@@ -119,7 +119,7 @@ def test_a_section_continues_under_its_heading_in_the_part(scratch: ScratchLibra
     note = scratch.new("markdown", "# Notes\n\n## Open\n\n## Done\n", "overflow=split")
     fill(scratch, note, 30, section="Open")
     bodies = [part.body.decode() for part in parts(scratch, note)]
-    assert all(body.startswith("## Open\n\n") and body.count("## Open") == 1 for body in bodies)
+    assert all(body.startswith("# Notes\n\n## Open\n\n") and body.count("## Open") == 1 for body in bodies)
 
 
 def test_parts_that_people_created_are_left_alone(scratch: ScratchLibrary) -> None:

@@ -14,7 +14,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.files.body.rows import read_rows
 from slicebase.files.slice_file import SliceFile
 from slicebase.library.check import validate
-from slicebase.library.folder import finish_overflows
+from slicebase.library.repairs import finish_overflows
 from slicebase.workspace.atomic import TEMPORARY, clean
 from slicebase.workspace.workspace import LOCAL
 from tests.library.scratch import ScratchLibrary

@@ -38,7 +38,7 @@ def test_a_seal_has_the_head_of_the_log_of_every_chain_and_the_version_of_every_
     for name, (rows, found) in heads.items():
         assert head_of(connection, Chain.named(name)) == (rows, bytes.fromhex(found))
     (page,) = [file for file in memory.folder.all() if isinstance(file, SliceFile) and file.title == "Page"]
-    assert [line for line in lines if line[0] == "file"] == [["file", page.id, page.version]]
+    assert [line for line in lines if line[0] == "file"] == [["file", page.id, page.digest]]
 
 
 def test_what_a_seal_says_about_the_log_is_in_its_first_line(memory: Slicebase) -> None:

@@ -193,8 +193,8 @@ def test_a_claim_cites_a_piece_a_pair_from_json_and_nothing_else(memory: Sliceba
     with memory.runs.step(RUN) as step:
         step.claim("A piece.", cite=piece, status="verified")
         step.claim("Pairs.", cite=[[row, "upper case"], (row, "stale")], status="verified")  # type: ignore[list-item]
-        with pytest.raises(TypeError):
-            step.claim("A number.", cite=5)  # type: ignore[arg-type]
+        for wrong in (5, [5], iter([5])):
+            assert code_of(step.claim, "Not that.", cite=wrong) == "bad-arguments"
     assert memory.runs.status(RUN).claims["verified"] == 2
 
 

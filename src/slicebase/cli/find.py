@@ -202,7 +202,7 @@ def info(ctx: click.Context, file_id: str | None, as_json: bool) -> int:
     half_life = base.settings.freshness_half_life_days
     if as_json:
         fields = {"contract": found.file.contract, "meta": dict(found.file.meta), "payload": found.file.payload,
-                  "derived_from": found.file.derived_from, "version": found.file.version}  # fmt: skip
+                  "derived_from": found.file.derived_from, "version": found.version}  # fmt: skip
         print_json({**file_json(found.entry, moment, half_life), **msgspec.to_builtins(fields), **_links_json(found)})
     else:
         _print_info(base, found, headline(found.entry, {}, moment, half_life))
@@ -252,7 +252,7 @@ def _print_info(base: "Slicebase", found: "Info", first: Iterable[Shown]) -> Non
         "kind": f"{entry.kind}, {entry.body_type}" + (f", {entry.rows} rows" if entry.body_type == "jsonl" else ""),
         "file": f"{file.name}, {entry.size} bytes",
         "hash": entry.hash or "",
-        "version": file.version,
+        "version": found.version,
         "payload": f"{file.payload.uri or 'nowhere'}, {file.payload.size} bytes" if file.payload else "",
         "note": {"changed": "changed since it was added", "missing": "cannot be read"}.get(entry.note_state or "", ""),
         "source": f"{entry.source} ({entry.derivation})" if entry.source else "",

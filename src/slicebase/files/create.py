@@ -49,6 +49,7 @@ def new_file(
     meta: Mapping[str, Any] | None = None,
     updated_at: str | None = None,
     updated_by: Mapping[str, Any] | None = None,
+    taken_from: str | None = None,
     archived: Mark | None = None,
     purged: Mark | None = None,
     name: str | None = None,
@@ -77,6 +78,7 @@ def new_file(
         "meta": meta,
         "updated_at": updated_at,
         "updated_by": updated_by,
+        "taken_from": taken_from,
         "archived": archived,
         "purged": purged,
     }
@@ -102,6 +104,7 @@ _MANAGED: Final[Mapping[str, str]] = {
     "id": "the id of a file never changes",
     "updated_at": "body writes set it",
     "updated_by": "writes with provenance set it",
+    "taken_from": "overflow sets it",
     "due": "writes set it, and `tt due --done` removes it",
     "done": "use `tt due --done`",
     "archived": "use `tt forget` and `tt restore`",

@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 from slicebase.core.times import EARLIEST, LATEST, to_text
 from slicebase.files.body.lines import read_lines, read_time
 from slicebase.files.body.sections import sections
-from slicebase.files.body.supersession import active
+from slicebase.files.body.supersession import active, distinct
 from slicebase.files.cleanup import CleanupKind, CleanupRule, cleanup_rules
 from slicebase.files.facts import own_rows
 from slicebase.files.freshness import born_at
@@ -139,7 +139,7 @@ def _entries(log: Sequence[SliceFile]) -> _Entries:
 
 
 def _rows(log: Sequence[SliceFile]) -> _Entries:
-    rows = [row for file in log for row in own_rows(file)]
+    rows = distinct(row for file in log for row in own_rows(file))
     holding = {(row.id, row.line.raw) for row in active(rows)}
     ended = {old: row.time for row in rows for old in row.supersedes}
     former = [ended.get(row.id, row.time) for row in rows if (row.id, row.line.raw) not in holding]

@@ -274,6 +274,11 @@ class SliceFile(Struct, frozen=True, dict=True, eq=False):
         return self._slice.text("updated_at")
 
     @property
+    def taken_from(self) -> str | None:
+        """Where the content of an archive was in the file that it is a part of (ruling 32)."""
+        return self._slice.text("taken_from")
+
+    @property
     def due(self) -> str | None:
         """Work that a writer left to be done: a summary of a file that has grown too large (ruling 32)."""
         return self._slice.text("due")
@@ -329,8 +334,8 @@ class SliceFile(Struct, frozen=True, dict=True, eq=False):
         return digest(self.body)
 
     @property
-    def version(self) -> str:
-        """The digest of the complete file, by which a writer notices another writer's change (ruling 24)."""
+    def digest(self) -> str:
+        """The digest of the complete file: the version of a file that has no parts (ruling 24)."""
         sha256 = hashlib.sha256(self.head)
         sha256.update(self.body)
         return "sha256:" + sha256.hexdigest()

@@ -31,6 +31,7 @@ class FileEntry(NamedTuple):
     due: str | None
     archived: int
     purged: int
+    body_hash: str | None = None  # of this file's body alone; `hash` is that of the file with its parts
     note: str | None = None  # the digest of the note that the file points to; empty if it cannot be read
 
     @property
@@ -69,12 +70,14 @@ class Filters(NamedTuple):
 
 EVERY_FILE: Final = Filters()
 
+# The hash of a file with its parts; NULL if one of them could not be read.
+_HASH: Final = "nullif(coalesce({0}.whole, {0}.hash), '')"
 _NAMED_BY_ID: Final = "ORDER BY {0}.name = {0}.id || '.slice' DESC, {0}.name LIMIT 1"
 COLUMNS: Final = f"""
 files.number, files.id, files.name, files.title, files.summary, files.kind, files.type, files.size, files.rows,
-files.hash, files.source, files.source_hash,
-(SELECT hash FROM files AS source WHERE source.id = files.source {_NAMED_BY_ID.format("source")}),
-coalesce(files.changed, files.disk_time, 0) AS moment, files.due, files.archived, files.purged,
+{_HASH.format("files")}, files.source, files.source_hash,
+(SELECT {_HASH.format("source")} FROM files AS source WHERE source.id = files.source {_NAMED_BY_ID.format("source")}),
+coalesce(files.changed, files.disk_time, 0) AS moment, files.due, files.archived, files.purged, files.hash,
 (SELECT coalesce(digest, '') FROM notes WHERE notes.file = files.number)
 """
 

@@ -4,7 +4,7 @@ import errno
 import json
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -17,11 +17,11 @@ from slicebase.core.hashing import raw_digest
 from slicebase.core.refs import parse
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.text import Cleaned
-from slicebase.files.facts import BodyPassage, Facts, StatedLink, own_rows, read_facts
-from slicebase.files.links import SUFFIX, reach, resolve, target_kind
+from slicebase.files.facts import BodyPassage, Facts, StatedLink, read_facts
+from slicebase.files.links import SUFFIX, resolve, target_kind
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.load import MAX_HEADER
-from slicebase.index.links import part_links
+from slicebase.index.logs import LogUpdate
 from slicebase.index.notes import IndexedNote, index_note
 from slicebase.index.schema import PASSAGE_BREAK, ReadProgress
 from slicebase.workspace.note_files import is_certain, stamps
@@ -33,14 +33,6 @@ class _KnownFile(NamedTuple):
 
     number: int
     stamp: str
-    version: bytes
-
-
-class _Member(NamedTuple):
-    """One file of a log of several files."""
-
-    name: str
-    number: int
     version: bytes
 
 
@@ -69,7 +61,7 @@ class Update:
             self._progress(done, len(due))
             self._read_file(name, stamps[name] if _is_certain(stamps[name], tick) else "", known.get(name))
         self._progress(len(due), len(due))
-        self._update_logs()
+        LogUpdate(self._connection, self._read_part, self._store_again).run()
         certain = all(_is_certain(stamp, tick) for stamp in stamps.values())
         self._connection.execute("UPDATE state SET listing = ?", ("\0".join(listing) if certain else "",))
 
@@ -138,10 +130,17 @@ class Update:
                 facts = _facts(*_read_whole(self._library / name))
             except SlicebaseError:
                 return  # the pointer changed just now; the next update reads it
-            self._delete_contents(number)
-            self._store_contents(number, _with_note(facts, note))
+            self._store_again(number, _with_note(facts, note))
         fields = "stamp = ?, digest = ?, problem = ?, said = ?"
         self._connection.execute(f"UPDATE notes SET {fields} WHERE file = ?", (*note[:-1], number))
+
+    def _read_part(self, name: str) -> tuple[SliceFile, bool]:
+        data, status = _read(self._library / name)
+        return _parsed(data, name, status.st_size), len(data) == status.st_size
+
+    def _store_again(self, number: int, facts: Facts) -> None:
+        self._delete_contents(number)
+        self._store_contents(number, facts)
 
     def _delete(self, number: int) -> None:
         self._delete_contents(number)
@@ -168,68 +167,6 @@ class Update:
         many("INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", links)
         many("INSERT INTO meta VALUES (?, ?, ?)", [(number, key, value) for key, value in facts.meta])
         many("INSERT INTO elsewhere VALUES (?, ?)", [(number, row) for row in facts.supersedes_elsewhere])
-
-    # Logs of several files (ruling 32)
-
-    def _update_logs(self) -> None:
-        """Stores those files again in which rows become active or inactive because of rows in other files.
-
-        The index keeps the fingerprint of the complete log with each of these files. When the fingerprint changes, the
-        files of the log are stored again.
-        """
-        stored = dict(self._connection.execute("SELECT number, log FROM files WHERE log IS NOT NULL"))
-        for log in self._logs():
-            fingerprint = raw_digest(b"".join(member.name.encode() + b"\0" + member.version for member in log))
-            before = {stored.pop(member.number, None) for member in log}
-            if before != {fingerprint}:
-                self._store_log(log, fingerprint)
-        for number in stored:
-            query = "SELECT name, number, version FROM files WHERE number = ?"
-            self._store_log([_Member(*self._connection.execute(query, (number,)).get)], None)
-
-    def _logs(self) -> Iterator[list[_Member]]:
-        """Yields the files of each log in which a row supersedes a row of another file."""
-        starts = [name for (name,) in self._connection.execute(_SUPERSEDING)]
-        joined: dict[str, list[str]] = {}
-        for one, other in part_links(self._connection) if starts else ():
-            joined.setdefault(one, []).append(other)
-            joined.setdefault(other, []).append(one)
-        done: set[str] = set()
-        for start in starts:
-            if start in joined and start not in done:
-                log = reach(joined, [start])
-                done |= log
-                found = self._connection.execute(_MEMBERS, (json.dumps(sorted(log)),))
-                yield [_Member(*member) for member in found]
-
-    def _store_log(self, log: Sequence[_Member], fingerprint: bytes | None) -> None:
-        """Stores the contents of the files of a log, each with the rows of the others taken into account."""
-        files = {}
-        for member in log:
-            try:
-                data, status = _read(self._library / member.name)
-                files[member.number] = _parsed(data, member.name, status.st_size)
-            except SlicebaseError:
-                continue  # the file changed just now; the next update reads it
-        rows = {number: own_rows(file) for number, file in files.items()}
-        for number, file in files.items():
-            # A row that is being moved can be in two files, and counts once.
-            own = {row.line.raw for row in rows[number]}
-            others = [
-                row for other, found in rows.items() if other != number for row in found if row.line.raw not in own
-            ]
-            self._delete_contents(number)
-            self._store_contents(number, read_facts(file, others))
-            self._connection.execute("UPDATE files SET log = ? WHERE number = ?", (fingerprint, number))
-
-
-_SUPERSEDING: Final = """
-SELECT DISTINCT files.id FROM elsewhere JOIN files ON files.number = elsewhere.file WHERE id IS NOT NULL ORDER BY id
-"""
-_MEMBERS: Final = """
-SELECT name, number, version FROM files
-WHERE type = 'jsonl' AND id IN (SELECT value FROM json_each(?)) ORDER BY name
-"""
 
 
 def _is_certain(stamp: str, tick: int) -> bool:
@@ -284,7 +221,7 @@ _FIELDS: Final = (
     "title", "summary", "kind", "body_type", "hash", "source", "source_hash", "changed", "due",
     "archived", "purged", "rows",
 )  # fmt: skip
-_INSERT: Final = f"INSERT INTO files VALUES ({', '.join('?' * (9 + len(_FIELDS)))})"
+_INSERT: Final = f"INSERT INTO files VALUES ({', '.join('?' * (9 + len(_FIELDS)))}, NULL, NULL, 0)"
 _INSERT_NOTE: Final = "INSERT INTO notes VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _fields = attrgetter(*_FIELDS)
 _NO_FACTS: Final = Facts(

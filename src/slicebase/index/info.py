@@ -6,12 +6,13 @@ from typing import NamedTuple
 import apsw
 
 from slicebase.errors import SlicebaseError, Where
+from slicebase.files.body.whole import object_version
 from slicebase.files.check.between import PART_LINKS, FileLocation
 from slicebase.files.check.file import check_file
 from slicebase.files.explore import Stated
 from slicebase.files.findings import FORMAT_RULES, Finding
 from slicebase.files.slice_file import SliceFile
-from slicebase.index.entries import FileEntry, find_file
+from slicebase.index.entries import FileEntry, find_file, get_file
 from slicebase.index.links import links_into, links_out_of
 from slicebase.workspace.atomic import read_bytes
 from slicebase.workspace.workspace import LIBRARY, Workspace
@@ -22,6 +23,7 @@ class Info(NamedTuple):
 
     entry: FileEntry
     file: SliceFile
+    version: str  # of the file with all its parts
     links_out: Sequence[Stated]
     links_in: Sequence[Stated]
     findings: Sequence[Finding]  # what is wrong with the file by itself
@@ -48,4 +50,13 @@ def file_info(connection: apsw.Connection, workspace: Workspace, given: str) -> 
     findings = (checked,) if isinstance(checked, Finding) else checked.findings
     if not isinstance(checked, Finding) and not any(link.rel in PART_LINKS for link in file.links):
         findings = (*findings, *checked.log_findings)  # it is a log by itself
-    return Info(entry, file, links_out_of(connection, entry.id), links_into(connection, entry.id), findings)
+    version = object_version(file, lambda part_id: _readable(connection, workspace, part_id))
+    return Info(entry, file, version, links_out_of(connection, entry.id), links_into(connection, entry.id), findings)
+
+
+def _readable(connection: apsw.Connection, workspace: Workspace, file_id: str) -> SliceFile | None:
+    entry = get_file(connection, file_id)
+    try:
+        return SliceFile.parse(read_bytes(workspace.library / entry.name)) if entry else None
+    except (SlicebaseError, FileNotFoundError):
+        return None

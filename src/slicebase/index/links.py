@@ -83,6 +83,14 @@ def part_links(connection: apsw.Connection) -> list[tuple[str, str]]:
     return [(each.edge.source, each.edge.target) for each in _stated(connection, query)]
 
 
+def overflow_links(connection: apsw.Connection) -> list[tuple[str, str]]:
+    """Returns the pairs of files of which overflow created one as a part of the other, as ids (ruling 32)."""
+    query = f"""
+    {_LINKS} WHERE rel IN ('part_of', 'has_part') AND label IN ('overflow', 'archive') AND row = ''
+    """
+    return [(each.edge.source, each.edge.target) for each in _stated(connection, query)]
+
+
 def overflow_parts(connection: apsw.Connection) -> set[str]:
     """Returns the ids of files that overflow created as parts of others (ruling 32)."""
     query = """

@@ -71,10 +71,14 @@ CREATE TABLE files (
   hash TEXT, source TEXT, source_hash TEXT,
   changed INTEGER, -- milliseconds since 1970, as the file states it
   due TEXT,
-  archived INTEGER NOT NULL, purged INTEGER NOT NULL, rows INTEGER NOT NULL
+  archived INTEGER NOT NULL, purged INTEGER NOT NULL, rows INTEGER NOT NULL,
+  whole TEXT, -- the hash of a file with its parts; empty where a part cannot be read, NULL for a file without parts
+  parts BLOB, -- fingerprint of the files that this hash was made from
+  repeated INTEGER NOT NULL -- whether files that belong together have the same rows
 );
 CREATE INDEX files_by_id ON files (id, name);
 CREATE INDEX unreadable_files ON files (name) WHERE problem IS NOT NULL;
+CREATE INDEX repeated_files ON files (id) WHERE repeated;
 CREATE INDEX archived_files ON files (number) WHERE archived;
 -- the text of the words: passages separated by U+001E, and the line and row of each
 CREATE TABLE bodies (
@@ -89,6 +93,8 @@ CREATE TABLE links (
   PRIMARY KEY (file, position)
 ) WITHOUT ROWID;
 CREATE INDEX links_by_node ON links (node);
+CREATE INDEX overflow_links ON links (file)
+WHERE rel IN ('part_of', 'has_part') AND label IN ('overflow', 'archive') AND row = '';
 CREATE INDEX links_by_name ON links (name) WHERE name IS NOT NULL;
 CREATE TABLE meta (file INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL);
 CREATE INDEX meta_by_file ON meta (file, key, value);
@@ -111,4 +117,4 @@ CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
 CREATE VIRTUAL TABLE occurrence USING fts5vocab (words, instance);
 """
 
-FILES_LAYOUT: Final = DatabaseLayout(application=0x534C4346, version=2, schema=_SCHEMA)  # "SLCF"
+FILES_LAYOUT: Final = DatabaseLayout(application=0x534C4346, version=3, schema=_SCHEMA)  # "SLCF"

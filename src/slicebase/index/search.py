@@ -235,7 +235,7 @@ def _found(entry: FileEntry, passage: _Passage) -> FoundPassage:
 
 def _place_in(entry: FileEntry, text: str, place: int) -> str:
     """Returns the reference of the section that contains a position, or of the file if it has no sections."""
-    version = entry.note or (entry.hash if entry.body_type == "markdown" else None)
+    version = entry.note or (entry.body_hash if entry.body_type == "markdown" else None)
     if version is None:
         return f"file:{entry.id}"
     from slicebase.files.body.sections import section_ref, sections

@@ -71,7 +71,8 @@ def _reasons(connection: apsw.Connection, entry: FileEntry) -> Iterator[StaleRea
         if source is None:
             yield StaleReason("source-missing", None, f"its source {entry.source} is not here")
         elif entry.derivation == "stale":
-            yield StaleReason("source-changed", source.changed, f"its source {source.id} ({source.title}) has changed")
+            changed = _last_change(connection, source)
+            yield StaleReason("source-changed", changed, f"its source {source.id} ({source.title}) has changed")
     if entry.note_state in ("changed", "missing"):
         yield _note_reason(connection.execute("SELECT problem FROM notes WHERE file = ?", (entry.number,)).get)
     if entry.due:
@@ -91,11 +92,16 @@ def _age_reasons(connection: apsw.Connection, entry: FileEntry, now: int, half_l
     """Yields a reason for a file that has not changed for long, and neither have the parts that continue it."""
     if staleness((now - entry.changed) / _DAY, half_life) < _STALE:
         return
-    newest = connection.execute(_PARTS, (entry.number,)).get
-    changed = entry.changed if newest is None else max(entry.changed, newest)
+    changed = _last_change(connection, entry)
     if staleness((now - changed) / _DAY, half_life) >= _STALE:
         days = (now - changed) // _DAY
         yield StaleReason("age", changed, f"nothing has changed for {days} days")
+
+
+def _last_change(connection: apsw.Connection, entry: FileEntry) -> int:
+    """Returns the last change of a file or of a part that continues it."""
+    newest = connection.execute(_PARTS, (entry.number,)).get
+    return entry.changed if newest is None else max(entry.changed, newest)
 
 
 _PARTS: Final = """

@@ -10,9 +10,13 @@ if TYPE_CHECKING:
 
 
 class Change(NamedTuple):
-    """What a write did: the file as it is now, whether it changed, and the references of what is new."""
+    """What a write did: the file as it is now, its version, whether it changed, and the references of what is new.
+
+    The version is that of the file with all its parts, whichever of them was written to.
+    """
 
     file: SliceFile
+    version: str
     changed: bool = True
     refs: tuple[str, ...] = ()
     overflow: str | None = None
@@ -38,7 +42,7 @@ class Change(NamedTuple):
         return {
             "id": self.id,
             "file": self.file.name,
-            "version": self.file.version,
+            "version": self.version,
             "changed": self.changed,
             "refs": list(self.refs or (f"file:{self.id}",)),
             "overflow": self.overflow,

@@ -30,6 +30,7 @@ class LibraryChunks:
         self._library = library
         self._index = index
         self._entries: dict[str, FileEntry] = {}
+        self._rows_seen: set[tuple[str, str]] = set()  # rows that were returned as candidates since the last ranking
 
     def __len__(self) -> int:
         return len(self._index)
@@ -39,6 +40,8 @@ class LibraryChunks:
 
     def ranked(self, question: str, limit: int, now: int) -> list[Ranked]:
         """Returns the best chunks for a question; a chunk's reference is where a turn's id would be."""
+
+        self._rows_seen = set()
 
         def ranked() -> list[Ranked]:
             self._update_index(now)
@@ -61,10 +64,16 @@ class LibraryChunks:
             recalled = self._library.reader(as_of=to_text(as_of)).pieces([found.turn])[0]
         except SlicebaseError:
             return None
+        content_hash = digest(recalled.text.encode())
+        if found.turn.startswith("row:"):  # a row that is in two parts is one row
+            row = parse(found.turn).local, content_hash
+            if row in self._rows_seen:
+                return None
+            self._rows_seen.add(row)
         return Candidate(
             ref=found.turn,
             corpus=f"file:{entry.id}",
-            content_hash=digest(recalled.text.encode()),
+            content_hash=content_hash,
             text=recalled.text,
             label=self._label(recalled, entry, as_of),
             group=f"{as_words(entry.title)} · file:{as_words(entry.id)}",
@@ -110,5 +119,5 @@ class LibraryChunks:
 
 
 def _signature(entry: FileEntry) -> str:
-    facts = (entry.hash, entry.size, entry.changed, entry.title, entry.body_type, entry.note)
+    facts = (entry.body_hash, entry.size, entry.changed, entry.title, entry.body_type, entry.note)
     return xxh64("\0".join(map(str, facts)).encode())

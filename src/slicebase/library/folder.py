@@ -3,8 +3,7 @@
 A file is named by its id (§ Storage), but its id counts, not its name: a file that somebody renamed is found by reading
 the files whose names are not ULIDs. A file that cannot be read is reported where it is met, and never written.
 
-Files that `part_of` joins are one log (ruling 32). Overflow writes a part first, and then the file that it is a part
-of: a writer that is killed in between leaves a part that its file does not name. `finish_overflows` repairs that.
+Files that `part_of` joins are one log (ruling 32).
 """
 
 import os
@@ -16,8 +15,9 @@ from typing import Final, NamedTuple
 from slicebase.core.ids import is_ulid
 from slicebase.core.short_ids import the_only
 from slicebase.errors import SlicebaseError, Where
-from slicebase.files.body.overflow import ordered, parts_of, whole_of, with_parts
+from slicebase.files.body.overflow import ordered
 from slicebase.files.body.rows import Row, full_row_id, read_rows
+from slicebase.files.body.whole import object_version, whole_hash
 from slicebase.files.check.between import part_links
 from slicebase.files.check.file import new_paths
 from slicebase.files.check.version import checked_bytes
@@ -110,6 +110,11 @@ class SliceFolder:
             return self.find(given)
         return None
 
+    def version(self, file: SliceFile, *instead: SliceFile) -> str:
+        """Returns the version of a file with all its parts; `instead` are versions that are not on the disk."""
+        new = {each.id: each for each in (file, *instead)}
+        return object_version(file, lambda part_id: new.get(part_id) or self.readable(part_id))
+
     def _find_elsewhere(self, given: str) -> SliceFile:
         found = self.beginning(given)
         only = given if given in found else the_only(given, found, "files")
@@ -187,7 +192,7 @@ class FolderWriter:
     def find(self, given: str, if_version: str | None = None) -> SliceFile:
         """Returns the file to change. Raises a conflict if it is no longer the version that the change is based on."""
         file = self.folder.find(given)
-        if if_version is not None and file.version != if_version:
+        if if_version is not None and self.folder.version(file) != if_version:
             raise _conflict(file)
         return file
 
@@ -311,6 +316,10 @@ class Logs:
         """Returns a file with its parts that overflow created, in the order of their content; without parts, itself."""
         return ordered(file, self.of(file)[1:])
 
+    def hash(self, file: SliceFile) -> str | None:
+        """Returns the hash of a file with its parts, which `derived_from.hash` is compared with (ruling 24)."""
+        return whole_hash(file, self._folder.readable)
+
     def row(self, file: SliceFile, given: str) -> tuple[SliceFile, Row]:
         """Returns the row with this id, or its beginning, and the file of the log that it is in (ruling 53).
 
@@ -335,29 +344,3 @@ class Logs:
     def _readable(self, ids: Iterable[str], body_type: str | None) -> Iterator[SliceFile]:
         found = map(self._folder.readable, ids)
         return (part for part in found if part and part.body_type == body_type)
-
-
-# Overflow that a killed writer did not finish
-
-
-def unfinished_overflows(folder: SliceFolder) -> list[str]:
-    """Returns the ids of files that do not name a part that overflow created from them."""
-    parts = [(whole, part.id) for part in folder.mentioning(b"part_of") if (whole := whole_of(part))]
-    files = {whole: folder.readable(whole) for whole, _ in parts}
-    return sorted({whole for whole, part in parts if (file := files[whole]) and part not in parts_of(file)})
-
-
-def finish_overflow(writer: FolderWriter, logs: Logs, file: SliceFile) -> bool:
-    """Joins the parts that a file does not name yet to it. Returns whether there were any."""
-    new = with_parts(file, logs.of(file)[1:])
-    writer.replace(file, new)
-    return new is not file
-
-
-def finish_overflows(folder: SliceFolder) -> list[str]:
-    """Finishes the overflow of every file where that is necessary. Returns the ids of these files."""
-    logs = Logs(folder)
-    with folder.writing() as writer:
-        return [
-            file_id for file_id in unfinished_overflows(folder) if finish_overflow(writer, logs, writer.find(file_id))
-        ]

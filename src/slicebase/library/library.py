@@ -86,7 +86,7 @@ class Library(Reader):
                 name=f"{LIBRARY}/{file_name(file_id)}",
             )
             writer.add(file)
-        return Change(file, warnings=doubts(link.rel for link in stored_links))
+        return Change(file, file.digest, warnings=doubts(link.rel for link in stored_links))
 
     # Notes
 
@@ -198,7 +198,8 @@ class Library(Reader):
         limit = self.surroundings.settings.overflow_bytes
         with self.folder.writing() as writer:
             done = remember(writer, self._logs, writer.find(file_id, if_version), given, limit)
-        return Change(done.file, True, tuple(f"row:{done.file.id}/{row}" for row in done.rows), done.overflow)
+            version = self.folder.version(done.file)
+        return Change(done.file, version, True, tuple(f"row:{done.file.id}/{row}" for row in done.rows), done.overflow)
 
     def _replace_passage(self, file_id: str, old: str, new: str, stamp: Stamp, if_version: str | None) -> Change:
         redaction, limit = self.surroundings.redaction, self.surroundings.settings.overflow_bytes
@@ -310,9 +311,11 @@ class Library(Reader):
 
         if dry_run:
             plan = purging.plan(make)
-            return Change(old if old.purged else purging.tombstone(old, plan), not old.purged, purge=plan.report)
+            tombstone = old if old.purged else purging.tombstone(old, plan)
+            return Change(tombstone, self.folder.version(tombstone), not old.purged, purge=plan.report)
         report = purging.carry_out(make)
-        return Change(self.folder.find(old.id or ""), not old.purged, purge=report)
+        tombstone = self.folder.find(old.id or "")
+        return Change(tombstone, self.folder.version(tombstone), not old.purged, purge=report)
 
     # Every write, and every change of a file in place
 
@@ -344,10 +347,10 @@ class Library(Reader):
             old = writer.find(file_id, if_version)
             new = change(old)
             if new.to_bytes() == old.to_bytes():
-                return Change(old, changed=False)
+                return Change(old, self.folder.version(old), changed=False)
             new = with_writer(new, stamp)
             writer.replace(old, new, dry_run=dry_run)
-        return Change(new)
+            return Change(new, self.folder.version(new))
 
     def _edit_whole(
         self, file_id: str, change: Callable[[SliceFile, SliceFile], SliceFile], stamp: Stamp, *, dry_run: bool
@@ -358,7 +361,7 @@ class Library(Reader):
             changes = [(part, change(part, old)) for part in self._logs.whole(old)]
             new = {part: with_writer(part_now, stamp) for part, part_now in changes if part_now is not part}
             writer.write(*(FileWrite(part, part_now) for part, part_now in new.items()), dry_run=dry_run)
-        return Change(new.get(old, old), changed=bool(new))
+            return Change(new.get(old, old), self.folder.version(new.get(old, old), *new.values()), changed=bool(new))
 
 
 def _row_id(given: str) -> str:

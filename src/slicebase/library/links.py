@@ -35,7 +35,7 @@ class Linker:
         link = self.link(file.id or "", rel, to, label)
         source = self._folder.readable(link.to or "") if rel == _DERIVED else None
         if source:
-            file = _derived(file, source)
+            file = _derived(file, source, self._logs.hash(source))
         known = any((each.rel, each.to) == (link.rel, link.to) for each in file.links)
         return file if known or (source and label is None) else append_item(file, "slice.links", link)
 
@@ -70,7 +70,7 @@ class Linker:
             hint = "link to the others with another relationship"
             raise SlicebaseError("bad-link", "a file is derived from one other file only", hint=hint)
         original = self._folder.find(sources[0] or "") if sources else None
-        return DerivationSource(original.id, original.hash) if original else None
+        return DerivationSource(original.id, self._logs.hash(original)) if original else None
 
     def title_of(self, target: str) -> str | None:
         """Returns the title of the file that a link or a step of a routine leads to."""
@@ -134,7 +134,7 @@ class Linker:
         return (file.id if file else None) or name
 
 
-def _derived(file: SliceFile, source: SliceFile) -> SliceFile:
+def _derived(file: SliceFile, source: SliceFile, source_hash: str | None) -> SliceFile:
     """Returns the file with its source and the source's hash of this moment (§ Derived Files, ruling 24).
 
     A hash that was recorded before stays: only `refresh`, which replaces the text too, may say that it is up to date.
@@ -149,14 +149,14 @@ def _derived(file: SliceFile, source: SliceFile) -> SliceFile:
         )
     if before and before.id and before.hash:
         return file
-    if source.hash is None:
+    if source_hash is None:
         raise SlicebaseError(
             "bad-link",
             f"{source.id} is a pointer without a hash, so that nobody can tell when it changes",
             hint=f"`tt refresh {source.id}` records the hash of a local payload",
             where=Where(source.name),
         )
-    return set_key(file, f"slice.{_DERIVED}", DerivationSource(source.id, source.hash))
+    return set_key(file, f"slice.{_DERIVED}", DerivationSource(source.id, source_hash))
 
 
 def _links_to(file: SliceFile, rel: str, target: str) -> list[int]:

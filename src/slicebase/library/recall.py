@@ -112,7 +112,7 @@ class Recall(NamedTuple):
             "fresh": f"derived from {name}",
             "stale": f"derived from {name}, which has changed since",
             "unknown": f"derived from {name}, which is not here",
-        }[derivation(source.hash, original.hash if original else None)]
+        }[derivation(source.hash, self.logs.hash(original) if original else None)]
 
     def _narrated(self, snapshot_id: str) -> str:
         runs = self.truth().runs

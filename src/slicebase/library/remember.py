@@ -11,7 +11,8 @@ from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.entries import Stamp
 from slicebase.files.body.overflow import ARCHIVED, CONTINUED, joined, move_oldest, new_part, parts_of, whole_of
 from slicebase.files.body.rows import Row, read_rows
-from slicebase.files.body.text import Cleaned, find_section, replace_passage
+from slicebase.files.body.section_places import section_place
+from slicebase.files.body.text import Cleaned, replace_passage
 from slicebase.files.body.write import (
     NextVersion,
     WriteRequest,
@@ -22,7 +23,8 @@ from slicebase.files.body.write import (
 )
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import delete_key, set_key
-from slicebase.library.folder import FileWrite, FolderWriter, Logs, SliceFolder, finish_overflow
+from slicebase.library.folder import FileWrite, FolderWriter, Logs, SliceFolder
+from slicebase.library.repairs import finish_overflow
 
 DUE: Final = "slice.due"
 _SUMMARIZE: Final = "summarize"
@@ -46,7 +48,7 @@ def remember(writer: FolderWriter, logs: Logs, file: SliceFile, given: WriteRequ
         _refuse_parts(logs, whole)
     target = _open_part(writer, whole) if whole.id == file.id and not replaces else file
     elsewhere = _rows_elsewhere(logs, target, whole, given)
-    draft = write(target, _for_part(target, whole, given), elsewhere, whole.write_mode)
+    draft = write(target, _for_part(writer, target, whole, given), elsewhere, whole.write_mode)
     act = _MOVES.get(whole.contract.overflow or "") if not replaces else None
     if act is None or _size(draft.file) <= limit:
         return _stored(writer, target, draft, limit)
@@ -87,8 +89,8 @@ class _Overflow(NamedTuple):
 def _split(case: _Overflow) -> Remembered:
     """Creates a part and writes to it. It exists before its file names it: no reader finds a broken link."""
     part = new_part(case.whole, case.given.stamp.file_id, CONTINUED)
-    draft = write(part, _for_part(part, case.whole, case.given), case.log, case.whole.write_mode)
     whole = joined(case.whole, part.id or "", CONTINUED)
+    draft = write(part, _for_part(case.writer, part, whole, case.given), case.log, case.whole.write_mode)
     case.writer.write(FileWrite(None, draft.file, draft.rows), FileWrite(case.whole, whole))
     return Remembered(draft.file, draft.rows, "split")
 
@@ -99,9 +101,11 @@ def _archive(case: _Overflow) -> Remembered:
     moved = move_oldest(case.target, max(0, room))
     if moved is None:
         raise _too_large(case.draft.file, case.limit, "there are no older rows or sections to move")
-    part = new_part(case.target, case.given.stamp.file_id, ARCHIVED, moved.leaves)
+    part = new_part(case.target, case.given.stamp.file_id, ARCHIVED, moved.leaves, moved.places)
     smaller = joined(case.target.with_body(moved.stays), part.id or "", ARCHIVED)
-    draft = write(smaller, _for_part(smaller, case.whole, case.given), case.log, case.whole.write_mode)
+    whole = smaller if smaller.id == case.whole.id else case.whole
+    given = _for_part(case.writer, smaller, whole, case.given, part)
+    draft = write(smaller, given, case.log, case.whole.write_mode)
     case.writer.write(FileWrite(None, part, moved_from=case.target), FileWrite(case.target, draft.file, draft.rows))
     return Remembered(draft.file, draft.rows, "archive")
 
@@ -155,18 +159,20 @@ def _open_part(writer: FolderWriter, whole: SliceFile) -> SliceFile:
     return whole
 
 
-def _for_part(part: SliceFile, whole: SliceFile, given: WriteRequest) -> WriteRequest:
-    """Returns the request for a part. A section that the part lacks starts there with its heading from `whole`."""
-    if part.id == whole.id or not given.section:
+def _for_part(
+    writer: FolderWriter, target: SliceFile, whole: SliceFile, given: WriteRequest, *new: SliceFile
+) -> WriteRequest:
+    """Returns the request for one file of a whole. A section that is only in its other files starts again there."""
+    if not given.section or target.body_type != "markdown" or not parts_of(whole):
         return given
-    try:
-        find_section(decode(part.body), given.section)
-    except SlicebaseError as error:
-        if error.code != "no-section":
-            raise
-        section = find_section(decode(whole.body), given.section)
-        return given._replace(text=f"{'#' * section.level} {section.title}\n\n{given.text}", section=None)
-    return given
+    unwritten = {file.id: file for file in (*new, target)}
+
+    def load(part_id: str) -> SliceFile | None:
+        part = unwritten.get(part_id) or writer.folder.readable(part_id)
+        return None if part is None or part.archived else part
+
+    place = section_place(target, whole, load, given.section)
+    return given._replace(text=place.headings + given.text, section=place.section)
 
 
 def _size(file: SliceFile) -> int:
@@ -225,15 +231,16 @@ def refreshed(
     _refuse_stated_mode(file)
     _refuse_parts(logs, file)
     source = _source_of(folder, file)
-    if source_hash is not None and source.hash != source_hash:
+    current = logs.hash(source)
+    if source_hash is not None and current != source_hash:
         raise SlicebaseError(
             "conflict",
-            f"{source.id} has changed since it was read: its hash is {source.hash}",
+            f"{source.id} has changed since it was read: its hash is {current}",
             hint="read it again and write the text again",
             where=Where(file.name),
         )
     body = whole_body(file.body_type or "", text, stamp).file_body
-    return with_body(set_key(file, "slice.derived_from.hash", source.hash), body, stamp)
+    return with_body(set_key(file, "slice.derived_from.hash", current), body, stamp)
 
 
 def _source_of(folder: SliceFolder, file: SliceFile) -> SliceFile:

@@ -107,7 +107,7 @@ def connect(call: ToolCall, given: ConnectArguments) -> ToolOutput:
 
 def _change_output(change: "Change") -> ToolOutput:
     refs = list(change.refs or (f"file:{change.id}",))
-    fields = (change.id, change.file.version, change.changed, refs, change.overflow)
+    fields = (change.id, change.version, change.changed, refs, change.overflow)
     warnings = list(change.warnings)
     result = LinkResult(*fields, warnings=warnings) if warnings else ChangeResult(*fields)
     done = f"{'Wrote' if change.changed else 'Unchanged:'} {', '.join(refs)}"

@@ -90,6 +90,7 @@ def terms_of(
     kept = found if objective or len(found) <= KEPT else found[:KEPT] + "…"
     session = f"session:{turns[0].session}"
     answered = f"Every prompt of {session} is answered."
+    canonical(done_definition)  # raises our error for what has no JSON form
     return RunStarted(objective=kept, done_definition=done_definition or answered, projected_from=session)
 
 

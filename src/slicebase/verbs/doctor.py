@@ -24,10 +24,11 @@ from slicebase.index.turns import TURNS_LAYOUT
 from slicebase.index.upkeep import holds_purged
 from slicebase.library.check import validate
 from slicebase.library.finder import Finder
-from slicebase.library.folder import PAYLOADS, SliceFolder, finish_overflows, unfinished_overflows
+from slicebase.library.folder import PAYLOADS, SliceFolder
 from slicebase.library.narratives import stale_narratives
 from slicebase.library.payloads import unclaimed_copies
 from slicebase.library.purge import Purging
+from slicebase.library.repairs import finish_overflows, remove_repeated, repeating_files, unfinished_overflows
 from slicebase.truth.truth import Truth, open_truth
 from slicebase.verbs.install import install
 from slicebase.verbs.parts import Parts
@@ -128,6 +129,13 @@ def _overflow(examined: Examined) -> Iterator[Complaint]:
         yield Complaint(
             "overflow", f"{LIBRARY}/{file_id}{SUFFIX}", message, "finish it", partial(finish_overflows, folder)
         )
+
+
+def _repeated_rows(examined: Examined) -> Iterator[Complaint]:
+    folder = SliceFolder(examined.workspace)
+    for file, _ in repeating_files(folder):
+        message = "an earlier part of the same log has some of its rows, too: two branches moved them, and were merged"
+        yield Complaint("rows", file.name, message, "remove them here", partial(remove_repeated, folder))
 
 
 def _payloads(examined: Examined) -> Iterator[Complaint]:
@@ -308,6 +316,7 @@ DOCTOR_CHECKS: Final[Mapping[str, Callable[[Examined], Iterator[Complaint]]]] = 
     "settings": _settings,
     "litter": _temporary_files,
     "overflow": _overflow,
+    "rows": _repeated_rows,
     "payloads": _payloads,
     "index": _index,
     "format": _format,

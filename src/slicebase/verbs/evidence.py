@@ -351,6 +351,8 @@ def _evidence(parts: Parts, cite: Cite) -> Evidence:
         return cite_chunk(parts, cite.ref, span=(cite.span.start, cite.span.end))
     if isinstance(cite, tuple):
         return cite_chunk(parts, cite[0], quote=cite[1])
+    if not isinstance(cite, str | Evidence):
+        raise _cannot_be_cited(cite)
     name = parts.stored_names.id("ev", cite) if isinstance(cite, str) else cite.evidence_id
     record = parts.truth.ledger.get(name)
     if record is None:
@@ -359,12 +361,17 @@ def _evidence(parts: Parts, cite: Cite) -> Evidence:
     return record
 
 
+def _cannot_be_cited(given: object) -> SlicebaseError:
+    hint = "give (reference, quote), evidence, its id, or several of these"
+    return SlicebaseError("bad-arguments", f"a {type(given).__name__} cannot be cited", hint=hint)
+
+
 def _several(cites: Cites) -> list[Cite]:
     """Returns what is cited as a list. A pair of texts is a reference with its quote, not two ids."""
     if isinstance(cites, str | Evidence | Piece):
         return [cites]
     if not isinstance(cites, Iterable):
-        raise TypeError(f"{cites!r} cannot be cited: give (reference, quote), evidence, its id, or several of these")
+        raise _cannot_be_cited(cites)
     pair = _pair(cites) if isinstance(cites, tuple) else None
     return [pair] if pair else [_pair(each) or each for each in cites]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from slicebase.context.assemble import Candidate, Context
-from slicebase.core.hashing import digest
+from slicebase.core.hashing import canonical, digest
 from slicebase.core.refs import as_words
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
@@ -163,7 +163,7 @@ def new_drafts(runs: StoredRuns, run_id: str, drafts: list[EventDraft]) -> Itera
 
 def _plain(draft: EventDraft) -> dict[str, Any]:
     """Returns a draft as it is read back from a log."""
-    payload = msgspec.json.decode(msgspec.json.encode(draft.payload))
+    payload = msgspec.json.decode(canonical(draft.payload))
     return {"type": draft.type, "step": draft.step, "time": draft.time, "payload": payload}
 
 

@@ -134,8 +134,8 @@ def _chain_holds(truth: Truth, folder: SliceFolder, values: list[Any]) -> Iterat
 def _file_holds(truth: Truth, folder: SliceFolder, values: list[Any]) -> Iterator[VerifyFinding]:
     file_id, version = msgspec.convert(values, tuple[str, str])
     file = folder.get(file_id)
-    if file is None or file.version != version:
-        yield VerifyFinding("DRIFTED", "seal", f"file:{file_id}", version, file.version if file else "no such file")
+    if file is None or file.digest != version:
+        yield VerifyFinding("DRIFTED", "seal", f"file:{file_id}", version, file.digest if file else "no such file")
 
 
 _CHECKS = {"log": _log_holds, "chain": _chain_holds, "file": _file_holds}
@@ -149,7 +149,7 @@ def _head_line(truth: Truth, chain: Chain) -> list[Any]:
 def _files(folder: SliceFolder) -> Iterator[list[Any]]:
     for file in folder.all():
         if isinstance(file, SliceFile) and file.id and not _is_seal(file):
-            yield ["file", file.id, file.version]
+            yield ["file", file.id, file.digest]
 
 
 def _is_seal(file: SliceFile) -> bool:

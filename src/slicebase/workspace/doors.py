@@ -223,18 +223,12 @@ def door(*, names: str = "", left: str = "") -> Callable[[_Verb], _Verb]:
         return value if value is None or name in named or name in kept else redaction.value(value)
 
     def mark(verb: _Verb) -> _Verb:
-        texts = {name: form for name, form in verb.__annotations__.items() if form in (str, str | None)}
         order = verb.__code__.co_varnames[1 : verb.__code__.co_argcount]
 
         @wraps(verb)
         def call(self: _Guarded, *args: Any, **keywords: Any) -> Any:
             redaction = self.surroundings.redaction
             before = redaction.counts.copy()
-            for name, value in (*zip(order, args, strict=False), *keywords.items()):
-                if name in texts and not isinstance(value, texts[name]):
-                    raise SlicebaseError(
-                        "bad-arguments", f"`{name}` is not a text: it is of type {type(value).__name__}"
-                    )
             given = [guard(redaction, name, value) for name, value in zip(order, args, strict=False)]
             by_name = {name: guard(redaction, name, value) for name, value in keywords.items()}
             result = verb(self, *given, *args[len(given) :], **by_name)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
 from slicebase.core.times import Moment, milliseconds
 from slicebase.errors import SlicebaseError
+from slicebase.workspace.arguments import refuse_wrong_types
 from slicebase.workspace.boundary import cannot_read
 from slicebase.workspace.doors import Redaction
 from slicebase.workspace.workspace import SETTINGS, Workspace
@@ -185,10 +186,13 @@ _Value = TypeVar("_Value")
 
 
 def one_thread_at_a_time(cls: _Class) -> _Class:
-    """Makes every public method of a class wait for its turn: threads that share the surroundings take turns."""
+    """Makes every public method of a class wait for its turn: threads that share the surroundings take turns.
+
+    The types of its arguments are checked first.
+    """
     for name, method in list(vars(cls).items()):
-        if isinstance(method, FunctionType) and not name.startswith("_") and not is_at_once(method):
-            setattr(cls, name, in_turn(method))
+        if isinstance(method, FunctionType) and not name.startswith("_"):
+            setattr(cls, name, at_once(_typed(method)) if is_at_once(method) else in_turn(method))
     return cls
 
 
@@ -216,6 +220,7 @@ def in_turn(method: _Method) -> _Method:
 
     @wraps(method)
     def call(self: Surrounded, *args: Any, **keywords: Any) -> Any:
+        refuse_wrong_types(method, args, keywords)
         with self.surroundings.one_thread():
             try:
                 return method(self, *args, **keywords)
@@ -229,6 +234,15 @@ def in_turn(method: _Method) -> _Method:
                 if error.filename is None:  # of a callback of the program
                     raise
                 raise cannot_read(error, self.surroundings.root) from None
+
+    return call  # type: ignore[return-value]  # it takes what the method takes
+
+
+def _typed(method: _Method) -> _Method:
+    @wraps(method)
+    def call(self: object, *args: Any, **keywords: Any) -> Any:
+        refuse_wrong_types(method, args, keywords)
+        return method(self, *args, **keywords)
 
     return call  # type: ignore[return-value]  # it takes what the method takes
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
+from slicebase.workspace.arguments import wrong_type
 from slicebase.workspace.boundary import PRIVATE_MODE, cannot_read, inside, private_database, private_folder
 from slicebase.workspace.repository import is_tracked, repository_of
 
@@ -119,6 +120,8 @@ _IMPOSSIBLE = frozenset({errno.ENAMETOOLONG, errno.ELOOP})
 
 def given_path(path: StrPath, code: str = "no-input") -> Path:
     """Returns a path that a caller names. Raises an error with this code where nothing can have such a path."""
+    if not isinstance(path, str | os.PathLike):  # `open` and `init` have no object yet that checks for them
+        raise wrong_type("path", path, "a path")
     try:
         os.stat(path)
     except (OSError, ValueError) as error:  # ValueError: NUL, or half of a surrogate pair

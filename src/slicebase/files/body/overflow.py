@@ -5,13 +5,13 @@ so that a part created by overflow is never mistaken for one created by people.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from slicebase.core.parsers import decode
 from slicebase.files.body.rows import read_rows
 from slicebase.files.body.sections import Section, lines_of_blocks, sections
-from slicebase.files.body.text import append_lines, encoded, heading_lines
+from slicebase.files.body.text import append_lines, encoded, heading_lines, paragraph_gap
 from slicebase.files.create import new_file
 from slicebase.files.model import Contract, Link
 from slicebase.files.slice_file import SliceFile
@@ -22,11 +22,19 @@ ARCHIVED: Final = "archive"  # the label of a part that holds older content
 _LABELS: Final = (CONTINUED, ARCHIVED)
 
 
+class Place(NamedTuple):
+    """Where content was that has moved: before this byte of the body that stays, and how many bytes."""
+
+    at: int
+    size: int
+
+
 class Moved(NamedTuple):
-    """A body divided into what moves out and what stays."""
+    """A body divided into what moves out and what stays, and where the former was."""
 
     leaves: bytes
     stays: bytes
+    places: tuple[Place, ...] = (Place(0, 0),)
 
 
 def parts_of(file: SliceFile, *labels: str) -> list[str]:
@@ -40,15 +48,38 @@ def whole_of(file: SliceFile) -> str | None:
     return _part_link(file)[0]
 
 
+class WithParts(NamedTuple):
+    """A file, the archives of its older content, and the parts that continue it."""
+
+    file: SliceFile
+    archives: list[SliceFile]
+    continued: list[SliceFile]
+
+
+def arranged(file: SliceFile, parts: Iterable[SliceFile]) -> list[WithParts]:
+    """Returns a file and the parts that overflow created for it, each with its own parts, and each before these."""
+    waiting = {part.id: part for part in parts if part.id and part.id != file.id}
+    unnamed: dict[str | None, list[str]] = {}  # parts by the file that they name, which may not name them yet
+    for part_id in sorted(waiting):
+        unnamed.setdefault(whole_of(waiting[part_id]), []).append(part_id)
+    found: list[WithParts] = []
+    stack = [file]
+    while stack:
+        each = stack.pop()
+        names = dict.fromkeys((*parts_of(each), *unnamed.get(each.id, ())))
+        own = [waiting.pop(name) for name in names if name in waiting]
+        archives = [part for part in own if _is_archive(each, part)]
+        found.append(WithParts(each, archives, [part for part in own if part not in archives]))
+        stack += reversed((*archives, *found[-1].continued))
+    return found
+
+
 def ordered(file: SliceFile, parts: Iterable[SliceFile]) -> list[SliceFile]:
     """Returns a file with the parts that overflow created for it, in the order of their content.
 
     What was archived is older than the file, and what continues it is newer. A part may have parts of its own.
     """
-    waiting = {part.id: part for part in parts if part.id and part.id != file.id}
-    unnamed: dict[str | None, list[str]] = {}  # parts by the file that they name, which may not name them yet
-    for part_id in sorted(waiting):
-        unnamed.setdefault(whole_of(waiting[part_id]), []).append(part_id)
+    below = {each.file.id: each for each in arranged(file, parts)}
     found: list[SliceFile] = []
     stack = [(file, False)]
     while stack:
@@ -56,12 +87,9 @@ def ordered(file: SliceFile, parts: Iterable[SliceFile]) -> list[SliceFile]:
         if has_parts_before:
             found.append(each)
             continue
-        names = dict.fromkeys((*parts_of(each), *unnamed.get(each.id, ())))
-        own = [waiting.pop(name) for name in names if name in waiting]
-        archives = [part for part in own if _is_archive(each, part)]
-        stack += [(part, False) for part in reversed(own) if part not in archives]
+        stack += [(part, False) for part in reversed(below[each.id].continued)]
         stack.append((each, True))
-        stack += [(part, False) for part in reversed(archives)]
+        stack += [(part, False) for part in reversed(below[each.id].archives)]
     return found
 
 
@@ -75,8 +103,8 @@ def _part_link(file: SliceFile) -> tuple[str | None, str | None]:
     return next(((link.to, link.label) for link in found), (None, None))
 
 
-def new_part(file: SliceFile, part_id: str, label: str, body: bytes = b"") -> SliceFile:
-    """Creates a part with the file's body type and contract. An archive is read-only."""
+def new_part(file: SliceFile, part_id: str, label: str, body: bytes = b"", places: Sequence[Place] = ()) -> SliceFile:
+    """Creates a part with the file's body type and contract. An archive is read-only, and says where it comes from."""
     number = len(parts_of(file, label)) + (2 if label == CONTINUED else 1)
     word = "part" if label == CONTINUED else "archive"
     stated = file.contract
@@ -97,8 +125,24 @@ def new_part(file: SliceFile, part_id: str, label: str, body: bytes = b"") -> Sl
         ),
         links=[Link("part_of", file.id, label), *(link for link in file.links if link.rel == "routes_to")],
         updated_at=file.updated_at,
+        taken_from=places_text(places) or None,
         name=f"{file.name.rpartition('/')[0]}/{part_id}.slice",
     )
+
+
+def places_text(places: Sequence[Place]) -> str:
+    """Returns places as `slice.taken_from` states them, such as `0+400 812+130`; nothing for the start of the body."""
+    return " ".join(f"{at}+{size}" for at, size in places) if any(at for at, _ in places) else ""
+
+
+_PLACE: Final = re.compile(r"([0-9]{1,15})\+([0-9]{1,15})", re.ASCII)
+
+
+def places_of(part: SliceFile) -> list[Place]:
+    """Returns where the content of an archive was in its file. Without a readable statement, that is its start."""
+    stated = [_PLACE.fullmatch(word) for word in (part.taken_from or "").split()]
+    places = [Place(int(word[1]), int(word[2])) for word in stated if word]
+    return sorted(places) if places and all(stated) else [Place(0, 0)]
 
 
 def joined(file: SliceFile, part_id: str, label: str) -> SliceFile:
@@ -121,7 +165,9 @@ def with_parts(file: SliceFile, parts: Iterable[SliceFile]) -> SliceFile:
 
 def _without(file: SliceFile, moved: bytes) -> bytes:
     if file.body_type != "jsonl":
-        return file.body.replace(moved if moved in file.body else moved.removesuffix(b"\n"), b"", 1)
+        # The line ends at its end may have been added when it moved.
+        forms = (moved, moved.removesuffix(b"\n"), moved.rstrip(b"\r\n"))
+        return file.body.replace(next((form for form in forms if form in file.body), moved), b"", 1)
     moved_lines = set(moved.split(b"\n")) - {b""}
     return b"\n".join(line for line in file.body.split(b"\n") if line not in moved_lines)
 
@@ -138,24 +184,53 @@ def move_oldest(file: SliceFile, most: int) -> Moved | None:
     if file.body_type in ("conversation", "routine"):
         return _first(text, [line.end() for line in _LINE.finditer(text) if line[0].strip()], most)
     if file.body_type == "text":
-        return _first(text, _paragraph_ends(text), most)
+        return _with_gap(_first(text, _paragraph_ends(text), most))
     if file.body_type == "markdown":
-        return _oldest_sections(text, most) or _oldest_paragraphs(text, most)
+        return _oldest_sections(text, most) or _with_gap(_oldest_paragraphs(text, most))
     return None
 
 
+def _with_gap(moved: Moved | None) -> Moved | None:
+    """Returns what moves with the blank line before the next paragraph, where none is left that would have it."""
+    if moved is None or moved.stays.strip():
+        return moved
+    return moved._replace(leaves=moved.leaves + paragraph_gap(moved.leaves).encode())
+
+
+_MOST_PLACES: Final = 1000  # that an archive states; its header has a limit
+
+
 def _oldest_rows(body: bytes, most: int) -> Moved | None:
-    rows = sorted(read_rows(body).rows, key=lambda row: row.age_key)
-    size, moving = len(body), set()
-    for row in rows:
-        if size <= most:
+    """Moves the oldest rows, wherever they are; the first ones, where these would come from too many places."""
+    rows = read_rows(body).rows
+    for oldest_first in (sorted(rows, key=lambda row: row.age_key), rows):
+        size, moving = len(body), set()
+        for row in oldest_first:
+            if size <= most:
+                break
+            moving.add(row.line.number)
+            size -= len(row.line.raw) + 1
+        moved = _divided(append_lines(body, b"").split(b"\n")[:-1], moving)
+        if len(moved.places) <= _MOST_PLACES:
             break
-        moving.add(row.line.number)
-        size -= len(row.line.raw) + 1
-    lines = append_lines(body, b"").split(b"\n")[:-1]
-    leaves = b"".join(line + b"\n" for number, line in enumerate(lines, 1) if number in moving)
-    stays = b"".join(line + b"\n" for number, line in enumerate(lines, 1) if number not in moving)
-    return Moved(leaves, stays) if moving else None
+    return moved if moving else None
+
+
+def _divided(lines: Sequence[bytes], moving: Collection[int]) -> Moved:
+    """Divides the lines of a body into those that move, named by their numbers from 1, and the others."""
+    leaves, stays, at = [], [], 0
+    places: list[Place] = []
+    for number, line in enumerate(lines, 1):
+        size = len(line) + 1
+        if number not in moving:
+            stays.append(line + b"\n")
+            at += size
+            continue
+        leaves.append(line + b"\n")
+        if places and places[-1].at == at:
+            size += places.pop().size
+        places.append(Place(at, size))
+    return Moved(b"".join(leaves), b"".join(stays), tuple(places))
 
 
 def _oldest_sections(text: str, most: int) -> Moved | None:
@@ -173,7 +248,7 @@ def _oldest_sections(text: str, most: int) -> Moved | None:
     if end is None:
         return None
     start = units[0][0]
-    return Moved(encoded(text[start:end]), encoded(text[:start] + text[end:]))
+    return _cut(text, start, end)
 
 
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
@@ -215,7 +290,13 @@ def _first(text: str, ends: Iterable[int], most: int, start: int = 0) -> Moved |
         end = stop
     if end == start:
         return None
-    return Moved(append_lines(encoded(text[start:end]), b""), encoded(text[:start] + text[end:]))
+    moved = _cut(text, start, end)
+    return moved._replace(leaves=append_lines(moved.leaves, b""))
+
+
+def _cut(text: str, start: int, end: int) -> Moved:
+    before, leaves = encoded(text[:start]), encoded(text[start:end])
+    return Moved(leaves, before + encoded(text[end:]), (Place(len(before), len(leaves)),))
 
 
 def _units(found: tuple[Section, ...]) -> list[tuple[int, int]]:

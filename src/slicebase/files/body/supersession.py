@@ -76,19 +76,32 @@ def supersession_findings(rows: Collection[Row]) -> Iterator[Finding]:
     """Yields what is unclear in the rows of a log."""
     yield from _duplicates(rows)
     yield from _unknown(rows)
+    rows = distinct(rows)
     if any(row.supersedes for row in rows):
         yield from _cycles(rows)
         yield from _double_heads(rows)
 
 
+def distinct(rows: Iterable[Row]) -> tuple[Row, ...]:
+    """Returns rows without repetitions: a row that is in two files of a log, with the same bytes, is one row."""
+    return tuple({row.line.raw: row for row in reversed([*rows])}.values())[::-1]
+
+
 def _duplicates(rows: Iterable[Row]) -> Iterator[Finding]:
+    """Yields a finding where an id is used again. The same row in another file is only repeated, as after a merge."""
     first: dict[str, Row] = {}
+    seen: set[tuple[str, bytes]] = set()
     for row in rows:
-        before = first.setdefault(row.id, row).line
-        if before is not row.line:
-            place = f"line {before.number}" + (f" of {before.file}" if before.file != row.line.file else "")
-            message = f"the id {row.id} is already used on {place}"
-            yield row.line.finding("row-duplicate", message, "_meta", "id", hint="give the row an id of its own")
+        before, line = first.setdefault(row.id, row).line, row.line
+        if before is not line:
+            place = f"line {before.number}" + (f" of {before.file}" if before.file != line.file else "")
+            if before.raw == line.raw and before.file != line.file and (line.file, line.raw) not in seen:
+                message, hint = f"the row is also on {place}", "`tt doctor --fix` removes it here"
+                yield line.finding("row-repeated", message, "_meta", "id", hint=hint)
+            else:
+                message = f"the id {row.id} is already used on {place}"
+                yield line.finding("row-duplicate", message, "_meta", "id", hint="give the row an id of its own")
+        seen.add((line.file, line.raw))
 
 
 def _unknown(rows: Collection[Row]) -> Iterator[Finding]:

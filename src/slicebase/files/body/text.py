@@ -27,8 +27,12 @@ def append_lines(body: bytes, lines: bytes) -> bytes:
 def append_paragraph(body: bytes, text: str) -> bytes:
     """Returns the body with one more paragraph at the end, after a blank line."""
     newline = _newline_of(body)
-    gap = "" if not body.strip() else newline * max(0, 2 - _breaks_at_end(body))
-    return body + encoded(gap + _paragraph(text, newline) + newline)
+    return body + encoded(paragraph_gap(body) + _paragraph(text, newline) + newline)
+
+
+def paragraph_gap(body: bytes) -> str:
+    """Returns the line ends between a body and one more paragraph: as many as make one blank line."""
+    return "" if not body.strip() else _newline_of(body) * max(0, 2 - _breaks_at_end(body))
 
 
 def append_in_section(body: bytes, heading: str, text: str) -> bytes:
@@ -87,8 +91,12 @@ def find_section(text: str, heading: str) -> Section:
 
     Raises an error if there is no such section, or more than one.
     """
+    return named_section(heading, [section for section in sections(text) if section.level])
+
+
+def named_section(heading: str, named: Sequence[Section]) -> Section:
+    """Returns the only one of some sections that has this title, slug or path of slugs."""
     wanted = heading.lstrip("#").strip()
-    named = [section for section in sections(text) if section.level]
     for fits in (
         lambda section: section.slugs == wanted,
         lambda section: section.title == wanted,

@@ -10,6 +10,7 @@ from slicebase.core.hashing import is_digest
 from slicebase.core.ids import is_ulid
 from slicebase.core.refs import parse
 from slicebase.files.body.lines import JsonLine
+from slicebase.files.body.whole import whole_hash
 from slicebase.files.findings import Finding, HeaderProblem, shown
 from slicebase.files.freshness import derivation
 from slicebase.files.links import resolve, target_id, target_kind
@@ -198,8 +199,9 @@ def _source(checked: Checked, world: WorkspaceView) -> Iterator[Finding]:
         yield checked.finding("derived-target", ("derived_from", "id"), f"the source {shown(source.id)} does not exist")
         return
     original = world.load(source.id)
-    if original and source.hash and is_digest(source.hash) and derivation(source.hash, original.hash) == "stale":
-        message = f"{source.id} has changed since: its hash is {original.hash}"
+    current = whole_hash(original, world.load) if original and source.hash and is_digest(source.hash) else None
+    if derivation(source.hash or "", current) == "stale":
+        message = f"{source.id} has changed since: its hash is {current}"
         yield checked.finding("derived-stale", ("derived_from", "hash"), message, "derive the file again")
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from slicebase.files.body.overflow import ordered, whole_of
+from slicebase.files.body.whole import in_reading_order
 from slicebase.files.check.between import PART_LINKS, Checked, WorkspaceView
 from slicebase.files.check.body import conversation_findings
 from slicebase.files.findings import Finding
@@ -22,7 +23,7 @@ def log_findings(files: Sequence[Checked], world: WorkspaceView) -> Iterator[Fin
         elif file_id not in done:
             log = reach(joined, [file_id])
             done |= log
-            parts = [part for name in sorted(log) if (part := world.load(name))]
+            parts = in_reading_order(part for name in log if (part := world.load(name)))
             found = (*_of_rows(parts), *_of_conversations(parts))
             yield from (finding for finding in found if finding.file in names)
 
