@@ -245,7 +245,7 @@ class SliceFile(Struct, frozen=True, dict=True, eq=False):
         given = self._slice.fields("contract").text("write")
         return given or DEFAULT_WRITES.get(self.body_type or "", DEFAULT_WRITE)
 
-    @property
+    @cached_property
     def links(self) -> tuple[Link, ...]:
         items = self._slice.items("links")
         return tuple(Link(item.text("rel"), item.text("to"), item.text("label")) for item in items)

@@ -50,13 +50,13 @@ def file_info(connection: apsw.Connection, workspace: Workspace, given: str) -> 
     findings = (checked,) if isinstance(checked, Finding) else checked.findings
     if not isinstance(checked, Finding) and not any(link.rel in PART_LINKS for link in file.links):
         findings = (*findings, *checked.log_findings)  # it is a log by itself
-    version = object_version(file, lambda part_id: _readable(connection, workspace, part_id))
+    version = object_version(file, lambda part_id: _bytes_of(connection, workspace, part_id))
     return Info(entry, file, version, links_out_of(connection, entry.id), links_into(connection, entry.id), findings)
 
 
-def _readable(connection: apsw.Connection, workspace: Workspace, file_id: str) -> SliceFile | None:
+def _bytes_of(connection: apsw.Connection, workspace: Workspace, file_id: str) -> bytes | None:
     entry = get_file(connection, file_id)
     try:
-        return SliceFile.parse(read_bytes(workspace.library / entry.name)) if entry else None
+        return read_bytes(workspace.library / entry.name) if entry else None
     except (SlicebaseError, FileNotFoundError):
         return None

@@ -112,8 +112,17 @@ class SliceFolder:
 
     def version(self, file: SliceFile, *instead: SliceFile) -> str:
         """Returns the version of a file with all its parts; `instead` are versions that are not on the disk."""
-        new = {each.id: each for each in (file, *instead)}
-        return object_version(file, lambda part_id: new.get(part_id) or self.readable(part_id))
+        new = {each.id: each.to_bytes() for each in (file, *instead)}
+        return object_version(file, lambda part_id: new.get(part_id) or self._bytes_of(part_id))
+
+    def _bytes_of(self, file_id: str) -> bytes | None:
+        try:
+            return read_bytes(self.path / file_name(file_id))
+        except FileNotFoundError:
+            found = self.readable(file_id)
+            return found.to_bytes() if found else None
+        except SlicebaseError:
+            return None
 
     def _find_elsewhere(self, given: str) -> SliceFile:
         found = self.beginning(given)

@@ -68,8 +68,9 @@ def arranged(file: SliceFile, parts: Iterable[SliceFile]) -> list[WithParts]:
         each = stack.pop()
         names = dict.fromkeys((*parts_of(each), *unnamed.get(each.id, ())))
         own = [waiting.pop(name) for name in names if name in waiting]
-        archives = [part for part in own if _is_archive(each, part)]
-        found.append(WithParts(each, archives, [part for part in own if part not in archives]))
+        archived = {*parts_of(each, ARCHIVED), *(part.id for part in own if _part_link(part) == (each.id, ARCHIVED))}
+        archives = [part for part in own if part.id in archived]
+        found.append(WithParts(each, archives, [part for part in own if part.id not in archived]))
         stack += reversed((*archives, *found[-1].continued))
     return found
 
@@ -91,10 +92,6 @@ def ordered(file: SliceFile, parts: Iterable[SliceFile]) -> list[SliceFile]:
         stack.append((each, True))
         stack += [(part, False) for part in reversed(below[each.id].archives)]
     return found
-
-
-def _is_archive(file: SliceFile, part: SliceFile) -> bool:
-    return part.id in parts_of(file, ARCHIVED) or _part_link(part) == (file.id, ARCHIVED)
 
 
 def _part_link(file: SliceFile) -> tuple[str | None, str | None]:

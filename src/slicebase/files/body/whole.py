@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from slicebase.core.hashing import digest
+from slicebase.errors import SlicebaseError
 from slicebase.files.body.overflow import (
     Place,
     WithParts,
@@ -194,25 +195,35 @@ def _once(body: bytes, rows: set[bytes]) -> bytes:
 # The version
 
 
-def object_files(file: SliceFile, load: Load) -> list[SliceFile]:
-    """Returns the files of the object that a file belongs to: the file that was divided, and all parts that it names.
-
-    A file that is not divided is alone, and nothing is read for it.
-    """
-    top, above = file, {file.id}
-    while (whole_id := whole_of(top)) and whole_id not in above and (whole := load(whole_id)):
-        top = whole
-        above.add(top.id)
-    files = [top, *named_parts(top, load)]
-    return files if file.id in {each.id for each in files} else [*files, file]
+ReadBytes = Callable[[str], bytes | None]  # returns the bytes of the file with an id, None if there is none
 
 
-def object_version(file: SliceFile, load: Load) -> str:
+def object_version(file: SliceFile, read: ReadBytes) -> str:
     """Returns the version that a write is based on: of the file, or of all files of its object (ruling 24).
 
-    It is the same whichever of the files is named, and changes when any of them does.
+    The object is the file that was divided, with all parts that it names. Its version is the same whichever of the
+    files is named, and changes when any of them does. Of a part, only what names further parts is parsed.
     """
-    files = object_files(file, load)
-    if len(files) == 1:
+    top, above = file, {file.id}
+    while (whole_id := whole_of(top)) and whole_id not in above and (whole := _parsed(read(whole_id))):
+        top = whole
+        above.add(top.id)
+    digests = {top.id: top.digest, file.id: file.digest}
+    waiting = [*parts_of(top), *parts_of(file)]
+    while waiting:
+        part_id = waiting.pop()
+        data = read(part_id) if part_id not in digests else None
+        if data is not None:
+            digests[part_id] = digest(data)
+            part = _parsed(data) if b"has_part" in data else None
+            waiting += parts_of(part) if part else ()
+    if len(digests) == 1:
         return file.digest
-    return digest("\n".join(sorted(f"{each.id} {each.digest}" for each in files)).encode())
+    return digest("\n".join(sorted(f"{name} {found}" for name, found in digests.items())).encode())
+
+
+def _parsed(data: bytes | None) -> SliceFile | None:
+    try:
+        return SliceFile.parse(data) if data is not None else None
+    except SlicebaseError:
+        return None
