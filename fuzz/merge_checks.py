@@ -142,8 +142,8 @@ def _changes(base: Any, side: Any, path: tuple[str, ...] = ()) -> Iterator[tuple
     items, others = _by_item(base), _by_item(side)
     if items is not None and others is not None and (items.keys() <= others.keys() or others.keys() <= items.keys()):
         base, side = items, others
-    if isinstance(side, dict) and (isinstance(base, dict) or (base is _GONE and side)):
-        base = {} if base is _GONE else base
+    if isinstance(side, dict) and (isinstance(base, dict) or side):
+        base = base if isinstance(base, dict) else {}
         for key in {**base, **side}:
             yield from _changes(base.get(key, _GONE), side.get(key, _GONE), (*path, key))
     elif not same(base, side):

@@ -118,7 +118,7 @@ def test_line_ends_are_those_of_the_side_that_changed_them(
 
 
 def test_each_line_keeps_its_end_where_they_differ() -> None:
-    """`tt remember` appends a line with LF, whatever the file has."""
+    """An editor appended a line with LF."""
     base = file(crlf(row("a")))
     result = merged(base, file(crlf(row("a")) + row("b")), file(crlf(row("a")) + row("c")))
     assert result.body.decode() == crlf(row("a")) + row("b") + row("c")
