@@ -147,10 +147,10 @@ def _append(random: Random, file: SliceFile) -> SliceFile:
 
 def _appended(random: Random, file: SliceFile) -> bytes:
     if file.body_type in _LINES:
-        return append_lines(file.body, _LINES[file.body_type](random).encode() + b"\n")
+        return append_lines(file.body, _LINES[file.body_type](random).encode() + b"\n", file.newline)
     if file.body_type == "markdown" and random.randrange(2):
         return append_in_section(file.body, f"Section {random.randrange(3)}", _paragraph(random))
-    return append_paragraph(file.body, _paragraph(random))
+    return append_paragraph(file.body, _paragraph(random), file.newline)
 
 
 def _append_more(random: Random, file: SliceFile) -> SliceFile:

@@ -106,8 +106,6 @@ def test_a_paragraph_follows_one_blank_line_and_moves_the_time_of_the_last_chang
 def test_new_lines_get_the_line_ends_of_the_body(scratch: ScratchLibrary) -> None:
     """Ruling 20."""
     note = scratch.new("markdown", "# A\r\n\r\none\r\n\r\n# B\r\n\r\ntwo\r\n")
-    assert "\r" not in scratch.body(note)
-    scratch.path(note).write_bytes(scratch.path(note).read_bytes().replace(b"\n", b"\r\n"))
     scratch.remember(note, "three\nfour", section="A")
     assert scratch.body(note) == "# A\r\n\r\none\r\n\r\nthree\r\nfour\r\n\r\n# B\r\n\r\ntwo\r\n"
 

@@ -97,7 +97,7 @@ class MemoryTool:
                 title=path.removeprefix(ROOT + "/"),
                 summary="A file of an agent's memory tool.",
                 body_type="text",
-                body=_encoded(self.surroundings.redaction.text(with_ends(given["file_text"], "\n"))),
+                body=_encoded(self.surroundings.redaction.text(given["file_text"])),
                 contract=Contract(purpose="What an agent keeps by its memory tool.", write="replace"),
                 meta={KEY: path},
                 updated_at=stamp.time,

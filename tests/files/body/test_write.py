@@ -119,3 +119,12 @@ def test_lines_after_a_body_without_a_last_line_end_get_the_line_end_that_it_has
     assert append_lines(b"a\r\nb", b"x\n") == b"a\r\nb\r\nx\r\n"
     assert append_lines(b"a", b"x\n", "\r\n") == b"a\r\nx\r\n"
     assert append_lines(b"a\n", b"x\n", "\r\n") == b"a\nx\n"
+
+
+@pytest.mark.parametrize("body_type", ["markdown", "text", "yaml", "code"])
+@given(_texts)
+def test_the_text_of_a_new_file_is_kept_byte_for_byte(body_type: str, text: str) -> None:
+    body = whole_body(body_type, text, STAMP).file_body.decode()
+    given = text.removeprefix("\ufeff")
+    assert body in (given, given + "\n", given + "\r\n")
+    assert body.endswith("\n")

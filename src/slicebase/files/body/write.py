@@ -198,15 +198,15 @@ class Body(NamedTuple):
 
 def new_body(file: SliceFile, text: str, stamp: Stamp, *, as_text: bool = False) -> Body:
     """Returns a body that consists of this text, with the line ends of the body that the file has."""
-    body, rows = whole_body(file.body_type or "", text, stamp, as_text=as_text)
+    body, rows = whole_body(file.body_type or "", plain_text(text), stamp, as_text=as_text)
     return Body(append_lines(b"", body, newline_of(file.body, file.newline)), rows)
 
 
 def whole_body(body_type: str, text: str, stamp: Stamp, *, as_text: bool = False) -> Body:
-    """Returns a body that consists of this text. Rows that already have an envelope keep it, byte for byte."""
+    """Returns the body of a new file that consists of this text. Rows that have an envelope keep it, byte for byte."""
     if body_type not in LINES:
-        plain = plain_text(text)
-        return Body(encoded(plain if plain.endswith("\n") else plain.rstrip("\r") + "\n"))
+        body = encoded(text.removeprefix("\ufeff"))
+        return Body(body if body.endswith(b"\n") else body + newline_of(body).encode())
     if body_type != "jsonl":
         return Body(b"".join(new_lines(body_type, text, stamp, as_text=as_text)))
     if not as_text and _is_complete(text):
