@@ -26,14 +26,12 @@ def encoded(text: str) -> bytes:
 _END: Final = re.compile(r"\r+\n")
 
 
-def plain_text(text: str) -> str:
-    """Returns a text without a byte order mark and with LF: the others are never written anew (ruling 20)."""
-    return _END.sub("\n", text.removeprefix("\ufeff"))
-
-
 def given_text(text: str) -> str:
-    """Returns a text as it is stored in a row or paragraph: as `plain_text` does, without line ends at its end."""
-    return plain_text(text).rstrip("\r\n")
+    """Returns a text as a row or paragraph stores it: with LF, without a byte order mark and line ends at its end.
+
+    CRLF and byte order marks are never written anew (ruling 20).
+    """
+    return _END.sub("\n", text.removeprefix("\ufeff")).rstrip("\r\n")
 
 
 def newline_of(body: bytes, newline: str = "\n") -> str:

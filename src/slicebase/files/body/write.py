@@ -16,8 +16,8 @@ from slicebase.files.body.text import (
     encoded,
     given_text,
     newline_of,
-    plain_text,
     replace_section,
+    with_ends,
 )
 from slicebase.files.findings import Finding, errors, shown
 from slicebase.files.slice_file import SliceFile
@@ -198,7 +198,7 @@ class Body(NamedTuple):
 
 def new_body(file: SliceFile, text: str, stamp: Stamp, *, as_text: bool = False) -> Body:
     """Returns a body that consists of this text, with the line ends of the body that the file has."""
-    body, rows = whole_body(file.body_type or "", plain_text(text), stamp, as_text=as_text)
+    body, rows = whole_body(file.body_type or "", with_ends(text, "\n"), stamp, as_text=as_text)
     return Body(append_lines(b"", body, newline_of(file.body, file.newline)), rows)
 
 
