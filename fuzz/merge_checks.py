@@ -97,19 +97,17 @@ def _check_appended(given: Versions, merged: bytes, files: Sequence[SliceFile | 
     while size < min(len(one), len(other)) and one[size] == other[size]:
         size += 1
     mine, yours = (Counter(side[size:]) for side in (one, other))
-    same = Counter({line: count for line, count in (mine & yours).items() if _is_one(line, types)})
+    has_sections = "markdown" in types and any(_HEADING.match(line) for line in (*mine, *yours))
+    same = Counter({line: count for line, count in (mine & yours).items() if has_sections or _NAMED.search(line)})
     expected = Counter(one[:size]) + mine + yours - same
     assert not expected - Counter(found), "a line that both sides appended is gone"
     if types <= _LINES:
         assert Counter(found) == expected, "a line is there twice"
 
 
-_ONE_LINE: Final = re.compile(rb'"(ts|call_id|_meta)": ?')
-
-
-def _is_one(line: bytes, types: set[str | None]) -> bool:
-    """Returns whether equal lines may be the same: they have a name of their own, or are in sections."""
-    return bool(_ONE_LINE.search(line)) if types <= _LINES else "markdown" in types
+# What may make equal lines one: a name of their own, or a section that both sides added.
+_NAMED: Final = re.compile(rb'"(ts|call_id|_meta)": ?')
+_HEADING: Final = re.compile(rb" {0,3}#{1,6}(\s|$)")
 
 
 def _filled(data: bytes) -> list[bytes]:

@@ -178,6 +178,9 @@ def test_a_line_is_the_same_on_both_sides_only_after_the_same_lines_or_with_a_na
     assert both_appended("conversation", lines(QUESTION, YES | AT), lines(YES | AT)) == lines(QUESTION, YES | AT)
     result = {"role": "tool_result", "call_id": "c1", "content": "x"}
     assert both_appended("conversation", lines(QUESTION, result), lines(result)) == lines(QUESTION, result)
+    assert both_appended("conversation", "\n" + lines(QUESTION), lines(QUESTION, YES), lines(OTHER)) == lines(
+        QUESTION, YES
+    )
     one, two, three = ({"instruction": text} for text in ("one", "test", "three"))
     assert both_appended("routine", lines(one, two), lines(three, two)) == lines(one, two, three, two)
     signed = two | {"_meta": {"created_at": "2026-01-01T00:00:00.123Z"}}

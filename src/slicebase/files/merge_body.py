@@ -42,12 +42,19 @@ def merge_bodies(base: SliceFile | None, ours: SliceFile, theirs: SliceFile) -> 
         return MergedBody(plain)
     ends = [line_end(file.head if file else b"") for file in (base, ours, theirs)]
     old, one, other, form = comparable(base.body if base else None, ours.body, theirs.body, ends)
+    if ours.body_type in _LINES and ours.body_type == theirs.body_type:
+        old, one, other = (_without_blank_end(lines) for lines in (old, one, other))
     merged = _merge_rows(old, one, other) if ours.body_type == theirs.body_type == "jsonl" else None
     if merged is None:
         text = merge_lines(old, one, other, _rule_for(old, ours, theirs))
         merged = _MergedLines(text, () if text.ours == text.theirs else ("body",))
     versions = merged.lines
     return MergedBody(Merged(form.text(versions.ours), form.text(versions.theirs)), merged.conflicts)
+
+
+def _without_blank_end(lines: list[bytes]) -> list[bytes]:
+    """Returns lines without blank ones at the end: what is appended before and after them is appended to the same."""
+    return lines[: max((at for at, line in enumerate(lines, 1) if line.strip()), default=0)]
 
 
 class _MergedLines(NamedTuple):
@@ -154,7 +161,7 @@ class _AppendedLines:
     """Joins the lines that both sides appended to a body with one JSON object per line."""
 
     def __init__(self, base: Sequence[bytes], ours: SliceFile, theirs: SliceFile) -> None:
-        self._size = max((at for at, line in enumerate(base, 1) if line.strip()), default=0)
+        self._size = len(base)
         self._moments = moment(ours.updated_at), moment(theirs.updated_at)
 
     def __call__(self, hunk: Hunk) -> list[bytes] | None:
