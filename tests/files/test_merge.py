@@ -182,6 +182,8 @@ def test_a_line_is_the_same_on_both_sides_only_after_the_same_lines_or_with_a_na
         QUESTION, YES
     )
     one, two, three = ({"instruction": text} for text in ("one", "test", "three"))
+    begun = [file(end + lines(two, one, two), type="routine") for end in ("\n", "\n\n")]
+    assert merged(file(lines(two), type="routine"), *begun).body.decode() == lines(two, one, two)
     assert both_appended("routine", lines(one, two), lines(three, two)) == lines(one, two, three, two)
     signed = two | {"_meta": {"created_at": "2026-01-01T00:00:00.123Z"}}
     assert both_appended("routine", lines(one, signed), lines(signed, three)) == lines(one, signed, three)

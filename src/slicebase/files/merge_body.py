@@ -42,19 +42,14 @@ def merge_bodies(base: SliceFile | None, ours: SliceFile, theirs: SliceFile) -> 
         return MergedBody(plain)
     ends = [line_end(file.head if file else b"") for file in (base, ours, theirs)]
     old, one, other, form = comparable(base.body if base else None, ours.body, theirs.body, ends)
-    if ours.body_type in _LINES and ours.body_type == theirs.body_type:
-        old, one, other = (_without_blank_end(lines) for lines in (old, one, other))
+    if ours.body_type in _LINES and ours.body_type == theirs.body_type:  # blank lines say nothing
+        old, one, other = ([line for line in lines if line.strip()] for lines in (old, one, other))
     merged = _merge_rows(old, one, other) if ours.body_type == theirs.body_type == "jsonl" else None
     if merged is None:
         text = merge_lines(old, one, other, _rule_for(old, ours, theirs))
         merged = _MergedLines(text, () if text.ours == text.theirs else ("body",))
     versions = merged.lines
     return MergedBody(Merged(form.text(versions.ours), form.text(versions.theirs)), merged.conflicts)
-
-
-def _without_blank_end(lines: list[bytes]) -> list[bytes]:
-    """Returns lines without blank ones at the end: what is appended before and after them is appended to the same."""
-    return lines[: max((at for at, line in enumerate(lines, 1) if line.strip()), default=0)]
 
 
 class _MergedLines(NamedTuple):
@@ -165,7 +160,7 @@ class _AppendedLines:
         self._moments = moment(ours.updated_at), moment(theirs.updated_at)
 
     def __call__(self, hunk: Hunk) -> list[bytes] | None:
-        if hunk.end < self._size or any(map(bytes.strip, hunk.base)):
+        if hunk.end < self._size or hunk.base:
             return None
         joined = _joined(_read_appended(hunk.ours), _read_appended(hunk.theirs), self._in_order, _is_named)
         return None if joined is None else [each.line for each in joined]
@@ -186,7 +181,7 @@ def _timed(lines: Sequence[_AppendedLine]) -> Iterator[tuple[float, _AppendedLin
 
 
 def _read_appended(lines: Sequence[bytes]) -> list[_AppendedLine]:
-    """Returns the lines that are not blank, with what they say about themselves."""
+    """Returns the lines with what they say about themselves."""
     values = {line.number: line.value for line in read_lines(b"\n".join(lines)).lines}
     found = []
     for number, line in enumerate(lines, 1):
@@ -195,7 +190,7 @@ def _read_appended(lines: Sequence[bytes]) -> list[_AppendedLine]:
         known = meta if isinstance(meta, dict) else {}
         time = moment(value.get("ts"))
         names = (value.get("call_id"), known.get("id"), known.get("created_at"))
-        found += [_AppendedLine(line, time, time > -inf or any(names))] if line.strip() else []
+        found.append(_AppendedLine(line, time, time > -inf or any(names)))
     return found
 
 
