@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from random import Random
 from typing import Final
 
-from fuzz.merges import Versions, check, versions
+from fuzz.merge_checks import check
+from fuzz.merges import Versions, versions
 from slicebase.context.manifest import manifest_bytes, read_manifest
 from slicebase.core.parsers import decode, read_json, read_toml
 from slicebase.core.refs import parse

@@ -1,21 +1,18 @@
-"""Three versions of a slice file, as two writers leave them, and what holds for every merge of them.
+"""Three versions of a slice file, as two writers leave them.
 
 Everything is decided by the random numbers that are passed in, so that a seed gives the same versions again.
 """
 
 import json
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from random import Random
 from typing import Any, Final, NamedTuple
 
 from fuzz.mutations import mutated
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.text import append_in_section, append_lines, append_paragraph
-from slicebase.files.merge import Outcome, merge_bytes
-from slicebase.files.merge_lines import MARKERS
 from slicebase.files.slice_file import SliceFile
-from slicebase.files.yaml.edit import append_item, delete_key, remove_item, same, set_key
+from slicebase.files.yaml.edit import append_item, delete_key, remove_item, set_key
 
 
 class Versions(NamedTuple):
@@ -29,7 +26,7 @@ class Versions(NamedTuple):
 # Files
 
 _ID: Final = "01JFA3E0000000000000000001"
-_NAME: Final = f"{_ID}.slice"
+FILE_NAME: Final = f"{_ID}.slice"
 _WORDS: Final = ("heron", "queue", "lease", "retry", "Über", "日本", "cache # not", "a: b", "- dash", "x" * 90)
 _SCALARS: Final = (
     *("one", "two words", "'it''s'", "[a, b]", "12") * 4,
@@ -62,6 +59,7 @@ def _header(random: Random, body_type: str) -> str:
     if random.randrange(3):
         lines += ["  meta:" + comment(), f"    base: 1{comment()}"]
         lines += [f"    {key}: {random.choice(_SCALARS)}" for key in random.sample(_KEYS, random.randrange(4))]
+        lines += random.choice(([], ["    labels: [a, 1]"], ["    labels:", "      - a", "      - 1"]))
     if random.randrange(2):
         lines += [f"  updated_at: {_time(random)}"]
     if random.randrange(4) == 0:
@@ -79,18 +77,22 @@ def _row(random: Random) -> str:
 
 
 def _message(random: Random) -> str:
+    if random.randrange(3) == 0:  # what many writers say, without a time
+        return json.dumps({"role": "assistant", "content": random.choice(("yes", "no"))})
     said: dict[str, Any] = {"role": random.choice(("user", "assistant")), "content": _words(random)}
     return json.dumps(said | ({"ts": _time(random)} if random.randrange(3) else {}), ensure_ascii=False)
 
 
 def _step(random: Random) -> str:
-    return json.dumps({"instruction": _words(random)}, ensure_ascii=False)
+    what = "run the tests" if random.randrange(3) == 0 else _words(random)
+    return json.dumps({"instruction": what}, ensure_ascii=False)
 
 
 def _paragraph(random: Random) -> str:
     return random.choice(
         (
             _words(random),
+            random.choice(("Yes.", "No.", "***")),
             f"{_words(random)}\n{_words(random)}",
             f"- {_words(random)}\n- {_words(random)}",
             f"```\n{_words(random)}\n\n{_words(random)}\n```",
@@ -145,10 +147,23 @@ def _append(random: Random, file: SliceFile) -> SliceFile:
 
 def _appended(random: Random, file: SliceFile) -> bytes:
     if file.body_type in _LINES:
-        return append_lines(file.body, _LINES[file.body_type](random).encode() + b"\n")
+        return append_lines(file.body, _LINES[file.body_type](random).encode() + b"\n", file.newline)
     if file.body_type == "markdown" and random.randrange(2):
         return append_in_section(file.body, f"Section {random.randrange(3)}", _paragraph(random))
-    return append_paragraph(file.body, _paragraph(random))
+    return append_paragraph(file.body, _paragraph(random), file.newline)
+
+
+def _append_more(random: Random, file: SliceFile) -> SliceFile:
+    return _append(random, _append(random, _append(random, file)))
+
+
+def _label(random: Random, file: SliceFile) -> SliceFile:
+    return append_item(file, "slice.meta.labels", random.choice(("a", "b", "c", 1, 2.5, "1", True)))
+
+
+def _unlabel(random: Random, file: SliceFile) -> SliceFile:
+    labels = file.meta.get("labels")
+    return remove_item(file, "slice.meta.labels", random.randrange(len(labels))) if labels else file
 
 
 def _update(random: Random, file: SliceFile) -> SliceFile:
@@ -222,7 +237,8 @@ def _form(random: Random, file: SliceFile) -> SliceFile:
 
 
 _EDITS: Final[tuple[_Edit, ...]] = (
-    _append, _append, _append, _append, _update, _set_meta, _set_meta, _set_field, _delete, _link, _link, _unlink,
+    _append, _append, _append, _append_more, _label, _label, _unlabel, _update,
+    _set_meta, _set_meta, _set_field, _delete, _link, _link, _unlink,
     _forget, _line_of_head, _line_of_head, _line_of_body, _line_of_body, _form,
 )  # fmt: skip
 
@@ -249,133 +265,3 @@ def versions(random: Random) -> Versions:
         at = random.randrange(3)
         found[at] = mutated(random, [found[at]])
     return Versions(*found)
-
-
-# What holds
-
-_OWN: Final = {"updated_at", "updated_by", "archived", "purged"}  # where one of both sides is chosen
-
-
-def check(given: Versions) -> Outcome:
-    """Merges three versions and checks what holds for every merge. Returns the merged file."""
-    base, ours, theirs = given
-    merged, turned = merge_bytes(base, ours, theirs, _NAME), merge_bytes(base, theirs, ours, _NAME)
-    files = [_read(data) for data in (base, ours, theirs)]
-    assert sorted(merged.conflicts) == sorted(turned.conflicts), "who merges whom decides what is a conflict"
-    if any(marker in data for data in given for marker in MARKERS):
-        return merged  # markers of an earlier merge look like ours
-    mine, yours = _resolved(merged.data)
-    assert _resolved(turned.data) == (yours, mine), "who merges whom decides what is merged"
-    assert (mine != yours) == bool(merged.conflicts), "a conflict has no markers, or markers have no conflict"
-    _check_one_side(given, files)
-    _check_lines(given, mine, yours, files)
-    if files[1] and files[2] and (files[0] or not base):
-        _check_files(files[0], files[1], files[2], mine, yours)
-    return merged
-
-
-def _read(data: bytes) -> SliceFile | None:
-    try:
-        return SliceFile.parse(data)
-    except SlicebaseError:
-        return None
-
-
-def _is_purged(files: Sequence[SliceFile | None]) -> bool:
-    """Returns whether a version is purged: its content does not come back, whatever the others say."""
-    return any(file is not None and file.purged for file in files)
-
-
-def _resolved(data: bytes) -> tuple[bytes, bytes]:
-    """Returns both versions that the markers show."""
-    sides: tuple[list[bytes], list[bytes]] = ([], [])
-    into: tuple[int, ...] = (0, 1)
-    for line in data.split(b"\n"):
-        marker = line.removesuffix(b"\r")
-        if marker in MARKERS:
-            into = {MARKERS[0]: (0,), MARKERS[1]: (1,)}.get(marker, (0, 1))
-            continue
-        for side in into:
-            sides[side].append(line)
-    return b"\n".join(sides[0]), b"\n".join(sides[1])
-
-
-def _check_one_side(given: Versions, files: Sequence[SliceFile | None]) -> None:
-    base, side, _ = given
-    assert merge_bytes(base, side, side, _NAME) == (side, ()), "the same change twice is not that change"
-    if not _is_purged(files):
-        for sides in ((side, base), (base, side)):
-            assert merge_bytes(base, *sides, _NAME) == (side, ()), "one side alone is not taken as it is"
-
-
-def _check_lines(given: Versions, mine: bytes, yours: bytes, files: Sequence[SliceFile | None]) -> None:
-    """Checks that every line of a body that a side added is in its version. Without a body, all lines are one."""
-    if _is_purged(files):
-        return
-    is_read = files[1] and files[2] and (files[0] or not given.base)
-    base, *sides = ((file.body if file and is_read else data) for file, data in zip(files, given, strict=True))
-    for side, version in zip(sides, (mine, yours), strict=True):
-        lost = (_lines(side) - _lines(base)) - _lines(version)
-        assert not lost, "a line of a side is gone"
-
-
-def _lines(data: bytes) -> Counter[bytes]:
-    text = data.removeprefix(b"\xef\xbb\xbf")
-    return Counter(line.rstrip(b"\r") for line in text.split(b"\n") if line.strip())
-
-
-def _check_files(base: SliceFile | None, ours: SliceFile, theirs: SliceFile, mine: bytes, yours: bytes) -> None:
-    """Checks that what is merged can be read, and has every change of its side."""
-    if _is_purged((base, ours, theirs)):
-        return
-    for side, version in ((ours, mine), (theirs, yours)):
-        file = SliceFile.parse(version)
-        for path, value in _changes(base.frontmatter if base else {}, side.frontmatter):
-            if len(path) < 2 or path[1] not in _OWN:
-                assert _is_kept(value, _at(file.frontmatter, path)), f"a change of {'.'.join(path)} is gone"
-        assert not _comments(side) - _comments(base) - _comments(file), "a comment is gone"
-
-
-_GONE: Final = object()
-
-
-def _changes(base: Any, side: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yields the values that differ from the base, those of links by their targets."""
-    base, side = (_by_target(each) if path == ("slice", "links") else each for each in (base, side))
-    if isinstance(side, dict) and (isinstance(base, dict) or (base is _GONE and side)):
-        base = {} if base is _GONE else base
-        for key in {**base, **side}:
-            yield from _changes(base.get(key, _GONE), side.get(key, _GONE), (*path, key))
-    elif not same(base, side):
-        yield path, side
-
-
-def _is_kept(value: Any, found: Any) -> bool:
-    """Returns whether a value is there: of an empty mapping anything may be made, and links have no order."""
-    if value == {}:
-        return isinstance(found, dict)
-    if isinstance(value, list) and isinstance(found, list) and all(isinstance(each, dict) for each in (*value, *found)):
-        return same(sorted(value, key=repr), sorted(found, key=repr))
-    return same(value, found)
-
-
-def _at(values: Any, path: tuple[str, ...]) -> Any:
-    for at in range(len(path) + 1):
-        if path[:at] == ("slice", "links"):
-            values = _by_target(values)
-        if at < len(path):
-            values = values.get(path[at], _GONE) if isinstance(values, dict) else _GONE
-    return values
-
-
-def _by_target(links: Any) -> Any:
-    if links is _GONE or not isinstance(links, list) or not all(isinstance(link, dict) for link in links):
-        return {} if links in (_GONE, None) else links
-    found = {f"{link.get('rel')} {link.get('to')}": link for link in links}
-    return found if len(found) == len(links) else links
-
-
-def _comments(file: SliceFile | None) -> set[str]:
-    """Returns the comments on lines of their own, and after plain values."""
-    lines = file.header.splitlines() if file else []
-    return {line.rpartition("#")[2].strip() for line in lines if " # " in line or line.startswith("#")}

@@ -94,6 +94,15 @@ def test_lines_are_those_that_view_numbers(tool: Tool) -> None:
     assert tool("view", path="/memories/x").endswith("1\ta\fb\u2028c\x85d\n     2\tnew\n     3\te")
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_lines_get_the_line_ends_of_the_file(tool: Tool, end: str) -> None:
+    tool("create", path="/memories/ends.md", file_text=f"one{end}two{end}")
+    path = next(path for path in tool.base.library.folder.path.iterdir() if b"/memories/ends.md" in path.read_bytes())
+    tool("str_replace", path="/memories/ends.md", old_str="one\ntwo", new_str="1\r\n2\n3")
+    tool("insert", path="/memories/ends.md", insert_line=1, insert_text="a\r\nb")
+    assert path.read_bytes().decode().endswith("---\n" + end.join(["1", "a", "b", "2", "3", ""]))
+
+
 def test_a_deleted_file_is_hidden_and_can_be_restored(tool: Tool) -> None:
     (entry,) = tool.base.library.list_files()
     assert tool("delete", path=NOTES) == f"Successfully deleted {NOTES}"

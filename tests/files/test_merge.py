@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuzz.merges import check, versions
+from fuzz.merge_checks import check
+from fuzz.merges import versions
 from slicebase.files.body.text import append_in_section
 from slicebase.files.merge import Outcome, merge, merge_bytes
 from slicebase.files.merge_lines import equal_parts, lines_of, marked, merge_lines
@@ -117,7 +118,7 @@ def test_line_ends_are_those_of_the_side_that_changed_them(
 
 
 def test_each_line_keeps_its_end_where_they_differ() -> None:
-    """`tt remember` appends a line with LF, whatever the file has."""
+    """An editor appended a line with LF."""
     base = file(crlf(row("a")))
     result = merged(base, file(crlf(row("a")) + row("b")), file(crlf(row("a")) + row("c")))
     assert result.body.decode() == crlf(row("a")) + row("b") + row("c")
@@ -150,11 +151,50 @@ def test_messages_of_one_side_stay_in_their_order_with_lines_that_have_no_time()
     assert result.body.decode() == asked + call + answer + other + later
 
 
-def test_a_line_that_both_sides_have_is_kept_once() -> None:
-    """A commit was picked from the other branch, between two others."""
-    one, two, three = (json.dumps({"instruction": text}) + "\n" for text in ("one", "two", "three"))
-    result = merged(file("", type="routine"), file(one + two, type="routine"), file(two + three, type="routine"))
-    assert result.body.decode() == one + two + three
+def lines(*objects: dict[str, Any]) -> str:
+    return "".join(json.dumps(each) + "\n" for each in objects)
+
+
+def both_appended(type: str, one: str, other: str, base: str = "") -> str:
+    """Merges what two sides appended in both directions, which give the same. Returns the appended lines."""
+    before, ours, theirs = (file(base + text, type=type) for text in ("", one, other))
+    result = merged(before, ours, theirs)
+    assert merged(before, theirs, ours) == result
+    return result.body.decode().removeprefix(base)
+
+
+QUESTION, OTHER, YES = ({"role": role, "content": text} for role, text in (("user", "q"), ("user", "r"), ("assistant", "yes")))  # fmt: skip  # noqa: E501
+AT = {"ts": "2026-01-01T00:00:05Z"}
+
+
+def test_the_same_answer_to_two_questions_is_kept_twice() -> None:
+    one, other = lines(QUESTION, YES), lines(OTHER, YES)
+    assert both_appended("conversation", one, other, base=lines(YES)) == one + other
+
+
+def test_a_line_is_the_same_on_both_sides_only_after_the_same_lines_or_with_a_name_of_its_own() -> None:
+    assert both_appended("conversation", lines(QUESTION, YES), lines(QUESTION, OTHER)) == lines(QUESTION, YES, OTHER)
+    assert both_appended("conversation", lines(YES, YES), lines(YES)) == lines(YES, YES)
+    assert both_appended("conversation", lines(QUESTION, YES | AT), lines(YES | AT)) == lines(QUESTION, YES | AT)
+    result = {"role": "tool_result", "call_id": "c1", "content": "x"}
+    assert both_appended("conversation", lines(QUESTION, result), lines(result)) == lines(QUESTION, result)
+    assert both_appended("conversation", "\n" + lines(QUESTION), lines(QUESTION, YES), lines(OTHER)) == lines(
+        QUESTION, YES
+    )
+    one, two, three = ({"instruction": text} for text in ("one", "test", "three"))
+    begun = [file(end + lines(two, one, two), type="routine") for end in ("\n", "\n\n")]
+    assert merged(file(lines(two), type="routine"), *begun).body.decode() == lines(two, one, two)
+    assert both_appended("routine", lines(one, two), lines(three, two)) == lines(one, two, three, two)
+    signed = two | {"_meta": {"created_at": "2026-01-01T00:00:00.123Z"}}
+    assert both_appended("routine", lines(one, signed), lines(signed, three)) == lines(one, signed, three)
+
+
+@pytest.mark.parametrize("named", [{}, AT])
+def test_the_same_lines_in_another_order_are_a_conflict(named: dict[str, str]) -> None:
+    base, *sides = (
+        file(lines(*each), type="conversation") for each in ((), (QUESTION, YES | named), (YES | named, QUESTION))
+    )
+    assert conflicts(base, *sides).conflicts == ("body",)
 
 
 @pytest.mark.parametrize("turned", [False, True])
@@ -165,13 +205,6 @@ def test_an_error_that_only_the_merged_file_would_have_is_a_conflict(turned: boo
     ]
     outcome = conflicts(file("", type="conversation"), *(sides[::-1] if turned else sides))
     assert outcome.conflicts == ("slice",)
-
-
-def test_steps_that_both_sides_append_are_all_kept_and_equal_ones_once() -> None:
-    one, two, three = (json.dumps({"instruction": text}) + "\n" for text in ("one", "two", "three"))
-    base = file("", type="routine")
-    result = merged(base, file(one + two, type="routine"), file(one + three, type="routine"))
-    assert sorted(result.body.decode().splitlines(keepends=True)) == sorted([one, two, three])
 
 
 def test_paragraphs_that_both_sides_append_are_both_kept_in_a_file_that_is_written_by_appending() -> None:
@@ -216,6 +249,18 @@ def test_a_section_that_both_sides_added_is_there_once() -> None:
     sides = [file(PAGE + text, type="markdown") for text in (x + y, y + x)]
     for ours, theirs in (sides, sides[::-1]):
         assert conflicts(file(PAGE, type="markdown"), ours, theirs).conflicts == ("body",)
+
+
+def test_equal_paragraphs_are_one_only_after_the_same_paragraphs() -> None:
+    for base in ("", PAGE):
+        one, other = base + "\nAsked.\n\nYes.\n", base + "\nBegged.\n\nYes.\n"
+        assert both_written(one, other, base=base).split() == [*one.split(), *other.removeprefix(base).split()]
+    assert both_written(PAGE + "\nA.\n\nB.\n", PAGE + "\nA.\n\nC.\n") == PAGE + "\nA.\n\nB.\n\nC.\n"
+    changed = PAGE.replace("Second.", "Changed.")
+    assert both_written(PAGE + "\nYes.\n", changed + "\nYes.\n") == changed + "\nYes.\n"
+    assert both_written(PAGE + "\nYes.\n", changed + "\nAsked.\n\nYes.\n") == changed + "\nAsked.\n\nYes.\n\nYes.\n"
+    crossed = [file(PAGE + text, type="markdown") for text in ("\nA.\n\nB.\n", "\nB.\n\nA.\n")]
+    assert conflicts(file(PAGE, type="markdown"), *crossed).conflicts == ("body",)
 
 
 def test_sections_with_the_same_name_under_different_headings_stay_apart() -> None:
@@ -417,6 +462,60 @@ def test_a_label_that_both_sides_change_differently_is_a_conflict() -> None:
 
     outcome = conflicts(file(), labelled("ours"), labelled("theirs"))
     assert outcome.conflicts == ("slice.links.see_also.01JOTHER000000000000000001",)
+
+
+# ---- lists
+
+
+def listed(items: str) -> SliceFile:
+    return file("", ("    state: draft\n", f"    state: draft\n    tags: {items}\n"))
+
+
+@pytest.mark.parametrize(
+    ("base", "one", "other", "expected"),
+    [
+        ("[a]", "[a, b]", "[a, c]", ["a", "b", "c"]),
+        ("[a]", "[a, b]", "[b, a]", ["a", "b"]),
+        ("[]", "[x, 1]", "[1.0, '1']", ["x", 1, 1.0, "1"]),
+        ("[a, b]", "[b]", "[a, b, c]", ["b", "c"]),
+        ("[a, b, c]", "[a, b]", "[b, c]", ["b"]),
+        (
+            "\n      - a # first\n      - z",
+            "\n      - a # first\n      - m\n      - z",
+            "\n      - 0\n      - a # first\n      - z",
+            [0, "a", "m", "z"],
+        ),
+    ],
+)
+def test_what_both_sides_add_to_a_list_or_remove_is_merged_as_a_set(
+    base: str, one: str, other: str, expected: list[Any]
+) -> None:
+    result = merged(listed(base), listed(one), listed(other))
+    assert result == merged(listed(base), listed(other), listed(one))
+    assert sorted(map(repr, result.meta["tags"])) == sorted(map(repr, expected))
+    assert ("# first" in result.header) == ("# first" in base)
+
+
+@pytest.mark.parametrize(
+    ("base", "one", "other"),
+    [
+        ("[1, 10]", "[1, 20]", "[1, 30]"),
+        ("[a, b]", "[b, a]", "[a, b, c]"),
+        ("[a, a]", "[a, a, b]", "[a, a, c]"),
+        ("[{k: 1}]", "[{k: 1}, b]", "[{k: 1}, c]"),
+        ("a", "[a, b]", "[a, c]"),
+    ],
+)
+def test_a_list_that_a_side_replaced_or_that_is_no_set_is_a_conflict(base: str, one: str, other: str) -> None:
+    for sides in ((one, other), (other, one)):
+        assert conflicts(listed(base), *map(listed, sides)).conflicts == ("slice.meta.tags",)
+
+
+def test_arguments_of_code_have_an_order() -> None:
+    def code(*args: str) -> SliceFile:
+        return file("", ("type: code\n", f"type: code\n    code:\n      args: [{', '.join(args)}]\n"), type="code")
+
+    assert conflicts(code("-v"), code("-v", "-a"), code("-v", "-b")).conflicts == ("slice.body.code.args",)
 
 
 # ---- complete files

@@ -29,6 +29,20 @@ def test_every_text_of_a_turn_and_of_its_session_is_redacted() -> None:
     assert batch.turns[0].source_hash == turn.source_hash
 
 
+def test_what_a_source_calls_its_records_is_cut_after_its_secrets_are_replaced() -> None:
+    """Half a secret would not be recognised."""
+    for size in (90, 195):
+        long = "x" * size + GITHUB
+        batch = redact(
+            Batch(None, notes=(Note("skipped", "unknown-record", "x:1", long),), others={long: 2}), built_in()
+        )
+        assert GITHUB[:4] not in repr(batch)
+        assert list(batch.others.values()) == [2]
+        assert len(batch.notes[0].detail) <= 200
+    read = take(("x.jsonl", jsonl([record(1, None), {"type": "x" * 90 + GITHUB, "uuid": "u", "content": "y"}])))
+    assert GITHUB[:4] not in repr(read.report.notes)
+
+
 def test_a_batch_without_secrets_keeps_its_turns() -> None:
     turn = Turn("00000000-0000-4000-8000-000000000001", "s", "user", (Part("text", text="hello"),), 0, (), "sha256:0")
     batch = Batch(Session("s", "f", "title", {}), (turn,))

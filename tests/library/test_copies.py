@@ -1,10 +1,13 @@
 """Slice files made of notes: `tt create --from FOLDER`."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from slicebase.errors import SlicebaseError
+from slicebase.library.folder import SliceFolder
+from slicebase.library.pointers import note_id
 from tests.library.scratch import ScratchLibrary
 
 
@@ -60,6 +63,44 @@ def test_a_note_that_changed_since_it_was_copied_is_named_and_not_counted_as_unc
     report = library.create_from(notes, glob="a.md")
     assert (report.added, report.unchanged) == (0, 0)
     assert [tuple(each) for each in report.skipped] == [("a.md", "it has changed since it was copied")]
+
+
+def test_a_note_that_changes_or_goes_while_it_is_copied_is_named_and_does_not_stop_the_others(
+    tmp_path: Path, notes: Path
+) -> None:
+    library = ScratchLibrary(tmp_path / "root")
+    (notes / "c.md").write_text("See [[a]] and [[b]].\n")
+
+    def meddle(done: int, total: int) -> None:
+        if done == total == 4:  # all were read once
+            (notes / "a.md").write_text("Other words.\n")
+            (notes / "b.txt").unlink()
+
+    library.index.progress = meddle
+    report = library.create_from(notes)
+    assert (report.added, report.links) == (1, 0)
+    assert [each.path for each in report.skipped] == ["a.md", "b.txt", "bad.md"]
+    (entry,) = library.list_files()
+    assert library.file(entry.id).links == ()
+    report = library.create_from(notes)
+    assert (report.added, report.unchanged) == (1, 1)
+
+
+def test_a_file_that_cannot_be_written_is_named_and_not_counted(
+    tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = ScratchLibrary(tmp_path / "root")
+    real = SliceFolder.writing
+
+    def taken(folder: SliceFolder) -> Any:
+        library.path(note_id(library.last, "vault/b.txt")).write_text("somebody else was here\n")
+        return real(folder)
+
+    monkeypatch.setattr(SliceFolder, "writing", taken)
+    report = library.create_from(notes)
+    assert (report.added, report.links) == (1, 0)
+    assert [each.path for each in report.skipped] == ["b.txt", "bad.md"]
+    assert library.file(note_id(library.last, "vault/a.md")).links == ()
 
 
 def test_no_secret_is_copied(tmp_path: Path, notes: Path) -> None:

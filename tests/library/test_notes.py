@@ -16,6 +16,7 @@ from slicebase.files.note import LARGEST_NOTE, NOTE_GONE
 from slicebase.library import notes as library_notes
 from slicebase.library.folder import SliceFolder
 from slicebase.library.notes import NotesReport
+from slicebase.library.pointers import note_id
 from tests.library.scratch import ScratchLibrary
 from tests.mixed_verbs import MORE
 from tests.paths import PROJECT
@@ -234,6 +235,30 @@ def test_notes_that_cannot_be_taken_are_named_and_do_not_stop_the_others(vault: 
     report = vault.refresh_all()
     assert [each.path for each in report.skipped] == ["docs/a.md"]
     assert vault.pointers["a.md"].title == "Alpha"
+
+
+def test_a_pointer_that_cannot_be_written_is_named_and_not_counted(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault.added()
+    pointers = vault.pointers
+    vault.put(b="# Beta\n\nChanged.\n", d="# Delta\n")
+    (vault.root / "docs" / "a.md").rename(vault.root / "docs" / "moved.md")
+    (vault.root / "docs" / "sub" / "c.md").unlink()
+    real = SliceFolder.writing
+
+    def changed(folder: SliceFolder) -> Any:
+        """Somebody edits every pointer, and takes the name of the new one, before this call writes."""
+        for pointer in pointers.values():
+            path = vault.path(pointer.id)
+            path.write_bytes(path.read_bytes().replace(b"summary: ", b"summary: Edited. "))
+        vault.path(note_id(vault.last, "docs/d.md")).write_text("somebody else was here\n")
+        return real(folder)
+
+    monkeypatch.setattr(SliceFolder, "writing", changed)
+    report = vault.added()
+    assert (report.added, report.changed, report.moved, report.gone, report.unchanged) == (0, 0, 0, 0, 0)
+    assert [each.path for each in report.skipped] == [f"docs/{name}.md" for name in ("b", "d", "moved", "sub/c")]
 
 
 def _too_large(path: Path) -> None:

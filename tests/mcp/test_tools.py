@@ -70,6 +70,14 @@ def test_whatever_a_client_calls_itself_it_signs_with_one_short_line(one_agent: 
     assert written.agent == "we [31m av er" + "r" * 86 + "…"
 
 
+def test_half_a_secret_in_the_name_of_a_client_is_not_kept(one_agent: Agent) -> None:
+    agent = one_agent._replace(name="w" * 95 + "gh" + "p_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8")
+    log = a_log(agent)
+    a_row(agent, log)
+    with agent.environment.open() as base:
+        assert b"wgh" not in base.library.folder.find(log).to_bytes()
+
+
 def test_a_row_can_be_superseded_by_its_reference(one_agent: Agent) -> None:
     log = a_log(one_agent)
     old = a_row(one_agent, log)

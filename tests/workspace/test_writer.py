@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slicebase.files.body.rows import Provenance
-from slicebase.workspace.writer import SIGNS, Sign, Writer, session_of, writer
+from slicebase.workspace.writer import SIGNS, Sign, Writer, client_name, session_of, writer
 
 ME = pwd.getpwuid(os.getuid()).pw_name
 
@@ -110,3 +110,12 @@ def test_a_secret_in_a_variable_is_not_kept() -> None:
     got = found(AI_AGENT="bot-hunter2", GITHUB_ACTIONS="true", GITHUB_RUN_ID="hunter2", GITHUB_WORKFLOW="hunter2")
     assert "hunter2" not in str(got)
     assert got.agent == "bot-[secret]"
+
+
+@pytest.mark.parametrize("before", ["x" * 96, "x" * 194, "x" * 390, " " * 4090, "\n" * 9000])
+def test_a_text_is_cut_after_its_secrets_are_replaced(before: str) -> None:
+    """Half a secret would not be recognised."""
+    told = before + "hunter2"
+    got = found(told, AI_AGENT=told, CODEX_THREAD_ID=told, GITHUB_ACTIONS="true", GITHUB_WORKFLOW=told)
+    assert "hu" not in str(got._replace(user=""))
+    assert "hu" not in client_name(told, lambda text: text.replace("hunter2", "[secret]"))

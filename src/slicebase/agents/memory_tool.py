@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.entries import Stamp
 from slicebase.files.body.rows import Provenance
+from slicebase.files.body.text import newline_of, with_ends
 from slicebase.files.body.write import with_body, with_writer
 from slicebase.files.create import archived, new_file
 from slicebase.files.links import file_name
@@ -110,8 +111,9 @@ class MemoryTool:
         path, old = given["path"], given["old_str"]
         with self._folder.writing() as writer:
             file = self._file(path)
-            text = file.text_for_model()
-            old = old if old in text else self.surroundings.redaction.uncounted(old)
+            text, newline = file.text_for_model(), newline_of(file.body, file.newline)
+            forms = (old, with_ends(old, newline))
+            old = next((form for form in forms if form in text), self.surroundings.redaction.uncounted(forms[1]))
             positions = [match.start() for match in re.finditer(re.escape(old), text)] if old else []
             if not positions:
                 raise SlicebaseError(
@@ -124,7 +126,7 @@ class MemoryTool:
                     f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {lines}. "
                     "Please ensure it is unique",
                 )
-            new = text[: positions[0]] + given["new_str"] + text[positions[0] + len(old) :]
+            new = text[: positions[0]] + with_ends(given["new_str"], newline) + text[positions[0] + len(old) :]
             new = self._write(writer, file, new, stamp)
         first = new.count("\n", 0, positions[0])
         return "The memory file has been edited.\n" + _snippet(new, first, given["new_str"].count("\n"))
@@ -140,10 +142,11 @@ class MemoryTool:
                     f"Error: Invalid `insert_line` parameter: {line}. "
                     f"It should be within the range of lines of the file: [0, {len(lines)}]",
                 )
+            newline = newline_of(file.body, file.newline)
             before = "".join(lines[:line])
-            before += "\n" if before and not before.endswith("\n") else ""
-            text = given["insert_text"]
-            text += "\n" if lines[line:] and not text.endswith("\n") else ""
+            before += newline if before and not before.endswith("\n") else ""
+            text = with_ends(given["insert_text"], newline)
+            text += newline if lines[line:] and not text.endswith("\n") else ""
             self._write(writer, file, before + text + "".join(lines[line:]), stamp)
         return f"The file {path} has been edited."
 

@@ -1,8 +1,9 @@
 """Merges the bodies of two slice files: rows by id, appended lines and paragraphs all of them, other text by lines."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import inf
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from slicebase.files.body.lines import read_lines
 from slicebase.files.body.rows import read_rows
@@ -41,6 +42,8 @@ def merge_bodies(base: SliceFile | None, ours: SliceFile, theirs: SliceFile) -> 
         return MergedBody(plain)
     ends = [line_end(file.head if file else b"") for file in (base, ours, theirs)]
     old, one, other, form = comparable(base.body if base else None, ours.body, theirs.body, ends)
+    if ours.body_type in _LINES and ours.body_type == theirs.body_type:  # blank lines say nothing
+        old, one, other = ([line for line in lines if line.strip()] for lines in (old, one, other))
     merged = _merge_rows(old, one, other) if ours.body_type == theirs.body_type == "jsonl" else None
     if merged is None:
         text = merge_lines(old, one, other, _rule_for(old, ours, theirs))
@@ -65,16 +68,35 @@ def _rule_for(base: Sequence[bytes], ours: SliceFile, theirs: SliceFile) -> Reso
 
 
 def _joined(
-    one: Sequence[_Item], other: Sequence[_Item], between: Callable[[Sequence[_Item], Sequence[_Item]], list[_Item]]
-) -> list[_Item]:
-    """Joins two lists: what they have in common once, and between that what `between` returns."""
-    joined: list[_Item] = []
+    one: Sequence[_Item],
+    other: Sequence[_Item],
+    between: Callable[[Sequence[_Item], Sequence[_Item]], list[_Item]],
+    is_named: Callable[[_Item], bool] = lambda item: False,
+) -> list[_Item] | None:
+    """Joins what two sides added at the same place. Returns None if they added the same in another order.
+
+    Equal items are one only where they are the same for certain: after the same items, or with a name of their own. So
+    the same answer to two questions is there twice. `between` returns what stands between the common items.
+    """
+    size = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    mine, yours = one[size:], other[size:]
+    parts = equal_parts(_names(mine, is_named, 1), _names(yours, is_named, 2))
+    both = Counter(mine) & Counter(yours)
+    shared = sum(count for item, count in both.items() if is_named(item))
+    if sum(part.length for part in parts) < shared or (both and both.total() == len(mine) == len(yours)):
+        return None
+    joined = [*one[:size]]
     at = place = 0
-    for part in (*equal_parts(one, other), EqualPart(len(one), len(other), 0)):
-        joined += between(one[at : part.one], other[place : part.other])
-        joined += one[part.one : part.one + part.length]
+    for part in (*parts, EqualPart(len(mine), len(yours), 0)):
+        joined += between(mine[at : part.one], yours[place : part.other])
+        joined += mine[part.one : part.one + part.length]
         at, place = part.one + part.length, part.other + part.length
     return joined
+
+
+def _names(items: Sequence[_Item], is_named: Callable[[_Item], bool], side: int) -> list[object]:
+    """Returns what to compare items by: themselves, or something that no other has."""
+    return [item if is_named(item) else (side, at) for at, item in enumerate(items)]
 
 
 # Rows
@@ -124,35 +146,56 @@ def _by_id(lines: list[bytes], rows: Mapping[bytes, _RowLine]) -> dict[str, _Row
 # Appended lines
 
 
+class _AppendedLine(NamedTuple):
+    line: bytes
+    time: float  # when a message was sent
+    is_named: bool  # has an id or a time, so that an equal line is the same one
+
+
 class _AppendedLines:
     """Joins the lines that both sides appended to a body with one JSON object per line."""
 
     def __init__(self, base: Sequence[bytes], ours: SliceFile, theirs: SliceFile) -> None:
-        self._size = max((at for at, line in enumerate(base, 1) if line.strip()), default=0)
+        self._size = len(base)
         self._moments = moment(ours.updated_at), moment(theirs.updated_at)
-        self._read_times = ours.body_type == "conversation"
 
     def __call__(self, hunk: Hunk) -> list[bytes] | None:
-        if hunk.end < self._size or any(map(bytes.strip, hunk.base)):
+        if hunk.end < self._size or hunk.base:
             return None
-        one, other = ([line for line in side if line.strip()] for side in (hunk.ours, hunk.theirs))
-        return _joined(one, other, self._in_order)
+        joined = _joined(_read_appended(hunk.ours), _read_appended(hunk.theirs), self._in_order, _is_named)
+        return None if joined is None else [each.line for each in joined]
 
-    def _in_order(self, one: Sequence[bytes], other: Sequence[bytes]) -> list[bytes]:
+    def _in_order(self, one: Sequence[_AppendedLine], other: Sequence[_AppendedLine]) -> list[_AppendedLine]:
         """Returns the lines of both by time. Lines of one side stay in their order; one without a time stays with the
         line before it."""
         sides = sorted(((self._moments[0], one), (self._moments[1], other)))
-        timed = [(time, side, line) for side, (_, lines) in enumerate(sides) for time, line in self._timed(lines)]
+        timed = [(time, side, line) for side, (_, lines) in enumerate(sides) for time, line in _timed(lines)]
         return [line for _, _, line in sorted(timed, key=lambda each: each[:2])]
 
-    def _timed(self, lines: Sequence[bytes]) -> Iterator[tuple[float, bytes]]:
-        found: dict[int, Any] = {}
-        if self._read_times:
-            found = {line.number: line.value.get("ts") for line in read_lines(b"\n".join(lines)).lines}
-        latest = -inf
-        for number, line in enumerate(lines, 1):
-            latest = max(latest, moment(found.get(number)))
-            yield latest, line
+
+def _timed(lines: Sequence[_AppendedLine]) -> Iterator[tuple[float, _AppendedLine]]:
+    latest = -inf
+    for line in lines:
+        latest = max(latest, line.time)
+        yield latest, line
+
+
+def _read_appended(lines: Sequence[bytes]) -> list[_AppendedLine]:
+    """Returns the lines with what they say about themselves."""
+    values = {line.number: line.value for line in read_lines(b"\n".join(lines)).lines}
+    found = []
+    for number, line in enumerate(lines, 1):
+        value = values.get(number, {})
+        meta = value.get("_meta")
+        known = meta if isinstance(meta, dict) else {}
+        time = moment(value.get("ts"))
+        names = (value.get("call_id"), known.get("id"), known.get("created_at"))
+        found.append(_AppendedLine(line, time, time > -inf or any(names)))
+    return found
+
+
+def _is_named(line: _AppendedLine) -> bool:
+    return line.is_named
 
 
 # Appended paragraphs
@@ -214,11 +257,17 @@ class _AppendedParagraphs:
         size = len(hunk.base)
         added = side[size:] if side[:size] == hunk.base else ()
         if added and not added[0].strip() and self._ends_well(hunk, added):
-            return [*other, *(() if other[-len(added) :] == added else added)]
+            is_there = other[-len(added) :] == added and self._is_one_change(hunk, other[: -len(added)])
+            return [*other, *(() if is_there else added)]
         added = side[:-size] if side[-size:] == hunk.base else ()
         if added and not added[-1].strip() and self._starts_well(hunk, added):
-            return [*(() if other[: len(added)] == added else added), *other]
+            is_there = other[: len(added)] == added and self._is_one_change(hunk, other[len(added) :])
+            return [*(() if is_there else added), *other]
         return None
+
+    def _is_one_change(self, hunk: Hunk, lines: Sequence[bytes]) -> bool:
+        """Returns whether lines are those of the base as a side changed them, and no paragraph more."""
+        return len(self._blocks(lines).blocks) <= len(self._blocks(hunk.base).blocks)
 
     def _is_whole(self, hunk: Hunk, added: Sequence[bytes]) -> bool:
         """Returns whether blank lines, or the ends of the text, separate what was added from everything else."""
@@ -243,7 +292,7 @@ class _AppendedParagraphs:
     def _sections(self, one: Sequence[_TextBlock], other: Sequence[_TextBlock]) -> list[_TextBlock] | None:
         """Returns the blocks of both. A section that both added, under the same headings, becomes one.
 
-        Returns None if both added the same sections in another order.
+        Returns None if both added the same sections or paragraphs in another order.
         """
         ours, theirs = _added_sections(one), _added_sections(other)
         parts = equal_parts([section.path for section in ours], [section.path for section in theirs])
@@ -256,7 +305,10 @@ class _AppendedParagraphs:
             joined += self._apart(ours[at : part.one], theirs[place : part.other])
             at, place = part.one + part.length, part.other + part.length
             for mine, yours in zip(ours[part.one : at], theirs[part.other : place], strict=True):
-                joined += (*mine.heading, *_joined(mine.text, yours.text, self._in_order))
+                text = _joined(mine.text, yours.text, self._in_order)
+                if text is None:
+                    return None
+                joined += (*mine.heading, *text)
         return joined
 
     def _apart(self, one: Sequence[_AddedSection], other: Sequence[_AddedSection]) -> Iterator[_TextBlock]:

@@ -1,4 +1,4 @@
-"""Merges the frontmatters of two slice files: values by key, links as a set, and the text around them by lines.
+"""Merges the frontmatters of two slice files: values by key, links and lists as sets, the text around them by lines.
 
 The values are merged first. The text of the header is then merged line by line; it is accepted if it has these values
 and all comments. Otherwise the values are set in the text of one side. Where even that would lose a comment or rewrite
@@ -55,6 +55,7 @@ def moment(time: Any) -> float:
 
 MergePath = tuple[str, ...]
 _LINKS: Final = ("slice", "links")
+_ORDERED: Final = frozenset({("slice", "body", "code", "args")})  # lists in which the order has a meaning
 
 
 class _Absent:
@@ -80,6 +81,9 @@ class _Keys:
             return own
         if isinstance(ours, dict) and isinstance(theirs, dict):
             return self._mapping(base if isinstance(base, dict) else {}, ours, theirs, path)
+        together = _set_of_both(base, ours, theirs) if path not in _ORDERED else None
+        if together is not None:
+            return Merged(together, together)
         self.conflicts.append(".".join(path))
         return plain
 
@@ -138,6 +142,38 @@ _OWN_RULES: Final[Mapping[MergePath, Callable[[_Keys, Any, Any, Any], Merged[Any
     ("slice", "archived"): _Keys.first,
     ("slice", "purged"): _Keys.first,
 }
+
+
+def _set_of_both(base: Any, ours: Any, theirs: Any) -> list[Any] | None:
+    """Returns a list with the items that either side added, without those that either side removed.
+
+    Returns None where that may not be what was meant: if an item is not a scalar or is there twice, if the base has no
+    such list, and if a side moved items, or removed some and added others, as in a pair of numbers.
+    """
+    known, one, other = _items(base), _items(ours), _items(theirs)
+    if known is None or one is None or other is None:
+        return None
+    old, sides = list(known), (list(one), list(other))
+    if not all(_is_within(old, side) or _is_within(side, old) for side in sides):
+        return None
+    mine, yours = (side if len(side) > len(old) else old for side in sides)
+    order = merge_lines(old, mine, yours, lambda hunk: (*hunk.ours, *hunk.theirs)).ours
+    values = {**known, **one, **other}
+    return [values[name] for name in dict.fromkeys(order) if name not in known or (name in one and name in other)]
+
+
+def _items(values: Any) -> dict[bytes, Any] | None:
+    """Returns the items of a list by how they are compared, None if it is no list of different scalars."""
+    if not isinstance(values, list) or any(isinstance(value, dict | list) for value in values):
+        return None
+    found = {f"{type(value).__name__} {value!r}".encode("utf-8", "surrogatepass"): value for value in values}
+    return found if len(found) == len(values) else None
+
+
+def _is_within(some: Sequence[bytes], all_of_them: Sequence[bytes]) -> bool:
+    """Returns whether a list has all items of another in their order."""
+    rest = iter(all_of_them)
+    return all(item in rest for item in some)
 
 
 def _by_target(links: Any) -> dict[tuple[str, str], Any] | None:
@@ -235,22 +271,18 @@ def _sources(node: Node) -> Iterator[str]:
 
 # Edits
 
-_FEW: Final = 25  # links that are added and removed one by one; more are written as a new list
+_FEW: Final = 25  # items that are added and removed one by one; more are written as a new list
 
 
 def _edited(file: SliceFile, wanted: Mapping[str, Any]) -> SliceFile:
     """Returns the file with this frontmatter. Everything that does not change stays as it is written."""
     if same(file.frontmatter, wanted):
         return file
-    links, there = _links(wanted), _links(file.frontmatter)
-    gone = [position for position, link in enumerate(there) if not _is_in(link, links)]
-    new = [link for link in links if not _is_in(link, there)]
-    if links and there and len(gone) + len(new) <= _FEW:  # each edit reads the header again
-        for position in reversed(gone):
-            file = remove_item(file, _LINKS, position)
-        for link in new:
-            file = append_item(file, _LINKS, link)
-        wanted = {**wanted, "slice": {**wanted["slice"], "links": _links(file.frontmatter)}}
+    for path, items in list(_lists(wanted)):
+        file = _with_items(file, path, items)
+    links = _links(file.frontmatter)
+    if links and same(_sorted(links), _sorted(_links(wanted))):  # their order does not matter
+        wanted = {**wanted, "slice": {**wanted["slice"], "links": links}}
     for key, value in wanted.items():
         file = set_key(file, (key,), value)
     for key in [key for key in file.frontmatter if key not in wanted]:
@@ -258,8 +290,31 @@ def _edited(file: SliceFile, wanted: Mapping[str, Any]) -> SliceFile:
     return file
 
 
-def _is_in(link: Any, links: Sequence[Any]) -> bool:
-    return any(same(link, each) for each in links)
+def _lists(values: Mapping[str, Any], path: MergePath = ()) -> Iterator[tuple[MergePath, list[Any]]]:
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from _lists(value, (*path, key))
+        elif isinstance(value, list) and value:
+            yield (*path, key), value
+
+
+def _with_items(file: SliceFile, path: MergePath, wanted: Sequence[Any]) -> SliceFile:
+    """Returns the file with these items in a list that it has, and the others as they are written."""
+    node = file.node(path)
+    there = node.value if node and isinstance(node.value, list) else []
+    gone = [position for position, item in enumerate(there) if not _is_in(item, wanted)]
+    new = [item for item in wanted if not _is_in(item, there)]
+    if not there or len(gone) == len(there) or len(gone) + len(new) > _FEW:  # each edit reads the header again
+        return file
+    for position in reversed(gone):
+        file = remove_item(file, path, position)
+    for item in new:
+        file = append_item(file, path, item)
+    return file
+
+
+def _is_in(item: Any, items: Sequence[Any]) -> bool:
+    return any(same(item, each) for each in items)
 
 
 def _has(file: SliceFile, wanted: Mapping[str, Any]) -> bool:
@@ -269,9 +324,11 @@ def _has(file: SliceFile, wanted: Mapping[str, Any]) -> bool:
 
 def _with_sorted_links(frontmatter: Mapping[str, Any]) -> Mapping[str, Any]:
     links = _links(frontmatter)
-    return (
-        {**frontmatter, "slice": {**frontmatter["slice"], "links": sorted(links, key=repr)}} if links else frontmatter
-    )
+    return {**frontmatter, "slice": {**frontmatter["slice"], "links": _sorted(links)}} if links else frontmatter
+
+
+def _sorted(links: Sequence[Any]) -> list[Any]:
+    return sorted(links, key=repr)
 
 
 def _links(frontmatter: Mapping[str, Any]) -> list[Any]:

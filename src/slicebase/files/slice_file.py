@@ -123,8 +123,15 @@ class SliceFile(Struct, frozen=True, dict=True, eq=False):
 
     def with_body(self, body: bytes) -> "SliceFile":
         """Returns the file with another body. A closing marker without a line end gets one before the first text."""
-        head = self.head if not body or self.head.endswith(b"\n") else _line_ended(self.head)
+        head = self.head
+        if body and not head.endswith(b"\n"):
+            head = head.removesuffix(b"\r") + self.newline.encode()
         return SliceFile(self.name, head, body, self.header, self.frontmatter)
+
+    @property
+    def newline(self) -> str:
+        """The line end of the frontmatter: that of its first line (ruling 20)."""
+        return "\r\n" if b"\r\n" in self.head[: self.head.index(b"\n") + 1] else "\n"
 
     def __repr__(self) -> str:
         return f"SliceFile({self.name!r}, {len(self.head)} + {len(self.body)} bytes)"
@@ -339,12 +346,6 @@ class SliceFile(Struct, frozen=True, dict=True, eq=False):
         sha256 = hashlib.sha256(self.head)
         sha256.update(self.body)
         return "sha256:" + sha256.hexdigest()
-
-
-def _line_ended(head: bytes) -> bytes:
-    """Returns a head that ends with its closing marker, with the line end of its first line after it (ruling 20)."""
-    line_end = b"\r\n" if head[: head.index(b"\n")].endswith(b"\r") else b"\n"
-    return head.removesuffix(b"\r") + line_end
 
 
 def _mapping(header: str, name: str) -> Mapping[str, Any]:

@@ -162,7 +162,7 @@ def _build(node: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
         return Fault("no-message", "", node["id"], node["parent"])
     role = ROLES_BY_NAME.get(str(author.get("role")))
     if role is None:
-        flag("unknown-role", str(author.get("role"))[:100])
+        flag("unknown-role", str(author.get("role")))
     metadata = message.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     parts = _parts(message, author, metadata, flag)
@@ -301,7 +301,7 @@ def _error(content: SourceRecord, flag: Flag) -> list[Part]:
 
 
 def _unknown_content(content: SourceRecord, flag: Flag) -> list[Part]:
-    kind = as_text(content.get("content_type"))[:100]
+    kind = as_text(content.get("content_type"))
     known = [
         part
         for field in ("text", "result")

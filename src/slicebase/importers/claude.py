@@ -94,7 +94,7 @@ def _build(message: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
         return Fault("no-message", "", own, None if parent is LAST else parent)
     role = ROLES_BY_NAME.get(str(message.get("sender")))
     if role is None:
-        flag("unknown-role", str(message.get("sender"))[:100])
+        flag("unknown-role", str(message.get("sender")))
     content = parts_of(message.get("content"), flag) or text_parts(message.get("text"))
     parts = (*content, *_attachments(message, flag), *_files(message, flag))
     return TurnDraft(role or "system", parts, own, parent, time=message.get("created_at"))

@@ -269,7 +269,7 @@ class Transcript:
             if kind in ("user", "assistant"):
                 return Fault("no-message", source_id=own, parent=parent)
             lost = "message" in record or "content" in record
-            return Fault("unknown-record", str(kind)[:100], own, parent, lost=lost)
+            return Fault("unknown-record", str(kind), own, parent, lost=lost)
         if not as_name(record.get("sessionId")):
             self.builder.note("no-session", where)
             if thread.last is None:

@@ -132,11 +132,11 @@ class _Rollout:
         content = item_content(item, flag) or _loose_content(item, flag)
         if content is None:
             lost = bool(item.keys() & {"content", "message", "text", "output"})
-            return Fault("unknown-record", str(item.get("type"))[:100], lost=lost)
+            return Fault("unknown-record", str(item.get("type")), lost=lost)
         return _drafted(content, item, time)
 
     def _event(self, payload: SourceRecord, time: Any) -> TurnDraft | NonTurn:
-        kind = as_text(payload.get("type"))[:100]
+        kind = as_text(payload.get("type"))
         if kind == "thread_name_updated" and as_name(payload.get("thread_name")):
             self.builder.title(self.thread.session, payload["thread_name"])
         text = payload.get(MESSAGES.get(kind, ""))

@@ -112,11 +112,11 @@ def _meta(record: SourceRecord) -> SourceRecord:
 def _build(record: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
     meta = _meta(record)
     if record.get("type") != _NOTE and "role" not in record:
-        return Fault("unknown-record", str(record.get("type"))[:100], meta.get("id"), lost="content" in record)
+        return Fault("unknown-record", str(record.get("type")), meta.get("id"), lost="content" in record)
     name = "system" if record.get("type") == _NOTE else str(record["role"])
     role = ROLES_BY_NAME.get(name)
     if role is None:
-        flag("unknown-role", name[:100])
+        flag("unknown-role", name)
     return TurnDraft(
         role or "system",
         _given_parts(meta) or _parts(record, flag),

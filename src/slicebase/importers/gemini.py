@@ -168,10 +168,10 @@ def _build(message: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
     kind = str(message.get("type") or message.get("role"))
     content = next((message[key] for key in ("content", "parts", "message") if message.get(key)), None)
     if content is None and not message.keys() & {"content", "parts", "message", "toolCalls", "thoughts"}:
-        return Fault("no-message", kind[:100], own)
+        return Fault("no-message", kind, own)
     role: Role | None = "system" if kind in NOTICES else ROLES_BY_NAME.get(kind)
     if role is None:
-        flag("unknown-role", kind[:100])
+        flag("unknown-role", kind)
     parts = (*_thoughts(message), *_contents(content, flag), *_tool_calls(message, flag))
     if role == "user" and only_results(parts):
         role = "tool"

@@ -121,7 +121,7 @@ def _repaired_pieces(data: bytes, is_record: IsRecord, joint: re.Pattern[str]) -
             yield DecodedValue(problem="too-deep")
             return
         except ValueError as error:
-            yield DecodedValue(problem="not-json", detail=f"{error}"[:200])
+            yield DecodedValue(problem="not-json", detail=f"{error}")
             position = _next_record(text, position, is_record, joint)
             continue
         glued = ("glued",) if position or text[end:].strip() else ()

@@ -147,12 +147,12 @@ def _build(message: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
     if "role" not in message and "from" not in message:
         content = item_content(message, flag)
         if content is None:
-            return Fault("unknown-record", str(message.get("type"))[:100], own, lost="content" in message)
+            return Fault("unknown-record", str(message.get("type")), own, lost="content" in message)
         return TurnDraft(*content, source_id=own, parent=parent, time=time)
     name = str(message.get("role") or message.get("from"))
     role = ROLES_BY_NAME.get(name)
     if role is None:
-        flag("unknown-role", name[:100])
+        flag("unknown-role", name)
     parts = tuple(_parts(message, name, flag))
     if role == "user" and only_results(parts):
         role = "tool"

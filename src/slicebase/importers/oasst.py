@@ -81,7 +81,7 @@ def _build(message: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
         return Fault("no-message", "", own, parent)
     role = ROLES_BY_NAME.get(str(message.get("role")))
     if role is None:
-        flag("unknown-role", str(message.get("role"))[:100])
+        flag("unknown-role", str(message.get("role")))
     return TurnDraft(
         role or "system", tuple(text_parts(message["text"])), own, parent, time=message.get("created_date")
     )

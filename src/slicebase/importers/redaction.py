@@ -13,6 +13,7 @@ from slicebase.graph.turn import Part, Session
 from slicebase.importers.values import Batch, Options
 from slicebase.secrets.redact import Redactor, built_in, private_only
 
+_LONGEST: Final = 200  # characters of a detail
 _TEXTS: Final = ("text", "name", "arguments", "call_id", "language", "uri", "media_type")
 
 
@@ -34,8 +35,23 @@ def redact(batch: Batch, redactor: Redactor) -> Batch:
         replace(turn, parts=tuple(_part(part, redactor, counts) for part in turn.parts)) for turn in batch.turns
     )
     session = _session(batch.session, redactor) if batch.session else None
-    notes = tuple(replace(note, detail=redactor.text(note.detail, Counter())) for note in batch.notes)
-    return replace(batch, session=session, turns=turns if counts else batch.turns, notes=notes, redacted=dict(counts))
+    notes = tuple(replace(note, detail=_short(note.detail, redactor)) for note in batch.notes)
+    others: Counter[str] = Counter()
+    for kind, count in batch.others.items():
+        others[_short(kind, redactor)] += count
+    return replace(
+        batch,
+        session=session,
+        turns=turns if counts else batch.turns,
+        notes=notes,
+        others=dict(others),
+        redacted=dict(counts),
+    )
+
+
+def _short(text: str, redactor: Redactor) -> str:
+    """Returns the beginning of what a source says. It is cut after redaction: half a secret would not be recognised."""
+    return redactor.text(text, Counter())[:_LONGEST]
 
 
 def _refuse_id(session: str, redactor: Redactor) -> None:

@@ -47,7 +47,7 @@ def item_content(item: ResponseItem, flag: Flag) -> Content | None:
 def _message(item: ResponseItem, flag: Flag) -> Content:
     role = ROLES_BY_NAME.get(str(item.get("role")))
     if role is None:
-        flag("unknown-role", str(item.get("role"))[:100])
+        flag("unknown-role", str(item.get("role")))
     return role or "system", tuple(parts_of(item.get("content"), flag))
 
 

@@ -191,7 +191,7 @@ class _Reader:
         elif acting and has_steps:
             self.builder.other("history of a step")
         elif isinstance(value, dict) and role not in _MESSAGES:
-            self.builder.skip("unknown-record", entry.where, str(role)[:100], lost=bool(value.keys() & _CONTENT))
+            self.builder.skip("unknown-record", entry.where, str(role), lost=bool(value.keys() & _CONTENT))
         else:
             yield from self._admit(thread, entry, _MESSAGES[role or "user"])
 

@@ -82,7 +82,7 @@ class BatchBuilder:
 
     def give_up(self, where: str, error: Exception) -> None:
         """Reports a record at which the importer failed: it costs itself, and not the records after it."""
-        detail = f"{type(error).__name__}: {error}"[:200]
+        detail = f"{type(error).__name__}: {error}"
         if not self._unsettled:
             self.note("partly-read", where, detail)
         while self._unsettled > 0:
@@ -371,7 +371,7 @@ class Thread:
             return turn_id(self.builder.format, self.session, self._position)
         if not is_uuid(str(source_id)):
             if self._hashes.setdefault(own, source_hash) != source_hash:
-                self.builder.note("repeated-id", where, str(source_id)[:100])
+                self.builder.note("repeated-id", where, str(source_id))
                 return turn_id(self.builder.format, self.session, self._position)
             self._ids.setdefault(str(source_id), own)
         return own

@@ -5,13 +5,12 @@ call, or one after an interruption, copies only what is not here yet. A note cou
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from slicebase.core.hashing import raw_digest
 from slicebase.errors import SlicebaseError
-from slicebase.files.body.entries import Stamp
 from slicebase.files.body.write import whole_body
 from slicebase.files.create import new_file
 from slicebase.files.links import file_name
@@ -19,16 +18,13 @@ from slicebase.files.model import Link
 from slicebase.files.note import note_text
 from slicebase.files.note_links import NamedNote, NoteNames
 from slicebase.files.slice_file import SliceFile
-from slicebase.index.files import FileIndex
+from slicebase.files.yaml.edit import delete_key, set_key
 from slicebase.index.notes import CopiedNote, copied_notes
-from slicebase.index.schema import ReadProgress
-from slicebase.library.folder import SliceFolder
-from slicebase.library.notes import NoteReader, NotesReport, one_at_a_time
+from slicebase.library.notes import NoteReader, NotesCall, NotesReport, one_at_a_time
 from slicebase.library.pointers import MOST_LINKED, NoteVersion, moment_of, note_id
 from slicebase.library.walk import SkippedNote, walk
-from slicebase.workspace.doors import Redaction
 from slicebase.workspace.note_files import read_note_bytes
-from slicebase.workspace.workspace import LIBRARY, Workspace
+from slicebase.workspace.workspace import LIBRARY
 
 # Keys of `meta`: the path of the note, the hash of its bytes, and which folder it was, since two may have one name.
 SOURCE_KEY: Final = "copied_from"
@@ -72,21 +68,8 @@ class _Copy(NamedTuple):
 class NoteCopier:
     """Copies the notes of one folder into the library."""
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        folder: SliceFolder,
-        index: FileIndex,
-        redaction: Redaction,
-        stamp: Stamp,
-        progress: ReadProgress = lambda done, total: None,
-    ) -> None:
-        self._workspace = workspace
-        self._folder = folder
-        self._index = index
-        self._redaction = redaction
-        self._stamp = stamp
-        self._progress = progress
+    def __init__(self, call: NotesCall) -> None:
+        self._workspace, self._folder, self._index, self._redaction, self._stamp, self._progress = call
 
     def copy(self, source: Path, globs: Sequence[str]) -> NotesReport:
         """Creates a slice file for each file of a folder that has none yet."""
@@ -119,13 +102,14 @@ class NoteCopier:
                 unchanged += 1
             else:
                 reader.skipped.append(SkippedNote(path, _CHANGED))
-        self._write(source, copies, reader.skipped)
+        refused = self._write(source, copies, reader.skipped)
+        written = [each for each in copies if each.id not in refused]
         return NotesReport(
-            added=len(copies),
+            added=len(written),
             unchanged=unchanged,
-            links=sum(len(each.links[:MOST_LINKED]) for each in copies),
+            links=sum(to not in refused for each in written for to in each.links[:MOST_LINKED]),
             unresolved=unresolved,
-            crowded=sum(len(each.links[MOST_LINKED:]) for each in copies),
+            crowded=sum(len(each.links[MOST_LINKED:]) for each in written),
             skipped=tuple(sorted({*walked.skipped, *reader.skipped})),
         )
 
@@ -141,14 +125,36 @@ class NoteCopier:
         mark = raw_digest(os.fsencode(prefix if inside else folder)).hex()[:_MARK]
         return _Source(folder, mark, "" if prefix in (".", "") else f"{prefix}/")
 
-    def _write(self, source: _Source, copies: Sequence[_Copy], skipped: list[SkippedNote]) -> None:
+    def _write(self, source: _Source, copies: Sequence[_Copy], skipped: list[SkippedNote]) -> Collection[str]:
+        """Writes the files in batches. Returns the ids of those that could not be written: no file links to them."""
+        refused: dict[str, str] = {}
         for first in range(0, len(copies), _BATCH):
-            files = [self._file(source, each) for each in copies[first : first + _BATCH]]
+            files = []
+            for each in copies[first : first + _BATCH]:
+                try:
+                    files.append(self._file(source, each))
+                except SlicebaseError as error:  # the note changed or went since it was read first
+                    refused[each.id] = error.message
             with self._folder.writing() as writer:
-                for file, error in writer.write_all((None, file) for file in files):
-                    skipped.append(SkippedNote(file.name, error.message))
+                unwritten = writer.write_all((None, file) for file in files)
+            refused |= {file.id or "": error.message for file, error in unwritten}
+        skipped += [SkippedNote(each.version.path, refused[each.id]) for each in copies if each.id in refused]
+        self._unlink([each for each in copies if each.id not in refused], refused)
         if copies:
             self._index.ask(lambda connection: None)
+        return refused
+
+    def _unlink(self, written: Sequence[_Copy], refused: Collection[str]) -> None:
+        """Removes the links to files that could not be written."""
+        drafts: list[tuple[SliceFile, SliceFile]] = []
+        for each in written:
+            if any(to in refused for to in each.links[:MOST_LINKED]):
+                old = self._folder.find(each.id)
+                left = [link for link in old.links if link.to not in refused]
+                drafts.append((old, set_key(old, "slice.links", left) if left else delete_key(old, "slice.links")))
+        if drafts:
+            with self._folder.writing() as writer:
+                writer.write_all(drafts)
 
     def _file(self, source: _Source, each: _Copy) -> SliceFile:
         """Returns the slice file of a note. Its text is read again: those of a large folder do not fit into memory."""

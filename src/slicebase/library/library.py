@@ -15,7 +15,7 @@ from slicebase.files.model import Payload
 from slicebase.files.slice_file import SliceFile
 from slicebase.library.change import Change
 from slicebase.library.folder import FileWrite
-from slicebase.library.payloads import measured_again, new_payload, stated_payload, with_payload
+from slicebase.library.payloads import measured_again, new_payload, refuse_other_payload, stated_payload, with_payload
 from slicebase.library.reader import Reader
 from slicebase.library.remember import limited, refreshed, remember, with_passage
 from slicebase.workspace.doors import door
@@ -24,7 +24,7 @@ from slicebase.workspace.workspace import LIBRARY, StrPath, given_path
 
 if TYPE_CHECKING:  # start-up time matters: a verb imports what it needs when it is called
     from slicebase.library.due import DueFile
-    from slicebase.library.notes import NoteKeeper, NotesReport
+    from slicebase.library.notes import NoteKeeper, NotesCall, NotesReport
 
 
 @one_thread_at_a_time
@@ -122,15 +122,18 @@ class Library(Reader):
         from slicebase.library.copies import NoteCopier
         from slicebase.library.walk import given_globs, notes_folder
 
-        redaction, stamp = self.surroundings.redaction, self.stamp(provenance)
-        copier = NoteCopier(self.workspace, self.folder, self.index, redaction, stamp, self.index.progress)
-        return copier.copy(notes_folder(folder), given_globs(glob))
+        return NoteCopier(self._notes_call(self.stamp(provenance))).copy(notes_folder(folder), given_globs(glob))
 
     def _notes(self, stamp: Stamp) -> "NoteKeeper":
         from slicebase.library.notes import NoteKeeper
 
+        return NoteKeeper(self._notes_call(stamp))
+
+    def _notes_call(self, stamp: Stamp) -> "NotesCall":
+        from slicebase.library.notes import NotesCall
+
         redaction = self.surroundings.redaction
-        return NoteKeeper(self.workspace, self.folder, self.index, redaction, stamp, self.index.progress)
+        return NotesCall(self.workspace, self.folder, self.index, redaction, stamp, self.index.progress)
 
     # Metadata and links
 
@@ -228,22 +231,28 @@ class Library(Reader):
         """
         stamp, limit = self.stamp(provenance), self.surroundings.settings.overflow_bytes
         if text is None:
-            from slicebase.library.pointers import refreshed_pointer
+            change = self._measured(self.folder.find(file_id), stamp)
+            return self._edit(file_id, change, stamp, if_version, dry_run=dry_run)
+        return self._edit(
+            file_id,
+            lambda file: limited(refreshed(self.folder, self._logs, file, text, stamp, source_hash), limit),
+            stamp,
+            if_version,
+            dry_run=dry_run,
+        )
 
-            pointer = self.folder.find(file_id)
-            payload = measured_again(self.folder, pointer)  # may take long, so it is done without the lock
-            note = self._notes(stamp).version(pointer) if payload != pointer.payload else None
+    def _measured(self, pointer: SliceFile, stamp: Stamp) -> Callable[[SliceFile], SliceFile]:
+        """Measures the payload of a pointer, without the lock, since it may take long. Returns the change to make."""
+        from slicebase.library.pointers import refreshed_pointer
 
-            def change(file: SliceFile) -> SliceFile:
-                measured = with_payload(file, pointer.payload, payload, stamp)
-                return measured if note is None else refreshed_pointer(file, note, stamp)
-        else:
-            new = text
+        payload = measured_again(self.folder, pointer)
+        note = self._notes(stamp).version(pointer) if payload != pointer.payload else None
 
-            def change(file: SliceFile) -> SliceFile:
-                return limited(refreshed(self.folder, self._logs, file, new, stamp, source_hash), limit)
+        def change(file: SliceFile) -> SliceFile:
+            refuse_other_payload(file, pointer.payload)
+            return refreshed_pointer(file, note, stamp) if note else with_payload(file, payload, stamp)
 
-        return self._edit(file_id, change, stamp, if_version, dry_run=dry_run)
+        return change
 
     # Work that needs a mind
 

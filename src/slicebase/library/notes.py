@@ -100,6 +100,17 @@ class Draft(NamedTuple):
     new: SliceFile
 
 
+class NotesCall(NamedTuple):
+    """What a call that adds, follows or copies notes works with: the library, who writes, and who hears of progress."""
+
+    workspace: Workspace
+    folder: SliceFolder
+    file_index: FileIndex
+    redaction: Redaction
+    stamp: Stamp
+    progress: ReadProgress
+
+
 class NoteReader:
     """Reads notes below a root, and remembers which could not be taken, with the reason."""
 
@@ -124,21 +135,9 @@ class NoteReader:
 class NoteKeeper:
     """Adds and follows the notes of one workspace."""
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        folder: SliceFolder,
-        index: FileIndex,
-        redaction: Redaction,
-        stamp: Stamp,
-        progress: ReadProgress = lambda done, total: None,
-    ) -> None:
-        self._workspace = workspace
-        self._folder = folder
-        self._index = index
-        self._stamp = stamp
-        self._progress = progress
-        self._reader = NoteReader(folder.root, redaction)
+    def __init__(self, call: NotesCall) -> None:
+        self._workspace, self._folder, self._index, redaction, self._stamp, self._progress = call
+        self._reader = NoteReader(call.folder.root, redaction)
 
     def add(self, folder: str, globs: Sequence[str], *, dry_run: bool = False) -> NotesReport:
         """Adds the files of a folder that are not there yet, and follows those that are."""
@@ -184,16 +183,18 @@ class NoteKeeper:
             *self._forgotten(settled.forgotten),
             *self._archived(settled.gone, settled.twice, linker),
         ]
-        if not dry_run:
-            self._write(drafts)
-        concerned = [each for each in follows if each.known is None or shelf.concerns(each.known)]
+        refused = set() if dry_run else self._write(drafts)
+        done = {draft.new.id for draft in drafts} - refused
+        concerned = [
+            each for each in follows if each.id not in refused and (each.known is None or shelf.concerns(each.known))
+        ]
         skipped = dict([*(walked.skipped if walked else ()), *self._reader.skipped])
         return NotesReport(
-            added=len(new),
-            changed=sum(note.name in settled.changed for note in settled.kept),
-            moved=len(settled.moved),
-            gone=len(settled.gone) + len(settled.twice),
-            back=len(settled.back),
+            added=sum(each.known is None and each.id in done for each in follows),
+            changed=sum(note.name in settled.changed and note.id in done for note in settled.kept),
+            moved=sum(move.note.id in done for move in settled.moved),
+            gone=sum(note.id in done for note in (*settled.gone, *settled.twice)),
+            back=sum(note.id in done for note in settled.back),
             unchanged=sum(each.is_unchanged and each.path not in skipped for each in concerned),
             forgotten=len(shelf.forgotten),
             links=sum(len(linker.targets(each)) for each in concerned),
@@ -302,14 +303,21 @@ class NoteKeeper:
 
     # Writing
 
-    def _write(self, drafts: Sequence[Draft]) -> None:
-        """Writes the pointers in batches, between which other writers have their turn, and updates the index."""
+    def _write(self, drafts: Sequence[Draft]) -> set[str | None]:
+        """Writes the pointers in batches, between which other writers have their turn, and updates the index.
+
+        Returns the ids of those that were refused.
+        """
+        refused: set[str | None] = set()
         for first in range(0, len(drafts), _BATCH):
             with self._folder.writing() as writer:
                 for file, error in writer.write_all(drafts[first : first + _BATCH]):
-                    self._reader.skipped.append(SkippedNote(file.name, error.message))
+                    place = note_place(file)
+                    self._reader.skipped.append(SkippedNote(place.path if place else file.name, error.message))
+                    refused.add(file.id)
         if drafts:
             self._index.ask(lambda connection: None)
+        return refused
 
 
 def one_at_a_time(workspace: Workspace) -> AbstractContextManager[None]:

@@ -98,12 +98,16 @@ def measured_again(folder: SliceFolder, file: SliceFile) -> Payload:
     return _measured(_real(real)).payload(payload.uri)
 
 
-def with_payload(file: SliceFile, before: Payload | None, payload: Payload, stamp: Stamp) -> SliceFile:
-    """Returns a pointer with a payload that was measured, and the time of the change, if it differs (ruling 26)."""
-    if file.payload != before:
+def refuse_other_payload(file: SliceFile, measured: Payload | None) -> None:
+    """Raises an error if a pointer has another payload than the one that was measured."""
+    if file.payload != measured:
         message = "the pointer has changed since its payload was measured"
         raise SlicebaseError("conflict", message, hint="try again", where=Where(file.name))
-    if payload == before:
+
+
+def with_payload(file: SliceFile, payload: Payload, stamp: Stamp) -> SliceFile:
+    """Returns a pointer with a payload that was measured, and the time of the change, if it differs (ruling 26)."""
+    if payload == file.payload:
         return file
     changed = set_key(set_key(file, "slice.payload.hash", payload.hash), "slice.payload.size", payload.size)
     return set_key(changed, "slice.updated_at", stamp.time)

@@ -16,8 +16,8 @@ from slicebase.files.body.text import Cleaned, replace_passage
 from slicebase.files.body.write import (
     NextVersion,
     WriteRequest,
+    new_body,
     refuse_closed,
-    whole_body,
     with_body,
     write,
 )
@@ -195,7 +195,7 @@ def with_passage(
         raise SlicebaseError("write-mode", "rows are not edited", hint=hint, where=Where(file.name))
     _refuse_write_mode(file)
     try:
-        body = replace_passage(file.body, passages, new, file.body_line, cleaned)
+        body = replace_passage(file.body, passages, new, file.body_line, cleaned, file.newline)
     except SlicebaseError as error:
         part = _part_with(logs, file, passages) if error.code == "no-passage" else None
         if part:
@@ -239,7 +239,7 @@ def refreshed(
             hint="read it again and write the text again",
             where=Where(file.name),
         )
-    body = whole_body(file.body_type or "", text, stamp).file_body
+    body = new_body(file, text, stamp).file_body
     return with_body(set_key(file, "slice.derived_from.hash", current), body, stamp)
 
 

@@ -14,6 +14,7 @@ from slicebase.context.manifest import fence_for
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.rows import Provenance
 from slicebase.workspace.surroundings import Clock, Entropy
+from slicebase.workspace.writer import client_name
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
@@ -45,7 +46,7 @@ class ServerEnvironment(NamedTuple):
 
 
 class McpClient(NamedTuple):
-    """What a client says about itself."""
+    """What a client says about itself, as it says it."""
 
     name: str
     version: str = ""
@@ -71,7 +72,8 @@ class ToolCall(NamedTuple):
 
         Where the settings ask for provenance, it also says how the text is known, and where it was written.
         """
-        name, version = self.client or McpClient("")
+        redacted = self.base.surroundings.redaction.text
+        name, version = (client_name(text, redacted) for text in self.client or McpClient(""))
         given = Provenance(agent=name or None, session=self.environment.session, **provenance)
         if not self.base.settings.provenance_enabled:
             return given

@@ -22,7 +22,6 @@ from slicebase.mcp import prompts, resources
 from slicebase.mcp.calls import McpClient, ServerEnvironment, ToolCall
 from slicebase.mcp.tools import call_tool, described, offered
 from slicebase.mcp.unread import Answered
-from slicebase.workspace.writer import client_name
 
 _Value = TypeVar("_Value")
 
@@ -175,7 +174,7 @@ def _client(ctx: ServerRequestContext[Any]) -> McpClient | None:
     """Returns what the client says about itself, in the handshake or, in 2026-07-28, in the request."""
     params = ctx.session.client_params
     info = params.client_info if params else None
-    return McpClient(client_name(info.name), client_name(info.version or "")) if info else None
+    return McpClient(info.name, info.version or "") if info else None
 
 
 def _cursor(params: types.PaginatedRequestParams | None) -> str | None:

@@ -10,6 +10,7 @@ git's `user.name` is none of that (Gemini CLI even hides it from commands), and 
 import os
 import pwd
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Final, Literal, NamedTuple
 
 from slicebase.files.body.rows import Provenance
@@ -75,7 +76,6 @@ _SOURCES: Final[Mapping[_Kind, str]] = {"agent": "inference", "job": "observatio
 _STATED: Final = "user-statement"
 
 _NO: Final = frozenset({"", "0", "false", "no", "off"})
-_MOST_READ: Final = 4096  # characters of a variable; one may have 128 KiB
 _LONGEST: Final[Mapping[str, int]] = {"agent": 100, "session": 200, "context": 400}
 
 
@@ -111,14 +111,15 @@ def writer(
     Whatever a variable holds becomes one short line without secrets.
     """
 
+    @cache
     def read(name: str) -> str:
-        return one_line(environment.get(name, ""))
+        return one_line(redacted(environment[name])) if environment.get(name) else ""
 
     found = {sign.kind: sign for sign in reversed(SIGNS) if _is_set(read(sign.variable), sign)}
     agent, job, editor = found.get("agent"), found.get("job"), found.get("editor")
     user = (read(job.user) if job and job.user else "") or _account()
     session = next((read(name) for sign in (agent, job) if sign for name in sign.session if read(name)), None)
-    words = [f"{one_line(client)} over MCP for {user}"] if client else []
+    words = [f"{one_line(redacted(client))} over MCP for {user}"] if client else []
     words += [f"{_described(agent, read)} for {user}"] if agent and not client else []
     words += [f"in {_described(job, read)}" if words else f"{_described(job, read)} for {user}"] if job else []
     words += [f"in {editor.title}"] if editor and not words else []
@@ -144,13 +145,16 @@ def session_of(environment: Mapping[str, str]) -> str | None:
 
 
 def one_line(text: str) -> str:
-    """Returns the beginning of a text without control characters and broken bytes, on one line."""
-    return " ".join("".join(each if each.isprintable() else " " for each in text[:_MOST_READ]).split())
+    """Returns a text without control characters and broken bytes, on one line."""
+    return " ".join("".join(each if each.isprintable() else " " for each in text).split())
 
 
-def client_name(text: str) -> str:
-    """Returns what an MCP client calls itself as a short line, as which it signs."""
-    return _cut(one_line(text), _LONGEST["agent"])
+def client_name(text: str, redacted: Callable[[str], str]) -> str:
+    """Returns what an MCP client calls itself as a short line without secrets, as which it signs.
+
+    It is cut after redaction: half a secret would not be recognised.
+    """
+    return _cut(redacted(one_line(redacted(text))), _LONGEST["agent"])
 
 
 def _is_set(value: str, sign: Sign) -> bool:

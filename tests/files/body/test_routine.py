@@ -87,6 +87,13 @@ def test_a_routine_without_requirements_has_no_section_for_them() -> None:
     assert "Requirements" not in compiled(*STEPS[1:2])
 
 
+def test_the_first_line_of_a_step_keeps_its_indentation() -> None:
+    steps = read_routine(body({"instruction": "\n  a\n    b\n"}, {"run": "  if x:\n    y\n"})).steps
+    compiled = compile_routine("Title", "", steps, lambda name: None)
+    assert "\n1.   a\n       b\n" in compiled
+    assert "\n   ```\n     if x:\n       y\n   ```\n" in compiled
+
+
 def test_a_backtick_inside_a_name_does_not_end_its_code_span() -> None:
     assert "Run `` a`b ``" not in compiled({"run": "a`b"})
     assert "Run ``a`b``" in compiled({"run": "a`b"})

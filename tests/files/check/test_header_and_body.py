@@ -399,7 +399,7 @@ ROUTINES = [
 
 CASES = [*READING, *FIELDS, *KINDS, *CONTRACTS, *LINKS, *ROWS, *CONVERSATIONS, *ROUTINES]
 # Rules that need more than the bytes of one file in the library; tests/library/test_check.py tests them.
-ON_DISK = {"unreadable", "id-duplicate", "file-name", "nested-folder"}
+ON_DISK = {"unreadable", "id-duplicate", "file-name", "nested-folder", "row-repeated"}
 
 
 def ids(case: Case) -> str:

@@ -18,6 +18,7 @@ from slicebase.files.body.conversation import read_conversation
 from slicebase.files.body.objects import Objects, distinct, joined, json_line, objects_in
 from slicebase.files.body.routine import read_routine
 from slicebase.files.body.rows import Provenance, is_links, row_line
+from slicebase.files.body.text import given_text
 from slicebase.files.findings import Finding, errors
 
 _CLOCKS_DIFFER: Final = 1000  # milliseconds by which the clocks of a log's writers may differ
@@ -78,7 +79,7 @@ def new_rows(
     as_text: bool = False,
 ) -> list[NewRow]:
     """Returns new rows for a text, each with its `_meta`. Every key that an object has is kept."""
-    objects = _objects(text, as_text=as_text) or [{"text": text.rstrip("\n")}]
+    objects = _objects(text, as_text=as_text) or [{"text": given_text(text)}]
     if supersedes and len(objects) > 1:
         raise SlicebaseError(
             "breaks-rule", "several new rows cannot supersede the same rows", hint="write them one by one"
@@ -151,7 +152,7 @@ def new_lines(body_type: str, text: str, stamp: Stamp, *, as_text: bool = False)
 
 def _bare(body_type: str, text: str) -> dict[str, Any]:
     if body_type == "routine":
-        return {"instruction": text.strip()}
+        return {"instruction": given_text(text)}
     raise SlicebaseError(
         "breaks-rule", "a line of a conversation needs a role", hint='write it like {"role": "user", "content": "…"}'
     )

@@ -134,7 +134,9 @@ def _item(text: str, places: Sequence[int]) -> str:
 
 
 def _step_blocks(step: RoutineStep, title_of: Callable[[str], str | None]) -> Iterator[str]:
-    yield step.what.strip() if step.kind == "instruction" else f"{_VERBS[step.kind]}{_named(step.what, title_of)}"
+    yield (
+        _without_ends(step.what) if step.kind == "instruction" else f"{_VERBS[step.kind]}{_named(step.what, title_of)}"
+    )
     if step.args not in (None, [], {}, ""):
         yield f"Arguments:\n\n{_arguments(step.args)}"
     if step.note:
@@ -175,7 +177,12 @@ def _code(text: str) -> str:
 
 def _fenced(text: str) -> str:
     marks = _longer_than_inside(text, 3)
-    return f"{marks}\n{text.strip()}\n{marks}"
+    return f"{marks}\n{_without_ends(text)}\n{marks}"
+
+
+def _without_ends(text: str) -> str:
+    """Returns a text without blank lines around it. Its first line keeps its indentation."""
+    return re.sub(r"\A(?:[^\S\n]*\n)+", "", text.rstrip())
 
 
 def _longer_than_inside(text: str, least: int) -> str:

@@ -1,5 +1,9 @@
-"""Adds text to a body, or replaces a section, so that nothing else in the body changes (§ Write, ruling 25)."""
+"""Adds text to a body, or replaces a section, so that nothing else in the body changes (§ Write, ruling 25).
 
+Line ends of a text that is given do not matter: it gets those of the body, and `newline` is for a body without any.
+"""
+
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
@@ -19,25 +23,50 @@ def encoded(text: str) -> bytes:
         raise lone_surrogate(error) from None
 
 
-def append_lines(body: bytes, lines: bytes) -> bytes:
+_END: Final = re.compile(r"\r+\n")
+
+
+def given_text(text: str) -> str:
+    """Returns a text as a row or paragraph stores it: with LF, without a byte order mark and line ends at its end.
+
+    CRLF and byte order marks are never written anew (ruling 20).
+    """
+    return _END.sub("\n", text.removeprefix("\ufeff")).rstrip("\r\n")
+
+
+def newline_of(body: bytes, newline: str = "\n") -> str:
+    """Returns the line end of the body: that of its first line, `newline` if it has none (ruling 20)."""
+    end = body.find(b"\n")
+    return newline if end < 0 else "\r\n" if body[:end].endswith(b"\r") else "\n"
+
+
+def with_ends(text: str, newline: str) -> str:
+    """Returns a text with these line ends."""
+    text = _END.sub("\n", text)
+    return text if newline == "\n" else text.replace("\n", newline)
+
+
+def append_lines(body: bytes, lines: bytes, newline: str = "\n") -> bytes:
     """Returns the body with more lines at the end. They start on a new line."""
-    return body + (b"\n" if body and not body.endswith(b"\n") else b"") + lines
+    end = newline_of(body, newline).encode()
+    gap = end if body and not body.endswith(b"\n") else b""
+    return body + gap + lines.replace(b"\r\n", b"\n").replace(b"\n", end)
 
 
-def append_paragraph(body: bytes, text: str) -> bytes:
+def append_paragraph(body: bytes, text: str, newline: str = "\n") -> bytes:
     """Returns the body with one more paragraph at the end, after a blank line."""
-    newline = _newline_of(body)
-    return body + encoded(paragraph_gap(body) + _paragraph(text, newline) + newline)
+    newline = newline_of(body, newline)
+    return body + encoded(paragraph_gap(body, newline) + _paragraph(text, newline) + newline)
 
 
-def paragraph_gap(body: bytes) -> str:
+def paragraph_gap(body: bytes, newline: str = "\n") -> str:
     """Returns the line ends between a body and one more paragraph: as many as make one blank line."""
-    return "" if not body.strip() else _newline_of(body) * max(0, 2 - _breaks_at_end(body))
+    return "" if not body.strip() else newline_of(body, newline) * max(0, 2 - _breaks_at_end(body))
 
 
 def append_in_section(body: bytes, heading: str, text: str) -> bytes:
     """Returns the body with one more paragraph at the end of a section, before the next heading."""
-    old, newline = decode(body), _newline_of(body)
+    old, newline = decode(body), newline_of(body)
     section = find_section(old, heading)
     end = _end_of_line(old, section.start + len(old[section.start : section.end].rstrip()))
     below = old[end:]
@@ -48,7 +77,7 @@ def append_in_section(body: bytes, heading: str, text: str) -> bytes:
 
 def replace_section(body: bytes, heading: str, text: str) -> bytes:
     """Returns the body with another text in a section. The heading stays."""
-    old, newline = decode(body), _newline_of(body)
+    old, newline = decode(body), newline_of(body)
     section = find_section(old, heading)
     title = heading_lines(old[section.start : section.end])
     after = newline + old[section.end :] if section.end < len(old) else ""
@@ -58,14 +87,16 @@ def replace_section(body: bytes, heading: str, text: str) -> bytes:
 _MOST_LINES: Final = 10  # that an error lists
 
 
-def replace_passage(body: bytes, passages: Sequence[str], new: str, first_line: int, cleaned: Cleaned) -> bytes:
+def replace_passage(
+    body: bytes, passages: Sequence[str], new: str, first_line: int, cleaned: Cleaned, newline: str = "\n"
+) -> bytes:
     """Returns the body with a new text in place of the only occurrence of a passage.
 
     `passages` are its forms: the first that occurs counts. Line ends become those of the body. Errors count lines from
     `first_line`. `cleaned` returns the lines around the new text without secrets that the edit has put together.
     """
-    text, newline = decode(body), _newline_of(body)
-    forms = [form for passage in passages for form in (_with_ends(passage, newline), passage)]
+    text, newline = decode(body), newline_of(body, newline)
+    forms = [form for passage in passages for form in (with_ends(passage, newline), passage)]
     old = next((form for form in forms if form and form in text), None)
     if old is None:
         hint = "give it word for word, with its spaces and line ends"
@@ -83,7 +114,7 @@ def replace_passage(body: bytes, passages: Sequence[str], new: str, first_line: 
     begin = text.rfind("\n", 0, start) + 1
     rest = text.find("\n", end)
     rest = len(text) if rest < 0 else rest
-    return encoded(text[:begin] + cleaned(text[begin:start] + _with_ends(new, newline) + text[end:rest]) + text[rest:])
+    return encoded(text[:begin] + cleaned(text[begin:start] + with_ends(new, newline) + text[end:rest]) + text[rest:])
 
 
 def find_section(text: str, heading: str) -> Section:
@@ -134,8 +165,7 @@ def _end_of_line(text: str, at: int) -> int:
 
 
 def _paragraph(text: str, newline: str) -> str:
-    lines = text.replace("\r\n", "\n").strip("\n")
-    return lines if newline == "\n" else lines.replace("\n", newline)
+    return with_ends(given_text(text).lstrip("\n"), newline)
 
 
 def _places(text: str, old: str) -> Iterator[int]:
@@ -144,17 +174,6 @@ def _places(text: str, old: str) -> Iterator[int]:
     while at >= 0:
         yield at
         at = text.find(old, at + 1)
-
-
-def _with_ends(text: str, newline: str) -> str:
-    """Returns a text with the line ends of a body."""
-    return text.replace("\r\n", "\n").replace("\n", newline)
-
-
-def _newline_of(body: bytes) -> str:
-    """Returns the line end of the body: CRLF if its first line has it, else LF (ruling 20)."""
-    end = body.find(b"\n")
-    return "\r\n" if end > 0 and body[end - 1 : end] == b"\r" else "\n"
 
 
 def _breaks_at_end(body: bytes) -> int:

@@ -9,7 +9,16 @@ from slicebase.files.body.lines import read_lines
 from slicebase.files.body.objects import objects_in
 from slicebase.files.body.rows import Row, full_row_id, read_rows
 from slicebase.files.body.supersession import active, repeated_topic, same_topic
-from slicebase.files.body.text import append_in_section, append_lines, append_paragraph, encoded, replace_section
+from slicebase.files.body.text import (
+    append_in_section,
+    append_lines,
+    append_paragraph,
+    encoded,
+    given_text,
+    newline_of,
+    replace_section,
+    with_ends,
+)
 from slicebase.files.findings import Finding, errors, shown
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import set_key
@@ -97,7 +106,7 @@ def _append_rows(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row])
     log = (*read_rows(file.body).rows, *elsewhere) if given.supersedes else ()
     named = _superseded(file, given.supersedes, log)
     new = new_rows(given.text, given.stamp, supersedes=named, after=_last_row(file.body), as_text=given.as_text)
-    body = append_lines(file.body, b"".join(row.line for row in new))
+    body = append_lines(file.body, b"".join(row.line for row in new), file.newline)
     return NextVersion(file.with_body(body), tuple(row.id for row in new))
 
 
@@ -141,14 +150,14 @@ def _refuse_repeated_topic(file: SliceFile, pair: tuple[Row, Row] | None) -> Non
 
 def _append_line(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row]) -> NextVersion:
     lines = new_lines(file.body_type or "", given.text, given.stamp, as_text=given.as_text)
-    return NextVersion(file.with_body(append_lines(file.body, b"".join(lines))))
+    return NextVersion(file.with_body(append_lines(file.body, b"".join(lines), file.newline)))
 
 
 def _append_paragraph(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row]) -> NextVersion:
     if given.section:
         body = append_in_section(file.body, given.section, given.text)
     else:
-        body = append_paragraph(file.body, given.text)
+        body = append_paragraph(file.body, given.text, file.newline)
     return NextVersion(with_body(file, body, given.stamp))
 
 
@@ -156,12 +165,12 @@ def _replace_text(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row]
     if given.section:
         body = replace_section(file.body, given.section, given.text)
     else:
-        body = whole_body(file.body_type or "", given.text, given.stamp).file_body
+        body = new_body(file, given.text, given.stamp).file_body
     return NextVersion(with_body(file, body, given.stamp))
 
 
 def _replace_lines(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row]) -> NextVersion:
-    body, rows = whole_body(file.body_type or "", given.text, given.stamp, as_text=given.as_text)
+    body, rows = new_body(file, given.text, given.stamp, as_text=given.as_text)
     return NextVersion(with_body(file, body, given.stamp), rows)
 
 
@@ -187,14 +196,21 @@ class Body(NamedTuple):
     rows: tuple[str, ...] = ()
 
 
+def new_body(file: SliceFile, text: str, stamp: Stamp, *, as_text: bool = False) -> Body:
+    """Returns a body that consists of this text, with the line ends of the body that the file has."""
+    body, rows = whole_body(file.body_type or "", with_ends(text, "\n"), stamp, as_text=as_text)
+    return Body(append_lines(b"", body, newline_of(file.body, file.newline)), rows)
+
+
 def whole_body(body_type: str, text: str, stamp: Stamp, *, as_text: bool = False) -> Body:
-    """Returns a body that consists of this text. Rows that already have an envelope keep it, byte for byte."""
+    """Returns the body of a new file that consists of this text. Rows that have an envelope keep it, byte for byte."""
     if body_type not in LINES:
-        return Body(encoded(text if text.endswith("\n") else text + "\n"))
+        body = encoded(text.removeprefix("\ufeff"))
+        return Body(body if body.endswith(b"\n") else body + newline_of(body).encode())
     if body_type != "jsonl":
         return Body(b"".join(new_lines(body_type, text, stamp, as_text=as_text)))
     if not as_text and _is_complete(text):
-        return Body(encoded(text.removeprefix("\ufeff").strip("\n") + "\n"))
+        return Body(encoded(given_text(text).strip("\n") + "\n"))
     rows = new_rows(text, stamp, as_text=as_text)
     return Body(b"".join(row.line for row in rows), tuple(row.id for row in rows))
 

@@ -301,5 +301,4 @@ def layout_of(file: SliceFile) -> YamlLayout:
                 found.setdefault(below.form, below.column - node.column)
             waiting.append(below)
     default = YamlLayout()
-    newline = "\r\n" if b"\r\n" in file.head[: file.head.index(b"\n") + 1] else "\n"
-    return YamlLayout(found.get("block-map", default.step), found.get("block-list", default.list_step), newline)
+    return YamlLayout(found.get("block-map", default.step), found.get("block-list", default.list_step), file.newline)

@@ -1,0 +1,188 @@
+"""What holds for every merge of three versions of a slice file, whatever was done to them."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from fuzz.merges import FILE_NAME, Versions
+from slicebase.errors import SlicebaseError
+from slicebase.files.merge import Outcome, merge_bytes
+from slicebase.files.merge_lines import MARKERS
+from slicebase.files.slice_file import SliceFile
+from slicebase.files.yaml.edit import same
+
+_LINES: Final = {"jsonl", "conversation", "routine"}
+_OWN: Final = {"updated_at", "updated_by", "archived", "purged"}  # where one of both sides is chosen
+
+
+def check(given: Versions) -> Outcome:
+    """Merges three versions and checks what holds for every merge. Returns the merged file."""
+    base, ours, theirs = given
+    merged, turned = merge_bytes(base, ours, theirs, FILE_NAME), merge_bytes(base, theirs, ours, FILE_NAME)
+    files = [_read(data) for data in (base, ours, theirs)]
+    assert sorted(merged.conflicts) == sorted(turned.conflicts), "who merges whom decides what is a conflict"
+    if any(marker in data for data in given for marker in MARKERS):
+        return merged  # markers of an earlier merge look like ours
+    mine, yours = _resolved(merged.data)
+    assert _resolved(turned.data) == (yours, mine), "who merges whom decides what is merged"
+    assert (mine != yours) == bool(merged.conflicts), "a conflict has no markers, or markers have no conflict"
+    _check_one_side(given, files)
+    _check_lines(given, mine, yours, files)
+    if mine == yours:
+        _check_appended(given, mine, files)
+    if files[1] and files[2] and (files[0] or not base):
+        _check_files(files[0], files[1], files[2], mine, yours)
+    return merged
+
+
+def _read(data: bytes) -> SliceFile | None:
+    try:
+        return SliceFile.parse(data)
+    except SlicebaseError:
+        return None
+
+
+def _is_purged(files: Sequence[SliceFile | None]) -> bool:
+    """Returns whether a version is purged: its content does not come back, whatever the others say."""
+    return any(file is not None and file.purged for file in files)
+
+
+def _resolved(data: bytes) -> tuple[bytes, bytes]:
+    """Returns both versions that the markers show."""
+    sides: tuple[list[bytes], list[bytes]] = ([], [])
+    into: tuple[int, ...] = (0, 1)
+    for line in data.split(b"\n"):
+        marker = line.removesuffix(b"\r")
+        if marker in MARKERS:
+            into = {MARKERS[0]: (0,), MARKERS[1]: (1,)}.get(marker, (0, 1))
+            continue
+        for side in into:
+            sides[side].append(line)
+    return b"\n".join(sides[0]), b"\n".join(sides[1])
+
+
+def _check_one_side(given: Versions, files: Sequence[SliceFile | None]) -> None:
+    base, side, _ = given
+    assert merge_bytes(base, side, side, FILE_NAME) == (side, ()), "the same change twice is not that change"
+    if not _is_purged(files):
+        for sides in ((side, base), (base, side)):
+            assert merge_bytes(base, *sides, FILE_NAME) == (side, ()), "one side alone is not taken as it is"
+
+
+def _check_lines(given: Versions, mine: bytes, yours: bytes, files: Sequence[SliceFile | None]) -> None:
+    """Checks that every line of a body that a side added is in its version. Without a body, all lines are one."""
+    if _is_purged(files):
+        return
+    is_read = files[1] and files[2] and (files[0] or not given.base)
+    base, *sides = ((file.body if file and is_read else data) for file, data in zip(files, given, strict=True))
+    for side, version in zip(sides, (mine, yours), strict=True):
+        lost = (_lines(side) - _lines(base)) - _lines(version)
+        assert not lost, "a line of a side is gone"
+
+
+def _check_appended(given: Versions, merged: bytes, files: Sequence[SliceFile | None]) -> None:
+    """Checks what both sides only appended: it is all there, and once only where it is the same for certain."""
+    base, ours, theirs = files
+    if _is_purged(files) or ours is None or theirs is None or (base is None and given.base):
+        return
+    bodies = [file.body if file else b"" for file in (base, ours, theirs, _read(merged))]
+    if any(b"\r\n" in body and re.search(rb"(?<!\r)\n", body) for body in bodies):
+        return  # where line ends differ, they belong to the lines
+    before, one, other, found = map(_filled, bodies)
+    size = len(before)
+    types = {file.body_type for file in files if file}
+    if one[:size] != before or other[:size] != before or len(types) > 1 or not types <= {*_LINES, "text", "markdown"}:
+        return
+    while size < min(len(one), len(other)) and one[size] == other[size]:
+        size += 1
+    mine, yours = (Counter(side[size:]) for side in (one, other))
+    has_sections = "markdown" in types and any(_HEADING.match(line) for line in (*mine, *yours))
+    same = Counter({line: count for line, count in (mine & yours).items() if has_sections or _NAMED.search(line)})
+    expected = Counter(one[:size]) + mine + yours - same
+    assert not expected - Counter(found), "a line that both sides appended is gone"
+    if types <= _LINES:
+        assert Counter(found) == expected, "a line is there twice"
+
+
+# What may make equal lines one: a name of their own, or a section that both sides added.
+_NAMED: Final = re.compile(rb'"(ts|call_id|_meta)": ?')
+_HEADING: Final = re.compile(rb" {0,3}#{1,6}(\s|$)")
+
+
+def _filled(data: bytes) -> list[bytes]:
+    text = data.removeprefix(b"\xef\xbb\xbf")
+    return [line.rstrip(b"\r") for line in text.split(b"\n") if line.strip()]
+
+
+def _lines(data: bytes) -> Counter[bytes]:
+    return Counter(_filled(data))
+
+
+def _check_files(base: SliceFile | None, ours: SliceFile, theirs: SliceFile, mine: bytes, yours: bytes) -> None:
+    """Checks that what is merged can be read, and has every change of its side."""
+    if _is_purged((base, ours, theirs)):
+        return
+    for side, version in ((ours, mine), (theirs, yours)):
+        file = SliceFile.parse(version)
+        for path, value in _changes(base.frontmatter if base else {}, side.frontmatter):
+            if len(path) < 2 or path[1] not in _OWN:
+                assert _is_kept(value, _at(file.frontmatter, path)), f"a change of {'.'.join(path)} is gone"
+        assert not _comments(side) - _comments(base) - _comments(file), "a comment is gone"
+
+
+_GONE: Final = object()
+
+
+def _changes(base: Any, side: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yields the values that differ from the base, those of links by their targets."""
+    base, side = (_by_target(each) if path == ("slice", "links") else each for each in (base, side))
+    items, others = _by_item(base), _by_item(side)
+    if items is not None and others is not None and (items.keys() <= others.keys() or others.keys() <= items.keys()):
+        base, side = items, others
+    if isinstance(side, dict) and (isinstance(base, dict) or side):
+        base = base if isinstance(base, dict) else {}
+        for key in {**base, **side}:
+            yield from _changes(base.get(key, _GONE), side.get(key, _GONE), (*path, key))
+    elif not same(base, side):
+        yield path, side
+
+
+def _is_kept(value: Any, found: Any) -> bool:
+    """Returns whether a value is there: of an empty mapping anything may be made, and links have no order."""
+    if value == {}:
+        return isinstance(found, dict)
+    if isinstance(value, list) and isinstance(found, list) and all(isinstance(each, dict) for each in (*value, *found)):
+        return same(sorted(value, key=repr), sorted(found, key=repr))
+    return same(value, found)
+
+
+def _at(values: Any, path: tuple[str, ...]) -> Any:
+    for at in range(len(path) + 1):
+        if path[:at] == ("slice", "links"):
+            values = _by_target(values)
+        if at < len(path):
+            values = _by_item(values) if isinstance(values, list) else values
+            values = values.get(path[at], _GONE) if isinstance(values, dict) else _GONE
+    return values
+
+
+def _by_item(values: Any) -> dict[str, Any] | None:
+    """Returns the items of a list of different scalars, None for anything else."""
+    if not isinstance(values, list) or any(isinstance(value, dict | list) for value in values):
+        return None
+    found = {f"{type(value).__name__} {value}": value for value in values}
+    return found if len(found) == len(values) else None
+
+
+def _by_target(links: Any) -> Any:
+    if links is _GONE or not isinstance(links, list) or not all(isinstance(link, dict) for link in links):
+        return {} if links in (_GONE, None) else links
+    found = {f"{link.get('rel')} {link.get('to')}": link for link in links}
+    return found if len(found) == len(links) else links
+
+
+def _comments(file: SliceFile | None) -> set[str]:
+    """Returns the comments on lines of their own, and after plain values."""
+    lines = file.header.splitlines() if file else []
+    return {line.rpartition("#")[2].strip() for line in lines if " # " in line or line.startswith("#")}
