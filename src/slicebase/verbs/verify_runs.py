@@ -16,6 +16,7 @@ from slicebase.runs.checks import Inputs, check
 from slicebase.runs.event import ChainLink, Event, LogHead, PurgedEvent, check_chain
 from slicebase.runs.evidence import Evidence, Lookup, resolve
 from slicebase.runs.gate import inheritance, spent, state_of
+from slicebase.runs.items import ItemPlaces
 from slicebase.runs.records import RunStarted
 from slicebase.runs.snapshot import build, snapshot_digest, whole_digest
 from slicebase.runs.state import Json
@@ -121,8 +122,9 @@ class RunProof:
     def _tally(self, run_id: str) -> Iterator[VerifyFinding]:
         """Checks that the tables that are kept beside the log agree with the log."""
         steps: dict[int | None, StepTally] = {}
+        items = ItemPlaces()
         try:
-            expected = tally_row(tally_of(run_id, _noting_steps(self._truth.runs.events(run_id), steps)))
+            expected = tally_row(tally_of(run_id, _noting(self._truth.runs.events(run_id), steps, items)))
         except SlicebaseError as error:
             if error.code == "no-run":
                 yield VerifyFinding("BROKEN", "derived", f"run:{run_id} standing", "a row", "none")
@@ -134,6 +136,9 @@ class RunProof:
         rows = self._rows("SELECT step, last, begun FROM steps WHERE run = ?", run_id)
         if {step: StepTally(*tally) for step, *tally in rows} != steps:
             yield VerifyFinding("BROKEN", "derived", f"run:{run_id} steps", str(len(steps)), str(len(rows)))
+        places = self._truth.runs.log.items.of(run_id)
+        if places != items.places:
+            yield VerifyFinding("BROKEN", "derived", f"run:{run_id} items", str(len(items.places)), str(len(places)))
 
     # The terms
 
@@ -328,9 +333,10 @@ class _Window:
             return
 
 
-def _noting_steps(events: Iterable[Event], steps: dict[int | None, StepTally]) -> Iterator[Event]:
-    """Yields the events unchanged, and notes in `steps` what they say about each step."""
+def _noting(events: Iterable[Event], steps: dict[int | None, StepTally], items: ItemPlaces) -> Iterator[Event]:
+    """Yields the events unchanged, and notes what they say about each step and each item."""
     for event in events:
+        items.add(event)
         after = step_after(steps.get(event.step), event)
         if after is not None:
             steps[event.step] = after
