@@ -231,6 +231,7 @@ class StoredRuns:
             evidence=self.ledger.records,
             manifests=self.manifests,
             condition=self._condition,
+            parts=previous.parts if previous else None,
         )
 
     def _stored_condition(self, record: Evidence) -> QuoteCondition:

@@ -31,6 +31,7 @@ from slicebase.runs.records import (
     RunStarted,
     StopReason,
 )
+from slicebase.runs.snapshot import from_bytes, to_bytes
 from slicebase.runs.state import Json
 from slicebase.runs.status import RunEntry, RunStatus, RunTally, measure, status_of
 from slicebase.truth.runs import NO_BLOBS, Logged, StoredRuns
@@ -284,8 +285,8 @@ class Runs:
 
         def stated(items: Items) -> EventDraft:
             if close and text not in items.state("QUESTION", text).open_questions:
-                hint = "`tt run status` shows the open questions"
-                raise SlicebaseError("no-item", f"run:{run_id} has no open question {text!r}", hint=hint)
+                message = f"run:{run_id} has no open question {text!r}"
+                raise SlicebaseError("no-item", message, hint="`tt run status` shows the open questions")
             return EventDraft.of("QUESTION", question, step=step)
 
         return self._append(run_id, stated)
@@ -339,10 +340,9 @@ class Runs:
             return self._stored.snapshots.get(run_id, sequence).snapshot
         latest = self._stored.latest(run_id)
         if latest is None:
-            raise SlicebaseError(
-                "no-snapshot", f"run:{run_id} has no snapshot that passed", hint="`tt run compact` takes one"
-            )
-        return latest.snapshot
+            message = f"run:{run_id} has no snapshot that passed"
+            raise SlicebaseError("no-snapshot", message, hint="`tt run compact` takes one")
+        return from_bytes(to_bytes(latest.snapshot))  # a copy: what passed stays as it is, whatever the caller does
 
     def status(self, run_id: str, thresholds: Thresholds | None = None) -> RunStatus:
         """Returns the state of a run, and the figures that would justify other thresholds.
