@@ -61,10 +61,7 @@ class Inputs(NamedTuple):
 
 
 def check(snapshot: Mapping[str, Json], inputs: Inputs, parts: StateParts | None = None) -> tuple[CheckResult, ...]:
-    """Returns the result of every check, in the order of the table. `parts` are those of the snapshot's state, if any.
-
-    There are parts only of a state whose values have their types.
-    """
+    """Returns the result of every check, in the order of the table. `parts` are those of the snapshot's state, if any."""
     new = {kind: _new_items(snapshot, inputs, kind) for kind in ITEMS}
     inputs = inputs._replace(new=new, own_parts=parts)
     return tuple(_result(name, problems(snapshot, inputs)) for name, problems in CHECKS.items())
@@ -102,13 +99,15 @@ def _verified_claims_cited(snapshot: Mapping[str, Json], inputs: Inputs) -> Prob
 
 def _verified_claims_in_ledger(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
     verified = _verified(inputs)
-    logged = _logged_claims(inputs, {str(claim.get("claim_id")) for claim in verified}) if verified else {}
+    logged = _logged_claims(
+        inputs, {claim_id for claim in verified if isinstance(claim_id := claim.get("claim_id"), str)}
+    )
     for claim in verified:
         claim_id = claim.get("claim_id")
         if isinstance(claim_id, str) and _content(claim) != _content(logged.get(claim_id, {})):
             yield f"no CLAIM event says what the verified claim {claim_id} says"
-        for pointer in _complete_pointers(claim.get("evidence_refs")):
-            if pointer.evidence_id not in inputs.evidence:
+        for pointer in map(_read_pointer, _list(claim.get("evidence_refs"))):
+            if isinstance(pointer, Pointer) and pointer.evidence_id not in inputs.evidence:
                 yield f"the ledger has no {pointer.evidence_id}, on which the claim {_name(claim, 'claim_id')} rests"
 
 
@@ -118,17 +117,21 @@ def _logged_claims(inputs: Inputs, ids: Set[str]) -> dict[str, Mapping[str, Json
     It is read from the log and not from the folded state, since the fold is what is being checked.
     """
     logged: dict[str, Mapping[str, Json]] = {}
-    since = [event.payload for event in inputs.events if event.type == "CLAIM"]
-    before = _items(inputs.previous or {}, "CLAIM") if any(map(_is_status_only, since)) else []
+    since = _with_ids((event.payload for event in inputs.events if event.type == "CLAIM"), ids)
+    stated = {claim["claim_id"] for claim in since if not claim.keys() <= _STATUS_ONLY}
+    before = [] if ids <= stated else _with_ids(_items(inputs.previous or {}, "CLAIM"), ids)
     for claim in (*before, *since):
-        claim_id = claim.get("claim_id")
-        if isinstance(claim_id, str) and claim_id in ids:
-            logged[claim_id] = {**logged.get(claim_id, {}), **claim} if _is_status_only(claim) else claim
+        known = logged.get(claim["claim_id"], {}) if claim.keys() <= _STATUS_ONLY else {}
+        logged[claim["claim_id"]] = {**known, **claim}
     return logged
 
 
-def _is_status_only(claim: Mapping[str, Json]) -> bool:
-    return claim.keys() <= {"claim_id", "status"}
+_STATUS_ONLY = frozenset({"claim_id", "status"})
+
+
+def _with_ids(claims: Iterable[Json], ids: Set[str]) -> list[dict[str, Json]]:
+    known = (claim for claim in claims if isinstance(claim, dict) and isinstance(claim.get("claim_id"), str))
+    return [claim for claim in known if claim["claim_id"] in ids]
 
 
 def _content(claim: Mapping[str, Json]) -> tuple[Json, Json, Json]:
@@ -394,7 +397,3 @@ def _read_pointer(pointer: Json) -> Pointer | str:
     except msgspec.ValidationError as error:
         return str(error)
     return read if 0 <= read.span.start < read.span.end else "its span is empty or reversed"
-
-
-def _complete_pointers(refs: Json) -> Iterator[Pointer]:
-    yield from (read for pointer in _list(refs) if isinstance(read := _read_pointer(pointer), Pointer))
