@@ -61,7 +61,7 @@ class Inputs(NamedTuple):
 
 
 def check(snapshot: Mapping[str, Json], inputs: Inputs, parts: StateParts | None = None) -> tuple[CheckResult, ...]:
-    """Returns the result of every check, in the order of the table. `parts` are those of the snapshot's state, if any."""
+    """Returns the result of every check, in the order of the table. `parts` are those of the state, if it has any."""
     new = {kind: _new_items(snapshot, inputs, kind) for kind in ITEMS}
     inputs = inputs._replace(new=new, own_parts=parts)
     return tuple(_result(name, problems(snapshot, inputs)) for name, problems in CHECKS.items())
