@@ -1,12 +1,16 @@
 """Snapshots that are stored as additions, and read again."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from slicebase import Slicebase
 from slicebase.errors import SlicebaseError
+from slicebase.runs import parts
 from slicebase.runs.snapshot import to_bytes
+from slicebase.runs.state import Json
+from tests.runs.made import claim
 from tests.verbs.test_verify import without_triggers
 
 RUN = "r"
@@ -55,3 +59,26 @@ def test_what_a_caller_does_with_a_snapshot_changes_nothing(tmp_path: Path) -> N
         memory.runs.compact(RUN)
         assert memory.runs.snapshot(RUN)["state"]["claims"][0]["status"] == "candidate"
         assert memory.verify().status == "VERIFIED"
+
+
+def test_compactions_encode_each_item_once_and_verify_a_few_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The work depends on what is new, not on snapshots times items, of which there would be thousands here."""
+    encoded: list[Json] = []
+
+    def counted(value: Json, type_: Any, plain: Any = parts._encoded) -> bytes:
+        encoded.append(value)
+        return bytes(plain(value, type_))
+
+    monkeypatch.setattr(parts, "_encoded", counted)
+    items = 60
+    with Slicebase.init(tmp_path) as memory:
+        memory.runs.start(RUN, "Objective", "Done")
+        for number in range(items):
+            memory.runs.log(RUN, [claim(f"c{number}", "candidate", [], "It is so. " * 150)])
+            memory.runs.compact(RUN)
+        assert len(encoded) == items
+        encoded.clear()
+        assert memory.verify().status == "VERIFIED"
+        assert items <= len(encoded) <= 6 * items  # stored and folded, and again for the few that are stored complete
