@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.runs.event import EventDraft
-from slicebase.runs.snapshot import apply_delta, delta, to_bytes
+from slicebase.runs.snapshot import apply_deltas, delta, to_bytes
 from tests.runs.made import claim, cycle
 from tests.runs.test_state import good_drafts, run_with_snapshots
 
@@ -15,7 +15,7 @@ def test_a_delta_and_the_snapshot_before_give_the_snapshot(batches: list[list[Ev
     _, snapshots = run_with_snapshots(batches)
     rebuilt = snapshots[0][1]
     for _, snapshot in snapshots[1:]:
-        rebuilt = apply_delta(rebuilt, delta(rebuilt, snapshot))
+        rebuilt = apply_deltas(rebuilt, [delta(rebuilt, snapshot)])
         assert to_bytes(rebuilt) == to_bytes(snapshot)
 
 

@@ -143,14 +143,14 @@ def test_an_attempt_to_change_the_terms_is_recorded(truth: Truth) -> None:
 @pytest.mark.parametrize("draft", [claim(refs=[]), conflict(side_a=[]), question("x" * 2001)])
 def test_a_call_refuses_a_bad_event_at_once_and_writes_nothing(truth: Truth, draft: EventDraft) -> None:
     with pytest.raises(SlicebaseError) as caught:
-        truth.runs.append_checked(RUN, lambda state: draft, NOW)
+        truth.runs.append_checked(RUN, lambda items: draft, NOW)
     assert code_of(caught) == "gate-would-refuse"
     assert types(truth) == ["RUN_STARTED"]
 
 
 def test_a_call_logs_an_event_that_can_pass(truth: Truth) -> None:
     for draft in (claim(), conflict(), failure(), question()):
-        truth.runs.append_checked(RUN, lambda state, draft=draft: draft, NOW)  # type: ignore[misc]
+        truth.runs.append_checked(RUN, lambda items, draft=draft: draft, NOW)  # type: ignore[misc]
     assert truth.runs.compact(RUN, NOW).snapshots
 
 

@@ -101,16 +101,19 @@ def test_costs_without_measure_stay_numbers(memory: Slicebase) -> None:
 @pytest.mark.parametrize("done", [["a"], 5, {1: "a"}, "", "  ", {}, {"text": ""}, None, object()])
 @pytest.mark.parametrize("budgets", [None, {"max_steps": 5}])
 def test_terms_that_could_not_be_read_again_are_refused(memory: Slicebase, done: Any, budgets: Any) -> None:
-    assert code_of(memory.runs.start, "bad", "Objective", done, budgets=budgets) == "bad-run"
+    is_typed = isinstance(done, str) or (isinstance(done, dict) and all(isinstance(key, str) for key in done))
+    refused = code_of(memory.runs.start, "bad", "Objective", done, budgets=budgets)
+    assert refused == ("bad-run" if is_typed else "bad-arguments")
     assert [entry.id for entry in memory.runs.list_runs()] == [RUN]
 
 
 def test_a_conversation_becomes_no_run_with_such_terms(memory: Slicebase, tmp_path: Path) -> None:
     path = tmp_path / "said.json"
     path.write_text('[{"role": "user", "content": "why?"}, {"role": "assistant", "content": "so"}]')
-    for terms in ({"done": ["a"]}, {"done": {"text": " "}}, {"objective": "  "}):
+    for terms in ({"done": {"text": " "}}, {"objective": "  "}):
         assert code_of(memory.runs.from_file, path, "bad", **terms) == "bad-run"
-    assert code_of(memory.runs.from_file, path, "bad", objective=5) == "bad-arguments"
+    for wrong in ({"done": ["a"]}, {"objective": 5}):
+        assert code_of(memory.runs.from_file, path, "bad", **wrong) == "bad-arguments"
     assert [entry.id for entry in memory.runs.list_runs()] == [RUN]
 
 

@@ -146,7 +146,7 @@ def forge(truth: Truth, drafts: list[EventDraft], questions: list[str]) -> None:
     draft = EventDraft.of("SNAPSHOT", logged, time=NOW)
     with truth.runs.log.appending("forged") as appender:
         event = appender.append(draft, NOW)
-        truth.runs.snapshots.keep(Compaction(whole, content, (draft,)), None, event.seq)
+        truth.runs.snapshots.keep(Compaction(whole, content, (draft,), None), None, event.seq)
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,8 @@ def tables() -> dict[str, list[tuple[str, str]]]:
 def key_of(table: str) -> list[str]:
     """Returns the columns that name a row."""
     keys = {"texts": ["owner", "hash"], "waiting": ["parent", "child"], "shapes": ["session"], "runs": ["run"],
-            "places": ["session", "root", "depth", "seq"], "steps": ["run", "step"]}  # fmt: skip
+            "places": ["session", "root", "depth", "seq"], "steps": ["run", "step"],
+            "items": ["run", "type", "key"]}  # fmt: skip
     owner = CHAINS.get(table)
     return keys.get(table) or ([owner, "seq"] if owner else ["seq"])
 

@@ -8,7 +8,7 @@ beyond ±(2^53−1) (ruling 1).
 import hashlib
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from json.encoder import encode_basestring as _quoted_plain
 from typing import Any
 
@@ -133,6 +133,14 @@ ID_DIGITS = 32
 def digest(data: bytes) -> str:
     """Returns the SHA-256 of some bytes as `sha256:` and 64 hex digits."""
     return "sha256:" + hashlib.sha256(data).hexdigest()
+
+
+def digest_of_pieces(pieces: Iterable[bytes]) -> str:
+    """Returns the digest of bytes that are given in pieces, so that large ones need not be joined."""
+    hasher = hashlib.sha256()
+    for piece in pieces:
+        hasher.update(piece)
+    return "sha256:" + hasher.hexdigest()
 
 
 def raw_digest(data: bytes) -> bytes:

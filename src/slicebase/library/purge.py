@@ -225,9 +225,7 @@ class Purging:
                     ]
                     if texts:
                         record = PurgeRecord(self._reason or "", tuple(texts), self._stamp.time, plan.report.what)
-                        self._truth.texts.purge(
-                            record, {key: left for key, left in plan.changes.items() if left is not None}
-                        )
+                        self._truth.purge(record, {key: left for key, left in plan.changes.items() if left is not None})
                     return plan
         raise AssertionError("the last try has a plan")
 

@@ -3,13 +3,17 @@
 A check yields the problems that belong to it and skips those that another check reports. It also yields remarks, which
 are no problems: cited text was purged since, for example. Every check accepts any JSON value in place of a snapshot.
 
-Items that are equal to those of the previous snapshot are not checked again: that snapshot passed, and the ledger only
-grows. So the work depends on what is new, not on everything that a run has ever claimed.
+Items that are equal to those of the previous snapshot are not checked again: that snapshot passed, its text is the one
+that was stored then, and the ledger only grows. So the work depends on what is new, not on everything that a run has
+ever claimed. Types are checked where the bytes of an item are made, once in each process (runs/parts.py).
 
 The messages are stored in snapshots.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from functools import partial
+from itertools import chain, repeat
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -20,7 +24,8 @@ from slicebase.errors import SlicebaseError
 from slicebase.runs.event import TERMINAL, Event, LogHead, check_chain
 from slicebase.runs.evidence import Evidence, is_sound
 from slicebase.runs.manifests import ManifestsLogged, differences
-from slicebase.runs.records import CheckResult, Pointer, RunStarted, Snapshot
+from slicebase.runs.parts import StateParts
+from slicebase.runs.records import NO_STATE, CheckResult, Pointer, RunStarted, Snapshot
 from slicebase.runs.state import ITEMS, Json
 
 LONGEST_TEXT = 2000  # code points; more is a blob
@@ -50,10 +55,15 @@ class Inputs(NamedTuple):
     evidence: Mapping[str, Evidence]  # the ledger's records
     manifests: ManifestsLogged
     condition: Callable[[Evidence], QuoteCondition] = lambda evidence: "found"
+    parts: StateParts | None = None  # the bytes of the state of the previous snapshot, where they are known
+    new: Mapping[str, list[dict[str, Json]]] = MappingProxyType({})  # by type, what `check` finds to differ from it
+    own_parts: StateParts | None = None  # those of the snapshot that is checked, if all values have their types
 
 
-def check(snapshot: Mapping[str, Json], inputs: Inputs) -> tuple[CheckResult, ...]:
-    """Returns the result of every check, in the order of the table."""
+def check(snapshot: Mapping[str, Json], inputs: Inputs, parts: StateParts | None = None) -> tuple[CheckResult, ...]:
+    """Returns the result of every check, in the order of the table. `parts` are those of the state, if it has any."""
+    new = {kind: _new_items(snapshot, inputs, kind) for kind in ITEMS}
+    inputs = inputs._replace(new=new, own_parts=parts)
     return tuple(_result(name, problems(snapshot, inputs)) for name, problems in CHECKS.items())
 
 
@@ -69,14 +79,6 @@ def _result(name: str, problems: Iterable[str | Remark]) -> CheckResult:
 # The terms, which never change (requirement B)
 
 
-def _objective_unchanged(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
-    return _unchanged("objective", snapshot, inputs)
-
-
-def _done_definition_unchanged(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
-    return _unchanged("done_definition", snapshot, inputs)
-
-
 def _unchanged(name: str, snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
     if name not in snapshot:  # keys_and_types reports it
         return
@@ -90,36 +92,46 @@ def _unchanged(name: str, snapshot: Mapping[str, Json], inputs: Inputs) -> Probl
 
 
 def _verified_claims_cited(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
-    for claim in _verified(snapshot, inputs):
+    for claim in _verified(inputs):
         if claim.get("evidence_refs") == []:
             yield f"the verified claim {_name(claim, 'claim_id')} has no evidence"
 
 
 def _verified_claims_in_ledger(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
-    verified = _verified(snapshot, inputs)
-    logged = _logged_claims(inputs) if verified else {}
+    verified = _verified(inputs)
+    logged = _logged_claims(
+        inputs, {claim_id for claim in verified if isinstance(claim_id := claim.get("claim_id"), str)}
+    )
     for claim in verified:
         claim_id = claim.get("claim_id")
         if isinstance(claim_id, str) and _content(claim) != _content(logged.get(claim_id, {})):
             yield f"no CLAIM event says what the verified claim {claim_id} says"
-        for pointer in _complete_pointers(claim.get("evidence_refs")):
-            if pointer.evidence_id not in inputs.evidence:
+        for pointer in map(_read_pointer, _list(claim.get("evidence_refs"))):
+            if isinstance(pointer, Pointer) and pointer.evidence_id not in inputs.evidence:
                 yield f"the ledger has no {pointer.evidence_id}, on which the claim {_name(claim, 'claim_id')} rests"
 
 
-def _logged_claims(inputs: Inputs) -> dict[str, Mapping[str, Json]]:
-    """Returns the last version of each claim in the log.
+def _logged_claims(inputs: Inputs, ids: Set[str]) -> dict[str, Mapping[str, Json]]:
+    """Returns the last version of each of these claims in the log.
 
     It is read from the log and not from the folded state, since the fold is what is being checked.
     """
     logged: dict[str, Mapping[str, Json]] = {}
-    since = (event.payload for event in inputs.events if event.type == "CLAIM")
-    for claim in [*_items(inputs.previous or {}, "CLAIM"), *since]:
-        claim_id = claim.get("claim_id")
-        if isinstance(claim_id, str):
-            status_only = claim.keys() <= {"claim_id", "status"}
-            logged[claim_id] = {**logged.get(claim_id, {}), **claim} if status_only else claim
+    since = _with_ids((event.payload for event in inputs.events if event.type == "CLAIM"), ids)
+    stated = {claim["claim_id"] for claim in since if not claim.keys() <= _STATUS_ONLY}
+    before = [] if ids <= stated else _with_ids(_items(inputs.previous or {}, "CLAIM"), ids)
+    for claim in (*before, *since):
+        known = logged.get(claim["claim_id"], {}) if claim.keys() <= _STATUS_ONLY else {}
+        logged[claim["claim_id"]] = {**known, **claim}
     return logged
+
+
+_STATUS_ONLY = frozenset({"claim_id", "status"})
+
+
+def _with_ids(claims: Iterable[Json], ids: Set[str]) -> list[dict[str, Json]]:
+    known = (claim for claim in claims if isinstance(claim, dict) and isinstance(claim.get("claim_id"), str))
+    return [claim for claim in known if claim["claim_id"] in ids]
 
 
 def _content(claim: Mapping[str, Json]) -> tuple[Json, Json, Json]:
@@ -127,7 +139,7 @@ def _content(claim: Mapping[str, Json]) -> tuple[Json, Json, Json]:
 
 
 def _conflicts_two_sided(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
-    for conflict in _new_items(snapshot, inputs, "CONFLICT"):
+    for conflict in inputs.new["CONFLICT"]:
         side_a, side_b = conflict.get("side_a_refs"), conflict.get("side_b_refs")
         if not isinstance(side_a, list) or not isinstance(side_b, list):  # keys_and_types reports it
             continue
@@ -145,13 +157,13 @@ def _cited(pointer: Json) -> str | bytes:
 
 
 def _pointers_complete(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
-    for place, _, pointer in _pointers(snapshot, inputs):
+    for place, _, pointer in _pointers(inputs):
         if isinstance(pointer, str):
             yield f"{place}: {pointer}"
 
 
 def _evidence_ids_rederive(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
-    for place, item, pointer in _pointers(snapshot, inputs):
+    for place, item, pointer in _pointers(inputs):
         if isinstance(pointer, str):  # pointers_complete reports it
             continue
         record = inputs.evidence.get(pointer.evidence_id)
@@ -187,7 +199,7 @@ def _manifests_known(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
 
 def _statements_present(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
     for kind_name, names in _STATED.items():
-        for item in _new_items(snapshot, inputs, kind_name):
+        for item in inputs.new[kind_name]:
             for name in names:
                 if _is_blank(item.get(name)):
                     yield f"the {name} of {_name(item, ITEMS[kind_name].id) or 'an item'} is empty"
@@ -225,13 +237,15 @@ def _no_inlined_blobs(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
 def _parts(snapshot: Mapping[str, Json], inputs: Inputs) -> Iterator[tuple[str, Json]]:
     """Yields the values that may not contain blobs, with their places: all but the run's terms, and only new items."""
     kinds = {kind.collection: name for name, kind in ITEMS.items()}
+    parts = inputs.own_parts  # these know the longest of the ids, of which there are tens of thousands
+    short = {"source_coverage"} if parts and parts.longest_covered <= LONGEST_TEXT else set[str]()
     for name, value in snapshot.items():
         if name == "state" and isinstance(value, dict):
-            yield from ((f"state.{field}", inner) for field, inner in value.items() if field not in kinds)
+            yield from ((f"state.{field}", inner) for field, inner in value.items() if field not in {*kinds, *short})
         elif name not in {"objective", "done_definition"}:
             yield name, value
     for collection, name in kinds.items():
-        for item in _new_items(snapshot, inputs, name):
+        for item in inputs.new[name]:
             yield f"{collection} {_name(item, ITEMS[name].id)}", item
 
 
@@ -243,23 +257,20 @@ def _long_texts(value: Json, place: str) -> Iterator[tuple[str, int]]:
         for name, inner in value.items():
             yield from _long_texts(name, f"a key of {place}")
             yield from _long_texts(inner, f"{place}.{name}")
-    elif isinstance(value, list) and not _all_short(value):
+    elif isinstance(value, list):
         for index, inner in enumerate(value):
             yield from _long_texts(inner, f"{place}[{index}]")
 
 
-def _all_short(values: list[Json]) -> bool:
-    """Returns whether a list contains only short texts. A fast check, since coverage has tens of thousands of ids."""
-    return set(map(type, values)) == {str} and max(map(len, values)) <= LONGEST_TEXT
-
-
 _PLACEHOLDER = {"status": "PASS", "checks": [], "failure_action_taken": "NONE"}
+_NO_STATE = msgspec.to_builtins(NO_STATE)
 
 
 def _keys_and_types(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
     """Compares the snapshot with its type. The validation may be missing: the checks run before it is written."""
     try:
-        msgspec.convert({"validation": _PLACEHOLDER, **_without_pointers(snapshot)}, Snapshot)
+        checked = {**snapshot, "state": _NO_STATE} if inputs.own_parts else _without_pointers(snapshot)
+        msgspec.convert({"validation": _PLACEHOLDER, **checked}, Snapshot)
         from_text(snapshot["created_at"])
     except msgspec.ValidationError as error:
         yield str(error)
@@ -316,8 +327,8 @@ def _chain_unbroken(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
 
 
 CHECKS: Mapping[str, Check] = {
-    "objective_unchanged": _objective_unchanged,
-    "done_definition_unchanged": _done_definition_unchanged,
+    "objective_unchanged": partial(_unchanged, "objective"),
+    "done_definition_unchanged": partial(_unchanged, "done_definition"),
     "verified_claims_cited": _verified_claims_cited,
     "verified_claims_in_ledger": _verified_claims_in_ledger,
     "conflicts_two_sided": _conflicts_two_sided,
@@ -336,37 +347,41 @@ CHECKS: Mapping[str, Check] = {
 # Reading values of any shape
 
 
-def _items(snapshot: Mapping[str, Json], kind: str) -> list[dict[str, Json]]:
+def _items(snapshot: Mapping[str, Json], kind: str) -> list[Json]:
     state = snapshot.get("state")
-    items = state.get(ITEMS[kind].collection) if isinstance(state, dict) else None
-    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+    return _list(state.get(ITEMS[kind].collection)) if isinstance(state, dict) else []
 
 
 def _new_items(snapshot: Mapping[str, Json], inputs: Inputs, kind: str) -> list[dict[str, Json]]:
-    """Returns the items that differ from the previous snapshot. The others passed these checks with it."""
-    name = ITEMS[kind].id
-    before = {item[name]: item for item in _items(inputs.previous or {}, kind) if isinstance(item.get(name), str)}
-    items = _items(snapshot, kind)
-    return [item for item in items if not isinstance(item.get(name), str) or not _same(before.get(item[name]), item)]
+    """Returns the items that differ from the previous snapshot. The others passed these checks with it.
+
+    An item keeps its place for ever. One that is elsewhere counts as new, which only means that it is checked.
+    """
+    before = chain(_items(inputs.previous or {}, kind), repeat(None))
+    return [
+        item
+        for item, old in zip(_items(snapshot, kind), before, strict=False)
+        if item is not old and isinstance(item, dict) and not _same(old, item)  # a fold keeps the objects of the rest
+    ]
 
 
 def _same(one: Json, other: Json) -> bool:
     """Returns whether two values are the same JSON. To Python, 0 is False and 5 is 5.0."""
-    return one == other and msgspec.json.encode(one) == msgspec.json.encode(other)
+    return one is other or (one == other and msgspec.json.encode(one) == msgspec.json.encode(other))
 
 
-def _verified(snapshot: Mapping[str, Json], inputs: Inputs) -> list[dict[str, Json]]:
-    return [claim for claim in _new_items(snapshot, inputs, "CLAIM") if claim.get("status") == "verified"]
+def _verified(inputs: Inputs) -> list[dict[str, Json]]:
+    return [claim for claim in inputs.new["CLAIM"] if claim.get("status") == "verified"]
 
 
 def _name(item: Mapping[str, Json], field: str) -> str:
     return str(item.get(field, "without an id"))
 
 
-def _pointers(snapshot: Mapping[str, Json], inputs: Inputs) -> Iterator[tuple[str, dict[str, Json], Pointer | str]]:
+def _pointers(inputs: Inputs) -> Iterator[tuple[str, dict[str, Json], Pointer | str]]:
     """Yields each pointer of the new items with its place and item; for an incomplete one, the problem as text."""
     for kind_name, kind in ITEMS.items():
-        for item in _new_items(snapshot, inputs, kind_name):
+        for item in inputs.new[kind_name]:
             for name in kind.refs:
                 for index, pointer in enumerate(_list(item.get(name))):
                     yield f"{_name(item, kind.id)}.{name}[{index}]", item, _read_pointer(pointer)
@@ -382,7 +397,3 @@ def _read_pointer(pointer: Json) -> Pointer | str:
     except msgspec.ValidationError as error:
         return str(error)
     return read if 0 <= read.span.start < read.span.end else "its span is empty or reversed"
-
-
-def _complete_pointers(refs: Json) -> Iterator[Pointer]:
-    yield from (read for pointer in _list(refs) if isinstance(read := _read_pointer(pointer), Pointer))

@@ -48,6 +48,7 @@ TYPES: Mapping[str, EventType] = {
     "FAILURE": EventType(False, True, FailureLogged),
     "SOURCE": EventType(False, True, SourceLogged),
     "MANIFEST": EventType(False, True, ManifestLogged),
+    "LOOP": EventType(False, True, None),
     "SNAPSHOT": EventType(False, False, SnapshotLogged),
     "REFUSED": EventType(False, False, Refused),
     "RUN_STOPPED": EventType(False, False, RunStopped),

@@ -18,9 +18,9 @@ from slicebase.runs.checks import Inputs, QuoteCondition, check
 from slicebase.runs.event import TERMINAL, TYPES, VERBOSE, Event, EventDraft, LogHead, append
 from slicebase.runs.evidence import Evidence
 from slicebase.runs.manifests import ManifestsLogged, source_events
+from slicebase.runs.parts import StateParts
 from slicebase.runs.records import (
     Budgets,
-    CheckResult,
     DoneDefinition,
     FailureAction,
     Inherited,
@@ -32,7 +32,7 @@ from slicebase.runs.records import (
     SnapshotLogged,
     StopReason,
 )
-from slicebase.runs.snapshot import build, snapshot_digest, validated, whole_digest
+from slicebase.runs.snapshot import Built, build, built, validated, whole_digest
 from slicebase.runs.state import ITEMS, Json, RunState, fold, from_snapshot
 
 # Budgets of a run, which are part of its done definition, and what it has spent (ruling 38)
@@ -154,6 +154,7 @@ class Compaction(NamedTuple):
     snapshot: dict[str, Json]
     digest: str  # the complete digest, of which the snapshot id has the first digits
     drafts: tuple[EventDraft, ...]
+    parts: StateParts | None  # the canonical bytes of its state, for the next compaction
 
     @property
     def passed(self) -> bool:
@@ -174,10 +175,12 @@ def compact(read: Callable[[], Inputs], created_at: str) -> Compaction:
     """
     action: FailureAction
     for action in ("NONE", "RETRY"):
-        snapshot, results = _attempt(read(), created_at)
+        inputs = read()
+        new = built(state_of(inputs), created_at, inputs.parts)
+        results = check(new.snapshot, inputs, new.parts)
         if all(result.status == "PASS" for result in results):
-            return _with_events(validated(snapshot, results, action))
-    return _with_events(validated(snapshot, results, "SYSTEM_ERROR"))
+            return _with_events(new, validated(new.snapshot, results, action))
+    return _with_events(new, validated(new.snapshot, results, "SYSTEM_ERROR"))
 
 
 def state_of(inputs: Inputs) -> RunState:
@@ -186,21 +189,15 @@ def state_of(inputs: Inputs) -> RunState:
     return fold(before, inputs.events)
 
 
-def _attempt(inputs: Inputs, created_at: str) -> tuple[dict[str, Json], tuple[CheckResult, ...]]:
-    snapshot = build(state_of(inputs), created_at)
-    return snapshot, check(snapshot, inputs)
-
-
-def _with_events(snapshot: dict[str, Json]) -> Compaction:
-    content_digest = snapshot_digest(snapshot)
+def _with_events(new: Built, snapshot: dict[str, Json]) -> Compaction:
     logged = SnapshotLogged(
         snapshot_id=snapshot["snapshot_id"],
         sequence=snapshot["sequence"],
         status=snapshot["validation"]["status"],
-        digest=whole_digest(snapshot, content_digest),
+        digest=whole_digest(snapshot, new.digest),
     )
     time = snapshot["created_at"]
-    compaction = Compaction(snapshot, content_digest, (EventDraft.of("SNAPSHOT", logged, time=time),))
+    compaction = Compaction(snapshot, new.digest, (EventDraft.of("SNAPSHOT", logged, time=time),), new.parts)
     if compaction.passed:
         return compaction
     return compaction._replace(drafts=(*compaction.drafts, stopped("SYSTEM_ERROR", compaction.diagnosis, time=time)))

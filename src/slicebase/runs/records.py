@@ -93,6 +93,15 @@ class SnapshotState(Record, frozen=True):
     source_coverage: SourceCoverage
 
 
+NO_STATE = SnapshotState(
+    claims=(),
+    conflicts=(),
+    open_questions=(),
+    failures=(),
+    source_coverage=SourceCoverage(source_ids_seen=(), chunk_ids_seen=(), chunk_ids_cited=()),
+)
+
+
 class RetrievalDiagnostics(Record, frozen=True):
     """The sums over the manifests since the last snapshot (ruling 38)."""
 

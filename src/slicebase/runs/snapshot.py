@@ -3,23 +3,46 @@
 Snapshots are cumulative, so storage keeps only the difference from the previous one (ruling 37).
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import Any, NamedTuple
 
 import msgspec
 
-from slicebase.core.hashing import LARGEST_INTEGER, canonical, digest, id_from
+from slicebase.core.hashing import LARGEST_INTEGER, canonical, digest, digest_of_pieces, id_from
 from slicebase.errors import SlicebaseError
-from slicebase.runs.records import CheckResult, FailureAction, Snapshot, SnapshotState
+from slicebase.runs.parts import StateParts, parts_of
+from slicebase.runs.records import CheckResult, FailureAction, Snapshot
 from slicebase.runs.state import ITEMS, Json, Retrieval, RunState
 
 # The id depends on what the run knew, not on the time of the snapshot or the result of its checks.
 NOT_IN_ID = frozenset({"snapshot_id", "created_at", "validation"})
 
 
+class Built(NamedTuple):
+    """A snapshot that is not yet validated, its complete digest, and the bytes of its state if its types are right."""
+
+    snapshot: dict[str, Json]
+    digest: str
+    parts: StateParts | None
+
+
 def build(state: RunState, created_at: str) -> dict[str, Json]:
     """Returns the snapshot of a state, with keys in the order of the specification, not yet validated."""
-    body = {
+    return built(state, created_at).snapshot
+
+
+def built(state: RunState, created_at: str, before: StateParts | None = None) -> Built:
+    """Returns the snapshot of a state with its digest. What it shares with the snapshot before is not encoded again."""
+    body = without_id(state, created_at)
+    parts = parts_of(body["state"], before)
+    content_digest = snapshot_digest(body, parts)
+    return Built({"snapshot_id": id_from("sn_", content_digest), **body}, content_digest, parts)
+
+
+def without_id(state: RunState, created_at: str) -> dict[str, Json]:
+    """Returns the snapshot of a state without its id."""
+    return {
         "run_id": state.run_id,
         "sequence": state.sequence + 1,
         "created_at": created_at,
@@ -35,7 +58,6 @@ def build(state: RunState, created_at: str) -> dict[str, Json]:
         "state": _state(state),
         "retrieval_diagnostics": _diagnostics(state.retrieval),
     }
-    return {"snapshot_id": snapshot_id(body), **body}
 
 
 def _state(state: RunState) -> dict[str, Json]:
@@ -71,9 +93,22 @@ def _total(reasons: Json) -> int | None:
     return total if total is not None and abs(total) <= LARGEST_INTEGER else None  # the gate reports it
 
 
-def snapshot_digest(snapshot: Mapping[str, Json]) -> str:
-    """Returns the complete digest, of which the snapshot id has the first digits."""
-    return digest(_fast_bytes(snapshot) or canonical(content(snapshot)))
+def snapshot_digest(snapshot: Mapping[str, Json], parts: StateParts | None = None) -> str:
+    """Returns the complete digest, of which the snapshot id has the first digits. `parts` are those of its state."""
+    known = parts or parts_of(snapshot.get("state"))
+    if known is None or not snapshot.keys() <= _KEYS:
+        return digest(canonical(content(snapshot)))
+    return digest_of_pieces(_content_pieces(snapshot, known))
+
+
+def same_content(
+    one: Mapping[str, Json], one_parts: StateParts | None, other: Mapping[str, Json], other_parts: StateParts | None
+) -> bool:
+    """Returns whether two snapshots have the same content, and so the same digest, without hashing them."""
+    if one_parts is None or other_parts is None or not one.keys() | other.keys() <= _KEYS:
+        return canonical(content(one)) == canonical(content(other))
+    pairs = zip_longest(_content_pieces(one, one_parts), _content_pieces(other, other_parts))
+    return all(first == second for first, second in pairs)
 
 
 def whole_digest(snapshot: Mapping[str, Json], content_digest: str) -> str:
@@ -87,27 +122,16 @@ def content(snapshot: Mapping[str, Json]) -> dict[str, Json]:
     return {name: value for name, value in snapshot.items() if name not in NOT_IN_ID}
 
 
-_STATE = msgspec.json.Encoder(order="sorted")
-_KNOWN = frozenset(Snapshot.__struct_fields__)
+_KEYS = frozenset(Snapshot.__struct_fields__)
 
 
-def _fast_bytes(snapshot: Mapping[str, Json]) -> bytes | None:
-    """Returns the canonical bytes of the content if the state has the right types, else None.
-
-    Such a state contains only texts and integers under known keys. msgspec's encoder gives the same bytes for it,
-    thirty times as fast. It is used for the state only, since this is the part that grows.
-    """
-    try:
-        state = _STATE.encode(msgspec.convert(snapshot.get("state"), SnapshotState))
-    except (msgspec.ValidationError, UnicodeEncodeError):
-        return None
-    if not snapshot.keys() <= _KNOWN:
-        return None
+def _content_pieces(snapshot: Mapping[str, Json], parts: StateParts) -> Iterator[bytes]:
+    """Yields the canonical bytes of the content. Those of the state are known, since this is the part that grows."""
     rest = content(snapshot)
-    pieces = (
-        b'"%b":%b' % (name.encode(), state if name == "state" else canonical(rest[name])) for name in sorted(rest)
-    )
-    return b"{%b}" % b",".join(pieces)
+    for index, name in enumerate(sorted(rest)):
+        yield b'%b"%b":' % (b"," if index else b"{", name.encode())
+        yield from parts.pieces() if name == "state" else (canonical(rest[name]),)
+    yield b"}"
 
 
 def snapshot_id(snapshot: Mapping[str, Json]) -> str:
@@ -129,6 +153,13 @@ def validated(snapshot: Mapping[str, Json], checks: tuple[CheckResult, ...], act
 def to_bytes(snapshot: Mapping[str, Json]) -> bytes:
     """Returns a snapshot as compact JSON, with keys in the order of the specification."""
     return msgspec.json.encode(snapshot)
+
+
+def size_of(snapshot: Mapping[str, Json], parts: StateParts | None) -> int:
+    """Returns the length of `to_bytes`. The bytes of a state have the same length in every order of its keys."""
+    if parts is None:
+        return len(to_bytes(snapshot))
+    return len(to_bytes({**snapshot, "state": 0})) - 1 + parts.size
 
 
 def from_bytes(data: bytes) -> dict[str, Json]:
@@ -165,19 +196,23 @@ def delta(previous: Mapping[str, Json], snapshot: Mapping[str, Json]) -> dict[st
     return {name: change if name == "state" else value for name, value in snapshot.items()}
 
 
-def apply_delta(previous: Mapping[str, Json], change: Mapping[str, Json]) -> dict[str, Json]:
-    """Returns the snapshot that a delta was made from."""
-    before, after = previous["state"], change["state"]
+def apply_deltas(previous: Mapping[str, Json], changes: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
+    """Returns the snapshot that the last of some deltas was made from. They follow each other and `previous`.
+
+    It takes time for one copy of the state and for each delta.
+    """
+    before, after = previous["state"], changes[-1]["state"]
+    merged: dict[str, dict[str, Json]] = {
+        name: {item[key]: item for item in before[name]} for name, key in _COLLECTIONS.items()
+    }
+    coverage = {name: list(ids) for name, ids in before["source_coverage"].items()}
+    for change in changes:
+        for name, key in _COLLECTIONS.items():  # the newest version of each item, in order of first appearance
+            merged[name].update((item[key], item) for item in change["state"][name])
+        for name, ids in change["state"]["source_coverage"].items():
+            coverage[name] += ids
     state = {
-        name: _merged(before[name], value, _COLLECTIONS[name]) if name in _COLLECTIONS else value
+        name: coverage if name == "source_coverage" else list(merged[name].values()) if name in merged else value
         for name, value in after.items()
     }
-    state["source_coverage"] = {
-        name: before["source_coverage"][name] + ids for name, ids in after["source_coverage"].items()
-    }
-    return {name: state if name == "state" else value for name, value in change.items()}
-
-
-def _merged(before: list[Json], after: list[Json], key: str) -> list[Json]:
-    """Returns the newest version of each item, in order of first appearance."""
-    return list({item[key]: item for items in (before, after) for item in items}.values())
+    return {name: state if name == "state" else value for name, value in changes[-1].items()}

@@ -12,7 +12,6 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from slicebase.core.hashing import LARGEST_INTEGER, canonical
-from slicebase.errors import SlicebaseError
 from slicebase.runs.event import TERMINAL, Event
 
 POLICY = "slice_policy_v1"
@@ -189,10 +188,9 @@ def _item(state: _Fold, event: Event) -> None:
     """Adds an item; the latest with an id wins. An event with only an id and a status changes only the status."""
     kind, given = ITEMS[event.type], event.payload
     items: dict[ItemKey, Json] = getattr(state, kind.collection)
-    key = given[kind.id] if isinstance(given.get(kind.id), str) else event.seq
+    key = _item_key(event)
     before = items.get(key, {})
-    status_only = before and given.keys() <= {kind.id, "status"}
-    values = {**(before if status_only else kind.defaults), **given}
+    values = {**(before if before and is_status_only(event) else kind.defaults), **given}
     item = {
         name: ordered(values[name]) if name in kind.refs else values[name] for name in kind.fields if name in values
     }
@@ -200,6 +198,16 @@ def _item(state: _Fold, event: Event) -> None:
         upcoming = state.sequence + 1
         items[key] = {**item, "since": before.get("since", upcoming), "changed": upcoming}
         _collect(state.chunks_cited, chunks_cited_by(event))
+
+
+def is_status_only(event: Event) -> bool:
+    """Returns whether an event about an item that is known changes only its status."""
+    return event.payload.keys() <= {ITEMS[event.type].id, "status"}
+
+
+def _item_key(event: Event) -> ItemKey:
+    given = event.payload.get(ITEMS[event.type].id)
+    return given if isinstance(given, str) else event.seq
 
 
 _POINTER_ORDER = ("evidence_id", "chunk_id", "span", "start", "end")
@@ -233,11 +241,14 @@ def _named(item: Mapping[str, Json], kind: ItemKind, field: str) -> list[str]:
 
 
 def _question(state: _Fold, event: Event) -> None:
-    question = event.payload.get("question")
     if event.payload.get("status") == "closed":
-        state.open_questions.pop(_key(question), None)
+        state.open_questions.pop(_question_key(event), None)
     else:
-        state.open_questions.setdefault(_key(question), question)
+        state.open_questions.setdefault(_question_key(event), event.payload.get("question"))
+
+
+def _question_key(event: Event) -> ItemKey:
+    return _key(event.payload.get("question"))
 
 
 def _source(state: _Fold, event: Event) -> None:
@@ -286,6 +297,15 @@ _APPLY: Mapping[str, Callable[[_Fold, Event], None]] = {
 }
 
 
+_KEYS: Mapping[str, Callable[[Event], ItemKey]] = {**dict.fromkeys(ITEMS, _item_key), "QUESTION": _question_key}
+
+
+def key_of(event: Event) -> ItemKey | None:
+    """Returns the key under which the state keeps the item or question of an event, or None for other events."""
+    key = _KEYS.get(event.type)
+    return key(event) if key else None
+
+
 def _key(value: Json) -> ItemKey:
     return value if isinstance(value, str) else canonical(value)
 
@@ -317,31 +337,3 @@ def _sums(totals: Json, more: Json) -> Json:
     if not isinstance(more, dict):
         return more
     return totals | {name: _sum(totals.get(name, 0), value) for name, value in more.items()}
-
-
-# One of its items
-
-
-def logged_item(state: RunState, type_: str, item_id: str | None) -> dict[str, Json]:
-    """Returns a claim, conflict or failure as it was logged last."""
-    kind = ITEMS[type_]
-    item = getattr(state, kind.collection).get(item_id)
-    if item is None:
-        message = f"run:{state.run_id} has no {kind.id} {item_id}"
-        raise SlicebaseError("no-item", message, hint="`tt run status` shows them")
-    return {name: item[name] for name in kind.fields if name in item}
-
-
-def free_id(state: RunState, type_: str, prefix: str) -> str:
-    """Returns an id that no item of this type has."""
-    items = getattr(state, ITEMS[type_].collection)
-    number = len(items) + 1
-    while f"{prefix}{number}" in items:
-        number += 1
-    return f"{prefix}{number}"
-
-
-def step_failure_id(state: RunState, step: int) -> str:
-    """Returns the id of the failure of a step: `step-<number>`, unless another failure has it, of a fork's origin."""
-    name = f"step-{step}"
-    return name if name not in state.failures else free_id(state, "FAILURE", f"{name}-")

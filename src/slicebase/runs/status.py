@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from typing import Any, NamedTuple
 
 from slicebase.core.hashing import digest_of
@@ -323,4 +324,4 @@ def status_of(
 
 
 def _open(items: Any) -> tuple[dict[str, Any], ...]:
-    return tuple(dict(item) for item in items if item.get("status") == "open")
+    return tuple(deepcopy(item) for item in items if item.get("status") == "open")  # the state keeps its own

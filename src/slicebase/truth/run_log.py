@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from slicebase.errors import SlicebaseError
 from slicebase.runs.event import (
@@ -24,11 +25,13 @@ from slicebase.runs.event import (
     hashed_event,
     read_payload,
 )
+from slicebase.runs.items import name_of
 from slicebase.runs.records import RunStarted
 from slicebase.runs.status import RunTally, StepTally, advance, step_after
 from slicebase.truth.acts import purged_since
 from slicebase.truth.chains import Chain, head_of, read_stored
 from slicebase.truth.database import Database
+from slicebase.truth.items import AppendedItems, ItemTable
 from slicebase.truth.texts import hash_bytes, keep_texts
 
 _BATCH = 1000  # events that are kept in memory before they are written
@@ -63,6 +66,7 @@ class RunLog:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self.items = ItemTable(database.connection)
 
     def tally(self, run_id: str) -> RunTally:
         """Returns the state of a run: the head of its log, and its counts."""
@@ -101,6 +105,18 @@ class RunLog:
             query, (owner(run_id), run_id, after)
         ):
             yield StoredEvent(read_link(record, event_hash), data, purged)
+
+    def event(self, run_id: str, seq: int) -> Event:
+        """Returns one event of a run by its number."""
+        stored = next(self.events(run_id, after=seq - 1), None)
+        if stored is None or stored.link.seq != seq:
+            message = f"run:{run_id} has no event {seq}, which is noted for an item"
+            raise SlicebaseError("broken-record", message, hint="`tt verify` says more")
+        return stored.event
+
+    def refill_items(self, run_id: str) -> None:
+        """Notes again where the items of a run are. What was purged completely says nothing about them."""
+        self.items.refill(run_id, (stored.event for stored in self.events(run_id) if stored.payload is not None))
 
     def last_step(self, run_id: str) -> int:
         """Returns the highest step that has begun or has a terminal event, or 0."""
@@ -159,6 +175,7 @@ class Appender:
         self._payloads: dict[bytes, bytes] = {}
         self._blobs: dict[bytes, bytes] = {}
         self._steps: dict[int, StepTally] = {}
+        self._items = AppendedItems(ItemTable(database.connection), tally.run_id)
         self.tally = tally
 
     def append(self, draft: EventDraft, now: str) -> Event:
@@ -175,6 +192,7 @@ class Appender:
         after = step_after(step, event)
         if after is not None and after != step and event.step is not None:
             self._steps[event.step] = after
+        self._note_item(event, payload_hash)
         if len(self._events) >= _BATCH:
             self.flush()
         return event
@@ -188,6 +206,17 @@ class Appender:
         query = "SELECT last, begun FROM steps WHERE run = ? AND step = ?"
         row = self._connection.execute(query, (event.run_id, event.step)).fetchone()
         return StepTally(*row) if row else None
+
+    def _note_item(self, event: Event, payload_hash: bytes) -> None:
+        """Notes the item of an event as it will be stored: a payload that was purged before stays purged."""
+        if name_of(event) is None:
+            return
+        query = "SELECT bytes FROM texts WHERE owner = ? AND hash = ? AND purged IS NOT NULL"
+        row: Any = self._connection.execute(query, (owner(event.run_id), payload_hash)).fetchone()
+        if row is None:
+            self._items.add(event)
+        elif row[0] is not None:
+            self._items.add(replace(event, payload=read_payload(row[0])))
 
     def keep_blobs(self, blobs: Mapping[str, bytes]) -> None:
         """Stores content that events name by its hash."""
@@ -203,6 +232,7 @@ class Appender:
         self._append_blobs(run_id)
         steps = [(run_id, step, *tally) for step, tally in self._steps.items()]
         self._connection.executemany("INSERT OR REPLACE INTO steps VALUES (?, ?, ?, ?)", steps)
+        self._items.write()
         self._connection.execute(
             f"INSERT OR REPLACE INTO runs ({TALLY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", tally_row(self.tally)
         )

@@ -4,6 +4,7 @@ The event that stops a run (a gate that refuses, or an exceeded budget) is store
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -30,10 +31,12 @@ from slicebase.runs.gate import (
     stopped,
     with_inherited,
 )
+from slicebase.runs.items import Items
 from slicebase.runs.manifests import ManifestsLogged
 from slicebase.runs.records import RunStarted, StopReason
 from slicebase.runs.state import ITEMS, RunState
 from slicebase.runs.status import RunEntry, RunTally
+from slicebase.truth.items import StoredItems
 from slicebase.truth.ledger import Ledger
 from slicebase.truth.run_log import Appender, RunLog, owner, run_closed
 from slicebase.truth.snapshots import Snapshots, StoredSnapshot
@@ -130,20 +133,27 @@ class StoredRuns:
             writer.compact_when_due()
         return writer.outcome()
 
-    def append_checked(self, run_id: str, make: Callable[[RunState], EventDraft], now: int) -> Logged:
+    def append_checked(self, run_id: str, make: Callable[[Items], EventDraft], now: int) -> Logged:
         """Logs one event. Refuses at once an event that the gate would refuse.
 
-        The event is made from the state inside the transaction, so that an id which it gives is free (ruling 47).
+        The event is made from the items inside the transaction, so that an id which it gives is free (ruling 47). Only
+        the item that it changes is read, not the state of the run.
         """
         with self.log.appending(run_id) as appender:
-            state = self.state(run_id)
-            draft = make(state)
+            items = self.items(run_id)
+            draft = make(items)
+            item_id = draft.payload.get(ITEMS[draft.type].id) if draft.type in ITEMS else None
+            state = items.state(draft.type, item_id if isinstance(item_id, str) else None)
             check_before_logging(
                 draft, state, self.ledger.records, self.manifests, to_text(now), self._stored_condition
             )
             writer = RunWriter(self, appender, to_text(now))
             writer.add(draft)
-        return writer.outcome()._replace(id=str(draft.payload.get(ITEMS[draft.type].id)) if draft.type in ITEMS else "")
+        return writer.outcome()._replace(id="" if item_id is None else str(item_id))
+
+    def items(self, run_id: str) -> StoredItems:
+        """Returns the items of a run, to be read one by one."""
+        return StoredItems(self.log.items, run_id, partial(self.log.event, run_id))
 
     def compact(self, run_id: str, now: int) -> Logged:
         """Takes a snapshot. Stops the run if the snapshot does not pass (ruling 40)."""
@@ -221,6 +231,7 @@ class StoredRuns:
             evidence=self.ledger.records,
             manifests=self.manifests,
             condition=self._condition,
+            parts=previous.parts if previous else None,
         )
 
     def _stored_condition(self, record: Evidence) -> QuoteCondition:
@@ -246,7 +257,7 @@ class StoredRuns:
             self._latest, self._acts = self.snapshots.get(tally.run_id, tally.sequence), acts
         return self._latest
 
-    def remember(self, latest: StoredSnapshot | None, acts: int) -> None:
+    def remember(self, latest: StoredSnapshot, acts: int) -> None:
         """Keeps a snapshot in memory after its transaction, in which the database had so many acts, has ended."""
         self._latest, self._acts = latest, acts
 
@@ -270,8 +281,8 @@ class RunWriter:
         self._first = appender.tally.seq + 1
         self._started = runs.log.started(appender.tally.run_id)
         self._budgets = budgets_of(self._started.done_definition)
-        self._previous = runs.latest(appender.tally.run_id)
         self._acts = runs.log.acts()
+        self._compacted: StoredSnapshot | None = None  # the last snapshot of this transaction that passed
         self._snapshots: list[str] = []
         self._stop: SlicebaseError | None = None
 
@@ -308,12 +319,13 @@ class RunWriter:
     def compact(self) -> None:
         self._appender.flush()
         tally = self._appender.tally
-        compaction = compact(self._input_reader(tally), self._now)
+        previous = self._compacted or self._runs.latest(tally.run_id)
+        compaction = compact(self._input_reader(tally, previous), self._now)
         recorded = self._appender.append(compaction.drafts[0], self._now)
-        kept = self._runs.snapshots.keep(compaction, self._previous, recorded.seq)
+        kept = self._runs.snapshots.keep(compaction, previous, recorded.seq)
         self._snapshots.append(compaction.snapshot["snapshot_id"])
         if compaction.passed:
-            self._previous = kept
+            self._compacted = kept
             return
         for draft in compaction.drafts[1:]:
             self._appender.append(draft, self._now)
@@ -324,12 +336,12 @@ class RunWriter:
             hint=f"`tt run fork {tally.run_id}` continues from the last snapshot that passed",
         )
 
-    def _input_reader(self, tally: RunTally) -> Callable[[], Inputs]:
+    def _input_reader(self, tally: RunTally, previous: StoredSnapshot | None) -> Callable[[], Inputs]:
         """Returns a function that reads the inputs of a compaction.
 
         The first call uses the previous snapshot in memory. A retry reads it from the database.
         """
-        in_memory = [self._previous]
+        in_memory = [previous]
 
         def read() -> Inputs:
             if in_memory:
@@ -347,7 +359,8 @@ class RunWriter:
 
     def outcome(self) -> Logged:
         """Returns what the transaction wrote, or raises the error that stopped the run. Call it after the commit."""
-        self._runs.remember(self._previous, self._acts)
+        if self._compacted is not None:
+            self._runs.remember(self._compacted, self._acts)
         if self._stop is not None:
             raise self._stop
         return Logged(self._first, self._appender.tally.seq, tuple(self._snapshots), self._appender.tally)

@@ -129,6 +129,12 @@ CREATE TABLE steps (
   run TEXT NOT NULL, step INTEGER NOT NULL, last INTEGER NOT NULL, begun INTEGER NOT NULL, PRIMARY KEY (run, step)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX steps_open ON steps (run, step, begun) WHERE begun > 0;
+-- derived: the events that say what a claim, a conflict, a failure or a question is; key is a digest, of an id mostly
+CREATE TABLE items (
+  run TEXT NOT NULL, type TEXT NOT NULL, key BLOB NOT NULL, number INTEGER NOT NULL, stated INTEGER NOT NULL,
+  changed INTEGER NOT NULL, PRIMARY KEY (run, type, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX items_by_number ON items (run, type, number);
 """
 
 

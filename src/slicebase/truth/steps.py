@@ -18,8 +18,8 @@ from slicebase.core.hashing import digest
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.runs.event import STEP_BEGUN, STEP_ENDED, WATCHED, EventDraft
+from slicebase.runs.items import step_failure_id
 from slicebase.runs.records import FailureLogged
-from slicebase.runs.state import RunState, step_failure_id
 from slicebase.truth.database import Database
 from slicebase.truth.run_log import Appender, run_closed
 from slicebase.truth.runs import RunWriter, StoredRuns
@@ -87,7 +87,7 @@ class StoredSteps:
             with self._runs.log.appending(run_id) as appender:
                 if appender.tally.stopped is None and step.number in self._runs.log.open_steps(run_id):
                     writer = RunWriter(self._runs, appender, to_text(now))
-                    failure = failed(step_failure_id(self._runs.state(run_id), step.number)) if failed else None
+                    failure = failed(step_failure_id(self._runs.items(run_id), step.number)) if failed else None
                     _log_end(writer, appender, step.number, failure, missing)
                 if step.held is not None:
                     step.held.remove()
@@ -121,14 +121,13 @@ class StoredSteps:
     def _close(self, writer: RunWriter, appender: Appender) -> tuple[int, ...]:
         """Closes steps that nobody holds, unless a budget stops the run meanwhile. Returns those that it closed."""
         run_id, closed = appender.tally.run_id, []
-        state: RunState | None = None
+        items = self._runs.items(run_id)
         for step, begun in self._runs.log.open_steps(run_id).items():
             path = self._path(run_id, step)
             if appender.tally.stopped is not None or not is_free(path):
                 continue
-            state = state or self._runs.state(run_id)
             failure = FailureLogged(
-                failure_id=step_failure_id(state, step), category="interrupted", where=f"step {step}", why=_WHY
+                failure_id=step_failure_id(items, step), category="interrupted", where=f"step {step}", why=_WHY
             )
             logged = self._runs.log.types_since(run_id, step, begun)
             _log_end(writer, appender, step, failure, [name for name in STEP_TYPES if name not in logged])

@@ -4,6 +4,7 @@ Stored policies are here, too: a hash or a name means the same parameters foreve
 """
 
 import os
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from slicebase.errors import SlicebaseError, Where
 from slicebase.graph.policy import PRESETS, SlicePolicyV1, policy_from_bytes
 from slicebase.graph.record import TurnRecord, read_parts
 from slicebase.graph.turn import Parent, Turn, turn_text
-from slicebase.truth.acts import Identity, identities
+from slicebase.truth.acts import Identity, PurgeRecord, identities
 from slicebase.truth.chains import Chain
 from slicebase.truth.database import Database, Opener, open_database, refuse_lost
 from slicebase.truth.manifests import ManifestEntries, Manifests
@@ -112,6 +113,13 @@ class Truth:
         from slicebase.truth.steps import StoredSteps
 
         return StoredSteps(self.runs, self.database)
+
+    def purge(self, record: PurgeRecord, left: Mapping[tuple[str, str], bytes]) -> None:
+        """Replaces the texts that a purge names by tombstones, and notes the items of runs again: ids may be purged."""
+        with self.database.writing():
+            self.texts.purge(record, left)
+            for run_id in sorted({text.owner[4:] for text in record.texts if text.owner.startswith("run:")}):
+                self.runs.log.refill_items(run_id)
 
     def turn(self, turn_id: str) -> Turn | None:
         """Returns a stored turn with its content, or None. A purged turn has no parts."""

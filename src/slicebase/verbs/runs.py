@@ -16,6 +16,7 @@ from slicebase.core.refs import parse
 from slicebase.errors import SlicebaseError
 from slicebase.runs.event import Event, EventDraft, draft_of
 from slicebase.runs.gate import DEFAULT_THRESHOLDS, Thresholds
+from slicebase.runs.items import Items, free_id, logged_item
 from slicebase.runs.narrative import Narrative, narrate
 from slicebase.runs.projection import StepAt, path_of, project, terms_of
 from slicebase.runs.records import (
@@ -30,7 +31,8 @@ from slicebase.runs.records import (
     RunStarted,
     StopReason,
 )
-from slicebase.runs.state import Json, RunState, free_id, logged_item
+from slicebase.runs.snapshot import from_bytes, to_bytes
+from slicebase.runs.state import Json
 from slicebase.runs.status import RunEntry, RunStatus, RunTally, measure, status_of
 from slicebase.truth.runs import NO_BLOBS, Logged, StoredRuns
 from slicebase.verbs.evidence import ChunkTexts, Cites, cited
@@ -213,15 +215,15 @@ class Runs:
         """
         pointers = self._pointers(run_id, cite)
 
-        def changed(state: RunState) -> EventDraft:
-            before = logged_item(state, "CLAIM", id)
+        def changed(items: Items) -> EventDraft:
+            before = logged_item(items, "CLAIM", id)
             payload = {**before, "status": status or before["status"]}
             if pointers:
                 payload["evidence_refs"] = msgspec.to_builtins(pointers)
             return EventDraft(type="CLAIM", step=step, payload=payload)
 
-        def stated(state: RunState) -> EventDraft:
-            name = free_id(state, "CLAIM", "c") if id is None else id
+        def stated(items: Items) -> EventDraft:
+            name = free_id(items, "CLAIM", "c") if id is None else id
             parse(f"claim:{run_id}/{name}")  # raises for an id that no reference could name
             claim = ClaimLogged(
                 claim_id=name, statement=str(statement), status=status or "candidate", evidence_refs=pointers
@@ -246,8 +248,8 @@ class Runs:
             return self._resolve(run_id, "CONFLICT", id)
         one, other = self._pointers(run_id, a), self._pointers(run_id, b)
 
-        def stated(state: RunState) -> EventDraft:
-            name = free_id(state, "CONFLICT", "x") if id is None else id
+        def stated(items: Items) -> EventDraft:
+            name = free_id(items, "CONFLICT", "x") if id is None else id
             conflict = ConflictLogged(conflict_id=name, description=description, side_a_refs=one, side_b_refs=other)
             return EventDraft.of("CONFLICT", conflict, step=step)
 
@@ -269,8 +271,8 @@ class Runs:
         if resolve:
             return self._resolve(run_id, "FAILURE", id)
 
-        def stated(state: RunState) -> EventDraft:
-            name = free_id(state, "FAILURE", "f") if id is None else id
+        def stated(items: Items) -> EventDraft:
+            name = free_id(items, "FAILURE", "f") if id is None else id
             failure = FailureLogged(failure_id=name, category=category, where=where, why=why)
             return EventDraft.of("FAILURE", failure, step=step)
 
@@ -281,10 +283,10 @@ class Runs:
         """Logs an open question, or closes it."""
         question = QuestionLogged(question=text, status="closed" if close else "open")
 
-        def stated(state: RunState) -> EventDraft:
-            if close and text not in state.open_questions:
-                hint = "`tt run status` shows the open questions"
-                raise SlicebaseError("no-item", f"run:{run_id} has no open question {text!r}", hint=hint)
+        def stated(items: Items) -> EventDraft:
+            if close and text not in items.state("QUESTION", text).open_questions:
+                message = f"run:{run_id} has no open question {text!r}"
+                raise SlicebaseError("no-item", message, hint="`tt run status` shows the open questions")
             return EventDraft.of("QUESTION", question, step=step)
 
         return self._append(run_id, stated)
@@ -293,12 +295,12 @@ class Runs:
         """Logs the context that was given to the model in a step, by default the next one."""
         return bind(self._parts, run_id, context, step)
 
-    def _append(self, run_id: str, make: Callable[[RunState], EventDraft]) -> Logged:
+    def _append(self, run_id: str, make: Callable[[Items], EventDraft]) -> Logged:
         return self._stored.append_checked(run_id, make, self._now)
 
     def _resolve(self, run_id: str, type_: str, item_id: str | None) -> Logged:
-        def resolved(state: RunState) -> EventDraft:
-            return EventDraft(type=type_, payload={**logged_item(state, type_, item_id), "status": "resolved"})
+        def resolved(items: Items) -> EventDraft:
+            return EventDraft(type=type_, payload={**logged_item(items, type_, item_id), "status": "resolved"})
 
         return self._append(run_id, resolved)
 
@@ -338,10 +340,9 @@ class Runs:
             return self._stored.snapshots.get(run_id, sequence).snapshot
         latest = self._stored.latest(run_id)
         if latest is None:
-            raise SlicebaseError(
-                "no-snapshot", f"run:{run_id} has no snapshot that passed", hint="`tt run compact` takes one"
-            )
-        return latest.snapshot
+            message = f"run:{run_id} has no snapshot that passed"
+            raise SlicebaseError("no-snapshot", message, hint="`tt run compact` takes one")
+        return from_bytes(to_bytes(latest.snapshot))  # a copy: what passed stays as it is, whatever the caller does
 
     def status(self, run_id: str, thresholds: Thresholds | None = None) -> RunStatus:
         """Returns the state of a run, and the figures that would justify other thresholds.

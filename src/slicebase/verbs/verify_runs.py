@@ -4,9 +4,9 @@ It checks one run at a time: its events and their chain, its tally, then every s
 log and compared. After the first problem of a run, the rest of the run cannot be proven and is not reported.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import UnsetType
 
@@ -15,10 +15,12 @@ from slicebase.errors import SlicebaseError
 from slicebase.runs.checks import Inputs, check
 from slicebase.runs.event import ChainLink, Event, LogHead, PurgedEvent, check_chain
 from slicebase.runs.evidence import Evidence, Lookup, resolve
-from slicebase.runs.gate import inheritance, spent, state_of
+from slicebase.runs.gate import inheritance, spent
+from slicebase.runs.items import ItemPlaces
+from slicebase.runs.parts import StateParts, parts_of
 from slicebase.runs.records import RunStarted
-from slicebase.runs.snapshot import build, snapshot_digest, whole_digest
-from slicebase.runs.state import Json
+from slicebase.runs.snapshot import same_content, snapshot_digest, whole_digest, without_id
+from slicebase.runs.state import Json, RunState, fold
 from slicebase.runs.status import StepTally, step_after, tally_of
 from slicebase.truth.ledger import read_record, record_id
 from slicebase.truth.run_log import TALLY, StoredEvent, owner, read_link, tally_row
@@ -121,8 +123,9 @@ class RunProof:
     def _tally(self, run_id: str) -> Iterator[VerifyFinding]:
         """Checks that the tables that are kept beside the log agree with the log."""
         steps: dict[int | None, StepTally] = {}
+        items = ItemPlaces()
         try:
-            expected = tally_row(tally_of(run_id, _noting_steps(self._truth.runs.events(run_id), steps)))
+            expected = tally_row(tally_of(run_id, _noting(self._truth.runs.events(run_id), steps, items)))
         except SlicebaseError as error:
             if error.code == "no-run":
                 yield VerifyFinding("BROKEN", "derived", f"run:{run_id} standing", "a row", "none")
@@ -134,6 +137,9 @@ class RunProof:
         rows = self._rows("SELECT step, last, begun FROM steps WHERE run = ?", run_id)
         if {step: StepTally(*tally) for step, *tally in rows} != steps:
             yield VerifyFinding("BROKEN", "derived", f"run:{run_id} steps", str(len(steps)), str(len(rows)))
+        places = self._truth.runs.log.items.of(run_id)
+        if places != items.places:
+            yield VerifyFinding("BROKEN", "derived", f"run:{run_id} items", str(len(items.places)), str(len(places)))
 
     # The terms
 
@@ -169,8 +175,8 @@ class RunProof:
     # Snapshots
 
     def _snapshots(self, run_id: str) -> Iterator[VerifyFinding]:
-        previous: dict[str, Json] | None = None
-        head, number, weight, is_whole = LogHead(run_id), 0, 0, True
+        proven = _Proven(LogHead(run_id), RunState(run_id))
+        number, weight, is_whole = 0, 0, True
         events = _Window(self._truth, run_id)
         query = "SELECT seq, snapshot, record FROM snapshots WHERE run = ? ORDER BY seq"
         for seq, name, data in self._rows(query, run_id):
@@ -183,11 +189,11 @@ class RunProof:
                 return
             if self._reported(owner(run_id), record.body, place):
                 return
-            if record.weight and previous is None:
+            if record.weight and proven.snapshot is None:
                 yield VerifyFinding("BROKEN", "snapshot-text", place, "a complete snapshot", "an addition")
                 return
             try:
-                snapshot = self._truth.runs.snapshots.read(record, previous or {})
+                snapshot = self._truth.runs.snapshots.read(record, proven.snapshot or {})
                 since = events.until(record.event)
             except SlicebaseError as error:
                 if error.code != "purged":
@@ -198,36 +204,35 @@ class RunProof:
             if is_whole and weight != record.weight:
                 yield VerifyFinding("BROKEN", "snapshot-text", place, f"weight {weight}", f"weight {record.weight}")
                 return
-            found = list(self._one(snapshot, record, previous, head, since, place, is_whole=is_whole))
+            folded = _Folded.of(proven, since[:-1], snapshot) if is_whole else None
+            found = list(self._one(snapshot, record, proven, folded, since, place))
             yield from found
             if found:
                 return
             if record.status == "PASS":
-                recorded = since[-1]
-                previous, head = snapshot, LogHead(run_id, recorded.seq, recorded.hash)
+                proven = proven.followed_by(snapshot, folded, since[-1])
         yield from self._recorded(run_id, number, events)
 
     def _one(
         self,
         snapshot: dict[str, Json],
         record: SnapshotRecord,
-        previous: dict[str, Json] | None,
-        head: LogHead,
+        proven: "_Proven",
+        folded: "_Folded | None",
         since: list[Event],
         place: str,
-        *,
-        is_whole: bool,
     ) -> Iterator[VerifyFinding]:
         """Compares a snapshot with its record, its event, and the log that it was folded from.
 
         After a purge of some strings, only the names can be compared.
         """
-        if not is_whole:
+        if folded is None:
             named = since[-1].payload.get("snapshot_id") if since else None
             if named != snapshot["snapshot_id"]:
                 yield VerifyFinding("BROKEN", "snapshot-event", place, snapshot["snapshot_id"], str(named))
             return
-        if (derived := snapshot_digest(snapshot)) != record.digest:
+        parts = parts_of(snapshot.get("state"), proven.parts)
+        if (derived := snapshot_digest(snapshot, parts)) != record.digest:
             yield VerifyFinding("BROKEN", "snapshot-id", place, record.digest, derived)
             return
         logged = {"snapshot_id": snapshot["snapshot_id"], "sequence": record.sequence, "status": record.status}
@@ -238,12 +243,13 @@ class RunProof:
             return
         started = self._truth.runs.log.started(record.run_id)
         runs = self._truth.runs
-        inputs = Inputs(started, previous, head, tuple(since[:-1]), runs.ledger.records, runs.manifests)
-        folded = build(state_of(inputs), snapshot["created_at"])
-        if snapshot_digest(folded) != record.digest:
-            yield VerifyFinding("BROKEN", "snapshot-fold", place, snapshot_digest(folded), record.digest)
+        events = tuple(since[:-1])
+        inputs = Inputs(started, proven.snapshot, proven.head, events, runs.ledger.records, runs.manifests)
+        if not same_content(snapshot, parts, folded.snapshot, folded.parts):
+            derived = snapshot_digest(folded.snapshot, folded.parts)
+            yield VerifyFinding("BROKEN", "snapshot-fold", place, derived, record.digest)
         if record.status == "PASS":  # what failed then may pass now, with evidence that was added later
-            failed = [result.name for result in check(snapshot, inputs) if result.status == "FAIL"]
+            failed = [result.name for result in check(snapshot, inputs, parts) if result.status == "FAIL"]
             if failed or snapshot["validation"]["status"] != "PASS":
                 yield VerifyFinding("BROKEN", "snapshot-checks", place, "PASS", ", ".join(failed))
 
@@ -305,6 +311,40 @@ def _manifest_of(stored: StoredEvent) -> str | None:
     return name if isinstance(name, str) else None
 
 
+class _Proven(NamedTuple):
+    """What was derived of a run so far: the last snapshot that passed, and the state and the head of the log before it.
+
+    The snapshot has the objects of the state, so that the next one shares with it what does not change.
+    """
+
+    head: LogHead
+    state: RunState
+    recorded: tuple[Event, ...] = ()  # the event of the snapshot, which is not in the state yet
+    snapshot: dict[str, Json] | None = None
+    parts: StateParts | None = None
+
+    def followed_by(self, snapshot: dict[str, Json], folded: "_Folded | None", event: Event) -> "_Proven":
+        """Returns what is proven after a snapshot that passed, and that is the one that was folded."""
+        head = LogHead(event.run_id, event.seq, event.hash)
+        if folded is None:  # something was purged: nothing is folded any more
+            return _Proven(head, self.state, snapshot=snapshot)
+        return _Proven(head, folded.state, (event,), {**snapshot, "state": folded.snapshot["state"]}, folded.parts)
+
+
+class _Folded(NamedTuple):
+    """A snapshot as it follows from the log: its state, its values without an id, and the parts of those."""
+
+    state: RunState
+    snapshot: dict[str, Json]
+    parts: StateParts | None
+
+    @classmethod
+    def of(cls, proven: _Proven, events: list[Event], stored: Mapping[str, Json]) -> "_Folded":
+        state = fold(proven.state, (*proven.recorded, *events))
+        snapshot = without_id(state, stored.get("created_at", ""))
+        return cls(state, snapshot, parts_of(snapshot["state"], proven.parts))
+
+
 class _Window:
     """The events of a run, read once from beginning to end."""
 
@@ -328,9 +368,10 @@ class _Window:
             return
 
 
-def _noting_steps(events: Iterable[Event], steps: dict[int | None, StepTally]) -> Iterator[Event]:
-    """Yields the events unchanged, and notes in `steps` what they say about each step."""
+def _noting(events: Iterable[Event], steps: dict[int | None, StepTally], items: ItemPlaces) -> Iterator[Event]:
+    """Yields the events unchanged, and notes what they say about each step and each item."""
     for event in events:
+        items.add(event)
         after = step_after(steps.get(event.step), event)
         if after is not None:
             steps[event.step] = after
