@@ -40,9 +40,9 @@ AREAS = {
         "truth/erasure",
         "core/passages",
     ),
-    "gate": ("runs/gate", "runs/checks", "runs/state", "runs/snapshot"),
+    "gate": ("runs/gate", "runs/checks", "runs/state", "runs/snapshot", "runs/items", "runs/parts"),
     "contexts": ("verbs/contexts", "context/assemble", "context/manifest", "truth/manifests"),
-    "turns": ("truth/turns", "truth/texts", "truth/run_log", "truth/snapshots"),
+    "turns": ("truth/turns", "truth/texts", "truth/run_log", "truth/snapshots", "truth/items"),
     "merge": ("files/merge*", "library/merge"),
 }
 # Tests for each bug, and the seconds that they may take without it: first a few, then all that reach it.
