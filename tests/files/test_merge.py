@@ -240,6 +240,20 @@ def test_paragraphs_and_sections_at_the_end_stay_in_their_sections() -> None:
     assert both_written(one, other) == PAGE + "\n## New\n\nA.\n\nB.\n\n### Sub\n\nC.\n\n## Other\n\nD.\n"
 
 
+@pytest.mark.parametrize("place", ["{}Last.\n", "First.\n{}\nLast.\n", "First.\n\n{}Last.\n"])
+def test_lines_that_both_sides_add_to_one_paragraph_are_a_conflict(place: str) -> None:
+    """They are no paragraphs of their own: a blank line between them would be a change that nobody made."""
+    base, *sides = (file(place.format(text), type="markdown") for text in ("", "Ours.\n", "Theirs.\n"))
+    for ours, theirs in (sides, sides[::-1]):
+        assert conflicts(base, ours, theirs).conflicts == ("body",)
+
+
+def test_a_paragraph_before_or_after_one_that_the_other_side_changed_is_merged() -> None:
+    base, changed = "First.\n\nLast.\n", "First.\n\nChanged.\n"
+    assert both_written("First.\n\nNew.\n\nLast.\n", changed, base=base) == "First.\n\nNew.\n\nChanged.\n"
+    assert both_written(base + "\nNew.\n", changed, base=base) == changed + "\nNew.\n"
+
+
 def test_a_section_that_both_sides_added_is_there_once() -> None:
     """One branch took a commit of the other, and more."""
     x, y = "\n## X\n\nIn x.\n", "\n## Y\n\nIn y.\n\n### Sub\n\nDeep.\n"
