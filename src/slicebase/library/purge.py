@@ -164,6 +164,10 @@ class Purging:
             snapshots = changed_snapshots(self._truth, changes.keys())
             gone = set(self._gone(narratives, snapshots, search))
             taken = {*order.files, *gone, *(copies if order.turns and order.what.startswith("session:") else ())}
+            for name in taken:  # quotes from what goes by provenance, however short
+                changes.update(
+                    dict.fromkeys(((f"file:{name}", each) for each, _ in self._truth.texts.of(f"file:{name}")))
+                )
             titled = {owner for owner, name in changes if (owner, name) in order.taken.facts}
             corpora = {*order.taken.corpora, *titled, *(f"file:{name}" for name in taken)}
             change_contexts(self._truth, changes, corpora, snapshots)
