@@ -1,5 +1,6 @@
 """Purge follows provenance: what was made from a purged text goes with it, however short it is."""
 
+import json
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -9,10 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase import Slicebase
+from slicebase.core.hashing import digest
+from slicebase.files.body.sections import section_ref, sections
 from slicebase.graph.turn import Parent, Part, Session, Turn
 from tests.conversations import annotate, name
 from tests.mixed_verbs import MORE
-from tests.verbs.test_purge import raw
+from tests.verbs.test_purge import holders, raw
 
 Said = tuple[str, tuple[Part, ...]]  # a role, and what is said
 
@@ -114,8 +117,9 @@ def test_a_claim_that_cites_a_purged_turn_and_only_repeats_it_goes(tmp_path: Pat
         memory.truth.turns.add(Session("s", "test"), REPLY, annotate)
         memory.runs.start("own", "Look.", "Seen.")
         cite = (f"turn:{name(1)}", "wolf-den-7")
-        for statement, cites in (("wolf-den-7", cite), ("It is a den.", cite), ("wolf-den-7", None)):
-            memory.runs.claim("own", statement, **({"cite": cites} if cites else {}))
+        memory.runs.claim("own", "wolf-den-7", cite=cite)
+        memory.runs.claim("own", "It is a den.", cite=cite)
+        memory.runs.claim("own", "wolf-den-7")
         memory.runs.compact("own")
         memory.purge(f"turn:{name(1)}")
         said = [claim["statement"] for claim in memory.truth.runs.state("own").claims.values()]
@@ -182,3 +186,89 @@ def test_of_any_turn_no_word_is_left_and_of_others_all_that_was_not_joined_with_
             assert {word: left_of(root, word) for word in words} == {word: [] for word in words}
         elif role in ("user", "tool"):  # these are never joined with another turn
             assert all(word in events for word in words), f"turn {at} of {shape}"
+
+
+# What references say of a text
+
+
+HEADING = "thevaultcodeisninesevenfourtwozeroeightseven-donottell"
+
+
+def cite_all(memory: Slicebase, refs: list[str]) -> None:
+    """Makes everything from chunks that can be made: evidence, claims, snapshots, narratives, contexts."""
+    memory.runs.start("own", "Look.", "Seen.")
+    for ref in refs:
+        memory.runs.claim("own", "It is said.", cite=memory.cite(ref, span=(0, 1)))
+    memory.runs.compact("own")
+    memory.runs.narrative("own")
+    memory.context("pelican vault code", run="own")
+
+
+def log_of(memory: Slicebase, rows: dict[str, str]) -> str:
+    """Creates a log whose rows have ids that somebody wrote, as files from elsewhere can have."""
+    log = memory.library.create("Log", "s", type="jsonl")
+    meta = {"created_at": "2026-01-01T00:00:00.000Z"}
+    lines = [json.dumps({"_meta": {"id": name, **meta}, "text": text}) for name, text in rows.items()]
+    with (memory.root / ".slices" / f"{log.id}.slice").open("a") as file:
+        file.writelines(f"{line}\n" for line in lines)
+    return log.id
+
+
+def test_of_a_purged_file_no_heading_is_left_in_any_record(tmp_path: Path) -> None:
+    with Slicebase.init(tmp_path) as memory:
+        page = memory.library.create("Keys", "s", body=f"# Intro\n\n## {HEADING}\n\nThe pelican guards the vault.\n")
+        ((hit,),) = [each.found for each in memory.search("pelican").files]
+        assert hit.ref.endswith(f"#intro/{HEADING}"), "people read and write the slugs"
+        cite_all(memory, [hit.ref])
+        memory.runs.log("own", [{"type": "SOURCE", "payload": {"chunk_ids": [hit.ref]}}])
+        report = memory.library.purge(page.id).purge
+        assert report is not None
+        assert report.remnants == ()
+        memory.runs.compact("own")
+        assert memory.verify().status == "VERIFIED"
+    assert left_of(tmp_path, HEADING[:32]) == []
+
+
+def test_what_a_record_names_by_a_digest_is_found_by_it(tmp_path: Path) -> None:
+    with Slicebase.init(tmp_path) as memory:
+        page = memory.library.create("Keys", "s", body=f"# Intro\n\n## {HEADING}\n\nThe pelican guards the vault.\n")
+        row = "the-row-in-which-the-pelican-is-said-to-guard-the-vault"
+        log = log_of(memory, {row: "The pelican sleeps."})
+        for ref, quote in ((f"file:{page.id}", "guards"), (f"file:{log}", "sleeps")):
+            cited = memory.cite(ref, quote=quote)
+            assert "~" in cited.ref
+            assert quote in memory.library.recall(cited.ref).text
+            assert memory.cite(cited.ref, quote=quote).id == cited.id
+            assert quote in memory.why(cited.id).text
+            assert [each.ref for each in memory.why(cited.ref, forward=True).children] == [cited.id]
+        assert {finding.status for finding in memory.verify().findings} == set()
+
+
+LONG = st.lists(
+    st.sampled_from(["Pelican", "vault", "the code", "is", "9742087", "straße", "日本語", "*now*", "a_b"]), min_size=4
+)
+
+
+@settings(max_examples=4 * MORE)
+@given(
+    headings=st.lists(st.tuples(st.integers(1, 3), LONG.map(" ".join)), min_size=1, max_size=3),
+    ids=st.lists(LONG, max_size=2),
+)
+def test_of_any_headings_and_ids_of_rows_no_passage_is_left(
+    tmp_path_factory: pytest.TempPathFactory, headings: list[tuple[int, str]], ids: list[list[str]]
+) -> None:
+    root = tmp_path_factory.mktemp("w")
+    body = "".join(f"{'#' * level} {title}\n\nPelican {at}.\n\n" for at, (level, title) in enumerate(headings))
+    rows = {"-".join("-".join(words).split()): "The pelican sleeps." for words in ids}
+    with Slicebase.init(root) as memory:
+        page = memory.library.create("Keys", "s", body=body).file
+        log = log_of(memory, rows)
+        found = [str(section_ref(page.id or "", digest(page.body), each)) for each in sections(page.body.decode())]
+        cite_all(memory, [*found, *(f"row:{log}/{row}" for row in rows)])
+        for name_of_file in (page.id or "", log):
+            report = memory.library.purge(name_of_file).purge
+            assert report is not None
+            assert report.remnants == ()
+        assert memory.verify().status == "VERIFIED"
+    texts = [*(title for _, title in headings), *(ref.partition("#")[2] for ref in found), *rows]
+    assert [text for text in texts if len(text.encode()) >= 32 and holders(root, text)] == []

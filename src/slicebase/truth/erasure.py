@@ -41,7 +41,7 @@ _UUID: Final = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 # Names of ours that are as long as a passage. A conversation may mention them, and they stay where they are names.
 _NAME: Final = re.compile(
     rf"sha256:[0-9a-f]{{64}}|(?:ev|mf|sn)_[0-9a-f]{{32}}|(?:turn:)?{_UUID}|slice_policy_v1:[0-9a-f]{{16}}"
-    r"|doc:(?:[0-9a-f]{16}:\d+-\d+|sha256:[0-9a-f]{64})|row:[0-9A-Z]{26}/[0-9A-Z]{26}|sec:[0-9A-Z]{26}@[0-9a-f]{12}#\S*"
+    r"|doc:(?:[0-9a-f]{16}:\d+-\d+|sha256:[0-9a-f]{64})|row:[0-9A-Z]{26}/[0-9A-Z]{26}|sec:[0-9A-Z]{26}@[0-9a-f]{12}#(?:~[0-9a-f]{16})?"
     r"|counted_events_since_last_compaction"
 )
 _TOMBSTONE: Final = re.compile(r"\[purged [0-9a-f]{12}\]")

@@ -100,6 +100,11 @@ class Workspace(NamedTuple):
         """The lock file of a purge, beside the database: there is one purge at a time, in all worktrees."""
         return self.database.with_name("purge.lock")
 
+    @property
+    def exports(self) -> Path:
+        """The list of the files that sessions were exported to, beside the database, for all worktrees."""
+        return self.database.with_name("exports.json")
+
     def local(self, *names: str) -> Path:
         """Returns the path of a file or folder of this machine, which a new clone does not have."""
         path = self.root.joinpath(LOCAL, *names)
