@@ -1,6 +1,5 @@
 """Exports are remembered, so that a purge names and searches them."""
 
-import os
 import stat
 from pathlib import Path
 
@@ -8,7 +7,8 @@ import pytest
 
 from slicebase import Slicebase
 from slicebase.graph.turn import Session
-from slicebase.library.exported import ExportedFile, exported_files, remember_export
+from slicebase.library.exported import ExportedFile, exported_files
+from tests.cli.test_read_only import frozen
 from tests.conversations import annotate, name
 from tests.verbs.test_purge import say
 
@@ -69,13 +69,10 @@ def test_a_list_that_somebody_damaged_hinders_no_purge_and_no_export(
         assert {remnant.file for remnant in memory.purge("session:s").remnants} == {str(tmp_path / "a.slice")}
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_where_nothing_can_be_written_an_export_is_not_remembered(memory: Slicebase, tmp_path: Path) -> None:
-    with memory:
-        folder = memory.workspace.exports.parent
-        folder.chmod(0o500)
-        try:
-            remember_export(memory.workspace, "s", tmp_path / "a.slice")
-        finally:
-            folder.chmod(0o700)
-        assert list(exported_files(memory.workspace)) == []
+def test_in_a_workspace_that_can_only_be_read_an_export_works_and_is_not_remembered(
+    memory: Slicebase, tmp_path: Path
+) -> None:
+    memory.close()
+    with frozen(memory.root) as call:
+        assert call("export", "s", "--to", tmp_path / "a.slice").returncode == 0
+    assert list(exported_files(memory.workspace)) == []
