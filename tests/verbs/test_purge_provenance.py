@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from slicebase import Slicebase
 from slicebase.core.hashing import digest
+from slicebase.files.body.rows import Provenance
 from slicebase.files.body.sections import section_ref, sections
 from slicebase.graph.turn import Parent, Part, Session, Turn
 from tests.conversations import annotate, name
@@ -272,3 +273,41 @@ def test_of_any_headings_and_ids_of_rows_no_passage_is_left(
         assert memory.verify().status == "VERIFIED"
     texts = [*(title for _, title in headings), *(ref.partition("#")[2] for ref in found), *rows]
     assert [text for text in texts if len(text.encode()) >= 32 and holders(root, text)] == []
+
+
+# What two texts have in common, and what says nothing
+
+
+MARKS = "[redacted:github-token] [redacted:private] [redacted:email-address]"
+
+
+def test_marks_of_redaction_are_no_passages(tmp_path: Path) -> None:
+    with Slicebase.init(tmp_path) as memory:
+        page, _ = (memory.library.create(f"Notes {n}", "s", body=f"Note {n}: {MARKS}, see {n}.\n") for n in (1, 2))
+        memory.runs.start("own", f"Find out about {MARKS}.", "Done.")
+        report = memory.library.purge(page.id).purge
+        assert report is not None
+        assert (report.shared, report.changed, report.remnants) == ((), (), ())
+
+
+def test_what_stands_between_marks_is_a_passage(tmp_path: Path) -> None:
+    said = "[redacted:private] and her lawyer is called Bob [redacted:private]"
+    with Slicebase.init(tmp_path) as memory:
+        page, other = (memory.library.create(f"Notes {n}", "s", body=f"Note {n}: {said}.\n") for n in (1, 2))
+        assert memory.library.purge(page.id).purge.shared == (f"file:{other.id}",)  # type: ignore[union-attr]
+
+
+def test_logs_of_the_same_form_and_writer_share_nothing(tmp_path: Path) -> None:
+    root = tmp_path / "a-folder-with-a-name-that-is-as-long-as-a-passage"
+    with Slicebase.init(root) as memory:
+        who = Provenance(agent="claude-code", source="agent", session="55555555-5555-4555-8555-555555555555")
+        logs = [memory.library.create(f"Log {n}", "s", type="jsonl", provenance=who).id for n in range(3)]
+        for log, words in zip(
+            logs, ("owls sleep", "herons fish", "owls sleep in the old barn by the river"), strict=True
+        ):
+            for n in range(3):
+                memory.library.remember(log, f"{words} {n}", provenance=who)
+        memory.library.remember(logs[0], "owls sleep in the old barn by the river", provenance=who)
+        report = memory.library.purge(logs[0]).purge
+        assert report is not None
+        assert report.shared == (f"file:{logs[2]}",), "the only one that says the same"

@@ -41,8 +41,23 @@ _UUID: Final = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 # Names of ours that are as long as a passage. A conversation may mention them, and they stay where they are names.
 _NAME: Final = re.compile(
     rf"sha256:[0-9a-f]{{64}}|(?:ev|mf|sn)_[0-9a-f]{{32}}|(?:turn:)?{_UUID}|slice_policy_v1:[0-9a-f]{{16}}"
-    r"|doc:(?:[0-9a-f]{16}:\d+-\d+|sha256:[0-9a-f]{64})|row:[0-9A-Z]{26}/[0-9A-Z]{26}|sec:[0-9A-Z]{26}@[0-9a-f]{12}#(?:~[0-9a-f]{16})?"
-    r"|counted_events_since_last_compaction"
+    r"|doc:(?:[0-9a-f]{16}:\d+-\d+|sha256:[0-9a-f]{64})|row:[0-9A-Z]{26}/[0-9A-Z]{26}|sec:[0-9A-Z]{26}@[0-9a-f]{12}#"
+    r"(?:~[0-9a-f]{16})?|counted_events_since_last_compaction"
+)
+# Marks that any text can have, and which say nothing about it.
+_MARKS: Final = re.compile(rb"\[(?:redacted:[a-z0-9-]+|purged [0-9a-f]{12})\]")
+# What any two slice files can share: ids and times, the keys of rows and of headers, and who wrote where.
+_BEFORE: Final = rb'["}\]]{0,4},?[{\n]{0,4}"'  # the end of what stands before a key
+_FORM: Final = re.compile(
+    _BEFORE
+    + rb'(?:agent|source|session)":"[^"\n]{0,200}|'
+    + _BEFORE
+    + rb'context":"[^"\n]{0,300}in the folder [^"\n]{0,300}|'
+    + _BEFORE
+    + rb"(?:_meta|id|created_at|supersedes|confidence|provenance|status|links|context|rel|to|label|text|role|content"
+    rb'|ts|parents|source_hash)": ?(?:[{\[]{1,2}|"?)|context: [^\n]{0,300}in the folder [^\n]{0,300}'
+    rb"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32,64}|[0-9A-HJKMNP-TV-Z]{26}"
+    rb"|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z|A text of \d+ characters in \d+ chunks that can be cited\."
 )
 _TOMBSTONE: Final = re.compile(r"\[purged [0-9a-f]{12}\]")
 
@@ -95,6 +110,7 @@ class PassageSearch:
         short = (text for text in chain(known, words) if len(text) < PASSAGE)
         self._words = {_flat(text) for text in chain(short, made)} - {""}  # what was `made` from turns has any length
         self._passages = PassageTable(form for text in known if _is_long(text) for form in written_forms(text))
+        self._passages.dismiss(_MARKS)
 
     def forget(self, data: bytes) -> None:
         """Leaves out what stands in some bytes that survive."""
@@ -111,8 +127,8 @@ class PassageSearch:
         return list(self._passages.found_in(data))
 
     def shares(self, data: bytes) -> bool:
-        """Returns whether some bytes share a passage with what was purged, also one that survives elsewhere."""
-        return self._passages.is_shared(data)
+        """Returns whether a slice file shares a passage with what was purged, also one that survives elsewhere."""
+        return self._passages.is_shared(data, _FORM)
 
     def is_in(self, text: str) -> bool:
         """Returns whether a string holds a passage of what was purged, and is no name of ours."""
