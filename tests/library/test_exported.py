@@ -1,6 +1,7 @@
 """Exports are remembered, so that a purge names and searches them."""
 
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from slicebase import Slicebase
 from slicebase.graph.turn import Session
 from slicebase.library.exported import ExportedFile, exported_files
+from slicebase.verbs.install import uninstall
 from tests.cli.test_read_only import frozen
 from tests.conversations import annotate, name
 from tests.verbs.test_purge import say
@@ -54,7 +56,7 @@ def test_the_list_is_private_and_has_each_export_once(memory: Slicebase, tmp_pat
             (tmp_path / "a.slice").unlink()
         memory.export("t", tmp_path / "b.slice")
         places = [("s", str(tmp_path / "a.slice")), ("t", str(tmp_path / "b.slice"))]
-        assert list(exported_files(memory.workspace)) == places
+        assert exported_files(memory.workspace) == places
         assert stat.S_IMODE(memory.workspace.exports.stat().st_mode) == 0o600
 
 
@@ -69,10 +71,28 @@ def test_a_list_that_somebody_damaged_hinders_no_purge_and_no_export(
         assert {remnant.file for remnant in memory.purge("session:s").remnants} == {str(tmp_path / "a.slice")}
 
 
+def test_exports_from_before_the_folder_became_a_repository_are_known(memory: Slicebase, tmp_path: Path) -> None:
+    memory.export("s", tmp_path / "a.slice")
+    memory.close()
+    subprocess.run(["git", "init", "-q", str(memory.root)], check=True)
+    with Slicebase.open(memory.root) as moved:
+        assert moved.workspace.exports != memory.workspace.exports
+        moved.export("t", tmp_path / "b.slice")
+        assert [each.session for each in exported_files(moved.workspace)] == ["s", "t"]
+        assert {remnant.file for remnant in moved.purge("session:s").remnants} == {str(tmp_path / "a.slice")}
+
+
+def test_the_list_is_removed_with_the_database(memory: Slicebase, tmp_path: Path) -> None:
+    memory.export("s", tmp_path / "a.slice")
+    memory.close()
+    uninstall(memory.workspace, delete_data=True)
+    assert not memory.workspace.exports.parent.exists()
+
+
 def test_in_a_workspace_that_can_only_be_read_an_export_works_and_is_not_remembered(
     memory: Slicebase, tmp_path: Path
 ) -> None:
     memory.close()
     with frozen(memory.root) as call:
         assert call("export", "s", "--to", tmp_path / "a.slice").returncode == 0
-    assert list(exported_files(memory.workspace)) == []
+    assert exported_files(memory.workspace) == []

@@ -4,7 +4,7 @@ The list is a private file beside the database, for all worktrees. It has paths 
 """
 
 import os
-from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,9 +38,9 @@ def remember_export(workspace: Workspace, session: str, path: Path) -> None:
     place = workspace.exports
     try:
         own_folder(place.parent)
-        with locked(place.with_name(f"{place.name}.lock")):
-            known = [*exported_files(workspace), ExportedFile(session, str(path))]
-            data = msgspec.json.encode(list(dict.fromkeys(known)))
+        with locked(workspace.exports_lock):
+            known = dict.fromkeys([*exported_files(workspace), ExportedFile(session, str(path))])
+            data = msgspec.json.encode(list(known))
             write_bytes(place, [data], within=place.parent, private=True, temporary=own_temporary())
     except OSError:
         return
@@ -49,9 +49,10 @@ def remember_export(workspace: Workspace, session: str, path: Path) -> None:
             raise
 
 
-def exported_files(workspace: Workspace) -> Iterator[ExportedFile]:
-    """Yields the files that sessions were exported to, oldest first; none from a list that cannot be read."""
-    try:
-        yield from _LIST.decode(read_bytes(workspace.exports))
-    except (OSError, SlicebaseError, msgspec.MsgspecError):
-        return
+def exported_files(workspace: Workspace) -> list[ExportedFile]:
+    """Returns the files that sessions were exported to, oldest first; none from a list that cannot be read."""
+    found: dict[ExportedFile, None] = {}
+    for path in (workspace.earlier_exports, workspace.exports):
+        with suppress(OSError, SlicebaseError, msgspec.MsgspecError):
+            found.update(dict.fromkeys(_LIST.decode(read_bytes(path))))
+    return list(found)

@@ -26,6 +26,7 @@ SETTINGS = "slicebase.toml"
 DATABASE = "slicebase.db"
 DATABASE_ID = "slicebase.id"
 STEPS = "open-steps"
+EXPORTS = "exports.json"
 TRANSCRIPTS = "transcripts"
 _IN_GIT = "slicebase"  # the folder in the git directory
 _MARKERS = (LIBRARY, LOCAL, SETTINGS)
@@ -103,7 +104,17 @@ class Workspace(NamedTuple):
     @property
     def exports(self) -> Path:
         """The list of the files that sessions were exported to, beside the database, for all worktrees."""
-        return self.database.with_name("exports.json")
+        return self.database.with_name(EXPORTS)
+
+    @property
+    def exports_lock(self) -> Path:
+        """The lock file that is held while the list of exports is written."""
+        return self.exports.with_suffix(".lock")
+
+    @property
+    def earlier_exports(self) -> Path:
+        """The list from before the folder became a repository, which moved the database."""
+        return self.local(EXPORTS)
 
     def local(self, *names: str) -> Path:
         """Returns the path of a file or folder of this machine, which a new clone does not have."""
