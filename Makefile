@@ -31,6 +31,7 @@ fuzz: $(READY)
 	SLICEBASE_EXAMPLES=10 $(BIN)/pytest tests/test_aio.py tests/test_threads.py -k 'mixed_verbs or cancelled'
 	$(BIN)/pytest -m growth tests/secrets
 	HYPOTHESIS_PROFILE=explore $(BIN)/pytest tests/workspace
+	SLICEBASE_EXAMPLES=20 $(BIN)/pytest tests/verbs/test_purge_provenance.py -k 'of_any'
 	SLICEBASE_EXAMPLES=100 $(BIN)/pytest tests/files/yaml/test_stream.py
 	SLICEBASE_EXAMPLES=200 $(BIN)/pytest tests/files/body/test_entries.py tests/files/body/test_write.py tests/files/test_create.py tests/files/check/test_version.py
 	SLICEBASE_EXAMPLES=500 $(BIN)/pytest tests/core/test_short_ids.py tests/files/body/test_text.py tests/files/body/test_whole.py tests/files/body/test_section_places.py

@@ -34,6 +34,7 @@ AREAS = {
     "verify": ("verbs/verify*", "verbs/witnesses", "verbs/seal", "truth/chains", "truth/acts"),
     "purge": (
         "library/purge",
+        "library/exported",
         "library/remnants",
         "library/narratives",
         "verbs/purge",

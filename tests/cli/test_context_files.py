@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from slicebase.core.refs import recorded
 from tests.cli.conftest import Tt
 
 NOW = "2026-11-15T00:00:00Z"
@@ -29,7 +30,9 @@ def test_rows_and_sections_are_found_cited_and_replayed(notes: tuple[Tt, str, st
     built = tt("context", "zeppelins budget", "--json").json
     refs = [piece["ref"] for piece in built["manifest"]["pieces"]]
     assert any(ref.startswith(f"row:{log}/") for ref in refs)
-    assert any(ref.startswith(f"sec:{page}@") and ref.endswith("#deployment") for ref in refs)
+    assert any(
+        ref.startswith(f"sec:{page}@") and ref == recorded(f"{ref.partition('#')[0]}#deployment") for ref in refs
+    )
     assert not any(ref.endswith("#testing") for ref in refs[:2])
     assert tt("replay", built["manifest_id"]).out == built["text"]
 

@@ -1,5 +1,6 @@
 """Passages: what some bytes have in common with purged texts is found wherever it stands, unless it survives."""
 
+import re
 import tracemalloc
 
 from hypothesis import given
@@ -49,6 +50,20 @@ def test_texts_that_repeat_the_same_beginning_hide_nothing() -> None:
     paths = [b"/home/ada/project/src/module_%03d/file_%03d.py\n" % (n % 40, n) for n in range(400)]
     assert found([b"".join(paths[:300])], paths[299]) == [paths[299]]
     assert found([b"".join(paths[:300])], paths[299], b"".join(paths)) == []
+
+
+def test_what_is_mostly_boilerplate_is_no_passage() -> None:
+    mark = re.compile(rb"\[mark-[a-z]+\]")
+    text = b"[mark-one][mark-two][mark-three] the rest of it says something that counts"
+    passages = PassageTable([text])
+    passages.dismiss(mark)
+    assert [text[each.start : each.end] for each in passages.found_in(text)] == [text[16:]]
+    assert not passages.is_in(b"[mark-one][mark-two][mark-three] the rest of i")
+    passages.forget(text)
+    assert not passages.is_in(text)
+    assert passages.is_shared(text, mark)
+    assert not passages.is_shared(text[:46], mark)
+    assert not passages.is_shared(text, re.compile(b".+"))
 
 
 def test_forms_are_those_that_files_contain() -> None:

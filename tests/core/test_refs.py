@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicebase.core.refs import Ref, as_words, parse
+from slicebase.core.refs import Ref, as_words, parse, recorded
 from slicebase.errors import SlicebaseError
 
 UUID = "05ce3f25-3b45-539e-8730-509ea3dc8613"
@@ -81,3 +81,18 @@ def test_a_place_in_a_document_has_at_most_16_digits() -> None:
     with pytest.raises(SlicebaseError) as caught:
         parse(f"doc:0123456789abcdef:1-{'9' * 5000}")
     assert caught.value.code == "bad-reference"
+
+
+@given(st.sampled_from(["sec:01JDEC@0123456789ab#", "row:01JDEC/"]), st.from_regex(r"[\w/-]{1,60}", fullmatch=True))
+def test_a_recorded_reference_repeats_no_slug_and_no_long_id(place: str, local: str) -> None:
+    kept = recorded(place + local)
+    is_short_row = place.startswith("row:") and len(local.encode()) < 32
+    assert kept.startswith(place)
+    assert (kept == place + local) == is_short_row or local == UUID
+    assert (recorded(kept), str(parse(kept))) == (kept, kept)
+    assert recorded(place + local + "x") != kept
+
+
+@pytest.mark.parametrize("text", [text for text in EXAMPLES if not text.endswith("#top/part")])
+def test_other_references_are_recorded_as_they_are(text: str) -> None:
+    assert recorded(text) == text

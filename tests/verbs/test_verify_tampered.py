@@ -14,6 +14,7 @@ import apsw
 import pytest
 
 from slicebase import Slicebase
+from slicebase.core.hashing import raw_digest
 from slicebase.graph.policy import SlicePolicyV1
 from slicebase.graph.turn import Edge, Session
 from slicebase.truth import places
@@ -183,11 +184,41 @@ def tamperings() -> Iterator[Tampering]:
         for which in ("first", "last", "all"):
             yield Tampering(table, f"{which} removed", remove(table, which))
         yield Tampering(table, "two swapped", swap(table, [name for name, _ in columns]))
+        yield Tampering(table, "a row added", added(table, [name for name, _ in columns]))
     for table in CHAINS:
         if table not in ("events", "log"):
             yield Tampering(table, "last row changed, and hashed again", hashed_again(table))
         if table != "log":
             yield Tampering(table, "last chain removed, and its log too", forgotten(table))
+
+
+def added(table: str, columns: list[str]) -> Callable[[apsw.Connection], None]:
+    """Adds a copy of the last row under another name. A text has the hash that it should have."""
+    key = key_of(table)[-1]
+
+    def make(connection: apsw.Connection) -> None:
+        whole = "WHERE bytes IS NOT NULL AND purged IS NULL" if table == "texts" else ""
+        order = ", ".join(f"{each} DESC" for each in key_of(table))
+        row = dict(
+            zip(
+                columns,
+                next(connection.execute(f"SELECT * FROM {table} {whole} ORDER BY {order} LIMIT 1")),
+                strict=True,
+            )
+        )
+        row |= {"bytes": row["bytes"] + b" "} if table == "texts" else {}
+        row[key] = (
+            raw_digest(row["bytes"])
+            if table == "texts"
+            else row[key] + 1
+            if key in ("seq", "step")
+            else other(row[key])
+        )
+        unique = {"policies": "policy", "manifests": "manifest", "evidence": "evidence", "blobs": "run"}.get(table)
+        row |= {unique: other(row[unique])} if unique else {}
+        connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", list(row.values()))
+
+    return make
 
 
 def hashed_again(table: str) -> Callable[[apsw.Connection], None]:
@@ -232,6 +263,7 @@ KINDS = {
     "last removed": "last row removed",
     "all removed": "all rows removed",
     "two swapped": "two rows swapped",
+    "a row added": "a row added",
     "hashed again": "last row hashed again",
     "its log too": "a chain and its log removed",
 }

@@ -1,12 +1,13 @@
 """Passages of purged texts: every 32 bytes of them, to be found in other bytes, exactly and in linear time.
 
 A table says where each window of 32 bytes stands in the texts, and a mark whether it also stands in a text that
-survives. Most bytes have nothing in common with the texts: every seventh window of 12 bytes of the texts is in a table,
-too, and every third one of the searched bytes is looked up. A passage has 21 windows of 12 bytes, and since 7 and 3
-have no common divisor, one of these is found wherever the passage stands. Only around it are the windows of 32 bytes
-looked up.
+survives, or is boilerplate. Most bytes have nothing in common with the texts: every seventh window of 12 bytes of the
+texts is in a table, too, and every third one of the searched bytes is looked up. A passage has 21 windows of 12 bytes,
+and since 7 and 3 have no common divisor, one of these is found wherever the passage stands. Only around it are the
+windows of 32 bytes looked up.
 """
 
+import re
 from array import array
 from collections.abc import Iterable, Iterator
 from itertools import accumulate, chain, pairwise
@@ -17,6 +18,8 @@ PASSAGE: Final = 32  # bytes: what is shorter says too little
 _KEPT: Final = 7
 _LOOKED_UP: Final = 3
 _SEED: Final = PASSAGE + 1 - _KEPT * _LOOKED_UP  # bytes of the windows that are looked up
+_SURVIVES: Final = 1  # the mark of a window that also stands in a text that survives
+_DISMISSED: Final = 2  # the mark of a window of boilerplate
 _TITLE: Final = 1000  # code points of a text that may have become a title
 
 
@@ -60,7 +63,7 @@ class PassageTable:
         kept = [text for text in texts if len(text) >= PASSAGE]
         ends = [0, *accumulate(map(len, kept))]
         self._data = b"".join(kept)
-        self._survives = bytearray(len(self._data))  # 1 where a window begins that also stands in a surviving text
+        self._survives = bytearray(len(self._data))  # a mark where a window begins
         starts = [range(start, end - PASSAGE + 1) for start, end in pairwise(ends)]
         self._windows = _Windows(self._data, starts, PASSAGE, slots=2)
         starts = [range(start, end - _SEED + 1, _KEPT) for start, end in pairwise(ends)]
@@ -72,7 +75,16 @@ class PassageTable:
     def forget(self, survivor: bytes) -> None:
         """Leaves out what stands in a text that survives."""
         for _, place in self._found(survivor):
-            self._survives[place] = 1
+            self._survives[place] = _SURVIVES
+
+    def dismiss(self, boilerplate: re.Pattern[bytes]) -> None:
+        """Leaves out, forever, the passages of which more than a half is boilerplate: what any text may contain."""
+        masked = _masked(self._data, boilerplate)
+        for match in boilerplate.finditer(self._data):
+            for start in range(max(0, match.start() - PASSAGE + 1), match.end()):
+                place = self._windows.find(self._data[start : start + PASSAGE])
+                if place >= 0 and _says_little(masked, start):
+                    self._survives[place] = _DISMISSED
 
     def found_in(self, data: bytes) -> Iterator[Stretch]:
         """Yields where the bytes hold passages that survive nowhere; those that overlap are one."""
@@ -90,9 +102,10 @@ class PassageTable:
         """Returns whether the bytes hold a passage that survives nowhere."""
         return any(True for _ in self._found(data))
 
-    def is_shared(self, data: bytes) -> bool:
-        """Returns whether the bytes hold a passage, also one that survives."""
-        return any(True for _ in self._found(data, most=1))
+    def is_shared(self, data: bytes, boilerplate: re.Pattern[bytes]) -> bool:
+        """Returns whether the bytes hold a passage, also one that survives, that is not boilerplate there."""
+        masked = _masked(data, boilerplate)
+        return any(not _says_little(masked, start) for start, _ in self._found(data, most=_SURVIVES))
 
     def _found(self, data: bytes, most: int = 0) -> Iterator[tuple[int, int]]:
         """Yields where the bytes hold passages whose mark is at most `most`, and where these stand in the texts."""
@@ -108,6 +121,14 @@ class PassageTable:
                     if place >= 0 and survives[place] <= most:
                         yield start, place
                 following = max(following, at + 1)
+
+
+def _masked(data: bytes, boilerplate: re.Pattern[bytes]) -> bytes:
+    return boilerplate.sub(lambda match: b"\0" * len(match[0]), data)
+
+
+def _says_little(masked: bytes, start: int) -> bool:
+    return masked.count(0, start, start + PASSAGE) > PASSAGE // 2
 
 
 def written_forms(text: str) -> set[bytes]:

@@ -4,6 +4,7 @@
     row:<file>/<row>                            a row of a slice file         a chunk
     sec:<file>@<12 hex>#<heading slugs>         a section of a slice file     a chunk
     doc:<16 hex>:<start>-<end>                  a span of a document          a chunk
+    sec:<file>@<12 hex>#~<16 hex>               the same, as records name it: by the digest of the slugs
     file:<id>  session:<id>  run:<id>  claim:<run>/<id>
     ev_<32 hex>  mf_<32 hex>  sn_<32 hex>       evidence, manifest, snapshot
 
@@ -93,6 +94,30 @@ def prefixed(text: str) -> Ref | None:
         return None
     kind, name = (match[1], match[2]) if match[1] else (match[3], match[4])
     return Ref(kind, name) if kind in _SHAPES else None
+
+
+def recorded(reference: str) -> str:
+    """Returns a reference as records keep it, forever: a section is named by the digest of its slugs.
+
+    Slugs are words of the text, and no purge could take them out of a record (ruling 46). The id of a row that is as
+    long as a passage may be a text, too.
+    """
+    from slicebase.core.hashing import digest  # imported here to keep start-up fast
+
+    kind, _, name = reference.partition(":")
+    place, separator, local = name.partition({"sec": "#", "row": "/"}.get(kind, "\0"))
+    if not local or re.fullmatch(_RECORDED, local) or (kind == "row" and (_is_short(local) or is_uuid(local))):
+        return reference
+    return f"{kind}:{place}{separator}~{digest(local.encode('utf-8', 'surrogatepass'))[7:23]}"
+
+
+_RECORDED = r"~[0-9a-f]{16}"
+
+
+def _is_short(text: str) -> bool:
+    from slicebase.core.passages import PASSAGE  # imported here to keep start-up fast
+
+    return len(text.encode("utf-8", "surrogatepass")) < PASSAGE
 
 
 def short_ref(text: str) -> Ref | None:

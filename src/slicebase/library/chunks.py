@@ -12,7 +12,7 @@ from slicebase.context.question import analyse
 from slicebase.context.ranking import Ranked, rank
 from slicebase.context.recall import RecalledPiece
 from slicebase.core.hashing import digest, xxh64
-from slicebase.core.refs import as_words, parse
+from slicebase.core.refs import as_words, parse, recorded
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.sections import section_ref
@@ -71,7 +71,7 @@ class LibraryChunks:
                 return None
             self._rows_seen.add(row)
         return Candidate(
-            ref=found.turn,
+            ref=recorded(found.turn),
             corpus=f"file:{entry.id}",
             content_hash=content_hash,
             text=recalled.text,

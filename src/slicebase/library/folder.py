@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from slicebase.core.ids import is_ulid
+from slicebase.core.refs import recorded
 from slicebase.core.short_ids import the_only
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.overflow import ordered
@@ -338,6 +339,8 @@ class Logs:
         if given in own:
             return file, own[given]
         rows = {row.id: (part, row) for part in self.whole(file) for row in read_rows(part.body).rows}
+        if given.startswith("~"):  # as records name it
+            given = next((name for name in rows if recorded(f"row:/{name}") == f"row:/{given}"), given)
         return rows[full_row_id(rows, given, file.id or file.name)]
 
     def rows_elsewhere(self, file: SliceFile) -> list[Row]:

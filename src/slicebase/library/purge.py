@@ -24,6 +24,7 @@ from slicebase.index.disposable import Disposable
 from slicebase.index.schema import FILES_LAYOUT
 from slicebase.index.turns import TURNS_LAYOUT, TurnIndex
 from slicebase.index.upkeep import purged_turns
+from slicebase.library.exported import exported_files
 from slicebase.library.folder import FolderWriter, SliceFolder
 from slicebase.library.narratives import is_narrative, made_from_stored, source_of, stale_narratives
 from slicebase.library.payloads import remove_copy
@@ -164,6 +165,10 @@ class Purging:
             snapshots = changed_snapshots(self._truth, changes.keys())
             gone = set(self._gone(narratives, snapshots, search))
             taken = {*order.files, *gone, *(copies if order.turns and order.what.startswith("session:") else ())}
+            for name in taken:  # quotes from what goes by provenance, however short
+                changes.update(
+                    dict.fromkeys(((f"file:{name}", each) for each, _ in self._truth.texts.of(f"file:{name}")))
+                )
             titled = {owner for owner, name in changes if (owner, name) in order.taken.facts}
             corpora = {*order.taken.corpora, *titled, *(f"file:{name}" for name in taken)}
             change_contexts(self._truth, changes, corpora, snapshots)
@@ -178,7 +183,9 @@ class Purging:
                 tuple(f"file:{file.id}" for file in others if search.shares(file.to_bytes())),
                 tuple(sorted(set(in_part))),
             )
-            report = report._replace(beyond=tuple(self._beyond(report, order.taken.whole & changes.keys(), search)))
+            report = report._replace(
+                beyond=tuple(self._beyond(report, order.session, order.taken.whole & changes.keys(), search))
+            )
             return PurgePlan(report, changes, search, state)
 
     def _gone(self, narratives: list[SliceFile], snapshots: Set[str], search: PassageSearch) -> Iterator[str]:
@@ -301,16 +308,26 @@ class Purging:
             except (KeyError, SlicebaseError):  # no index, or one that another process uses
                 yield found
 
-    def _beyond(self, report: PurgeReport, texts: Set[TextKey], search: PassageSearch) -> Iterator[str]:
+    def _exports(self, session: str | None) -> Iterator[str]:
+        """Yields the files that a session was exported to. Those in the library are slice files like others."""
+        for each in exported_files(self._workspace):
+            if each.session == session and not Path(each.path).is_relative_to(self._workspace.library):
+                state = "" if each.is_there else ", which is no longer there: it may have been moved"
+                yield f"{each.path}, to which session:{session} was exported{state}"
+
+    def _beyond(
+        self, report: PurgeReport, session: str | None, texts: Set[TextKey], search: PassageSearch
+    ) -> Iterator[str]:
         if not search.is_complete:
             yield f"copies of what follows the first {LARGEST_SEARCH >> 20} MiB of it"
         if not texts and (report.turns or report.runs):
             yield "copies in slice files of a text that was purged before: it can no longer be searched for"
+        yield from self._exports(session)
         for worktree in other_worktrees(self._workspace.root):
             yield f"slice files and indexes of the worktree {worktree}: `tt doctor --fix` takes them there"
-        for session, _ in self._truth.turns.sessions():
-            if session.id.startswith(f"{report.what.removeprefix('session:')}#agent-"):
-                yield f"session:{session.id}, which a subagent of it had"
+        for other, _ in self._truth.turns.sessions():
+            if other.id.startswith(f"{report.what.removeprefix('session:')}#agent-"):
+                yield f"session:{other.id}, which a subagent of it had"
         if report.turns or report.runs:
             yield "the files that it was imported from, and what agents keep themselves"
         if report.files and repository_of(self._workspace.root):

@@ -12,7 +12,7 @@ from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.overflow import parts_of, whole_of
 from slicebase.files.body.rows import Row, read_rows
-from slicebase.files.body.sections import section_ref
+from slicebase.files.body.sections import section_names, section_ref
 from slicebase.files.body.supersession import active
 from slicebase.files.facts import read_facts
 from slicebase.files.freshness import derivation, label_at
@@ -146,7 +146,7 @@ class Recall(NamedTuple):
         version, _, slugs = ref.local.partition("#")
         note = note_of(self.folder, file, self.surroundings.redaction.uncounted)
         text, body_digest, found = sectioned(file, note)
-        section = next((each for each in found if each.slugs == slugs), None)
+        section = next((each for each in found if slugs in section_names(each)), None)
         current = section_ref(file.id or "", body_digest, section) if section else None
         if not body_digest.removeprefix("sha256:").startswith(version):
             hint = f"the current one is {current}" if current else "the section no longer exists"

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from slicebase.core.passages import PASSAGE, Stretch
 from slicebase.errors import SlicebaseError
+from slicebase.library.exported import exported_files
 from slicebase.truth.erasure import PassageSearch
 from slicebase.workspace.atomic import read_chunks
 from slicebase.workspace.workspace import LOCAL, Workspace
@@ -23,10 +24,11 @@ class Remnant(NamedTuple):
 
 
 def remnants_in(workspace: Workspace, search: PassageSearch) -> Iterator[Remnant]:
-    """Yields the places that still hold what was purged: in the database, the caches and the library."""
+    """Yields the places that still hold what was purged: in the database, the caches, the library and exports."""
     for path in _files(workspace):
+        name = os.path.relpath(path, workspace.root) if path.is_relative_to(workspace.root) else str(path)
         yield from _merged(
-            Remnant(os.path.relpath(path, workspace.root), at + found.start, found.end - found.start)
+            Remnant(name, at + found.start, found.end - found.start)
             for at, data in chunks_of(path)
             for found in search.passages_in(data)
             if not is_name(data, found)
@@ -35,10 +37,11 @@ def remnants_in(workspace: Workspace, search: PassageSearch) -> Iterator[Remnant
 
 def _files(workspace: Workspace) -> Iterator[Path]:
     folders = {workspace.database.parent, workspace.root / LOCAL, workspace.library}
-    for folder in sorted(folders):
-        for path in sorted(folder.rglob("*")):
-            if path.is_file() and not path.is_symlink():
-                yield path
+    inside = {path: None for folder in sorted(folders) for path in sorted(folder.rglob("*"))}
+    exports = dict.fromkeys(Path(each.path) for each in exported_files(workspace))
+    for path in inside | exports:
+        if os.path.isfile(path) and not os.path.islink(path):
+            yield path
 
 
 def _merged(remnants: Iterable[Remnant]) -> list[Remnant]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from slicebase.core.hashing import digest, digest_of, id_from
-from slicebase.core.refs import parse
+from slicebase.core.refs import parse, recorded
 from slicebase.errors import SlicebaseError
 from slicebase.runs.records import Pointer, Record, Span
 
@@ -78,11 +78,11 @@ def cite(chunk: Chunk, quote: str | None = None, span: Span | None = None) -> Ev
             f"{chunk.chunk_id} does not contain the quote at {span.start}–{span.end}",
             hint=f"the text there begins with {text[:60]!r}",
         )
-    quote_hash = digest(text.encode())
+    quote_hash, chunk_id = digest(text.encode()), recorded(chunk.chunk_id)
     return Evidence(
-        evidence_id=evidence_id(chunk.corpus_id, chunk.chunk_id, span, quote_hash),
+        evidence_id=evidence_id(chunk.corpus_id, chunk_id, span, quote_hash),
         corpus_id=chunk.corpus_id,
-        chunk_id=chunk.chunk_id,
+        chunk_id=chunk_id,
         span=span,
         quote_hash=quote_hash,
         quote=text,

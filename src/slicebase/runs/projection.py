@@ -4,6 +4,9 @@ A prompt is a step. The text before a tool call is PLAN_DONE, the call ACT_DONE 
 a tool is a FAILURE, which a later success of the same call resolves. The reply of an agent at the end of a step is a
 CLAIM: a candidate, unless it names evidence that is in the ledger. Long texts are cut and referred to (ruling 39).
 
+Every event says which turns its words were made from: `ref` names the turn of a text, and `made_from` the turns of a
+field where there are several, or of another field. A purge of a turn follows them (ruling 46).
+
 With `open_end`, events that later turns could still change are left out. The events of a session are then the first
 events of the same session after it has grown.
 """
@@ -13,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import msgspec
+from msgspec import UNSET
 
 from slicebase.core.hashing import canonical, digest
 from slicebase.core.times import to_text
@@ -81,22 +85,28 @@ def terms_of(
     """
     if not turns:
         raise SlicebaseError("bad-transcript", "a conversation without turns cannot be a run")
-    prompts = (text for turn in turns if turn.role == "user" and (text := _text(turn.parts)))
-    found = objective or next(prompts, None)
-    if found is None:
+    prompt = next((turn for turn in turns if turn.role == "user" and _text(turn.parts)), None)
+    if not objective and prompt is None:
         raise SlicebaseError(
             "bad-transcript", "the conversation has no prompt that could be the objective", hint="give an objective"
         )
-    kept = found if objective or len(found) <= KEPT else found[:KEPT] + "…"
+    first = _text(prompt.parts) if prompt else ""
     session = f"session:{turns[0].session}"
-    answered = f"Every prompt of {session} is answered."
     canonical(done_definition)  # raises our error for what has no JSON form
-    return RunStarted(objective=kept, done_definition=done_definition or answered, projected_from=session)
+    return RunStarted(
+        objective=objective or (first if len(first) <= KEPT else first[:KEPT] + "…"),
+        done_definition=done_definition or f"Every prompt of {session} is answered.",
+        projected_from=session,
+        made_from={"objective": _refs([prompt])} if prompt and not objective else UNSET,
+    )
 
 
 class _OpenCall(NamedTuple):
     tool: str
     text: str
+
+
+_UNKNOWN = _OpenCall("tool", "")
 
 
 class _Projection:
@@ -110,7 +120,7 @@ class _Projection:
         self.in_cycle = False  # after a plan or call, before its first result
         self.waiting: list[tuple[Turn, Part]] = []  # text that is a plan if a call follows, else a reply
         self.unseen: list[Turn] = []
-        self.calls: dict[str | None, _OpenCall] = {}
+        self.calls: dict[str | None, tuple[_OpenCall, Turn]] = {}
         self.open_failures: dict[_OpenCall, list[FailureLogged]] = {}
         self.failures = 0
 
@@ -141,31 +151,32 @@ class _Projection:
         self.in_cycle = True
         parts = [part for _, part in self.waiting]
         if plan := _text(parts) or _text(parts, "thinking"):
-            self.log("PLAN_DONE", turn, _text_payload(plan, self.waiting[0][0]), self.step)
+            self.log("PLAN_DONE", turn, _text_payload(plan, self.waiting[0][0], _turns(self.waiting)), self.step)
         self.waiting = []
         call = _OpenCall(part.name or "tool", canonical(part.arguments).decode())
-        self.calls[part.call_id] = call
+        self.calls[part.call_id] = call, turn
         self.log("ACT_DONE", turn, {"tool": call.tool, **_text_payload(call.text, turn)}, self.step)
 
     def observe(self, turn: Turn, part: Part) -> None:
         self.in_cycle = False
-        call = self.calls.get(part.call_id, _OpenCall("tool", ""))
+        call, caller = self.calls.get(part.call_id, (_UNKNOWN, turn))
         text = part_text(part)
         self.log("OBSERVE_DONE", turn, {"tool": call.tool, "error": part.error, **_text_payload(text, turn)}, self.step)
         if part.error:
-            self.fail(turn, call, text)
+            self.fail(turn, call, caller, text)
         else:
             for failure in self.open_failures.pop(call, []):
                 resolved = msgspec.structs.replace(failure, status="resolved")
                 self.log("FAILURE", turn, msgspec.to_builtins(resolved), self.step)
 
-    def fail(self, turn: Turn, call: _OpenCall, text: str) -> None:
+    def fail(self, turn: Turn, call: _OpenCall, caller: Turn, text: str) -> None:
         self.failures += 1
         failure = FailureLogged(
             failure_id=f"failure-{self.failures}",
             category="tool_error",
             where=f"{call.tool} {call.text}"[:_WHERE_LENGTH].rstrip(),
             why=_statement(text or "no message", turn),
+            made_from={"where": _refs([caller]), "why": _refs([turn])},
         )
         self.open_failures.setdefault(call, []).append(failure)
         self.log("FAILURE", turn, msgspec.to_builtins(failure), self.step)
@@ -175,19 +186,20 @@ class _Projection:
         spoken = [(turn, part) for turn, part in self.waiting if part.type != "thinking"]
         self.waiting = []
         if answer := _text(part for _, part in spoken):
-            turn = spoken[-1][0]
-            self.log("REPLY", turn, _text_payload(answer, turn), self.step)
-            self.log("CLAIM", turn, msgspec.to_builtins(self.claim(answer, turn)), self.step)
+            turns = _turns(spoken)
+            self.log("REPLY", turns[-1], _text_payload(answer, turns[-1], turns), self.step)
+            self.log("CLAIM", turns[-1], msgspec.to_builtins(self.claim(answer, turns)), self.step)
         self.see()
 
-    def claim(self, answer: str, turn: Turn) -> ClaimLogged:
+    def claim(self, answer: str, turns: Sequence[Turn]) -> ClaimLogged:
         named = dict.fromkeys(_EVIDENCE_ID.findall(answer))
         known = tuple(self.evidence[name].pointer for name in named if name in self.evidence)
         return ClaimLogged(
             claim_id=f"reply-{self.step}",
-            statement=_statement(answer, turn),
+            statement=_statement(answer, turns[-1]),
             status="verified" if known else "candidate",
             evidence_refs=known,
+            made_from={"statement": _refs(turns)},
         )
 
     def see(self) -> None:
@@ -211,10 +223,21 @@ def _ref(turn: Turn) -> str:
     return f"turn:{turn.id}"
 
 
-def _text_payload(text: str, turn: Turn) -> dict[str, Any]:
+def _refs(turns: Iterable[Turn]) -> tuple[str, ...]:
+    return tuple(map(_ref, turns))
+
+
+def _turns(spoken: Iterable[tuple[Turn, Part]]) -> list[Turn]:
+    """Returns the turns of some parts, each once."""
+    return list({turn.id: turn for turn, _ in spoken}.values())
+
+
+def _text_payload(text: str, turn: Turn, turns: Sequence[Turn] = ()) -> dict[str, Any]:
+    """Returns the payload of a text that refers to one turn, and was made from this one or from several."""
+    made_from = {"made_from": {"text": _refs(turns)}} if len(turns) > 1 else {}
     if len(text) <= KEPT:
-        return {"text": text, "ref": _ref(turn)}
-    return {"text": text[:KEPT], "length": len(text), "hash": digest(text.encode()), "ref": _ref(turn)}
+        return {"text": text, "ref": _ref(turn), **made_from}
+    return {"text": text[:KEPT], "length": len(text), "hash": digest(text.encode()), "ref": _ref(turn), **made_from}
 
 
 def _statement(text: str, turn: Turn) -> str:

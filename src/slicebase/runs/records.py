@@ -144,6 +144,9 @@ class Snapshot(Record, frozen=True):
 
 # Payloads of events as the verbs write them. A log may contain other payloads of the same types (ruling 35).
 
+# Of a run that was projected from a conversation: the turns that each field with words was made from.
+MadeFrom = dict[str, tuple[str, ...]]
+
 
 class Budgets(Record, frozen=True):
     """The limits of a run in `done_definition.budgets` (ruling 38)."""
@@ -177,6 +180,7 @@ class RunStarted(Record, frozen=True):
     provenance_mode: str = DEFAULT_PROVENANCE_MODE
     forked_from: str | None = None  # the snapshot that a fork starts from
     projected_from: str | UnsetType = UNSET  # the session whose turns are the events of the run
+    made_from: MadeFrom | UnsetType = UNSET
     inherited: Inherited | UnsetType = UNSET  # what a fork has of its budgets no more
 
 
@@ -185,6 +189,7 @@ class ClaimLogged(Record, frozen=True):
     statement: str
     status: ClaimStatus = "candidate"
     evidence_refs: tuple[Pointer, ...] = ()
+    made_from: MadeFrom | UnsetType = UNSET
 
 
 class ConflictLogged(Record, frozen=True):
@@ -206,6 +211,7 @@ class FailureLogged(Record, frozen=True):
     where: str
     why: str
     status: ItemStatus = "open"
+    made_from: MadeFrom | UnsetType = UNSET
 
 
 class SourceLogged(Record, frozen=True):

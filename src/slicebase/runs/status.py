@@ -132,7 +132,7 @@ def step_after(step: StepTally | None, event: Event) -> StepTally | None:
 # Metrics that justify other thresholds ("Tuning metric"): loops, repeated failures, stalls, forgotten constraints, cost
 
 # Keys of a payload that are not part of what was done or observed.
-_BOOKKEEPING = frozenset({"ref", "cost"})
+_BOOKKEEPING = frozenset({"ref", "made_from", "cost"})
 
 
 class Metrics(Record, frozen=True):

@@ -3,8 +3,11 @@
 A text goes completely if it is named: the content of a turn, a quote from it, a run that was projected from it. In
 every other run and manifest, a string that shares a passage of 32 bytes or more with a purged text becomes a tombstone,
 unless the passage also stands in a text that survives (ruling 46). Shorter texts go only where they must come from what
-is purged: in runs that were projected from it, forks of these, and titles. The structure stays, so that the run goes
-on.
+is purged: in runs that were projected from it, forks of these, titles, and claims that cite it. The structure stays, so
+that the run goes on.
+
+The events of a projected run say which turns their words were made from. These words go with any of the turns, whatever
+their length, and so does every string that is equal to them in the run and its forks.
 """
 
 import re
@@ -38,8 +41,23 @@ _UUID: Final = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 # Names of ours that are as long as a passage. A conversation may mention them, and they stay where they are names.
 _NAME: Final = re.compile(
     rf"sha256:[0-9a-f]{{64}}|(?:ev|mf|sn)_[0-9a-f]{{32}}|(?:turn:)?{_UUID}|slice_policy_v1:[0-9a-f]{{16}}"
-    r"|doc:(?:[0-9a-f]{16}:\d+-\d+|sha256:[0-9a-f]{64})|row:[0-9A-Z]{26}/[0-9A-Z]{26}|sec:[0-9A-Z]{26}@[0-9a-f]{12}#\S*"
-    r"|counted_events_since_last_compaction"
+    r"|doc:(?:[0-9a-f]{16}:\d+-\d+|sha256:[0-9a-f]{64})|row:[0-9A-Z]{26}/[0-9A-Z]{26}|sec:[0-9A-Z]{26}@[0-9a-f]{12}#"
+    r"(?:~[0-9a-f]{16})?|counted_events_since_last_compaction"
+)
+# Marks that any text can have, and which say nothing about it.
+_MARKS: Final = re.compile(rb"\[(?:redacted:[a-z0-9-]+|purged [0-9a-f]{12})\]")
+# What any two slice files can share: ids and times, the keys of rows and of headers, and who wrote where.
+_BEFORE: Final = rb'["}\]]{0,4},?[{\n]{0,4}"'  # the end of what stands before a key
+_FORM: Final = re.compile(
+    _BEFORE
+    + rb'(?:agent|source|session)":"[^"\n]{0,200}|'
+    + _BEFORE
+    + rb'context":"[^"\n]{0,300}in the folder [^"\n]{0,300}|'
+    + _BEFORE
+    + rb"(?:_meta|id|created_at|supersedes|confidence|provenance|status|links|context|rel|to|label|text|role|content"
+    rb'|ts|parents|source_hash)": ?(?:[{\[]{1,2}|"?)|context: [^\n]{0,300}in the folder [^\n]{0,300}'
+    rb"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32,64}|[0-9A-HJKMNP-TV-Z]{26}"
+    rb"|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z|A text of \d+ characters in \d+ chunks that can be cited\."
 )
 _TOMBSTONE: Final = re.compile(r"\[purged [0-9a-f]{12}\]")
 
@@ -50,7 +68,7 @@ class Taken(NamedTuple):
     The content of `whole` and `left` and the `strings` are looked for elsewhere; `left` has what remains of a text.
     What is `gone` was made from them, and `facts` are texts of sessions, of which strings go. Owners of texts are
     `linked` if they were made from what is taken, and `kept` if they were made from what survives. The labels of the
-    `corpora` in contexts go, too, and the texts of events that name one of the `turns`.
+    `corpora` in contexts go, too, and the words that were made from one of the `turns`.
     """
 
     whole: Set[TextKey] = frozenset()
@@ -75,7 +93,13 @@ def is_derived(owner: str) -> bool:
 class PassageSearch:
     """Looks for what was purged and stands in no text that survives: passages, and short texts as whole strings."""
 
-    def __init__(self, texts: Iterable[str], words: Iterable[str] = (), turns: Set[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        texts: Iterable[str],
+        words: Iterable[str] = (),
+        turns: Set[str] = frozenset(),
+        made: Iterable[str] = (),
+    ) -> None:
         known, size = set[str](), 0
         for text in texts:
             if text not in known and size < LARGEST_SEARCH:
@@ -83,8 +107,10 @@ class PassageSearch:
                 size += len(text)
         self.is_complete = size < LARGEST_SEARCH
         self._turns = turns
-        self._words = {_flat(text) for text in chain(known, words) if len(text) < PASSAGE} - {""}
+        short = (text for text in chain(known, words) if len(text) < PASSAGE)
+        self._words = {_flat(text) for text in chain(short, made)} - {""}  # what was `made` from turns has any length
         self._passages = PassageTable(form for text in known if _is_long(text) for form in written_forms(text))
+        self._passages.dismiss(_MARKS)
 
     def forget(self, data: bytes) -> None:
         """Leaves out what stands in some bytes that survive."""
@@ -101,8 +127,8 @@ class PassageSearch:
         return list(self._passages.found_in(data))
 
     def shares(self, data: bytes) -> bool:
-        """Returns whether some bytes share a passage with what was purged, also one that survives elsewhere."""
-        return self._passages.is_shared(data)
+        """Returns whether a slice file shares a passage with what was purged, also one that survives elsewhere."""
+        return self._passages.is_shared(data, _FORM)
 
     def is_in(self, text: str) -> bool:
         """Returns whether a string holds a passage of what was purged, and is no name of ours."""
@@ -132,10 +158,11 @@ class PassageSearch:
             is_taken = self.repeats(value) if words else self.is_in(value)
             return tombstone_of(value) if is_taken else value
         if isinstance(value, dict):
-            named = value.get("ref") in self._turns if isinstance(value.get("ref"), str) else False
+            made = _made_from(value, self._turns)
+            linked = linked or _cites(value, self._turns)
             return {
                 self._replaced(name, linked=linked, words=False): tombstone_of(inner)
-                if named and name == "text" and isinstance(inner, str) and not is_tombstone(inner)
+                if name in made
                 else self._replaced(inner, linked=linked, words=words or (linked and name in _WORDS))
                 for name, inner in value.items()
             }
@@ -144,10 +171,43 @@ class PassageSearch:
         return value
 
 
+def _made_from(payload: Mapping[str, Any], turns: Set[str]) -> dict[str, str]:
+    """Returns the words of an event that were made from one of these turns, by their fields (`runs/projection.py`)."""
+    stated = payload.get("made_from")
+    sources = {"text": [payload.get("ref")], **(stated if isinstance(stated, dict) else {})}
+    return {
+        name: words
+        for name, refs in sources.items()
+        if name in _WORDS and isinstance(refs, list) and not turns.isdisjoint(filter(_is_text, refs))
+        if isinstance(words := payload.get(name), str) and not is_tombstone(words)
+    }
+
+
+def _cites(item: Mapping[str, Any], turns: Set[str]) -> bool:
+    """Returns whether a claim or a conflict cites one of these turns."""
+    pointers = (item.get(name) for name in ("evidence_refs", "side_a_refs", "side_b_refs"))
+    named = (each for refs in pointers if isinstance(refs, list) for each in refs if isinstance(each, dict))
+    return any(_is_text(each.get("chunk_id")) and each["chunk_id"] in turns for each in named)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _made_words(truth: Truth, taken: Taken) -> Iterator[str]:
+    """Yields the words that events of projected runs were made of, from turns that are taken."""
+    for owner in sorted(taken.linked) if taken.turns else ():
+        for _, data in truth.texts.of(owner):
+            with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                payload = msgspec.json.decode(data)
+                yield from _made_from(payload, taken.turns).values() if isinstance(payload, dict) else ()
+
+
 def search_for(truth: Truth, taken: Taken, surviving: Iterable[bytes]) -> PassageSearch:
     """Returns the search for what a purge takes. `surviving` are texts outside the database."""
     said = chain(taken.strings, *(_said(truth, key) for key in sorted({*taken.whole, *taken.left})))
-    search = PassageSearch(said, chain.from_iterable(_said(truth, key) for key in taken.gone), taken.turns)
+    words = chain.from_iterable(_said(truth, key) for key in taken.gone)
+    search = PassageSearch(said, words, taken.turns, _made_words(truth, taken))
     known = {*taken.whole, *taken.left, *taken.gone, *taken.facts, *_quotes(truth)}
     for owner, name, data in truth.texts.all():
         if owner in taken.kept or (not is_derived(owner) and (owner, name) not in known):

@@ -75,6 +75,10 @@ class Manifests:
             raise SlicebaseError("purged", f"{name} was purged {stored.purged}")
         return StoredManifest(read_manifest(stored.data), row[0])
 
+    def knows(self, name: str) -> bool:
+        """Returns whether there is a manifest with this id."""
+        return self._database.connection.execute(_KNOWN, (name,)).fetchone() is not None
+
     def newest(self) -> str:
         """Returns the id of the manifest that was recorded last."""
         query = "SELECT manifest FROM manifests ORDER BY recorded DESC, seq DESC LIMIT 1"

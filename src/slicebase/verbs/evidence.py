@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slicebase.context.assemble import Piece
 from slicebase.core.hashing import digest
-from slicebase.core.refs import Ref, parse
+from slicebase.core.refs import Ref, parse, recorded
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.overflow import parts_of
-from slicebase.files.body.rows import read_rows
+from slicebase.files.body.rows import Row, read_rows
 from slicebase.files.body.sections import section_ref, sections
 from slicebase.files.links import resolve
 from slicebase.files.note import note_sections
@@ -177,8 +177,12 @@ class ChunkTexts:
     def _row(self, ref: Ref) -> Placed:
         def row_of(file: SliceFile) -> Lookup:
             files = self._log(file).whole(file)
+
+            def is_named(row: Row) -> bool:
+                return row.id == ref.local or recorded(f"row:{ref.owner}/{row.id}") == str(ref)
+
             files.sort(key=lambda part: part is not file)  # overflow may have moved the row to a part
-            rows = (row for part in files for row in read_rows(part.body).rows if row.id == ref.local)
+            rows = (row for part in files for row in read_rows(part.body).rows if is_named(row))
             return next((Lookup("same", row.text) for row in rows), GONE)
 
         return self._in_file(ref.owner, row_of)
@@ -191,7 +195,7 @@ class ChunkTexts:
             body = note.text if note else _text(file.body)
             body_hash = (note.digest or "") if note else digest(file.body)
             for each in note_sections(body) if note else sections(body):
-                if section_ref(ref.owner, body_hash, each) == ref:
+                if recorded(str(section_ref(ref.owner, body_hash, each))) == recorded(str(ref)):
                     return Lookup("same", body[each.start : each.end])
             return Lookup("other", body)
 

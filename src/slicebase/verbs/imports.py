@@ -13,6 +13,7 @@ from slicebase.history.inputs import inputs
 from slicebase.history.show import export_session
 from slicebase.importers.values import Options
 from slicebase.index.upkeep import update_turn_index
+from slicebase.library.exported import remember_export
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.atomic import own_temporary, write_bytes
 
@@ -62,6 +63,7 @@ def export(parts: Parts, session: str, to: Path) -> Path:
     if os.path.lexists(to):
         raise SlicebaseError("file-exists", f"{to} exists already", hint="choose another name", where=Where(str(to)))
     folder = to.parent.resolve()
+    remember_export(parts.workspace, session, folder / to.name)
     # No lock is held in that folder.
     write_bytes(folder / to.name, [read_back(file)], within=folder, temporary=own_temporary())
     return to

@@ -83,7 +83,9 @@ def _steps(workspace: Workspace, delete_data: bool) -> Iterator[RemovalStep]:
 
 def _database_files(workspace: Workspace) -> list[Path]:
     files = [Path(f"{workspace.database}{suffix}") for suffix in ("", "-wal", "-shm")]
-    return [path for path in (*files, *workspace.id_files, workspace.purge_lock) if path.exists()]
+    lists = (workspace.exports, workspace.earlier_exports, workspace.exports_lock)
+    beside = dict.fromkeys((*files, *workspace.id_files, workspace.purge_lock, *lists))
+    return [path for path in beside if path.exists()]
 
 
 def _remove_if_empty(workspace: Workspace) -> None:

@@ -26,6 +26,7 @@ from slicebase.verbs.evidence import ChunkTexts
 from slicebase.verbs.parts import Parts
 from slicebase.verbs.verify_chains import ChainProof, VerifyFinding, VerifyStatus
 from slicebase.verbs.verify_runs import RunProof
+from slicebase.verbs.verify_texts import unnamed_texts
 from slicebase.verbs.witnesses import consulted, heard
 
 
@@ -147,6 +148,7 @@ class _Verification:
         self._run_check("policies", self._policies)
         self._run_check("manifests", self._manifests)
         self._run_check("runs", self._runs)
+        self._run_check("texts without a record", self._unnamed)
         return Verdict(self._checked, tuple(self._findings))
 
     def _run_check(self, what: str, check: Callable[[], None]) -> None:
@@ -216,6 +218,11 @@ class _Verification:
                 for name in (stored_hash, actual):
                     self._broken_texts[owner, "sha256:" + name.hex()] = len(self._findings)
                 self._report("BROKEN", "text-hash", place, stored_hash.hex(), actual.hex())
+
+    def _unnamed(self) -> None:
+        """Checks that a record names every text. Beside other damage, that may be the record that is missing."""
+        if all(finding.status != "BROKEN" for finding in self._findings):
+            self._findings.extend(unnamed_texts(self._truth))
 
     def _turns_complete(self) -> None:
         """Checks that every turn has its content or tombstone, and an annotation whose range has the turn's number."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from slicebase.core.refs import Ref, parse
+from slicebase.core.refs import Ref, parse, recorded
 from slicebase.errors import SlicebaseError
 from slicebase.library.folder import SliceFolder
 from slicebase.runs.evidence import resolve
@@ -144,9 +144,10 @@ class Why:
     # Forward
 
     def _on_chunk(self, ref: Ref) -> Iterator[Reason]:
-        for record in self._truth.ledger.of_chunk(str(ref)):
+        name = recorded(str(ref))
+        for record in self._truth.ledger.of_chunk(name):
             yield self._with_dependants(record.evidence_id)
-        yield from self._contexts_with(str(ref))
+        yield from self._contexts_with(name)
 
     def _on_corpus(self, ref: Ref) -> Iterator[Reason]:
         for record in self._truth.ledger.values():

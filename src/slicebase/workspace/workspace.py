@@ -26,6 +26,7 @@ SETTINGS = "slicebase.toml"
 DATABASE = "slicebase.db"
 DATABASE_ID = "slicebase.id"
 STEPS = "open-steps"
+EXPORTS = "exports.json"
 TRANSCRIPTS = "transcripts"
 _IN_GIT = "slicebase"  # the folder in the git directory
 _MARKERS = (LIBRARY, LOCAL, SETTINGS)
@@ -99,6 +100,21 @@ class Workspace(NamedTuple):
     def purge_lock(self) -> Path:
         """The lock file of a purge, beside the database: there is one purge at a time, in all worktrees."""
         return self.database.with_name("purge.lock")
+
+    @property
+    def exports(self) -> Path:
+        """The list of the files that sessions were exported to, beside the database, for all worktrees."""
+        return self.database.with_name(EXPORTS)
+
+    @property
+    def exports_lock(self) -> Path:
+        """The lock file that is held while the list of exports is written."""
+        return self.exports.with_suffix(".lock")
+
+    @property
+    def earlier_exports(self) -> Path:
+        """The list from before the folder became a repository, which moved the database."""
+        return self.local(EXPORTS)
 
     def local(self, *names: str) -> Path:
         """Returns the path of a file or folder of this machine, which a new clone does not have."""

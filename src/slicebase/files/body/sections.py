@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from slicebase.core.refs import Ref
+from slicebase.core.refs import Ref, recorded
 
 
 class Section(NamedTuple):
@@ -57,6 +57,11 @@ def heading_titles(text: str) -> Iterator[str]:
 def section_ref(file_id: str, body_digest: str, section: Section) -> Ref:
     """Returns the reference of a section. It includes the hash of the body, so it refers to this version only."""
     return Ref("sec", f"{file_id}@{body_digest.removeprefix('sha256:')[:12]}#{section.slugs}")
+
+
+def section_names(section: Section) -> tuple[str, str]:
+    """Returns what names a section in references: its slugs, and what records have in their place."""
+    return section.slugs, recorded(f"sec:#{section.slugs}")[len("sec:#") :]
 
 
 _LINK: Final = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
