@@ -3,14 +3,13 @@
 import importlib
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from slicebase import __version__
 from slicebase.cli.commands import GROUPS, LISTED, PLUMBING
-from slicebase.cli.output import Group, colour, print_error, print_text
+from slicebase.cli.output import Group, colour, discard, print_error, print_text
 from slicebase.errors import Exit, SlicebaseError
 
 if TYPE_CHECKING:  # keeps start-up fast
@@ -38,8 +37,7 @@ class LazyGroup(Group):
             sys.stdout.flush()
             return result
         except BrokenPipeError:
-            # Python flushes stdout once more at exit: the rest is discarded.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            discard(sys.stdout)
             return Exit.DONE
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
@@ -99,39 +97,13 @@ def run(argv: list[str]) -> int:
         print_text("Stopped.", err=True)
         return 130
     except Exception as error:
-        ours = _as_our_error(error)
+        from slicebase.cli.failures import as_our_error
+
+        ours = as_our_error(error)
         if ours is None:
             raise
         print_error(ours, as_json)
         return ours.exit
-
-
-def _as_our_error(error: Exception) -> SlicebaseError | None:
-    """Returns our own error for bad input, a damaged database or a limit of the machine; None for a bug."""
-    if isinstance(error, MemoryError):
-        hint = "what was confirmed before is stored; give it more memory, or less at once"
-        return SlicebaseError("no-memory", "there is not enough memory for this", hint=hint)
-    if isinstance(error, UnicodeEncodeError):  # an argument whose bytes are not UTF-8 contains surrogates
-        from slicebase.core.hashing import lone_surrogate
-        from slicebase.workspace.surroundings import is_of_surrogates
-
-        if not is_of_surrogates(error):
-            return None
-
-        return lone_surrogate(error)
-    if isinstance(error, OSError):  # of what a command prints, for example
-        from slicebase.workspace.boundary import cannot_read
-        from slicebase.workspace.disk import disk_full, is_full
-
-        if is_full(error):
-            return disk_full()
-        is_of_file = isinstance(error, PermissionError) and error.filename is not None
-        return cannot_read(error, Path.cwd()) if is_of_file else None
-    if type(error).__module__ != "apsw":
-        return None
-    from slicebase.truth.failures import as_our_error  # apsw is loaded already
-
-    return as_our_error(error)
 
 
 def _help_hint(error: click.UsageError) -> str:

@@ -162,10 +162,11 @@ class Redaction:
 
 
 def _read(path: Path) -> bytes:
-    from slicebase.workspace.atomic import TEXT_FILE, read_bytes  # imported here to keep start-up fast
+    from slicebase.core.parsers import MOST_TOML  # imported here to keep start-up fast
+    from slicebase.workspace.atomic import read_bytes
 
     try:
-        return read_bytes(path, most=TEXT_FILE)
+        return read_bytes(path, most=MOST_TOML)
     except (OSError, SlicebaseError) as error:
         reason = error.message if isinstance(error, SlicebaseError) else error.strerror
         message = f"the rules that redaction.rules names cannot be read: {reason}"
