@@ -76,7 +76,7 @@ def read_toml(text: str, code: str, what: str) -> dict[str, Any]:
 def _refuse_costly_toml(text: str, code: str, what: str) -> None:
     """Refuses what would cost the parser much: it needs the square of the parts of a key, `a.b.c`, in memory.
 
-    A key is on one line. Dots in strings and comments are counted, too: which dots are in a string, only a parser knows.
+    A key is on one line. Dots in strings and comments are counted, too: only a parser knows which these are.
     """
     if len(text) > MOST_TOML:
         raise SlicebaseError(code, f"{what} is larger than {MOST_TOML >> 10} KiB")

@@ -28,7 +28,8 @@ from slicebase.workspace.workspace import SETTINGS, Workspace, create_local_fold
 
 _TABLE: Final = re.compile(r"\s*+\[([^\[\]]++)\]\s*+(?:#.*)?$")
 _ENTRY: Final = re.compile(
-    r"""(?P<key>\s*+(?P<name>[\w.\-"][\w.\-" ]*+)\s*+=\s*+)(?P<value>"(?:\\.|[^"\\])*"|'[^']*'|[^\s\#]+)(?P<rest>\s*+(?:\#.*)?)$"""
+    r"""(?P<key>\s*+(?P<name>[\w.\-"][\w.\-" ]*+)\s*+=\s*+)"""
+    r"""(?P<value>"(?:\\.|[^"\\])*"|'[^']*'|[^\s\#]+)(?P<rest>\s*+(?:\#.*)?)$"""
 )
 
 
