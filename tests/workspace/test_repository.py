@@ -161,18 +161,18 @@ def fake_worktree(folder: Path, target: Path) -> None:
     (folder / ".git").write_text("gitdir: mine\n")
 
 
+def through_a_link(folder: Path, target: Path) -> None:
+    (folder / "x").symlink_to(target)
+    (folder / ".git").write_text("gitdir: x")
+
+
 FORGED: dict[str, Callable[[Path, Path], None]] = {
     "a file": pointing,
     "a link": lambda folder, target: (folder / ".git").symlink_to(target),
-    "a link to the file of a worktree": lambda folder, target: (folder / ".git").symlink_to(
-        target.parent.with_name("tree") / ".git"
-    ),
+    "a link to a worktree's file": lambda folder, target: (folder / ".git").symlink_to(target.parents[1] / "tree/.git"),
     "a file that names a worktree": lambda folder, target: pointing(folder, target / "worktrees" / "tree"),
     "a worktree of its own": fake_worktree,
-    "a link in between": lambda folder, target: (
-        (folder / "x").symlink_to(target),
-        (folder / ".git").write_text("gitdir: x"),
-    )[0],
+    "a link in between": through_a_link,
 }
 
 
