@@ -1,8 +1,22 @@
-"""Errors that Python, SQLite or the system raises, as errors of ours: in a command and in a hook."""
+"""Errors as a command and a hook print them: errors of ours, and without secrets."""
 
+import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from slicebase.cli.output import OPENED
 from slicebase.errors import SlicebaseError
+
+
+def without_secrets(error: SlicebaseError, options: Mapping[str, Any], *, enabled: bool = True) -> SlicebaseError:
+    """Returns an error without the secrets of the arguments that it repeats; `options` are those of `tt`."""
+    from slicebase.workspace.doors import Redaction, is_on
+
+    here = os.environ.get("PWD", "")  # a folder that is gone is no reason not to print an error
+    redaction = options.get(OPENED) or Redaction(Path(here), lambda: None, enabled=enabled and is_on(os.environ))
+    shown: SlicebaseError = redaction.error(error)
+    return shown
 
 
 def as_our_error(error: Exception) -> SlicebaseError | None:

@@ -103,10 +103,13 @@ def run_(ctx: click.Context, event: str, wait: bool, as_json: bool) -> int:
 
 def _report(error: Exception) -> None:
     """Prints an error for the client: one of ours where it is bad input or a limit of the machine."""
-    from slicebase.cli.failures import as_our_error
+    from slicebase.cli.failures import as_our_error, without_secrets
 
     ours = error if isinstance(error, SlicebaseError) else as_our_error(error)
-    note(f"slicebase: {ours} [{ours.code}]" if ours else f"slicebase: {type(error).__name__}: {error}")
+    if ours is None:
+        note(f"slicebase: {type(error).__name__}: {error}")
+    else:
+        note(f"slicebase: {without_secrets(ours, {})} [{ours.code}]")
 
 
 @hook.command("narrate", hidden=True)

@@ -69,7 +69,7 @@ def tt(ctx: click.Context, root: str | None, use_global: bool) -> None:
     if root and use_global:
         raise click.UsageError("Give one of --root and --global.")
     ctx.color = colour()
-    ctx.obj = {"root": user_folder() if use_global else root}
+    ctx.ensure_object(dict)["root"] = user_folder() if use_global else root
 
 
 def user_folder() -> str:
@@ -82,28 +82,31 @@ def user_folder() -> str:
 
 def run(argv: list[str]) -> int:
     """Runs a command and returns its exit status; an error is printed on stderr."""
-    as_json = "--json" in argv
+    options: dict[str, Any] = {}
     try:
-        result: Any = tt.main(argv, prog_name="tt", standalone_mode=False)
+        result: Any = tt.main(argv, prog_name="tt", standalone_mode=False, obj=options)
         return result if isinstance(result, int) else Exit.DONE
-    except SlicebaseError as error:
-        print_error(error, as_json)
-        return error.exit
-    except click.UsageError as error:
-        usage = SlicebaseError("usage", error.format_message(), hint=_help_hint(error))
-        print_error(usage, as_json)
-        return usage.exit
     except click.Abort:
         print_text("Stopped.", err=True)
         return 130
     except Exception as error:
-        from slicebase.cli.failures import as_our_error
-
-        ours = as_our_error(error)
+        ours = _as_our_error(error)
         if ours is None:
             raise
-        print_error(ours, as_json)
+        from slicebase.cli.failures import without_secrets
+
+        print_error(without_secrets(ours, options, enabled="--no-redact" not in argv), "--json" in argv)
         return ours.exit
+
+
+def _as_our_error(error: Exception) -> SlicebaseError | None:
+    if isinstance(error, SlicebaseError):
+        return error
+    if isinstance(error, click.UsageError):
+        return SlicebaseError("usage", error.format_message(), hint=_help_hint(error))
+    from slicebase.cli.failures import as_our_error
+
+    return as_our_error(error)
 
 
 def _help_hint(error: click.UsageError) -> str:

@@ -168,6 +168,7 @@ def print_progress(text: str) -> None:
 # What was redacted, in every command that text enters through
 
 REDACTED = "slicebase.redacted"
+OPENED = "redaction"  # of the workspace that a command has opened, among the options of `tt`
 
 
 def _replaced() -> dict[str, Any]:

@@ -116,6 +116,7 @@ def each_path(paths: StrPath | Iterable[StrPath]) -> list[Path]:
 
 
 _IMPOSSIBLE = frozenset({errno.ENAMETOOLONG, errno.ELOOP})
+_LONGEST_SHOWN = 100  # characters of a path in an error
 
 
 def given_path(path: StrPath, code: str = "no-input") -> Path:
@@ -126,8 +127,12 @@ def given_path(path: StrPath, code: str = "no-input") -> Path:
         os.stat(path)
     except (OSError, ValueError) as error:  # ValueError: NUL, or half of a surrogate pair
         if not isinstance(error, OSError) or error.errno in _IMPOSSIBLE or not os.fspath(path):
-            raise SlicebaseError(code, f"no file can have the path {ascii(os.fspath(path))[:100]}") from None
+            raise SlicebaseError(code, f"no file can have the path {_shortened(ascii(os.fspath(path)))}") from None
     return Path(path)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
 
 
 def given_folder(path: StrPath) -> Path:
