@@ -445,7 +445,6 @@ def test_no_command_prints_a_secret_that_it_is_given_where_it_fails(
         [f"--{TOKEN}"],
         [f"turn:{TOKEN}", POISON],
         [f"{TOKEN}/{TOKEN}.md"],
-       
         *values,
     ):
         for more in ([], ["--json"]):
