@@ -14,6 +14,9 @@ from typing import Final
 from slicebase.errors import SlicebaseError, Where
 
 _LONGEST_POINTER: Final = 64 << 10  # bytes of a file with one path that are read
+_REMOVE: Final = (
+    "if you did not set this up, delete .git here; else let core.worktree in that repository name this folder"
+)
 _LONGEST_CONFIG: Final = 1 << 20
 _ENTRY: Final = re.compile(r"\s*+(?:\[\s*+([\w.-]++)[^\]\n]*+\])?\s*+(?:(\w[\w-]*+)\s*+(?:=(.*))?)?")
 _VALUE: Final = re.compile(r'"((?:\\.|[^"\\])*+)"?|[#;].*|((?:\\.|[^"\\#;])++)')
@@ -43,7 +46,7 @@ def is_ours(marker: Path, gitdir: Path, common: Path) -> bool:
     if belongs_to is None and not (is_bare and not is_inside):
         return is_inside
     if not _is_same(belongs_to, top):
-        raise _not_ours(marker, common, f"if it is, run `git --git-dir={gitdir} config core.worktree {top}`")
+        raise _not_ours(marker, common, _REMOVE)
     return True
 
 
