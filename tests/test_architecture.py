@@ -51,7 +51,7 @@ WRITERS = {
     "verbs.install": "removes what `tt init` created",
     "verbs.doctor": "renames a slice file to its id",
     "cli.options": "creates the folder that a command names",
-    "cli.main": "sends the rest of the output nowhere when its reader is gone",
+    "cli.output": "sends the rest of the output nowhere when its reader is gone",
 }
 # What changes the disk, of a path or of any object, and of the modules `os` and `shutil`.
 WRITING = {

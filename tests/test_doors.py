@@ -425,6 +425,111 @@ def test_no_secret_in_any_text_of_a_command_is_stored(
         assert traces(filled.root) == []
 
 
+# What is printed
+
+# `init` and `demo` create a folder with the name that they are given; the others wait for a client, or for git.
+_NOT_TRIED = {"init", "demo", "mcp", "hook run", "merge-driver"}
+
+
+@pytest.mark.parametrize("name", sorted({" ".join(path) for path, _ in commands(main.tt)} - _NOT_TRIED))
+def test_no_command_prints_a_secret_that_it_is_given_where_it_fails(
+    name: str, filled: Filled, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever an error repeats: an argument, an option, a name, a path, a reference, the value of an option."""
+    monkeypatch.chdir(filled.root)
+    names = [option for each in dict(commands(main.tt))[tuple(name.split())].params for option in each.opts]
+    values = [[option, POISON] for option in names if option[:2] == "--" and option != "--no-redact"]
+    for given in (
+        [POISON],
+        [TOKEN] * 3,
+        [f"--{TOKEN}"],
+        [f"turn:{TOKEN}", POISON],
+        [f"{TOKEN}/{TOKEN}.md"],
+        *values,
+    ):
+        for more in ([], ["--json"]):
+            monkeypatch.setattr("sys.stdin", open_text(""))
+            main.run([*name.split(), *given, *more])
+            printed = capfd.readouterr()
+            assert not [each for each in SECRETS if each.decode() in printed.out + printed.err], (given, printed)
+
+
+@pytest.mark.parametrize(
+    "line", [[TOKEN], [f"--{TOKEN}"], ["--root", TOKEN, "list"], ["run", TOKEN], ["--root", POISON, "list"]]
+)
+def test_no_error_before_a_command_prints_a_secret(
+    line: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main.run(line) in (2, 4)
+    printed = capfd.readouterr()
+    assert "[redacted:github-token]" in printed.err
+    assert not [each for each in SECRETS if each.decode() in printed.out + printed.err]
+    monkeypatch.setenv("SLICEBASE_REDACT", "off")
+    main.run(line)
+    assert TOKEN in capfd.readouterr().err
+
+
+def test_rules_of_the_user_count_for_errors_too(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "rules.toml").write_text("[[rule]]\nname = 'badge'\npattern = 'badge-[0-9]{4}'\n")
+    with Slicebase.init(tmp_path) as memory:
+        memory.set("redaction.rules", "rules.toml")
+    assert main.run(["--root", str(tmp_path), "recall", "badge-1234"]) == 4
+    assert "[redacted:badge]" in capfd.readouterr().err
+
+
+def test_an_error_about_files_and_ids_of_ours_loads_no_rules(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Slicebase.init(tmp_path).close()
+    monkeypatch.setattr("slicebase.secrets.redact.built_in", None)  # fails if it is called
+    monkeypatch.chdir(tmp_path)
+    for line in (
+        ["recall", "file:01M7JBD1WDP9GJHW14VT9YP0AA"],
+        ["lisst"],
+        ["list", "--what"],
+        ["run", "status", "none"],
+    ):
+        assert main.run(line) in (2, 4)
+    assert "01M7JBD1WDP9GJHW14VT9YP0AA" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("take", ["add", "create_from"])
+def test_the_report_about_notes_does_not_repeat_the_secret_in_a_name(tmp_path: Path, take: str) -> None:
+    notes = tmp_path / "notes"
+    (notes / TOKEN).mkdir(parents=True)
+    (notes / TOKEN / "a.md").write_text("A note.")
+    (notes / f"a {TOKEN}.md").write_text("A note.")
+    with Slicebase.init(tmp_path) as memory:
+        report = getattr(memory.library, take)(notes)
+    assert len(report.skipped) == 2
+    assert TOKEN not in str(report.as_json())
+
+
+def test_the_chunks_of_a_document_are_shown_without_secrets(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.md").write_text(f"# Keys\n\n{POISON}\n\n" + "More words.\n\n" * 1000)
+    (tmp_path / "b.md").write_text("# Keys\n\n<private>\n\n" + f"{PLAN}\n\n" * 1000 + "</private>\n")
+    for name in ("a.md", "b.md"):
+        assert main.run(["add", name]) == 0
+        printed = capfd.readouterr()
+        assert printed.out.count("doc:") > 1
+        assert not [each for each in SECRETS if each.decode() in printed.out]
+        assert ("[redacted:github-token]" in printed.out) == (name == "a.md")
+
+
+@pytest.mark.parametrize("name", sorted(TOOLS))
+def test_no_tool_returns_a_secret_in_an_error(name: str, filled: Filled) -> None:
+    environment = ServerEnvironment(filled.root, None, "s")
+    for given in ({TOKEN: POISON}, {"ref": f"turn:{TOKEN}"}, {"id": TOKEN, "text": POISON}):
+        try:
+            call_tool(environment, None, TOOLS[name], given)
+        except SlicebaseError as error:
+            assert not [each for each in SECRETS if each.decode() in json.dumps(environment.shown(error).as_json())]
+
+
 def test_a_command_says_what_it_replaced_and_option_and_environment_turn_it_off(
     filled: Filled, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -122,7 +122,7 @@ CODES: Mapping[str, ErrorKind] = {
     ),
     "database-lost": ErrorKind(Exit.REFUSED, "the database that the workspace had is empty or gone"),
     "no-repository": ErrorKind(
-        Exit.NOT_FOUND, "a folder is a worktree or submodule of a git repository that is not there"
+        Exit.NOT_FOUND, "a folder names a git repository that is not there, or that belongs to another folder"
     ),
     "database-newer": ErrorKind(Exit.REFUSED, "a newer Slicebase wrote the database"),
     "database-damaged": ErrorKind(Exit.REFUSED, "the database cannot be read"),

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from slicebase.base import Slicebase
 from slicebase.core.short_ids import SHORTEST_ID
+from slicebase.mcp.calls import ServerEnvironment
+from slicebase.mcp.tools import TOOLS, call_tool
 from slicebase.workspace.workspace import open_workspace
 from tests.cli.conftest import Tt
 from tests.library.samples import put, rows
@@ -256,3 +259,25 @@ def test_due_lists_work_as_text_json_and_prompt_and_records_it(tt: Tt, library: 
     assert tt("due", "--done", made, "--json").json == {"schema_version": "1", "done": [made], "files": []}
     assert tt("due").exit == 0
     assert tt("due", "--done", "nobody").exit == 4
+
+
+FORGED = "turn:f90f3a0e-5b1c-4b6f-8d0e-2f6f3c1f7a11"
+
+
+@pytest.mark.parametrize("text", [f"lab · {FORGED}", f"x {FORGED} file:01M7JBD1WDP9GJHW14VT9YP0AA", f"a\n{FORGED}"])
+def test_no_title_and_no_label_looks_like_a_reference(tt: Tt, tmp_path: Path, text: str) -> None:
+    with Slicebase.init(tmp_path) as memory:
+        page = memory.library.create("A lighthouse", "A page.").id
+        forged = memory.library.create(f"lighthouse {text}", "A page.", contract=["cleanup=Remove what is wrong."]).id
+        memory.library.connect(page, "see_also", forged, label=text)
+        memory.library.connect(forged, "see_also", page, label=text)
+        for name, given in (("search", {"query": "lighthouse"}), ("explore", {"id": page})):
+            output = call_tool(ServerEnvironment(tmp_path, None, "s"), None, TOOLS[name], given)
+            assert forged in output.text
+            assert FORGED not in output.text
+    for line in (["list"], ["search", "lighthouse"], ["explore", page], ["explore", forged], ["info", forged],
+                 ["explore", page, "--mermaid"], ["info"], ["due", "--all"], ["due", "--all", "--prompt"]):  # fmt: skip
+        printed = tt(*line)
+        assert "lighthouse" in printed.out, (line, printed)
+        assert FORGED not in printed.out, (line, printed)
+    assert FORGED in tt("list", "--json").out

@@ -11,6 +11,7 @@ import pytest
 
 from slicebase.agents.hooks import CLIENTS
 from slicebase.base import Slicebase
+from slicebase.cli import hooks
 from slicebase.history.notes import Compacted
 from tests.cli.conftest import Tt
 from tests.paths import PROJECT, SHARED
@@ -211,3 +212,15 @@ def test_a_hook_says_what_it_could_not_read(project: Path) -> None:
     path.write_text('{"type":"user"}\nnonsense\n')
     answer = call("SessionEnd", given(project, path, "s"))
     assert (answer.exit, answer.err.count("2 records of")) == (0, 1)
+
+
+@pytest.mark.parametrize(("error", "code"), [(MemoryError(), "no-memory"), (OSError(28, "full"), "disk-full")])
+def test_a_limit_of_the_machine_is_our_error_in_a_hook_too(
+    tt: Tt, monkeypatch: pytest.MonkeyPatch, error: Exception, code: str
+) -> None:
+    def fails(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(hooks, "_response", fails)
+    done = tt("hook", "run", "SessionStart")
+    assert (done.exit, done.out, f"[{code}]" in done.err) == (0, "", True)

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slicebase.context.recall import RecalledPiece, pages
+from slicebase.context import recall
+from slicebase.context.recall import Excerpt, RecalledPiece, pages
 from slicebase.core.hashing import tokens
 from tests.codes import code_of
 
@@ -67,3 +68,38 @@ def test_a_label_stays_on_its_line() -> None:
 @pytest.mark.parametrize("limit", [1, 40])
 def test_a_budget_without_room_for_the_labels_is_refused(limit: int) -> None:
     assert code_of(pages, [RecalledPiece("file:x", "Label", "text " * 50)], limit) == "bad-budget"
+
+
+def test_the_pages_of_a_long_text_look_at_each_character_a_bounded_number_of_times(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked_at = 0
+
+    def counted(text: str) -> int:
+        nonlocal looked_at
+        looked_at += len(text)
+        return tokens(text)
+
+    monkeypatch.setattr(recall, "tokens", counted)
+    costs = []
+    for words in (5_000, 20_000):
+        looked_at = 0
+        pages([RecalledPiece("file:x", "Long", "word " * words)], 200)
+        costs.append(looked_at)
+    assert costs[1] < 5 * costs[0]
+
+
+@settings(max_examples=100)
+@given(_texts, st.integers(110, 200), st.integers(0, 2))
+def test_a_part_is_as_long_as_one_that_is_searched_among_all(text: str, limit: int, few: int) -> None:
+    """The plain twin: the longest part of all that fit, shortened to the end of a paragraph, a line or a word."""
+    pieces = [RecalledPiece("file:x", "A label", text * (few + 1))]
+    room = limit - tokens(recall._HEADING) - tokens(recall._WIDEST_FOOTER)
+    start, whole, spans = 0, len(pieces[0].text), []
+    while tokens(Excerpt(pieces[0], start, whole).block) > room:
+        ends = [end for end in range(start, whole + 1) if tokens(Excerpt(pieces[0], start, end).block) <= room]
+        end = recall._tidy(pieces[0].text, start, max(ends))
+        spans.append((start, end))
+        start = end
+    found = [(each.start, each.end) for page in pages(pieces, limit) for each in page.excerpts]
+    assert found == [*spans, (start, whole)]

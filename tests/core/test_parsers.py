@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicebase.core.parsers import decode, read_all, read_json, read_toml
+from slicebase.core.parsers import MOST_TOML, decode, read_all, read_json, read_toml
 from slicebase.errors import SlicebaseError
 
 MANY_DIGITS = "9" * 5000
@@ -67,3 +67,41 @@ def test_any_toml_is_read_as_the_standard_library_does_or_refused(text: str) -> 
     except SlicebaseError:
         return
     assert repr(table) == repr(tomllib.loads(text))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "a." * 30_000 + "b = 1",
+        "[" + "a." * 30_000 + "b]",
+        "x = {" + '"a" . ' * 30_000 + "b = 1}",
+        "[[" + "'a'." * 30_000 + "b]]",
+    ],
+)
+def test_a_key_whose_parts_cost_gigabytes_is_refused_with_its_line_before_it_is_parsed(
+    line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tomllib, "loads", None)  # fails if it is called
+    with pytest.raises(SlicebaseError) as caught:
+        read_toml(f"# ours\n\n{line}\n", "bad-rule", "the file of rules")
+    assert caught.value.code == "bad-rule"
+    assert caught.value.where.line == 3
+
+
+def test_a_large_toml_text_is_refused_before_it_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tomllib, "loads", None)
+    assert code_of(read_toml, "a = 1\n" * MOST_TOML, "bad-setting", "slicebase.toml") == "bad-setting"
+
+
+@given(
+    st.lists(st.sampled_from(["a", "'b'", '"c"', ".", " ", "=", "[", "]", "{", "}", "1", "#", "\n", '"""', ","])).map(
+        "".join
+    )
+)
+def test_toml_is_read_as_the_standard_library_does_or_refused(text: str) -> None:
+    try:
+        wanted = tomllib.loads(text)
+    except ValueError:
+        assert code_of(read_toml, text, "bad-setting", "slicebase.toml") == "bad-setting"
+    else:
+        assert read_toml(text, "bad-setting", "slicebase.toml") == wanted

@@ -229,7 +229,7 @@ def test_notes_that_cannot_be_taken_are_named_and_do_not_stop_the_others(vault: 
     (docs / "link.md").symlink_to("a.md")
     report = vault.added()
     assert report.added == 4
-    assert [each.path.rpartition("/")[2][:4] for each in report.skipped] == ["brok", "ghp_", "link"]
+    assert [each.path.rpartition("/")[2][:4] for each in report.skipped] == ["[red", "brok", "link"]
     assert vault.pointers["empty.md"].summary == "An empty note."
     (docs / "a.md").write_bytes(b"\xff")
     report = vault.refresh_all()

@@ -1,7 +1,7 @@
 """Seals: what one contains, which one is the latest, and what it finds."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -57,3 +57,80 @@ def test_the_latest_seal_is_found_by_its_time_and_any_other_by_its_id(memory: Sl
     assert [file.id for file in all_seals(memory.folder)] == sorted([first.id, second.id])
     assert find_seal(memory.folder, "latest").id == max(first.id, second.id)
     assert find_seal(memory.folder, first.id).id == first.id
+
+
+# Seals that cannot be read
+
+
+def found(memory: Slicebase) -> list[tuple[str, str, str]]:
+    return [(each.status, each.check, each.place) for each in memory.verify().findings]
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda data: b"",
+    "not text": lambda data: b"\xff" * 100,
+    "without its frontmatter": lambda data: data.split(b"---\n", 2)[2],
+    "with broken frontmatter": lambda data: data.replace(b"meta:", b"meta: {", 1),
+    "without its end": lambda data: data[: data.index(b"meta:")],
+    "another kind of file": lambda data: data.replace(b"slicebase: seal", b"slicebase: page"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_seal_of_this_database_that_cannot_be_read_is_unverifiable(memory: Slicebase, damage: str) -> None:
+    first, second = memory.seal(), memory.seal()
+    for sealed in (first, second):
+        path = memory.workspace.root / sealed.file.name
+        data = path.read_bytes()
+        path.write_bytes(DAMAGES[damage](data))
+        assert found(memory) == [("UNVERIFIABLE", "seal", sealed.file.name)]
+        assert memory.verify().status == "UNVERIFIABLE"
+        path.write_bytes(data)
+    assert memory.verify().status == "VERIFIED"
+
+
+def test_a_seal_that_cannot_be_opened_is_unverifiable(memory: Slicebase) -> None:
+    path = memory.workspace.root / memory.seal().file.name
+    path.unlink()
+    path.mkdir()
+    assert [status for status, _, _ in found(memory)] == ["UNVERIFIABLE"]
+
+
+def test_a_seal_whose_file_is_gone_or_forgotten_is_no_damage(memory: Slicebase) -> None:
+    """An older commit that is checked out does not have it."""
+    first, second = memory.seal(), memory.seal()
+    (memory.workspace.root / second.file.name).unlink()
+    assert found(memory) == []
+    memory.library.forget(first.id)
+    assert memory.verify().status == "VERIFIED"
+    memory.library.purge(first.id)
+    assert memory.verify().status == "VERIFIED"
+
+
+@pytest.mark.parametrize(
+    ("damage", "is_known"), [("with broken frontmatter", True), ("without its frontmatter", True), ("empty", False)]
+)
+def test_a_damaged_seal_of_another_database_is_known_by_its_mark(
+    memory: Slicebase, tmp_path_factory: pytest.TempPathFactory, damage: str, is_known: bool
+) -> None:
+    with Slicebase.init(tmp_path_factory.mktemp("colleague")) as colleague:
+        sealed = colleague.seal()
+        data = (colleague.workspace.root / sealed.file.name).read_bytes()
+    (memory.workspace.root / sealed.file.name).write_bytes(DAMAGES[damage](data))
+    assert found(memory) == ([("UNVERIFIABLE", "seal", sealed.file.name)] if is_known else [])
+
+
+def test_a_broken_file_that_merely_talks_about_seals_is_none(memory: Slicebase) -> None:
+    (memory.workspace.library / "talk.slice").write_text(
+        "---\nslice: {\n---\nThe mark is `slicebase: seal`, of a seal.\n"
+    )
+    assert found(memory) == []
+
+
+@pytest.mark.parametrize("damage", ["empty", "not text"])
+def test_a_sealed_file_that_cannot_be_read_has_drifted(memory: Slicebase, damage: str) -> None:
+    page = memory.library.create("Another", "A page.", body="one").id
+    memory.seal()
+    path = memory.workspace.library / f"{page}.slice"
+    path.write_bytes(DAMAGES[damage](path.read_bytes()))
+    assert found(memory) == [("DRIFTED", "seal", f"file:{page}")]

@@ -132,6 +132,50 @@ def test_what_is_printed_to_a_full_disk_is_our_error(filled: Path) -> None:
     assert (done.returncode, done.stderr.count(b"[disk-full]")) == (3, 1)
 
 
+@pytest.mark.parametrize("as_json", [[], ["--json"]])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["create", "Title", "A summary."],
+        ["run", "start", "--objective", "O", "--done", "D"],
+        ["remember", "LOG", "A row."],
+    ],
+    ids=lambda command: command[0],
+)
+def test_output_to_a_full_disk_is_not_called_a_write_that_failed(
+    filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], as_json: list[str]
+) -> None:
+    """The command is done. Whoever tries again would do it twice, so the error does not say so."""
+    folder = tmp_path / "copy"
+    shutil.copytree(filled, folder)
+    monkeypatch.chdir(folder)
+    with Slicebase.open(folder) as memory:
+        log = memory.library.create("A log", "A summary.", type="jsonl").id
+        before = written(memory)
+    errors = io.StringIO()
+    with open("/dev/full", "w") as full, redirect_stdout(full), redirect_stderr(errors):
+        status = run([*(log if word == "LOG" else word for word in command), *as_json])
+    assert (status, errors.getvalue().count("disk-full")) == (3, 1)
+    assert "only the output" in errors.getvalue()
+    assert "try again" not in errors.getvalue()
+    with Slicebase.open(folder) as memory:
+        assert written(memory) == before + 1
+
+
+def written(memory: Slicebase) -> int:
+    """Returns how many files, rows and runs there are."""
+    files = [path.read_bytes() for path in memory.workspace.library.glob("*.slice")]
+    return len(memory.runs.list_runs()) + len(files) + b"".join(files).count(b'"A row."')
+
+
+def test_a_stderr_that_takes_nothing_stops_no_command(filled: Path) -> None:
+    command = [sys.executable, "-m", "slicebase", "import", "none.json"]
+    here = {**os.environ, "PYTHONPATH": str(PROJECT / "src")}
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=full, cwd=filled, env=here)
+    assert (done.returncode, done.stdout) == (4, b"")
+
+
 @pytest.mark.parametrize("warm", [True, False])
 def test_a_full_disk_is_no_damage_of_an_index(
     filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, warm: bool

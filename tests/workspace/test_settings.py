@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slicebase.base import Slicebase
 from slicebase.errors import SlicebaseError
 from slicebase.workspace import settings
 from slicebase.workspace.settings import (
@@ -233,3 +234,21 @@ def test_an_edited_text_says_what_was_wanted_and_the_same_otherwise(lines: list[
         assert with_value(with_value(text, name, "8"), name, "7") == with_value(text, name, "7")
         gone = tomllib.loads(without_value(with_value(text, name, "7"), name))
         assert gone.get(table, {}).get(key) is None
+
+
+@pytest.mark.parametrize("line", [" " * 200_000, "[" + " " * 200_000, "x" + " " * 200_000 + "y", '" ' * 100_000])
+def test_long_lines_of_a_file_from_elsewhere_are_searched_in_linear_time(workspace: Workspace, line: str) -> None:
+    """A pattern that gives back what it has matched would need hours here."""
+    write(workspace, f"[provenance]\nagent = '''\n{line}\n'''\n[hooks]\ntokens = 7\n")
+    found = {each.name: each.source for each in settings_with_sources(workspace.root, {})}
+    assert found["hooks.tokens"] == "slicebase.toml:6"
+
+
+@pytest.mark.parametrize("name", ["slicebase.toml", "rules.toml"])
+def test_a_key_of_thousands_of_parts_is_refused_with_its_file_and_line(workspace: Workspace, name: str) -> None:
+    write(workspace, "redaction.rules = 'rules.toml'\n")
+    (workspace.root / name).write_text("\n" + "a." * 60_000 + "b = 1\n")
+    with Slicebase.open(workspace.root) as memory, pytest.raises(SlicebaseError) as caught:
+        memory.library.create("Title", "A summary.")
+    assert caught.value.code == ("bad-setting" if name == "slicebase.toml" else "bad-rule")
+    assert caught.value.where == (str(workspace.root / name), 2, None)

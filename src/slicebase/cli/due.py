@@ -9,6 +9,7 @@ from slicebase.cli.file_options import complete_ids
 from slicebase.cli.find import note_unreadable
 from slicebase.cli.options import open_base, provenance_of, provenance_options
 from slicebase.cli.output import json_option, note, print_json, print_text, printable
+from slicebase.core.refs import as_words
 from slicebase.errors import Exit
 from slicebase.verbs.names import short_places
 
@@ -53,7 +54,7 @@ def _print_due(found: "list[DueFile]", recorded: list[str], short: Mapping[str, 
     for file_id in recorded:
         note(f"{printable(short[file_id])} done")
     for each in found:
-        print_text(f"{printable(short[each.id])} ({printable(each.file.title or '')})")
+        print_text(f"{printable(short[each.id])} ({printable(as_words(each.file.title or ''))})")
         for why in each.reasons:
             rule = f"  ({printable(why.rule)})" if why.rule else ""
             print_text(f"    {printable(why.detail)}{rule}")

@@ -30,7 +30,7 @@ def open_closed_streams() -> None:
 
 def leave(status: int) -> None:
     """Ends the process without the interpreter's clean-up: everything is closed already, and output is flushed."""
-    with suppress(BrokenPipeError):
+    with suppress(OSError):  # of a full disk or a closed pipe, which is reported already
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
     os._exit(status)

@@ -8,6 +8,7 @@ from slicebase.cli.file_options import id_argument
 from slicebase.cli.numbers import CountingNumber
 from slicebase.cli.options import open_base
 from slicebase.cli.output import json_option, note, print_json, print_text, printable
+from slicebase.core.refs import as_words
 from slicebase.files.explore import mermaid as drawn
 from slicebase.files.explore import tree
 from slicebase.files.links import doubts
@@ -54,13 +55,13 @@ def explore(
 
 def _title(found: "Exploration", place: str) -> str:
     entry = found.places[place].entry
-    return printable(entry.title if entry else place)
+    return printable(as_words(entry.title) if entry else place)
 
 
 def _name(found: "Exploration", place: str, short: str) -> str:
     kind, entry = found.places[place]
     if entry:
-        return f"{printable(short)} ({printable(entry.title)})" + ("  forgotten" if entry.archived else "")
+        return f"{printable(short)} ({printable(as_words(entry.title))})" + ("  forgotten" if entry.archived else "")
     return printable(short) + ("  missing" if kind == "missing" else "")
 
 

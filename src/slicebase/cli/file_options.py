@@ -8,6 +8,7 @@ import click
 
 from slicebase.cli.options import open_base
 from slicebase.cli.output import Shown, printable
+from slicebase.core.refs import as_words
 from slicebase.core.times import EARLIEST, LATEST, to_text
 from slicebase.errors import SlicebaseError
 from slicebase.files.freshness import Label, annotation, label, oldest, staleness
@@ -117,7 +118,7 @@ def headline(
 ) -> list[Shown]:
     """Returns the line that lists a file: its short id, its title, freshness and marks."""
     marks = [word for word, there in (("forgotten", entry.archived), ("purged", entry.purged)) if there]
-    named = [printable(entry.title)] if title is None else title
+    named = [printable(as_words(entry.title))] if title is None else title
     state = "  ".join([freshness(entry, now, half_life), *marks])
     return [f"{printable(short.get(entry.id, entry.id))} (", *named, ")  ", state]
 

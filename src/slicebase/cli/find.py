@@ -10,6 +10,7 @@ from slicebase.cli.file_options import chosen, complete_ids, file_json, filter_o
 from slicebase.cli.numbers import CountingNumber, Decimal
 from slicebase.cli.options import open_base
 from slicebase.cli.output import BOLD, DIM, Shown, Styled, counted, json_option, note, print_json, print_text, printable
+from slicebase.core.refs import as_words
 from slicebase.errors import Exit
 from slicebase.verbs.names import short_places, shortened
 
@@ -61,7 +62,7 @@ def _print_search(base: "Slicebase", found: "SearchResults", moment: int) -> Non
     short = shortened(base, [*(each.ref for hit in found.files.hits for each in hit.found), *turns])
     ids = short_files(base, [hit.entry for hit in found.files.hits])
     for hit in found.files.hits:
-        print_text(*headline(hit.entry, ids, moment, half_life, _marked(hit.title)))
+        print_text(*headline(hit.entry, ids, moment, half_life, _title(hit.title)))
         for each in hit.found:
             place = short[each.ref] if each.line is None else f"{short[each.ref]}, line {each.line}"
             print_text("    ", *_marked(each.snippet), "\n    ", Styled(printable(place), DIM))
@@ -78,6 +79,12 @@ def _print_search(base: "Slicebase", found: "SearchResults", moment: int) -> Non
         note(f"hint: {hint}")
     if not found.files.hits and not found.turns:
         note("nothing found")
+
+
+def _title(snippet: "Snippet") -> list[Shown]:
+    """Returns a title with its matches; without them if it has something that could be read as a reference."""
+    words = as_words(snippet.text)
+    return _marked(snippet) if words == snippet.text else [printable(words)]
 
 
 def _marked(snippet: "Snippet") -> list[Shown]:

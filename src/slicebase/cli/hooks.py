@@ -93,14 +93,23 @@ def run_(ctx: click.Context, event: str, wait: bool, as_json: bool) -> int:
     """
     try:
         text = _response(ctx, event, wait)
-    except SlicebaseError as error:
-        note(f"slicebase: {error} [{error.code}]")
     except Exception as error:
-        note(f"slicebase: {type(error).__name__}: {error}")
+        _report(error)
     else:
         if text:
             print_text(json.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}))
     return Exit.DONE
+
+
+def _report(error: Exception) -> None:
+    """Prints an error for the client: one of ours where it is bad input or a limit of the machine."""
+    from slicebase.cli.failures import as_our_error, without_secrets
+
+    ours = error if isinstance(error, SlicebaseError) else as_our_error(error)
+    if ours is None:
+        note(f"slicebase: {type(error).__name__}: {error}")
+    else:
+        note(f"slicebase: {without_secrets(ours, {})} [{ours.code}]")
 
 
 @hook.command("narrate", hidden=True)

@@ -3,14 +3,13 @@
 import importlib
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from slicebase import __version__
 from slicebase.cli.commands import GROUPS, LISTED, PLUMBING
-from slicebase.cli.output import Group, colour, print_error, print_text
+from slicebase.cli.output import Group, colour, discard, print_error, print_text
 from slicebase.errors import Exit, SlicebaseError
 
 if TYPE_CHECKING:  # keeps start-up fast
@@ -38,8 +37,7 @@ class LazyGroup(Group):
             sys.stdout.flush()
             return result
         except BrokenPipeError:
-            # Python flushes stdout once more at exit: the rest is discarded.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            discard(sys.stdout)
             return Exit.DONE
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
@@ -71,7 +69,7 @@ def tt(ctx: click.Context, root: str | None, use_global: bool) -> None:
     if root and use_global:
         raise click.UsageError("Give one of --root and --global.")
     ctx.color = colour()
-    ctx.obj = {"root": user_folder() if use_global else root}
+    ctx.ensure_object(dict)["root"] = user_folder() if use_global else root
 
 
 def user_folder() -> str:
@@ -84,17 +82,10 @@ def user_folder() -> str:
 
 def run(argv: list[str]) -> int:
     """Runs a command and returns its exit status; an error is printed on stderr."""
-    as_json = "--json" in argv
+    options: dict[str, Any] = {}
     try:
-        result: Any = tt.main(argv, prog_name="tt", standalone_mode=False)
+        result: Any = tt.main(argv, prog_name="tt", standalone_mode=False, obj=options)
         return result if isinstance(result, int) else Exit.DONE
-    except SlicebaseError as error:
-        print_error(error, as_json)
-        return error.exit
-    except click.UsageError as error:
-        usage = SlicebaseError("usage", error.format_message(), hint=_help_hint(error))
-        print_error(usage, as_json)
-        return usage.exit
     except click.Abort:
         print_text("Stopped.", err=True)
         return 130
@@ -102,34 +93,18 @@ def run(argv: list[str]) -> int:
         ours = _as_our_error(error)
         if ours is None:
             raise
-        print_error(ours, as_json)
+        from slicebase.cli.failures import without_secrets
+
+        print_error(without_secrets(ours, options, enabled="--no-redact" not in argv), "--json" in argv)
         return ours.exit
 
 
 def _as_our_error(error: Exception) -> SlicebaseError | None:
-    """Returns our own error for bad input, a damaged database or a limit of the machine; None for a bug."""
-    if isinstance(error, MemoryError):
-        hint = "what was confirmed before is stored; give it more memory, or less at once"
-        return SlicebaseError("no-memory", "there is not enough memory for this", hint=hint)
-    if isinstance(error, UnicodeEncodeError):  # an argument whose bytes are not UTF-8 contains surrogates
-        from slicebase.core.hashing import lone_surrogate
-        from slicebase.workspace.surroundings import is_of_surrogates
-
-        if not is_of_surrogates(error):
-            return None
-
-        return lone_surrogate(error)
-    if isinstance(error, OSError):  # of what a command prints, for example
-        from slicebase.workspace.boundary import cannot_read
-        from slicebase.workspace.disk import disk_full, is_full
-
-        if is_full(error):
-            return disk_full()
-        is_of_file = isinstance(error, PermissionError) and error.filename is not None
-        return cannot_read(error, Path.cwd()) if is_of_file else None
-    if type(error).__module__ != "apsw":
-        return None
-    from slicebase.truth.failures import as_our_error  # apsw is loaded already
+    if isinstance(error, SlicebaseError):
+        return error
+    if isinstance(error, click.UsageError):
+        return SlicebaseError("usage", error.format_message(), hint=_help_hint(error))
+    from slicebase.cli.failures import as_our_error
 
     return as_our_error(error)
 

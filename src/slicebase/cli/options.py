@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from slicebase.cli.numbers import Decimal
-from slicebase.cli.output import REDACTED, note, print_json, print_progress, print_redacted, print_text, printable
+from slicebase.cli.output import (
+    OPENED,
+    REDACTED,
+    note,
+    print_json,
+    print_progress,
+    print_redacted,
+    print_text,
+    printable,
+)
 from slicebase.errors import SlicebaseError, Where
 from slicebase.workspace.workspace import LIBRARY
 
@@ -62,6 +71,7 @@ def open_base(ctx: click.Context, *, create: bool = False) -> "Slicebase":
     root = named_root(ctx)
     base = Slicebase.open(Path.cwd(), created(root) if root and create else root, create=create, redact=redacts(ctx))
     base.index_progress = index_progress
+    ctx.find_root().obj[OPENED] = base.surroundings.redaction
     if base.is_new:
         note(f"Created a workspace in {base.workspace.root}.")
     ctx.call_on_close(base.close)

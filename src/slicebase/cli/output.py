@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TextIO, TypeVar
 
 import click
@@ -106,6 +106,36 @@ def _on_terminal(piece: Shown) -> str:
 
 
 def _write(stream: TextIO, text: str) -> None:
+    """Writes the bytes of a text. What stderr does not take is lost; for stdout, it is an error."""
+    try:
+        _write_bytes(stream, text)
+    except OSError as error:
+        if isinstance(error, BrokenPipeError) and stream is not sys.stderr:
+            raise  # the reader has enough
+        discard(stream)
+        if stream is not sys.stderr:
+            raise _not_printed(error) from None
+
+
+def discard(stream: TextIO) -> None:
+    """Lets everything vanish that a stream still has and gets. Python flushes it once more when the process ends."""
+    with suppress(OSError):  # a stream of a program that calls a command itself has no number
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _not_printed(error: OSError) -> SlicebaseError:
+    """Returns the error for output that cannot be written. Nothing is undone: the command itself did not fail."""
+    from slicebase.workspace.disk import is_full  # imported here to keep start-up fast
+
+    return SlicebaseError(
+        "disk-full" if is_full(error) else "cannot-write",
+        f"only the output cannot be written: {error.strerror or error}",
+        hint="what the command changed is stored: look before you run a command that writes again",
+        where=Where("stdout"),
+    )
+
+
+def _write_bytes(stream: TextIO, text: str) -> None:
     """Writes the bytes of a text, whatever the stream would make of it."""
     buffer = getattr(stream, "buffer", None)
     if buffer is None:  # a stream of a program that calls a command itself
@@ -138,6 +168,7 @@ def print_progress(text: str) -> None:
 # What was redacted, in every command that text enters through
 
 REDACTED = "slicebase.redacted"
+OPENED = "redaction"  # of the workspace that a command has opened, among the options of `tt`
 
 
 def _replaced() -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Commands that show memory to a model (recall, routine), and commands about evidence (add, cite, why, seal)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -112,19 +112,21 @@ def add(
         )
     if globs or dry_run:
         raise click.UsageError("--glob and --dry-run go with a folder.")
-    _print_document(
-        open_base(ctx, create=True).add(path, title=title, copy=copy, provenance=provenance_of(ctx)), as_json
-    )
+    base = open_base(ctx, create=True)
+    added = base.add(path, title=title, copy=copy, provenance=provenance_of(ctx))
+    _print_document(added, base.surroundings.redaction.uncounted, as_json)
     return Exit.DONE
 
 
-def _print_document(added: "AddedDocument", as_json: bool) -> None:
+def _print_document(added: "AddedDocument", redact: Callable[[str], str], as_json: bool) -> None:
     if as_json:
         chunks = [{"ref": chunk.chunk_id, "start": chunk.start, "end": chunk.end} for chunk in added.chunks]
         print_json({"id": added.file.id, "new": added.is_new, "chunks": chunks})
         return
-    for chunk in added.chunks:
-        print_text(f"{chunk.chunk_id}  {printable(' '.join(chunk.text[:200].split()))[:60]}")
+    from slicebase.verbs.evidence import previews
+
+    for chunk, text in zip(added.chunks, previews(added.chunks, redact), strict=True):
+        print_text(f"{chunk.chunk_id}  {printable(' '.join(text[:200].split()))[:60]}".rstrip())
     note(f"file:{added.file.id}" + ("" if added.is_new else " exists already"))
 
 

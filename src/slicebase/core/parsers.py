@@ -9,6 +9,8 @@ from typing import IO, Any, Final
 from slicebase.errors import SlicebaseError, Where
 
 WHOLE_INPUT: Final = 64 << 20  # bytes of an input that is read whole
+MOST_TOML: Final = 256 << 10  # bytes of a file in TOML
+_MOST_DOTS: Final = 200  # in a line of TOML
 
 
 def read_all(stream: IO[bytes], name: str, most: int = WHOLE_INPUT, hint: str = "") -> bytes:
@@ -60,6 +62,7 @@ def read_toml(text: str, code: str, what: str) -> dict[str, Any]:
     import json
     import tomllib  # imported here, because most workspaces have no file in this format
 
+    _refuse_costly_toml(text, code, what)
     try:
         table = tomllib.loads(text)
         json.dumps(table, default=str)  # dotted keys build tables that are deeper than the parser goes
@@ -68,3 +71,20 @@ def read_toml(text: str, code: str, what: str) -> dict[str, Any]:
     except RecursionError:
         raise SlicebaseError(code, f"{what} is nested too deeply") from None
     return table
+
+
+def _refuse_costly_toml(text: str, code: str, what: str) -> None:
+    """Refuses what would cost the parser much: it needs the square of the parts of a key, `a.b.c`, in memory.
+
+    A key is on one line. Dots in strings and comments are counted, too: only a parser knows which these are.
+    """
+    if len(text) > MOST_TOML:
+        raise SlicebaseError(code, f"{what} is larger than {MOST_TOML >> 10} KiB")
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.count(".") > _MOST_DOTS:
+            raise SlicebaseError(
+                code,
+                f"{what} has {line.count('.')} dots in one line: a key would be nested too deeply",
+                hint=f"a line has at most {_MOST_DOTS}",
+                where=Where(None, number),
+            )

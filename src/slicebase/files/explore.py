@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple, get_args
 
 from msgspec import Struct
 
+from slicebase.core.refs import as_words
 from slicebase.files.links import RELATIONSHIPS
 
 # Inference
@@ -247,8 +248,8 @@ def tree(walk: Walk, name_of: Callable[[str], str]) -> Iterator[str]:
 
 def _in_words(step: WalkStep, name_of: Callable[[str], str]) -> str:
     arrow = "→" if step.outward else "←"
-    more = [f'"{step.label}"'] if step.label else []
-    more += [f"row {step.row}"] if step.row else []
+    more = [f'"{as_words(step.label)}"'] if step.label else []
+    more += [f"row {as_words(step.row)}"] if step.row else []
     more += (
         ["because " + ", ".join(f"{edge.source} {edge.rel} {edge.target}" for edge in step.path)] if step.path else []
     )

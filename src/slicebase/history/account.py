@@ -3,8 +3,10 @@
 `store_batches` writes batches of turns to the truth and enters them in the account.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
+
+from msgspec.structs import replace
 
 from slicebase.graph.turn import Edge
 from slicebase.importers.values import Batch, ImportReport, Note
@@ -87,6 +89,14 @@ class Account:
         message = f"{error.message}; {self.added} turns were stored before that, {whole}"
         hint = f"{error.hint or 'import the rest'}: what is stored already is skipped"
         return type(error)(error.code, message, hint=hint, where=error.where)
+
+    def redact(self, text: Callable[[str], str], error: "Callable[[SlicebaseError], SlicebaseError]") -> None:
+        """Replaces the secrets in what the account repeats: names of files, and pieces of records."""
+        self.unreadable = [error(each) for each in self.unreadable]
+        self.conflicts = [each._replace(where=text(each.where)) for each in self.conflicts]
+        self.report.notes = [
+            replace(each, where=text(each.where), detail=text(each.detail)) for each in self.report.notes
+        ]
 
     @property
     def sessions(self) -> list[str]:

@@ -110,7 +110,7 @@ class NoteCopier:
             links=sum(to not in refused for each in written for to in each.links[:MOST_LINKED]),
             unresolved=unresolved,
             crowded=sum(len(each.links[MOST_LINKED:]) for each in written),
-            skipped=tuple(sorted({*walked.skipped, *reader.skipped})),
+            skipped=tuple(sorted(reader.shown(*each) for each in {*walked.skipped, *reader.skipped})),
         )
 
     def _source(self, folder: Path) -> _Source:

@@ -119,6 +119,10 @@ class NoteReader:
         self._root = root
         self._redaction = redaction
 
+    def shown(self, path: str, reason: str) -> SkippedNote:
+        """Returns what is reported of a file that was passed over: its name may be the reason."""
+        return SkippedNote(self._redaction.uncounted(path), self._redaction.uncounted(reason))
+
     def version(self, path: str) -> NoteVersion | None:
         """Returns a note as it is now, without secrets; None if it cannot be taken."""
         try:
@@ -200,7 +204,7 @@ class NoteKeeper:
             links=sum(len(linker.targets(each)) for each in concerned),
             unresolved=sum(linker.unresolved(each) for each in concerned),
             crowded=sum(linker.crowded(each) for each in concerned),
-            skipped=tuple(sorted(map(SkippedNote._make, skipped.items()))),
+            skipped=tuple(sorted(self._reader.shown(path, reason) for path, reason in skipped.items())),
         )
 
     def _unknown(self, shelf: Shelf, walked: Walked | None) -> list[NoteVersion]:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from slicebase.context.manifest import fence_for
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.rows import Provenance
+from slicebase.workspace.doors import Redaction, is_on
 from slicebase.workspace.surroundings import Clock, Entropy
 from slicebase.workspace.writer import client_name
 
@@ -43,6 +44,10 @@ class ServerEnvironment(NamedTuple):
 
         around: dict[str, Any] = {"clock": self.clock, "entropy": self.entropy, "redact": self.redact}
         return Slicebase.open(self.start, self.root, create=False, **around)
+
+    def shown(self, error: SlicebaseError) -> SlicebaseError:
+        """Returns an error without the secrets of what it repeats of a call."""
+        return Redaction(self.start, lambda: None, enabled=self.redact and is_on(os.environ)).error(error)
 
 
 class McpClient(NamedTuple):

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from slicebase.core.refs import as_words
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.index.entries import Filters
@@ -56,7 +57,7 @@ def _start(call: ToolCall, topic: str | None) -> str:
 
 def _recent(call: ToolCall) -> list[str]:
     files = call.base.finder.list_files()[:_RECENT]
-    lines = [f"file:{entry.id} {entry.title}: {excerpt(entry.summary)}" for entry in files]
+    lines = [f"file:{entry.id} {as_words(entry.title)}: {excerpt(entry.summary)}" for entry in files]
     if call.base.workspace.database.exists():
         running = [entry for entry in call.base.runs.list_runs() if not entry.stopped][:_RECENT]
         lines += [f"run:{entry.id} open: {excerpt(entry.subject)}" for entry in running]

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from msgspec import Meta
 
 from slicebase.context.lost import TABLE, by_importance, headline, tally
+from slicebase.core.refs import as_words
 from slicebase.core.times import EARLIEST, LATEST, to_text
 from slicebase.errors import SlicebaseError
 from slicebase.files.freshness import label_at
@@ -110,7 +111,7 @@ def _turn(view: "TurnView") -> TurnFound:
 def _search_text(result: SearchResult) -> str:
     lines: list[str] = []
     for file in result.files:
-        lines.append(f"{file.ref} {file.title} [{file.freshness}]")
+        lines.append(f"{file.ref} {as_words(file.title)} [{file.freshness}]")
         lines += [f"  {passage.ref}: {excerpt(passage.text)}" for passage in file.passages]
     lines += [f"{turn.ref} {turn.role} {turn.time}: {turn.text or 'purged'}" for turn in result.turns]
     if not lines:
@@ -198,7 +199,7 @@ def explore(call: ToolCall, given: ExploreArguments) -> ToolOutput:
     names = dict.fromkeys([found.walk.start, *(name for edge in edges for name in (edge.source, edge.target))])
     places = [_place(name, found.places[name]) for name in names]
     result = ExploreResult(found.walk.start, edges, places, sum(1 for _ in found.walk.all()), following)
-    titles = {place.id: f"{place.id} ({place.title or place.kind})" for place in places}
+    titles = {place.id: f"{place.id} ({as_words(place.title or place.kind)})" for place in places}
     lines = [f"{titles[edge.source]} {edge.rel} {titles[edge.target]}" for edge in edges]
     none = " ".join([f"{result.start} has no such links.", *doubts([given.rel])])
     return ToolOutput(result, quoted(lines, more_pages(following)) if lines else none)

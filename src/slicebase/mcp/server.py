@@ -80,7 +80,7 @@ class _Handlers:
         try:
             return await self._in_thread(work)
         except SlicebaseError as error:
-            raise _protocol_error(error) from None
+            raise _protocol_error(self._environment.shown(error)) from None
 
     # Tools
 
@@ -96,11 +96,13 @@ class _Handlers:
         tool = self._tools.get(params.name)
         if tool is None:
             hint = f"use one of {', '.join(self._tools)}"
-            raise _protocol_error(SlicebaseError("no-tool", f"there is no tool {params.name!r}", hint=hint))
+            unknown = SlicebaseError("no-tool", f"there is no tool {params.name!r}", hint=hint)
+            raise _protocol_error(self._environment.shown(unknown))
         client = _client(ctx)
         try:
             output = await self._in_thread(lambda: call_tool(self._environment, client, tool, params.arguments or {}))
-        except SlicebaseError as error:
+        except SlicebaseError as raised:
+            error = self._environment.shown(raised)
             message = f"{error} [{error.code}]" + (f"\nhint: {error.hint}" if error.hint else "")
             return types.CallToolResult(content=_text(message), structured_content=error.as_json(), is_error=True)
         return types.CallToolResult(content=_text(output.text), structured_content=output.structured)

@@ -1,4 +1,4 @@
-"""Acts: what was done to the database itself. They say which database it is, whose, and what was purged from it.
+"""Acts: what was done to the database itself. They say which database it is, whose, and what was purged and sealed.
 
 A database has an id, and keeps a digest of the user and the machine that made it (ruling 49). Whoever takes over a
 database, or puts back an older copy of it, gives it a new id by an act (ruling 45): what was sealed after the copy was
@@ -6,6 +6,7 @@ made belongs to the old id.
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -19,6 +20,7 @@ CREATE: Final = "create"
 ADOPT: Final = "adopt"
 RESTORE: Final = "restore"
 PURGE: Final = "purge"
+SEAL: Final = "seal"
 _WHOSE: Final = "kind IN ('create', 'adopt', 'restore')"
 
 
@@ -54,25 +56,36 @@ class PurgeRecord(msgspec.Struct, frozen=True):
         return f"{self.time} {self.reason}".strip()
 
 
+class SealRecord(msgspec.Struct, frozen=True):
+    """The record of a seal: its slice file, by which a seal is known even if its file is damaged."""
+
+    file: str
+    time: str
+
+
+ActRecord = Identity | PurgeRecord | SealRecord
+
+
 class Act(NamedTuple):
     """An act: its number, its kind, and its record."""
 
     seq: int
     kind: str
-    record: Identity | PurgeRecord
+    record: ActRecord
 
 
-_READERS: Final[Mapping[str, "msgspec.json.Decoder[Identity] | msgspec.json.Decoder[PurgeRecord]"]] = MappingProxyType(
+_READERS: Final[Mapping[str, "msgspec.json.Decoder[Any]"]] = MappingProxyType(
     {
         CREATE: msgspec.json.Decoder(Identity),
         ADOPT: msgspec.json.Decoder(Identity),
         RESTORE: msgspec.json.Decoder(Identity),
         PURGE: msgspec.json.Decoder(PurgeRecord),
+        SEAL: msgspec.json.Decoder(SealRecord),
     }
 )
 
 
-def act_row(kind: str, record: Identity | PurgeRecord) -> tuple[str, bytes]:
+def act_row(kind: str, record: ActRecord) -> tuple[str, bytes]:
     """Returns an act as its key and its record."""
     return kind, canonical(msgspec.to_builtins(record))
 
@@ -100,6 +113,16 @@ def identities(connection: apsw.Connection) -> list[Identity]:
     if not found:
         message, hint = "the database does not say which one it is", "put a copy of it back"
         raise SlicebaseError("database-damaged", message, hint=hint)
+    return found
+
+
+def sealed_files(connection: apsw.Connection) -> list[str]:
+    """Returns the ids of the slice files of all seals that this database made, oldest first. Skips broken records."""
+    found = []
+    for row in connection.execute("SELECT seq, kind, record FROM acts WHERE kind = ? ORDER BY seq", (SEAL,)):
+        with suppress(ValueError, TypeError, msgspec.MsgspecError):
+            record = read_act(*row).record
+            found += [record.file] if isinstance(record, SealRecord) else []
     return found
 
 

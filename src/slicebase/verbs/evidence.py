@@ -284,6 +284,13 @@ class AddedDocument(NamedTuple):
         return f"AddedDocument(id={self.file.id!r}, chunks={len(self.chunks)}, is_new={self.is_new})"
 
 
+def previews(found: Iterable[DocumentChunk], redact: Callable[[str], str]) -> list[str]:
+    """Returns the text of each chunk to be shown. If a secret is in two chunks at once, there is no text to show."""
+    texts = [chunk.text for chunk in found]
+    clean = [redact(text) for text in texts]
+    return clean if "".join(clean) == redact("".join(texts)) else ["" for _ in texts]
+
+
 def add_document(
     library: "Library",
     path: Path,

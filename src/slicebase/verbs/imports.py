@@ -46,6 +46,8 @@ def import_conversations(
     except SlicebaseError as error:
         raise error if dry_run else account.unfinished(error) from None
     redaction.counts.update(account.report.redacted)
+    if redact:
+        account.redact(redaction.uncounted, redaction.error)
     if not dry_run:
         index_new_turns(parts)
     return account

@@ -2,9 +2,10 @@
 
 The chains and their log show that the stored records are consistent. A seal outside the database also shows that
 nothing was cut off or rewritten since. Each line is a JSON array: `["log", database, entries, hash]` first, then
-`["chain", name, rows, hash]` and `["file", id, version]`.
+`["chain", name, rows, hash]` and `["file", id, version]`. The database keeps a record of each seal that it made.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -16,12 +17,16 @@ from slicebase.files.links import file_name
 from slicebase.files.model import Contract
 from slicebase.files.slice_file import SliceFile
 from slicebase.library.folder import SliceFolder
+from slicebase.truth.acts import SEAL, SealRecord, act_row
 from slicebase.truth.chains import LOG, Chain, all_chains, head_of
 from slicebase.truth.truth import Truth
 from slicebase.verbs.verify_chains import VerifyFinding
+from slicebase.workspace.atomic import read_bytes
 from slicebase.workspace.workspace import LIBRARY
 
 _KIND = "seal"  # the file's `meta.slicebase`
+_FIRST = b'["log",'
+_MARK = re.compile(rb"""^[ \t]*+["']?slicebase["']?[ \t]*+:[ \t]*+["']?seal["']?[ \t\r]*+$|^\["log",""", re.MULTILINE)
 
 
 class Seal(NamedTuple):
@@ -51,6 +56,9 @@ class SealedLog(NamedTuple):
 
 def seal(truth: Truth, folder: SliceFolder, file_id: str, time: str) -> Seal:
     """Writes a new seal; earlier seals stay, and no seal contains another. Logs first what is not logged yet."""
+    if not truth.database.read_only:
+        with truth.database.writing():
+            truth.database.append(Chain("acts"), [act_row(SEAL, SealRecord(file_id, time))])
     truth.database.log(all_chains(truth.database.connection))
     with truth.database.reading():
         chains = list(all_chains(truth.database.connection))
@@ -88,8 +96,34 @@ def find_seal(folder: SliceFolder, name: str) -> SliceFile:
 
 def all_seals(folder: SliceFolder) -> list[SliceFile]:
     """Returns all seals, the last written one last."""
-    seals = [file for file in folder.mentioning(b"slicebase") if _is_seal(file)]
-    return sorted(seals, key=lambda file: (file.updated_at or "", file.id or ""))
+    return read_seals(folder).seals
+
+
+class FoundSeals(NamedTuple):
+    """The seals of a library, the last written one last, and the errors of files that were seals and cannot be read."""
+
+    seals: list[SliceFile]
+    damaged: dict[str, SlicebaseError]  # by the name of the file
+
+
+def read_seals(folder: SliceFolder) -> FoundSeals:
+    """Returns what the library has of seals. A file that cannot be parsed is one if it has the mark of a seal."""
+    seals, damaged = [], {}
+    for name in folder.names():
+        try:
+            data = read_bytes(folder.path / name)
+        except (SlicebaseError, FileNotFoundError):
+            continue
+        if _KIND.encode() not in data and _FIRST not in data:
+            continue
+        try:
+            file = SliceFile.parse(data, f"{LIBRARY}/{name}")
+        except SlicebaseError as error:
+            if _MARK.search(data):
+                damaged[name] = error
+            continue
+        seals += [file] if is_seal(file) else []
+    return FoundSeals(sorted(seals, key=lambda file: (file.updated_at or "", file.id or "")), damaged)
 
 
 def sealed_log(file: SliceFile) -> SealedLog | None:
@@ -133,9 +167,13 @@ def _chain_holds(truth: Truth, folder: SliceFolder, values: list[Any]) -> Iterat
 
 def _file_holds(truth: Truth, folder: SliceFolder, values: list[Any]) -> Iterator[VerifyFinding]:
     file_id, version = msgspec.convert(values, tuple[str, str])
-    file = folder.get(file_id)
-    if file is None or file.digest != version:
-        yield VerifyFinding("DRIFTED", "seal", f"file:{file_id}", version, file.digest if file else "no such file")
+    try:
+        file = folder.get(file_id)
+        found = file.digest if file else "no such file"
+    except SlicebaseError as error:
+        found = f"a file that cannot be read [{error.code}]"
+    if found != version:
+        yield VerifyFinding("DRIFTED", "seal", f"file:{file_id}", version, found)
 
 
 _CHECKS = {"log": _log_holds, "chain": _chain_holds, "file": _file_holds}
@@ -148,9 +186,10 @@ def _head_line(truth: Truth, chain: Chain) -> list[Any]:
 
 def _files(folder: SliceFolder) -> Iterator[list[Any]]:
     for file in folder.all():
-        if isinstance(file, SliceFile) and file.id and not _is_seal(file):
+        if isinstance(file, SliceFile) and file.id and not is_seal(file):
             yield ["file", file.id, file.digest]
 
 
-def _is_seal(file: SliceFile) -> bool:
+def is_seal(file: SliceFile) -> bool:
+    """Returns whether a slice file says that it is a seal."""
     return file.meta.get("slicebase") == _KIND

@@ -7,23 +7,26 @@ Witnesses are heard before the database is read: what they know then is in it, h
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from slicebase.errors import SlicebaseError
+from slicebase.files.links import file_name
 from slicebase.files.slice_file import SliceFile
 from slicebase.index.turns import TurnIndex
 from slicebase.index.upkeep import IndexMark, index_mark, read_mark
-from slicebase.truth.acts import Identity, identities
+from slicebase.truth.acts import Identity, identities, sealed_files
 from slicebase.truth.truth import Truth
 from slicebase.verbs.parts import Parts
-from slicebase.verbs.seal import SealedLog, all_seals, broken_seals, find_seal, sealed_log
+from slicebase.verbs.seal import FoundSeals, SealedLog, broken_seals, find_seal, is_seal, read_seals, sealed_log
 from slicebase.verbs.verify_chains import VerifyFinding
+from slicebase.workspace.workspace import LIBRARY
 
 
 class Witnesses(NamedTuple):
-    """What the witnesses say: the seals, the last one last; the seal that was named; how far the index has read."""
+    """What the witnesses say: the seals; the seal that was named; how far the index has read."""
 
-    seals: list[SliceFile]
+    found: FoundSeals
     named: SliceFile | None
     read: IndexMark | None
 
@@ -31,7 +34,7 @@ class Witnesses(NamedTuple):
 def heard(parts: Parts, named: str | None = None) -> Witnesses:
     """Returns what the witnesses say now. A seal that is named is compared in full, too."""
     seal = find_seal(parts.folder, named) if named is not None else None
-    return Witnesses(all_seals(parts.folder), seal, _mark_of_index(parts))
+    return Witnesses(read_seals(parts.folder), seal, _mark_of_index(parts))
 
 
 def _mark_of_index(parts: Parts) -> IndexMark | None:
@@ -54,7 +57,7 @@ def consulted(parts: Parts, witnesses: Witnesses) -> Iterator[VerifyFinding]:
 def _sealed(parts: Parts, witnesses: Witnesses) -> Iterator[VerifyFinding]:
     """Compares the newest seal of this database, and of the others the log: a log never loses what it had."""
     known, named = identities(parts.truth.database.connection), witnesses.named
-    seals = [file for file in witnesses.seals if named is None or file.id != named.id]
+    seals = [file for file in witnesses.found.seals if named is None or file.id != named.id]
     ours = [file for file in seals if _is_ours(sealed_log(file), known)]
     newest = ours[-1:] if named is None else [named]
     for file in newest:
@@ -65,6 +68,31 @@ def _sealed(parts: Parts, witnesses: Witnesses) -> Iterator[VerifyFinding]:
             yield from broken_seals(parts.truth, parts.folder, file.with_body(first))
         elif file not in ours:
             yield _foreign(file)
+    yield from _damaged(parts, witnesses.found.damaged)
+
+
+def _damaged(parts: Parts, found: dict[str, SlicebaseError]) -> Iterator[VerifyFinding]:
+    """Yields the seals that are there and cannot be read: those that this database made, and others by their mark.
+
+    A seal without a file is no damage: an older commit that is checked out does not have it.
+    """
+    damaged = {name: f"{error} [{error.code}]" for name, error in found.items()}
+    for file_id in sealed_files(parts.truth.database.connection):
+        name = file_name(file_id)
+        with suppress(FileNotFoundError):
+            problem = _problem_of_seal(parts, name)
+            if problem:
+                damaged[name] = problem
+    for name, problem in damaged.items():
+        yield VerifyFinding("UNVERIFIABLE", "seal", f"{LIBRARY}/{name}", "a seal that can be read", problem)
+
+
+def _problem_of_seal(parts: Parts, name: str) -> str:
+    try:
+        file = parts.folder.read(name)
+    except SlicebaseError as error:
+        return f"{error} [{error.code}]"
+    return "" if is_seal(file) or file.purged else "a file that is not a seal"
 
 
 def _one_seal(parts: Parts, file: SliceFile, known: list[Identity]) -> Iterator[VerifyFinding]:

@@ -6,6 +6,7 @@ turned off: its mark is the wish of the person who wrote it.
 """
 
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
@@ -20,6 +21,8 @@ if TYPE_CHECKING:  # start-up counts: most short texts need no rules
     from slicebase.secrets.redact import Redactor
 
 _LARGEST: Final = 64 << 20  # bytes of a payload that is redacted; a larger one is only looked at
+_OWN_ID: Final = re.compile(r"(?<![^\s/:])0[0-9A-HJKMNP-TV-Z]{25}(?![^\s/:.,;])")
+_CUT: Final = re.compile(r"(?<![\w~-])[\w~-]{8,}+…")
 _OVERLAP: Final = 64 << 10  # bytes that two pieces of a large payload share, so that no key is cut in two
 
 
@@ -80,6 +83,38 @@ class Redaction:
         if not glance(text) and not (self.enabled and self._rules()):
             return text
         return self.redactor.text(text, counts)
+
+    # What is shown
+
+    def error(self, error: SlicebaseError) -> SlicebaseError:
+        """Returns an error without the secrets of what it repeats, such as an argument, for whoever prints it."""
+        texts = tuple(map(self._without_cut, (error.message, error.hint, error.where.file or "")))
+        if texts[0] == error.message and not any(map(self._may_show_secrets, texts)):
+            return error  # as nearly always: no rules are loaded
+        try:
+            message, hint, file = map(self.uncounted, texts)
+        except SlicebaseError:  # the rules of the user cannot be read, which may be the error itself
+            built_in = Redaction(self._root, lambda: None, enabled=self.enabled)
+            message, hint, file = map(built_in.uncounted, texts)
+        where = error.where._replace(file=file if error.where.file is not None else None)
+        return SlicebaseError(error.code, message, hint=hint, where=where)
+
+    def _without_cut(self, text: str) -> str:
+        """Returns a text without the beginnings of words that a cut has left: no rule knows the beginning of a key."""
+        return _CUT.sub("…", text) if self.enabled else text
+
+    def _may_show_secrets(self, text: str) -> bool:
+        if not self.enabled:
+            return may_hold_private(text)
+        # Errors often name a file by its path and its id, which are long runs of letters and digits, too.
+        other = _OWN_ID.sub("", text.replace(os.path.join(self._root, ""), ""))
+        return may_hold_secrets(other) or bool(text and self._own_rules())
+
+    def _own_rules(self) -> str | None:
+        try:
+            return self._rules()
+        except SlicebaseError:  # the settings cannot be read
+            return None
 
     # What cannot be replaced
 
@@ -162,10 +197,11 @@ class Redaction:
 
 
 def _read(path: Path) -> bytes:
-    from slicebase.workspace.atomic import TEXT_FILE, read_bytes  # imported here to keep start-up fast
+    from slicebase.core.parsers import MOST_TOML  # imported here to keep start-up fast
+    from slicebase.workspace.atomic import read_bytes
 
     try:
-        return read_bytes(path, most=TEXT_FILE)
+        return read_bytes(path, most=MOST_TOML)
     except (OSError, SlicebaseError) as error:
         reason = error.message if isinstance(error, SlicebaseError) else error.strerror
         message = f"the rules that redaction.rules names cannot be read: {reason}"

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
+from slicebase.workspace.backlink import is_ours, pointer
 from slicebase.workspace.boundary import cannot_read, inside, not_a_file
 
 _LONGEST_WAIT: Final = 120  # seconds for git
-_LONGEST_POINTER: Final = 64 << 10  # bytes of a `.git` file that are read
 
 
 class Repository(NamedTuple):
@@ -17,38 +17,45 @@ class Repository(NamedTuple):
 
     common: Path  # the git directory that all worktrees share
     top: Path  # the top folder of the worktree
+    is_certain: bool = True  # whether the repository, too, says that the folder is its worktree
 
 
 def repository_of(folder: Path) -> Repository | None:
     """Returns the git repository whose worktree contains the folder, or None.
 
-    Raises `no-repository` for a worktree or submodule whose repository is not where its `.git` file says, and
-    `cannot-read` for a repository that may not be read.
+    Raises `no-repository` for a worktree or submodule whose repository is not where its `.git` file says, or belongs to
+    another folder, and `cannot-read` for a repository that may not be read.
     """
     for top in (folder, *folder.parents):
         marker = top / ".git"
         try:
             if marker.is_dir() and (marker / "HEAD").exists():
-                return Repository(marker, top)
+                return _linked(marker) if marker.is_symlink() else Repository(marker, top)
             is_pointer = marker.is_file()
         except OSError as error:
             raise cannot_read(error, marker) from None
         if is_pointer:
-            return Repository(_common_directory(marker), top)
+            return _pointed_to(marker)
     return None
 
 
-def _common_directory(marker: Path) -> Path:
+def _linked(marker: Path) -> Repository:
+    """Returns the repository that a symbolic link `.git` leads to."""
+    common = marker.resolve()
+    return Repository(common, marker.parent, is_ours(marker, common, common))
+
+
+def _pointed_to(marker: Path) -> Repository:
     """Follows the `.git` file of a worktree or submodule to the directory that holds the repository."""
     try:
-        gitdir = (marker.parent / _pointer(marker).removeprefix("gitdir:").strip()).resolve()
-        pointer = gitdir / "commondir"
-        common = (gitdir / _pointer(pointer).strip()).resolve() if pointer.is_file() else gitdir
+        gitdir = (marker.parent / pointer(marker).removeprefix("gitdir:").strip()).resolve()
+        shared = gitdir / "commondir"
+        common = (gitdir / pointer(shared).strip()).resolve() if shared.is_file() else gitdir
         if (common / "HEAD").exists():
-            return common
+            return Repository(common, marker.parent, is_ours(marker, gitdir, common))
     except PermissionError as error:
         raise cannot_read(error, marker) from None
-    except (OSError, ValueError):  # ValueError: no text, or a path that nothing can have
+    except (OSError, ValueError):  # ValueError: a path that nothing can have
         pass
     raise SlicebaseError(
         "no-repository",
@@ -66,13 +73,8 @@ def other_worktrees(folder: Path) -> list[Path]:
     tops = {repository.common.parent} if repository.common.name == ".git" else set()
     for each in (repository.common / "worktrees").glob("*/gitdir"):
         with suppress(OSError, ValueError):
-            tops.add(Path(_pointer(each).strip()).parent)
+            tops.add((each.parent / pointer(each).strip()).parent)
     return sorted(top for top in tops if top != repository.top and (top / ".git").exists())
-
-
-def _pointer(path: Path) -> str:
-    with path.open("rb") as file:
-        return file.read(_LONGEST_POINTER).decode()
 
 
 # A repository that was unpacked or copied brings its own configuration, which can name programs. None of them runs:

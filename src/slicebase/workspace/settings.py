@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from slicebase.core.hashing import LARGEST_INTEGER
-from slicebase.core.parsers import decode, read_all, read_json, read_toml
+from slicebase.core.parsers import MOST_TOML, decode, read_all, read_json, read_toml
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.freshness import HALF_LIFE_DAYS
 from slicebase.workspace.atomic import locked, write_bytes
@@ -24,9 +24,12 @@ from slicebase.workspace.workspace import SETTINGS, Workspace, create_local_fold
 #
 # These functions know tables, and plain keys with a value on one line. The caller parses the result again and compares.
 
-_TABLE: Final = re.compile(r"\s*\[\s*([^\[\]]+?)\s*\]\s*(?:#.*)?$")
+# Possessive repetitions (`*+`) keep them linear: a file from elsewhere may have lines of many thousand spaces.
+
+_TABLE: Final = re.compile(r"\s*+\[([^\[\]]++)\]\s*+(?:#.*)?$")
 _ENTRY: Final = re.compile(
-    r"""(?P<key>\s*(?P<name>[\w.\-" ]+?)\s*=\s*)(?P<value>"(?:\\.|[^"\\])*"|'[^']*'|[^\s\#]+)(?P<rest>\s*(?:\#.*)?)$"""
+    r"""(?P<key>\s*+(?P<name>[\w.\-"][\w.\-" ]*+)\s*+=\s*+)"""
+    r"""(?P<value>"(?:\\.|[^"\\])*"|'[^']*'|[^\s\#]+)(?P<rest>\s*+(?:\#.*)?)$"""
 )
 
 
@@ -197,9 +200,6 @@ def set_setting(workspace: Workspace, name: str, given: str | float | None) -> N
             write_bytes(root / SETTINGS, [new.encode()], within=root)
 
 
-_MOST_SETTINGS: Final = 1 << 20  # bytes
-
-
 def _read(root: Path) -> tuple[dict[str, Any], str]:
     path = root / SETTINGS
     real = inside(root, path)
@@ -207,7 +207,7 @@ def _read(root: Path) -> tuple[dict[str, Any], str]:
         if not stat.S_ISREG(os.stat(real).st_mode):
             raise _bad(path, f"{SETTINGS} is not a regular file")
         with open(real, "rb") as stream:
-            text = decode(read_all(stream, str(path), _MOST_SETTINGS), name=str(path))  # with the line ends that it has
+            text = decode(read_all(stream, str(path), MOST_TOML), name=str(path))  # with the line ends that it has
     except FileNotFoundError:
         return {}, ""
     except OSError as error:

@@ -132,6 +132,7 @@ def each_path(paths: StrPath | Iterable[StrPath]) -> list[Path]:
 
 
 _IMPOSSIBLE = frozenset({errno.ENAMETOOLONG, errno.ELOOP})
+_LONGEST_SHOWN = 100  # characters of a path in an error
 
 
 def given_path(path: StrPath, code: str = "no-input") -> Path:
@@ -142,8 +143,12 @@ def given_path(path: StrPath, code: str = "no-input") -> Path:
         os.stat(path)
     except (OSError, ValueError) as error:  # ValueError: NUL, or half of a surrogate pair
         if not isinstance(error, OSError) or error.errno in _IMPOSSIBLE or not os.fspath(path):
-            raise SlicebaseError(code, f"no file can have the path {ascii(os.fspath(path))[:100]}") from None
+            raise SlicebaseError(code, f"no file can have the path {_shortened(ascii(os.fspath(path)))}") from None
     return Path(path)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
 
 
 def given_folder(path: StrPath) -> Path:
@@ -187,6 +192,8 @@ def open_workspace(start: Path, root: Path | None = None, *, adopt: bool = False
     inside(found, workspace.library, linked=False)
     inside(found, found / LOCAL, linked=False)
     try:
+        if not adopt:
+            _refuse_memory_of_another(workspace)
         _settle_database(workspace, adopt=adopt)
     except PermissionError as error:
         raise cannot_read(error, workspace.database) from None
@@ -294,6 +301,26 @@ def _settle_database(workspace: Workspace, *, adopt: bool) -> None:
     _fold_log_into_file(old)
     _copy_database(old, new)
     old.unlink()
+
+
+def _refuse_memory_of_another(workspace: Workspace) -> None:
+    """Refuses a database in a git directory that does not say whose it is, unless this folder knows the database's id.
+
+    A new workspace writes the id into its own folder. Who merely names the git directory of somebody else has none.
+    """
+    repository = repository_of(workspace.root)
+    if repository is None or repository.is_certain or not os.path.lexists(workspace.database):
+        return
+    from slicebase.workspace.machine import known_ids
+
+    beside, here = (known_ids((path,)) for path in workspace.id_files)
+    if not beside & here:
+        raise SlicebaseError(
+            "database-not-ours",
+            f"this folder names the git directory {repository.common}, and does not know the memory in it",
+            hint="if it is yours, `tt init --adopt` makes it the memory of this workspace",
+            where=Where(str(workspace.database)),
+        )
 
 
 def _is_foreign(path: Path) -> bool:

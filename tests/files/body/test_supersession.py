@@ -4,9 +4,11 @@ import json
 import random
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slicebase.files.body import supersession
 from slicebase.files.body.rows import Row, read_rows
 from slicebase.files.body.supersession import active, history, newest, supersession_findings
 
@@ -194,3 +196,18 @@ def test_many_cycles_are_quick() -> None:
     found = rows(*((f"R{n:06}", "01", [f"R{n:06}"]) for n in range(5_000)))
     assert len(active(found)) == 5_000
     assert len(list(supersession_findings(found))) == 5_000
+
+
+def test_a_cycle_of_many_rows_is_never_hashed_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would be once for each of its rows, in a file of anybody."""
+
+    class Cycle(tuple[str, ...]):
+        __slots__ = ()
+        __hash__ = None  # type: ignore[assignment]
+
+    found = supersession._cycles_among
+    monkeypatch.setattr(supersession, "_cycles_among", lambda by_age: [Cycle(each) for each in found(by_age)])
+    many = rows(*((f"r{number}", "01", [f"r{(number + 1) % 50}"]) for number in range(50)))
+    assert len(active(many)) == 1
+    (finding,) = supersession_findings(many)
+    assert finding.message.count("r") < 50

@@ -115,12 +115,16 @@ def _unknown(rows: Collection[Row]) -> Iterator[Finding]:
                 yield row.line.finding("supersedes-unknown", message, "_meta", "supersedes", *path)
 
 
+_SHOWN: Final = 10  # rows of a cycle that a message names
+
+
 def _cycles(rows: Iterable[Row]) -> Iterator[Finding]:
     by_age = _by_age(rows)
     by_id = {row.id: row for row in by_age}
     for cycle in _cycles_among(by_age):
         last = max((by_id[name] for name in cycle), key=lambda row: row.age_key)
-        message = f"{', '.join(cycle)} supersede each other" if len(cycle) > 1 else "the row supersedes itself"
+        names = ", ".join(cycle[:_SHOWN]) + (f" and {len(cycle) - _SHOWN} more" if len(cycle) > _SHOWN else "")
+        message = f"{names} supersede each other" if len(cycle) > 1 else "the row supersedes itself"
         yield last.line.finding("supersedes-cycle", message, "_meta", "supersedes")
 
 
@@ -176,7 +180,8 @@ def _cycles_among(by_age: list[Row]) -> list[tuple[str, ...]]:
 
 
 def _heads_of_cycles(by_age: list[Row]) -> set[str]:
-    cycle_of = {name: cycle for cycle in _cycles_among(by_age) for name in cycle}
+    # A number stands for each cycle: to hash a cycle of thousands of rows for each of its rows would take long.
+    cycle_of = {name: number for number, cycle in enumerate(_cycles_among(by_age)) for name in cycle}
     head = {cycle_of[row.id]: row.id for row in by_age if row.id in cycle_of}
     for row in by_age:
         for old in row.supersedes:
