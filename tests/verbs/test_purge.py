@@ -794,3 +794,13 @@ def test_a_reason_that_repeats_what_is_purged_is_refused(memory: Slicebase, reas
             memory.purge("session:u", reason=reason, dry_run=dry_run)
         assert raised.value.code == "usage"
     assert memory.purge("session:u", reason="Ada asked for it.").turns
+
+
+def test_an_event_that_is_logged_again_after_its_text_was_purged_is_noted_as_it_is_stored(memory: Slicebase) -> None:
+    claim = {"type": "CLAIM", "payload": {"claim_id": SECRET, "statement": "So.", "status": "candidate"}}
+    memory.runs.log("own", [claim])
+    memory.purge("session:s")
+    memory.runs.log("own", [claim])
+    places = memory.truth.runs.log.items.of("own")
+    assert len([place for (kind, _), place in places.items() if kind == "CLAIM"]) == 3
+    assert memory.verify().status == "VERIFIED"

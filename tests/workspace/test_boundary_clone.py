@@ -43,6 +43,8 @@ WRITERS = {
     ".claude/settings.json": "hook install",
     ".git/config": "init",
     ".git/slicebase": "context",
+    ".git/slicebase/exports.json": "export",
+    ".git/slicebase/exports.lock": "export",
     ".git/slicebase/purge.lock": "purge",
     ".git/slicebase/slicebase.db": "context",
     ".git/slicebase/slicebase.id": "context",
