@@ -337,7 +337,7 @@ def test_a_purged_text_that_was_put_back_is_broken(memory: Slicebase) -> None:
     assert [each.check for each in memory.verify().findings if each.status == "BROKEN"] == ["tombstone"]
 
 
-@pytest.mark.parametrize("offset", [0, 5000, (4 << 20) - 20, (9 << 20) + 1])
+@pytest.mark.parametrize("offset", [0, 5000, (1 << 20) - 100, (4 << 20) - 100, (4 << 20) - 20, (9 << 20) + 1])
 def test_a_remnant_is_found_wherever_it_stands(memory: Slicebase, offset: int) -> None:
     """The search at the end is no formality: what another program left in the folder of Slicebase is reported."""
     left = memory.workspace.cache / "copy"
