@@ -341,7 +341,7 @@ def test_a_purged_text_that_was_put_back_is_broken(memory: Slicebase) -> None:
 def test_a_remnant_is_found_wherever_it_stands(memory: Slicebase, offset: int) -> None:
     """The search at the end is no formality: what another program left in the folder of Slicebase is reported."""
     left = memory.workspace.cache / "copy"
-    left.write_bytes(b"\0" * offset + SECRET.encode() + b"\0")
+    left.write_bytes(b"\0" * offset + SECRET.encode() + b"\0" * 200)
     report = purge(memory, "session:s")
     assert list(report.remnants) == [(".slicebase/cache/copy", offset, len(SECRET))]
 
