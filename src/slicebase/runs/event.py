@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from msgspec import Struct, field
 
-from slicebase.core.hashing import LARGEST_INTEGER, canonical, digest, digest_of
+from slicebase.core.hashing import LARGEST_INTEGER, MAX_DEPTH, canonical, check_depth, digest, digest_of, nests_deeper
 from slicebase.core.parsers import decode
 from slicebase.core.times import from_text, to_text
 from slicebase.errors import SlicebaseError, Where
@@ -161,6 +161,7 @@ def hashed_event(head: LogHead, draft: EventDraft, now: str) -> HashedEvent:
     equals the same event from storage.
     """
     _check(draft)
+    check_depth(draft.payload, f"the payload of {draft.type}")
     data = canonical(draft.payload)
     if len(data) > MAX_PAYLOAD:
         raise SlicebaseError(
@@ -189,6 +190,11 @@ def read_payload(data: bytes) -> dict[str, Any]:
     """
     payload = _PAYLOAD.decode(data)
     return _with_doubles(payload) if _LONG_NUMBER.search(data) else payload
+
+
+def is_too_deep(data: bytes, payload: Mapping[str, Any]) -> bool:
+    """Returns whether a payload, given with its bytes, is nested more deeply than any event of ours."""
+    return data.count(b"[") + data.count(b"{") > MAX_DEPTH and nests_deeper(payload, MAX_DEPTH)
 
 
 def _with_doubles(value: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import UnsetType
 
+from slicebase.core.hashing import check_depth
 from slicebase.core.times import from_text
 from slicebase.errors import SlicebaseError
 from slicebase.runs.checks import Inputs, QuoteCondition, check
@@ -222,6 +223,7 @@ def start(run_id: str, started: RunStarted) -> EventDraft:
             f"{run_id!r} cannot be the id of a run",
             hint="use 1 to 128 characters without spaces, slashes and colons",
         )
+    check_depth(started.done_definition, "the definition of done")
     try:
         draft = EventDraft.of("RUN_STARTED", started)
     except TypeError as error:

@@ -27,7 +27,7 @@ from slicebase.truth.run_log import TALLY, StoredEvent, owner, read_link, tally_
 from slicebase.truth.snapshots import SnapshotRecord, read_snapshot_record
 from slicebase.truth.texts import hash_bytes
 from slicebase.truth.truth import Truth
-from slicebase.verbs.verify_chains import VerifyFinding, VerifyStatus
+from slicebase.verbs.verify_chains import UNREADABLE_RECORD, VerifyFinding, VerifyStatus
 
 
 class RunProof:
@@ -67,11 +67,17 @@ class RunProof:
         tables = "SELECT run FROM events UNION SELECT run FROM snapshots UNION SELECT run FROM runs"
         for (run_id,) in self._rows(f"{tables} ORDER BY run"):
             self._count("runs")
-            problems = self._log(run_id)
-            yield from problems
-            if not problems and run_id not in self._unreadable:
-                yield from self._tally(run_id)
-                yield from self._started(run_id)
+            try:
+                yield from self._run(run_id)
+            except UNREADABLE_RECORD as error:  # the other runs are checked nevertheless
+                yield VerifyFinding("BROKEN", "event-form", f"run:{run_id}", "a run that can be read", str(error))
+
+    def _run(self, run_id: str) -> Iterator[VerifyFinding]:
+        problems = self._log(run_id)
+        yield from problems
+        if not problems and run_id not in self._unreadable:
+            yield from self._tally(run_id)
+            yield from self._started(run_id)
 
     def _rows(self, query: str, *values: str) -> list[Any]:
         return self._connection.execute(query, values).fetchall()
@@ -129,7 +135,9 @@ class RunProof:
         except SlicebaseError as error:
             if error.code == "no-run":
                 yield VerifyFinding("BROKEN", "derived", f"run:{run_id} standing", "a row", "none")
-            return  # purged texts are reported as texts
+            elif error.code != "purged":  # purged texts are reported as texts
+                raise
+            return
         found = self._connection.execute(f"SELECT {TALLY} FROM runs WHERE run = ?", (run_id,)).fetchone()
         if found != expected:
             yield VerifyFinding("BROKEN", "derived", f"run:{run_id} standing", _shown(expected), _shown(found))
