@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from slicebase import Slicebase
-from slicebase.core.hashing import MAX_DEPTH, nests_deeper
+from slicebase.core.hashing import MAX_LEVELS, nests_deeper
 from slicebase.errors import SlicebaseError
 from slicebase.runs import event
 from slicebase.runs.event import EventDraft, LogHead, hashed_event
@@ -31,23 +31,23 @@ def test_levels_of_lists_and_objects_are_counted() -> None:
 def test_a_value_that_contains_itself_or_one_object_many_times_is_counted_too() -> None:
     itself: list[Any] = []
     itself.append(itself)
-    assert nests_deeper(itself, MAX_DEPTH)
+    assert nests_deeper(itself, MAX_LEVELS)
     shared: list[Any] = []
-    for _ in range(MAX_DEPTH + 1):
+    for _ in range(MAX_LEVELS + 1):
         shared = [shared, shared]
-    assert nests_deeper(shared, MAX_DEPTH)
+    assert nests_deeper(shared, MAX_LEVELS)
 
 
 @pytest.mark.parametrize("type_", ["ACT_DONE", "CLAIM", "QUESTION"])
 def test_a_payload_has_at_most_100_levels(type_: str) -> None:
-    hashed_event(LogHead("r"), EventDraft(type=type_, step=1, payload={"x": nested(MAX_DEPTH - 1)}), NOW)
+    hashed_event(LogHead("r"), EventDraft(type=type_, step=1, payload={"x": nested(MAX_LEVELS - 1)}), NOW)
     with pytest.raises(SlicebaseError) as error:
-        hashed_event(LogHead("r"), EventDraft(type=type_, step=1, payload={"x": nested(MAX_DEPTH)}), NOW)
+        hashed_event(LogHead("r"), EventDraft(type=type_, step=1, payload={"x": nested(MAX_LEVELS)}), NOW)
     assert error.value.code == "not-json-value"
-    assert str(MAX_DEPTH) in error.value.hint
+    assert str(MAX_LEVELS) in error.value.hint
 
 
-@pytest.mark.parametrize("levels", [MAX_DEPTH, 480, 5_000, 100_000])
+@pytest.mark.parametrize("levels", [MAX_LEVELS, 480, 5_000, 100_000])
 def test_every_door_of_runs_refuses_a_deep_value(tmp_path: Path, levels: int) -> None:
     value = nested(levels)
     with Slicebase.init(tmp_path) as memory:
@@ -70,8 +70,8 @@ def test_every_door_of_runs_refuses_a_deep_value(tmp_path: Path, levels: int) ->
 def test_the_deepest_payload_can_be_read_compacted_and_verified(tmp_path: Path, type_: str) -> None:
     key = {"ACT_DONE": "x", "QUESTION": "question", "CONFLICT": "side_a_refs"}[type_]
     with Slicebase.init(tmp_path) as memory:
-        memory.runs.start("r", "o", {"text": "d", "x": nested(MAX_DEPTH - 2)})
-        memory.runs.log("r", [{"type": type_, "step": 1, "payload": {key: nested(MAX_DEPTH - 1)}}])
+        memory.runs.start("r", "o", {"text": "d", "x": nested(MAX_LEVELS - 2)})
+        memory.runs.log("r", [{"type": type_, "step": 1, "payload": {key: nested(MAX_LEVELS - 1)}}])
         memory.runs.status("r")
         if type_ == "ACT_DONE":
             memory.runs.compact("r")
@@ -82,7 +82,7 @@ def test_the_deepest_payload_can_be_read_compacted_and_verified(tmp_path: Path, 
         assert memory.verify().status == "VERIFIED"
 
 
-@pytest.mark.parametrize("levels", [MAX_DEPTH + 1, 480, 700])
+@pytest.mark.parametrize("levels", [MAX_LEVELS + 1, 480, 700])
 def test_a_run_with_a_deeper_payload_from_elsewhere_is_reported_alone(
     tmp_path: Path, levels: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -36,7 +36,7 @@ def canonical(value: Any) -> bytes:
         raise SlicebaseError("not-json-value", "the value is nested too deeply") from None
 
 
-MAX_DEPTH = 100  # levels; far below what any reader or writer of Python can take
+MAX_LEVELS = 100  # levels; far below what any reader or writer of Python can take
 
 
 def check_depth(value: Any, what: str) -> None:
@@ -45,8 +45,8 @@ def check_depth(value: Any, what: str) -> None:
     The limit is fixed: without it, what is accepted would depend on the stack of the caller, and what one caller has
     stored another could not read.
     """
-    if nests_deeper(value, MAX_DEPTH):
-        hint = f"at most {MAX_DEPTH} levels of lists and objects are allowed; store the value as a text"
+    if nests_deeper(value, MAX_LEVELS):
+        hint = f"at most {MAX_LEVELS} levels of lists and objects are allowed; store the value as a text"
         raise SlicebaseError("not-json-value", f"{what} is nested too deeply", hint=hint)
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from msgspec import Struct, field
 
-from slicebase.core.hashing import LARGEST_INTEGER, MAX_DEPTH, canonical, check_depth, digest, digest_of, nests_deeper
+from slicebase.core.hashing import LARGEST_INTEGER, MAX_LEVELS, canonical, check_depth, digest, digest_of, nests_deeper
 from slicebase.core.parsers import decode
 from slicebase.core.times import from_text, to_text
 from slicebase.errors import SlicebaseError, Where
@@ -194,7 +194,7 @@ def read_payload(data: bytes) -> dict[str, Any]:
 
 def is_too_deep(data: bytes, payload: Mapping[str, Any]) -> bool:
     """Returns whether a payload, given with its bytes, is nested more deeply than any event of ours."""
-    return data.count(b"[") + data.count(b"{") > MAX_DEPTH and nests_deeper(payload, MAX_DEPTH)
+    return data.count(b"[") + data.count(b"{") > MAX_LEVELS and nests_deeper(payload, MAX_LEVELS)
 
 
 def _with_doubles(value: Any) -> Any:

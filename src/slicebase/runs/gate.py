@@ -13,6 +13,7 @@ import msgspec
 from msgspec import UnsetType
 
 from slicebase.core.hashing import check_depth
+from slicebase.core.refs import prefixed
 from slicebase.core.times import from_text
 from slicebase.errors import SlicebaseError
 from slicebase.runs.checks import Inputs, QuoteCondition, check
@@ -217,12 +218,7 @@ _NEVER_CHANGES = ("objective", "done_definition", "provenance_mode")
 
 def start(run_id: str, started: RunStarted) -> EventDraft:
     """Returns the first event of a run. Raises an error if the id or the terms cannot be used."""
-    if not _RUN_ID.fullmatch(run_id) or not run_id.isprintable():
-        raise SlicebaseError(
-            "bad-run",
-            f"{run_id!r} cannot be the id of a run",
-            hint="use 1 to 128 characters without spaces, slashes and colons",
-        )
+    check_id(run_id)
     check_depth(started.done_definition, "the definition of done")
     try:
         draft = EventDraft.of("RUN_STARTED", started)
@@ -230,6 +226,21 @@ def start(run_id: str, started: RunStarted) -> EventDraft:
         raise SlicebaseError("bad-run", f"these are not the terms of a run: {error}") from None
     check_terms(draft.payload)
     return draft
+
+
+def check_id(run_id: str) -> None:
+    """Raises an error for a text that cannot be the id of a run."""
+    if not is_run_id(run_id):
+        raise SlicebaseError(
+            "bad-run",
+            f"{run_id!r} cannot be the id of a run",
+            hint="use 1 to 128 characters without spaces, slashes and colons, and not ev_, mf_ or sn_ at the beginning",
+        )
+
+
+def is_run_id(text: str) -> bool:
+    """Returns whether a text can be the id of a run, and no verb would read it as another reference."""
+    return _RUN_ID.fullmatch(text) is not None and text.isprintable() and prefixed(text) is None
 
 
 def check_terms(payload: Mapping[str, Json]) -> RunStarted:

@@ -20,6 +20,7 @@ from slicebase.runs.gate import (
     admit,
     budgets_of,
     check_before_logging,
+    check_id,
     check_terms,
     compact,
     exceeded,
@@ -94,6 +95,7 @@ class StoredRuns:
 
     def begin(self, run_id: str, drafts: Iterable[EventDraft], now: int) -> RunTally:
         """Creates a run with its first events, of which the first has terms that can be read again."""
+        check_id(run_id)
         with self.log.appending(run_id, create=True) as appender:
             for draft in drafts:
                 if appender.tally.seq == 0:
