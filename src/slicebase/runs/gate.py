@@ -36,6 +36,7 @@ from slicebase.runs.records import (
 )
 from slicebase.runs.snapshot import Built, build, built, validated, whole_digest
 from slicebase.runs.state import ITEMS, Json, RunState, fold, from_snapshot
+from slicebase.runs.values import is_blank, same
 
 # Budgets of a run, which are part of its done definition, and what it has spent (ruling 38)
 
@@ -240,7 +241,7 @@ def check_id(run_id: str) -> None:
 
 def is_run_id(text: str) -> bool:
     """Returns whether a text can be the id of a run, and no verb would read it as another reference."""
-    return _RUN_ID.fullmatch(text) is not None and text.isprintable() and prefixed(text) is None
+    return _RUN_ID.fullmatch(text) is not None and text.isprintable() and not is_blank(text) and prefixed(text) is None
 
 
 def check_terms(payload: Mapping[str, Json]) -> RunStarted:
@@ -253,7 +254,7 @@ def check_terms(payload: Mapping[str, Json]) -> RunStarted:
     except msgspec.ValidationError as error:
         hint = "the objective is a text, the definition of done a text or an object"
         raise SlicebaseError("bad-run", f"these are not the terms of a run: {error}", hint=hint) from None
-    if not started.objective.strip() or _says_nothing(started.done_definition):
+    if is_blank(started.objective) or _says_nothing(started.done_definition):
         raise SlicebaseError("bad-run", "a run needs an objective and a definition of done")
     budgets_of(started.done_definition)
     return started
@@ -262,7 +263,7 @@ def check_terms(payload: Mapping[str, Json]) -> RunStarted:
 def _says_nothing(done: DoneDefinition) -> bool:
     """Returns whether a definition of done is empty."""
     text = done.get("text", "-") if isinstance(done, dict) else done
-    return not done or (isinstance(text, str) and not text.strip())
+    return not done or is_blank(text)
 
 
 def admit(draft: EventDraft, started: RunStarted) -> EventDraft:
@@ -273,7 +274,7 @@ def admit(draft: EventDraft, started: RunStarted) -> EventDraft:
     """
     if draft.type == "RUN_STARTED":
         terms = msgspec.to_builtins(started)
-        changed = tuple(name for name in _NEVER_CHANGES if draft.payload.get(name, terms[name]) != terms[name])
+        changed = tuple(name for name in _NEVER_CHANGES if not same(draft.payload.get(name, terms[name]), terms[name]))
         refused = Refused(what=changed, attempted={name: draft.payload[name] for name in changed})
         return EventDraft.of("REFUSED", refused, step=draft.step, time=draft.time)
     if not TYPES.get(draft.type, VERBOSE).agent:
