@@ -147,7 +147,7 @@ class StoredRuns:
             item_id = draft.payload.get(ITEMS[draft.type].id) if draft.type in ITEMS else None
             state = items.state(draft.type, item_id if isinstance(item_id, str) else None)
             check_before_logging(
-                draft, state, self.ledger.records, self.manifests, to_text(now), self._stored_condition
+                draft, state, self.ledger.readable, self.manifests, to_text(now), self._stored_condition
             )
             writer = RunWriter(self, appender, to_text(now))
             writer.add(draft)
@@ -230,7 +230,7 @@ class StoredRuns:
             previous=previous.snapshot if previous else None,
             head=self.log.head_at(tally.run_id, tally.compacted),
             events=tuple(stored.event for stored in self.log.events(tally.run_id, after=tally.compacted)),
-            evidence=self.ledger.records,
+            evidence=self.ledger.readable,
             manifests=self.manifests,
             condition=self._condition,
             parts=previous.parts if previous else None,

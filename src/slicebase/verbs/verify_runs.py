@@ -252,7 +252,7 @@ class RunProof:
         started = self._truth.runs.log.started(record.run_id)
         runs = self._truth.runs
         events = tuple(since[:-1])
-        inputs = Inputs(started, proven.snapshot, proven.head, events, runs.ledger.records, runs.manifests)
+        inputs = Inputs(started, proven.snapshot, proven.head, events, runs.ledger.readable, runs.manifests)
         if not same_content(snapshot, parts, folded.snapshot, folded.parts):
             derived = snapshot_digest(folded.snapshot, folded.parts)
             yield VerifyFinding("BROKEN", "snapshot-fold", place, derived, record.digest)
