@@ -163,10 +163,11 @@ def hashed_event(head: LogHead, draft: EventDraft, now: str) -> HashedEvent:
     _check(draft)
     check_depth(draft.payload, f"the payload of {draft.type}")
     data = canonical(draft.payload)
-    if len(data) > MAX_PAYLOAD:
+    size = _complete_size(draft, len(data))
+    if size > MAX_PAYLOAD:
         raise SlicebaseError(
             "payload-too-large",
-            f"the payload of {draft.type} has {len(data)} bytes, and {MAX_PAYLOAD} are allowed",
+            f"the payload of {draft.type} has {size} bytes with all its fields, and {MAX_PAYLOAD} are allowed",
             hint="store the content as a blob and name its hash",
         )
     time = to_text(from_text(draft.time)) if draft.time is not None else now
@@ -176,6 +177,47 @@ def hashed_event(head: LogHead, draft: EventDraft, now: str) -> HashedEvent:
     payload = read_payload(data)
     event = Event(head.run_id, seq, draft.type, draft.step, time, payload, head.hash, digest(record))
     return HashedEvent(event, record, payload_hash, data)
+
+
+class _Complete(NamedTuple):
+    """The longest form of an item or of the terms of a run: fields that may be left out, and the longest values."""
+
+    absent: Mapping[str, Any]
+    longest: Mapping[str, Any]
+
+
+_LONGEST_ID = "\U0001f4be" * 128  # of a run, in UTF-8
+_LONGEST_NUMBER = -1.2345678901234567e-300
+_COMPLETE: Mapping[str, _Complete] = {
+    "RUN_STARTED": _Complete(
+        {"provenance_mode": "audit_only"},
+        {
+            "forked_from": "sn_" + "0" * 32,
+            "inherited": {
+                "run": _LONGEST_ID,
+                "events": LARGEST_INTEGER,
+                "steps": LARGEST_INTEGER,
+                "seconds": _LONGEST_NUMBER,
+                "cost": _LONGEST_NUMBER,
+            },
+        },
+    ),
+    "CLAIM": _Complete({"evidence_refs": []}, {"status": "retracted"}),
+    "CONFLICT": _Complete({"side_a_refs": [], "side_b_refs": []}, {"status": "resolved"}),
+    "FAILURE": _Complete({}, {"status": "resolved"}),
+}
+_MOST_ADDED = 2048  # bytes
+
+
+def _complete_size(draft: EventDraft, size: int) -> int:
+    """Returns the size of a payload with everything that a change of its status or a fork of its run would write.
+
+    So what is accepted once can be changed and forked: both write the item again, with all its fields.
+    """
+    form = _COMPLETE.get(draft.type)
+    if form is None or size <= MAX_PAYLOAD - _MOST_ADDED:
+        return size
+    return max(size, len(canonical({**form.absent, **draft.payload, **form.longest})))
 
 
 _PAYLOAD = msgspec.json.Decoder(dict[str, Any])
