@@ -8,12 +8,13 @@ from typing import Any, get_args
 import pytest
 
 from slicebase import Slicebase
-from slicebase.core.hashing import canonical
+from slicebase.core.hashing import LARGEST_INTEGER, canonical
 from slicebase.errors import SlicebaseError
 from slicebase.runs.event import MAX_PAYLOAD
 from slicebase.runs.items import free_id
 from slicebase.runs.records import ClaimStatus
 from slicebase.runs.state import ItemKey, RunState
+from slicebase.truth.runs import FARTHEST_STEP
 from tests.conversations import name, store, turn
 from tests.verbs.test_verify import without_triggers
 
@@ -146,3 +147,56 @@ def test_a_free_id_is_found_with_few_looks_whatever_numbers_are_taken(count: int
         assert found not in items.ids
         assert items.looks <= count.bit_length() + 2
         items.ids.add(found)
+
+
+# Steps
+
+
+def test_a_run_always_has_a_next_step(base: Slicebase) -> None:
+    base.runs.start("r", "o", "d")
+    for type_ in ("PLAN_DONE", "STEP_BEGUN", "CLAIM"):
+        for step in (FARTHEST_STEP + 1, LARGEST_INTEGER):
+            event = {"type": type_, "step": step, "payload": {"claim_id": "c1", "statement": "It is."}}
+            assert code_of(partial(base.runs.log, "r", [event])) == "bad-event"
+    base.runs.log("r", [{"type": "PLAN_DONE", "step": FARTHEST_STEP}])
+    for number in range(FARTHEST_STEP + 1, FARTHEST_STEP + 4):
+        with base.runs.step("r") as step:
+            step.plan("look")
+            step.claim("It is.")
+            assert step.number == number
+    begun = base.runs.begin_step("r")
+    base.runs.log("r", [{"type": "ACT_DONE", "step": begun}])
+    base.runs.compact("r")
+    assert base.verify().status == "VERIFIED"
+
+
+# Budgets of forks
+
+
+@pytest.mark.parametrize(
+    ("budgets", "is_left"),
+    [
+        ({"max_steps": 2}, False),
+        ({"max_steps": 3}, True),
+        ({"max_cost": 4}, False),
+        ({"max_cost": 4.5}, True),
+        ({"max_steps": 3, "max_cost": 4}, False),
+        ({"max_seconds": 1_000_000}, True),
+    ],
+)
+def test_a_run_that_has_used_up_a_budget_has_no_fork(
+    base: Slicebase, budgets: dict[str, float], *, is_left: bool
+) -> None:
+    base.runs.start("r", "o", "d", budgets=budgets)
+    base.runs.log("r", [{"type": "PLAN_DONE", "step": step, "payload": {"cost": 2}} for step in (1, 2)])
+    base.runs.compact("r")
+    if is_left:
+        base.runs.fork("r", "f")
+    else:
+        assert code_of(lambda: base.runs.fork("r", "f")) == "budget-exceeded"
+
+
+def test_a_budget_of_zero_of_which_nothing_was_spent_is_not_used_up(base: Slicebase) -> None:
+    base.runs.start("r", "o", "d", budgets={"max_cost": 0})
+    base.runs.compact("r")
+    base.runs.fork("r", "f")

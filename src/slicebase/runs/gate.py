@@ -122,15 +122,29 @@ def seconds_between(first: str | None, last: str | None) -> float:
 
 def exceeded(budgets: Budgets, spent: Spent) -> str | None:
     """Returns in words which limits are exceeded; None if none is. The text is stored in the log."""
+    return _in_words(budgets, spent, lambda used, limit: used > limit)
+
+
+def exhausted(budgets: Budgets, spent: Spent) -> str | None:
+    """Returns in words of which budgets nothing is left; None if something is left of each.
+
+    A budget of 0 of which nothing was spent is not used up: a run that costs nothing can have it.
+    """
+    return _in_words(budgets, spent, lambda used, limit: used >= limit and used > 0)
+
+
+def _in_words(budgets: Budgets, spent: Spent, is_reached: Callable[[float, float], bool]) -> str | None:
     limits = {
         "steps": (spent.steps, budgets.max_steps),
         "seconds": (spent.seconds, budgets.max_seconds),
         "cost": (spent.cost, budgets.max_cost),
     }
-    over = [
-        f"{name} {used:g} of {limit:g}" for name, (used, limit) in limits.items() if limit is not None and used > limit
+    found = [
+        f"{name} {used:g} of {limit:g}"
+        for name, (used, limit) in limits.items()
+        if limit is not None and is_reached(used, limit)
     ]
-    return ", ".join(over) or None
+    return ", ".join(found) or None
 
 
 # Compaction ("Stop semantics", ruling 40)
@@ -326,10 +340,11 @@ def fork(run_id: str, snapshot: Mapping[str, Json], inherited: Inherited) -> Ite
     """
     terms = {name: snapshot[name] for name in _NEVER_CHANGES}
     started = RunStarted(**terms, forked_from=snapshot["snapshot_id"], inherited=inherited)
-    over = exceeded(budgets_of(started.done_definition), with_inherited(Spent(), started))
-    if over:
+    used_up = exhausted(budgets_of(started.done_definition), with_inherited(Spent(), started))
+    if used_up:
         hint = "start a run with budgets of its own"
-        raise SlicebaseError("budget-exceeded", f"run:{inherited.run} has left nothing to a fork: {over}", hint=hint)
+        message = f"run:{inherited.run} has left nothing to a fork: {used_up}"
+        raise SlicebaseError("budget-exceeded", message, hint=hint)
     yield start(run_id, started)
     for type_, kind in ITEMS.items():
         for item in snapshot["state"][kind.collection]:
