@@ -160,10 +160,10 @@ def test_a_run_always_has_a_next_step(base: Slicebase) -> None:
             assert code_of(partial(base.runs.log, "r", [event])) == "bad-event"
     base.runs.log("r", [{"type": "PLAN_DONE", "step": FARTHEST_STEP}])
     for number in range(FARTHEST_STEP + 1, FARTHEST_STEP + 4):
-        with base.runs.step("r") as step:
-            step.plan("look")
-            step.claim("It is.")
-            assert step.number == number
+        with base.runs.step("r") as taken:
+            taken.plan("look")
+            taken.claim("It is.")
+            assert taken.number == number
     begun = base.runs.begin_step("r")
     base.runs.log("r", [{"type": "ACT_DONE", "step": begun}])
     base.runs.compact("r")
