@@ -41,7 +41,7 @@ AREAS = {
         "truth/erasure",
         "core/passages",
     ),
-    "gate": ("runs/gate", "runs/checks", "runs/state", "runs/snapshot", "runs/items", "runs/parts"),
+    "gate": ("runs/gate", "runs/checks", "runs/state", "runs/snapshot", "runs/items", "runs/parts", "runs/values"),
     "contexts": ("verbs/contexts", "context/assemble", "context/manifest", "truth/manifests"),
     "turns": ("truth/turns", "truth/texts", "truth/run_log", "truth/snapshots", "truth/items"),
     "merge": ("files/merge*", "library/merge"),

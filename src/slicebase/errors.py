@@ -32,7 +32,7 @@ CODES: Mapping[str, ErrorKind] = {
     "lone-surrogate": ErrorKind(Exit.REFUSED, "text contains half of a surrogate pair, which UTF-8 cannot encode"),
     "integer-range": ErrorKind(Exit.REFUSED, "an integer is outside ±(2^53−1), where JSON readers disagree"),
     "not-finite": ErrorKind(Exit.REFUSED, "a number is infinite or not a number"),
-    "not-json-value": ErrorKind(Exit.REFUSED, "a value has no JSON form"),
+    "not-json-value": ErrorKind(Exit.REFUSED, "a value has no JSON form, or is nested too deeply"),
     "bad-uuid": ErrorKind(Exit.REFUSED, "a turn id is not a UUID"),
     "bad-ulid": ErrorKind(Exit.REFUSED, "a ULID's time or randomness is out of range"),
     "bad-time": ErrorKind(Exit.REFUSED, "a time is not in RFC 3339 form, or is outside the years 1 to 9999"),

@@ -269,6 +269,10 @@ CASES: list[tuple[str, str, Callable[[], Case]]] = [
     ("statements_present", "a failure's id", lambda: of_log(failure(""))),
     ("statements_present", "a question", lambda: of_log(question(" "))),
     ("statements_present", "a source", lambda: of_log(EventDraft(type="SOURCE", payload={"source_ids": [""]}))),
+    ("statements_present", "a source alone", lambda: of_log(EventDraft(type="SOURCE", payload={"source_ids": ""}))),
+    ("statements_present", "a chunk alone", lambda: of_log(EventDraft(type="SOURCE", payload={"chunk_ids": " "}))),
+    ("statements_present", "a statement of a zero width space", lambda: of_log(claim(statement="\u200b"))),
+    ("statements_present", "an id of a filler", lambda: of_log(claim("\u3164"))),
 ]
 
 

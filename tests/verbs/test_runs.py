@@ -17,8 +17,9 @@ from slicebase.files.body.rows import row_line
 from slicebase.graph.turn import Parent, Session
 from slicebase.history.annotate import Annotator
 from slicebase.runs.event import EventDraft
-from slicebase.runs.gate import DEFAULT_THRESHOLDS, Thresholds
+from slicebase.runs.gate import DEFAULT_THRESHOLDS, Thresholds, is_run_id
 from slicebase.runs.records import Span
+from slicebase.verbs.narrate import run_of
 from tests.importers.test_swe_agent import HISTORY
 from tests.runs.made import cycle
 from tests.runs.test_projection import TRANSCRIPT
@@ -478,3 +479,25 @@ def test_a_row_is_cited_by_the_beginning_of_its_id_and_stays_cited_when_it_moves
     assert row.rpartition("/")[2] not in (tmp_path / ".slices" / f"{log}.slice").read_text()
     assert base.cite(row, quote="Lock the door.").evidence_id == evidence.evidence_id
     assert base.cite(f"file:{log}", quote="Lock the door.").chunk_id.endswith(row.rpartition("/")[2])
+
+
+# Ids of runs
+
+
+@pytest.mark.parametrize("name", ["sn_test", "ev_1", "mf_" + "0" * 32])
+def test_no_door_gives_a_run_an_id_that_verbs_read_as_another_reference(base: Slicebase, name: str) -> None:
+    base.runs.compact(RUN)
+    doors: list[Callable[[], Any]] = [
+        lambda: base.runs.start(name, "Find it.", "Found."),
+        lambda: base.runs.fork(RUN, name),
+        lambda: base.runs.from_session("s1", name),
+    ]
+    assert [code_of(door) for door in doors] == ["bad-run"] * 3
+    assert [entry.id for entry in base.runs.list_runs()] == [RUN]
+
+
+@pytest.mark.parametrize("session", ["x" * 200, "with\u200bnothing to see", "a/b: c"])
+def test_a_session_of_any_name_has_a_run_that_can_be_named(session: str) -> None:
+    made = run_of(session)
+    assert is_run_id(made)
+    assert made == run_of(session) != run_of(session + "y")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from slicebase import Slicebase, SlicebaseError
 from slicebase.core.times import to_text
 from slicebase.runs.event import TYPES, EventDraft
+from slicebase.truth.runs import FARTHEST_STEP
 from tests.codes import code_of
 
 MORE = int(os.environ.get("SLICEBASE_EXAMPLES", "1"))  # `make fuzz` runs ten times as many examples
@@ -42,7 +43,7 @@ def fields_of(type_: str) -> list[str]:
 def any_event(draw: st.DrawFn) -> dict[str, Any]:
     type_ = draw(st.sampled_from([*(name for name in TYPES if TYPES[name].agent), "RUN_STARTED", "STEP_BEGUN", "X"]))
     payload = draw(st.dictionaries(st.sampled_from(fields_of(type_)), any_json, max_size=9))
-    step = draw(st.integers(0, 5) | st.just(2**53 - 1))
+    step = draw(st.integers(0, 5) | st.just(FARTHEST_STEP))
     return {"type": type_, "step": step, "payload": payload}
 
 

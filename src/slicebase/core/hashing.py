@@ -36,6 +36,31 @@ def canonical(value: Any) -> bytes:
         raise SlicebaseError("not-json-value", "the value is nested too deeply") from None
 
 
+MAX_LEVELS = 100  # levels; far below what any reader or writer of Python can take
+
+
+def check_depth(value: Any, what: str) -> None:
+    """Raises an error for a value that is nested too deeply to be stored.
+
+    The limit is fixed: without it, what is accepted would depend on the stack of the caller, and what one caller has
+    stored another could not read.
+    """
+    if nests_deeper(value, MAX_LEVELS):
+        hint = f"at most {MAX_LEVELS} levels of lists and objects are allowed; store the value as a text"
+        raise SlicebaseError("not-json-value", f"{what} is nested too deeply", hint=hint)
+
+
+def nests_deeper(value: Any, levels: int) -> bool:
+    """Returns whether a value has more than so many levels of lists and objects."""
+    level = [value]
+    for _ in range(levels + 1):
+        held = {id(each): each for each in level if isinstance(each, Mapping | list | tuple)}  # one object counts once
+        if not held:
+            return False
+        level = [inner for each in held.values() for inner in (each.values() if isinstance(each, Mapping) else each)]
+    return True
+
+
 def lone_surrogate(error: UnicodeEncodeError) -> SlicebaseError:
     """Returns the error for a text that cannot be encoded as UTF-8."""
     return SlicebaseError(

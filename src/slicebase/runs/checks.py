@@ -27,6 +27,7 @@ from slicebase.runs.manifests import ManifestsLogged, differences
 from slicebase.runs.parts import StateParts
 from slicebase.runs.records import NO_STATE, CheckResult, Pointer, RunStarted, Snapshot
 from slicebase.runs.state import ITEMS, Json
+from slicebase.runs.values import each_of, is_blank, same
 
 LONGEST_TEXT = 2000  # code points; more is a blob
 _SHOWN = 3
@@ -82,9 +83,9 @@ def _result(name: str, problems: Iterable[str | Remark]) -> CheckResult:
 def _unchanged(name: str, snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
     if name not in snapshot:  # keys_and_types reports it
         return
-    if snapshot[name] != getattr(inputs.started, name):
+    if not same(snapshot[name], getattr(inputs.started, name)):
         yield f"{name} is not what the run started with"
-    elif inputs.previous is not None and snapshot[name] != inputs.previous.get(name):
+    elif inputs.previous is not None and not same(snapshot[name], inputs.previous.get(name)):
         yield f"{name} is not what the snapshot before says"
 
 
@@ -201,16 +202,16 @@ def _statements_present(snapshot: Mapping[str, Json], inputs: Inputs) -> Problem
     for kind_name, names in _STATED.items():
         for item in inputs.new[kind_name]:
             for name in names:
-                if _is_blank(item.get(name)):
+                if is_blank(item.get(name)):
                     yield f"the {name} of {_name(item, ITEMS[kind_name].id) or 'an item'} is empty"
     state = snapshot.get("state")
     questions = _list(state.get("open_questions")) if isinstance(state, dict) else []
-    if any(map(_is_blank, questions)):
+    if any(map(is_blank, questions)):
         yield "an open question is empty"
     for event in inputs.events:
         if event.type in ("SOURCE", "MANIFEST"):
             for name in ("source_ids", "chunk_ids"):
-                if any(map(_is_blank, _list(event.payload.get(name)))):
+                if any(map(is_blank, each_of(event.payload.get(name)))):
                     yield f"event {event.seq}: one of its {name} is empty"
 
 
@@ -219,10 +220,6 @@ _STATED: Mapping[str, tuple[str, ...]] = {
     "CONFLICT": ("conflict_id", "description"),
     "FAILURE": ("failure_id",),
 }
-
-
-def _is_blank(value: Json) -> bool:
-    return isinstance(value, str) and not value.strip()
 
 
 # The shape (guarantee "evidence pointers only"; "Snapshot JSON shape")
@@ -361,13 +358,8 @@ def _new_items(snapshot: Mapping[str, Json], inputs: Inputs, kind: str) -> list[
     return [
         item
         for item, old in zip(_items(snapshot, kind), before, strict=False)
-        if item is not old and isinstance(item, dict) and not _same(old, item)  # a fold keeps the objects of the rest
+        if item is not old and isinstance(item, dict) and not same(old, item)  # a fold keeps the objects of the rest
     ]
-
-
-def _same(one: Json, other: Json) -> bool:
-    """Returns whether two values are the same JSON. To Python, 0 is False and 5 is 5.0."""
-    return one is other or (one == other and msgspec.json.encode(one) == msgspec.json.encode(other))
 
 
 def _verified(inputs: Inputs) -> list[dict[str, Json]]:

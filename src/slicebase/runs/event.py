@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from msgspec import Struct, field
 
-from slicebase.core.hashing import LARGEST_INTEGER, canonical, digest, digest_of
+from slicebase.core.hashing import LARGEST_INTEGER, MAX_LEVELS, canonical, check_depth, digest, digest_of, nests_deeper
 from slicebase.core.parsers import decode
 from slicebase.core.times import from_text, to_text
 from slicebase.errors import SlicebaseError, Where
@@ -161,11 +161,13 @@ def hashed_event(head: LogHead, draft: EventDraft, now: str) -> HashedEvent:
     equals the same event from storage.
     """
     _check(draft)
+    check_depth(draft.payload, f"the payload of {draft.type}")
     data = canonical(draft.payload)
-    if len(data) > MAX_PAYLOAD:
+    size = _complete_size(draft, len(data))
+    if size > MAX_PAYLOAD:
         raise SlicebaseError(
             "payload-too-large",
-            f"the payload of {draft.type} has {len(data)} bytes, and {MAX_PAYLOAD} are allowed",
+            f"the payload of {draft.type} has {size} bytes with all its fields, and {MAX_PAYLOAD} are allowed",
             hint="store the content as a blob and name its hash",
         )
     time = to_text(from_text(draft.time)) if draft.time is not None else now
@@ -175,6 +177,47 @@ def hashed_event(head: LogHead, draft: EventDraft, now: str) -> HashedEvent:
     payload = read_payload(data)
     event = Event(head.run_id, seq, draft.type, draft.step, time, payload, head.hash, digest(record))
     return HashedEvent(event, record, payload_hash, data)
+
+
+class _Complete(NamedTuple):
+    """The longest form of an item or of the terms of a run: fields that may be left out, and the longest values."""
+
+    absent: Mapping[str, Any]
+    longest: Mapping[str, Any]
+
+
+_LONGEST_ID = "\U0001f4be" * 128  # of a run, in UTF-8
+_LONGEST_NUMBER = -1.2345678901234567e-300
+_COMPLETE: Mapping[str, _Complete] = {
+    "RUN_STARTED": _Complete(
+        {"provenance_mode": "audit_only"},
+        {
+            "forked_from": "sn_" + "0" * 32,
+            "inherited": {
+                "run": _LONGEST_ID,
+                "events": LARGEST_INTEGER,
+                "steps": LARGEST_INTEGER,
+                "seconds": _LONGEST_NUMBER,
+                "cost": _LONGEST_NUMBER,
+            },
+        },
+    ),
+    "CLAIM": _Complete({"evidence_refs": []}, {"status": "retracted"}),
+    "CONFLICT": _Complete({"side_a_refs": [], "side_b_refs": []}, {"status": "resolved"}),
+    "FAILURE": _Complete({}, {"status": "resolved"}),
+}
+_MOST_ADDED = 2048  # bytes
+
+
+def _complete_size(draft: EventDraft, size: int) -> int:
+    """Returns the size of a payload with everything that a change of its status or a fork of its run would write.
+
+    So what is accepted once can be changed and forked: both write the item again, with all its fields.
+    """
+    form = _COMPLETE.get(draft.type)
+    if form is None or size <= MAX_PAYLOAD - _MOST_ADDED:
+        return size
+    return max(size, len(canonical({**form.absent, **draft.payload, **form.longest})))
 
 
 _PAYLOAD = msgspec.json.Decoder(dict[str, Any])
@@ -189,6 +232,11 @@ def read_payload(data: bytes) -> dict[str, Any]:
     """
     payload = _PAYLOAD.decode(data)
     return _with_doubles(payload) if _LONG_NUMBER.search(data) else payload
+
+
+def is_too_deep(data: bytes, payload: Mapping[str, Any]) -> bool:
+    """Returns whether a payload, given with its bytes, is nested more deeply than any event of ours."""
+    return data.count(b"[") + data.count(b"{") > MAX_LEVELS and nests_deeper(payload, MAX_LEVELS)
 
 
 def _with_doubles(value: Any) -> Any:

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import UnsetType
 
+from slicebase.core.hashing import check_depth
+from slicebase.core.refs import prefixed
 from slicebase.core.times import from_text
 from slicebase.errors import SlicebaseError
 from slicebase.runs.checks import Inputs, QuoteCondition, check
@@ -34,6 +36,7 @@ from slicebase.runs.records import (
 )
 from slicebase.runs.snapshot import Built, build, built, validated, whole_digest
 from slicebase.runs.state import ITEMS, Json, RunState, fold, from_snapshot
+from slicebase.runs.values import is_blank, same
 
 # Budgets of a run, which are part of its done definition, and what it has spent (ruling 38)
 
@@ -119,15 +122,29 @@ def seconds_between(first: str | None, last: str | None) -> float:
 
 def exceeded(budgets: Budgets, spent: Spent) -> str | None:
     """Returns in words which limits are exceeded; None if none is. The text is stored in the log."""
+    return _in_words(budgets, spent, lambda used, limit: used > limit)
+
+
+def exhausted(budgets: Budgets, spent: Spent) -> str | None:
+    """Returns in words of which budgets nothing is left; None if something is left of each.
+
+    A budget of 0 of which nothing was spent is not used up: a run that costs nothing can have it.
+    """
+    return _in_words(budgets, spent, lambda used, limit: used >= limit and used > 0)
+
+
+def _in_words(budgets: Budgets, spent: Spent, is_reached: Callable[[float, float], bool]) -> str | None:
     limits = {
         "steps": (spent.steps, budgets.max_steps),
         "seconds": (spent.seconds, budgets.max_seconds),
         "cost": (spent.cost, budgets.max_cost),
     }
-    over = [
-        f"{name} {used:g} of {limit:g}" for name, (used, limit) in limits.items() if limit is not None and used > limit
+    found = [
+        f"{name} {used:g} of {limit:g}"
+        for name, (used, limit) in limits.items()
+        if limit is not None and is_reached(used, limit)
     ]
-    return ", ".join(over) or None
+    return ", ".join(found) or None
 
 
 # Compaction ("Stop semantics", ruling 40)
@@ -216,18 +233,29 @@ _NEVER_CHANGES = ("objective", "done_definition", "provenance_mode")
 
 def start(run_id: str, started: RunStarted) -> EventDraft:
     """Returns the first event of a run. Raises an error if the id or the terms cannot be used."""
-    if not _RUN_ID.fullmatch(run_id) or not run_id.isprintable():
-        raise SlicebaseError(
-            "bad-run",
-            f"{run_id!r} cannot be the id of a run",
-            hint="use 1 to 128 characters without spaces, slashes and colons",
-        )
+    check_id(run_id)
+    check_depth(started.done_definition, "the definition of done")
     try:
         draft = EventDraft.of("RUN_STARTED", started)
     except TypeError as error:
         raise SlicebaseError("bad-run", f"these are not the terms of a run: {error}") from None
     check_terms(draft.payload)
     return draft
+
+
+def check_id(run_id: str) -> None:
+    """Raises an error for a text that cannot be the id of a run."""
+    if not is_run_id(run_id):
+        raise SlicebaseError(
+            "bad-run",
+            f"{run_id!r} cannot be the id of a run",
+            hint="use 1 to 128 characters without spaces, slashes and colons, and not ev_, mf_ or sn_ at the beginning",
+        )
+
+
+def is_run_id(text: str) -> bool:
+    """Returns whether a text can be the id of a run, and no verb would read it as another reference."""
+    return _RUN_ID.fullmatch(text) is not None and text.isprintable() and not is_blank(text) and prefixed(text) is None
 
 
 def check_terms(payload: Mapping[str, Json]) -> RunStarted:
@@ -240,7 +268,7 @@ def check_terms(payload: Mapping[str, Json]) -> RunStarted:
     except msgspec.ValidationError as error:
         hint = "the objective is a text, the definition of done a text or an object"
         raise SlicebaseError("bad-run", f"these are not the terms of a run: {error}", hint=hint) from None
-    if not started.objective.strip() or _says_nothing(started.done_definition):
+    if is_blank(started.objective) or _says_nothing(started.done_definition):
         raise SlicebaseError("bad-run", "a run needs an objective and a definition of done")
     budgets_of(started.done_definition)
     return started
@@ -249,7 +277,7 @@ def check_terms(payload: Mapping[str, Json]) -> RunStarted:
 def _says_nothing(done: DoneDefinition) -> bool:
     """Returns whether a definition of done is empty."""
     text = done.get("text", "-") if isinstance(done, dict) else done
-    return not done or (isinstance(text, str) and not text.strip())
+    return not done or is_blank(text)
 
 
 def admit(draft: EventDraft, started: RunStarted) -> EventDraft:
@@ -260,7 +288,7 @@ def admit(draft: EventDraft, started: RunStarted) -> EventDraft:
     """
     if draft.type == "RUN_STARTED":
         terms = msgspec.to_builtins(started)
-        changed = tuple(name for name in _NEVER_CHANGES if draft.payload.get(name, terms[name]) != terms[name])
+        changed = tuple(name for name in _NEVER_CHANGES if not same(draft.payload.get(name, terms[name]), terms[name]))
         refused = Refused(what=changed, attempted={name: draft.payload[name] for name in changed})
         return EventDraft.of("REFUSED", refused, step=draft.step, time=draft.time)
     if not TYPES.get(draft.type, VERBOSE).agent:
@@ -312,10 +340,11 @@ def fork(run_id: str, snapshot: Mapping[str, Json], inherited: Inherited) -> Ite
     """
     terms = {name: snapshot[name] for name in _NEVER_CHANGES}
     started = RunStarted(**terms, forked_from=snapshot["snapshot_id"], inherited=inherited)
-    over = exceeded(budgets_of(started.done_definition), with_inherited(Spent(), started))
-    if over:
+    used_up = exhausted(budgets_of(started.done_definition), with_inherited(Spent(), started))
+    if used_up:
         hint = "start a run with budgets of its own"
-        raise SlicebaseError("budget-exceeded", f"run:{inherited.run} has left nothing to a fork: {over}", hint=hint)
+        message = f"run:{inherited.run} has left nothing to a fork: {used_up}"
+        raise SlicebaseError("budget-exceeded", message, hint=hint)
     yield start(run_id, started)
     for type_, kind in ITEMS.items():
         for item in snapshot["state"][kind.collection]:

@@ -100,10 +100,14 @@ def logged_item(items: Items, type_: str, item_id: str | None) -> dict[str, Json
 
 
 def free_id(items: Items, type_: str, prefix: str) -> str:
-    """Returns an id that no item of this type has."""
-    number = items.count(type_) + 1
+    """Returns an id that no item of this type has: the number of the next item, or a higher one if that is taken.
+
+    It need not be the lowest that is free. So the steps double, and many ids in a row that somebody else has numbered
+    cost a few looks, not one look each.
+    """
+    number, step = items.count(type_) + 1, 1
     while items.has(type_, f"{prefix}{number}"):
-        number += 1
+        number, step = number + step, step * 2
     return f"{prefix}{number}"
 
 

@@ -9,6 +9,7 @@ from slicebase.core.hashing import canonical
 from slicebase.runs.event import MAX_PAYLOAD, EventDraft
 from slicebase.runs.records import ManifestLogged, SourceLogged
 from slicebase.runs.state import Json
+from slicebase.runs.values import each_of
 
 # What a log says about each manifest that is known; None for one that was purged.
 ManifestsLogged = Mapping[str, ManifestLogged | None]
@@ -23,7 +24,7 @@ def differences(payload: Mapping[str, Json], known: ManifestLogged) -> Iterator[
     for name, value in asdict(known).items():
         found, expected = payload.get(name, getattr(_DEFAULTS, name)), value
         if isinstance(expected, tuple):  # the state takes a value that is not a list as a list of one
-            found = tuple(found) if isinstance(found, list | tuple) else (found,)
+            found = found if isinstance(found, tuple) else tuple(each_of(found))
             expected = expected[: len(found)] if name == "chunk_ids" else expected
         if found != expected and not _is_mistyped(found, expected):
             yield name

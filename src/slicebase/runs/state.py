@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from slicebase.core.hashing import LARGEST_INTEGER, canonical
+from slicebase.core.hashing import canonical
 from slicebase.runs.event import TERMINAL, Event
+from slicebase.runs.values import each_of, same, sum_of, sums
 
 POLICY = "slice_policy_v1"
 
@@ -194,7 +195,7 @@ def _item(state: _Fold, event: Event) -> None:
     item = {
         name: ordered(values[name]) if name in kind.refs else values[name] for name in kind.fields if name in values
     }
-    if not before or any(before.get(name) != item.get(name) for name in kind.fields):
+    if not before or not all(same(before.get(name), item.get(name)) for name in kind.fields):
         upcoming = state.sequence + 1
         items[key] = {**item, "since": before.get("since", upcoming), "changed": upcoming}
         _collect(state.chunks_cited, chunks_cited_by(event))
@@ -263,9 +264,9 @@ def _manifest(state: _Fold, event: Event) -> None:
     state.policy_ref = None if policy is None else f"{POLICY}:{policy}"
     state.retrieval = Retrieval(
         manifests=before.manifests + 1,
-        candidates=_sum(before.candidates, given.get("candidates", 0)),
-        selected=_sum(before.selected, given.get("selected", 0)),
-        excluded_by_reason=_sums(before.excluded_by_reason, given.get("excluded_by_reason", {})),
+        candidates=sum_of(before.candidates, given.get("candidates", 0)),
+        selected=sum_of(before.selected, given.get("selected", 0)),
+        excluded_by_reason=sums(before.excluded_by_reason, given.get("excluded_by_reason", {})),
         filters={**before.filters, **_collected(given.get("filters", []))},
         manifest_ids={**before.manifest_ids, **_collected([given.get("manifest_id")])},
     )
@@ -311,7 +312,7 @@ def _key(value: Json) -> ItemKey:
 
 
 def _collect(values: dict[ItemKey, Json], more: Json) -> None:
-    for value in more if isinstance(more, list) else [more]:
+    for value in each_of(more):
         values.setdefault(_key(value), value)
 
 
@@ -319,21 +320,3 @@ def _collected(values: Json) -> Values:
     carried: dict[ItemKey, Json] = {}
     _collect(carried, values)
     return carried
-
-
-def _sum(total: Json, more: Json) -> Json:
-    """Returns the sum. A value that is not a number replaces it, so that the gate reports it.
-
-    A sum that has no canonical form becomes a double, which the gate reports, too.
-    """
-    if type(total) is not int or type(more) is not int:
-        return more if type(total) is int else total
-    return total + more if abs(total + more) <= LARGEST_INTEGER else float(total + more)
-
-
-def _sums(totals: Json, more: Json) -> Json:
-    if not isinstance(totals, dict):
-        return totals
-    if not isinstance(more, dict):
-        return more
-    return totals | {name: _sum(totals.get(name, 0), value) for name, value in more.items()}

@@ -6,6 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from slicebase.core.hashing import canonical, digest, id_from
+from slicebase.errors import SlicebaseError
 from slicebase.runs.evidence import Evidence
 from slicebase.runs.records import Span
 from slicebase.truth.chains import Chain, read_stored
@@ -20,6 +21,7 @@ class Ledger(Mapping[str, Evidence]):
         self._database = database
         self.texts = texts
         self.records = Records(database)
+        self.readable = ReadableRecords(self.records)
 
     def keep(self, evidence: Evidence) -> None:
         """Stores evidence once, also if it comes twice. Its quote belongs to the corpus that it cites (ruling 19)."""
@@ -85,6 +87,28 @@ class Records(Mapping[str, Evidence]):
 
     def __len__(self) -> int:
         return int(next(self._database.connection.execute("SELECT count(*) FROM evidence"))[0])
+
+
+class ReadableRecords(Mapping[str, Evidence]):
+    """Evidence without its quotes, for the gate: no claim can rest on a record that cannot be read.
+
+    It is as if it was missing. An error instead would keep a run from its snapshot, and so from its end.
+    """
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+
+    def __getitem__(self, evidence_id: str) -> Evidence:
+        try:
+            return self._records[evidence_id]
+        except SlicebaseError:
+            raise KeyError(evidence_id) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._records)
+
+    def __len__(self) -> int:
+        return len(self._records)
 
 
 _RECORD = msgspec.json.Decoder(tuple[str, str, int, int, str])

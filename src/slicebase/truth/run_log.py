@@ -23,6 +23,7 @@ from slicebase.runs.event import (
     LogHead,
     PurgedEvent,
     hashed_event,
+    is_too_deep,
     read_payload,
 )
 from slicebase.runs.items import name_of
@@ -53,10 +54,13 @@ class StoredEvent(NamedTuple):
         place = f"event {link.seq} of run:{link.run_id}"
         if self.purged is not None and self.payload is None:
             raise SlicebaseError("purged", f"{place} was purged {self.purged}")
+        data = self.payload or b""
         try:
-            payload = read_payload(self.payload or b"")
-        except (msgspec.MsgspecError, UnicodeDecodeError):
-            raise SlicebaseError("broken-record", f"{place} cannot be read", hint="`tt verify` says more") from None
+            payload = read_payload(data)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            payload = None
+        if payload is None or is_too_deep(data, payload):
+            raise SlicebaseError("broken-record", f"{place} cannot be read", hint="`tt verify` says more")
         values = (link.run_id, link.seq, link.type, link.step, link.time, payload, link.prev, link.hash)
         return Event(*values) if self.purged is None else PurgedEvent(*values, link.payload_hash)
 

@@ -8,7 +8,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
-from slicebase.core.hashing import digest
+from slicebase.core.hashing import LARGEST_INTEGER, digest
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.runs.checks import Inputs, QuoteCondition
@@ -20,6 +20,7 @@ from slicebase.runs.gate import (
     admit,
     budgets_of,
     check_before_logging,
+    check_id,
     check_terms,
     compact,
     exceeded,
@@ -41,6 +42,7 @@ from slicebase.truth.ledger import Ledger
 from slicebase.truth.run_log import Appender, RunLog, owner, run_closed
 from slicebase.truth.snapshots import Snapshots, StoredSnapshot
 
+FARTHEST_STEP = LARGEST_INTEGER // 2  # that an agent may name; as many numbers are left for the steps that follow
 NO_BLOBS: Mapping[str, bytes] = MappingProxyType({})
 
 
@@ -94,6 +96,7 @@ class StoredRuns:
 
     def begin(self, run_id: str, drafts: Iterable[EventDraft], now: int) -> RunTally:
         """Creates a run with its first events, of which the first has terms that can be read again."""
+        check_id(run_id)
         with self.log.appending(run_id, create=True) as appender:
             for draft in drafts:
                 if appender.tally.seq == 0:
@@ -145,7 +148,7 @@ class StoredRuns:
             item_id = draft.payload.get(ITEMS[draft.type].id) if draft.type in ITEMS else None
             state = items.state(draft.type, item_id if isinstance(item_id, str) else None)
             check_before_logging(
-                draft, state, self.ledger.records, self.manifests, to_text(now), self._stored_condition
+                draft, state, self.ledger.readable, self.manifests, to_text(now), self._stored_condition
             )
             writer = RunWriter(self, appender, to_text(now))
             writer.add(draft)
@@ -228,7 +231,7 @@ class StoredRuns:
             previous=previous.snapshot if previous else None,
             head=self.log.head_at(tally.run_id, tally.compacted),
             events=tuple(stored.event for stored in self.log.events(tally.run_id, after=tally.compacted)),
-            evidence=self.ledger.records,
+            evidence=self.ledger.readable,
             manifests=self.manifests,
             condition=self._condition,
             parts=previous.parts if previous else None,
@@ -286,8 +289,13 @@ class RunWriter:
         self._snapshots: list[str] = []
         self._stop: SlicebaseError | None = None
 
-    def add(self, draft: EventDraft) -> None:
-        """Appends an event. Then stops the run if a budget is exceeded, or compacts it if that is due."""
+    def add(self, draft: EventDraft, *, begins: bool = False) -> None:
+        """Appends an event. Then stops the run if a budget is exceeded, or compacts it if that is due.
+
+        An event that `begins` a step has the number that follows the last one.
+        """
+        if draft.step is not None and draft.step > FARTHEST_STEP and not begins:
+            self._check_step(draft.step)
         self._append(admit(draft, self._started))
         tally = self._appender.tally
         limited = self._budgets != UNLIMITED
@@ -299,6 +307,11 @@ class RunWriter:
             )
         else:
             self.compact_when_due()
+
+    def _check_step(self, step: int) -> None:
+        """Raises an error for a step so far away that none could follow, unless the run has come as far itself."""
+        if step > self._runs.log.last_step(self._appender.tally.run_id):
+            raise SlicebaseError("bad-event", f"the step is not a number from 0 to {FARTHEST_STEP}")
 
     def compact_when_due(self) -> None:
         tally = self._appender.tally

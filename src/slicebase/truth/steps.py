@@ -62,7 +62,8 @@ class StoredSteps:
                 if appender.tally.stopped is None:
                     number = self._runs.log.last_step(run_id) + 1
                     held = HeldFile(self._path(run_id, number)) if watched else None
-                    writer.add(EventDraft(type=STEP_BEGUN, step=number, payload=dict(WATCHED) if watched else {}))
+                    begun = EventDraft(type=STEP_BEGUN, step=number, payload=dict(WATCHED) if watched else {})
+                    writer.add(begun, begins=True)
             writer.outcome()
         except BaseException:
             if held is not None:

@@ -24,6 +24,7 @@ from slicebase.files.slice_file import SliceFile
 from slicebase.graph.turn import Turn
 from slicebase.library.folder import FolderWriter, SliceFolder
 from slicebase.runs.event import TYPES, VERBOSE, EventDraft, LogHead, hashed_event
+from slicebase.runs.gate import is_run_id
 from slicebase.runs.manifests import manifest_events
 from slicebase.runs.narrative import Narrative, narrate
 from slicebase.runs.projection import StepAt
@@ -173,7 +174,12 @@ _NEEDS_NEW_RUN: Final = frozenset({"run-differs", "run-closed", "gate-refused", 
 
 def run_of(session: str) -> str:
     """Returns the id of the run that a session is projected to, unless another one is named."""
-    return "from-" + "-".join(re.split(r"[/:\s]+", session.strip()))
+    name = "from-" + "-".join(re.split(r"[/:\s]+", session.strip()))
+    usable = is_run_id(name + _NEXT_RUN)
+    return name if usable else "from-" + digest(session.encode("utf-8", "surrogatepass"))[7:39]
+
+
+_NEXT_RUN: Final = "-00000000"  # as much as follows if the run cannot continue: the beginning of a leaf
 
 
 def narrate_session(runs: "Runs", session: str, leaf: str | None) -> Narrative:

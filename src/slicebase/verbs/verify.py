@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import apsw
-import msgspec
 
 from slicebase.context.manifest import Manifest, manifest_id, read_manifest, replayed
 from slicebase.core.hashing import digest, raw_digest
@@ -24,7 +23,7 @@ from slicebase.truth.schema import CHAINS
 from slicebase.truth.truth import Truth
 from slicebase.verbs.evidence import ChunkTexts
 from slicebase.verbs.parts import Parts
-from slicebase.verbs.verify_chains import ChainProof, VerifyFinding, VerifyStatus
+from slicebase.verbs.verify_chains import UNREADABLE_RECORD, ChainProof, VerifyFinding, VerifyStatus
 from slicebase.verbs.verify_runs import RunProof
 from slicebase.verbs.verify_texts import unnamed_texts
 from slicebase.verbs.witnesses import consulted, heard
@@ -113,9 +112,7 @@ def verify(
 
 
 # What bytes that nobody has written cause: errors of SQLite, and of those who read them.
-_UNREADABLE = (
-    apsw.Error, SlicebaseError, msgspec.MsgspecError, ValueError, TypeError, LookupError, AttributeError, OverflowError,
-)  # fmt: skip
+_UNREADABLE = (apsw.Error, *UNREADABLE_RECORD)
 
 
 class _Verification:

@@ -11,6 +11,7 @@ import apsw
 import msgspec
 
 from slicebase.core.hashing import digest
+from slicebase.errors import SlicebaseError
 from slicebase.truth.acts import ADOPT, CREATE, RESTORE, Act, Identity, acts, purges
 from slicebase.truth.chains import LOG, Chain, ChainHead, all_chains, head_of, linked, logged_head
 from slicebase.truth.schema import CHAINS, SCHEMA
@@ -18,6 +19,12 @@ from slicebase.truth.texts import Texts
 from slicebase.truth.truth import Truth
 
 VerifyStatus = Literal["BROKEN", "UNVERIFIABLE", "PURGED", "DRIFTED", "UNWITNESSED", "FOREIGN", "ADOPTED"]
+
+# What the readers of a record raise for bytes that nobody of ours has written.
+UNREADABLE_RECORD = (
+    SlicebaseError, msgspec.MsgspecError, ValueError, TypeError, LookupError, AttributeError, OverflowError,
+    RecursionError,
+)  # fmt: skip
 
 
 class VerifyFinding(NamedTuple):

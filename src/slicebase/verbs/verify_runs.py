@@ -4,7 +4,7 @@ It checks one run at a time: its events and their chain, its tally, then every s
 log and compared. After the first problem of a run, the rest of the run cannot be proven and is not reported.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -16,18 +16,20 @@ from slicebase.runs.checks import Inputs, check
 from slicebase.runs.event import ChainLink, Event, LogHead, PurgedEvent, check_chain
 from slicebase.runs.evidence import Evidence, Lookup, resolve
 from slicebase.runs.gate import inheritance, spent
-from slicebase.runs.items import ItemPlaces
 from slicebase.runs.parts import StateParts, parts_of
 from slicebase.runs.records import RunStarted
 from slicebase.runs.snapshot import same_content, snapshot_digest, whole_digest, without_id
 from slicebase.runs.state import Json, RunState, fold
-from slicebase.runs.status import StepTally, step_after, tally_of
+from slicebase.runs.status import StepTally
 from slicebase.truth.ledger import read_record, record_id
-from slicebase.truth.run_log import TALLY, StoredEvent, owner, read_link, tally_row
+from slicebase.truth.run_log import TALLY, StoredEvent, owner, read_link
 from slicebase.truth.snapshots import SnapshotRecord, read_snapshot_record
 from slicebase.truth.texts import hash_bytes
 from slicebase.truth.truth import Truth
-from slicebase.verbs.verify_chains import VerifyFinding, VerifyStatus
+from slicebase.verbs.verify_chains import UNREADABLE_RECORD, VerifyFinding, VerifyStatus
+from slicebase.verbs.verify_tables import derived_tables
+
+_TABLES = ("events", "snapshots", "runs", "steps", "items")
 
 
 class RunProof:
@@ -64,14 +66,20 @@ class RunProof:
 
     def runs(self) -> Iterator[VerifyFinding]:
         """Yields what is wrong with the runs."""
-        tables = "SELECT run FROM events UNION SELECT run FROM snapshots UNION SELECT run FROM runs"
+        tables = " UNION ".join(f"SELECT run FROM {table}" for table in _TABLES)
         for (run_id,) in self._rows(f"{tables} ORDER BY run"):
             self._count("runs")
-            problems = self._log(run_id)
-            yield from problems
-            if not problems and run_id not in self._unreadable:
-                yield from self._tally(run_id)
-                yield from self._started(run_id)
+            try:
+                yield from self._run(run_id)
+            except UNREADABLE_RECORD as error:  # the other runs are checked nevertheless
+                yield VerifyFinding("BROKEN", "event-form", f"run:{run_id}", "a run that can be read", str(error))
+
+    def _run(self, run_id: str) -> Iterator[VerifyFinding]:
+        problems = self._log(run_id)
+        yield from problems
+        if not problems and run_id not in self._unreadable:
+            yield from self._tally(run_id)
+            yield from self._started(run_id)
 
     def _rows(self, query: str, *values: str) -> list[Any]:
         return self._connection.execute(query, values).fetchall()
@@ -122,24 +130,21 @@ class RunProof:
 
     def _tally(self, run_id: str) -> Iterator[VerifyFinding]:
         """Checks that the tables that are kept beside the log agree with the log."""
-        steps: dict[int | None, StepTally] = {}
-        items = ItemPlaces()
-        try:
-            expected = tally_row(tally_of(run_id, _noting(self._truth.runs.events(run_id), steps, items)))
-        except SlicebaseError as error:
-            if error.code == "no-run":
-                yield VerifyFinding("BROKEN", "derived", f"run:{run_id} standing", "a row", "none")
-            return  # purged texts are reported as texts
         found = self._connection.execute(f"SELECT {TALLY} FROM runs WHERE run = ?", (run_id,)).fetchone()
-        if found != expected:
-            yield VerifyFinding("BROKEN", "derived", f"run:{run_id} standing", _shown(expected), _shown(found))
+        if found is None:
+            yield VerifyFinding("BROKEN", "derived", f"run:{run_id} standing", "a row", "none")
             return
         rows = self._rows("SELECT step, last, begun FROM steps WHERE run = ?", run_id)
-        if {step: StepTally(*tally) for step, *tally in rows} != steps:
-            yield VerifyFinding("BROKEN", "derived", f"run:{run_id} steps", str(len(steps)), str(len(rows)))
+        kept = {step: StepTally(*tally) for step, *tally in rows}
+        derived = derived_tables(self._truth, run_id, found, kept)
+        if found != derived.tally:
+            yield VerifyFinding("BROKEN", "derived", f"run:{run_id} standing", _shown(derived.tally), _shown(found))
+            return
+        if kept != derived.steps:
+            yield VerifyFinding("BROKEN", "derived", f"run:{run_id} steps", str(len(derived.steps)), str(len(rows)))
         places = self._truth.runs.log.items.of(run_id)
-        if places != items.places:
-            yield VerifyFinding("BROKEN", "derived", f"run:{run_id} items", str(len(items.places)), str(len(places)))
+        if places != derived.items:
+            yield VerifyFinding("BROKEN", "derived", f"run:{run_id} items", str(len(derived.items)), str(len(places)))
 
     # The terms
 
@@ -244,7 +249,7 @@ class RunProof:
         started = self._truth.runs.log.started(record.run_id)
         runs = self._truth.runs
         events = tuple(since[:-1])
-        inputs = Inputs(started, proven.snapshot, proven.head, events, runs.ledger.records, runs.manifests)
+        inputs = Inputs(started, proven.snapshot, proven.head, events, runs.ledger.readable, runs.manifests)
         if not same_content(snapshot, parts, folded.snapshot, folded.parts):
             derived = snapshot_digest(folded.snapshot, folded.parts)
             yield VerifyFinding("BROKEN", "snapshot-fold", place, derived, record.digest)
@@ -366,16 +371,6 @@ class _Window:
             yield from self._events
         except SlicebaseError:  # purged: reported as a text
             return
-
-
-def _noting(events: Iterable[Event], steps: dict[int | None, StepTally], items: ItemPlaces) -> Iterator[Event]:
-    """Yields the events unchanged, and notes what they say about each step and each item."""
-    for event in events:
-        items.add(event)
-        after = step_after(steps.get(event.step), event)
-        if after is not None:
-            steps[event.step] = after
-        yield event
 
 
 def _shown(row: Any) -> str:
