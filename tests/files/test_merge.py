@@ -589,6 +589,13 @@ def test_markers_have_the_line_ends_of_their_file() -> None:
     assert marked(b"a\r\n", b"b\r\n") == b"<<<<<<< ours\r\na\r\n=======\r\nb\r\n>>>>>>> theirs\r\n"
 
 
+def test_paragraphs_beside_each_other_are_one_conflict() -> None:
+    """With a choice for each, the text of one side could come under the heading of the other."""
+    one, other = "## A\n\nIn a.\n", "## B\n\nIn b.\n"
+    shown = marked(f"Top.\n\n{one}\nEnd.\n".encode(), f"Top.\n\n{other}\nEnd.\n".encode()).decode()
+    assert shown == f"Top.\n\n<<<<<<< ours\n{one}=======\n{other}>>>>>>> theirs\n\nEnd.\n"
+
+
 def test_a_side_that_cannot_be_read_is_merged_by_lines() -> None:
     base = file(row("a")).to_bytes()
     damaged = base.replace(b"slice:", b"slice: {", 1)

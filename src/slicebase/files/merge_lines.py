@@ -207,7 +207,9 @@ def _moved_down(parts: Sequence["EqualPart"], base: Sequence[bytes], side: Seque
         start, other, length = found[-1]
         end, other_end = start + length, other + length
         size = 0
-        if end == part.one or other_end == part.other:  # only added, or only removed
+        if (end, other_end) == (part.one, part.other):
+            size = part.length
+        elif end == part.one or other_end == part.other:  # only added, or only removed
             while size < part.length and base[end + size] == side[other_end + size]:
                 size += 1
         if size:
@@ -335,11 +337,17 @@ def marked(one: bytes, other: bytes, *, swapped: bool = False) -> bytes:
     pieces: list[bytes] = []
     at = place = 0
     for part in (*equal_parts(mine, yours), EqualPart(len(mine), len(yours), 0)):
-        sides = _ended(mine[at : part.one], end), _ended(yours[place : part.other], end)
-        if sides != ([], []):
+        differs = mine[at : part.one] != yours[place : part.other]
+        common = mine[part.one : part.one + part.length]
+        if differs and common and not any(map(bytes.strip, common)):
+            continue  # paragraphs beside each other are one conflict: a choice for each could mix the sides
+        if differs:
+            sides = _ended(mine[at : part.one], end), _ended(yours[place : part.other], end)
             ours, theirs = reversed(sides) if swapped else sides
             pieces += [before, *ours, between, *theirs, after]
-        pieces += mine[part.one : part.one + part.length]
+        else:
+            pieces += mine[at : part.one]
+        pieces += common
         at, place = part.one + part.length, part.other + part.length
     return b"".join(pieces)
 

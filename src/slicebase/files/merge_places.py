@@ -15,6 +15,7 @@ from slicebase.files.merge_lines import EqualPart, Merged, decide, equal_parts
 _Lines = Sequence[bytes]
 # Every line that can be a part of a heading, of a fence or of an HTML block, and some others.
 _OUTLINE: Final = re.compile(rb"#|```|~~~|<|^[ ]{0,3}(?:=+|-+)[ \t\r]*$", re.MULTILINE)
+_CODE: Final = re.compile("```|~~~|<")
 
 
 def in_place(base: _Lines, ours: _Lines, theirs: _Lines, versions: Merged[list[bytes]]) -> bool:
@@ -76,7 +77,8 @@ def _page(lines: _Lines) -> _Page:
     text = b"\n".join(lines).decode("utf-8", "surrogateescape")
     found = [section for section in sections(text) if section.level]
     headings = [_TOP, *((section.level, section.title) for section in found)]
-    return _Page(lines, headings, [0, *(section.line - 1 for section in found)], lines_of_blocks(text))
+    code = lines_of_blocks(text) if _CODE.search(text) else set()
+    return _Page(lines, headings, [0, *(section.line - 1 for section in found)], code)
 
 
 _FEW: Final = 400  # pairs of headings that may be the same
