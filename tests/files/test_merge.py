@@ -16,7 +16,7 @@ from fuzz.merges import versions
 from slicebase.files.body.text import append_in_section
 from slicebase.files.merge import Outcome, merge, merge_bytes
 from slicebase.files.merge_lines import equal_parts, lines_of, marked, merge_lines
-from slicebase.files.merge_spelling import Spelling
+from slicebase.files.merge_scalars import Spelling
 from slicebase.files.slice_file import SliceFile
 
 MORE = int(os.environ.get("SLICEBASE_EXAMPLES", "1"))
@@ -583,6 +583,11 @@ def test_a_byte_order_mark_and_a_missing_last_line_end_are_changes_of_their_own(
     base, ours = file(row("a")).to_bytes(), file(row("a") + row("b")).to_bytes()
     outcome = merge_bytes(base, ours, b"\xef\xbb\xbf" + base.removesuffix(b"\n"), "x.slice")
     assert outcome == (b"\xef\xbb\xbf" + ours.removesuffix(b"\n"), ())
+
+
+def test_sides_that_differ_in_the_last_line_end_only_are_no_conflict() -> None:
+    base, *sides = (file(text, type="code") for text in ("\n", "\nx\n\n", "\nx"))
+    assert merged(base, *sides).body == merged(base, *sides[::-1]).body == b"\nx\n"
 
 
 def test_markers_have_the_line_ends_of_their_file() -> None:

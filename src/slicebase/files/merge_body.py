@@ -51,8 +51,11 @@ def merge_bodies(base: SliceFile | None, ours: SliceFile, theirs: SliceFile) -> 
         if ours.body_type == theirs.body_type == "markdown":
             text = _with_places(old, one, other, text)
         merged = _MergedLines(text, () if text.ours == text.theirs else ("body",))
-    versions = merged.lines
-    return MergedBody(Merged(form.text(versions.ours), form.text(versions.theirs)), merged.conflicts)
+    bodies = Merged(form.text(merged.lines.ours), form.text(merged.lines.theirs))
+    longer = max(bodies, key=len)
+    if all(body + end in (longer, longer + end) for body in bodies for end in [line_end(longer)]):
+        return MergedBody(Merged(longer, longer))  # markers cannot show that only the last line end is missing
+    return MergedBody(bodies, merged.conflicts)
 
 
 def _with_places(

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.lines import read_time
 from slicebase.files.merge_lines import Hunk, Merged, comparable, decide, merge_lines
-from slicebase.files.merge_spelling import Spelling
+from slicebase.files.merge_scalars import Spelling
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import append_item, delete_key, remove_item, same, set_key
 
