@@ -202,7 +202,7 @@ class _HeaderText:
     def merged(self, wanted: Mapping[str, Any]) -> SliceFile | None:
         """Returns a header made of lines of both sides, None if there is none with these values and all comments."""
         base, ours, theirs, _ = self._texts
-        for rule in (_both, _neither):
+        for rule in (_both, _below_one_key, _neither):
             lines = merge_lines(base, ours, theirs, rule).ours
             file = self._read(lines)
             if file and same(file.frontmatter, wanted) and self._keeps_comments(file):
@@ -254,12 +254,17 @@ def _both(hunk: Hunk) -> Sequence[bytes] | None:
     The result is only tried: it must have the merged values.
     """
     if not hunk.base:
-        pairs = enumerate(zip(hunk.ours, hunk.theirs, strict=False))
-        same_lines = next((at for at, (one, other) in pairs if one != other), 0)  # such as `meta:`
-        return (*hunk.ours, *hunk.theirs[same_lines:])
+        return (*hunk.ours, *hunk.theirs)
     if len(hunk.base) == len(hunk.ours) == len(hunk.theirs):
         return [decide(*lines).ours for lines in zip(hunk.base, hunk.ours, hunk.theirs, strict=True)]
     return None
+
+
+def _below_one_key(hunk: Hunk) -> Sequence[bytes] | None:
+    """Merges new lines of both sides that start with the same key, such as `meta:`."""
+    if hunk.base or hunk.ours[:1] != hunk.theirs[:1]:
+        return _both(hunk)
+    return (*hunk.ours, *hunk.theirs[1:])
 
 
 def _neither(hunk: Hunk) -> None:
