@@ -3,10 +3,11 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from fuzz.merges import FILE_NAME, Versions
 from slicebase.errors import SlicebaseError
+from slicebase.files.body.sections import lines_of_blocks, sections
 from slicebase.files.merge import Outcome, merge_bytes
 from slicebase.files.merge_lines import MARKERS
 from slicebase.files.slice_file import SliceFile
@@ -32,6 +33,8 @@ def check(given: Versions) -> Outcome:
     if mine == yours:
         _check_appended(given, mine, files)
     if files[1] and files[2] and (files[0] or not base):
+        _check_places(files[0], files[1], files[2], mine)
+        _check_places(files[0], files[2], files[1], yours)
         _check_files(files[0], files[1], files[2], mine, yours)
     return merged
 
@@ -87,7 +90,7 @@ def _check_appended(given: Versions, merged: bytes, files: Sequence[SliceFile | 
     if _is_purged(files) or ours is None or theirs is None or (base is None and given.base):
         return
     bodies = [file.body if file else b"" for file in (base, ours, theirs, _read(merged))]
-    if any(b"\r\n" in body and re.search(rb"(?<!\r)\n", body) for body in bodies):
+    if any(b"\r" in body and re.search(rb"(?<!\r)\n|\r$", body) for body in bodies):
         return  # where line ends differ, they belong to the lines
     before, one, other, found = map(_filled, bodies)
     size = len(before)
@@ -129,6 +132,67 @@ def _check_files(base: SliceFile | None, ours: SliceFile, theirs: SliceFile, min
             if len(path) < 2 or path[1] not in _OWN:
                 assert _is_kept(value, _at(file.frontmatter, path)), f"a change of {'.'.join(path)} is gone"
         assert not _comments(side) - _comments(base) - _comments(file), "a comment is gone"
+        sides = _scalars(ours), _scalars(theirs)
+        for key, source in _scalars(file).items():
+            known = {each[key] for each in sides if key in each}
+            assert source in known or "" in known, "a number or a quoted text is written differently"
+
+
+def _scalars(file: SliceFile) -> dict[str, str]:
+    """Returns the scalars of `meta` as they are written, with empty text for those on several lines."""
+    nodes = {key: node for key in file.meta if (node := file.node(("slice", "meta", key))) and node.is_scalar}
+    sources = {key: file.header[node.start : node.end] for key, node in nodes.items()}
+    return {key: "" if "\n" in source or source[:1] in "|>" else source for key, source in sources.items()}
+
+
+class _Place(NamedTuple):
+    headings: tuple[str, ...]  # from the highest to that of its section
+    in_code: bool
+
+
+_PlacesOfLines = dict[str, list[_Place]]
+
+
+def _check_places(base: SliceFile | None, side: SliceFile, other: SliceFile, version: bytes) -> None:
+    """Checks that a line that only one side has is under its heading, or under the name that the other gave to it."""
+    types = {file.body_type for file in (base, side, other) if file}
+    if types != {"markdown"} or _is_purged((base, side, other)):
+        return
+    bodies = base.body if base else b"", side.body, other.body, SliceFile.parse(version).body
+    before, mine, yours, found = map(_places, bodies)
+    for line, places in mine.items():
+        if len(places) > 1 or line in before or line in yours or line.startswith("#"):
+            continue
+        assert line in found, "a line of a side is gone"
+        assert len(found[line]) == 1, "a line of one side is there twice"
+        old, now = places[0], found[line][0]
+        assert now.in_code == old.in_code, "a line went into code, or out of it"
+        if now.headings[-1] != old.headings[-1]:
+            assert now.headings[-1] in _new_names(old.headings[-1], before, yours), "a line is under another heading"
+
+
+def _new_names(heading: str, base: _PlacesOfLines, side: _PlacesOfLines) -> set[str]:
+    """Returns what a side may call a section of the base: the headings above its text, or above its subsections."""
+    own = {line for line, places in base.items() if any(place.headings[-1] == heading for place in places)}
+    if any(not line.startswith("#") for line in own):
+        return {place.headings[-1] for line in own for place in side.get(line, [])}
+    below = {line for line, places in base.items() if any(heading in place.headings for place in places)}
+    return {name for line in below for place in side.get(line, []) for name in place.headings}
+
+
+def _places(body: bytes) -> _PlacesOfLines:
+    """Returns the places of each line of a Markdown text."""
+    text = body.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+    text = re.sub("\r$", "", text, flags=re.MULTILINE)
+    code, starts = lines_of_blocks(text), {section.line: section for section in sections(text)}
+    found: _PlacesOfLines = {}
+    above = [(0, "")]
+    for number, line in enumerate(text.split("\n"), 1):
+        if (section := starts.get(number)) and section.level:
+            above = [*(each for each in above if each[0] < section.level), (section.level, section.title)]
+        if line.strip():
+            found.setdefault(line, []).append(_Place(tuple(title for _, title in above), number in code))
+    return found
 
 
 _GONE: Final = object()

@@ -4,6 +4,7 @@ Everything is decided by the random numbers that are passed in, so that a seed g
 """
 
 import json
+import re
 from collections.abc import Callable
 from random import Random
 from typing import Any, Final, NamedTuple
@@ -30,10 +31,12 @@ FILE_NAME: Final = f"{_ID}.slice"
 _WORDS: Final = ("heron", "queue", "lease", "retry", "Über", "日本", "cache # not", "a: b", "- dash", "x" * 90)
 _SCALARS: Final = (
     *("one", "two words", "'it''s'", "[a, b]", "12") * 4,
-    "one", "'it''s'", '"two words"', "1", "1.50", "1234e56", "0x1F", "true", "~", "", "2026-01-31", "[a, b]",
-    "{k: 1, l: [2]}", ">-\n      folded\n      text", "|\n      literal\n\n      text",
+    "one", "'it''s'", '"two words"', "1", "1.50", "1.5", "31", "1234e56", "0x1F", "true", "~", "", "2026-01-31",
+    "[a, b]", "{k: 1, l: [2]}", ">-\n      folded\n      text", "|\n      literal\n\n      text",
 )  # fmt: skip
-_TYPES: Final = ("jsonl", "jsonl", "conversation", "routine", "markdown", "markdown", "text", "yaml", "code")
+_TYPES: Final = (
+    "jsonl", "jsonl", "conversation", "routine", "markdown", "markdown", "markdown", "markdown", "text", "yaml", "code",
+)  # fmt: skip
 _MODES: Final = ("append", "append", "replace", "supersede", None)
 _KEYS: Final = ("owner", "state", "tags", "note", "commit", "'quoted key'")
 _TARGETS: Final = ("01JA", "01JB", "./c.slice", "01JD")
@@ -232,6 +235,34 @@ def _line_of_body(random: Random, file: SliceFile) -> SliceFile:
     return file.with_body(b"\n".join(lines)) if file.head.endswith(b"\n") else file
 
 
+def _sections(random: Random, file: SliceFile) -> SliceFile:
+    """Edits the sections of a page as people do: each text that is added is different from all others."""
+    if file.body_type != "markdown" or not file.head.endswith(b"\n"):
+        return file
+    body = file.body.decode("utf-8", "surrogateescape")
+    parts = re.split(r"^(?=#)", body.replace("\r\n", "\n"), flags=re.MULTILINE)
+    at = random.randrange(len(parts))
+    heading, _, text = parts[at].partition("\n\n")
+    name = f"{random.randrange(1 << 30):x}"
+    new = random.choice((f"Text {name}.", f"```\ncode {name}\n\nmore {name}\n```", f"~~~\ncode {name}\n~~~"))
+    level = "#" * random.randrange(1, 4)
+    match random.randrange(8):
+        case 0 | 1:
+            parts[at] = f"{parts[at].rstrip()}\n\n{new}\n\n"
+        case 2:
+            parts[at] = f"{heading}\n\n{new}\n\n{text}"
+        case 3 | 4:
+            parts.insert(at + 1, f"{level} New {name}\n\n{new}\n\n")
+        case 5:
+            del parts[at]
+        case 6:
+            parts[at] = f"{level} Renamed {name}\n\n{text}"
+        case _:
+            parts[at] = f"{level} Replaced {name}\n\n{new}\n\n"
+    text = "".join(parts).replace("\n", "\r\n" if "\r\n" in body else "\n")
+    return file.with_body(text.encode("utf-8", "surrogateescape"))
+
+
 def _form(random: Random, file: SliceFile) -> SliceFile:
     return SliceFile.parse(_any_form(random, file.to_bytes()))
 
@@ -241,12 +272,15 @@ _EDITS: Final[tuple[_Edit, ...]] = (
     _set_meta, _set_meta, _set_field, _delete, _link, _link, _unlink,
     _forget, _line_of_head, _line_of_head, _line_of_body, _line_of_body, _form,
 )  # fmt: skip
+_EDITS_OF_PAGES: Final[tuple[_Edit, ...]] = (*_EDITS, *(_sections for _ in _EDITS))
 
 
 def _edited(random: Random, data: bytes) -> bytes:
     for _ in range(random.choice((1, 1, 2, 2, 3, 5))):
         try:
-            data = random.choice(_EDITS)(random, SliceFile.parse(data)).to_bytes()
+            file = SliceFile.parse(data)
+            edits = _EDITS_OF_PAGES if file.body_type == "markdown" else _EDITS
+            data = random.choice(edits)(random, file).to_bytes()
         except SlicebaseError:
             continue  # the edit does not fit this file
     return data

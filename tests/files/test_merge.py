@@ -16,6 +16,7 @@ from fuzz.merges import versions
 from slicebase.files.body.text import append_in_section
 from slicebase.files.merge import Outcome, merge, merge_bytes
 from slicebase.files.merge_lines import equal_parts, lines_of, marked, merge_lines
+from slicebase.files.merge_scalars import Spelling
 from slicebase.files.slice_file import SliceFile
 
 MORE = int(os.environ.get("SLICEBASE_EXAMPLES", "1"))
@@ -382,14 +383,36 @@ def test_keys_that_both_sides_add_are_in_the_same_order_whoever_merges_and_numbe
     assert b"    commit: 1234e56\n" in result.head
 
 
-def test_a_number_that_would_be_written_differently_is_a_conflict() -> None:
-    """An edit knows values only, and the mapping in braces has to be edited."""
-    base, ours, theirs = (
-        file("", ("  meta:\n    owner: one\n    state: draft\n", f"  meta: {{{keys}}}\n"))
-        for keys in ("a: 1", "a: 1, b: 2", "a: 1, commit: 1234e56")
-    )
-    outcome = conflicts(base, ours, theirs)
-    assert b"commit: 1234e56" in outcome.data
+@pytest.mark.parametrize(
+    ("base", "one", "other", "expected"),
+    [
+        ("meta: {a: 1}", "meta: {a: 1, b: 2}", "meta: {a: 1, c: 1234e56}", "meta: {a: 1, b: 2, c: 1234e56}"),
+        ("", "meta:\n    b: 1.10", "meta:\n    c: 1.1", "meta:\n    b: 1.10\n    c: 1.1"),
+        ("", "meta: {'b': 0x1F}", 'm: 31\n  meta: {c: 31, d: "x"}', "m: 31\n  meta: {c: 31, d: \"x\", 'b': 0x1F}"),
+        ("meta: {a: 1.0}", "meta: {a: 1.00}", "meta: {a: 1.0, b: 1.0}", "meta: {a: 1.00, b: 1.0}"),
+        ("a: 1.5\n  k: 1", "a: 1.50\n  k: 1", "a: 1.5", "a: 1.50"),
+    ],
+)
+def test_numbers_and_quotes_are_written_as_on_the_side_that_has_them(
+    base: str, one: str, other: str, expected: str
+) -> None:
+    """An edit knows values only, and a mapping that both sides added or wrote in braces has to be edited."""
+    meta = "  meta:\n    owner: one\n    state: draft\n"
+    before, mine, yours = (file("", (meta, f"  {text}\n" if text else "")) for text in (base, one, other))
+    result = merged(before, mine, yours)
+    assert result == merged(before, yours, mine)
+    assert f"  {expected}\n---" in result.head.decode()
+
+
+def test_a_number_or_a_quote_that_no_side_wrote_so_is_found() -> None:
+    ours, theirs = (file("", ("owner: one", f"owner: {text}")) for text in ("1.10", "'x'"))
+    spelling = Spelling(file(), ours, theirs)
+    assert spelling.is_kept(ours)
+    assert spelling.is_kept(theirs)
+    for text in ("1.1", "x"):
+        changed = file("", ("owner: one", f"owner: {text}"))
+        assert not spelling.is_kept(changed)
+        assert spelling.is_kept(spelling.restored(changed))
 
 
 def test_the_same_key_changed_differently_is_a_marked_conflict_with_both_values() -> None:
@@ -562,8 +585,20 @@ def test_a_byte_order_mark_and_a_missing_last_line_end_are_changes_of_their_own(
     assert outcome == (b"\xef\xbb\xbf" + ours.removesuffix(b"\n"), ())
 
 
+def test_sides_that_differ_in_the_last_line_end_only_are_no_conflict() -> None:
+    base, *sides = (file(text, type="code") for text in ("\n", "\nx\n\n", "\nx"))
+    assert merged(base, *sides).body == merged(base, *sides[::-1]).body == b"\nx\n"
+
+
 def test_markers_have_the_line_ends_of_their_file() -> None:
     assert marked(b"a\r\n", b"b\r\n") == b"<<<<<<< ours\r\na\r\n=======\r\nb\r\n>>>>>>> theirs\r\n"
+
+
+def test_paragraphs_beside_each_other_are_one_conflict() -> None:
+    """With a choice for each, the text of one side could come under the heading of the other."""
+    one, other = "## A\n\nIn a.\n", "## B\n\nIn b.\n"
+    shown = marked(f"Top.\n\n{one}\nEnd.\n".encode(), f"Top.\n\n{other}\nEnd.\n".encode()).decode()
+    assert shown == f"Top.\n\n<<<<<<< ours\n{one}=======\n{other}>>>>>>> theirs\n\nEnd.\n"
 
 
 def test_a_side_that_cannot_be_read_is_merged_by_lines() -> None:

@@ -20,6 +20,7 @@ from slicebase.files.merge_lines import (
     line_end,
     merge_lines,
 )
+from slicebase.files.merge_places import in_place
 from slicebase.files.slice_file import SliceFile
 
 _Item = TypeVar("_Item")
@@ -47,9 +48,24 @@ def merge_bodies(base: SliceFile | None, ours: SliceFile, theirs: SliceFile) -> 
     merged = _merge_rows(old, one, other) if ours.body_type == theirs.body_type == "jsonl" else None
     if merged is None:
         text = merge_lines(old, one, other, _rule_for(old, ours, theirs))
+        if ours.body_type == theirs.body_type == "markdown":
+            text = _with_places(old, one, other, text)
         merged = _MergedLines(text, () if text.ours == text.theirs else ("body",))
-    versions = merged.lines
-    return MergedBody(Merged(form.text(versions.ours), form.text(versions.theirs)), merged.conflicts)
+    bodies = Merged(form.text(merged.lines.ours), form.text(merged.lines.theirs))
+    longer = max(bodies, key=len)
+    if all(body + end in (longer, longer + end) for body in bodies for end in [line_end(longer)]):
+        return MergedBody(Merged(longer, longer))  # markers cannot show that only the last line end is missing
+    return MergedBody(bodies, merged.conflicts)
+
+
+def _with_places(
+    base: list[bytes], ours: list[bytes], theirs: list[bytes], merged: Merged[list[bytes]]
+) -> Merged[list[bytes]]:
+    """Returns merged Markdown with every line under its heading: what cannot be merged so is a conflict."""
+    if in_place(base, ours, theirs, merged):
+        return merged
+    larger = merge_lines(base, ours, theirs, over_blanks=True)
+    return larger if in_place(base, ours, theirs, larger) else Merged(ours, theirs)
 
 
 class _MergedLines(NamedTuple):

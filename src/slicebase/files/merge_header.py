@@ -1,22 +1,23 @@
 """Merges the frontmatters of two slice files: values by key, links and lists as sets, the text around them by lines.
 
 The values are merged first. The text of the header is then merged line by line; it is accepted if it has these values
-and all comments. Otherwise the values are set in the text of one side. Where even that would lose a comment or rewrite
-a number, the text is a conflict.
+and all comments. Otherwise the values are set in the text of one side, and written as on the side that has them. Where
+even that would lose a comment, or write a number or quotes differently, the text is a conflict.
 """
 
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from math import inf
 from typing import Any, Final, NamedTuple
 
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.lines import read_time
 from slicebase.files.merge_lines import Hunk, Merged, comparable, decide, merge_lines
+from slicebase.files.merge_scalars import Spelling
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import append_item, delete_key, remove_item, same, set_key
-from slicebase.files.yaml.scan import Node
 
 
 class MergedHeader(NamedTuple):
@@ -36,7 +37,7 @@ def merge_headers(base: SliceFile | None, ours: SliceFile, theirs: SliceFile) ->
         return MergedHeader(Merged(found, found), ())
     try:
         mine = found or text.edited(values.ours)
-        other = _edited(mine, values.theirs)
+        other = text.respelled(_edited(mine, values.theirs))
         if _has(mine, values.ours) and _has(other, values.theirs) and text.keeps_everything(mine, other):
             return MergedHeader(Merged(mine, other), tuple(keys.conflicts))
         lost = "comments"
@@ -201,17 +202,26 @@ class _HeaderText:
     def merged(self, wanted: Mapping[str, Any]) -> SliceFile | None:
         """Returns a header made of lines of both sides, None if there is none with these values and all comments."""
         base, ours, theirs, _ = self._texts
-        for rule in (_both, _neither):
-            file = self._read(merge_lines(base, ours, theirs, rule).ours)
+        for rule in (_both, _below_one_key, _neither):
+            lines = merge_lines(base, ours, theirs, rule).ours
+            file = self._read(lines)
             if file and same(file.frontmatter, wanted) and self._keeps_comments(file):
-                return file
+                if not (Counter(ours) | Counter(theirs)) - (Counter(base) | Counter(lines)):
+                    return file  # every changed line is there, as it was written
+                file = self.respelled(file)
+                if self._spelling.is_kept(file):
+                    return file
         return None
 
     def edited(self, wanted: Mapping[str, Any]) -> SliceFile:
         """Returns a header with these values, set in the lines that could be merged, or else in ours."""
         base, ours, theirs, _ = self._texts
         file = self._read(merge_lines(base, ours, theirs).ours)
-        return _edited(file or self.as_they_are().ours, wanted)
+        return self.respelled(_edited(file or self.as_they_are().ours, wanted))
+
+    def respelled(self, file: SliceFile) -> SliceFile:
+        """Returns a header with numbers and quotes as they are written on the sides."""
+        return self._spelling.restored(file)
 
     def as_they_are(self) -> Merged[SliceFile]:
         """Returns both headers unmerged, with the same line ends."""
@@ -219,11 +229,12 @@ class _HeaderText:
         return Merged(*(SliceFile.parse(form.text(lines), name) for lines in (self._texts.ours, self._texts.theirs)))
 
     def keeps_everything(self, mine: SliceFile, other: SliceFile) -> bool:
-        """Returns whether no comment is gone, and no number is written differently than on both sides (ruling 21)."""
-        if not (self._keeps_comments(mine) and self._keeps_comments(other)):
-            return False
-        known = {source for file in self._files[1:] if file for source in _sources(file.tree)}
-        return all(source in known for file in (mine, other) for source in _sources(file.tree))
+        """Returns whether no comment is gone, and everything is written as on a side that has it (ruling 21)."""
+        return all(self._keeps_comments(file) and self._spelling.is_kept(file) for file in (mine, other))
+
+    @cached_property
+    def _spelling(self) -> Spelling:
+        return Spelling(*self._files)
 
     def _read(self, lines: Sequence[bytes]) -> SliceFile | None:
         try:
@@ -249,6 +260,13 @@ def _both(hunk: Hunk) -> Sequence[bytes] | None:
     return None
 
 
+def _below_one_key(hunk: Hunk) -> Sequence[bytes] | None:
+    """Merges new lines of both sides that start with the same key, such as `meta:`."""
+    if hunk.base or hunk.ours[:1] != hunk.theirs[:1]:
+        return _both(hunk)
+    return (*hunk.ours, *hunk.theirs[1:])
+
+
 def _neither(hunk: Hunk) -> None:
     """Leaves what both sides changed to be decided for our side."""
 
@@ -259,14 +277,6 @@ def _comments(file: SliceFile | None) -> Counter[str]:
     It may include a text that only looks like a comment; such a text is also compared with the values.
     """
     return Counter(match[0].strip() for match in _COMMENT.finditer(file.header)) if file else Counter()
-
-
-def _sources(node: Node) -> Iterator[str]:
-    """Yields the scalars that are not text, as they are written."""
-    if node.form == "plain" and not isinstance(node.value, str):
-        yield node.text
-    for entry in node.entries:
-        yield from _sources(entry.value)
 
 
 # Edits

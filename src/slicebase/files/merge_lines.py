@@ -125,16 +125,24 @@ Resolve = Callable[[Hunk], Sequence[bytes] | None]
 
 
 def merge_lines(
-    base: Sequence[bytes], ours: Sequence[bytes], theirs: Sequence[bytes], resolve: Resolve = lambda hunk: None
+    base: Sequence[bytes],
+    ours: Sequence[bytes],
+    theirs: Sequence[bytes],
+    resolve: Resolve = lambda hunk: None,
+    *,
+    over_blanks: bool = False,
 ) -> Merged[list[bytes]]:
     """Merges lines: takes each change from the side that made it.
 
     `resolve` is asked about what both sides changed. It returns the merged lines, or None if that is a conflict.
+    `over_blanks` says that changes with nothing but blank lines between them are one change.
     """
     one: list[bytes] = []
     other: list[bytes] = []
     place = _Stretch(0, 0, 0, 0)
     for stretch in _unchanged(base, ours, theirs):
+        if over_blanks and stretch.length and not any(map(bytes.strip, base[stretch.base : stretch.end.base])):
+            continue
         hunk = Hunk(
             place.base,
             stretch.base,
@@ -168,7 +176,7 @@ class _Stretch(NamedTuple):
 
 def _unchanged(base: Sequence[bytes], ours: Sequence[bytes], theirs: Sequence[bytes]) -> Iterator[_Stretch]:
     """Yields the stretches that all three have in common, in order, and an empty one at the end."""
-    one, other = equal_parts(base, ours), equal_parts(base, theirs)
+    one, other = (_moved_down(equal_parts(base, side), base, side) for side in (ours, theirs))
     at = other_at = 0
     while at < len(one) and other_at < len(other):
         mine, yours = one[at], other[other_at]
@@ -181,6 +189,34 @@ def _unchanged(base: Sequence[bytes], ours: Sequence[bytes], theirs: Sequence[by
         else:
             other_at += 1
     yield _Stretch(len(base), len(ours), len(theirs), 0)
+
+
+def _moved_down(parts: Sequence["EqualPart"], base: Sequence[bytes], side: Sequence[bytes]) -> list["EqualPart"]:
+    """Returns the parts with each change as far down as possible.
+
+    What is added between two blank lines can start with the first or end with the second. Two sides that add at the
+    same place have to agree about that, or else they are at different places.
+    """
+    found: list[EqualPart] = []
+    waiting = [*reversed(parts)]
+    while waiting:
+        part = waiting.pop()
+        if not found:
+            found.append(part)
+            continue
+        start, other, length = found[-1]
+        end, other_end = start + length, other + length
+        size = 0
+        if (end, other_end) == (part.one, part.other):
+            size = part.length
+        elif end == part.one or other_end == part.other:  # only added, or only removed
+            while size < part.length and base[end + size] == side[other_end + size]:
+                size += 1
+        if size:
+            found[-1] = EqualPart(start, other, length + size)
+        if size < part.length:
+            found.append(EqualPart(part.one + size, part.other + size, part.length - size))
+    return found
 
 
 # Comparing
@@ -301,11 +337,17 @@ def marked(one: bytes, other: bytes, *, swapped: bool = False) -> bytes:
     pieces: list[bytes] = []
     at = place = 0
     for part in (*equal_parts(mine, yours), EqualPart(len(mine), len(yours), 0)):
-        sides = _ended(mine[at : part.one], end), _ended(yours[place : part.other], end)
-        if sides != ([], []):
+        differs = mine[at : part.one] != yours[place : part.other]
+        common = mine[part.one : part.one + part.length]
+        if differs and common and not any(map(bytes.strip, common)):
+            continue  # paragraphs beside each other are one conflict: a choice for each could mix the sides
+        if differs:
+            sides = _ended(mine[at : part.one], end), _ended(yours[place : part.other], end)
             ours, theirs = reversed(sides) if swapped else sides
             pieces += [before, *ours, between, *theirs, after]
-        pieces += mine[part.one : part.one + part.length]
+        else:
+            pieces += mine[at : part.one]
+        pieces += common
         at, place = part.one + part.length, part.other + part.length
     return b"".join(pieces)
 
