@@ -5,7 +5,7 @@ that its file does not name. Two branches that archive the same content leave it
 """
 
 from slicebase.files.body.overflow import parts_of, whole_of, with_parts
-from slicebase.files.body.repeated import Changes
+from slicebase.files.body.repeated import Shortened
 from slicebase.files.body.whole import repairs
 from slicebase.files.slice_file import SliceFile
 from slicebase.library.folder import FileWrite, FolderWriter, Logs, SliceFolder
@@ -13,7 +13,7 @@ from slicebase.library.folder import FileWrite, FolderWriter, Logs, SliceFolder
 # Content that a merge left in two parts
 
 
-def repeating_files(folder: SliceFolder) -> Changes:
+def repeating_files(folder: SliceFolder) -> Shortened:
     """Returns the files that repeat content of other files of the same object, each with its version without it."""
     return repairs(folder.mentioning(b"part_of", b"has_part"))
 

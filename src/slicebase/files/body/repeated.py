@@ -28,7 +28,7 @@ from slicebase.files.body.text import encoded
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import set_key
 
-Changes = list[tuple[SliceFile, SliceFile]]  # files, each with its new version
+Shortened = list[tuple[SliceFile, SliceFile]]  # files, each with its new version
 
 
 def is_read(file: SliceFile) -> bool:
@@ -36,7 +36,7 @@ def is_read(file: SliceFile) -> bool:
     return not file.archived and not file.purged
 
 
-def without_repeated(files: Sequence[SliceFile], *, forgotten_last: bool = True) -> Changes:
+def without_repeated(files: Sequence[SliceFile], *, forgotten_last: bool = True) -> Shortened:
     """Returns the files that repeat content of other files of the same object, each with its version without it.
 
     The files are given in the order of their content. The first copy counts, and one in a forgotten file only if there
@@ -74,7 +74,7 @@ def repeated_rows(files: Iterable[SliceFile]) -> set[bytes]:
     return {row.line.raw for row in read_rows(b"\n".join(several)).rows} if several else set()
 
 
-def _without_rows(files: Sequence[SliceFile]) -> Changes:
+def _without_rows(files: Sequence[SliceFile]) -> Shortened:
     repeated, known = repeated_rows(files), set[bytes]()
     changes = []
     for file in files if repeated else ():
@@ -117,7 +117,7 @@ class _Chain(NamedTuple):
     content: bytes
 
 
-def _without_copies(files: Sequence[SliceFile], forgotten_last: bool) -> Changes:
+def _without_copies(files: Sequence[SliceFile], forgotten_last: bool) -> Shortened:
     """Returns the archives that begin with what others have from the same place, each with the rest of its content.
 
     They are compared in the order of their content: what is left of one continues what the others have.
@@ -133,7 +133,7 @@ def _without_copies(files: Sequence[SliceFile], forgotten_last: bool) -> Changes
     return [*read, *_shortened([file for file in archives if not is_read(file)], known, chains)]
 
 
-def _shortened(archives: Sequence[SliceFile], known: dict[str | None, SliceFile], chains: list[_Chain]) -> Changes:
+def _shortened(archives: Sequence[SliceFile], known: dict[str | None, SliceFile], chains: list[_Chain]) -> Shortened:
     """Compares archives with known ones, and adds them to these."""
     changes = []
     for part in archives:

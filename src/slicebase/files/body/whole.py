@@ -19,7 +19,7 @@ from slicebase.files.body.overflow import (
     places_of,
     whole_of,
 )
-from slicebase.files.body.repeated import Changes, is_read, without_repeated
+from slicebase.files.body.repeated import Shortened, is_read, without_repeated
 from slicebase.files.body.text import append_lines, paragraph_gap
 from slicebase.files.links import reach
 from slicebase.files.slice_file import SliceFile
@@ -158,7 +158,7 @@ def in_reading_order(files: Iterable[SliceFile]) -> list[SliceFile]:
     return found
 
 
-def repairs(files: Iterable[SliceFile]) -> Changes:
+def repairs(files: Iterable[SliceFile]) -> Shortened:
     """Returns the files that repeat content of other files of the same object, each with its version without it.
 
     Files that people joined are left alone, and so are forgotten ones: they are restored as they were. While an archive
@@ -171,7 +171,7 @@ def repairs(files: Iterable[SliceFile]) -> Changes:
             joined.setdefault(one, []).append(other)
             joined.setdefault(other, []).append(one)
     done: set[str] = set()
-    found: Changes = []
+    found: Shortened = []
     for start in sorted(joined):
         if start not in done:
             whole = reach(joined, [start])
