@@ -134,7 +134,7 @@ def test_a_forgotten_copy_never_wins_and_is_never_changed(body_type: str, first:
     files = merged(base, ours, theirs)
     before = whole_hash(files["01A"], files.get)
     gone, left = ("01X001", "01Y001") if first else ("01Y001", "01X001")
-    files[gone] = archived(files[gone], 0, "")
+    files[gone] = archived(files[gone], "2026-01-01T12:00:00.000Z", None)
     assert repairs(files.values()) == []
     read = {file.id: file.body for file in counted(ordered(files["01A"], files.values()))}
     assert read[left] == files[left].body

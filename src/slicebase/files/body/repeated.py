@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from slicebase.core.parsers import decode
 from slicebase.files.body.overflow import (
     ARCHIVED,
     REPEATED,
@@ -24,7 +23,6 @@ from slicebase.files.body.overflow import (
 )
 from slicebase.files.body.rows import read_rows
 from slicebase.files.body.sections import sections
-from slicebase.files.body.text import encoded
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import set_key
 
@@ -184,11 +182,10 @@ def _borders(part: SliceFile) -> list[int]:
     """Returns the bytes at which an entry begins: a line, a paragraph, or a section of the highest level."""
     if part.body_type in _LINES:
         return [line.end() for line in re.finditer(rb"\n", part.body)]
-    text = decode(part.body)
+    text = part.body.decode("latin-1")  # so that a place is a byte
     found = [each for each in sections(text) if each.level] if part.body_type == "markdown" else []
     highest = min((each.level for each in found), default=0)
-    places = [each.start for each in found if each.level == highest] if found else paragraph_ends(text)
-    return [len(encoded(text[:place])) for place in places]
+    return [each.start for each in found if each.level == highest] if found else paragraph_ends(text)
 
 
 def _rest(part: SliceFile, repeated: int) -> SliceFile:

@@ -84,28 +84,24 @@ def whole_pieces(file: SliceFile, load: Load) -> list[BodyPiece]:
 
 def _pieces(nodes: Sequence[WithParts]) -> list[BodyPiece]:
     bodies: dict[str | None, list[BodyPiece]] = {}
-    body_type = nodes[0].file.body_type
-    has_paragraphs, cut = body_type in _PARAGRAPHS, _cut_after_row if body_type == "jsonl" else _cut
+    has_paragraphs = nodes[0].file.body_type in _PARAGRAPHS
     for node in reversed(nodes):  # parts come before the file that they belong to
         pieces = [BodyPiece(node.file.body, node.file)]
         for part in reversed(node.archives):  # the last that moved goes back first
-            pieces = _put_back(pieces, places_of(part), bodies[part.id], cut)
+            pieces = _put_back(pieces, places_of(part), bodies[part.id])
         for part in node.continued:
             pieces += _next_to(pieces, bodies[part.id], has_paragraphs)
         bodies[node.file.id] = pieces
     return bodies[nodes[0].file.id]
 
 
-_Cut = Callable[[list[BodyPiece], int], tuple[list[BodyPiece], list[BodyPiece]]]
-
-
-def _put_back(pieces: list[BodyPiece], places: Sequence[Place], content: list[BodyPiece], cut: _Cut) -> list[BodyPiece]:
+def _put_back(pieces: list[BodyPiece], places: Sequence[Place], content: list[BodyPiece]) -> list[BodyPiece]:
     chunks = []
     for at, size in places[:-1]:
-        chunk, content = cut(content, size)
+        chunk, content = _cut_lines(content, size)
         chunks.append((at, chunk))
     for at, chunk in reversed((*chunks, (places[-1].at, content))):
-        before, after = cut(pieces, at)
+        before, after = _cut_lines(pieces, at)
         pieces = [*before, *chunk, *after]
     return pieces
 
@@ -123,8 +119,8 @@ def _cut(pieces: list[BodyPiece], at: int) -> tuple[list[BodyPiece], list[BodyPi
     return pieces, []
 
 
-def _cut_after_row(pieces: list[BodyPiece], at: int) -> tuple[list[BodyPiece], list[BodyPiece]]:
-    """Divides rows at a byte, or after the row that it is in: a place is one of another body, after a merge."""
+def _cut_lines(pieces: list[BodyPiece], at: int) -> tuple[list[BodyPiece], list[BodyPiece]]:
+    """Divides lines at a byte, or after the line that it is in: after a merge or an edit, it is of another body."""
     before, after = _cut(pieces, at)
     last = next((piece.data for piece in reversed(before) if piece.data), b"\n")
     if last.endswith(b"\n"):
