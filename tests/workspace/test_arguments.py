@@ -28,11 +28,11 @@ FITS: list[tuple[Any, object]] = [
     (5, object),
 ]  # fmt: skip
 WRONG: list[tuple[Any, object]] = [
-    (5, str), (b"x", str), ("x", int), ("x", float), (0.5, int), (True, int), (True, float), (True, "int | None"), (1, bool), ("no", bool), (5, StrPath), (5, "Which"), (b"", "Moment | None"),
+    (5, str), (b"x", str), ("x", int), ("x", float), (0.5, int), (5, StrPath), (5, "Which"), (b"", "Moment | None"),
     (5, str | Iterable[str]), ([5], str | Iterable[str]), (b"x", Iterable[str]), ({5: "x"}, Iterable[str]),
     ([("a", 5)], Iterable[tuple[str, str]]), ([("a",)], Iterable[tuple[str, str]]), ({5: 1}, Mapping[str, Any]),
     ([], Mapping[str, Any]), (5, Callable[[str], None]), (5, Literal["prompt"]), (5, "Pair | None"), ((1,), Pair),
-    (5, None),
+    (5, None), (True, int), (True, float), (True, "int | None"), (1, bool), ("no", bool),
 ]  # fmt: skip
 
 

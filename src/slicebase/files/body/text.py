@@ -117,6 +117,7 @@ def replace_passage(
         )
     start, end = places[0], places[0] + len(old)
     new = new.removeprefix("\ufeff")
+    new = new.rstrip("\r") if text[end : end + 1] == "\n" else new  # they would be one line end
     begin = text.rfind("\n", 0, start) + 1
     rest = text.find("\n", end)
     rest = len(text) if rest < 0 else rest
