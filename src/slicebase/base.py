@@ -175,7 +175,7 @@ class Slicebase(Parts):
 
         return settings_with_sources(self.workspace.root, environment or {})
 
-    def set(self, name: str, value: str | float | None) -> None:
+    def set(self, name: str, value: str | float | bool | None) -> None:
         """Sets one setting in slicebase.toml, at once and everywhere; None removes it, so that its default applies."""
         from slicebase.workspace.settings import set_setting
 

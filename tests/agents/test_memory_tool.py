@@ -214,3 +214,48 @@ def test_any_text_comes_back_as_it_was(text: str) -> None:
         tool("create", path=NOTES, file_text=text)
         shown = tool("view", path=NOTES).split("\n", 1)[1]
         assert [line.split("\t", 1)[1] for line in shown.split("\n")] == text.split("\n")
+
+
+def divided(tool: Tool, overflow: str) -> tuple[str, str]:
+    """Returns the id of a memory file that overflow divided, and its undivided text."""
+    root = tool.base.workspace.root
+    (root / "slicebase.toml").write_text("[overflow]\nbytes = 900\n")
+    tool.base = Slicebase.open(root)
+    tool("create", path="/memories/big", file_text="first é\n")
+    (file_id,) = [entry.id for entry in tool.base.library.list_files() if entry.title == "big"]
+    tool.base.library.define(file_id, ["contract.write=append", f"contract.overflow={overflow}"])
+    for number in range(8):
+        tool.base.library.remember(file_id, f"par {number}\n{'x' * 100}")
+    assert len(tool.base.library.list_files()) > 2
+    return file_id, "first é\n" + "".join(f"\npar {number}\n{'x' * 100}\n" for number in range(8))
+
+
+@pytest.mark.parametrize("overflow", ["archive", "split"])
+def test_a_divided_file_is_viewed_whole_and_deleted_and_restored_with_its_parts(tool: Tool, overflow: str) -> None:
+    file_id, text = divided(tool, overflow)
+    shown = tool("view", path="/memories/big").split("\n")[1:]
+    assert [line.partition("\t")[2] for line in shown] == text.split("\n")
+    assert f"{len(text.encode())}\t/memories/big" in tool("view", path="/memories")
+    tool("delete", path="/memories/big")
+    assert [entry.title for entry in tool.base.library.list_files()] == ["notes.txt"]
+    tool.base.library.restore(file_id)
+    assert tool("view", path="/memories/big").split("\n")[1:] == shown
+
+
+@pytest.mark.parametrize("overflow", ["archive", "split"])
+def test_an_edit_of_a_divided_file_goes_to_the_part_that_has_the_place(tool: Tool, overflow: str) -> None:
+    file_id, text = divided(tool, overflow)
+    for number in range(8):
+        old, new = f"par {number}", f"PAR {number}"
+        is_archived = overflow == "archive" and old not in tool.base.library.folder.find(file_id).text_for_model()
+        if is_archived:
+            assert tool.code("str_replace", path="/memories/big", old_str=old, new_str=new) == "edit-refused"
+        else:
+            line = text.count("\n", 0, text.index(old)) + 1
+            assert f"{line:6}\t{new}" in tool("str_replace", path="/memories/big", old_str=old, new_str=new)
+            tool("insert", path="/memories/big", insert_line=line, insert_text=f"after {number}")
+            text = text.replace(old, f"{new}\nafter {number}")
+    if overflow == "archive":
+        assert tool.code("insert", path="/memories/big", insert_line=0, insert_text="a") == "edit-refused"
+    shown = tool("view", path="/memories/big").split("\n")[1:]
+    assert [line.partition("\t")[2] for line in shown] == text.split("\n")

@@ -287,6 +287,22 @@ def test_a_note_that_became_something_else_is_passed_over_once_and_nobody_calls_
     assert "FRESH" not in page.excerpts[0].piece.label
 
 
+def test_notes_behind_a_folder_that_became_a_symbolic_link_are_all_gone_and_move_together(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the index knows of each: one note is touched, and the stamps of the others would be the same."""
+    monkeypatch.setattr("slicebase.workspace.note_files._GRANULE", -(10**18))  # every stamp is certain
+    vault.added()
+    ids = {file.id for file in vault.pointers.values()}
+    (vault.root / "docs" / "a.md").touch()
+    (vault.root / "docs").rename(vault.root / "real")
+    (vault.root / "docs").symlink_to("real")
+    assert vault.refresh_all().gone == 3
+    assert vault.added().moved == 3
+    assert {file.id for file in vault.pointers.values()} == ids
+    assert set(vault.pointers) == {"../real/a.md", "../real/b.md", "../real/sub/c.md"}
+
+
 def test_an_interrupted_call_is_finished_by_the_next_one_without_duplicates(
     vault: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:

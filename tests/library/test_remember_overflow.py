@@ -284,3 +284,15 @@ def test_a_passage_that_is_in_a_part_is_found_there(scratch: ScratchLibrary) -> 
     assert caught.value.code == "no-passage"
     assert last in (caught.value.hint or "")
     assert code_of(scratch.remember, note, "new", replace="nowhere") == "no-passage"
+
+
+@pytest.mark.parametrize("overflow", ["split", "archive"])
+def test_a_section_that_starts_again_gets_its_text_as_a_paragraph(scratch: ScratchLibrary, overflow: str) -> None:
+    """Without a byte order mark and blank lines before it, as where the heading is in the same file."""
+    note = scratch.new("markdown", "# Top\n\n## One\n\nfirst\n", f"overflow={overflow}")
+    for number in range(20):
+        scratch.remember(note, f"## More {number}\n\n{'words ' * 20}")
+    scratch.remember(note, "\ufeff\r\n\n  text", section="One")
+    bodies = [path.read_text() for path in scratch.folder.path.glob("*.slice")]
+    assert sum("## One\n\n  text\n" in body for body in bodies) == 1
+    assert not any("\ufeff" in body for body in bodies)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from slicebase import Slicebase
+from slicebase.files.body.overflow import joined, parts_of
 from slicebase.files.body.rows import read_rows
 from slicebase.library.check import validate
 from slicebase.library.folder import Logs
@@ -84,7 +85,7 @@ def test_two_branches_that_archive_the_same_rows_merge_into_one_log(
     assert {finding.rule for finding in report.findings} == {"row-repeated"}
     assert not scratch.stale()
     read_once(scratch, log)
-    assert {each.check for each in examine(scratch.workspace, DRIVER)} == {"rows"}
+    assert {each.check for each in examine(scratch.workspace, DRIVER)} == {"repeated"}
     before = {path: path.read_bytes() for path in scratch.folder.path.glob("*.slice")}
     changed = {scratch.folder.path_of(old) for old, _ in repeating_files(scratch.folder)}
     assert fix_all(examine(scratch.workspace, DRIVER))
@@ -124,3 +125,74 @@ def test_rows_with_one_id_and_different_bytes_stay_an_error_and_stay_as_they_are
     assert b"number 2 words" not in path.read_bytes()
     report = validate([scratch.folder.path], scratch.workspace.root)
     assert [finding.rule for finding in report.findings] == ["row-duplicate", "derived-stale"]
+
+
+def test_a_forgotten_part_never_hides_rows_that_another_part_has_and_loses_none(
+    scratch: ScratchLibrary, merged: tuple[Path, str, str]
+) -> None:
+    """Nor does the doctor remove them from the file in which they are read."""
+    _, log, _ = merged
+    first = Logs(scratch.folder).whole(scratch.folder.find(log))[0]
+    before = scratch.recall(log).text.count("number ")
+    scratch.forget(str(first.id))
+    assert scratch.recall(log).text.count("number ") == before
+    (hit,) = scratch.search('"number 3"').hits
+    assert hit.entry.id != first.id
+    ((row_id, *_),) = [[row.id] for row in read_rows(first.body).rows if "number 3 " in row.text]
+    assert Logs(scratch.folder).row(scratch.folder.find(log), row_id)[0].id == hit.entry.id
+    files = {path: path.read_bytes() for path in scratch.folder.path.glob("*.slice")}
+    remove_repeated(scratch.folder)
+    assert {path: path.read_bytes() for path in files} == files
+    scratch.restore(str(first.id))
+    remove_repeated(scratch.folder)
+    read_once(scratch, log)
+
+
+def test_a_row_in_a_file_that_people_joined_is_left_there_and_the_hint_says_so(tmp_path: Path) -> None:
+    scratch = ScratchLibrary(tmp_path)
+    one, other = scratch.new("jsonl"), scratch.new("jsonl", "", "write=error")
+    scratch.remember(one, "shared")
+    scratch.path(other).write_bytes(scratch.path(other).read_bytes() + scratch.body(one).encode())
+    scratch.connect(other, "part_of", one)
+    scratch.connect(one, "has_part", other)
+    (finding,) = validate([scratch.folder.path], scratch.workspace.root).findings
+    assert finding.rule == "row-repeated"
+    assert "doctor" not in str(finding.hint)
+    assert repeating_files(scratch.folder) == []
+
+
+@pytest.mark.parametrize("body_type", ["routine", "text"])
+def test_archives_of_two_branches_are_read_and_found_once(tmp_path: Path, body_type: str) -> None:
+    """A branch is a copy of the folder: what it archives has other ids."""
+    scratch = ScratchLibrary(tmp_path, Settings(overflow_bytes=700))
+    file = scratch.new(body_type, "", "overflow=archive")
+    for number in range(5):
+        scratch.remember(file, f"number{number} {LONG}")
+    base = scratch.path(file).read_bytes()
+    scratch.remember(file, f"ours {LONG * 5}")
+    ours = scratch.file(file)
+    (first,) = parts_of(ours)
+    part = scratch.path(first).read_bytes()
+    scratch.path(first).unlink()
+    scratch.path(file).write_bytes(base)
+    scratch.remember(file, f"theirs {LONG * 5}")
+    (second,) = parts_of(scratch.file(file))
+    scratch.path(first).write_bytes(part)
+    scratch.path(file).write_bytes(joined(ours, second, "archive").to_bytes())
+    read = scratch.routine if body_type == "routine" else lambda name: scratch.recall(name).text
+    before = scratch.info(file).entry.hash
+
+    def is_read_once() -> bool:
+        return read(file).count("number0") == scratch.search("number0").total == 1
+
+    assert is_read_once()
+    for gone in (first, second):
+        scratch.forget(gone)
+        assert is_read_once()
+        scratch.restore(gone)
+    assert len(repeating_files(scratch.folder)) == 1
+    remove_repeated(scratch.folder)
+    assert is_read_once()
+    assert scratch.info(file).entry.hash == before
+    assert repeating_files(scratch.folder) == []
+    assert not validate([scratch.folder.path], scratch.workspace.root).findings

@@ -20,7 +20,7 @@ class Pair(NamedTuple):
 
 
 FITS: list[tuple[Any, object]] = [
-    ("x", str), (None, str | None), (1, float), (True, int), (Path("x"), StrPath), ("x", "Which"),
+    ("x", str), (None, str | None), (1, float), (True, bool), (1, "int | None"), (Path("x"), StrPath), ("x", "Which"),
     (1.5, "Moment | None"), (["x"], str | Iterable[str]), (("x", "y"), Sequence[str]), ({"x": 1}, Iterable[str]),
     ({"x": b""}, "Mapping[str, bytes]"),
     ([("a", "b"), ["c", "d"]], Iterable[tuple[str, str]]), ({"a": 1}, Mapping[str, Any]), (len, Callable[[str], None]),
@@ -32,7 +32,7 @@ WRONG: list[tuple[Any, object]] = [
     (5, str | Iterable[str]), ([5], str | Iterable[str]), (b"x", Iterable[str]), ({5: "x"}, Iterable[str]),
     ([("a", 5)], Iterable[tuple[str, str]]), ([("a",)], Iterable[tuple[str, str]]), ({5: 1}, Mapping[str, Any]),
     ([], Mapping[str, Any]), (5, Callable[[str], None]), (5, Literal["prompt"]), (5, "Pair | None"), ((1,), Pair),
-    (5, None),
+    (5, None), (True, int), (True, float), (True, "int | None"), (1, bool), ("no", bool),
 ]  # fmt: skip
 
 
@@ -63,8 +63,8 @@ def test_arguments_are_checked_by_position_and_by_name() -> None:
     def verb(self: object, text: str, *, several: Iterable[str] = (), flag: bool = False, **more: int) -> None:
         """Does nothing."""
 
-    refuse_wrong_types(verb, ("x",), {"several": ["y"], "flag": 1, "more": "anything"})
-    for args, keywords in (((5,), {}), ((), {"text": 5}), (("x",), {"several": [5]})):
+    refuse_wrong_types(verb, ("x",), {"several": ["y"], "flag": True, "more": "anything"})
+    for args, keywords in (((5,), {}), ((), {"text": 5}), (("x",), {"several": [5]}), (("x",), {"flag": "no"})):
         with pytest.raises(SlicebaseError) as caught:
             refuse_wrong_types(verb, args, keywords)
         assert caught.value.code == "bad-arguments"

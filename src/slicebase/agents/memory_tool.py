@@ -1,25 +1,29 @@
 """The commands of Anthropic's memory tool (`memory_20250818`) on slice files.
 
 A memory file is a slice file whose metadata names its path: no path from a model ever reaches the disk, so that none
-can lead out of the workspace. A deleted file is forgotten in place and can be restored. Results use the wording of the
-tool's documentation.
+can lead out of the workspace. A deleted file is forgotten in place and can be restored. A file that overflow divided is
+shown as one text, and edited in the part that has the place. Results use the wording of the tool's documentation.
 """
 
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from slicebase.core.parsers import decode
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.entries import Stamp
+from slicebase.files.body.overflow import ARCHIVED, part_link, parts_of
+from slicebase.files.body.repeated import is_read
 from slicebase.files.body.rows import Provenance
 from slicebase.files.body.text import newline_of, with_ends
+from slicebase.files.body.whole import whole_pieces
 from slicebase.files.body.write import with_body, with_writer
 from slicebase.files.create import archived, new_file
 from slicebase.files.links import file_name
 from slicebase.files.model import Contract
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import set_key
-from slicebase.library.folder import FolderWriter
+from slicebase.library.folder import FileWrite, FolderWriter, Logs
 from slicebase.library.library import Library
 from slicebase.workspace.surroundings import one_thread_at_a_time
 from slicebase.workspace.workspace import LIBRARY
@@ -28,6 +32,27 @@ ROOT: Final = "/memories"
 KEY: Final = "memory_path"
 
 MemoryArguments = Mapping[str, Any]
+
+
+class _Shown:
+    """The text that a view shows, in pieces: each with the file that it is in, None between two, and its first byte."""
+
+    def __init__(self, pieces: list[tuple[str, SliceFile | None, int]]) -> None:
+        self._pieces = pieces
+        self.text = "".join(text for text, _, _ in pieces)
+
+    def place(self, start: int, size: int) -> tuple[SliceFile, int]:
+        """Returns the file that has a passage, and where in its text. Raises an error if none can be changed there."""
+        found, at = [], 0
+        for text, file, first in self._pieces:
+            if file and at <= start and start + size <= at + len(text):
+                found.append((file, len(decode(file.body[:first])) + start - at))
+            at += len(text)
+        writable = [place for place in found if part_link(place[0])[1] != ARCHIVED]
+        if writable:
+            return writable[-1]
+        where = f"in {found[0][0].id}, an archive of its older content, which is read-only" if found else "in two parts"
+        raise SlicebaseError("edit-refused", f"No edit was performed: this place of the file is {where}.")
 
 
 class MemoryCommand(NamedTuple):
@@ -75,16 +100,33 @@ class MemoryTool:
     def _view(self, given: MemoryArguments, stamp: Stamp) -> str:
         path, files = given["path"], self._files()
         if path in files:
-            return _view_file(path, files[path], given.get("view_range"))
+            return _view_text(path, self._shown(files[path]).text, given.get("view_range"))
         if path != ROOT and not _below(path, files):
             raise SlicebaseError("no-file", f"The path {path} does not exist. Please provide a valid path.")
         if given.get("view_range") is not None:
             raise SlicebaseError("bad-command", "view_range is for a file, not for a directory")
-        shown = "\n".join(f"{_size(size)}\t{name}" for name, size in _tree(path, files))
+        shown = "\n".join(f"{_size(size)}\t{name}" for name, size in _tree(path, self._sizes(files)))
         heading = (
             f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden items and node_modules:"
         )
         return f"{heading}\n{shown}"
+
+    def _shown(self, file: SliceFile) -> "_Shown":
+        """Returns the text of a file with its parts, as if it had never been divided. Forgotten parts are not read."""
+        if not parts_of(file):
+            return _Shown([(file.text_for_model(), file, 0)])
+
+        def load(part_id: str) -> SliceFile | None:
+            part = self._folder.readable(part_id)
+            return part if part and is_read(part) else None
+
+        return _Shown([(decode(data), source, start) for data, source, start in whole_pieces(file, load)])
+
+    def _sizes(self, files: Mapping[str, SliceFile]) -> dict[str, int]:
+        return {
+            path: len(_encoded(self._shown(file).text)) if parts_of(file) else len(file.body)
+            for path, file in files.items()
+        }
 
     # Writing
 
@@ -111,7 +153,8 @@ class MemoryTool:
         path, old = given["path"], given["old_str"]
         with self._folder.writing() as writer:
             file = self._file(path)
-            text, newline = file.text_for_model(), newline_of(file.body, file.newline)
+            shown = self._shown(file)
+            text, newline = shown.text, newline_of(file.body, file.newline)
             forms = (old, with_ends(old, newline))
             old = next((form for form in forms if form in text), self.surroundings.redaction.uncounted(forms[1]))
             positions = [match.start() for match in re.finditer(re.escape(old), text)] if old else []
@@ -126,8 +169,11 @@ class MemoryTool:
                     f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {lines}. "
                     "Please ensure it is unique",
                 )
-            new = text[: positions[0]] + with_ends(given["new_str"], newline) + text[positions[0] + len(old) :]
-            new = self._write(writer, file, new, stamp)
+            part, at = shown.place(positions[0], len(old))
+            own = part.text_for_model()
+            own = own[:at] + with_ends(given["new_str"], newline) + own[at + len(old) :]
+            own = self._write(writer, part, own, stamp)
+            new = own if part.id == file.id and not parts_of(file) else self._shown(self._file(path)).text
         first = new.count("\n", 0, positions[0])
         return "The memory file has been edited.\n" + _snippet(new, first, given["new_str"].count("\n"))
 
@@ -135,7 +181,8 @@ class MemoryTool:
         path, line = given["path"], given["insert_line"]
         with self._folder.writing() as writer:
             file = self._file(path)
-            lines = _LINE.findall(file.text_for_model())
+            shown = self._shown(file)
+            lines = _LINE.findall(shown.text)
             if not 0 <= line <= len(lines):
                 raise SlicebaseError(
                     "edit-refused",
@@ -143,11 +190,12 @@ class MemoryTool:
                     f"It should be within the range of lines of the file: [0, {len(lines)}]",
                 )
             newline = newline_of(file.body, file.newline)
-            before = "".join(lines[:line])
+            part, at = shown.place(len("".join(lines[:line])), 0)
+            before, after = part.text_for_model()[:at], part.text_for_model()[at:]
             before += newline if before and not before.endswith("\n") else ""
             text = with_ends(given["insert_text"], newline)
             text += newline if lines[line:] and not text.endswith("\n") else ""
-            self._write(writer, file, before + text + "".join(lines[line:]), stamp)
+            self._write(writer, part, before + text + after, stamp)
         return f"The file {path} has been edited."
 
     def _delete(self, given: MemoryArguments, stamp: Stamp) -> str:
@@ -160,8 +208,12 @@ class MemoryTool:
                     f"Error: The path {path} does not exist" if path != ROOT else f"Error: {ROOT} cannot be deleted"
                 )
                 raise SlicebaseError("no-file" if path != ROOT else "edit-refused", message)
-            for name in gone:
-                self._replace(writer, files[name], archived(files[name], stamp.time, "deleted by a memory tool"), stamp)
+            logs = Logs(self._folder)
+            whole = [
+                part for name in gone for part in (logs.whole(files[name]) if parts_of(files[name]) else [files[name]])
+            ]
+            marked = [(part, archived(part, stamp.time, "deleted by a memory tool")) for part in whole if is_read(part)]
+            writer.write(*(FileWrite(part, with_writer(new, stamp)) for part, new in marked))
         return f"Successfully deleted {path}"
 
     def _rename(self, given: MemoryArguments, stamp: Stamp) -> str:
@@ -246,7 +298,7 @@ def _below(path: str, files: Mapping[str, SliceFile]) -> bool:
 _LEVELS: Final = 2  # of folders that a view shows
 
 
-def _tree(path: str, files: Mapping[str, SliceFile]) -> Iterator[tuple[str, int]]:
+def _tree(path: str, files: Mapping[str, int]) -> Iterator[tuple[str, int]]:
     """Yields a folder and what it contains, two levels deep, each with its size and that of everything below."""
     sizes = {path: 0}
     for name in sorted(files):
@@ -254,10 +306,10 @@ def _tree(path: str, files: Mapping[str, SliceFile]) -> Iterator[tuple[str, int]
             continue
         steps = name.removeprefix(path + "/").split("/")
         hidden = any(step.startswith(".") or step == "node_modules" for step in steps)
-        sizes[path] += len(files[name].body)
+        sizes[path] += files[name]
         for depth in range(1, min(len(steps), _LEVELS) + 1) if not hidden else ():
             above = "/".join((path, *steps[:depth]))
-            sizes[above] = sizes.get(above, 0) + len(files[name].body)
+            sizes[above] = sizes.get(above, 0) + files[name]
     yield from sizes.items()
 
 
@@ -273,8 +325,8 @@ def _size(count: int) -> str:
 _MOST_LINES: Final = 999_999
 
 
-def _view_file(path: str, file: SliceFile, view_range: list[Any] | None) -> str:
-    lines = file.text_for_model().split("\n")
+def _view_text(path: str, text: str, view_range: list[Any] | None) -> str:
+    lines = text.split("\n")
     if len(lines) > _MOST_LINES:
         raise SlicebaseError("out-of-range", f"File {path} exceeds maximum line limit of 999,999 lines.")
     first, last = 1, len(lines)

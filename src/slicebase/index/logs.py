@@ -6,6 +6,7 @@ index keeps a fingerprint of all files that belong together. Only where it chang
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 import apsw
@@ -13,7 +14,8 @@ from msgspec.structs import replace
 
 from slicebase.core.hashing import raw_digest
 from slicebase.errors import SlicebaseError
-from slicebase.files.body.whole import in_reading_order, repeated_rows, whole_hash
+from slicebase.files.body.repeated import in_place, is_read, repeated_rows, without_repeated
+from slicebase.files.body.whole import in_reading_order, whole_hash
 from slicebase.files.facts import Facts, own_rows, read_facts
 from slicebase.files.links import reach
 from slicebase.files.slice_file import SliceFile
@@ -54,6 +56,7 @@ class LogUpdate:
             if before != {fingerprint}:
                 self._store_wholes(members, fingerprint)
         for number in stored:
+            self._show(number)
             query = "UPDATE files SET whole = NULL, parts = NULL, repeated = 0 WHERE number = ?"
             self._connection.execute(query, (number,))
 
@@ -68,12 +71,25 @@ class LogUpdate:
             except SlicebaseError:
                 is_complete = False  # the file changed just now; the next update reads it
         by_id = {file.id: file for file in files.values()}
-        repeated = bool(repeated_rows(file for file in files.values() if file.body_type == "jsonl"))
+        repeats = bool(repeated_rows(file for file in files.values() if file.body_type == "jsonl"))
+        others = in_reading_order(file for file in files.values() if file.body_type != "jsonl")
+        shorter = {old.name: in_place(old, new) for old, new in without_repeated(others)}
         for member in members:
             file = files.get(member.number)
             found = whole_hash(file, by_id.get) if file and is_complete else ""
+            self._show(member.number)
+            if file and file.name in shorter:
+                self._store(member.number, read_facts(shorter[file.name]))
+            repeated = file is not None and (file.name in shorter or (repeats and file.body_type == "jsonl"))
             query = "UPDATE files SET whole = ?, parts = ?, repeated = ? WHERE number = ?"
             self._connection.execute(query, (found, fingerprint, repeated, member.number))
+
+    def _show(self, number: int) -> None:
+        """Stores the content of an archive again that was left out because another one has it."""
+        query = "SELECT name FROM files WHERE number = ? AND repeated AND type <> 'jsonl'"
+        for row in self._connection.execute(query, (number,)).fetchall():
+            with suppress(SlicebaseError):  # the file changed just now; the next update reads it
+                self._store(number, read_facts(self._read(str(row[0]))[0]))
 
     # Logs of several files
 
@@ -121,8 +137,8 @@ class LogUpdate:
                 continue  # the file changed just now; the next update reads it
         rows = {file: own_rows(file) for file in files}
         seen: set[bytes] = set()
-        for file in in_reading_order(files):
-            # A row that is in two files counts once.
+        for file in sorted(in_reading_order(files), key=lambda file: not is_read(file)):
+            # A row that is in two files counts once, and in a forgotten one only if no other has it.
             own = {row.line.raw for row in rows[file]}
             others = [row for other, found in rows.items() if other is not file for row in found]
             facts = read_facts(file, [row for row in others if row.line.raw not in own])
@@ -151,7 +167,7 @@ ORDER BY name = id || '.slice', name
 """
 _DEPENDENT: Final = """
 SELECT files.id FROM elsewhere JOIN files ON files.number = elsewhere.file WHERE id IS NOT NULL
-UNION SELECT id FROM files WHERE repeated
+UNION SELECT id FROM files WHERE repeated AND type = 'jsonl'
 """
 _ROWS: Final = """
 SELECT name, number, version FROM files

@@ -74,7 +74,7 @@ CREATE TABLE files (
   archived INTEGER NOT NULL, purged INTEGER NOT NULL, rows INTEGER NOT NULL,
   whole TEXT, -- the hash of a file with its parts; empty where a part cannot be read, NULL for a file without parts
   parts BLOB, -- fingerprint of the files that this hash was made from
-  repeated INTEGER NOT NULL -- whether files that belong together have the same rows
+  repeated INTEGER NOT NULL -- whether other files that belong to it have the same rows, or what it has
 );
 CREATE INDEX files_by_id ON files (id, name);
 CREATE INDEX unreadable_files ON files (name) WHERE problem IS NOT NULL;

@@ -16,7 +16,8 @@ from slicebase.core.ids import is_ulid
 from slicebase.core.refs import recorded
 from slicebase.core.short_ids import the_only
 from slicebase.errors import SlicebaseError, Where
-from slicebase.files.body.overflow import ordered
+from slicebase.files.body.overflow import ordered, parts_of
+from slicebase.files.body.repeated import counted, is_read
 from slicebase.files.body.rows import Row, full_row_id, read_rows
 from slicebase.files.body.whole import object_version, whole_hash
 from slicebase.files.check.between import part_links
@@ -326,6 +327,13 @@ class Logs:
         """Returns a file with its parts that overflow created, in the order of their content; without parts, itself."""
         return ordered(file, self.of(file)[1:])
 
+    def read(self, file: SliceFile) -> list[SliceFile]:
+        """Returns a file and its parts as they are read: without forgotten ones, and without what is in two of them."""
+        if not parts_of(file):
+            return [file]
+        files = counted([part for part in self.whole(file) if part is file or is_read(part)])
+        return [part for part in files if part is file or part.body]
+
     def hash(self, file: SliceFile) -> str | None:
         """Returns the hash of a file with its parts, which `derived_from.hash` is compared with (ruling 24)."""
         return whole_hash(file, self._folder.readable)
@@ -333,12 +341,15 @@ class Logs:
     def row(self, file: SliceFile, given: str) -> tuple[SliceFile, Row]:
         """Returns the row with this id, or its beginning, and the file of the log that it is in (ruling 53).
 
-        A row that overflow moved to a part is still a row of its file.
+        A row that overflow moved to a part is still a row of its file. A forgotten part counts only if no other has it.
         """
         own = {row.id: row for row in read_rows(file.body).rows}
         if given in own:
             return file, own[given]
-        rows = {row.id: (part, row) for part in self.whole(file) for row in read_rows(part.body).rows}
+        rows: dict[str, tuple[SliceFile, Row]] = {}
+        for part in sorted(self.whole(file), key=lambda part: not is_read(part)):
+            for row in read_rows(part.body).rows:
+                rows.setdefault(row.id, (part, row))
         if given.startswith("~"):  # as records name it
             given = next((name for name in rows if recorded(f"row:/{name}") == f"row:/{given}"), given)
         return rows[full_row_id(rows, given, file.id or file.name)]

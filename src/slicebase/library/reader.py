@@ -73,10 +73,10 @@ class Reader(Finder):
         if file.body_type != "routine":
             raise SlicebaseError("write-mode", f"a {file.body_type} body is not a routine", where=Where(file.name))
         steps: list[RoutineStep] = []
-        for part in self._logs.whole(file):
+        for part in self._logs.read(file):
             found, findings = read_routine(part.body, part.body_line, part.name)
             refuse_broken(part, findings)
-            steps += found if part is file or not part.archived else ()
+            steps += found
         return compile_routine(file.title or "", file.summary or "", steps, self._linker.title_of)
 
     def contract(self, file_id: str) -> dict[str, Any]:

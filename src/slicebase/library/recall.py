@@ -11,6 +11,7 @@ from slicebase.core.refs import Ref, as_words
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.overflow import parts_of, whole_of
+from slicebase.files.body.repeated import is_read
 from slicebase.files.body.rows import Row, read_rows
 from slicebase.files.body.sections import section_names, section_ref
 from slicebase.files.body.supersession import active
@@ -60,9 +61,7 @@ class Recall(NamedTuple):
         if file.body_type == "jsonl":
             yield from self._log(file)
             return
-        for part in self.logs.whole(file) if parts_of(file) else [file]:
-            if part is file or not part.archived:
-                yield self._whole(part)
+        yield from map(self._whole, self.logs.read(file))
         for part_id in parts_of(file):
             gone = self.folder.get(part_id)
             if gone is None or gone.purged:
@@ -186,9 +185,13 @@ class _LocatedRow(NamedTuple):
 
 
 def _rows_of(log: Iterable[SliceFile]) -> list[_LocatedRow]:
-    """Returns a log's rows, oldest first. A row that an unfinished move left in two files counts once."""
+    """Returns the rows of a file and the others of its log, oldest first.
+
+    A row that is in two files, as after an unfinished move or a merge, counts once: not in a forgotten one.
+    """
     located: dict[bytes, tuple[Row, SliceFile]] = {}
-    for file in log:
+    named, *others = log
+    for file in (named, *sorted(others, key=lambda file: not is_read(file))):
         for row in read_rows(file.body).rows:
             located.setdefault(row.line.raw, (row, file))
     holding = {row.line.raw for row in active(row for row, _ in located.values())}

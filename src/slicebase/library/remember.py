@@ -12,7 +12,7 @@ from slicebase.files.body.entries import Stamp
 from slicebase.files.body.overflow import ARCHIVED, CONTINUED, joined, move_oldest, new_part, parts_of, whole_of
 from slicebase.files.body.rows import Row, read_rows
 from slicebase.files.body.section_places import section_place
-from slicebase.files.body.text import Cleaned, replace_passage
+from slicebase.files.body.text import Cleaned, given_paragraph, replace_passage
 from slicebase.files.body.write import (
     NextVersion,
     WriteRequest,
@@ -172,7 +172,7 @@ def _for_part(
         return None if part is None or part.archived else part
 
     place = section_place(target, whole, load, given.section)
-    return given._replace(text=place.headings + given.text, section=place.section)
+    return given._replace(text=place.headings + given_paragraph(given.text), section=place.section)
 
 
 def _size(file: SliceFile) -> int:

@@ -1,39 +1,25 @@
-"""Repairs logs of several files: what a killed writer left unfinished, and rows that a merge left in two files.
+"""Repairs files that overflow divided: what a killed writer left unfinished, and content that a merge left twice.
 
 Overflow writes a part first, and then the file that it is a part of: a writer that is killed in between leaves a part
-that its file does not name. Two branches that archive the same rows leave them in two parts.
+that its file does not name. Two branches that archive the same content leave it in two parts.
 """
 
 from slicebase.files.body.overflow import parts_of, whole_of, with_parts
-from slicebase.files.body.whole import in_reading_order, without_repeated
-from slicebase.files.check.between import part_links
-from slicebase.files.links import reach
+from slicebase.files.body.repeated import Shortened
+from slicebase.files.body.whole import repairs
 from slicebase.files.slice_file import SliceFile
 from slicebase.library.folder import FileWrite, FolderWriter, Logs, SliceFolder
 
-# Rows that a merge left in two files
+# Content that a merge left in two parts
 
 
-def repeating_files(folder: SliceFolder) -> list[tuple[SliceFile, SliceFile]]:
-    """Returns the files of which rows are in an earlier file of the same log, each with its version without them."""
-    files = {file.id: file for file in folder.mentioning(b"part_of", b"has_part") if file.body_type == "jsonl"}
-    joined: dict[str, list[str]] = {}
-    for file in files.values():
-        for one, other in part_links(file):
-            joined.setdefault(one, []).append(other)
-            joined.setdefault(other, []).append(one)
-    done: set[str] = set()
-    found: list[tuple[SliceFile, SliceFile]] = []
-    for start in sorted(joined):
-        if start not in done:
-            log = reach(joined, [start])
-            done |= log
-            found += without_repeated(in_reading_order(files[name] for name in log if name in files))
-    return found
+def repeating_files(folder: SliceFolder) -> Shortened:
+    """Returns the files that repeat content of other files of the same object, each with its version without it."""
+    return repairs(folder.mentioning(b"part_of", b"has_part"))
 
 
 def remove_repeated(folder: SliceFolder) -> None:
-    """Removes the rows of logs that are in an earlier file, too."""
+    """Removes the content of files that another file of the same object has, too."""
     with folder.writing() as writer:
         writer.write(*(FileWrite(old, new) for old, new in repeating_files(folder)))
 

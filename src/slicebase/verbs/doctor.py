@@ -131,11 +131,11 @@ def _overflow(examined: Examined) -> Iterator[Complaint]:
         )
 
 
-def _repeated_rows(examined: Examined) -> Iterator[Complaint]:
+def _repeated(examined: Examined) -> Iterator[Complaint]:
     folder = SliceFolder(examined.workspace)
     for file, _ in repeating_files(folder):
-        message = "an earlier part of the same log has some of its rows, too: two branches moved them, and were merged"
-        yield Complaint("rows", file.name, message, "remove them here", partial(remove_repeated, folder))
+        message = "another part of the same file has some of its content, too: two branches moved it, and were merged"
+        yield Complaint("repeated", file.name, message, "remove it here", partial(remove_repeated, folder))
 
 
 def _payloads(examined: Examined) -> Iterator[Complaint]:
@@ -316,7 +316,7 @@ DOCTOR_CHECKS: Final[Mapping[str, Callable[[Examined], Iterator[Complaint]]]] = 
     "settings": _settings,
     "litter": _temporary_files,
     "overflow": _overflow,
-    "rows": _repeated_rows,
+    "repeated": _repeated,
     "payloads": _payloads,
     "index": _index,
     "format": _format,

@@ -22,6 +22,8 @@ _ALIASES: Final[Mapping[str, object]] = {
     "Mapping[str, bytes]": Mapping[str, bytes],
     "Moment": float | str | datetime,
     "Which": str,
+    "float": float,
+    "int": int,
 }
 _UNIONS: Final = (Union, UnionType)
 _KEY_AND_ITEM: Final = 2  # types that a mapping states
@@ -39,7 +41,7 @@ def _parameters(method: Callable[..., Any]) -> _Parameters:
         plain = plain.__wrapped__
     code = plain.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    forms = {name: form for name, form in plain.__annotations__.items() if name in names and form is not bool}
+    forms = {name: form for name, form in plain.__annotations__.items() if name in names}
     return _Parameters(code.co_varnames[1 : code.co_argcount], forms)
 
 
@@ -58,7 +60,12 @@ def wrong_type(name: str, value: object, form: object) -> SlicebaseError:
     return SlicebaseError("bad-arguments", what)
 
 
-_WORDS: Final[Mapping[object, str]] = {str: "not a text", str | None: "not a text", int: "not a number"}
+_WORDS: Final[Mapping[object, str]] = {
+    str: "not a text",
+    str | None: "not a text",
+    int: "not a number",
+    bool: "not True or False",
+}
 
 
 def _stated(form: object) -> str:
@@ -77,8 +84,8 @@ def fits(value: object, form: object) -> bool:
         return _fits_generic(value, origin, get_args(form))
     if form is Any or form is None:
         return form is Any or value is None
-    if form in (int, float):
-        return isinstance(value, int | float) and (form is float or isinstance(value, int))
+    if form in (int, float):  # to Python, a truth value is a number, too
+        return isinstance(value, int | float if form is float else int) and not isinstance(value, bool)
     if form is Callable:
         return callable(value)
     return not isinstance(form, type) or getattr(form, "_is_protocol", False) or isinstance(value, form)

@@ -78,8 +78,8 @@ def _stamp(status: os.stat_result) -> str:
 
 
 def stamps(root: Path, paths: Iterable[str]) -> list[str]:
-    """Returns the stamp of each note."""
-    found = []
+    """Returns the stamp of each note; none for one behind a symbolic link, which cannot be read either."""
+    found, linked = [], {"": False}
     try:
         descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
@@ -87,12 +87,23 @@ def stamps(root: Path, paths: Iterable[str]) -> list[str]:
     try:
         for path in paths:
             try:
-                found.append(_stamp(os.stat(path, dir_fd=descriptor, follow_symlinks=False)))
+                if _is_behind_link(descriptor, path.rpartition("/")[0], linked):
+                    found.append(ABSENT)
+                else:
+                    found.append(_stamp(os.stat(path, dir_fd=descriptor, follow_symlinks=False)))
             except (OSError, ValueError):
                 found.append(ABSENT)
     finally:
         os.close(descriptor)
     return found
+
+
+def _is_behind_link(root: int, folder: str, known: dict[str, bool]) -> bool:
+    """Returns whether a folder below an open one is a symbolic link, or one on the way is; `known` has those seen."""
+    if folder not in known:
+        status = os.stat(folder, dir_fd=root, follow_symlinks=False)
+        known[folder] = stat.S_ISLNK(status.st_mode) or _is_behind_link(root, folder.rpartition("/")[0], known)
+    return known[folder]
 
 
 def is_certain(stamp: str, tick: int) -> bool:

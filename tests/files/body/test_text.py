@@ -101,3 +101,9 @@ def test_a_passage_that_is_there_once_is_replaced_and_no_other_byte_changes(
     else:
         wrong = "ambiguous-passage" if places else "no-passage"
         assert code_of(replace_passage, body, [old], new, 1, str) == wrong
+
+
+def test_a_passage_gets_no_byte_order_mark_and_no_half_of_a_line_end() -> None:
+    assert replace_passage(b"one OLD two\n", ["OLD"], "\ufeffnew", 1, str) == b"one new two\n"
+    assert replace_passage(b"OLD\ntwo\n", ["OLD"], "new\r", 1, str) == b"new\ntwo\n"
+    assert replace_passage(b"OLD two\n", ["OLD"], "a\rb", 1, str) == b"a\rb two\n"

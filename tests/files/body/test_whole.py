@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from slicebase.core.hashing import digest
 from slicebase.core.times import to_text
 from slicebase.files.body.overflow import ARCHIVED, CONTINUED, joined, move_oldest, new_part
+from slicebase.files.body.repeated import repeated_rows, without_repeated
 from slicebase.files.body.rows import row_line
 from slicebase.files.body.text import append_lines, append_paragraph
-from slicebase.files.body.whole import named_parts, object_version, repeated_rows, whole_hash, without_repeated
+from slicebase.files.body.whole import named_parts, object_version, whole_hash
 from slicebase.files.check.version import checked_bytes
 from slicebase.files.create import new_file
 from slicebase.files.model import Link

@@ -126,5 +126,15 @@ def test_lines_after_a_body_without_a_last_line_end_get_the_line_end_that_it_has
 def test_the_text_of_a_new_file_is_kept_byte_for_byte(body_type: str, text: str) -> None:
     body = whole_body(body_type, text, STAMP).file_body.decode()
     given = text.removeprefix("\ufeff")
+    given = given if given.endswith("\n") else given.rstrip("\r")  # half a line end
     assert body in (given, given + "\n", given + "\r\n")
     assert body.endswith("\n")
+
+
+@pytest.mark.parametrize("body_type", ["markdown", "text", "code", "yaml"])
+@pytest.mark.parametrize(
+    ("text", "body"),
+    [("a", b"a\n"), ("a\r", b"a\n"), ("a\nb\r", b"a\nb\n"), ("a\r\nb", b"a\r\nb\r\n"), ("a\r\nb\r", b"a\r\nb\r\n")],
+)
+def test_a_complete_body_ends_with_a_line_end_of_its_own_kind(body_type: str, text: str, body: bytes) -> None:
+    assert whole_body(body_type, text, STAMP).file_body == body

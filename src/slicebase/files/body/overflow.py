@@ -45,7 +45,14 @@ def parts_of(file: SliceFile, *labels: str) -> list[str]:
 
 def whole_of(file: SliceFile) -> str | None:
     """Returns the id of the file that overflow created this part for, None if it is not such a part."""
-    return _part_link(file)[0]
+    return part_link(file)[0]
+
+
+def part_pairs(file: SliceFile) -> list[tuple[str, str]]:
+    """Returns which files the links of a file join because of overflow, as pairs of ids."""
+    whole = whole_of(file)
+    others = [*parts_of(file), *([whole] if whole else [])]
+    return [(file.id, other) for other in others if file.id]
 
 
 class WithParts(NamedTuple):
@@ -68,7 +75,7 @@ def arranged(file: SliceFile, parts: Iterable[SliceFile]) -> list[WithParts]:
         each = stack.pop()
         names = dict.fromkeys((*parts_of(each), *unnamed.get(each.id, ())))
         own = [waiting.pop(name) for name in names if name in waiting]
-        archived = {*parts_of(each, ARCHIVED), *(part.id for part in own if _part_link(part) == (each.id, ARCHIVED))}
+        archived = {*parts_of(each, ARCHIVED), *(part.id for part in own if part_link(part) == (each.id, ARCHIVED))}
         archives = [part for part in own if part.id in archived]
         found.append(WithParts(each, archives, [part for part in own if part.id not in archived]))
         stack += reversed((*archives, *found[-1].continued))
@@ -94,7 +101,7 @@ def ordered(file: SliceFile, parts: Iterable[SliceFile]) -> list[SliceFile]:
     return found
 
 
-def _part_link(file: SliceFile) -> tuple[str | None, str | None]:
+def part_link(file: SliceFile) -> tuple[str | None, str | None]:
     """Returns the file that overflow created this part for, and why; twice None if it is not such a part."""
     found = (link for link in file.links if link.rel == "part_of" and link.label in _LABELS)
     return next(((link.to, link.label) for link in found), (None, None))
@@ -122,9 +129,15 @@ def new_part(file: SliceFile, part_id: str, label: str, body: bytes = b"", place
         ),
         links=[Link("part_of", file.id, label), *(link for link in file.links if link.rel == "routes_to")],
         updated_at=file.updated_at,
-        taken_from=places_text(places) or None,
+        taken_from=_origin(file, label, places) or None,
         name=f"{file.name.rpartition('/')[0]}/{part_id}.slice",
     )
+
+
+def _origin(file: SliceFile, label: str, places: Sequence[Place]) -> str:
+    """Returns where an archive comes from. For rows, which their bytes name, only the places count."""
+    before = parts_of(file, ARCHIVED) if label == ARCHIVED and file.body_type != "jsonl" else []
+    return " ".join(word for word in (f"{len(before)}@{before[-1]}" if before else "", places_text(places)) if word)
 
 
 def places_text(places: Sequence[Place]) -> str:
@@ -132,14 +145,33 @@ def places_text(places: Sequence[Place]) -> str:
     return " ".join(f"{at}+{size}" for at, size in places) if any(at for at, _ in places) else ""
 
 
+REPEATED: Final = "repeated"  # of an archive of which something was removed that others have, too
 _PLACE: Final = re.compile(r"([0-9]{1,15})\+([0-9]{1,15})", re.ASCII)
+_BEFORE: Final = re.compile(r"([0-9]{1,15})@(.+)", re.ASCII)
 
 
 def places_of(part: SliceFile) -> list[Place]:
     """Returns where the content of an archive was in its file. Without a readable statement, that is its start."""
-    stated = [_PLACE.fullmatch(word) for word in (part.taken_from or "").split()]
+    words = [word for word in (part.taken_from or "").split() if word != REPEATED and not _BEFORE.fullmatch(word)]
+    stated = [_PLACE.fullmatch(word) for word in words]
     places = [Place(int(word[1]), int(word[2])) for word in stated if word]
     return sorted(places) if places and all(stated) else [Place(0, 0)]
+
+
+class ArchivesBefore(NamedTuple):
+    """How many archives a file had when content moved to the next one, and the last of them."""
+
+    number: int = 0
+    last: str | None = None
+
+
+def archives_before(part: SliceFile) -> ArchivesBefore:
+    """Returns which archives an archive follows; itself, if it is not known what came before its content."""
+    first = next(iter((part.taken_from or "").split()), "")
+    found = _BEFORE.fullmatch(first)
+    if found:
+        return ArchivesBefore(int(found[1]), found[2])
+    return ArchivesBefore(-1, part.id) if first == REPEATED else ArchivesBefore()
 
 
 def joined(file: SliceFile, part_id: str, label: str) -> SliceFile:
@@ -181,7 +213,7 @@ def move_oldest(file: SliceFile, most: int) -> Moved | None:
     if file.body_type in ("conversation", "routine"):
         return _first(text, [line.end() for line in _LINE.finditer(text) if line[0].strip()], most)
     if file.body_type == "text":
-        return _with_gap(_first(text, _paragraph_ends(text), most))
+        return _with_gap(_first(text, paragraph_ends(text), most))
     if file.body_type == "markdown":
         return _oldest_sections(text, most) or _with_gap(_oldest_paragraphs(text, most))
     return None
@@ -262,10 +294,10 @@ def _oldest_paragraphs(text: str, most: int) -> Moved | None:
         first = headings.pop(0)
         start = first.start + len(heading_lines(text[first.start : first.end]))
     stop = headings[0].start if headings else len(text)
-    return _first(text, _paragraph_ends(text, start, stop), most, start)
+    return _first(text, paragraph_ends(text, start, stop), most, start)
 
 
-def _paragraph_ends(text: str, start: int = 0, stop: int | None = None) -> list[int]:
+def paragraph_ends(text: str, start: int = 0, stop: int | None = None) -> list[int]:
     """Returns the ends of the paragraphs of a text, with the blank lines after them. Code and HTML are not divided."""
     stop, closed = len(text) if stop is None else stop, lines_of_blocks(text)
     ends, is_after_blank, has_content = [], False, False

@@ -3,7 +3,7 @@
 Files that `part_of` joins are one log (ruling 32): pass the rows of all of them.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from slicebase.files.body.routine import plain
@@ -72,9 +72,12 @@ def _words(fields: Mapping[str, Any], name: str) -> str:
     return plain(value) if isinstance(value, str) else ""
 
 
-def supersession_findings(rows: Collection[Row]) -> Iterator[Finding]:
-    """Yields what is unclear in the rows of a log."""
-    yield from _duplicates(rows)
+def supersession_findings(rows: Collection[Row], removable: Container[tuple[str, bytes]] = ()) -> Iterator[Finding]:
+    """Yields what is unclear in the rows of a log.
+
+    The doctor removes some of the rows that two files have: `removable` are their files and bytes.
+    """
+    yield from _duplicates(rows, removable)
     yield from _unknown(rows)
     rows = distinct(rows)
     if any(row.supersedes for row in rows):
@@ -87,7 +90,7 @@ def distinct(rows: Iterable[Row]) -> tuple[Row, ...]:
     return tuple({row.line.raw: row for row in reversed([*rows])}.values())[::-1]
 
 
-def _duplicates(rows: Iterable[Row]) -> Iterator[Finding]:
+def _duplicates(rows: Iterable[Row], removable: Container[tuple[str, bytes]]) -> Iterator[Finding]:
     """Yields a finding where an id is used again. The same row in another file is only repeated, as after a merge."""
     first: dict[str, Row] = {}
     seen: set[tuple[str, bytes]] = set()
@@ -96,7 +99,8 @@ def _duplicates(rows: Iterable[Row]) -> Iterator[Finding]:
         if before is not line:
             place = f"line {before.number}" + (f" of {before.file}" if before.file != line.file else "")
             if before.raw == line.raw and before.file != line.file and (line.file, line.raw) not in seen:
-                message, hint = f"the row is also on {place}", "`tt doctor --fix` removes it here"
+                message, can_fix = f"the row is also on {place}", (line.file, line.raw) in removable
+                hint = "`tt doctor --fix` removes it here" if can_fix else "it counts once: keep it, or remove it here"
                 yield line.finding("row-repeated", message, "_meta", "id", hint=hint)
             else:
                 message = f"the id {row.id} is already used on {place}"

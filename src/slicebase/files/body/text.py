@@ -34,6 +34,11 @@ def given_text(text: str) -> str:
     return _END.sub("\n", text.removeprefix("\ufeff")).rstrip("\r\n")
 
 
+def given_paragraph(text: str) -> str:
+    """Returns a text as a paragraph stores it: also without line ends before it."""
+    return given_text(text).lstrip("\n")
+
+
 def newline_of(body: bytes, newline: str = "\n") -> str:
     """Returns the line end of the body: that of its first line, `newline` if it has none (ruling 20)."""
     end = body.find(b"\n")
@@ -111,6 +116,8 @@ def replace_passage(
             hint=f"it begins in the lines {', '.join(lines)}{more}: give more of the text around one of them",
         )
     start, end = places[0], places[0] + len(old)
+    new = new.removeprefix("\ufeff")
+    new = new.rstrip("\r") if text[end : end + 1] == "\n" else new  # they would be one line end
     begin = text.rfind("\n", 0, start) + 1
     rest = text.find("\n", end)
     rest = len(text) if rest < 0 else rest
@@ -165,7 +172,7 @@ def _end_of_line(text: str, at: int) -> int:
 
 
 def _paragraph(text: str, newline: str) -> str:
-    return with_ends(given_text(text).lstrip("\n"), newline)
+    return with_ends(given_paragraph(text), newline)
 
 
 def _places(text: str, old: str) -> Iterator[int]:

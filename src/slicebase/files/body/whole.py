@@ -14,15 +14,15 @@ from slicebase.files.body.overflow import (
     WithParts,
     arranged,
     ordered,
+    part_pairs,
     parts_of,
     places_of,
-    places_text,
     whole_of,
 )
-from slicebase.files.body.rows import read_rows
+from slicebase.files.body.repeated import Shortened, is_read, without_repeated
 from slicebase.files.body.text import append_lines, paragraph_gap
+from slicebase.files.links import reach
 from slicebase.files.slice_file import SliceFile
-from slicebase.files.yaml.edit import set_key
 
 Load = Callable[[str], SliceFile | None]  # returns the file with an id, None if it cannot be read
 
@@ -50,13 +50,20 @@ _PARAGRAPHS: Final = ("markdown", "text")
 
 def whole_hash(file: SliceFile, load: Load) -> str | None:
     """Returns the hash that `derived_from.hash` is compared with, for a file with or without parts (ruling 24)."""
-    parts = named_parts(file, load) if file.kind != "pointer" else []
-    nodes = arranged(file, (part for part in parts if part.body_type == file.body_type))
-    if len(nodes) == 1:
+    nodes = _nodes(file, load) if file.kind != "pointer" else []
+    if len(nodes) < 2:
         return file.hash
-    body = b"".join(piece.data for piece in _pieces(nodes))
-    repeated = repeated_rows([node.file for node in nodes]) if file.body_type == "jsonl" else set()
-    return digest(_once(body, repeated))
+    return digest(b"".join(piece.data for piece in _pieces(nodes)))
+
+
+def _nodes(file: SliceFile, load: Load) -> list[WithParts]:
+    """Returns a file with its parts. What two of them have, as after a merge, is only in one.
+
+    Forgetting a part changes no content. So it does not matter here which parts are forgotten.
+    """
+    parts = [part for part in named_parts(file, load) if part.body_type == file.body_type]
+    changed = dict(without_repeated(ordered(file, parts), forgotten_last=False)) if parts else {}
+    return arranged(changed.get(file, file), (changed.get(part, part) for part in parts))
 
 
 class BodyPiece(NamedTuple):
@@ -72,8 +79,7 @@ def whole_pieces(file: SliceFile, load: Load) -> list[BodyPiece]:
 
     Archives are where their content was, and what continues the file follows it.
     """
-    parts = named_parts(file, load)
-    return _pieces(arranged(file, (part for part in parts if part.body_type == file.body_type)))
+    return _pieces(_nodes(file, load))
 
 
 def _pieces(nodes: Sequence[WithParts]) -> list[BodyPiece]:
@@ -92,10 +98,10 @@ def _pieces(nodes: Sequence[WithParts]) -> list[BodyPiece]:
 def _put_back(pieces: list[BodyPiece], places: Sequence[Place], content: list[BodyPiece]) -> list[BodyPiece]:
     chunks = []
     for at, size in places[:-1]:
-        chunk, content = _cut(content, size)
+        chunk, content = _cut_lines(content, size)
         chunks.append((at, chunk))
     for at, chunk in reversed((*chunks, (places[-1].at, content))):
-        before, after = _cut(pieces, at)
+        before, after = _cut_lines(pieces, at)
         pieces = [*before, *chunk, *after]
     return pieces
 
@@ -113,6 +119,17 @@ def _cut(pieces: list[BodyPiece], at: int) -> tuple[list[BodyPiece], list[BodyPi
     return pieces, []
 
 
+def _cut_lines(pieces: list[BodyPiece], at: int) -> tuple[list[BodyPiece], list[BodyPiece]]:
+    """Divides lines at a byte, or after the line that it is in: after a merge or an edit, it is of another body."""
+    before, after = _cut(pieces, at)
+    last = next((piece.data for piece in reversed(before) if piece.data), b"\n")
+    if last.endswith(b"\n"):
+        return before, after
+    rest = b"".join(piece.data for piece in after)
+    more, after = _cut(after, rest.find(b"\n") + 1 or len(rest))
+    return [*before, *more], after
+
+
 def _next_to(pieces: Sequence[BodyPiece], more: list[BodyPiece], has_paragraphs: bool) -> list[BodyPiece]:
     """Returns what continues a body, with the line ends before it that writing it there would have added."""
     if not any(piece.data for piece in more):
@@ -122,7 +139,7 @@ def _next_to(pieces: Sequence[BodyPiece], more: list[BodyPiece], has_paragraphs:
     return [BodyPiece(gap), *more]
 
 
-# Rows that are in two parts
+# The order
 
 
 def in_reading_order(files: Iterable[SliceFile]) -> list[SliceFile]:
@@ -137,59 +154,29 @@ def in_reading_order(files: Iterable[SliceFile]) -> list[SliceFile]:
     return found
 
 
-def repeated_rows(files: Iterable[SliceFile]) -> set[bytes]:
-    """Returns the lines of rows that are in several files of a log, with the same bytes.
+def repairs(files: Iterable[SliceFile]) -> Shortened:
+    """Returns the files that repeat content of other files of the same object, each with its version without it.
 
-    Two branches that archive the same rows leave them in two parts. They are read as one row.
+    Files that people joined are left alone, and so are forgotten ones: they are restored as they were. While an archive
+    that is no log is forgotten, the others keep what it has, too.
     """
-    known: set[bytes] = set()
-    several: set[bytes] = set()
-    for file in files:
-        lines = {line.removesuffix(b"\r") for line in file.body.split(b"\n")}
-        several |= known & lines
-        known |= lines
-    return {row.line.raw for row in read_rows(b"\n".join(several)).rows} if several else set()
-
-
-def without_repeated(files: Sequence[SliceFile]) -> list[tuple[SliceFile, SliceFile]]:
-    """Returns the files of a log in which rows are repeated, each with its new version: the first row stays."""
-    repeated, known = repeated_rows(files), set[bytes]()
-    changes = []
-    for file in files:
-        own = {line.removesuffix(b"\r") for line in file.body.split(b"\n")} & repeated
-        if own & known:
-            changes.append((file, _without(file, own & known)))
-        known |= own
-    return changes
-
-
-def _without(file: SliceFile, rows: set[bytes]) -> SliceFile:
-    """Returns a file without these rows. An archive still says where the others were in its file."""
-
-    def kept(content: bytes) -> bytes:
-        return b"\n".join(line for line in content.split(b"\n") if line.removesuffix(b"\r") not in rows)
-
-    places, start = [], 0
-    for at, size in places_of(file):
-        places.append(Place(at, len(kept(file.body[start : start + size]))))
-        start += size
-    stated = places_text(places)
-    smaller = file.with_body(kept(file.body))
-    return set_key(smaller, "slice.taken_from", stated) if stated else smaller
-
-
-def _once(body: bytes, rows: set[bytes]) -> bytes:
-    """Returns a body in which each of these rows is only where it is first."""
-    if not rows:
-        return body
-    seen: set[bytes] = set()
-    lines = []
-    for line in body.split(b"\n"):
-        raw = line.removesuffix(b"\r")
-        if raw not in seen:
-            lines.append(line)
-        seen |= {raw} & rows
-    return b"\n".join(lines)
+    known = {file.id: file for file in files}
+    joined: dict[str, list[str]] = {}
+    for file in known.values():
+        for one, other in part_pairs(file):
+            joined.setdefault(one, []).append(other)
+            joined.setdefault(other, []).append(one)
+    done: set[str] = set()
+    found: Shortened = []
+    for start in sorted(joined):
+        if start not in done:
+            whole = reach(joined, [start])
+            done |= whole
+            members = in_reading_order(known[name] for name in whole if name in known)
+            read = [file for file in members if is_read(file)]
+            if len(read) == len(members) or all(file.body_type == "jsonl" for file in members):
+                found += without_repeated(read)
+    return found
 
 
 # The version

@@ -206,7 +206,8 @@ def whole_body(body_type: str, text: str, stamp: Stamp, *, as_text: bool = False
     """Returns the body of a new file that consists of this text. Rows that have an envelope keep it, byte for byte."""
     if body_type not in LINES:
         body = encoded(text.removeprefix("\ufeff"))
-        return Body(body if body.endswith(b"\n") else body + newline_of(body).encode())
+        # A carriage return at the very end is half a line end: with LF after it, it would make the body one with CRLF.
+        return Body(body if body.endswith(b"\n") else body.rstrip(b"\r") + newline_of(body).encode())
     if body_type != "jsonl":
         return Body(b"".join(new_lines(body_type, text, stamp, as_text=as_text)))
     if not as_text and _is_complete(text):

@@ -3,7 +3,8 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from slicebase.files.body.overflow import ordered, whole_of
-from slicebase.files.body.whole import in_reading_order
+from slicebase.files.body.repeated import in_place, without_repeated
+from slicebase.files.body.whole import in_reading_order, repairs
 from slicebase.files.check.between import PART_LINKS, Checked, WorkspaceView
 from slicebase.files.check.body import conversation_findings
 from slicebase.files.findings import Finding
@@ -51,7 +52,10 @@ def _of_rows(parts: Iterable[SliceFile]) -> Iterator[Finding]:
 
     logs = [part for part in parts if part.body_type == "jsonl"]
     rows = [row for part in logs for row in read_rows(part.body, part.body_line, part.name).rows]
-    yield from supersession_findings(rows)
+    removable = {
+        (old.name, line) for old, new in repairs(logs) for line in {*old.body.split(b"\n")} - {*new.body.split(b"\n")}
+    }
+    yield from supersession_findings(rows, removable)
 
 
 def _of_conversations(parts: Iterable[SliceFile]) -> Iterator[Finding]:
@@ -60,4 +64,6 @@ def _of_conversations(parts: Iterable[SliceFile]) -> Iterator[Finding]:
     known = {part.id for part in talks}
     for talk in talks:
         if whole_of(talk) not in known:
-            yield from conversation_findings(ordered(talk, talks))
+            found = ordered(talk, talks)
+            shorter = {old: in_place(old, new) for old, new in without_repeated(found)}
+            yield from conversation_findings([shorter.get(part, part) for part in found])

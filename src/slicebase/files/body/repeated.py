@@ -1,0 +1,195 @@
+"""Finds content that two parts of a file both have, and counts it once (rulings 24 and 32).
+
+Two branches that archive the same content leave it in two parts when they are merged. A row is known by its bytes.
+Other content counts once only where it provably is the same: two archives were taken from the same place of the same
+file, and begin with the same bytes. What somebody wrote twice stays twice.
+
+The copy in a forgotten or purged file never counts before one in a file that people read.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from slicebase.files.body.overflow import (
+    ARCHIVED,
+    REPEATED,
+    Place,
+    archives_before,
+    paragraph_ends,
+    part_link,
+    places_of,
+    places_text,
+)
+from slicebase.files.body.rows import read_rows
+from slicebase.files.body.sections import sections
+from slicebase.files.slice_file import SliceFile
+from slicebase.files.yaml.edit import set_key
+
+Shortened = list[tuple[SliceFile, SliceFile]]  # files, each with its new version
+
+
+def is_read(file: SliceFile) -> bool:
+    """Returns whether people read a file: it is neither forgotten nor purged."""
+    return not file.archived and not file.purged
+
+
+def without_repeated(files: Sequence[SliceFile], *, forgotten_last: bool = True) -> Shortened:
+    """Returns the files that repeat content of other files of the same object, each with its version without it.
+
+    The files are given in the order of their content. The first copy counts, and one in a forgotten file only if there
+    is no other; without `forgotten_last`, forgetting a file changes nothing here.
+    """
+    logs = [file for file in files if file.body_type == "jsonl"]
+    if forgotten_last:
+        logs.sort(key=lambda file: not is_read(file))
+    return [*_without_rows(logs), *_without_copies(files, forgotten_last)]
+
+
+def counted(files: Sequence[SliceFile]) -> list[SliceFile]:
+    """Returns files, given in the order of their content, without what they repeat of each other."""
+    changed = {old.name: new for old, new in without_repeated(files)}
+    return [changed.get(file.name, file) for file in files]
+
+
+def in_place(old: SliceFile, new: SliceFile) -> SliceFile:
+    """Returns an archive without its start, as `without_repeated` does, with every line where it is in the file."""
+    removed = old.body[: len(old.body) - len(new.body)]
+    return old.with_body(b"\n" * removed.count(b"\n") + new.body)
+
+
+# Rows
+
+
+def repeated_rows(files: Iterable[SliceFile]) -> set[bytes]:
+    """Returns the lines of rows that are in several files of a log, with the same bytes."""
+    known: set[bytes] = set()
+    several: set[bytes] = set()
+    for file in files:
+        lines = _lines(file)
+        several |= known & lines
+        known |= lines
+    return {row.line.raw for row in read_rows(b"\n".join(several)).rows} if several else set()
+
+
+def _without_rows(files: Sequence[SliceFile]) -> Shortened:
+    repeated, known = repeated_rows(files), set[bytes]()
+    changes = []
+    for file in files if repeated else ():
+        own = _lines(file) & repeated
+        if own & known:
+            changes.append((file, _without(file, own & known)))
+        known |= own
+    return changes
+
+
+def _lines(file: SliceFile) -> set[bytes]:
+    return {line.removesuffix(b"\r") for line in file.body.split(b"\n")}
+
+
+def _without(file: SliceFile, rows: set[bytes]) -> SliceFile:
+    """Returns a file without these rows. An archive still says where the others were in its file."""
+
+    def kept(content: bytes) -> bytes:
+        return b"\n".join(line for line in content.split(b"\n") if line.removesuffix(b"\r") not in rows)
+
+    places, start = [], 0
+    for at, size in places_of(file):
+        places.append(Place(at, len(kept(file.body[start : start + size]))))
+        start += size
+    stated = places_text(places)
+    smaller = file.with_body(kept(file.body))
+    return set_key(smaller, "slice.taken_from", stated) if stated else smaller
+
+
+# Archives of everything else
+
+_LINES: Final = ("conversation", "routine")
+_BY_PLACE: Final = (*_LINES, "markdown", "text")
+
+
+class _Chain(NamedTuple):
+    """An archive after those that were taken before it, on one branch: their joined content, and where it starts."""
+
+    start: tuple[str | None, str, int]  # the file, the archives that are not here, and the byte
+    content: bytes
+
+
+def _without_copies(files: Sequence[SliceFile], forgotten_last: bool) -> Shortened:
+    """Returns the archives that begin with what others have from the same place, each with the rest of its content.
+
+    They are compared in the order of their content: what is left of one continues what the others have.
+    """
+    archives = [file for file in files if file.body_type in _BY_PLACE and part_link(file)[1] == ARCHIVED]
+    if len(archives) < 2:
+        return []
+    if not forgotten_last:
+        return _shortened(archives, {}, [])
+    known: dict[str | None, SliceFile] = {}
+    chains: list[_Chain] = []
+    read = _shortened([file for file in archives if is_read(file)], known, chains)
+    return [*read, *_shortened([file for file in archives if not is_read(file)], known, chains)]
+
+
+def _shortened(archives: Sequence[SliceFile], known: dict[str | None, SliceFile], chains: list[_Chain]) -> Shortened:
+    """Compares archives with known ones, and adds them to these."""
+    changes = []
+    for part in archives:
+        chain = _chain(part, known)
+        repeated = max((_repeated(part, chain, other) for other in chains), default=0)
+        if repeated:
+            changes.append((part, _rest(part, repeated)))
+        chains.append(chain)
+        known[part.id] = part
+    return changes
+
+
+def _chain(part: SliceFile, known: Mapping[str | None, SliceFile]) -> _Chain:
+    at, bodies = places_of(part)[0].at, [part.body]
+    before = archives_before(part)
+    while before.last and (previous := known.get(before.last)):
+        # After a merge, a file has more archives than follow each other: the place is another one.
+        follows = archives_before(previous).number + 1 == before.number and part_link(previous) == part_link(part)
+        if not follows or places_of(previous)[0].at != at:
+            break
+        bodies.insert(0, previous.body)
+        before = archives_before(previous)
+    return _Chain((part_link(part)[0], f"{before.number}@{before.last}", at), b"".join(bodies))
+
+
+def _repeated(part: SliceFile, chain: _Chain, other: _Chain) -> int:
+    """Returns how many bytes at the start of an archive another chain has at the same place: all, or whole entries."""
+    start = len(chain.content) - len(part.body)
+    if chain.start != other.start or len(other.content) <= start:
+        return 0
+    wanted = chain.content.rstrip(b"\r\n")  # line ends at its end may have been added
+    if other.content.startswith(wanted) and other.content[len(wanted) :][:1] in (b"", b"\r", b"\n"):
+        return len(part.body)
+    same = _same(chain.content, other.content) - start
+    return max((border for border in _borders(part) if border <= same), default=0)
+
+
+def _same(one: bytes, other: bytes) -> int:
+    """Returns how many bytes two contents have in common at their start."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle - 1)
+    return low
+
+
+def _borders(part: SliceFile) -> list[int]:
+    """Returns the bytes at which an entry begins: a line, a paragraph, or a section of the highest level."""
+    if part.body_type in _LINES:
+        return [line.end() for line in re.finditer(rb"\n", part.body)]
+    text = part.body.decode("latin-1")  # so that a place is a byte
+    found = [each for each in sections(text) if each.level] if part.body_type == "markdown" else []
+    highest = min((each.level for each in found), default=0)
+    return [each.start for each in found if each.level == highest] if found else paragraph_ends(text)
+
+
+def _rest(part: SliceFile, repeated: int) -> SliceFile:
+    """Returns an archive without its start, which others have. It says so: it is not compared by its place again."""
+    rest = part.body[repeated:]
+    stated = places_text([Place(places_of(part)[0].at, len(rest))])
+    return set_key(part.with_body(rest), "slice.taken_from", f"{REPEATED} {stated}".rstrip())

@@ -1,0 +1,141 @@
+"""What two branches archived counts once, what was written twice stays twice, and a forgotten copy never wins."""
+
+import os
+from itertools import count
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slicebase.files.body.overflow import ARCHIVED, joined, move_oldest, new_part, ordered
+from slicebase.files.body.repeated import counted, without_repeated
+from slicebase.files.body.text import append_lines, append_paragraph
+from slicebase.files.body.whole import repairs, whole_hash, whole_pieces
+from slicebase.files.create import archived, new_file
+from slicebase.files.model import Link
+from slicebase.files.slice_file import SliceFile
+from slicebase.files.yaml.edit import append_item
+
+MORE = int(os.environ.get("SLICEBASE_EXAMPLES", "1"))
+TYPES = ["conversation", "routine", "text", "markdown"]
+Files = dict[str | None, SliceFile]
+
+
+def grown(body_type: str, body: bytes, word: str) -> bytes:
+    if body_type in ("conversation", "routine"):
+        return append_lines(body, f'{{"role":"user","content":"<{word}>"}}\n'.encode())
+    return append_paragraph(body, f"## <{word}>\n\ntext" if body_type == "markdown" else f"<{word}>\nsecond line")
+
+
+def archive(files: Files, most: int, part_id: str) -> None:
+    file = files["01A"]
+    moved = move_oldest(file, most)
+    if moved:
+        files[part_id] = new_part(file, part_id, ARCHIVED, moved.leaves, moved.places)
+        files["01A"] = joined(file.with_body(moved.stays), part_id, ARCHIVED)
+
+
+def new(body_type: str, title: bool = False) -> Files:
+    body = b"# Title\n\nBefore.\n" if title and body_type == "markdown" else b""
+    return {"01A": new_file(id="01A", title="T", summary="", body_type=body_type, body=body, name=".slices/01A.slice")}
+
+
+def words_of(data: bytes) -> list[bytes]:
+    return [part.partition(b">")[0] for part in data.split(b"<")[1:]]
+
+
+def merged(base: Files, ours: Files, theirs: Files) -> Files:
+    """Merges as git does: what is common and stays on both sides, then what each side added."""
+    one, other = (words_of(files["01A"].body) for files in (ours, theirs))
+    known = {word for file in base.values() for word in words_of(file.body)}
+    stay = [word for word in one if word in other or word not in known] + [word for word in other if word not in known]
+    file = ours["01A"].with_body(b"# Title\n\nBefore.\n" if ours["01A"].body.startswith(b"# Title") else b"")
+    for word in dict.fromkeys(stay):
+        file = file.with_body(grown(file.body_type or "", file.body, word.decode()))
+    links = [link for link in theirs["01A"].links if link not in ours["01A"].links]
+    for link in links:
+        file = append_item(file, "slice.links", Link(link.rel, link.to, link.label))
+    return {**theirs, **ours, "01A": file}
+
+
+STEPS = st.lists(st.tuples(st.booleans(), st.integers(0, 8)), max_size=9)
+
+
+def change(files: Files, body_type: str, steps: list[tuple[bool, int]], name: str) -> Files:
+    files, numbers = dict(files), count()
+    for writes, value in steps:
+        if writes:
+            file = files["01A"]
+            files["01A"] = file.with_body(grown(body_type, file.body, f"{name}{next(numbers)}"))
+        else:
+            archive(files, value * 40, f"01{name.upper()}{len(files):03}")
+    return files
+
+
+@pytest.mark.parametrize("body_type", TYPES)
+@settings(max_examples=40 * MORE)
+@given(title=st.booleans(), steps=STEPS, ours=STEPS, theirs=STEPS, turned=st.booleans())
+def test_what_branches_archived_counts_once_in_order_and_removing_the_copy_changes_no_hash(
+    body_type: str,
+    title: bool,
+    steps: list[tuple[bool, int]],
+    ours: list[tuple[bool, int]],
+    theirs: list[tuple[bool, int]],
+    turned: bool,
+) -> None:
+    base = change(new(body_type, title), body_type, [(True, 0), *steps], "b")
+    sides = change(base, body_type, ours, "x"), change(base, body_type, theirs, "y")
+    files = merged(base, *(sides[::-1] if turned else sides))
+    everything = {word for side in (base, *sides) for file in side.values() for word in words_of(file.body)}
+    before = whole_hash(files["01A"], files.get)
+    found = words_of(b"".join(piece.data for piece in whole_pieces(files["01A"], files.get)))
+    assert sorted(found) == sorted(everything)
+    common = [word for word in found if word.startswith(b"b")]
+    assert common == sorted(common, key=lambda word: int(word[1:]))
+    for old, new_version in repairs(files.values()):
+        files[old.id] = new_version
+    assert sorted(word for file in files.values() for word in words_of(file.body)) == sorted(everything)
+    assert whole_hash(files["01A"], files.get) == before
+    assert repairs(files.values()) == []
+
+
+@pytest.mark.parametrize("body_type", TYPES)
+@settings(max_examples=20 * MORE)
+@given(steps=st.lists(st.tuples(st.booleans(), st.integers(0, 8)), max_size=20))
+def test_what_is_written_twice_is_never_taken_for_a_copy(body_type: str, steps: list[tuple[bool, int]]) -> None:
+    files = new(body_type)
+    for number, (writes, value) in enumerate(steps):
+        if writes:
+            files["01A"] = files["01A"].with_body(grown(body_type, files["01A"].body, "ping"))
+        else:
+            archive(files, value * 40, f"01Z{number:03}")
+    assert without_repeated(ordered(files["01A"], files.values())) == []
+
+
+def test_after_a_merge_and_its_repair_the_same_words_can_be_archived_again() -> None:
+    base = change(new("text"), "text", [(True, 0)] * 4, "b")
+    ours, theirs = (change(base, "text", [(False, 0)], name) for name in "xy")
+    for repaired in (False, True):
+        files = merged(base, ours, theirs)
+        for old, shorter in repairs(files.values()) if repaired else ():
+            files[old.id] = shorter
+        again = change(files, "text", [(True, 0)] * 4, "b")  # the same words as at first
+        archive(again, 0, "01Z")
+        assert again["01Z"].body == ours["01X001"].body
+        read = b"".join(file.body for file in counted(ordered(again["01A"], again.values())))
+        assert words_of(read) == [b"b0", b"b1", b"b2", b"b3"] * 2
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("body_type", TYPES)
+def test_a_forgotten_copy_never_wins_and_is_never_changed(body_type: str, first: bool) -> None:
+    base = change(new(body_type), body_type, [(True, 0)] * 5, "b")
+    ours, theirs = (change(base, body_type, [(False, most)], name) for name, most in (("x", 1), ("y", 0)))
+    files = merged(base, ours, theirs)
+    before = whole_hash(files["01A"], files.get)
+    gone, left = ("01X001", "01Y001") if first else ("01Y001", "01X001")
+    files[gone] = archived(files[gone], "2026-01-01T12:00:00.000Z", None)
+    assert repairs(files.values()) == []
+    read = {file.id: file.body for file in counted(ordered(files["01A"], files.values()))}
+    assert read[left] == files[left].body
+    assert whole_hash(files["01A"], files.get) == before  # forgetting changes no content
