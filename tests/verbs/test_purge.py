@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase import Slicebase, SlicebaseError
+from slicebase.context.assemble import Context, assemble
 from slicebase.context.manifest import manifest_bytes
 from slicebase.core.refs import parse
 from slicebase.graph.turn import Parent, Part, Session, Turn
@@ -775,6 +777,26 @@ def test_a_context_that_was_built_before_a_purge_is_not_recorded_after_it(memory
     assert memory.truth.manifests.names() == before
     again = memory.context("Where does Ada Example live?", run="own" if what != "run:own" else None)
     assert again.recorded, "what is left can be recorded"
+
+
+def test_a_context_is_built_again_if_a_purge_comes_before_its_record(
+    memory: Slicebase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns = [f"turn:{name('a')}", f"turn:{name('b')}"]
+
+    def assembled_and_purged(*args: Any, **keywords: Any) -> Context:
+        made = assemble(*args, **keywords)
+        if turns:
+            memory.purge(turns.pop())
+        return made
+
+    monkeypatch.setattr("slicebase.verbs.contexts.assemble", assembled_and_purged)
+    built = memory.context("Where does Ada Example live?")
+    assert built.recorded
+    assert not turns
+    assert not any(SECRET in piece.text for piece in built.pieces)
+    memory.close()
+    assert holders(memory.root, SECRET) == []
 
 
 def test_a_context_is_recorded_after_a_purge_of_something_else(memory: Slicebase) -> None:

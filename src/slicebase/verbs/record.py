@@ -1,21 +1,31 @@
 """Records the contexts that verbs build. Every context is recorded here, and nowhere else.
 
-A purge may come between the two. What it took is not written again: such a context is refused.
+A purge may come between building and recording. What it took is not written again: such a context is refused, or built
+again.
 """
 
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from slicebase.context.assemble import Context
 from slicebase.context.manifest import Manifest
 from slicebase.errors import SlicebaseError
 from slicebase.verbs.parts import Parts
 
+_TRIES: Final = 3
+
 
 def built(parts: Parts, build: Callable[[], Context], *, record: bool) -> Context:
-    """Builds a context, and records it if that is asked for."""
-    acts = parts.truth.runs.log.acts() if parts.workspace.database.exists() else 0
-    made = build()._replace(acts=acts)
-    return recorded(parts, made) if record else made
+    """Builds a context, and records it if that is asked for; builds it again if a purge came between the two."""
+    for tries_left in reversed(range(_TRIES)):
+        acts = parts.truth.runs.log.acts() if parts.workspace.database.exists() else 0
+        made = build()._replace(acts=acts)
+        try:
+            return recorded(parts, made) if record else made
+        except SlicebaseError as error:
+            if error.code != "conflict" or not tries_left:
+                raise
+    raise AssertionError("the last try returns or raises")
 
 
 def recorded(parts: Parts, context: Context) -> Context:
