@@ -139,10 +139,11 @@ def _check_files(base: SliceFile | None, ours: SliceFile, theirs: SliceFile, min
 
 
 def _scalars(file: SliceFile) -> dict[str, str]:
-    """Returns the scalars of `meta` as they are written, with empty text for those on several lines."""
+    """Returns the scalars of `meta` as they are written, with empty text for texts of several lines."""
     nodes = {key: node for key in file.meta if (node := file.node(("slice", "meta", key))) and node.is_scalar}
     sources = {key: file.header[node.start : node.end] for key, node in nodes.items()}
-    return {key: "" if "\n" in source or source[:1] in "|>" else source for key, source in sources.items()}
+    several = {key for key, source in sources.items() if "\n" in source + str(file.meta[key]) or source[:1] in "|>"}
+    return {key: "" if key in several else source for key, source in sources.items()}
 
 
 class _Place(NamedTuple):
