@@ -70,8 +70,11 @@ _FOREIGN = re.compile("[\\x00-\\t\\x0b-\\x1f\\x7f-\\x9f\\ud800-\\udfff\\ufeff\\u
 _INDICATOR = re.compile(r"[&*!?%](?:(?<=[\n\[{,:].)|(?<=[\n\[{,:?\-] .)|(?<=  .))")
 # Nesting that could overflow the stack of yaml-rs: a dash or a colon opens a level, a column of a line at most two.
 _DEEP = re.compile(rf"\n[ -]{{{MAX_NESTING}}}")
-# Everything that yaml-rs could read as a number, wherever it may be …
-_NUMERIC = re.compile(r"[-+.0-9_](?<=[\n\[{, ].)(?:[0-9_.a-dA-DfFxXoO]|[eE][-+]?|[iInN]\w*)*+(?= *[\n,\]}#:])")
+# Everything that yaml-rs could read as a number, where a value may start: not after a word of a text …
+_NUMERIC = re.compile(
+    r"[-+.0-9_](?:(?<=[\n\[{,].)|(?<=[\n\[{,:?\-] .)|(?<=  .))"
+    r"(?:[0-9_.a-dA-DfFxXoO]|[eE][-+]?|[iInN]\w*)*+(?= *[\n,\]}#:])"
+)
 # … and the numbers on which all readers agree.
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?")
 _NUMBERS: Final = {int, float}
