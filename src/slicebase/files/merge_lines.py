@@ -31,7 +31,7 @@ def decide(base: _Item, ours: _Item, theirs: _Item, equal: Callable[[Any, Any], 
     return Merged(ours, theirs)
 
 
-# ThreeTexts as lines
+# Texts as lines
 
 _LF: Final = b"\n"
 _CRLF: Final = b"\r\n"
