@@ -8,7 +8,7 @@ import apsw
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.whole import object_version
 from slicebase.files.check.between import PART_LINKS, FileLocation
-from slicebase.files.check.file import check_file
+from slicebase.files.check.file import check_parsed
 from slicebase.files.explore import Stated
 from slicebase.files.findings import FORMAT_RULES, Finding
 from slicebase.files.slice_file import SliceFile
@@ -46,9 +46,10 @@ def file_info(connection: apsw.Connection, workspace: Workspace, given: str) -> 
         data = read_bytes(workspace.library / entry.name)
     except FileNotFoundError:  # removed since the index was updated
         raise SlicebaseError("no-file", f"there is no file with the id {entry.id}", where=Where(name)) from None
-    checked, file = check_file(data, FileLocation(name, name)), SliceFile.parse(data, name)
-    findings = (checked,) if isinstance(checked, Finding) else checked.findings
-    if not isinstance(checked, Finding) and not any(link.rel in PART_LINKS for link in file.links):
+    file = SliceFile.parse(data, name)
+    checked = check_parsed(file, FileLocation(name, name))
+    findings = checked.findings
+    if not any(link.rel in PART_LINKS for link in file.links):
         findings = (*findings, *checked.log_findings)  # it is a log by itself
     version = object_version(file, lambda part_id: _bytes_of(connection, workspace, part_id))
     return Info(entry, file, version, links_out_of(connection, entry.id), links_into(connection, entry.id), findings)

@@ -47,13 +47,19 @@ def check_file(data: bytes, location: FileLocation, size: int | None = None) -> 
         file = SliceFile.parse(data, location.name)
     except SlicebaseError as error:
         return refusal(error, location.name)
-    with_body = size is None and not (file.body_type == "yaml" and len(data) > LARGEST_YAML)
+    return check_parsed(file, location, size)
+
+
+def check_parsed(file: SliceFile, location: FileLocation, size: int | None = None) -> Checked:
+    """Returns the findings of one file that was read already, as `check_file` does."""
+    length = len(file.head) + len(file.body)
+    with_body = size is None and not (file.body_type == "yaml" and length > LARGEST_YAML)
     body = check_body(file) if with_body else BodyCheck()
     links = file.links
     problems = (*header_problems(file, links), *_name_problems(file, location))
     findings = (
         *(placed(file, problem) for problem in problems),
-        *_size_findings(location, size or len(data), with_body=with_body),
+        *_size_findings(location, size or length, with_body=with_body),
         *body.findings,
     )
     return Checked(

@@ -10,7 +10,7 @@ from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.rows import read_rows
 from slicebase.files.check.between import FileLocation
 from slicebase.files.check.body import check_body
-from slicebase.files.check.file import check_file
+from slicebase.files.check.file import check_parsed
 from slicebase.files.findings import Finding, errors
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import same
@@ -26,25 +26,28 @@ def checked_bytes(
     `write-differs` if the bytes do not mean what they should, and `breaks-rule` if they have an error that neither the
     version before nor these files have.
     """
-    data = read_back(new)
+    new = _read_again(new)
     if old and new.id != old.id:
         raise _differs(new, f"the id would change from {old.id} to {new.id}")
     if rows and _last_rows(old, new)[-len(rows) :] != list(rows):
         raise _differs(new, "the new rows are not at its end")
     _refuse_new_errors(old, new, also)
-    return data
+    return new.to_bytes()
 
 
 def read_back(file: SliceFile) -> bytes:
     """Returns the bytes of a file. Raises `write-differs` if they cannot be read again as the same file."""
-    data = file.to_bytes()
+    return _read_again(file).to_bytes()
+
+
+def _read_again(file: SliceFile) -> SliceFile:
     try:
-        found = SliceFile.parse(data, file.name)
+        found = SliceFile.parse(file.to_bytes(), file.name)
     except SlicebaseError as error:
         raise _differs(file, f"it could not be read again: {error.message}") from None
     if found.body != file.body or not same(found.frontmatter, file.frontmatter):
         raise _differs(file, f"its {'body' if found.body != file.body else 'metadata'} would be read as another")
-    return data
+    return found
 
 
 def _differs(file: SliceFile, what: str) -> SlicebaseError:
@@ -97,6 +100,5 @@ def _breach(file: SliceFile, finding: Finding) -> SlicebaseError:
 
 def errors_in(file: SliceFile) -> list[Finding]:
     """Returns the errors of a file alone, without those that other files cause."""
-    checked = check_file(file.to_bytes(), FileLocation(file.name, file.name))
-    findings = (checked,) if isinstance(checked, Finding) else (*checked.findings, *checked.log_findings)
-    return errors(findings)
+    checked = check_parsed(file, FileLocation(file.name, file.name))
+    return errors((*checked.findings, *checked.log_findings))

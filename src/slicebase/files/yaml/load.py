@@ -75,6 +75,8 @@ _NUMERIC = re.compile(
     r"[-+.0-9_](?:(?<=[\n\[{,].)|(?<=[\n\[{,:?\-] .)|(?<=  .))"
     r"(?:[0-9_.a-dA-DfFxXoO]|[eE][-+]?|[iInN]\w*)*+(?= *[\n,\]}#:])"
 )
+# … or where the colon of a quoted key touches it …
+_TOUCHED = re.compile("[\"']:[-+.0-9_]")
 # … and the numbers on which all readers agree.
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?")
 _NUMBERS: Final = {int, float}
@@ -138,8 +140,8 @@ def _has_bars(lines: str) -> bool:
 
 
 def _has_odd_number(lines: str) -> bool:
-    if '":' in lines or "':" in lines:
-        return True  # the colon of a quoted key may touch the number
+    if _TOUCHED.search(lines):
+        return True
     return any(not _DECIMAL.fullmatch(token) for token in _NUMERIC.findall(lines))
 
 
