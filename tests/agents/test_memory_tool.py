@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from slicebase.agents.memory_tool import COMMANDS
 from slicebase.base import Slicebase
+from slicebase.errors import SlicebaseError
 from tests.codes import code_of
 
 NOTES = "/memories/notes.txt"
@@ -259,3 +260,37 @@ def test_an_edit_of_a_divided_file_goes_to_the_part_that_has_the_place(tool: Too
         assert tool.code("insert", path="/memories/big", insert_line=0, insert_text="a") == "edit-refused"
     shown = tool("view", path="/memories/big").split("\n")[1:]
     assert [line.partition("\t")[2] for line in shown] == text.split("\n")
+
+
+@pytest.mark.parametrize("overflow", ["archive", "split"])
+def test_an_edit_that_is_done_gives_the_text_that_was_asked_for(tool: Tool, overflow: str) -> None:
+    """At every line of a Markdown file of which sections from the middle were moved away: else it is refused."""
+    root = tool.base.workspace.root
+    (root / "slicebase.toml").write_text("[overflow]\nbytes = 900\n")
+    tool.base = Slicebase.open(root)
+    library = tool.base.library
+    meta = ["memory_path=/memories/a.md"]
+    body = "# Title\n\nintro\n"
+    note = library.create("T", "s", type="markdown", body=body, contract=[f"overflow={overflow}"], meta=meta).id
+    for letter in "ABCD":
+        library.remember(note, f"## {letter}\n\n{'some words of it ' * 10}{letter}")
+    library.remember(note, "more", section="Title")
+    assert len(library.list_files()) > 2
+
+    def shown() -> list[str]:
+        return [line.partition("\t")[2] for line in tool("view", path="/memories/a.md").split("\n")[1:]]
+
+    done, line = 0, 0
+    while line < len(lines := shown()) - 1:
+        text = f"at {line} ééé"
+        try:
+            tool("insert", path="/memories/a.md", insert_line=line, insert_text=text)
+        except SlicebaseError as error:
+            assert error.code == "edit-refused"
+            assert shown() == lines
+        else:
+            done += 1
+            assert shown() == [*lines[:line], text, *lines[line:]]
+            line += 1
+        line += 1
+    assert 6 < done < len(shown())

@@ -1,20 +1,27 @@
 """A file with the parts that overflow created is one object, in every verb (ruling 32)."""
 
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from slicebase.errors import SlicebaseError
 from slicebase.files.body.overflow import ordered
 from slicebase.files.body.sections import sections, slug
+from slicebase.files.body.whole import whole_pieces
 from slicebase.files.create import new_file
 from slicebase.files.model import Link
 from slicebase.files.slice_file import SliceFile
 from slicebase.library.check import validate
 from slicebase.library.folder import Logs
+from slicebase.verbs.doctor import examine
 from slicebase.workspace.settings import Settings
 from tests.codes import code_of
 from tests.library.scratch import ScratchLibrary
+from tests.mixed_verbs import MORE
 
 LIMIT, COUNT = 900, 16
 LONG = "words and words and words and more words, and then as many words again, and some words"
@@ -293,3 +300,85 @@ def test_a_write_that_archives_its_own_section_begins_it_again(scratch: ScratchL
     assert file.body.decode() == f"# Diary\n\n## Two\n\n{LONG * 3}\n\n## One\n\n{LONG * 2}\n"
     scratch.remember(note, "Again.", section="diary/one")
     assert scratch.body(note).endswith(f"{LONG * 2}\n\nAgain.\n")
+
+
+def paths_of_words(text: str) -> dict[str, tuple[str, ...]]:
+    """Returns the headings above each numbered word of a text."""
+    starts = {found.line: found for found in sections(text) if found.level}
+    above: list[tuple[int, str]] = []
+    found = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        if heading := starts.get(number):
+            above = [*(each for each in above if each[0] < heading.level), (heading.level, heading.title)]
+        found.update({word: tuple(title for _, title in above) for word in re.findall(r"word\d+", line)})
+    return found
+
+
+@pytest.mark.parametrize("overflow", ["split", "archive"])
+@settings(max_examples=10 * MORE)
+@given(
+    st.sampled_from(["", "# Title\n\nIntro.\n"]),
+    st.lists(
+        st.tuples(st.sampled_from(["#", "##", "###", "at"]), st.sampled_from("ABC"), st.integers(5, 150)), max_size=14
+    ),
+)
+def test_a_text_for_a_section_is_under_the_headings_that_it_has_in_an_undivided_file(
+    tmp_path_factory: pytest.TempPathFactory, overflow: str, start: str, steps: list[tuple[str, str, int]]
+) -> None:
+    divided = ScratchLibrary(tmp_path_factory.mktemp("divided"), Settings(overflow_bytes=700))
+    twin = ScratchLibrary(tmp_path_factory.mktemp("twin"))
+    note, same = (each.new("markdown", start or "# A\n", f"overflow={overflow}") for each in (divided, twin))
+    for number, (mark, title, size) in enumerate(steps):
+        text = f"word{number} {'x' * size}"
+        section = title if mark == "at" else None
+        for library, file_id in ((divided, note), (twin, same)):
+            with suppress(SlicebaseError):  # no such section, or several
+                library.remember(file_id, text if section else f"{mark} {title}\n\n{text}", section=section)
+        pieces = whole_pieces(divided.file(note), divided.folder.readable)
+        found = paths_of_words(b"".join(piece.data for piece in pieces).decode())
+        wanted = paths_of_words(twin.body(same))
+        if section and f"word{number}" in wanted:
+            assert found[f"word{number}"] == wanted[f"word{number}"]
+
+
+@pytest.mark.parametrize(
+    "body", ["# Project\n\n## Log", "# T\n\nAbout.\n\n## A\n\na\n\n## Log", "## Jan\n\n# 2026\n\n## Feb"]
+)
+def test_markdown_of_every_shape_is_archived_and_its_hash_stays(
+    scratch: ScratchLibrary, twin: ScratchLibrary, body: str
+) -> None:
+    note, same = (each.new("markdown", body, "overflow=archive") for each in (scratch, twin))
+    for number in range(COUNT):
+        for library, file_id in ((scratch, note), (twin, same)):
+            library.remember(file_id, f"number {number}. {LONG}")
+        assert scratch.info(note).entry.hash == twin.file(same).hash
+    assert len(whole(scratch, note)) > 2
+
+
+def test_a_section_before_a_chapter_starts_again_before_it(scratch: ScratchLibrary) -> None:
+    note = scratch.new("markdown", f"## Log\n\nfirst {LONG * 4}\n", "overflow=split")
+    scratch.remember(note, f"# Appendix\n\nsecond {LONG * 4}")
+    for text in ("for the log", "again"):
+        scratch.remember(note, text, section="log")
+    _, part = whole(scratch, note)
+    assert part.body.decode().startswith("## Log\n\nfor the log\n\nagain\n\n# Appendix\n\nsecond")
+
+
+# Parts that are missing
+
+
+@pytest.mark.parametrize("body_type", LINES)
+def test_a_missing_part_is_told_by_all_who_read(scratch: ScratchLibrary, body_type: str) -> None:
+    log = filled(scratch, body_type, "split")
+    part = whole(scratch, log)[1].id or ""
+    scratch.path(part).unlink()
+    assert f"a part that is missing · file:{part}" in scratch.recall(log).text
+    if body_type == "routine":
+        assert code_of(scratch.routine, log) == "no-file"
+    (complaint,) = [each for each in examine(scratch.workspace, "driver") if each.check == "overflow"]
+    assert (complaint.place, complaint.fix) == (f".slices/{log}.slice", None)
+    scratch.disconnect(log, "has_part", part)
+    assert "missing" not in scratch.recall(log).text
+    assert not [each for each in examine(scratch.workspace, "driver") if each.check == "overflow"]
+    if body_type == "routine":
+        assert "number 0" in scratch.routine(log)

@@ -1,6 +1,7 @@
 """Notes in place: added, followed, and never touched."""
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -8,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from slicebase.errors import SlicebaseError
 from slicebase.files.note import LARGEST_NOTE, NOTE_GONE
 from slicebase.library import notes as library_notes
+from slicebase.library.check import validate
 from slicebase.library.folder import SliceFolder
 from slicebase.library.notes import NotesReport
 from slicebase.library.pointers import note_id
@@ -360,38 +362,47 @@ ACTIONS = st.lists(
     st.tuples(st.sampled_from("ABCD"), st.sampled_from(["write", "move", "remove", "follow"]), st.sampled_from("ABCD")),
     max_size=8,
 )
+FOLDERS = {"A": "docs", "B": "docs", "C": "wiki", "D": "wiki", "Z": "wiki"}
 
 
 @settings(max_examples=10 * MORE)
 @given(ACTIONS)
+@example([("A", "write", "B"), ("B", "write", "A"), ("A", "follow", "A"), ("A", "move", "B"), ("A", "write", "C"),
+          ("C", "follow", "A"), ("A", "follow", "A")])  # fmt: skip
 def test_after_any_changes_the_pointers_are_those_of_a_new_workspace(
     tmp_path_factory: pytest.TempPathFactory, actions: list[tuple[str, str, str]]
 ) -> None:
+    """Two folders are followed, each by itself, and notes move from one to the other."""
     root = tmp_path_factory.mktemp("any") / "root"
     vault = Vault(root)
-    vault.put(Z="Stays.")
+    (root / "docs").mkdir()
+
+    def path_of(name: str, root: Path = root) -> Path:
+        return root / FOLDERS[name] / f"{name}.md"
+
+    vault.put(**{"../wiki/Z": "Stays."})
     for number, (name, action, other) in enumerate(actions):
-        path = root / "docs" / f"{name}.md"
         if action == "write":
-            vault.put(**{name: f"# {name} {number}\n\nSee [[{other}]].\n"})
-        elif action == "move" and path.exists():
-            path.replace(path.with_name(f"{other}.md"))
+            path_of(name).write_text(f"# {name} {number}\n\nSee [[{other}]].\n")
+        elif action == "move" and path_of(name).exists():
+            path_of(name).replace(path_of(other))
         elif action == "remove":
-            path.unlink(missing_ok=True)
+            path_of(name).unlink(missing_ok=True)
         elif action == "follow":
-            vault.added()
-    vault.added()
-    vault.added()
+            vault.add(root / FOLDERS[name])
     fresh = Vault(tmp_path_factory.mktemp("fresh") / "root")
-    for path in (root / "docs").iterdir():
-        vault_path = fresh.root / "docs" / path.name
-        vault_path.parent.mkdir(exist_ok=True)
-        vault_path.write_bytes(path.read_bytes())
-    fresh.added()
+    for folder in ("docs", "wiki"):
+        shutil.copytree(root / folder, fresh.root / folder)
+    for library in (vault, vault, fresh, fresh):
+        library.added()
+        library.add(library.root / "wiki")
 
     def told(library: Vault) -> dict[str, Any]:
         live = {name: file for name, file in library.pointers.items() if not file.archived}
         return {name: (file.title, file.payload, sorted(library.linked(name))) for name, file in live.items()}
 
     assert told(vault) == told(fresh)
-    assert vault.added() == vault.refresh_all()
+    live = [file for name in vault.folder.names() if not (file := vault.folder.read(name)).archived]
+    assert len(live) == len(told(fresh))
+    assert vault.refresh_all().unchanged == len(live)
+    assert not validate([vault.folder.path], root).counts["error"]

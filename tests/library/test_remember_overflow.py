@@ -6,7 +6,9 @@ import pytest
 
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.supersession import active
+from slicebase.files.model import Link
 from slicebase.files.slice_file import SliceFile
+from slicebase.files.yaml.edit import append_item
 from slicebase.library.change import Change
 from slicebase.library.check import validate
 from slicebase.library.repairs import finish_overflows, unfinished_overflows
@@ -216,9 +218,10 @@ def test_what_a_killed_writer_left_unfinished_is_finished(
 ) -> None:
     file_id = scratch.new(body_type, "", f"overflow={overflow}")
     before, part = interrupted(scratch, file_id)
-    assert unfinished_overflows(scratch.folder) == [file_id]
+    assert unfinished_overflows(scratch.folder) == ([file_id], [], [])
     assert finish_overflows(scratch.folder) == [file_id]
-    assert unfinished_overflows(scratch.folder) == finish_overflows(scratch.folder) == []
+    assert unfinished_overflows(scratch.folder) == ([], [], [])
+    assert finish_overflows(scratch.folder) == []
     assert [each.id for each in parts(scratch, file_id)] == [part.id]
     assert scratch.file(part.id or "").body == part.body
     body = SliceFile.parse(before).body
@@ -241,7 +244,7 @@ def test_a_part_of_a_file_that_cannot_be_read_waits_for_it(scratch: ScratchLibra
     log = scratch.new("jsonl", "", "overflow=split")
     interrupted(scratch, log)
     scratch.path(log).write_bytes(b"broken")
-    assert unfinished_overflows(scratch.folder) == []
+    assert unfinished_overflows(scratch.folder) == ([], [], [])
 
 
 def test_a_file_that_is_refreshed_has_the_same_size_limit(scratch: ScratchLibrary) -> None:
@@ -296,3 +299,35 @@ def test_a_section_that_starts_again_gets_its_text_as_a_paragraph(scratch: Scrat
     bodies = [path.read_text() for path in scratch.folder.path.glob("*.slice")]
     assert sum("## One\n\n  text\n" in body for body in bodies) == 1
     assert not any("\ufeff" in body for body in bodies)
+
+
+# What looks like an unfinished move, and is none
+
+
+def test_a_word_is_never_taken_out_of_a_text_because_a_file_that_people_labelled_has_it(
+    scratch: ScratchLibrary,
+) -> None:
+    note = scratch.new("text", "We said yes to the plan.", "overflow=split")
+    old = scratch.new("text", "yes")
+    scratch.connect(old, "part_of", note, label="archive")
+    own = scratch.file(note)
+    scratch.path(note).write_bytes(append_item(own, "slice.links", Link("part_of", note, "archive")).to_bytes())
+    assert unfinished_overflows(scratch.folder) == ([], [], [])
+    assert finish_overflows(scratch.folder) == []
+    fill(scratch, note, 40)
+    assert scratch.body(note).startswith("We said yes to the plan.\n")
+    assert len(parts(scratch, note)) > 0
+
+
+@pytest.mark.parametrize("body_type", ["markdown", "text"])
+def test_a_move_is_not_finished_where_somebody_has_written_since(scratch: ScratchLibrary, body_type: str) -> None:
+    note = scratch.new(body_type, "", "overflow=archive")
+    before, part = interrupted(scratch, note)
+    edited = before.replace(b"words and words", b"words, and words", 1)
+    scratch.path(note).write_bytes(edited)
+    unfinished = unfinished_overflows(scratch.folder)
+    assert (unfinished.files, [each.id for each in unfinished.strays]) == ([], [part.id])
+    assert finish_overflows(scratch.folder) == []
+    assert scratch.path(note).read_bytes() == edited
+    scratch.forget(part.id or "")
+    assert unfinished_overflows(scratch.folder) == ([], [], [])

@@ -41,18 +41,27 @@ class _Shown:
         self._pieces = pieces
         self.text = "".join(text for text, _, _ in pieces)
 
-    def place(self, start: int, size: int) -> tuple[SliceFile, int]:
-        """Returns the file that has a passage, and where in its text. Raises an error if none can be changed there."""
+    def places(self, start: int, size: int) -> list[tuple[SliceFile, int]]:
+        """Returns the files that have a passage, and where in their texts; between two parts, it may be in both."""
         found, at = [], 0
         for text, file, first in self._pieces:
             if file and at <= start and start + size <= at + len(text):
                 found.append((file, len(decode(file.body[:first])) + start - at))
             at += len(text)
-        writable = [place for place in found if part_link(place[0])[1] != ARCHIVED]
-        if writable:
-            return writable[-1]
-        where = f"in {found[0][0].id}, an archive of its older content, which is read-only" if found else "in two parts"
-        raise SlicebaseError("edit-refused", f"No edit was performed: this place of the file is {where}.")
+        return found[::-1]
+
+
+class _Edit(NamedTuple):
+    """A passage of a text, and what is to be there instead."""
+
+    start: int
+    size: int
+    text: str
+
+    def of(self, whole: str, start: int | None = None) -> str:
+        """Returns a text after the edit, also one in which the passage starts at another place."""
+        at = self.start if start is None else start
+        return whole[:at] + self.text + whole[at + self.size :]
 
 
 class MemoryCommand(NamedTuple):
@@ -111,13 +120,15 @@ class MemoryTool:
         )
         return f"{heading}\n{shown}"
 
-    def _shown(self, file: SliceFile) -> "_Shown":
+    def _shown(self, file: SliceFile, *unwritten: SliceFile) -> "_Shown":
         """Returns the text of a file with its parts, as if it had never been divided. Forgotten parts are not read."""
+        drafts = {part.id: part for part in unwritten}
+        file = drafts.get(file.id, file)
         if not parts_of(file):
             return _Shown([(file.text_for_model(), file, 0)])
 
         def load(part_id: str) -> SliceFile | None:
-            part = self._folder.readable(part_id)
+            part = drafts.get(part_id) or self._folder.readable(part_id)
             return part if part and is_read(part) else None
 
         return _Shown([(decode(data), source, start) for data, source, start in whole_pieces(file, load)])
@@ -169,11 +180,8 @@ class MemoryTool:
                     f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {lines}. "
                     "Please ensure it is unique",
                 )
-            part, at = shown.place(positions[0], len(old))
-            own = part.text_for_model()
-            own = own[:at] + with_ends(given["new_str"], newline) + own[at + len(old) :]
-            own = self._write(writer, part, own, stamp)
-            new = own if part.id == file.id and not parts_of(file) else self._shown(self._file(path)).text
+            self._edit(writer, file, _Edit(positions[0], len(old), with_ends(given["new_str"], newline)), stamp)
+            new = self._shown(self._file(path)).text
         first = new.count("\n", 0, positions[0])
         return "The memory file has been edited.\n" + _snippet(new, first, given["new_str"].count("\n"))
 
@@ -190,12 +198,10 @@ class MemoryTool:
                     f"It should be within the range of lines of the file: [0, {len(lines)}]",
                 )
             newline = newline_of(file.body, file.newline)
-            part, at = shown.place(len("".join(lines[:line])), 0)
-            before, after = part.text_for_model()[:at], part.text_for_model()[at:]
-            before += newline if before and not before.endswith("\n") else ""
-            text = with_ends(given["insert_text"], newline)
+            before, text = "".join(lines[:line]), with_ends(given["insert_text"], newline)
+            text = (newline if before and not before.endswith("\n") else "") + text
             text += newline if lines[line:] and not text.endswith("\n") else ""
-            self._write(writer, part, before + text + after, stamp)
+            self._edit(writer, file, _Edit(len(before), 0, text), stamp)
         return f"The file {path} has been edited."
 
     def _delete(self, given: MemoryArguments, stamp: Stamp) -> str:
@@ -244,11 +250,23 @@ class MemoryTool:
         if path == ROOT or path in files or _below(path, files) or any(name in files for name in above):
             raise SlicebaseError("file-exists", message)
 
-    def _write(self, writer: FolderWriter, file: SliceFile, text: str, stamp: Stamp) -> str:
-        """Writes the complete text, and returns it without secrets, also those that several edits put together."""
-        clean = self.surroundings.redaction.text(text)
-        self._replace(writer, file, with_body(file, _encoded(clean), stamp), stamp)
-        return clean
+    def _edit(self, writer: FolderWriter, file: SliceFile, edit: _Edit, stamp: Stamp) -> None:
+        """Writes an edit to the part that has the place, without secrets, also those that several edits put together.
+
+        The part is chosen after which the text is what was asked for. Between two parts there may be none.
+        """
+        shown = self._shown(file)
+        wanted, places = edit.of(shown.text), shown.places(edit.start, edit.size)
+        for part, at in places:
+            new = edit.of(part.text_for_model(), at)
+            is_open = part_link(part)[1] != ARCHIVED
+            if is_open and self._shown(file, part.with_body(_encoded(new))).text == wanted:
+                clean = _encoded(self.surroundings.redaction.text(new))
+                self._replace(writer, part, with_body(part, clean, stamp), stamp)
+                return
+        archive = next((part.id for part, _ in places if part_link(part)[1] == ARCHIVED), None)
+        where = f"in {archive}, an archive of its older content, which is read-only" if archive else "in two parts"
+        raise SlicebaseError("edit-refused", f"No edit was performed: this place of the file is {where}.")
 
     def _replace(self, writer: FolderWriter, old: SliceFile, new: SliceFile, stamp: Stamp) -> None:
         writer.replace(old, with_writer(new, stamp))

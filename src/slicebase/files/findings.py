@@ -108,9 +108,9 @@ _TABLE: Final = (
     FormatRule("payload-missing", "error", "a pointer has a payload with a uri; a purged pointer needs none"),
     FormatRule("payload-kind", "warning", "a context file has no payload"),
     FormatRule("payload-unproven", "warning", "a payload has a hash and a size"),
-    FormatRule("payload-absent", "warning", "a local payload exists"),
-    FormatRule("payload-size", "error", "a local payload has the size that its pointer states"),
-    FormatRule("payload-hash", "error", "a local payload has the hash that its pointer states"),
+    FormatRule("payload-absent", "warning", "a local payload exists, if its pointer is not archived"),
+    FormatRule("payload-size", "error", "a local payload has the size that its pointer states, if not archived"),
+    FormatRule("payload-hash", "error", "a local payload has the hash that its pointer states, if not archived"),
     FormatRule("hash-form", "error", "a hash is `sha256:` and 64 lower-case hex digits"),
     FormatRule("purged-kind", "error", "a purged file is a pointer"),
     # contract (§ Contract, ruling 25)

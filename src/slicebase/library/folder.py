@@ -32,6 +32,9 @@ from slicebase.workspace.workspace import LIBRARY, Workspace, create_local_folde
 PAYLOADS: Final = "payloads"  # payloads that were copied into the library
 
 
+_ABSENT: Final = ("no-file", "bad-id", "short-id", "ambiguous-id")
+
+
 class SliceFolder:
     """The slice files of a workspace on disk."""
 
@@ -102,9 +105,16 @@ class SliceFolder:
         try:
             return self.find(given)
         except SlicebaseError as error:
-            if error.code in ("no-file", "bad-id", "short-id", "ambiguous-id"):
+            if error.code in _ABSENT:
                 return None
             raise
+
+    def has(self, given: str) -> bool:
+        """Returns whether there is such a file, also one that cannot be read."""
+        try:
+            return self.get(given) is not None
+        except SlicebaseError:
+            return True
 
     def readable(self, given: str) -> SliceFile | None:
         """Returns the file as `find` does, or None if there is none, it cannot be read, or several match."""
@@ -333,6 +343,11 @@ class Logs:
             return [file]
         files = counted([part for part in self.whole(file) if part is file or is_read(part)])
         return [part for part in files if part is file or part.body]
+
+    def missing(self, file: SliceFile) -> list[str]:
+        """Returns the ids of the parts of a file, and of theirs, that are not in the library."""
+        named = [name for part in self.whole(file) for name in parts_of(part)] if parts_of(file) else []
+        return [name for name in dict.fromkeys(named) if not self._folder.has(name)]
 
     def hash(self, file: SliceFile) -> str | None:
         """Returns the hash of a file with its parts, which `derived_from.hash` is compared with (ruling 24)."""

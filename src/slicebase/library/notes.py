@@ -179,7 +179,7 @@ class NoteKeeper:
         follows = [
             *(_Follow.of(note, settled.changed.get(note.name)) for note in (*settled.kept, *settled.back)),
             *(_Follow.of(note, version, shelf.folder_of(version.path)) for note, version in settled.moved),
-            *(self._new(version, folder or shelf.folder_of(version.path) or ".") for version in new),
+            *(self._new(version, shelf.folder_of(version.path) or ".") for version in new),
         ]
         linker = _Linker(follows)
         drafts = [

@@ -72,6 +72,10 @@ class Reader(Finder):
         file = self.folder.find(file_id)
         if file.body_type != "routine":
             raise SlicebaseError("write-mode", f"a {file.body_type} body is not a routine", where=Where(file.name))
+        for part_id in self._logs.missing(file):
+            message = f"a part of the routine is missing: {part_id}"
+            hint = f"get the file back, or give it up: `tt disconnect {file.id} has_part {part_id}`"
+            raise SlicebaseError("no-file", message, hint=hint, where=Where(file.name))
         steps: list[RoutineStep] = []
         for part in self._logs.read(file):
             found, findings = read_routine(part.body, part.body_line, part.name)

@@ -58,15 +58,11 @@ class Recall(NamedTuple):
 
     def _file(self, ref: Ref) -> Iterator[RecalledPiece]:
         file = self._find(ref.name)
-        if file.body_type == "jsonl":
-            yield from self._log(file)
-            return
-        yield from map(self._whole, self.logs.read(file))
-        for part_id in parts_of(file):
-            gone = self.folder.get(part_id)
-            if gone is None or gone.purged:
-                label = f"{_title(file)} · a part that is {'purged' if gone else 'missing'}"
-                yield RecalledPiece(f"file:{part_id}", label, "")
+        yield from self._log(file) if file.body_type == "jsonl" else map(self._whole, self.logs.read(file))
+        parts = self.logs.whole(file) if parts_of(file) else ()
+        gone = [(part.id, "purged") for part in parts if part.purged]
+        for part_id, how in (*gone, *((part_id, "missing") for part_id in self.logs.missing(file))):
+            yield RecalledPiece(f"file:{part_id}", f"{_title(file)} · a part that is {how}", "")
 
     def _find(self, file_id: str) -> SliceFile:
         file = self.folder.find(file_id)

@@ -88,8 +88,8 @@ class _Overflow(NamedTuple):
 
 def _split(case: _Overflow) -> Remembered:
     """Creates a part and writes to it. It exists before its file names it: no reader finds a broken link."""
-    part = new_part(case.whole, case.given.stamp.file_id, CONTINUED)
-    whole = joined(case.whole, part.id or "", CONTINUED)
+    part = new_part(case.whole, case.given.stamp.file_id)
+    whole = _joined(case.whole, part, CONTINUED)
     draft = write(part, _for_part(case.writer, part, whole, case.given), case.log, case.whole.write_mode)
     case.writer.write(FileWrite(None, draft.file, draft.rows), FileWrite(case.whole, whole))
     return Remembered(draft.file, draft.rows, "split")
@@ -101,13 +101,22 @@ def _archive(case: _Overflow) -> Remembered:
     moved = move_oldest(case.target, max(0, room))
     if moved is None:
         raise _too_large(case.draft.file, case.limit, "there are no older rows or sections to move")
-    part = new_part(case.target, case.given.stamp.file_id, ARCHIVED, moved.leaves, moved.places)
-    smaller = joined(case.target.with_body(moved.stays), part.id or "", ARCHIVED)
+    part = new_part(case.target, case.given.stamp.file_id, moved)
+    smaller = _joined(case.target.with_body(moved.stays), part, ARCHIVED)
     whole = smaller if smaller.id == case.whole.id else case.whole
     given = _for_part(case.writer, smaller, whole, case.given, part)
     draft = write(smaller, given, case.log, case.whole.write_mode)
     case.writer.write(FileWrite(None, part, moved_from=case.target), FileWrite(case.target, draft.file, draft.rows))
     return Remembered(draft.file, draft.rows, "archive")
+
+
+def _joined(file: SliceFile, part: SliceFile, label: str) -> SliceFile:
+    try:
+        return joined(file, part.id or "", label)
+    except SlicebaseError as error:  # the frontmatter has a limit
+        message = f"the file has {len(parts_of(file))} parts, and cannot name one more: {error.message}"
+        hint = "continue in a new file, and connect the two"
+        raise SlicebaseError("overflow", message, hint=hint, where=Where(file.name)) from None
 
 
 # How content moves to another file. A body that is replaced as a unit cannot move.
@@ -172,7 +181,8 @@ def _for_part(
         return None if part is None or part.archived else part
 
     place = section_place(target, whole, load, given.section)
-    return given._replace(text=place.headings + given_paragraph(given.text), section=place.section)
+    text = place.headings + given_paragraph(given.text)
+    return given._replace(text=text, section=place.section, at=place.at)
 
 
 def _size(file: SliceFile) -> int:

@@ -4,8 +4,10 @@ Overflow writes a part first, and then the file that it is a part of: a writer t
 that its file does not name. Two branches that archive the same content leave it in two parts.
 """
 
+from typing import NamedTuple
+
 from slicebase.files.body.overflow import parts_of, whole_of, with_parts
-from slicebase.files.body.repeated import Shortened
+from slicebase.files.body.repeated import Shortened, is_read
 from slicebase.files.body.whole import repairs
 from slicebase.files.slice_file import SliceFile
 from slicebase.library.folder import FileWrite, FolderWriter, Logs, SliceFolder
@@ -27,11 +29,30 @@ def remove_repeated(folder: SliceFolder) -> None:
 # Overflow that a killed writer did not finish
 
 
-def unfinished_overflows(folder: SliceFolder) -> list[str]:
-    """Returns the ids of files that do not name a part that overflow created from them."""
-    parts = [(whole, part.id) for part in folder.mentioning(b"part_of") if (whole := whole_of(part))]
-    files = {whole: folder.readable(whole) for whole, _ in parts}
-    return sorted({whole for whole, part in parts if (file := files[whole]) and part not in parts_of(file)})
+class Unfinished(NamedTuple):
+    """What is left to do where overflow moved content: by itself, and by people."""
+
+    files: list[str]  # that do not name a part which overflow created from them
+    strays: list[SliceFile]  # archives that their file does not name, and that have not what is at their place there
+    missing: list[tuple[SliceFile, str]]  # files, each with a part that it names, and that does not exist
+
+
+def unfinished_overflows(folder: SliceFolder) -> Unfinished:
+    """Returns what overflow left to do."""
+    parts: dict[str, list[SliceFile]] = {}
+    for part in folder.mentioning(b"part_of"):
+        parts.setdefault(whole_of(part) or "", []).append(part)
+    files, strays = [], []
+    for file_id in sorted(parts.keys() - {""}):
+        file = folder.readable(file_id)
+        if file is None:
+            continue
+        finished = with_parts(file, parts[file_id])
+        files += [file_id] if finished is not file else []
+        unnamed = (part for part in parts[file_id] if part.id not in parts_of(finished))
+        strays += [part for part in unnamed if part.taken_from and is_read(part)]
+    named = ((file, part) for file in folder.mentioning(b"has_part") for part in parts_of(file))
+    return Unfinished(files, strays, [(file, part) for file, part in named if not folder.has(part)])
 
 
 def finish_overflow(writer: FolderWriter, logs: Logs, file: SliceFile) -> bool:
@@ -45,6 +66,5 @@ def finish_overflows(folder: SliceFolder) -> list[str]:
     """Finishes the overflow of every file where that is necessary. Returns the ids of these files."""
     logs = Logs(folder)
     with folder.writing() as writer:
-        return [
-            file_id for file_id in unfinished_overflows(folder) if finish_overflow(writer, logs, writer.find(file_id))
-        ]
+        files = unfinished_overflows(folder).files
+        return [file_id for file_id in files if finish_overflow(writer, logs, writer.find(file_id))]

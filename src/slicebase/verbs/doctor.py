@@ -13,6 +13,7 @@ import apsw
 from slicebase.agents.hooks import CLIENTS
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.entries import Stamp
+from slicebase.files.body.overflow import whole_of
 from slicebase.files.findings import FORMAT_RULES
 from slicebase.files.links import SUFFIX, is_safe
 from slicebase.files.slice_file import SliceFile
@@ -124,11 +125,18 @@ def _places(workspace: Workspace) -> Iterator[tuple[Path, Path]]:
 
 def _overflow(examined: Examined) -> Iterator[Complaint]:
     folder = SliceFolder(examined.workspace)
-    for file_id in unfinished_overflows(folder):
+    unfinished = unfinished_overflows(folder)
+    for file_id in unfinished.files:
         message = "a process was killed while it moved content to another part: the move is unfinished"
         yield Complaint(
             "overflow", f"{LIBRARY}/{file_id}{SUFFIX}", message, "finish it", partial(finish_overflows, folder)
         )
+    for part in unfinished.strays:
+        message = f"its content was moved out of {whole_of(part)}, which does not name it, and has other content there"
+        yield Complaint("overflow", part.name, message, "compare the two, then forget this file or connect it")
+    for file, part_id in unfinished.missing:
+        hint = f"get the file back, or give it up: `tt disconnect {file.id} has_part {part_id}`"
+        yield Complaint("overflow", file.name, f"its part {part_id} is missing", hint)
 
 
 def _repeated(examined: Examined) -> Iterator[Complaint]:

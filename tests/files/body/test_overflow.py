@@ -112,13 +112,13 @@ def test_a_part_and_its_file_link_to_each_other_with_a_label_that_says_why() -> 
         contract=Contract(purpose="P.", overflow="split"),
         links=[Link("routes_to", "01R", "other"), Link("has_part", "01M", "by hand")],
     )  # fmt: skip
-    part = new_part(file, "01B", CONTINUED)
+    part = new_part(file, "01B")
     assert (part.name, part.title, whole_of(part)) == (".slices/01B.slice", "Log (part 2)", "01A")
     assert (part.contract.purpose, part.contract.overflow) == ("P.", "split")
     assert Link("routes_to", "01R", "other") in part.links
     both = joined(joined(file, "01B", CONTINUED), "01C", ARCHIVED)
     assert parts_of(both) == ["01B", "01C"]
     assert parts_of(both, CONTINUED) == ["01B"]
-    assert new_part(both, "01D", CONTINUED).title == "Log (part 3)"
-    assert new_part(both, "01D", ARCHIVED).title == "Log (archive 2)"
-    assert new_part(both, "01D", ARCHIVED).write_mode == "error"
+    assert new_part(both, "01D").title == "Log (part 3)"
+    assert new_part(both, "01D", NOTHING).title == "Log (archive 2)"
+    assert new_part(both, "01D", NOTHING).write_mode == "error"

@@ -45,7 +45,7 @@ def test_a_section_that_was_archived_starts_again_under_its_own_headings(most: i
     for name, size in (("01B", most), ("01C", again)):
         moved = move_oldest(files["01A"], size)
         if moved:
-            files[name] = new_part(files["01A"], name, ARCHIVED, moved.leaves, moved.places)
+            files[name] = new_part(files["01A"], name, moved)
             files["01A"] = joined(files["01A"].with_body(moved.stays), name, ARCHIVED)
     body = written(files["01A"], files["01A"], files, path)
     assert path_of_new(body) == path
@@ -59,7 +59,7 @@ def test_a_section_that_was_archived_starts_again_under_its_own_headings(most: i
 @pytest.mark.parametrize("cut", [text.start for text in sections(TEXT)])
 def test_a_section_continues_in_a_part_under_its_own_headings(path: str, cut: int) -> None:
     """The part begins in the middle of the text: its headings are below those of the file."""
-    part = new_part(file_of(TEXT[:cut]), "01B", CONTINUED, TEXT[cut:].encode())
+    part = new_part(file_of(TEXT[:cut]), "01B").with_body(TEXT[cut:].encode())
     whole = joined(file_of(TEXT[:cut]), "01B", CONTINUED)
     files: dict[str | None, SliceFile] = {"01B": part}
     body = written(part, whole, files, path)
@@ -73,7 +73,7 @@ def test_a_section_continues_in_a_part_under_its_own_headings(path: str, cut: in
 
 
 def test_a_name_that_several_sections_of_the_whole_have_is_refused() -> None:
-    part = new_part(file_of(TEXT), "01B", CONTINUED, b"## w\n\nmore\n")
+    part = new_part(file_of(TEXT), "01B").with_body(b"## w\n\nmore\n")
     whole = joined(file_of(TEXT), "01B", CONTINUED)
     for heading, code in (("x", "ambiguous-section"), ("nothing", "no-section")):
         with pytest.raises(SlicebaseError) as caught:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from slicebase.core.hashing import digest
 from slicebase.core.times import to_text
-from slicebase.files.body.overflow import ARCHIVED, CONTINUED, joined, move_oldest, new_part
+from slicebase.files.body.overflow import ARCHIVED, CONTINUED, Moved, joined, move_oldest, new_part
 from slicebase.files.body.repeated import repeated_rows, without_repeated
 from slicebase.files.body.rows import row_line
 from slicebase.files.body.text import append_lines, append_paragraph
@@ -59,7 +59,7 @@ def archived(files: Files, most: int) -> bytes:
     moved = move_oldest(file, most)
     if moved:
         name = f"01Z{len(files):03}"
-        files[name] = new_part(file, name, ARCHIVED, moved.leaves, moved.places)
+        files[name] = new_part(file, name, moved)
         files["01A"] = joined(file.with_body(moved.stays), name, ARCHIVED)
         return (moved.leaves + moved.stays)[len(file.body) :]
     return b""
@@ -102,7 +102,7 @@ def test_what_continues_in_parts_has_the_hash_of_the_file_that_is_not_divided(
     for number, cut in enumerate(cuts):
         if cut:
             last = f"01Z{number:03}"
-            files[last] = new_part(files["01A"], last, CONTINUED)
+            files[last] = new_part(files["01A"], last)
             files["01A"] = joined(files["01A"], last, CONTINUED)
             assert whole_hash(files["01A"], files.get) == digest(whole)
         whole = grown(body_type, whole, number, 0)
@@ -159,7 +159,7 @@ def divided(*bodies: bytes) -> Files:
     files: Files = {"01A": file_of("jsonl", bodies[-1])}
     for number, body in enumerate(bodies[:-1]):
         name = f"01Z{number}"
-        files[name] = new_part(files["01A"], name, ARCHIVED, body)
+        files[name] = new_part(files["01A"], name, Moved(body, b""))
         files["01A"] = joined(files["01A"], name, ARCHIVED)
     return files
 
@@ -203,7 +203,7 @@ def test_an_archive_of_rows_from_several_places_still_says_where_they_were() -> 
     moved = move_oldest(file, len(file.body) - len(rows[1] + rows[3] + rows[5]))
     assert moved
     assert len(moved.places) == 3
-    part = new_part(file, "01Z", ARCHIVED, moved.leaves, moved.places)
+    part = new_part(file, "01Z", moved)
     files: Files = {"01Z": part, "01Y": file_of("jsonl", rows[1], "01Y", Link("part_of", "01A", ARCHIVED))}
     files["01A"] = joined(joined(file.with_body(moved.stays), "01Y", ARCHIVED), "01Z", ARCHIVED)
     before = whole_hash(files["01A"], files.get)
@@ -221,7 +221,7 @@ def test_the_version_is_of_all_files_whichever_is_named_and_changes_with_any_of_
     load = bytes_in(files)
     assert object_version(files["01A"], load) == files["01A"].digest
     for name, label in (("01B", CONTINUED), ("01C", ARCHIVED)):
-        files[name] = new_part(files["01A"], name, label, b"b\n")
+        files[name] = new_part(files["01A"], name, Moved(b"", b"") if label == ARCHIVED else None).with_body(b"b\n")
         files["01A"] = joined(files["01A"], name, label)
     seen = {object_version(file, load) for file in files.values()}
     assert len(seen) == 1

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from slicebase.core.parsers import decode
+from slicebase.files.body.origin import START, ArchivesBefore, Origin, Place, anchor_at, origin_of
 from slicebase.files.body.rows import read_rows
 from slicebase.files.body.sections import Section, lines_of_blocks, sections
 from slicebase.files.body.text import append_lines, encoded, heading_lines, paragraph_gap
@@ -22,19 +23,12 @@ ARCHIVED: Final = "archive"  # the label of a part that holds older content
 _LABELS: Final = (CONTINUED, ARCHIVED)
 
 
-class Place(NamedTuple):
-    """Where content was that has moved: before this byte of the body that stays, and how many bytes."""
-
-    at: int
-    size: int
-
-
 class Moved(NamedTuple):
     """A body divided into what moves out and what stays, and where the former was."""
 
     leaves: bytes
     stays: bytes
-    places: tuple[Place, ...] = (Place(0, 0),)
+    places: tuple[Place, ...] = START
 
 
 def parts_of(file: SliceFile, *labels: str) -> list[str]:
@@ -107,8 +101,12 @@ def part_link(file: SliceFile) -> tuple[str | None, str | None]:
     return next(((link.to, link.label) for link in found), (None, None))
 
 
-def new_part(file: SliceFile, part_id: str, label: str, body: bytes = b"", places: Sequence[Place] = ()) -> SliceFile:
-    """Creates a part with the file's body type and contract. An archive is read-only, and says where it comes from."""
+def new_part(file: SliceFile, part_id: str, moved: Moved | None = None) -> SliceFile:
+    """Creates a part with the file's body type and contract: one that continues it, or an archive of what moves.
+
+    An archive is read-only, and says where its content comes from.
+    """
+    label = CONTINUED if moved is None else ARCHIVED
     number = len(parts_of(file, label)) + (2 if label == CONTINUED else 1)
     word = "part" if label == CONTINUED else "archive"
     stated = file.contract
@@ -117,7 +115,7 @@ def new_part(file: SliceFile, part_id: str, label: str, body: bytes = b"", place
         title=f"{file.title} ({word} {number})",
         summary=file.summary or "",
         body_type=file.body_type or "",
-        body=body,
+        body=moved.leaves if moved else b"",
         conversation=file.conversation if file.body_type == "conversation" else None,
         contract=Contract(
             purpose=stated.purpose,
@@ -129,49 +127,19 @@ def new_part(file: SliceFile, part_id: str, label: str, body: bytes = b"", place
         ),
         links=[Link("part_of", file.id, label), *(link for link in file.links if link.rel == "routes_to")],
         updated_at=file.updated_at,
-        taken_from=_origin(file, label, places) or None,
+        taken_from=str(_origin(file, moved)) if moved else None,
         name=f"{file.name.rpartition('/')[0]}/{part_id}.slice",
     )
 
 
-def _origin(file: SliceFile, label: str, places: Sequence[Place]) -> str:
+def _origin(file: SliceFile, moved: Moved) -> Origin:
     """Returns where an archive comes from. For rows, which their bytes name, only the places count."""
-    before = parts_of(file, ARCHIVED) if label == ARCHIVED and file.body_type != "jsonl" else []
-    return " ".join(word for word in (f"{len(before)}@{before[-1]}" if before else "", places_text(places)) if word)
-
-
-def places_text(places: Sequence[Place]) -> str:
-    """Returns places as `slice.taken_from` states them, such as `0+400 812+130`; nothing for the start of the body."""
-    return " ".join(f"{at}+{size}" for at, size in places) if any(at for at, _ in places) else ""
-
-
-REPEATED: Final = "repeated"  # of an archive of which something was removed that others have, too
-_PLACE: Final = re.compile(r"([0-9]{1,15})\+([0-9]{1,15})", re.ASCII)
-_BEFORE: Final = re.compile(r"([0-9]{1,15})@(.+)", re.ASCII)
-
-
-def places_of(part: SliceFile) -> list[Place]:
-    """Returns where the content of an archive was in its file. Without a readable statement, that is its start."""
-    words = [word for word in (part.taken_from or "").split() if word != REPEATED and not _BEFORE.fullmatch(word)]
-    stated = [_PLACE.fullmatch(word) for word in words]
-    places = [Place(int(word[1]), int(word[2])) for word in stated if word]
-    return sorted(places) if places and all(stated) else [Place(0, 0)]
-
-
-class ArchivesBefore(NamedTuple):
-    """How many archives a file had when content moved to the next one, and the last of them."""
-
-    number: int = 0
-    last: str | None = None
-
-
-def archives_before(part: SliceFile) -> ArchivesBefore:
-    """Returns which archives an archive follows; itself, if it is not known what came before its content."""
-    first = next(iter((part.taken_from or "").split()), "")
-    found = _BEFORE.fullmatch(first)
-    if found:
-        return ArchivesBefore(int(found[1]), found[2])
-    return ArchivesBefore(-1, part.id) if first == REPEATED else ArchivesBefore()
+    if file.body_type == "jsonl":
+        return Origin(moved.places)
+    archives = parts_of(file, ARCHIVED)
+    before = ArchivesBefore(len(archives), archives[-1] if archives else None)
+    at = moved.places[0].at
+    return Origin((Place(at, len(moved.leaves)),), anchor_at(moved.stays, at), before)
 
 
 def joined(file: SliceFile, part_id: str, label: str) -> SliceFile:
@@ -182,23 +150,34 @@ def joined(file: SliceFile, part_id: str, label: str) -> SliceFile:
 def with_parts(file: SliceFile, parts: Iterable[SliceFile]) -> SliceFile:
     """Returns the file with links to the parts that an interrupted writer created but did not link.
 
-    A part is written before its file links to it. Content that is already in an archive is removed from the file.
+    A part is written before its file links to it. Content that is already in an archive is removed from the file, if it
+    is where the archive says. Else the archive is not joined: somebody has written to the file since.
     """
     for part in parts:
-        label = next((link.label for link in part.links if link.rel == "part_of" and link.to == file.id), None)
-        if label in _LABELS and part.id and part.id not in parts_of(file):
-            body = _without(file, part.body) if label == ARCHIVED else file.body
+        is_new = part.id and part.id != file.id and part.id not in parts_of(file)
+        label = part_link(part)[1] if is_new and whole_of(part) == file.id else None
+        body = _without(file, part) if label == ARCHIVED else file.body
+        if part.id and label and body is not None:
             file = joined(file.with_body(body), part.id, label)
     return file
 
 
-def _without(file: SliceFile, moved: bytes) -> bytes:
-    if file.body_type != "jsonl":
-        # The line ends at its end may have been added when it moved.
-        forms = (moved, moved.removesuffix(b"\n"), moved.rstrip(b"\r\n"))
-        return file.body.replace(next((form for form in forms if form in file.body), moved), b"", 1)
-    moved_lines = set(moved.split(b"\n")) - {b""}
-    return b"\n".join(line for line in file.body.split(b"\n") if line not in moved_lines)
+def _without(file: SliceFile, archive: SliceFile) -> bytes | None:
+    """Returns the body of a file without what is in an archive; None if it is not at its place."""
+    if archive.taken_from is None:
+        return None  # people labelled it: overflow always says where it took something from
+    if file.body_type == "jsonl":  # rows are known by their bytes
+        moved_lines = set(archive.body.split(b"\n")) - {b""}
+        return b"\n".join(line for line in file.body.split(b"\n") if line not in moved_lines)
+    before, after = file.body[: origin_of(archive).at], file.body[origin_of(archive).at :]
+    moved = archive.body.rstrip(b"\r\n")
+    is_there = after.startswith(moved) and after[len(moved) : len(moved) + 1] in (b"", b"\r", b"\n")
+    if not is_there or not moved:
+        return None
+    end = len(moved)
+    while end < len(archive.body) and after[end : end + 1] == archive.body[end : end + 1]:
+        end += 1  # a line end; more of them may have been added when it moved
+    return before + after[end:]
 
 
 def move_oldest(file: SliceFile, most: int) -> Moved | None:
@@ -284,17 +263,17 @@ _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 def _oldest_paragraphs(text: str, most: int) -> Moved | None:
-    """Moves the first paragraphs of Markdown in which no sections can move. Its first heading stays.
+    """Moves the first paragraphs of Markdown in which no sections can move: from where it has the most text.
 
-    What moves ends before the next heading: a paragraph stays under its own.
+    What moves ends before the next heading: headings stay, and every paragraph that stays is under its own.
     """
-    headings = [section for section in sections(text) if section.level]
-    start = 0
-    if headings and not text[: headings[0].start].strip():
-        first = headings.pop(0)
-        start = first.start + len(heading_lines(text[first.start : first.end]))
-    stop = headings[0].start if headings else len(text)
+    spans = [(section.start + _heading_size(text, section), section.end) for section in sections(text)]
+    start, stop = max(spans, key=lambda span: span[1] - span[0], default=(0, 0))
     return _first(text, paragraph_ends(text, start, stop), most, start)
+
+
+def _heading_size(text: str, section: Section) -> int:
+    return len(heading_lines(text[section.start : section.end])) if section.level else 0
 
 
 def paragraph_ends(text: str, start: int = 0, stop: int | None = None) -> list[int]:

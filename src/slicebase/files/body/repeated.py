@@ -11,16 +11,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from slicebase.files.body.overflow import (
-    ARCHIVED,
-    REPEATED,
-    Place,
-    archives_before,
-    paragraph_ends,
-    part_link,
-    places_of,
-    places_text,
-)
+from slicebase.files.body.origin import Place, origin_of
+from slicebase.files.body.overflow import ARCHIVED, paragraph_ends, part_link
 from slicebase.files.body.rows import read_rows
 from slicebase.files.body.sections import sections
 from slicebase.files.slice_file import SliceFile
@@ -93,13 +85,14 @@ def _without(file: SliceFile, rows: set[bytes]) -> SliceFile:
     def kept(content: bytes) -> bytes:
         return b"\n".join(line for line in content.split(b"\n") if line.removesuffix(b"\r") not in rows)
 
-    places, start = [], 0
-    for at, size in places_of(file):
+    smaller = file.with_body(kept(file.body))
+    if file.taken_from is None:
+        return smaller
+    origin, places, start = origin_of(file), [], 0
+    for at, size in origin.places:
         places.append(Place(at, len(kept(file.body[start : start + size]))))
         start += size
-    stated = places_text(places)
-    smaller = file.with_body(kept(file.body))
-    return set_key(smaller, "slice.taken_from", stated) if stated else smaller
+    return set_key(smaller, "slice.taken_from", str(origin._replace(places=tuple(places))))
 
 
 # Archives of everything else
@@ -109,10 +102,15 @@ _BY_PLACE: Final = (*_LINES, "markdown", "text")
 
 
 class _Chain(NamedTuple):
-    """An archive after those that were taken before it, on one branch: their joined content, and where it starts."""
+    """An archive after those that were taken before it, on one branch: where they start, and their joined content."""
 
     start: tuple[str | None, str, int]  # the file, the archives that are not here, and the byte
-    content: bytes
+    bodies: tuple[bytes, ...]
+    size: int
+
+    @property
+    def content(self) -> bytes:
+        return b"".join(self.bodies)
 
 
 def _without_copies(files: Sequence[SliceFile], forgotten_last: bool) -> Shortened:
@@ -145,27 +143,30 @@ def _shortened(archives: Sequence[SliceFile], known: dict[str | None, SliceFile]
 
 
 def _chain(part: SliceFile, known: Mapping[str | None, SliceFile]) -> _Chain:
-    at, bodies = places_of(part)[0].at, [part.body]
-    before = archives_before(part)
+    origin, bodies = origin_of(part), [part.body]
+    before = origin.before
     while before.last and (previous := known.get(before.last)):
         # After a merge, a file has more archives than follow each other: the place is another one.
-        follows = archives_before(previous).number + 1 == before.number and part_link(previous) == part_link(part)
-        if not follows or places_of(previous)[0].at != at:
+        above = origin_of(previous)
+        follows = above.before.number + 1 == before.number and part_link(previous) == part_link(part)
+        if not follows or above.at != origin.at:
             break
-        bodies.insert(0, previous.body)
-        before = archives_before(previous)
-    return _Chain((part_link(part)[0], f"{before.number}@{before.last}", at), b"".join(bodies))
+        bodies.append(previous.body)
+        before = above.before
+    start = part_link(part)[0], f"{before.number}@{before.last}", origin.at
+    return _Chain(start, tuple(reversed(bodies)), sum(map(len, bodies)))
 
 
 def _repeated(part: SliceFile, chain: _Chain, other: _Chain) -> int:
     """Returns how many bytes at the start of an archive another chain has at the same place: all, or whole entries."""
-    start = len(chain.content) - len(part.body)
-    if chain.start != other.start or len(other.content) <= start:
-        return 0
-    wanted = chain.content.rstrip(b"\r\n")  # line ends at its end may have been added
-    if other.content.startswith(wanted) and other.content[len(wanted) :][:1] in (b"", b"\r", b"\n"):
+    start = chain.size - len(part.body)
+    if chain.start != other.start or other.size <= start:
+        return 0  # as always where nothing was merged: an archive follows those before it
+    own, others = chain.content, other.content
+    wanted = own.rstrip(b"\r\n")  # line ends at its end may have been added
+    if others.startswith(wanted) and others[len(wanted) :][:1] in (b"", b"\r", b"\n"):
         return len(part.body)
-    same = _same(chain.content, other.content) - start
+    same = _same(own, others) - start
     return max((border for border in _borders(part) if border <= same), default=0)
 
 
@@ -191,5 +192,4 @@ def _borders(part: SliceFile) -> list[int]:
 def _rest(part: SliceFile, repeated: int) -> SliceFile:
     """Returns an archive without its start, which others have. It says so: it is not compared by its place again."""
     rest = part.body[repeated:]
-    stated = places_text([Place(places_of(part)[0].at, len(rest))])
-    return set_key(part.with_body(rest), "slice.taken_from", f"{REPEATED} {stated}".rstrip())
+    return set_key(part.with_body(rest), "slice.taken_from", str(origin_of(part).without_start(len(rest))))

@@ -16,10 +16,14 @@ from slicebase.files.slice_file import SliceFile
 
 
 class SectionPlace(NamedTuple):
-    """Where a text goes: the section that it is added to, None for the end, and the headings that come before it."""
+    """Where a text goes: to the end of a section, before a character, or else to the end of the file.
+
+    `headings` are those that come before it.
+    """
 
     section: str | None
     headings: str = ""
+    at: int | None = None
 
 
 class _Placed(NamedTuple):
@@ -45,11 +49,36 @@ def section_place(target: SliceFile, whole: SliceFile, load: Load, heading: str)
     own = {each.path: each.own for each in placed if each.own}
     chain = [*found[0].above, found[0].section]
     paths = found[0].path.split("/")
-    known = max((count for count in range(len(chain)) if "/".join(paths[:count]) in own), default=0)
+    levels = {path: section.level for path, section in own.items()}
+    known = max(
+        (count for count in range(1, len(chain)) if levels.get("/".join(paths[:count])) == chain[count - 1].level),
+        default=0,
+    )
     above = "/".join(paths[:known])
     below = [section.slugs for path, section in own.items() if above and f"{path}/".startswith(f"{above}/")]
     headings = "".join(f"{'#' * section.level} {section.title}\n\n" for section in chain[known:])
-    return SectionPlace(below[-1] if below else None, headings)
+    if below:
+        return SectionPlace(below[-1], headings)
+    return SectionPlace(None, headings, _before_chapters(placed, chain[0].level))
+
+
+def _before_chapters(placed: Sequence[_Placed], level: int) -> int | None:
+    """Returns the character before which a heading of this level is below no heading that is not its own.
+
+    None if it can stand at the end of the file, or if there is no better place.
+    """
+    own = [number for number, each in enumerate(placed) if each.own]
+    if not own or _is_highest(placed, own[-1] + 1, level):
+        return None
+    chapter = next((number for number in own if placed[number].section.level < level), None)
+    found = placed[chapter].own if chapter is not None and _is_highest(placed, chapter, level) else None
+    return found.start if found else None
+
+
+def _is_highest(placed: Sequence[_Placed], before: int, level: int) -> bool:
+    """Returns whether a heading of this level that stands there is below no other."""
+    last = placed[before - 1] if before else None
+    return last is None or all(section.level >= level for section in (*last.above, last.section))
 
 
 def _found(heading: str, placed: Sequence[_Placed]) -> list[_Placed]:

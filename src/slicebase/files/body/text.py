@@ -80,6 +80,13 @@ def append_in_section(body: bytes, heading: str, text: str) -> bytes:
     return encoded(old[:end] + 2 * newline + _paragraph(text, newline) + (below or newline))
 
 
+def insert_paragraph(body: bytes, at: int, text: str) -> bytes:
+    """Returns the body with one more paragraph before the line that begins at a character."""
+    old, newline = decode(body), newline_of(body)
+    gap = paragraph_gap(encoded(old[:at]), newline)
+    return encoded(old[:at] + gap + _paragraph(text, newline) + 2 * newline + old[at:])
+
+
 def replace_section(body: bytes, heading: str, text: str) -> bytes:
     """Returns the body with another text in a section. The heading stays."""
     old, newline = decode(body), newline_of(body)

@@ -9,16 +9,8 @@ from typing import Final, NamedTuple
 
 from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError
-from slicebase.files.body.overflow import (
-    Place,
-    WithParts,
-    arranged,
-    ordered,
-    part_pairs,
-    parts_of,
-    places_of,
-    whole_of,
-)
+from slicebase.files.body.origin import Anchor, Origin, anchored, is_beside, origin_of
+from slicebase.files.body.overflow import WithParts, arranged, ordered, part_pairs, parts_of, whole_of
 from slicebase.files.body.repeated import Shortened, is_read, without_repeated
 from slicebase.files.body.text import append_lines, paragraph_gap
 from slicebase.files.links import reach
@@ -53,7 +45,7 @@ def whole_hash(file: SliceFile, load: Load) -> str | None:
     nodes = _nodes(file, load) if file.kind != "pointer" else []
     if len(nodes) < 2:
         return file.hash
-    return digest(b"".join(piece.data for piece in _pieces(nodes)))
+    return digest(_joined(_pieces(nodes)))
 
 
 def _nodes(file: SliceFile, load: Load) -> list[WithParts]:
@@ -88,22 +80,35 @@ def _pieces(nodes: Sequence[WithParts]) -> list[BodyPiece]:
     for node in reversed(nodes):  # parts come before the file that they belong to
         pieces = [BodyPiece(node.file.body, node.file)]
         for part in reversed(node.archives):  # the last that moved goes back first
-            pieces = _put_back(pieces, places_of(part), bodies[part.id])
+            pieces = _put_back(pieces, origin_of(part), bodies[part.id])
         for part in node.continued:
             pieces += _next_to(pieces, bodies[part.id], has_paragraphs)
         bodies[node.file.id] = pieces
     return bodies[nodes[0].file.id]
 
 
-def _put_back(pieces: list[BodyPiece], places: Sequence[Place], content: list[BodyPiece]) -> list[BodyPiece]:
+def _put_back(pieces: list[BodyPiece], origin: Origin, content: list[BodyPiece]) -> list[BodyPiece]:
     chunks = []
-    for at, size in places[:-1]:
+    for at, size in origin.places[:-1]:
         chunk, content = _cut_lines(content, size)
         chunks.append((at, chunk))
-    for at, chunk in reversed((*chunks, (places[-1].at, content))):
-        before, after = _cut_lines(pieces, at)
+    for at, chunk in reversed((*chunks, (origin.places[-1].at, content))):
+        before, after = _cut_beside(pieces, at, origin.anchor)
         pieces = [*before, *chunk, *after]
     return pieces
+
+
+def _cut_beside(pieces: list[BodyPiece], at: int, anchor: Anchor | None) -> tuple[list[BodyPiece], list[BodyPiece]]:
+    """Divides lines at a byte; if the line that was there is not, beside the nearest one that is the same."""
+    before, after = _cut_lines(pieces, at)
+    if anchor is None or is_beside(anchor, _joined(before[-1:]), _joined(after[:1])):
+        return before, after
+    found = anchored(_joined(pieces), anchor, at)
+    return (before, after) if found is None else _cut(pieces, found)
+
+
+def _joined(pieces: Sequence[BodyPiece]) -> bytes:
+    return b"".join(piece.data for piece in pieces)
 
 
 def _cut(pieces: list[BodyPiece], at: int) -> tuple[list[BodyPiece], list[BodyPiece]]:
@@ -125,9 +130,8 @@ def _cut_lines(pieces: list[BodyPiece], at: int) -> tuple[list[BodyPiece], list[
     last = next((piece.data for piece in reversed(before) if piece.data), b"\n")
     if last.endswith(b"\n"):
         return before, after
-    rest = b"".join(piece.data for piece in after)
-    more, after = _cut(after, rest.find(b"\n") + 1 or len(rest))
-    return [*before, *more], after
+    rest = _joined(after)
+    return _cut(pieces, sum(len(piece.data) for piece in before) + (rest.find(b"\n") + 1 or len(rest)))
 
 
 def _next_to(pieces: Sequence[BodyPiece], more: list[BodyPiece], has_paragraphs: bool) -> list[BodyPiece]:

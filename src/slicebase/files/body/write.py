@@ -15,6 +15,7 @@ from slicebase.files.body.text import (
     append_paragraph,
     encoded,
     given_text,
+    insert_paragraph,
     newline_of,
     replace_section,
     with_ends,
@@ -43,6 +44,7 @@ class WriteRequest(NamedTuple):
     section: str | None = None
     as_text: bool = False  # also what looks like JSON
     is_new: bool = False  # starts a chain of its own, whatever the log says about its topic
+    at: int | None = None  # the character of a text before which it goes; None for the end, or that of the section
 
 
 def write(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row] = (), mode: str | None = None) -> NextVersion:
@@ -154,7 +156,9 @@ def _append_line(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row])
 
 
 def _append_paragraph(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row]) -> NextVersion:
-    if given.section:
+    if given.at is not None:
+        body = insert_paragraph(file.body, given.at, given.text)
+    elif given.section:
         body = append_in_section(file.body, given.section, given.text)
     else:
         body = append_paragraph(file.body, given.text, file.newline)

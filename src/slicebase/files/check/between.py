@@ -206,7 +206,10 @@ def _source(checked: Checked, world: WorkspaceView) -> Iterator[Finding]:
 
 
 def _payload(checked: Checked, world: WorkspaceView) -> Iterator[Finding]:
-    """Checks the size and hash of a local payload. Remote payloads are never fetched (ruling 29)."""
+    """Checks the size and hash of a local payload. Remote payloads are never fetched (ruling 29).
+
+    A pointer that was archived says what its payload was: nobody measures it again.
+    """
     payload = checked.payload
     if not payload or not payload.uri or target_kind(payload.uri) == "uri":
         return
@@ -215,6 +218,8 @@ def _payload(checked: Checked, world: WorkspaceView) -> Iterator[Finding]:
     if path is None or target == "outside":
         message = f"{shown(payload.uri)} leads out of the workspace"
         yield checked.finding("path-outside", ("payload", "uri"), message)
+        return
+    if checked.file.archived:
         return
     size = world.size(path) if target == "file" else None
     if size is None:
