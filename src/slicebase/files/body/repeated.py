@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from slicebase.files.body.origin import Place, origin_of
-from slicebase.files.body.overflow import ARCHIVED, paragraph_ends, part_link
+from slicebase.files.body.origin import ArchivesBefore, Place, origin_of
+from slicebase.files.body.overflow import ARCHIVED, paragraph_ends, part_link, whole_of
 from slicebase.files.body.rows import read_rows
 from slicebase.files.body.sections import sections
 from slicebase.files.slice_file import SliceFile
@@ -101,10 +101,19 @@ _LINES: Final = ("conversation", "routine")
 _BY_PLACE: Final = (*_LINES, "markdown", "text")
 
 
-class _Chain(NamedTuple):
-    """An archive after those that were taken before it, on one branch: where they start, and their joined content."""
+class _Start(NamedTuple):
+    """Where a chain of archives starts: the file, the byte, and the archive before it, which is not in the chain."""
 
-    start: tuple[str | None, str, int]  # the file, the archives that are not here, and the byte
+    file: str | None
+    at: int
+    before: ArchivesBefore
+
+
+class _Chain(NamedTuple):
+    """An archive after those that were taken before it, on one branch."""
+
+    start: _Start
+    before: int  # how many archives the file had before the last of them
     bodies: tuple[bytes, ...]
     size: int
 
@@ -122,39 +131,32 @@ def _without_copies(files: Sequence[SliceFile], forgotten_last: bool) -> Shorten
     if len(archives) < 2:
         return []
     if not forgotten_last:
-        return _shortened(archives, {}, [])
-    known: dict[str | None, SliceFile] = {}
-    chains: list[_Chain] = []
-    read = _shortened([file for file in archives if is_read(file)], known, chains)
-    return [*read, *_shortened([file for file in archives if not is_read(file)], known, chains)]
+        return _shortened(archives, {})
+    known: dict[str | None, _Chain] = {}
+    read = _shortened([file for file in archives if is_read(file)], known)
+    return [*read, *_shortened([file for file in archives if not is_read(file)], known)]
 
 
-def _shortened(archives: Sequence[SliceFile], known: dict[str | None, SliceFile], chains: list[_Chain]) -> Shortened:
+def _shortened(archives: Sequence[SliceFile], known: dict[str | None, _Chain]) -> Shortened:
     """Compares archives with known ones, and adds them to these."""
     changes = []
     for part in archives:
         chain = _chain(part, known)
-        repeated = max((_repeated(part, chain, other) for other in chains), default=0)
+        repeated = max((_repeated(part, chain, other) for other in known.values()), default=0)
         if repeated:
             changes.append((part, _rest(part, repeated)))
-        chains.append(chain)
-        known[part.id] = part
+        known[part.id] = chain
     return changes
 
 
-def _chain(part: SliceFile, known: Mapping[str | None, SliceFile]) -> _Chain:
-    origin, bodies = origin_of(part), [part.body]
+def _chain(part: SliceFile, known: Mapping[str | None, _Chain]) -> _Chain:
+    origin, file = origin_of(part), whole_of(part)
     before = origin.before
-    while before.last and (previous := known.get(before.last)):
-        # After a merge, a file has more archives than follow each other: the place is another one.
-        above = origin_of(previous)
-        follows = above.before.number + 1 == before.number and part_link(previous) == part_link(part)
-        if not follows or above.at != origin.at:
-            break
-        bodies.append(previous.body)
-        before = above.before
-    start = part_link(part)[0], f"{before.number}@{before.last}", origin.at
-    return _Chain(start, tuple(reversed(bodies)), sum(map(len, bodies)))
+    previous = known.get(before.last) if before.last else None
+    # After a merge, a file has more archives than follow each other: the place is another one.
+    if previous and previous.before + 1 == before.number and previous.start[:2] == (file, origin.at):
+        return _Chain(previous.start, before.number, (*previous.bodies, part.body), previous.size + len(part.body))
+    return _Chain(_Start(file, origin.at, before), before.number, (part.body,), len(part.body))
 
 
 def _repeated(part: SliceFile, chain: _Chain, other: _Chain) -> int:
