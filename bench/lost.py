@@ -24,7 +24,7 @@ from slicebase.context.rediscovery import Lookup, naming, repeated, things
 from slicebase.core.hashing import tokens
 from slicebase.graph.turn import Turn, turn_text
 from slicebase.verbs.lost import render_lost
-from tools.lost_weights import examples, learn
+from tools.lost_weights import labelled, weights_from
 
 FIRST = 20
 TOKENS = 2_000
@@ -53,9 +53,9 @@ def run() -> None:
 
 def _left_out(known: Corpus) -> dict[str, dict[str, float]]:
     """Returns the weights for each session, learned from the labels of the others."""
-    seen = {each.session: examples(each) for each in known.labelled}
+    seen = {each.session: labelled(each) for each in known.labelled}
     sessions = {each.session for each in known.compactions}
-    return {session: learn(rows for other, rows in seen.items() if other != session) for session in sessions}
+    return {session: weights_from(rows for other, rows in seen.items() if other != session) for session in sessions}
 
 
 def on_labels(known: Corpus, weights: Mapping[str, Mapping[str, float]]) -> tuple[Score, Score]:

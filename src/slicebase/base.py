@@ -40,7 +40,8 @@ if TYPE_CHECKING:  # keeps start-up fast: a verb imports what it needs when it i
     from slicebase.verbs.doctor import Complaint
     from slicebase.verbs.evidence import AddedDocument, ChunkTexts
     from slicebase.verbs.graph import Graph
-    from slicebase.verbs.lost import Losses
+    from slicebase.context.lost_prompt import Passage
+    from slicebase.verbs.lost import Cost, Losses
     from slicebase.verbs.runs import Runs
     from slicebase.verbs.seal import Seal
     from slicebase.verbs.search import SearchResults
@@ -290,7 +291,8 @@ class Slicebase(Parts):
         if before.ranker == NEWEST:
             return self.project_context(before.budget.tokens, record=record)
         if before.ranker == LOST_RULES:
-            return self.lost_context(before.filters["session"], before.budget.tokens, record=record)
+            session, prompt = before.filters["session"], before.filters.get("prompt")
+            return self.lost_context(session, before.budget.tokens, prompt=prompt, record=record)
         from slicebase.verbs.contexts import context_again
 
         return context_again(self, before, record=record)
@@ -327,13 +329,34 @@ class Slicebase(Parts):
 
         return lost_in(self, each_path(paths), progress)
 
+    def lost_for(self, prompt: str, session: str | None = None, *, limit: int = 20) -> "list[Passage]":
+        """Returns what compactions lost by what a prompt asks, the best first; by default, of the session compacted last."""
+        from slicebase.verbs.lost import lost_for
+
+        return lost_for(self, prompt, session, limit)
+
+    def lost_cost(self, session: str | None = None) -> "list[Cost]":
+        """Returns what was looked up again after each compaction; by default, of the session compacted last."""
+        from slicebase.verbs.lost import lost_cost
+
+        return lost_cost(self, session)
+
     def lost_context(
-        self, session: str | None = None, tokens: int = 4000, *, as_of: "Moment | None" = None, record: bool = True
+        self,
+        session: str | None = None,
+        tokens: int = 4000,
+        *,
+        prompt: str | None = None,
+        as_of: "Moment | None" = None,
+        record: bool = True,
     ) -> "Context":
-        """Builds a context of what compactions lost, for the next prompt; by default, of the session compacted last."""
+        """Builds a context of what compactions lost; by default, of the session compacted last.
+
+        With `prompt`, what the prompt asks for comes first.
+        """
         from slicebase.verbs.lost import lost_context
 
-        return lost_context(self, session, tokens, as_of=as_of, record=record)
+        return lost_context(self, session, tokens, prompt=prompt, as_of=as_of, record=record)
 
     def manifest(self, manifest: str) -> "Manifest":
         """Returns a recorded manifest by its id."""

@@ -1,5 +1,6 @@
 """What a compaction kept and lost: the items of the turns before it are searched in its summary (docs/lost.md)."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -15,6 +16,7 @@ LOST_RULES: Final = "lost/2"
 
 KEPT: Final = 0.65  # the share of an item's content that a summary must have
 OVER: Final = frozenset({"done", "resolved", "overturned", "gone"})  # states of items that nobody needs
+_CROWDED: Final = 250_000  # millionths that each further command or artefact of the same sort counts less
 _SAME: Final = 0.7  # of an item's content; one that says no more than a better one is not listed again
 
 
@@ -133,11 +135,18 @@ def _judged(item: TranscriptItem, around: Surroundings, weights: Mapping[str, fl
 def by_importance(judged: Iterable[JudgedItem]) -> list[JudgedItem]:
     """Returns the lost items that still matter by score, the highest first; among equal ones the newest first.
 
-    An item that says no more than a better one is left out.
+    An item that says no more than a better one is left out. Each further command or artefact of one sort counts less
+    than the one before it: the tenth test run is not what a reader misses most.
     """
     lost = [each for each in judged if not each.kept and each.needed]
-    ranked = sorted(lost, key=lambda each: (-each.score, -each.item.order, each.item.start))
-    return list(_each_once(ranked))
+    ranked = _each_once(sorted(lost, key=lambda each: (-each.score, -each.item.order, each.item.start)))
+    seen: Counter[tuple[str, str]] = Counter()
+    placed = []
+    for place, each in enumerate(ranked):
+        sort = (each.kind, each.item.mark)
+        placed.append((_CROWDED * seen[sort] - each.score, place, each))
+        seen[sort] += each.kind in ("command", "artefact")
+    return [each for _, _, each in sorted(placed, key=lambda place: place[:2])]
 
 
 def _each_once(ranked: Sequence[JudgedItem]) -> Iterator[JudgedItem]:

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from slicebase.context.lost_items import TranscriptItem, read_items
+from slicebase.context.lost_output import relied_on
 from slicebase.context.lost_phrases import REPORTED
 from slicebase.context.lost_shell import command_in, simple_commands
 from slicebase.context.lost_speech import CLIENT_PROMPT
@@ -45,7 +46,8 @@ class _Message(NamedTuple):
 def items(turns: Iterable[Turn]) -> list[TranscriptItem]:
     """Returns the items of turns, in order, each with its state at the end of the turns."""
     turns = list(turns)
-    return follow(read_items(turns), turns)
+    found = [*read_items(turns), *relied_on(turns)]
+    return follow(sorted(found, key=lambda item: (item.order, item.start)), turns)
 
 
 def follow(found: Sequence[TranscriptItem], turns: Sequence[Turn]) -> list[TranscriptItem]:

@@ -208,10 +208,13 @@ class _Reader:
         output = result.text if result else ""
         failed = result.failed or (what == "test" and how_tests_ended(output, error=False) == "failed") if result else False
         if what:
+            needed = needed_lines(command) or command
+            at = part_text(call.part).find(needed)  # where it stands as it is; else the complete call
+            start, end = (call.start + at, call.start + at + len(needed)) if at >= 0 else (call.start, call.end)
             state = "unfinished" if result is None else "failed" if failed else "standing"
             self._add(
                 TranscriptItem(
-                    "command", needed_lines(command) or command, what, call.turn, call.start, call.end, call.order, state,
+                    "command", needed, what, call.turn, start, end, call.order, state,
                     "output", result=result.turn if result else None, quotes=simple,
                 ),
                 *(_plain(each) for each in simple),

@@ -22,12 +22,16 @@ CORRECTIONS: Final = (
     *(phrase for phrase in CORRECTED if phrase != "instead"),
     "revert", "undo", "i said", "i told you", "why don't you",
 )  # fmt: skip
-# A rule stays in force after the request in which it stands is fulfilled.
-RULES: Final = (
-    "always", "never", "don't", "do not", "must", "must not", "mustn't", "make sure", "ensure", "from now on", "avoid",
-    "prefer", "not allowed", "no need", "only when", "unless", "shouldn't", "should not", "should be", "should only",
-    "let's not", "before you", "remember that", "remember to", "keep in mind", "can just keep",
-)  # fmt: skip
+# A rule stays in force after the request in which it stands is fulfilled. It tells somebody to do something: "that
+# always returns 0" is none.
+RULE: Final = re.compile(
+    r"(?:^|[.!?,;:—–(-]\s*|\b(?:please|you|we|and|but|also|so|just|should|must|to|let's|i'd|i|no)\s+)"
+    r"(?:always|never|don't|do not|must|must not|mustn't|make sure|ensure|avoid|prefer|only|let's not|remember|shouldn't|"
+    r"should not|can just|keep in mind|mind that)\b"
+    r"|\b(?:from now on|not allowed|no need to|only when|only if|unless|before you|should (?:be|only|not|check|ask)|"
+    r"make sure|instead of)\b",
+    re.IGNORECASE,
+)
 ASKED: Final = (
     "please", "should", "need", "needs", "want", "can you", "can we", "could you", "could we", "would you", "let's",
     "only", "i'd like",
@@ -84,11 +88,6 @@ CONCLUDED: Final = re.compile(
     r"silently|missing|fails?|race|leak|duplicat\w+|redundant|unused|stale|expensive|slow\w*|unless|except)\b",
     re.IGNORECASE,
 )
-UNSETTLED: Final = re.compile(
-    r"\b(?:maybe|might|perhaps|possibly|probably|i think|i suspect|could be|my guess|not sure|unclear|hypothesis|theory|"
-    r"suspect|seems?|appears?|assum\w+|smoking gun|likely)\b",
-    re.IGNORECASE,
-)
 
 
 def kind_of_prompt(text: str) -> tuple[LostKind, str]:
@@ -96,7 +95,7 @@ def kind_of_prompt(text: str) -> tuple[LostKind, str]:
     is_question = text.rstrip().endswith("?")
     if says(text, CORRECTIONS) or words_in(text)[-1:] == ["instead"]:
         return "instruction", "correction"
-    if says(text, RULES) and not (is_question and not says(text, ("make sure", "don't", "do not"))):
+    if RULE.search(text):
         return "instruction", "rule"
     if not is_question and says(text, DECISIONS):
         return "decision", "by the user"

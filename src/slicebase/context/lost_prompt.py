@@ -31,8 +31,14 @@ class Passage(NamedTuple):
     turn: str
     start: int
     end: int
+    text: str
     score: int
     item: JudgedItem | None
+
+    @property
+    def ref(self) -> str:
+        """The reference of the turn that contains it."""
+        return f"turn:{self.turn}"
 
 
 class _Chunk(NamedTuple):
@@ -57,7 +63,7 @@ def for_prompt(
         item = by_place.get((chunk.turn, chunk.start))
         if (rank > 0 or item) and (item or said.coverage(chunk.text) < KEPT):
             worth = rank / best + (_ITEM / (1 + exp(-item.score / 1_000_000)) if item else 0.0)
-            found.append(Passage(chunk.turn, chunk.start, chunk.end, round(worth * 1_000_000), item))
+            found.append(Passage(*chunk, round(worth * 1_000_000), item))
     found.sort(key=lambda each: (-each.score, each.turn, each.start))
     return found[:limit]
 

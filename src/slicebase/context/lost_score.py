@@ -5,7 +5,6 @@ from labelled transcripts and are kept as data in `lost_weights.py`; `tt lost --
 """
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from math import log2
@@ -13,28 +12,24 @@ from typing import Final
 
 from slicebase.context.lost_items import TranscriptItem
 from slicebase.context.lost_points import MOST
-from slicebase.context.lost_phrases import CONCLUDED, NARRATION, UNSETTLED
 from slicebase.context.lost_words import Passages, names
-from slicebase.graph.turn import Turn, turn_text
+from slicebase.graph.turn import Turn
 
-_PROBLEM_ABOVE: Final = re.compile(
-    r"\b(?:issues?|problems?|findings?|gaps?|missing|risks?|concerns?|limitations?|bugs?|causes?|why|results?|evidence|"
-    r"key|important|critical|not (?:tested|covered)|analysis|where)\b",
-    re.IGNORECASE,
-)
 _NEGATES: Final = re.compile(
-    r"\b(?:not|never|no longer|only|without|doesn't|don't|isn't|aren't|won't|can't|cannot|nothing|none|missing|but|"
-    r"however|although|instead|silently)\b|n't\b",
-    re.IGNORECASE,
-)
-_CAUSES: Final = re.compile(
-    r"\b(?:because|since|root cause|caused? by|the (?:issue|problem|reason) is|which means|this means|so that|due to|"
-    r"why|therefore|results? in|turns out|rules? out|confirm\w*)\b",
+    r"\b(?:not|never|no longer|only|without|cannot|nothing|none|missing|but|however|although|instead|silently)\b|n't\b",
     re.IGNORECASE,
 )
 _PLACE: Final = re.compile(r"\w\.\w{1,5}:\d+|\blines? \d+")
-_DONE_SIGN: Final = re.compile(r"✅|✓|☑|\[x\]|\ball (?:tests )?pass|\b(?:fixed|added|updated|created|removed|done)\b", re.IGNORECASE)
+_DONE: Final = re.compile(
+    r"✅|✓|☑|\[x\]|\ball (?:\w+ )?pass|(?:^|[.!] )\W*(?:fixed|added|updated|created|removed|done|changed)\b|"
+    r"\bnow (?:use|pass|work|return)s?\b",
+    re.IGNORECASE,
+)
 _MEASURE: Final = re.compile(r"\d[\d.,]*\s?(?:ms|s\b|sec|min|%|x\b|kb|mb|gb|tokens|lines|files|times)", re.IGNORECASE)
+_NARROW: Final = re.compile(
+    r"\s-(?:run|k|t|-filter|-grep|-testNamePattern)[ =]|::|_test\.\w+|\btest_\w+|\.(?:test|spec)\."
+)
+_LONG: Final = 1000  # characters of a message: it explains or reports
 
 
 class Surroundings:
@@ -61,11 +56,6 @@ class Surroundings:
         )
 
     @cached_property
-    def last_named(self) -> dict[str, int]:
-        """The last turn in which each name occurs."""
-        return {name: order for order, turn in enumerate(self.turns) for name in names(turn_text(turn.parts)[:20_000])}
-
-    @cached_property
     def known(self) -> frozenset[str]:
         """The names in the summary."""
         return names(self.summary.text)
@@ -88,8 +78,6 @@ class Surroundings:
         return found | ({spoken[0]: spoken[1]} if spoken else {})
 
 
-_NARROW: Final = re.compile(r"\s-(?:run|k|t|-filter|-grep|-testNamePattern)[ =]|::|_test\.\w+|\.(?:test|spec)\.")
-
 
 def _shape(item: TranscriptItem) -> str:
     """Returns what commands have in common that differ only in their arguments: program, subcommand and flags."""
@@ -98,54 +86,50 @@ def _shape(item: TranscriptItem) -> str:
 
 
 def features(item: TranscriptItem, around: Surroundings) -> dict[str, float]:
-    """Returns the features of an item that are not zero."""
-    text = item.text[:MOST]
-    total = max(1, len(around.turns))
-    named = names(text)
-    later = max((around.last_named.get(each, 0) for each in named), default=item.order)
-    absent = 1.0 - min(1.0, contained(item, around.summary))
-    statement = item.kind in ("finding", "decision", "task")
-    said = statement and item.origin == "speech"
-    found: dict[str, float] = {
+    """Returns the features of an item that are not zero, each from 0 to 1 (`repeated`: the logarithm of a count)."""
+    found = {
         item.kind: 1.0,
-        f"{item.kind} {item.mark}": 1.0 if item.kind in ("command", "artefact", "instruction") else 0.0,
-        f"state {item.state}": 1.0 if item.state not in ("standing",) else 0.0,
-        "absent": absent,
-        "recent": item.order / total,
-        "repeated": log2(item.times) if item.kind == "command" else 0.0,
+        "absent": 1.0 - min(1.0, contained(item, around.summary)),
+        "recent": item.order / max(1, len(around.turns)),
     }
+    if item.kind in ("command", "artefact", "instruction"):
+        found[f"{item.kind}, {item.mark}"] = 1.0
     if item.kind == "command":
-        found["short command"] = 1.0 if len(item.text) <= 80 else 0.0
-        found["narrow"] = float(bool(_NARROW.search(item.text)))
-        found["newest of its class"] = float(item.order >= around.newest_of.get(item.mark, 0))
-        found["succeeded"] = float(item.order < around.newest_of.get(_shape(item), item.order))
-    if statement:
-        found |= {
-            "report": float(item.origin == "report"),
-            "current": len(named & around.current) / max(1, len(named)),
-            "names absent": len(named - around.known) / max(1, len(named)),
-            "named later": max(0.0, (later - item.order) / total),
-            "answer": float(said and item.order in around.answers),
-            "long answer": float(said and around.answers.get(item.order, 0) > 1000),
-            "interim": float(said and item.order not in around.answers),
-            "negates": float(bool(_NEGATES.search(text))),
-            "causes": float(bool(_CAUSES.search(text))),
-            "unsettled": float(bool(UNSETTLED.search(text))),
-            "narration": float(bool(NARRATION.match(text.lstrip("#*- ")))),
-            "reported": float(item.mark == "reported"),
-            "done sign": float(bool(_DONE_SIGN.search(text))),
-            "problem above": float(bool(_PROBLEM_ABOVE.search(item.above + " " + text[:60]))),
-            "names": min(1.0, len(named) / 4),
-            "code": min(1.0, text.count("`") / 6),
-            "place": float(bool(_PLACE.search(text))),
-            "figures": float(bool(_MEASURE.search(text))),
-            "question": float(text.rstrip(" *_").endswith("?")),
-            "row": float(item.form == "row"),
-            "entry": float(item.form == "entry"),
-            "long": min(1.0, len(text) / 300),
-            "concluded": float(bool(CONCLUDED.search(text))),
-        }
+        found |= _of_command(item, around)
+    elif item.kind in ("finding", "decision", "task"):
+        found |= _of_statement(item, around)
     return {name: value for name, value in found.items() if value}
+
+
+def _of_command(item: TranscriptItem, around: Surroundings) -> dict[str, float]:
+    return {
+        "repeated": log2(item.times),
+        "failed": float(item.state == "failed"),
+        "narrow": float(bool(_NARROW.search(item.text))),
+        "newest of its class": float(item.order >= around.newest_of.get(item.mark, 0)),
+        "a newer one like it": float(item.order < around.newest_of.get(_shape(item), item.order)),
+    }
+
+
+def _of_statement(item: TranscriptItem, around: Surroundings) -> dict[str, float]:
+    text = item.text[:MOST]
+    named = names(text)
+    said = item.origin == "speech"
+    return {
+        "report": float(item.origin == "report"),
+        "output": float(item.origin == "output"),
+        "interim": float(said and item.order not in around.answers),
+        "long answer": float(said and around.answers.get(item.order, 0) > _LONG),
+        "listed": float(item.form in ("row", "entry")),
+        "done sign": float(item.mark == "reported" or bool(_DONE.search(text))),
+        "negates": float(bool(_NEGATES.search(text))),
+        "figures": float(bool(_MEASURE.search(text))),
+        "place": float(bool(_PLACE.search(text))),
+        "code": min(1.0, text.count("`") / 6),
+        "names": min(1.0, len(named) / 4),
+        "names absent": len(named - around.known) / max(1, len(named)),
+        "names current": len(named & around.current) / max(1, len(named)),
+    }
 
 
 def contained(item: TranscriptItem, summary: Passages) -> float:

@@ -81,6 +81,14 @@ def lost_in(parts: Parts, paths: Iterable[Path], progress: ImportProgress) -> Lo
     return lost(parts, newest or min(read)) if read else Losses(None, [])
 
 
+def lost_for(parts: Parts, prompt: str, session: str | None = None, limit: int = 20) -> list[Passage]:
+    """Returns what a session's compactions lost by what a prompt asks, the best first."""
+    name = session if session is not None else next(iter(compacted_sessions(parts.truth)), None)
+    judged = [(each, judge(each)) for each in compactions(parts.truth, name)] if name is not None else []
+    items = by_importance(each for _, loss in judged for each in loss.judged)
+    return _for_prompt(prompt, judged, items, limit)
+
+
 def lost_cost(parts: Parts, session: str | None = None) -> list[Cost]:
     """Returns what was looked up again after each compaction of a session; by default, of the one compacted last."""
     name = session if session is not None else next(iter(compacted_sessions(parts.truth)), None)
@@ -143,11 +151,9 @@ def render_lost(
     question = prompt or f"what was lost when session:{session} was compacted"
     check_tokens(tokens, heading(question, to_text(as_of)))
     items = by_importance(each for _, loss in judged for each in loss.judged)
-    wanted = [Passage(each.item.turn, each.item.start, each.item.end, each.score, each) for each in items]
+    wanted = [Passage(each.item.turn, each.item.start, each.item.end, each.text, each.score, each) for each in items]
     if prompt:
-        turns = [turn for removed, _ in judged for turn in removed.before]
-        said = "\n\n".join(removed.said for removed, _ in judged)
-        wanted = for_prompt(prompt, turns, said, items, _MOST)
+        wanted = _for_prompt(prompt, judged, items, _MOST)
     records = truth.turns.find({each.turn for each in wanted})
     candidates = [_lost_candidate(truth, records[each.turn].record, each) for each in wanted]
     return assemble(
@@ -165,6 +171,13 @@ def render_lost(
         slices=(),
         groups=[row.heading for row in TABLE.values()],
     )
+
+
+def _for_prompt(
+    prompt: str, judged: Sequence[tuple[CompactedTurns, Loss]], items: Sequence[JudgedItem], limit: int
+) -> list[Passage]:
+    turns = [turn for removed, _ in judged for turn in removed.before]
+    return for_prompt(prompt, turns, "\n\n".join(removed.said for removed, _ in judged), items, limit)
 
 
 def _lost_candidate(truth: Truth, record: TurnRecord, found: Passage) -> Candidate:
