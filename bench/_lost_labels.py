@@ -1,4 +1,4 @@
-"""The labelled transcripts of `../shared/data/claude-code/lost`, and when a listed item is the thing that a label names.
+"""The labelled transcripts of `../shared/data/claude-code/lost`, and when a listed item is what a label names.
 
 A label is *right* if it is worth 2 or more and the summary does not contain it. An item matches a label if the label's
 quote stands in the first 300 characters of the item's text or of its span in the turn, with white space made even. For
@@ -63,7 +63,13 @@ def corpus() -> Corpus | None:
         return None
     folder = TemporaryDirectory()
     base = Slicebase.open(folder.name, folder.name, create=True)
-    base.import_([*LABELLED.glob("*-*.jsonl"), *(DATA / "claude-code" / "compacted").glob("*.jsonl"), *(DATA / "codex").glob("*.jsonl")])
+    base.import_(
+        [
+            *LABELLED.glob("*-*.jsonl"),
+            *(DATA / "claude-code" / "compacted").glob("*.jsonl"),
+            *(DATA / "codex").glob("*.jsonl"),
+        ]
+    )
     labels = [json.loads(line) for line in (LABELLED / "labels.jsonl").read_text().splitlines()]
     read = [Label(each["session"], each["kind"], each["quote"], each["in_summary"], each["worth"]) for each in labels]
     found = []
@@ -79,7 +85,9 @@ def matching(each: JudgedItem, turns: Iterable[Turn], labels: Iterable[Label]) -
     """Returns the labels that an item matches."""
     whole = next((turn_text(turn.parts) for turn in turns if turn.id == each.item.turn), "")
     shown = (_even(each.text)[:COUNTED], _even(whole[each.item.start : each.item.end])[:COUNTED])
-    return [label for label in labels if any(_even(label.quote) in text for text in shown) or _same_command(each, label)]
+    return [
+        label for label in labels if any(_even(label.quote) in text for text in shown) or _same_command(each, label)
+    ]
 
 
 def _same_command(each: JudgedItem, label: Label) -> bool:

@@ -1,9 +1,9 @@
 """What `tt lost` lists and brings back, on two yardsticks (docs/lost.md).
 
 **Labels.** Of ten real compactions, 73 labelled items are right: worth 2 or more and not in the summary. R-precision is
-the share of right items among the first n listed, n the number of right labels of the compaction; recall is the share of
-right labels among the first 20 listed. Both are over all compactions together. An item without a label counts as wrong.
-Everything that is learned is learned from the other nine sessions.
+the share of right items among the first n listed, n the number of right labels of the compaction; recall is the share
+of right labels among the first 20 listed. Both are over all compactions together. An item without a label counts as
+wrong. Everything that is learned is learned from the other nine sessions.
 
 **Rediscovery.** Things that an agent looked up before a compaction (files, searches, commands, questions) and that the
 summary does not name; those that are looked up again after it are rediscovered, except files that are read right before
@@ -13,14 +13,14 @@ the compaction and a plain BM25 of the prompt over the turns get as many tokens.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import log
 from typing import NamedTuple
 
 from bench._lost_labels import Compaction, Corpus, corpus, matching
 from slicebase.context.lost import Loss, judge
 from slicebase.context.lost_speech import CLIENT_PROMPT
-from slicebase.context.rediscovery import Lookup, naming, repeated, things
+from slicebase.context.rediscovery import naming, repeated, things
 from slicebase.core.hashing import tokens
 from slicebase.graph.turn import Turn, turn_text
 from slicebase.verbs.lost import render_lost
@@ -83,9 +83,7 @@ def on_rediscovery(known: Corpus, weights: Mapping[str, Mapping[str, float]]) ->
         for name, text in _contexts(known, each, weights[each.session]):
             names = naming(text, before.values())
             named = {thing for thing in absent if names(thing)}
-            sums.setdefault(name, Counter()).update(
-                right=len(named & again), named=len(named), again=len(again)
-            )
+            sums.setdefault(name, Counter()).update(right=len(named & again), named=len(named), again=len(again))
     return {name: (Score(n["right"], n["named"]), Score(n["right"], n["again"])) for name, n in sums.items()}
 
 
@@ -121,7 +119,9 @@ def _filled(turns: Iterable[Turn]) -> str:
 
 
 def _bm25(prompt: str, turns: Sequence[Turn]) -> list[Turn]:
-    words: Callable[[str], list[str]] = lambda text: "".join(c.lower() if c.isalnum() else " " for c in text).split()
+    def words(text: str) -> list[str]:
+        return "".join(letter.lower() if letter.isalnum() else " " for letter in text).split()
+
     texts = [Counter(words(turn_text(turn.parts))) for turn in turns]
     mean = sum(map(Counter.total, texts)) / max(1, len(texts))
     having = Counter(word for text in texts for word in text)

@@ -117,11 +117,13 @@ def main() -> None:
     if known is None:
         raise SystemExit("the labelled transcripts are not here: nothing is written")
     weights = weights_from(labelled(each) for each in known.labelled)
-    lines = [f'    "{name}": {weight},' for name, weight in sorted(weights.items(), key=lambda each: (-each[1], each[0]))]
+    lines = [
+        f'    "{name}": {weight},' for name, weight in sorted(weights.items(), key=lambda each: (-each[1], each[0]))
+    ]
     head = (
-        '"""The weights of the features of lost items, learned by `tools/lost_weights.py`; `lost_score` says what each is.\n'
-        '\n'
-        'They are reviewed data: after a change of the features, learn them again and read the difference.\n'
+        '"""The weights of the features of lost items (`lost_score`), learned by `tools/lost_weights.py`.\n'
+        "\n"
+        "They are reviewed data: after a change of the features, learn them again and read the difference.\n"
         '"""\n\n'
         "from collections.abc import Mapping\nfrom typing import Final\n\n"
         "WEIGHTS: Final[Mapping[str, float]] = {\n"

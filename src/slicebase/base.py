@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # keeps start-up fast: a verb imports what it needs when it i
     from slicebase.agents.hooks import ClientHooks
     from slicebase.agents.memory_tool import MemoryTool
     from slicebase.context.assemble import Context
+    from slicebase.context.lost_prompt import Passage
     from slicebase.context.manifest import Manifest, Replayed
     from slicebase.core.times import Moment
     from slicebase.files.body.rows import Provenance
@@ -40,7 +41,6 @@ if TYPE_CHECKING:  # keeps start-up fast: a verb imports what it needs when it i
     from slicebase.verbs.doctor import Complaint
     from slicebase.verbs.evidence import AddedDocument, ChunkTexts
     from slicebase.verbs.graph import Graph
-    from slicebase.context.lost_prompt import Passage
     from slicebase.verbs.lost import Cost, Losses
     from slicebase.verbs.runs import Runs
     from slicebase.verbs.seal import Seal
@@ -330,7 +330,7 @@ class Slicebase(Parts):
         return lost_in(self, each_path(paths), progress)
 
     def lost_for(self, prompt: str, session: str | None = None, *, limit: int = 20) -> "list[Passage]":
-        """Returns what compactions lost by what a prompt asks, the best first; by default, of the session compacted last."""
+        """Returns what compactions lost, by what a prompt asks; by default, of the session compacted last."""
         from slicebase.verbs.lost import lost_for
 
         return lost_for(self, prompt, session, limit)

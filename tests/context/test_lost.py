@@ -1,9 +1,9 @@
 """When an item of each kind counts as kept, and the order of the lost items."""
 
 import pytest
+from slicebase.context.lost_rules import LOST_KINDS, LostKind
 
 from slicebase.context.lost import TABLE, CompactedTurns, Loss, headline, judge, tally
-from slicebase.context.lost_rules import LOST_KINDS, LostKind
 from slicebase.graph.turn import Part
 from tests.context.transcripts import Transcript
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from slicebase.context.lost_rules import LostKind
 
 from slicebase.context.lost_items import TranscriptItem, items
-from slicebase.context.lost_rules import LostKind
 from slicebase.graph.turn import Part, turn_text
 from tests.context.transcripts import Transcript
 

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from slicebase.context.lost_rules import (
     command_in,
     exit_code,

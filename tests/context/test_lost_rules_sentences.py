@@ -5,7 +5,6 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from slicebase.context.lost_rules import Passages, content_stems, says, sentences
 
 

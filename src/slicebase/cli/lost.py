@@ -129,7 +129,9 @@ def _print_lost(loss: "Loss", short: Mapping[str, str], limit: int, explain: boo
         print_text(Styled(_kind(each), YELLOW), f"{times}: {_words(each.text)}\n    {short[each.ref]}")
         if explain:
             parts = sorted(each.parts.items(), key=lambda part: (-abs(part[1]), part[0]))
-            print_text(f"    {each.score / 1e6:+.2f} = " + " ".join(f"{name} {part / 1e6:+.2f}" for name, part in parts))
+            print_text(
+                f"    {each.score / 1e6:+.2f} = " + " ".join(f"{name} {part / 1e6:+.2f}" for name, part in parts)
+            )
     if len(lost) > limit:
         note(f"… and {len(lost) - limit} more: --limit {len(lost)} lists them all.")
 

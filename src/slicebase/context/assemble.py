@@ -159,7 +159,7 @@ def assemble(
 ) -> Context:
     """Returns a context of the first candidates that fit into the budget.
 
-    The groups that are given come first, in their order. The manifest lists the candidates that are left out, with the reason.
+    The given groups come first, in their order. The manifest lists the candidates that are left out, with the reason.
     """
     chosen, left_out, texts = _fill(question, as_of, budget, candidates, terms)
     pieces = tuple(_in_reading_order(chosen, groups))
@@ -230,9 +230,7 @@ def _cut(candidate: Candidate, terms: Collection[str], longest: int) -> tuple[Pi
     return piece, text
 
 
-def _in_reading_order(
-    chosen: Sequence[tuple[Candidate, PinnedPiece]], groups: Sequence[str] = ()
-) -> list[PinnedPiece]:
+def _in_reading_order(chosen: Sequence[tuple[Candidate, PinnedPiece]], groups: Sequence[str] = ()) -> list[PinnedPiece]:
     """Returns the pieces by group, the group with the best piece first; within a group in order of time."""
     rank = {group: place - len(groups) for place, group in enumerate(groups)}
     for place, (candidate, _) in enumerate(chosen):

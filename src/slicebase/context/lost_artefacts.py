@@ -16,18 +16,21 @@ class Artefact(NamedTuple):
 
 
 _BRANCH: Final = re.compile(
-    r"(?:^On branch |^Switched to (?:a new )?branch '|^\* |set up to track '(?:origin/)?)([\w./#-]{3,100})", re.MULTILINE
+    r"(?:^On branch |^Switched to (?:a new )?branch '|^\* |set up to track '(?:origin/)?)([\w./#-]{3,100})",
+    re.MULTILINE,
 )
 _COMMITTED: Final = re.compile(r"^\[([\w./#-]+)(?: \([\w-]+\))? ([0-9a-f]{7,40})\] (.{1,150})$", re.MULTILINE)
 _LOGGED: Final = re.compile(r"^([0-9a-f]{7,12}) (?:\([^)]*\) )?(.{3,150})$", re.MULTILINE)
 _URL: Final = re.compile(r"https?://[^\s<>\"'`)\]|]{8,300}")
-_PULL: Final = re.compile(r"https?://[^\s<>\"'`)\]|]+/(?:pull|pulls|merge_requests|issues?|browse)/[\w-]+[^\s<>\"'`)\]|]*")
+_PULL: Final = re.compile(
+    r"https?://[^\s<>\"'`)\]|]+/(?:pull|pulls|merge_requests|issues?|browse)/[\w-]+[^\s<>\"'`)\]|]*"
+)
 _COMMENT: Final = re.compile(r"[^\n]{0,60}\bid:? ?`?(\d{6,})`?[^\n]{0,120}")
 _NOTHING: Final = re.compile(r"example\.(?:com|org)|localhost|127\.0\.0\.1|schemas?\.|w3\.org")
 
 
 def artefacts_in(text: str, command: str = "") -> Iterator[Artefact]:
-    """Yields the artefacts that a text names; in the output of a command, also what git says of branches and commits."""
+    """Yields the artefacts that a text names; of a command's output, also the branches and commits of git."""
     if command:
         yield from _of_git(text, command)
     for match in _URL.finditer(text) if not command or command.startswith(("gh", "glab", "git push")) else ():

@@ -1,11 +1,11 @@
-"""Follows the items of a transcript through its turns: what was done, resolved or overturned is not lost (docs/lost.md).
+"""Follows the items of a transcript through its turns: what was done or taken back is not lost (docs/lost.md).
 
-    standing     it holds: a rule, a decision, a finding, an artefact, a command
-    open         it waits: the last request, a task, an error
-    done         a request that was answered before the next one; a task that a later message reports as done
-    resolved     an error whose command, or a call on whose file, succeeded later
-    overturned   a statement that the user then contradicted and the assistant took back
-    gone         a file that was removed later
+standing     it holds: a rule, a decision, a finding, an artefact, a command
+open         it waits: the last request, a task, an error
+done         a request that was answered before the next one; a task that a later message reports as done
+resolved     an error whose command, or a call on whose file, succeeded later
+overturned   a statement that the user then contradicted and the assistant took back
+gone         a file that was removed later
 """
 
 import re
@@ -30,7 +30,7 @@ _CONTRADICTS: Final = re.compile(
     re.IGNORECASE,
 )
 _TAKES_BACK: Final = re.compile(
-    r"\s*(?:you're (?:absolutely )?right|you are (?:absolutely )?right|good (?:point|catch|question)|fair (?:point|enough)|"
+    r"\s*(?:you(?:'re| are) (?:absolutely )?right|good (?:point|catch|question)|fair (?:point|enough)|"
     r"my mistake|i was wrong|sorry|apologies|exactly|great (?:point|catch|question))",
     re.IGNORECASE,
 )
@@ -133,4 +133,3 @@ def _is_reported(item: TranscriptItem, reports: Sequence[tuple[int, frozenset[st
     return any(
         order > item.order and len(sought & stems) >= max(3, _MOST_WORDS * len(sought)) for order, stems in reports
     )
-

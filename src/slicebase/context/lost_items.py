@@ -12,7 +12,7 @@ Extraction knows nothing of a summary: `items` is a function of turns. States ar
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
@@ -206,7 +206,9 @@ class _Reader:
             return
         what = command_class(simple)
         output = result.text if result else ""
-        failed = result.failed or (what == "test" and how_tests_ended(output, error=False) == "failed") if result else False
+        failed = (
+            result.failed or (what == "test" and how_tests_ended(output, error=False) == "failed") if result else False
+        )
         if what:
             needed = needed_lines(command) or command
             at = part_text(call.part).find(needed)  # where it stands as it is; else the complete call
@@ -282,16 +284,15 @@ class _Reader:
 
     def _answered(self, result: _Result, mark: str) -> None:
         text = " ".join(result.text.split())[:MOST]
-        self._add(
-            TranscriptItem("decision", text, mark, result.turn, result.start, result.end, result.order), text
-        )
+        self._add(TranscriptItem("decision", text, mark, result.turn, result.start, result.end, result.order), text)
 
     def _refused(self, call: _PendingCall, result: _Result) -> None:
         reason = REASON.search(result.text)
         if reason:
             text = " ".join(reason[1].split())[:MOST]
-            item = TranscriptItem("instruction", text, "correction", result.turn, result.start, result.end, result.order)
-            self._add(item, text)
+            mark = "rule" if kind_of_prompt(text)[1] == "rule" else "correction"
+            place = result.start + reason.start(1)
+            self._add(TranscriptItem("instruction", text, mark, result.turn, place, result.end, result.order), text)
 
     def _add(self, item: TranscriptItem, *identity: str) -> tuple[Any, ...]:
         """Adds an item and returns its key. Of repeated statements the first is kept, of repeated actions the last."""

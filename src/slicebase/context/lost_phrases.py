@@ -26,8 +26,8 @@ CORRECTIONS: Final = (
 # always returns 0" is none.
 RULE: Final = re.compile(
     r"(?:^|[.!?,;:—–(-]\s*|\b(?:please|you|we|and|but|also|so|just|should|must|to|let's|i'd|i|no)\s+)"
-    r"(?:always|never|don't|do not|must|must not|mustn't|make sure|ensure|avoid|prefer|only|let's not|remember|shouldn't|"
-    r"should not|can just|keep in mind|mind that)\b"
+    r"(?:always|never|don't|do not|must|must not|mustn't|make sure|ensure|avoid|prefer|only|let's not|remember|"
+    r"shouldn't|should not|can just|keep in mind|mind that)\b"
     r"|\b(?:from now on|not allowed|no need to|only when|only if|unless|before you|should (?:be|only|not|check|ask)|"
     r"make sure|instead of)\b",
     re.IGNORECASE,
@@ -39,9 +39,9 @@ ASKED: Final = (
 ORDERS: Final = frozenset(
     {
         "add", "adjust", "allow", "apply", "ask", "build", "bump", "call", "change", "check", "clean", "commit",
-        "compare", "consider", "continue", "convert", "copy", "create", "cut", "delete", "deploy", "describe", "disable",
-        "do", "document", "drop", "enable", "explain", "extend", "find", "finish", "fix", "format", "give", "go",
-        "handle", "hide", "implement", "improve", "include", "investigate", "keep", "leave", "list", "log", "look",
+        "compare", "consider", "continue", "convert", "copy", "create", "cut", "delete", "deploy", "describe",
+        "disable", "do", "document", "drop", "enable", "explain", "extend", "find", "finish", "fix", "format", "give",
+        "go", "handle", "hide", "implement", "improve", "include", "investigate", "keep", "leave", "list", "log", "look",
         "make", "merge", "migrate", "move", "open", "pin", "port", "prepare", "print", "push", "put", "read", "rebase",
         "redo", "refactor", "remove", "rename", "repeat", "replace", "rerun", "restore", "review", "rewrite", "run",
         "set", "show", "simplify", "skip", "sort", "split", "start", "strengthen", "support", "switch", "take", "tell",
@@ -55,8 +55,8 @@ OPEN: Final = (
     "not yet", "still unfixed", "remains to", "would need to",
 )  # fmt: skip
 OFFERED: Final = (
-    "would you like", "should i", "do you want", "which approach", "which option", "let me know", "shall i", "want me to",
-    "if you want", "if you'd like",
+    "would you like", "should i", "do you want", "which approach", "which option", "let me know", "shall i",
+    "want me to", "if you want", "if you'd like",
 )  # fmt: skip
 OPEN_ABOVE: Final = re.compile(
     r"\b(?:next steps?|to ?do|remaining|recommendations?|my suggestions?|follow-?ups?|action items?|"
@@ -67,25 +67,25 @@ OPEN_ABOVE: Final = re.compile(
 NARRATION: Final = re.compile(
     r"(?:(?:good|great|perfect|excellent|ok(?:ay)?|right|alright|sure|done|now|first|next|also|and|so|interesting|"
     r"clean|hmm|wait|yes|nice|all green|sorry)\b[\s,.!:—–-]*)*"
-    r"(?:let me|let's (?:look|check|see|run|verify|read|try|start|continue|first)|i'll|i will|i'm going to|i am going to|"
-    r"i need to|i can see|i see\b|i want to|checking|running|reading|now i|now (?:let|update|add|run|check|"
-    r"fix|create|write|verify|the|for|that)|i should|i'm |time to|here's|here are|here is|updating|adding)",
+    r"(?:let me|let's (?:look|check|see|run|verify|read|try|start|continue|first)|i'll|i will|"
+    r"i'm going to|i am going to|i need to|i can see|i see\b|i want to|checking|running|reading|now i|"
+    r"now (?:let|update|add|run|check|fix|create|write|verify|the|for|that)|i should|i'm |time to|here's|here are|here is|updating|adding)",
     re.IGNORECASE,
 )
 # What the assistant reports as finished. The result is in the files; the report is not needed again.
 REPORTED: Final = re.compile(
     r"(?:all )?(?:done|fixed|updated|added|created|removed|deleted|committed|pushed|renamed|moved|reverted|changed|"
-    r"rewrote|implemented|refactored|replaced|i've|i have|both|all (?:tests|checks|green|pass)|tests? pass|build pass)\b",
+    r"rewrote|implemented|refactored|replaced|i've|i have|both|all (?:tests|checks|green|pass)|tests? pass)\b",
     re.IGNORECASE,
 )
 # Signs that a statement of the assistant is a conclusion.
 CONCLUDED: Final = re.compile(
-    r"\b(?:root cause|the (?:issue|problem|bug|cause|reason|real|key|culprit) (?:is|was|here)|turns out|it turns|because|"
+    r"\b(?:root cause|the (?:issue|problem|bug|cause|reason|real|key|culprit) (?:is|was|here)|turns out|because|"
     r"caused? by|due to|which means|this means|that means|so that|therefore|hence|that's why|this is why|confirms?|"
     r"confirmed|rules? out|proves?|shows? that|found|discovered|noticed|the fact that|results? in|leads? to|"
-    r"since it|only (?:when|if|for|in)|never|always|already|not (?:used|set|called|tested|scoped|covered|the)|no longer|"
-    r"doesn't|does not|don't|isn't|is not|aren't|are not|can't|cannot|won't|without|instead of|but|however|although|"
-    r"silently|missing|fails?|race|leak|duplicat\w+|redundant|unused|stale|expensive|slow\w*|unless|except)\b",
+    r"since it|only (?:when|if|for|in)|never|always|already|not (?:used|set|called|tested|scoped|covered|the)|"
+    r"no longer|doesn't|does not|don't|isn't|is not|aren't|are not|can't|cannot|won't|without|instead of|but|"
+    r"however|although|silently|missing|fails?|race|leak|duplicat\w+|redundant|unused|stale|expensive|slow\w*|unless|except)\b",
     re.IGNORECASE,
 )
 
@@ -93,10 +93,10 @@ CONCLUDED: Final = re.compile(
 def kind_of_prompt(text: str) -> tuple[LostKind, str]:
     """Returns the kind and the mark of what a user says."""
     is_question = text.rstrip().endswith("?")
-    if says(text, CORRECTIONS) or words_in(text)[-1:] == ["instead"]:
-        return "instruction", "correction"
     if RULE.search(text):
         return "instruction", "rule"
+    if says(text, CORRECTIONS) or words_in(text)[-1:] == ["instead"]:
+        return "instruction", "correction"
     if not is_question and says(text, DECISIONS):
         return "decision", "by the user"
     if is_question or says(text, ASKED) or first_word(text) in ORDERS:

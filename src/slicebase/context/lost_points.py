@@ -1,7 +1,7 @@
 """The points that a text makes: statements of at most 300 characters, each with its title (docs/lost.md).
 
-A heading, a bold line or a lead-in ("The causes are:") is the title of what follows it. Short entries of a list and short
-rows of a table are one point together, as far as they fit; a long paragraph is divided at its sentences.
+A heading, a bold line or a lead-in ("The causes are:") is the title of what follows it. Short entries of a list and
+short rows of a table are one point together, as far as they fit; a long paragraph is divided at its sentences.
 """
 
 import re
@@ -15,7 +15,9 @@ from slicebase.context.lost_words import Sentence, sentences
 MOST: Final = 300  # characters of a point
 _NAMES: Final = re.compile(r"`[^`\n]+`|\*\*[^*\n]+\*\*")
 _TITLED: Final = re.compile(r"(?:\d{1,3}[.)]\s*)?(?:\*\*|__)[^*\n]{2,100}(?:\*\*|__)")
-_CONTINUED: Final = re.compile(r"(?:\*\*)?(?:Fix|Impact|Evidence|Reason|Why|Note|Result|Effect|Cause|Solution)\b[^.]{0,20}:", re.IGNORECASE)
+_CONTINUED: Final = re.compile(
+    r"(?:\*\*)?(?:Fix|Impact|Evidence|Reason|Why|Note|Result|Effect|Cause|Solution)\b[^.]{0,20}:", re.IGNORECASE
+)
 
 
 class Point(NamedTuple):

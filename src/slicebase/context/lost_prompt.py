@@ -75,7 +75,10 @@ def _bm25(sought: Mapping[str, int], texts: Sequence[str]) -> list[float]:
     mean = sum(lengths) / max(1, len(lengths)) or 1.0
     rarity = {word: log(1 + (len(texts) - n + 0.5) / (n + 0.5)) for word, n in having.items()}
     return [
-        sum(rarity[word] * sought[word] * (_SATURATION + 1) / (1 + _SATURATION * (1 - _LENGTH + _LENGTH * size / mean)) for word in sorted(each))
+        sum(
+            rarity[word] * sought[word] * (_SATURATION + 1) / (1 + _SATURATION * (1 - _LENGTH + _LENGTH * size / mean))
+            for word in sorted(each)
+        )
         for each, size in zip(counts, lengths, strict=True)
     ]
 

@@ -1,7 +1,7 @@
 """How much a continuing agent needs an item that a summary does not contain: a sum of a few weighted features.
 
-The features are general signs, none of them a word of one project. Their weights were learned by `tools/lost_weights.py`
-from labelled transcripts and are kept as data in `lost_weights.py`; `tt lost --explain` shows the parts of each score.
+The features are general signs, none of them a word of one project. Their weights are data in `lost_weights.py`, which
+`tools/lost_weights.py` learned from labelled transcripts; `tt lost --explain` shows the parts of each score.
 """
 
 import re
@@ -76,7 +76,6 @@ class Surroundings:
             elif turn.role == "user" and spoken:
                 found[spoken[0]] = spoken[1]
         return found | ({spoken[0]: spoken[1]} if spoken else {})
-
 
 
 def _shape(item: TranscriptItem) -> str:

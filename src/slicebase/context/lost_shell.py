@@ -36,14 +36,6 @@ _HEAD: Final = 300  # characters at the beginning, where a tool reports how a co
 _FAILED_TESTS: Final = re.compile(
     r"\b[1-9]\d* (?:failed|failures?|failing|errors?)\b|^(?:---\s)?FAIL(?:ED)?\b", re.MULTILINE
 )
-_RESULT_LINE: Final = re.compile(
-    r"^.*\b\d+ (?:passed|failed|passing|failing|failures?|errors?)\b.*$"
-    r"|^(?:test result:|Tests:|ok\b|FAIL\b|PASS\b|OK\b).*$",
-    re.MULTILINE,
-)
-_TEST_COUNTS: Final = re.compile(r"\b\d+ (?:passed|failed|passing|failing|failures?|errors?)\b")
-_FAILED_NAME: Final = re.compile(r"^(?:FAILED|--- FAIL:|FAIL:?|✕|×)\s+([\w./:\[\]-]+)", re.MULTILINE)
-
 _RAISED: Final = re.compile(r"^(?:[\w.]*(?:Error|Exception)\b|FAILED |--- FAIL: ).*$", re.MULTILINE)
 _LOCATED: Final = re.compile(r"^[\w./-]+:\d+(?::\d+)?: .+$", re.MULTILINE)
 _FAILING: Final = re.compile(
@@ -91,11 +83,6 @@ def _segments(command: str) -> Iterator[str]:
     yield " ".join("".join(words).split())
 
 
-def is_test(simple: tuple[str, ...]) -> bool:
-    """Returns whether one of these commands runs tests."""
-    return any(_TEST.match(each) for each in simple)
-
-
 def exit_code(output: str) -> int | None:
     """Returns the exit code that a tool reports at the beginning of its output."""
     match = _EXIT.search(output, 0, _HEAD)
@@ -107,17 +94,6 @@ def how_tests_ended(output: str, *, error: bool) -> Ended:
     return "failed" if error or _FAILED_TESTS.search(output) else "ok"
 
 
-def result_line(output: str) -> str:
-    """Returns the line with the result of the tests, the last if there are several."""
-    lines = _RESULT_LINE.findall(output)
-    return " ".join(lines[-1].strip(" =-").split()) if lines else ""
-
-
-def result_traces(output: str) -> list[str]:
-    """Returns the texts that identify a test run: how many tests passed and failed, and the names of failed tests."""
-    return [*_TEST_COUNTS.findall(result_line(output)), *_FAILED_NAME.findall(output)]
-
-
 def error_line(output: str) -> tuple[str, int]:
     """Returns the line that says what went wrong, and its offset: the last raised error, else the first complaint."""
     raised = list(_RAISED.finditer(output))
@@ -127,32 +103,35 @@ def error_line(output: str) -> tuple[str, int]:
     return (found[0], found.start()) if found else ("", 0)
 
 
-
-
 PATCHED: Final = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 
 # Commands that are needed again, by what they do. Looking around (`ls`, `git status`) is not among them.
 _BUILD: Final = re.compile(
-    _WRAPPER
-    + r"(?:(?:go|cargo|dotnet|swift|mvn|gradlew?|bazel|sbt|zig|stack|cabal) (?:.*\s)?(?:build|install|package|compile|publish|vet|generate)\b"
+    _WRAPPER + r"(?:(?:go|cargo|dotnet|swift|mvn|gradlew?|bazel|sbt|zig|stack|cabal) (?:.*\s)?"
+    r"(?:build|install|package|compile|publish|vet|generate)\b"
     r"|(?:npm|pnpm|yarn|bun|deno|make|just|task|mise|rake|mix|nx|turbo)\s(?:.*\s)?(?:\w+[:-])*(?:build|compile|bundle|generate|release|package|dist)\b"
-    r"|(?:tsc|webpack|vite build|esbuild|rollup|cmake|ninja|make\Z|docker build|docker compose|xcodebuild|python\S* -m build)\b)"
+    r"|(?:tsc|webpack|vite build|esbuild|rollup|cmake|ninja|make\Z|docker build|docker compose|xcodebuild|"
+    r"python\S* -m build)\b)"
 )
 _CHECK: Final = re.compile(
-    _WRAPPER
-    + r"(?:(?:npm|pnpm|yarn|bun|make|just|task|mise|rake|mix|cargo|deno|go)\s(?:.*\s)?(?:\w+[:-])*(?:lint|fmt|format|check|typecheck|vet|clippy|ci)\b"
-    r"|(?:ruff|mypy|eslint|prettier|black|flake8|golangci-lint|gofmt|shellcheck|tsc --noEmit|pre-commit|rubocop|pylint|biome)\b)"
+    _WRAPPER + r"(?:(?:npm|pnpm|yarn|bun|make|just|task|mise|rake|mix|cargo|deno|go)\s(?:.*\s)?(?:\w+[:-])*"
+    r"(?:lint|fmt|format|check|typecheck|vet|clippy|ci)\b"
+    r"|(?:ruff|mypy|eslint|prettier|black|flake8|golangci-lint|gofmt|shellcheck|tsc --noEmit|pre-commit|"
+    r"rubocop|pylint|biome)\b)"
 )
 _DEPLOY: Final = re.compile(
-    _WRAPPER + r"(?:kubectl|helm|terraform|ansible|fly|flyctl|vercel|netlify|heroku|wrangler|gcloud|aws|az|docker (?:push|run|exec)|ssh|scp|rsync|systemctl)\b"
+    _WRAPPER + r"(?:kubectl|helm|terraform|ansible|fly|flyctl|vercel|netlify|heroku|wrangler|gcloud|aws|az|"
+    r"docker (?:push|run|exec)|ssh|scp|rsync|systemctl)\b"
 )
 _CALL: Final = re.compile(
     _WRAPPER
-    + r"(?:gh api|gh (?:pr|run|issue|workflow) (?:view|list|create|checks|diff|comment|watch)|curl|psql|sqlite3|mysql|redis-cli|alembic|"
+    + r"(?:gh api|gh (?:pr|run|issue|workflow) (?:view|list|create|checks|diff|comment|watch)|curl|psql|sqlite3|"
+    r"mysql|redis-cli|alembic|"
     r"(?:npm|pnpm|yarn|bun|make|just|task|mise|rake|mix|cargo|go|uv|poetry) run\b|go tool|"
     r"(?:bash|sh|zsh|node|python\S*|ruby|deno run|tsx|perl) (?!-[ce]\b)\S*[\w/]\.\w+|\./[\w./-]+|"
     r"(?:git (?:clone|bisect|worktree add|show [\w./-]+:\S+|read-tree|filter-repo|submodule)))"
 )
+_SEEN: Final = 400  # characters of a command: what it does is said at its beginning
 CommandClass = Literal["test", "build", "check", "deploy", "call"]
 _CLASSES: Final[tuple[tuple[CommandClass, re.Pattern[str]], ...]] = (
     ("test", _TEST),
@@ -165,7 +144,7 @@ _CLASSES: Final[tuple[tuple[CommandClass, re.Pattern[str]], ...]] = (
 
 def command_class(simple: tuple[str, ...]) -> CommandClass | None:
     """Returns what commands are needed again for; None if they only look around or change the state of the moment."""
-    return next((name for name, pattern in _CLASSES if any(pattern.match(each) for each in simple)), None)
+    return next((name for name, pattern in _CLASSES if any(pattern.match(each[:_SEEN]) for each in simple)), None)
 
 
 def needed_lines(command: str) -> str:

@@ -35,7 +35,9 @@ CLIENT_RESULT: Final = re.compile(
 )
 # Tools that return the words of another model.
 REPORTERS: Final = frozenset({"task", "agent", "taskoutput", "agentoutput", "spawn_agent", "wait_agent"})
-_REMINDER: Final = re.compile(r"<(system-reminder|usage)>.*?(?:</\1>|\Z)|</?thinking>|^agentId: .*$", re.DOTALL | re.MULTILINE)
+_REMINDER: Final = re.compile(
+    r"<(system-reminder|usage)>.*?(?:</\1>|\Z)|</?thinking>|^agentId: .*$", re.DOTALL | re.MULTILINE
+)
 
 
 def blanked(text: str) -> str:
@@ -110,8 +112,8 @@ def _form(line: str, bare: str) -> BlockForm:
 # What the user typed, and what was pasted
 
 _LOG_LINE: Final = re.compile(
-    r"\s*(?:\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d:\d\d|[\w./-]+\.\w{1,5}:\d+|===|---|\+\+\+|@@|\$ |% |❯|>>> |at \S+\(|Traceback|"
-    r"(?:FAIL|PASS|ok|ERROR|WARN|INFO|DEBUG|error|warning|fatal|panic|remote|hint)\b[:\s\[]|[{}\[\]();]+\s*\Z|"
+    r"\s*(?:\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d:\d\d|[\w./-]+\.\w{1,5}:\d+|===|---|\+\+\+|@@|\$ |% |❯|>>> |at \S+\(|"
+    r"Traceback|(?:FAIL|PASS|ok|ERROR|WARN|INFO|DEBUG|error|warning|fatal|panic|remote|hint)\b[:\s\[]|[{}\[\]();]+\s*\Z|"
     r"[│├└╭╰─┃●⏺⎿✓✗✘•]|\w+ \w+\(.*\{\s*\Z|\s{4,}\S)"
 )
 _SYMBOL: Final = re.compile(r"[{}\[\]();=<>|\\/_$#@*^~`\"]|::|->")

@@ -1,4 +1,4 @@
-"""The weights of the features of lost items, learned by `tools/lost_weights.py`; `lost_score` says what each is.
+"""The weights of the features of lost items (`lost_score`), learned by `tools/lost_weights.py`.
 
 They are reviewed data: after a change of the features, learn them again and read the difference.
 """

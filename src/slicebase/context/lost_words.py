@@ -1,9 +1,8 @@
 """Sentences and their content words, by which a summary is searched for what it keeps (docs/lost.md)."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
-from math import ceil
 from typing import Final, NamedTuple
 
 from slicebase.graph.annotate import phrase_patterns, words_in
@@ -32,7 +31,6 @@ _COMMON: Final = frozenset(
     }
 )  # fmt: skip
 _ENDINGS: Final = ("ing", "ed", "es", "s")
-_WINDOW: Final = 3  # consecutive sentences
 _LINES: Final = 4  # consecutive lines
 
 
@@ -78,7 +76,9 @@ def content_stems(text: str) -> frozenset[str]:
 
 
 # Line numbers change with every edit: they are no part of what a statement says.
-_LINE_NUMBERS: Final = re.compile(r"(?<=\w):\d+(?:-\d+)?(?::\d+)?\b|\b(?:lines?|L)\s?~?\d+(?:\s?[-,&–]\s?\d+)*", re.IGNORECASE)
+_LINE_NUMBERS: Final = re.compile(
+    r"(?<=\w):\d+(?:-\d+)?(?::\d+)?\b|\b(?:lines?|L)\s?~?\d+(?:\s?[-,&–]\s?\d+)*", re.IGNORECASE
+)
 _NAME: Final = re.compile(r"[A-Za-z_]\w*(?:[./-]\w+)*|\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b")
 _IS_NAME: Final = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|_|\w[./]\w|\d")
 
@@ -111,20 +111,11 @@ def _stem(word: str) -> str:
 
 
 class Passages:
-    """A text in which sentences are searched, in windows of a few consecutive sentences."""
+    """A text in which statements are searched, in windows of a few consecutive lines."""
 
     def __init__(self, text: str) -> None:
         self._given = text
         self.text = " ".join(text.split())
-        parts = [sentence.text for sentence in sentences(text)]
-        self._windows = [_window(parts[at : at + _WINDOW]) for at in range(len(parts))]
-
-    def hold(self, sentence: str, share: float, *, with_figures: bool) -> bool:
-        """Returns whether a window has this share of a sentence's content words and, if asked for, all its numbers."""
-        sought = content_stems(sentence)
-        least = min(max(ceil(share * len(sought)), 2), len(sought))
-        numbers = figures(sentence) if with_figures else frozenset()
-        return bool(sought) and any(numbers <= known and len(sought & stems) >= least for stems, known in self._windows)
 
     def coverage(self, text: str) -> float:
         """Returns which share of a text's content, by weight, a window has: names and figures weigh more than words."""
@@ -145,15 +136,9 @@ class Passages:
         return all(_quoted(literal).search(self.text) for literal in literals)
 
 
-def _window(parts: Sequence[str]) -> tuple[frozenset[str], frozenset[str]]:
-    return frozenset().union(*map(content_stems, parts)), frozenset().union(*map(figures, parts))
-
-
 @lru_cache(maxsize=4096)
 def _quoted(literal: str) -> re.Pattern[str]:
     """Returns the pattern of a quotation. A plain word counts only in backticks, since prose has such words too."""
     if re.fullmatch(r"[a-z]+", literal):
         return re.compile(f"`{literal}`")
     return re.compile(rf"(?<![\w.-]){re.escape(literal)}(?![\w:/-]|\.\w)")
-
-

@@ -1,7 +1,7 @@
 """What an agent looks up again after a compaction: files read, commands run, searches made, questions asked.
 
-A lookup after the boundary that repeats one before it is what the agent pays for the loss (docs/lost.md). It is computed
-from any transcript that continues after a compaction, without labels.
+A lookup after the boundary that repeats one before it is what the agent pays for the loss (docs/lost.md). It can be
+computed from any transcript that continues after a compaction.
 """
 
 import re
@@ -23,7 +23,9 @@ WRITERS: Final = frozenset(
         "str_replace_editor", "str_replace_based_edit_tool",
     }
 )  # fmt: skip
-SEARCHERS: Final = frozenset({"grep", "glob", "search", "search_file_content", "websearch", "webfetch", "codebase_search"})
+SEARCHERS: Final = frozenset(
+    {"grep", "glob", "search", "search_file_content", "websearch", "webfetch", "codebase_search"}
+)
 PATHS: Final = ("file_path", "path", "absolute_path", "notebook_path", "target_file", "filename")
 _SOUGHT: Final = ("pattern", "query", "url")
 
@@ -32,9 +34,11 @@ _SEEKS: Final = re.compile(r"(?:grep|rg|ag|find|fd|git grep)\s(?P<rest>.+)\Z", r
 # Commands that show or change the state of the moment: to run one again is no sign of a loss.
 _MOMENTARY: Final = re.compile(
     r"(?:ls|pwd|wc|which|du|df|ps|kill|mkdir|rm|mv|cp|touch|chmod|date|cat|head|tail|sed|less|nl|bat|tree|stat|file|diff|"
-    r"awk|sort|jq|true|test|whoami|env|printenv|history|open|tee|ln|git (?:status|diff|log|show|add|commit|push|pull|fetch|"
-    r"checkout|switch|restore|reset|stash|branch|rev-parse|rebase|merge|remote|rm|mv|config|clean|tag|worktree))\b"
+    r"awk|sort|jq|true|test|whoami|env|printenv|history|open|tee|ln|git (?:status|diff|log|show|add|commit|push|pull|"
+    r"fetch|checkout|switch|restore|reset|stash|branch|rev-parse|rebase|merge|remote|rm|mv|config|clean|tag|worktree))\b"
 )
+_SEEN: Final = 400  # characters of a command
+_SAME_WORDS: Final = 0.6  # of a question
 _NEAR: Final = 3  # calls: a read this close before an edit of the same file is part of the edit
 
 
@@ -96,7 +100,7 @@ def _named(each: Lookup, text: Passages, paths: Sequence[str]) -> bool:
         return any(text.quote([word]) for word in _sought_words(each.what))
     if each.kind == "command":
         return text.quote(simple_commands(each.what))
-    return text.hold(each.what, 0.6, with_figures=False)
+    return text.coverage(each.what) >= _SAME_WORDS
 
 
 def distinct_names(path: str, others: Sequence[str]) -> list[str]:
@@ -138,9 +142,7 @@ def _parts(turns: Sequence[Turn], kind: str) -> Iterator[Part]:
 
 
 def _is_for_edit(number: int, each: Lookup, written: Sequence[tuple[int, str]]) -> bool:
-    return each.kind == "file" and any(
-        path == each.what and number <= at <= number + _NEAR for at, path in written
-    )
+    return each.kind == "file" and any(path == each.what and number <= at <= number + _NEAR for at, path in written)
 
 
 def _of_call(part: Part) -> Iterator[tuple[LookupKind, str]]:
@@ -158,7 +160,7 @@ def _of_call(part: Part) -> Iterator[tuple[LookupKind, str]]:
 
 def _of_command(command: str) -> Iterator[tuple[LookupKind, str]]:
     lasting = []
-    for simple in simple_commands(command):
+    for simple in (each[:_SEEN] for each in simple_commands(command)):
         if shown := _SHOWS.match(simple):
             yield "file", shown["path"]
         elif seeks := _SEEKS.match(simple):

@@ -145,7 +145,12 @@ _MOST: Final = 256  # passages: more than fit into a context that a prompt has r
 
 
 def render_lost(
-    truth: Truth, session: str, judged: Sequence[tuple[CompactedTurns, Loss]], tokens: int, as_of: int, prompt: str | None
+    truth: Truth,
+    session: str,
+    judged: Sequence[tuple[CompactedTurns, Loss]],
+    tokens: int,
+    as_of: int,
+    prompt: str | None,
 ) -> Context:
     """Builds a context of lost items, the most needed first, under the heading of their kind."""
     question = prompt or f"what was lost when session:{session} was compacted"
