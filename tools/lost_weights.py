@@ -21,7 +21,7 @@ from typing import NamedTuple
 from bench._lost_labels import Compaction, Label, corpus, matching
 from slicebase.context.lost import judge
 from slicebase.context.lost_follow import items
-from slicebase.context.lost_score import Surroundings, features
+from slicebase.context.lost_score import ScoreBasis, features
 from slicebase.context.lost_words import Passages
 
 WRITTEN = Path(__file__).resolve().parents[1] / "src" / "slicebase" / "context" / "lost_weights.py"
@@ -53,7 +53,7 @@ def labelled(compaction: Compaction) -> list[Labelled]:
     """Returns the items of a labelled compaction, with their labels."""
     removed = compaction.turns
     found = items(removed.before)
-    around = Surroundings(removed.before, Passages(removed.said), found)
+    around = ScoreBasis(removed.before, Passages(removed.said), found)
     turns = {turn.id: turn for turn in removed.before}
     return [
         Labelled(

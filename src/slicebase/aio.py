@@ -361,7 +361,6 @@ class Slicebase(Awaited):
     lost = awaited(sync.Slicebase.lost)
     lost_everywhere = awaited(sync.Slicebase.lost_everywhere)
     lost_in = awaited(sync.Slicebase.lost_in)
-    lost_for = awaited(sync.Slicebase.lost_for)
     lost_cost = awaited(sync.Slicebase.lost_cost)
     lost_context = awaited(sync.Slicebase.lost_context)
     manifest = awaited(sync.Slicebase.manifest)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:  # keeps start-up fast: a verb imports what it needs when it i
     from slicebase.agents.hooks import ClientHooks
     from slicebase.agents.memory_tool import MemoryTool
     from slicebase.context.assemble import Context
-    from slicebase.context.lost_prompt import Passage
     from slicebase.context.manifest import Manifest, Replayed
     from slicebase.core.times import Moment
     from slicebase.files.body.rows import Provenance
@@ -284,18 +283,9 @@ class Slicebase(Parts):
 
     def context_again(self, manifest: str, *, record: bool = True) -> "Context":
         """Asks the question of a manifest again, with the same budget and policy, of what is stored now."""
-        from slicebase.context.lost import LOST_RULES
-        from slicebase.verbs.newest import NEWEST
+        from slicebase.verbs.again import context_again
 
-        before = self.manifest(manifest)
-        if before.ranker == NEWEST:
-            return self.project_context(before.budget.tokens, record=record)
-        if before.ranker == LOST_RULES:
-            session, prompt = before.filters["session"], before.filters.get("prompt")
-            return self.lost_context(session, before.budget.tokens, prompt=prompt, record=record)
-        from slicebase.verbs.contexts import context_again
-
-        return context_again(self, before, record=record)
+        return context_again(self, self.manifest(manifest), record=record)
 
     def project_context(self, tokens: int = 4000, *, record: bool = True) -> "Context":
         """Builds a context of the library's files, the last changed first, for the start of a session."""
@@ -309,11 +299,11 @@ class Slicebase(Parts):
 
         return recorded(self, context)
 
-    def lost(self, session: str | None = None) -> "Losses":
-        """Judges what each compaction of a session kept and lost; by default, of the session compacted last."""
+    def lost(self, session: str | None = None, *, prompt: str | None = None) -> "Losses":
+        """Judges what each compaction of a session (default: the last) lost, and what of it a prompt asks for."""
         from slicebase.verbs.lost import lost
 
-        return lost(self, session)
+        return lost(self, session, prompt=prompt)
 
     def lost_everywhere(self) -> "list[Losses]":
         """Judges every session that was compacted, the newest first."""
@@ -329,12 +319,6 @@ class Slicebase(Parts):
 
         return lost_in(self, each_path(paths), progress)
 
-    def lost_for(self, prompt: str, session: str | None = None, *, limit: int = 20) -> "list[Passage]":
-        """Returns what compactions lost, by what a prompt asks; by default, of the session compacted last."""
-        from slicebase.verbs.lost import lost_for
-
-        return lost_for(self, prompt, session, limit)
-
     def lost_cost(self, session: str | None = None) -> "list[Cost]":
         """Returns what was looked up again after each compaction; by default, of the session compacted last."""
         from slicebase.verbs.lost import lost_cost
@@ -342,18 +326,10 @@ class Slicebase(Parts):
         return lost_cost(self, session)
 
     def lost_context(
-        self,
-        session: str | None = None,
-        tokens: int = 4000,
-        *,
-        prompt: str | None = None,
-        as_of: "Moment | None" = None,
-        record: bool = True,
-    ) -> "Context":
-        """Builds a context of what compactions lost; by default, of the session compacted last.
-
-        With `prompt`, what the prompt asks for comes first.
-        """
+        self, session: str | None = None, tokens: int = 4000, *,
+        prompt: str | None = None, as_of: "Moment | None" = None, record: bool = True,
+    ) -> "Context":  # fmt: skip
+        """Builds a context of what compactions lost, if a prompt is given by what it asks; by default, of the last."""
         from slicebase.verbs.lost import lost_context
 
         return lost_context(self, session, tokens, prompt=prompt, as_of=as_of, record=record)

@@ -19,7 +19,7 @@ from slicebase.verbs.names import shortened
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
     from slicebase.context.lost import JudgedItem, Loss
-    from slicebase.context.lost_prompt import Passage
+    from slicebase.context.lost_prompt import LostPassage
     from slicebase.verbs.lost import Losses
 
 
@@ -73,7 +73,7 @@ def lost(
         built = base.lost_context(found.session, tokens, prompt=prompt, as_of=as_of)
         print_context(base, built, explain, as_json)
     elif prompt is not None:
-        _print_for(base, found.session, prompt, limit, as_json)
+        _print_for(base, base.lost(found.session, prompt=prompt), limit, as_json)
     elif as_json:
         print_json(_as_json(found, limit))
     else:
@@ -136,20 +136,20 @@ def _print_lost(loss: "Loss", short: Mapping[str, str], limit: int, explain: boo
         note(f"… and {len(lost) - limit} more: --limit {len(lost)} lists them all.")
 
 
-def _print_for(base: "Slicebase", session: str, prompt: str, limit: int, as_json: bool) -> None:
+def _print_for(base: "Slicebase", found: "Losses", limit: int, as_json: bool) -> None:
     from slicebase.context.lost import TABLE
 
-    found = base.lost_for(prompt, session, limit=limit)
+    wanted = found.wanted[:limit]
     if as_json:
-        print_json({"session": session, "for": prompt, "lost": [_passage_as_json(each) for each in found]})
+        print_json({"session": found.session, "lost": [_passage_as_json(each) for each in wanted]})
         return
-    short = shortened(base, {each.ref for each in found})
-    for each in found:
+    short = shortened(base, {each.ref for each in wanted})
+    for each in wanted:
         kind = f"{TABLE[each.item.kind].one}, {each.item.item.mark}" if each.item else "from the turns before"
         print_text(Styled(kind, YELLOW), f": {_words(each.text)}\n    {short[each.ref]}")
 
 
-def _passage_as_json(each: "Passage") -> dict[str, Any]:
+def _passage_as_json(each: "LostPassage") -> dict[str, Any]:
     return {
         "kind": each.item.kind if each.item else None,
         "mark": each.item.item.mark if each.item else None,

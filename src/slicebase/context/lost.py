@@ -7,14 +7,14 @@ from typing import Final, NamedTuple
 from slicebase.context.lost_follow import items
 from slicebase.context.lost_items import TranscriptItem
 from slicebase.context.lost_phrases import LOST_KINDS, LostKind
-from slicebase.context.lost_score import Surroundings, contained, features, parts_of
+from slicebase.context.lost_score import ScoreBasis, contained, features, parts_of
 from slicebase.context.lost_weights import WEIGHTS
 from slicebase.context.lost_words import Passages, content_weights
 from slicebase.graph.turn import Turn, turn_text
 
 LOST_RULES: Final = "lost/2"
 
-KEPT: Final = 0.65  # the share of an item's content that a summary must have
+KEPT_SHARE: Final = 0.65  # the share of an item's content that a summary must have
 OVER: Final = frozenset({"done", "resolved", "overturned", "gone"})  # states of items that nobody needs
 _CROWDED: Final = 250_000  # millionths that each further command or artefact of the same sort counts less
 _SAME: Final = 0.7  # of an item's content; one that says no more than a better one is not listed again
@@ -122,14 +122,14 @@ def judge(compaction: CompactedTurns, weights: Mapping[str, float] = WEIGHTS) ->
     """Returns which items of the removed turns the summary kept, each with its score."""
     summary = Passages(compaction.said)
     found = items(compaction.before)
-    around = Surroundings(compaction.before, summary, found)
+    around = ScoreBasis(compaction.before, summary, found)
     judged = [_judged(item, around, weights) for item in found]
     return Loss(compaction.summary[-1], len(compaction.before), compaction.readable, tuple(judged))
 
 
-def _judged(item: TranscriptItem, around: Surroundings, weights: Mapping[str, float]) -> JudgedItem:
+def _judged(item: TranscriptItem, around: ScoreBasis, weights: Mapping[str, float]) -> JudgedItem:
     parts = parts_of(features(item, around), weights)
-    return JudgedItem(item, contained(item, around.summary) >= KEPT, sum(parts.values()), parts)
+    return JudgedItem(item, contained(item, around.summary) >= KEPT_SHARE, sum(parts.values()), parts)
 
 
 def by_importance(judged: Iterable[JudgedItem]) -> list[JudgedItem]:

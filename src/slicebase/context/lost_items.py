@@ -34,8 +34,8 @@ from slicebase.context.lost_shell import (
 from slicebase.context.lost_speech import (
     CLIENT_PROMPT,
     REPORTERS,
-    Block,
     Origin,
+    TextBlock,
     blanked,
     is_client_result,
     is_pasted,
@@ -58,6 +58,8 @@ REFUSED: Final = re.compile(
     r"(?:user|person) (?:doesn't|does not|didn't) want to|rejected by (?:the )?user", re.IGNORECASE
 )
 REASON: Final = re.compile(r"the user (?:said|provided the following reason[^:]*):\s*(.+)", re.DOTALL | re.IGNORECASE)
+_REPORTED: Final[tuple[LostKind, str]] = ("finding", "stated")
+_LEAST_WORDS: Final = {"finding": 3}  # content words of a statement
 _PLANNERS: Final = frozenset({"exitplanmode", "exit_plan_mode"})
 
 
@@ -151,7 +153,7 @@ class _Reader:
 
     def _prompt(self, turn: str, order: int, text: str, place: int) -> None:
         for point in points(text):
-            block = Block(text[point.start : point.end], point.start, point.end, point.form, point.above)
+            block = TextBlock(text[point.start : point.end], point.start, point.end, point.form, point.above)
             pasted = is_pasted(block)
             if len(content_stems(point.text)) >= 2 and not pasted and not CLIENT_PROMPT.match(point.text):
                 kind, mark = kind_of_prompt(point.text)
@@ -161,9 +163,10 @@ class _Reader:
     def _said(self, turn: str, order: int, text: str, place: int, origin: Origin) -> None:
         for point in points(text):
             told = without_narration(point, text) if origin == "speech" else point
-            if told and len(content_stems(told.text)) >= 3:
-                kind, mark = kind_of_statement(told.text, told.above) if origin == "speech" else ("finding", "stated")
-                self._add(_statement(kind, mark, turn, order, told, place, origin), told.text)
+            if told:
+                kind, mark = kind_of_statement(told.text, told.above) if origin == "speech" else _REPORTED
+                if len(content_stems(told.text)) >= _LEAST_WORDS.get(kind, 2):
+                    self._add(_statement(kind, mark, turn, order, told, place, origin), told.text)
             self._add_artefacts(turn, order, text[point.start : point.end], place + point.start)
 
     def _add_artefacts(self, turn: str, order: int, text: str, place: int, source: str = "") -> None:

@@ -41,12 +41,12 @@ ORDERS: Final = frozenset(
         "add", "adjust", "allow", "apply", "ask", "build", "bump", "call", "change", "check", "clean", "commit",
         "compare", "consider", "continue", "convert", "copy", "create", "cut", "delete", "deploy", "describe",
         "disable", "do", "document", "drop", "enable", "explain", "extend", "find", "finish", "fix", "format", "give",
-        "go", "handle", "hide", "implement", "improve", "include", "investigate", "keep", "leave", "list", "log", "look",
-        "make", "merge", "migrate", "move", "open", "pin", "port", "prepare", "print", "push", "put", "read", "rebase",
-        "redo", "refactor", "remove", "rename", "repeat", "replace", "rerun", "restore", "review", "rewrite", "run",
-        "set", "show", "simplify", "skip", "sort", "split", "start", "strengthen", "support", "switch", "take", "tell",
-        "test", "tidy", "treat", "try", "turn", "undo", "update", "upgrade", "use", "validate", "verify", "wait",
-        "wire", "wrap", "write",
+        "go", "handle", "hide", "implement", "improve", "include", "investigate", "keep", "leave", "list", "log",
+        "look", "make", "merge", "migrate", "move", "open", "pin", "port", "prepare", "print", "push", "put", "read",
+        "rebase", "redo", "refactor", "remove", "rename", "repeat", "replace", "rerun", "restore", "review",
+        "rewrite", "run", "set", "show", "simplify", "skip", "sort", "split", "start", "strengthen", "support",
+        "switch", "take", "tell", "test", "tidy", "treat", "try", "turn", "undo", "update", "upgrade", "use",
+        "validate", "verify", "wait", "wire", "wrap", "write",
     }
 )  # fmt: skip
 OPEN: Final = (
@@ -67,9 +67,10 @@ OPEN_ABOVE: Final = re.compile(
 NARRATION: Final = re.compile(
     r"(?:(?:good|great|perfect|excellent|ok(?:ay)?|right|alright|sure|done|now|first|next|also|and|so|interesting|"
     r"clean|hmm|wait|yes|nice|all green|sorry)\b[\s,.!:—–-]*)*"
-    r"(?:let me|let's (?:look|check|see|run|verify|read|try|start|continue|first)|i'll|i will|"
-    r"i'm going to|i am going to|i need to|i can see|i see\b|i want to|checking|running|reading|now i|"
-    r"now (?:let|update|add|run|check|fix|create|write|verify|the|for|that)|i should|i'm |time to|here's|here are|here is|updating|adding)",
+    r"(?:let me|let's (?:look|check|see|run|verify|read|try|start|continue|first)|i'll|i will|i'm going to|"
+    r"i am going to|i need to|i can see|i see\b|i want to|now i|i should|i'm |time to|here's|here are|here is|"
+    r"now (?:let|update|add|run|check|fix|create|write|verify|the|for|that)|"
+    r"(?:checking|running|reading|updating|adding) (?:the|all|this|both|it|them|more|a|now)\b)",
     re.IGNORECASE,
 )
 # What the assistant reports as finished. The result is in the files; the report is not needed again.

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from slicebase.context.lost_phrases import NARRATION, is_narration
-from slicebase.context.lost_speech import Block, BlockForm, blocks
+from slicebase.context.lost_speech import BlockForm, TextBlock, blocks
 from slicebase.context.lost_words import Sentence, sentences
 
 MOST: Final = 300  # characters of a point
@@ -18,6 +18,9 @@ _TITLED: Final = re.compile(r"(?:\d{1,3}[.)]\s*)?(?:\*\*|__)[^*\n]{2,100}(?:\*\*
 _CONTINUED: Final = re.compile(
     r"(?:\*\*)?(?:Fix|Impact|Evidence|Reason|Why|Note|Result|Effect|Cause|Solution)\b[^.]{0,20}:", re.IGNORECASE
 )
+
+
+_WORD: Final = 12  # characters of a sentence that says nothing by itself
 
 
 class Point(NamedTuple):
@@ -32,7 +35,7 @@ class Point(NamedTuple):
 
 def points(text: str) -> Iterator[Point]:
     """Yields the points of a text, in order. Fenced code and quotations make none."""
-    packed: list[Block] = []
+    packed: list[TextBlock] = []
     for block in _pieces(blocks(text)):
         if packed and not _joins(packed, block):
             yield from _point(packed)
@@ -43,7 +46,7 @@ def points(text: str) -> Iterator[Point]:
     yield from _point(packed)
 
 
-def _pieces(given: Iterable[Block]) -> Iterator[Block]:
+def _pieces(given: Iterable[TextBlock]) -> Iterator[TextBlock]:
     """Yields blocks; one that is too long is divided at its sentences."""
     for block in given:
         if len(block.text) <= MOST or block.form in ("code", "quotation"):
@@ -59,17 +62,17 @@ def _pieces(given: Iterable[Block]) -> Iterator[Block]:
             yield _part(block, run)
 
 
-def _part(block: Block, run: Sequence[Sentence]) -> Block:
+def _part(block: TextBlock, run: Sequence[Sentence]) -> TextBlock:
     start, end = run[0].start, run[-1].end
-    return Block(block.text[start:end], block.start + start, block.start + end, block.form, block.above)
+    return TextBlock(block.text[start:end], block.start + start, block.start + end, block.form, block.above)
 
 
-def _joins(packed: Sequence[Block], block: Block) -> bool:
+def _joins(packed: Sequence[TextBlock], block: TextBlock) -> bool:
     last = packed[-1]
     if block.form in ("code", "quotation", "heading") or block.end - packed[0].start > MOST:
         return False
     if last.form == "heading" or _names_only(last.text):
-        return True
+        return not (last.text.startswith("#") and _TITLED.match(block.text))
     if _CONTINUED.match(block.text):
         return True
     if _TITLED.match(block.text) and block.form != "row":
@@ -84,7 +87,7 @@ def _names_only(text: str) -> bool:
     return len(_NAMES.sub("", text).strip()) <= 25
 
 
-def _point(packed: Sequence[Block]) -> Iterator[Point]:
+def _point(packed: Sequence[TextBlock]) -> Iterator[Point]:
     if packed and not (len(packed) == 1 and packed[0].form == "heading" and len(packed[0].text) < 40):
         first = packed[0]
         body = next((block for block in packed if block.form != "heading"), first)
@@ -98,7 +101,11 @@ def without_narration(point: Point, text: str) -> Point | None:
         return point
     body = text[point.start : point.end]
     told = [each for each in sentences(body) if not is_narration(each.text)]
+    while told and len(told[0].text) <= _WORD and not told[0].text.startswith(("#", "*", "`")):
+        del told[0]  # "Good."
     if not told or (len(told) == 1 and told[0].text.endswith(":") and not told[0].text.startswith("#")):
         return None
-    start, end = (0 if told[0].start <= 8 else told[0].start), told[-1].end
+    start, end = told[0].start, told[-1].end
+    if not re.search(r"\w", body[:start]):
+        start = 0  # with the marks of a list or a title
     return point._replace(text=" ".join(body[start:end].split()), start=point.start + start, end=point.start + end)

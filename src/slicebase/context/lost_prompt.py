@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import exp, log
 from typing import Final, NamedTuple
 
-from slicebase.context.lost import KEPT, JudgedItem
+from slicebase.context.lost import KEPT_SHARE, JudgedItem
 from slicebase.context.lost_points import points
 from slicebase.context.lost_speech import is_client_result
 from slicebase.context.lost_words import Passages, content_weights
@@ -25,7 +25,7 @@ _SATURATION: Final = 1.2
 _LENGTH: Final = 0.75
 
 
-class Passage(NamedTuple):
+class LostPassage(NamedTuple):
     """A passage of a turn, with its rank for the prompt in millionths, and the lost item in it, if there is one."""
 
     turn: str
@@ -50,7 +50,7 @@ class _Chunk(NamedTuple):
 
 def for_prompt(
     prompt: str, turns: Sequence[Turn], summary: str, lost: Sequence[JudgedItem], limit: int
-) -> list[Passage]:
+) -> list[LostPassage]:
     """Returns the passages of turns that a prompt needs and a summary does not contain, the best first."""
     said = Passages(summary)
     by_place = {(each.item.turn, each.item.start): each for each in lost}
@@ -61,9 +61,9 @@ def for_prompt(
     found = []
     for chunk, rank in zip(chunks, ranks, strict=True):
         item = by_place.get((chunk.turn, chunk.start))
-        if (rank > 0 or item) and (item or said.coverage(chunk.text) < KEPT):
+        if (rank > 0 or item) and (item or said.coverage(chunk.text) < KEPT_SHARE):
             worth = rank / best + (_ITEM / (1 + exp(-item.score / 1_000_000)) if item else 0.0)
-            found.append(Passage(*chunk, round(worth * 1_000_000), item))
+            found.append(LostPassage(*chunk, round(worth * 1_000_000), item))
     found.sort(key=lambda each: (-each.score, each.turn, each.start))
     return found[:limit]
 

@@ -32,7 +32,7 @@ _NARROW: Final = re.compile(
 _LONG: Final = 1000  # characters of a message: it explains or reports
 
 
-class Surroundings:
+class ScoreBasis:
     """What the score of an item needs to know of its transcript: how often names occur, and where."""
 
     def __init__(self, turns: Sequence[Turn], summary: Passages, found: Sequence[TranscriptItem]) -> None:
@@ -84,7 +84,7 @@ def _shape(item: TranscriptItem) -> str:
     return " ".join([*words[:2], *(word.partition("=")[0] for word in words[2:] if word.startswith("-"))])
 
 
-def features(item: TranscriptItem, around: Surroundings) -> dict[str, float]:
+def features(item: TranscriptItem, around: ScoreBasis) -> dict[str, float]:
     """Returns the features of an item that are not zero, each from 0 to 1 (`repeated`: the logarithm of a count)."""
     found = {
         item.kind: 1.0,
@@ -100,7 +100,7 @@ def features(item: TranscriptItem, around: Surroundings) -> dict[str, float]:
     return {name: value for name, value in found.items() if value}
 
 
-def _of_command(item: TranscriptItem, around: Surroundings) -> dict[str, float]:
+def _of_command(item: TranscriptItem, around: ScoreBasis) -> dict[str, float]:
     return {
         "repeated": log2(item.times),
         "failed": float(item.state == "failed"),
@@ -110,7 +110,7 @@ def _of_command(item: TranscriptItem, around: Surroundings) -> dict[str, float]:
     }
 
 
-def _of_statement(item: TranscriptItem, around: Surroundings) -> dict[str, float]:
+def _of_statement(item: TranscriptItem, around: ScoreBasis) -> dict[str, float]:
     text = item.text[:MOST]
     named = names(text)
     said = item.origin == "speech"

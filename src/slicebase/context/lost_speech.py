@@ -47,7 +47,7 @@ def blanked(text: str) -> str:
     return _REMINDER.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
 
 
-class Block(NamedTuple):
+class TextBlock(NamedTuple):
     """A block of a text with its span, its form, and the heading or lead-in above it."""
 
     text: str
@@ -63,12 +63,12 @@ _HEADING: Final = re.compile(r"\s*#{1,6}\s|\s*(?:\*\*|__)[^*]{2,120}(?:\*\*|__):
 _RULE: Final = re.compile(r"[\s|:=_*-]*\Z")
 
 
-def blocks(text: str) -> Iterator[Block]:
+def blocks(text: str) -> Iterator[TextBlock]:
     """Yields the blocks of a text, with the heading or the lead-in that each stands under."""
     above = ""
     for start, end, form in _spans(text):
         body = text[start:end]
-        yield Block(body, start, end, form, above)
+        yield TextBlock(body, start, end, form, above)
         if form == "heading":
             above = " ".join(body.split())
 
@@ -120,7 +120,7 @@ _SYMBOL: Final = re.compile(r"[{}\[\]();=<>|\\/_$#@*^~`\"]|::|->")
 _LONG: Final = 700  # characters: few people type more in one block
 
 
-def is_pasted(block: Block) -> bool:
+def is_pasted(block: TextBlock) -> bool:
     """Returns whether a block of a user's message was copied in rather than typed."""
     if block.form in ("code", "row", "quotation") or block.text.lstrip().startswith("#"):
         return True

@@ -103,9 +103,13 @@ def figures(text: str) -> frozenset[str]:
 
 
 def _stem(word: str) -> str:
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             word = word.removesuffix(ending)
+            if len(word) > 3 and word[-1] == word[-2] and word[-1] in "bdgmnprt":
+                return word[:-1]  # stopped, stop
             break
     return word.removesuffix("e") if len(word) > 3 else word
 

@@ -66,7 +66,7 @@ def _context_for(parts: Parts, request: Request, first: Sequence[Candidate] = ()
     return build_context(parts.truth, parts.turn_index, parts.library_chunks, request, first)
 
 
-def context_again(parts: Parts, before: Manifest, *, record: bool = True) -> Context:
+def question_again(parts: Parts, before: Manifest, *, record: bool = True) -> Context:
     """Asks the question of a manifest again, with the same budget and policy, of what is stored now.
 
     A context of a run begins with the last snapshot of the run; it is bound to no step.

@@ -3,13 +3,15 @@
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from pathlib import Path
+from textwrap import shorten
 from typing import Final, NamedTuple
 
 from slicebase.context.assemble import Candidate, Context, assemble
 from slicebase.context.lost import LOST_RULES, TABLE, CompactedTurns, JudgedItem, Loss, by_importance, judge
-from slicebase.context.lost_prompt import Passage, for_prompt
+from slicebase.context.lost_prompt import LostPassage, for_prompt
 from slicebase.context.manifest import Budget, heading
 from slicebase.context.rediscovery import LookupKind, Repeated, repeated
+from slicebase.core.hashing import lone_surrogate
 from slicebase.core.refs import as_words
 from slicebase.core.times import Moment, from_text, milliseconds, to_text
 from slicebase.errors import SlicebaseError
@@ -49,6 +51,7 @@ class Losses(NamedTuple):
 
     session: str | None
     compactions: list[Loss]
+    wanted: Sequence[LostPassage] = ()  # what was lost by what a prompt asks, the best first, if there is a prompt
 
     @property
     def items(self) -> list[JudgedItem]:
@@ -63,10 +66,15 @@ class Losses(NamedTuple):
         return f"Losses(session={self.session!r}, {counts})"
 
 
-def lost(parts: Parts, session: str | None = None) -> Losses:
+def lost(parts: Parts, session: str | None = None, *, prompt: str | None = None) -> Losses:
     """Judges each compaction of a session; by default, of the session that was compacted last."""
+    asked = None if prompt is None else parts.surroundings.redaction.text(_checked(prompt))
     name = session if session is not None else next(iter(compacted_sessions(parts.truth)), None)
-    return Losses(name, [judge(each) for each in compactions(parts.truth, name)] if name is not None else [])
+    if name is None:
+        return Losses(None, [])
+    judged = [(each, judge(each)) for each in compactions(parts.truth, name)]
+    found = Losses(name, [loss for _, loss in judged])
+    return found if asked is None else found._replace(wanted=_for_prompt(asked, judged, found.items, _MOST))
 
 
 def lost_everywhere(parts: Parts) -> list[Losses]:
@@ -79,14 +87,6 @@ def lost_in(parts: Parts, paths: Iterable[Path], progress: ImportProgress) -> Lo
     read = import_conversations(parts, paths, progress=progress).report.sessions
     newest = next((session for session in compacted_sessions(parts.truth) if session in read), None)
     return lost(parts, newest or min(read)) if read else Losses(None, [])
-
-
-def lost_for(parts: Parts, prompt: str, session: str | None = None, limit: int = 20) -> list[Passage]:
-    """Returns what a session's compactions lost by what a prompt asks, the best first."""
-    name = session if session is not None else next(iter(compacted_sessions(parts.truth)), None)
-    judged = [(each, judge(each)) for each in compactions(parts.truth, name)] if name is not None else []
-    items = by_importance(each for _, loss in judged for each in loss.judged)
-    return _for_prompt(prompt, judged, items, limit)
 
 
 def lost_cost(parts: Parts, session: str | None = None) -> list[Cost]:
@@ -128,7 +128,7 @@ def lost_context(
     With `prompt`, what the prompt asks for comes first.
     """
     moment = parts.surroundings.now() if as_of is None else milliseconds(as_of)
-    asked = parts.surroundings.redaction.text(prompt) if prompt else None  # the manifest keeps it
+    asked = parts.surroundings.redaction.text(_checked(prompt)) if prompt is not None else None  # the manifest keeps it
 
     def build() -> Context:
         name = session if session is not None else next(iter(compacted_sessions(parts.truth)), None)
@@ -141,6 +141,18 @@ def lost_context(
     return built(parts, build, record=record)
 
 
+def _checked(prompt: str) -> str:
+    if not prompt.strip():
+        raise SlicebaseError("bad-question", "the prompt is empty")
+    try:
+        prompt.encode()
+    except UnicodeEncodeError as error:
+        raise lone_surrogate(error) from None
+    return prompt[:_LONGEST]
+
+
+_LONGEST: Final = 4_000  # characters of a prompt: more may be pasted, and says less of what it asks
+_HEADING: Final = 120  # characters of a prompt in the heading of its context
 _MOST: Final = 256  # passages: more than fit into a context that a prompt has room for
 
 
@@ -153,10 +165,14 @@ def render_lost(
     prompt: str | None,
 ) -> Context:
     """Builds a context of lost items, the most needed first, under the heading of their kind."""
-    question = prompt or f"what was lost when session:{session} was compacted"
+    question = f"what was lost when session:{session} was compacted"
+    if prompt:
+        question += f", for: {shorten(prompt, _HEADING, placeholder=' …')}"
     check_tokens(tokens, heading(question, to_text(as_of)))
     items = by_importance(each for _, loss in judged for each in loss.judged)
-    wanted = [Passage(each.item.turn, each.item.start, each.item.end, each.text, each.score, each) for each in items]
+    wanted = [
+        LostPassage(each.item.turn, each.item.start, each.item.end, each.text, each.score, each) for each in items
+    ]
     if prompt:
         wanted = _for_prompt(prompt, judged, items, _MOST)
     records = truth.turns.find({each.turn for each in wanted})
@@ -180,12 +196,12 @@ def render_lost(
 
 def _for_prompt(
     prompt: str, judged: Sequence[tuple[CompactedTurns, Loss]], items: Sequence[JudgedItem], limit: int
-) -> list[Passage]:
+) -> list[LostPassage]:
     turns = [turn for removed, _ in judged for turn in removed.before]
     return for_prompt(prompt, turns, "\n\n".join(removed.said for removed, _ in judged), items, limit)
 
 
-def _lost_candidate(truth: Truth, record: TurnRecord, found: Passage) -> Candidate:
+def _lost_candidate(truth: Truth, record: TurnRecord, found: LostPassage) -> Candidate:
     item = found.item
     return Candidate(
         ref=f"turn:{record.id}",
