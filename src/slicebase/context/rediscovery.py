@@ -42,7 +42,7 @@ _SAME_WORDS: Final = 0.6  # of a question
 _NEAR: Final = 3  # calls: a read this close before an edit of the same file is part of the edit
 
 
-class Lookup(NamedTuple):
+class LookedUp(NamedTuple):
     """Something that an agent looked up: where, and how many tokens its result has."""
 
     kind: LookupKind
@@ -60,8 +60,8 @@ class Lookup(NamedTuple):
 class Repeated(NamedTuple):
     """Something that stood before a compaction and was looked up again after it."""
 
-    first: Lookup
-    again: tuple[Lookup, ...]
+    first: LookedUp
+    again: tuple[LookedUp, ...]
     in_summary: bool
 
     @property
@@ -74,26 +74,26 @@ def repeated(before: Iterable[Turn], summary: str, after: Iterable[Turn]) -> lis
     """Returns what was looked up before and again after, in the order of the first lookup after the compaction."""
     known = things(before)
     said = naming(summary, known.values())
-    again: dict[tuple[str, str], list[Lookup]] = {}
+    again: dict[tuple[str, str], list[LookedUp]] = {}
     for each in lookups(after):
         if not each.for_edit and (key := _same(each, known)):
             again.setdefault(key, []).append(each)
     return [Repeated(known[key], tuple(found), said(known[key])) for key, found in again.items()]
 
 
-def things(turns: Iterable[Turn]) -> dict[tuple[str, str], Lookup]:
+def things(turns: Iterable[Turn]) -> dict[tuple[str, str], LookedUp]:
     """Returns everything that was looked up, once for each thing: the last lookup of it."""
     return {_key(each): each for each in lookups(turns)}
 
 
-def naming(text: str, of: Iterable[Lookup]) -> Callable[[Lookup], bool]:
+def naming(text: str, of: Iterable[LookedUp]) -> Callable[[LookedUp], bool]:
     """Returns a function that says whether a text names a thing: a file by an end of its path that no other has."""
     passages = Passages(text)
     paths = [each.what for each in of if each.kind == "file"]
     return lambda each: _named(each, passages, paths)
 
 
-def _named(each: Lookup, text: Passages, paths: Sequence[str]) -> bool:
+def _named(each: LookedUp, text: Passages, paths: Sequence[str]) -> bool:
     if each.kind == "file":
         return any(text.quote([name]) for name in distinct_names(each.what, paths))
     if each.kind == "search":
@@ -118,11 +118,11 @@ def _sought_words(pattern: str) -> list[str]:
 # Lookups
 
 
-def lookups(turns: Iterable[Turn]) -> list[Lookup]:
+def lookups(turns: Iterable[Turn]) -> list[LookedUp]:
     """Returns the lookups of turns, in order."""
     turns = list(turns)
     sizes = {part.call_id: tokens(part.text or "") for part in _parts(turns, "tool_result") if part.call_id}
-    found: list[tuple[int, Lookup]] = []
+    found: list[tuple[int, LookedUp]] = []
     written: list[tuple[int, str]] = []
     number = 0
     for turn in turns:
@@ -131,9 +131,9 @@ def lookups(turns: Iterable[Turn]) -> list[Lookup]:
                 number += 1
                 written += [(number, path) for path in _written(part)]
                 size = sizes.get(part.call_id or "", 0)
-                found += [(number, Lookup(kind, what, turn.id, size)) for kind, what in _of_call(part)]
+                found += [(number, LookedUp(kind, what, turn.id, size)) for kind, what in _of_call(part)]
             elif part.type == "text" and turn.role in ("user", "assistant") and not part.hidden:
-                found += [(number, Lookup("question", text, turn.id, tokens(text))) for text in _questions(part.text)]
+                found += [(number, LookedUp("question", text, turn.id, tokens(text))) for text in _questions(part.text)]
     return [each._replace(for_edit=_is_for_edit(number, each, written)) for number, each in found]
 
 
@@ -141,7 +141,7 @@ def _parts(turns: Sequence[Turn], kind: str) -> Iterator[Part]:
     return (part for turn in turns for part in turn.parts if part.type == kind)
 
 
-def _is_for_edit(number: int, each: Lookup, written: Sequence[tuple[int, str]]) -> bool:
+def _is_for_edit(number: int, each: LookedUp, written: Sequence[tuple[int, str]]) -> bool:
     return each.kind == "file" and any(path == each.what and number <= at <= number + _NEAR for at, path in written)
 
 
@@ -201,13 +201,13 @@ def _questions(text: str | None) -> list[str]:
 # The same thing
 
 
-def _key(each: Lookup) -> tuple[str, str]:
+def _key(each: LookedUp) -> tuple[str, str]:
     if each.kind == "question":
         return each.kind, " ".join(sorted(content_stems(each.what)))
     return each.kind, each.what
 
 
-def _same(each: Lookup, known: Mapping[tuple[str, str], Lookup]) -> tuple[str, str] | None:
+def _same(each: LookedUp, known: Mapping[tuple[str, str], LookedUp]) -> tuple[str, str] | None:
     """Returns the key of the known thing that a lookup repeats: for a question, one with most of its words."""
     key = _key(each)
     if key in known or each.kind != "question":
