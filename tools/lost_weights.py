@@ -11,6 +11,9 @@ chance, so the same data gives the same weights.
    is absent, and a few features that summaries treat differently (they keep what the user said and what was done).
 
 Both are sums, so the weights of the second, times those of the first, are the weights of one sum.
+
+One weight is judgement: the summaries of the labelled sessions repeat every message of the user, so the labels cannot
+teach what it costs to lose a rule. To break one does harm, so a rule that is lost counts one more.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,6 +35,7 @@ PARTLY = 0.4
 UNLABELLED = 0.5
 ABSENT = frozenset({"absent", "names absent"})
 TREATED_DIFFERENTLY = frozenset({"command", "instruction", "done sign", "report"})
+BY_JUDGEMENT = {"instruction, rule": 1.0}
 _WORTH = "worth"
 
 
@@ -70,8 +74,11 @@ def weights_from(given: Iterable[Sequence[Labelled]]) -> dict[str, float]:
     rows = [each for some in given for each in some]
     worth = learn([_worth_example(each) for each in rows], PRIORS[0])
     right = learn([_right_example(each, worth) for each in rows if each.could_be_listed], PRIORS[1])
-    names = {*worth, *right} - {_WORTH}
-    summed = {name: worth.get(name, 0.0) * right[_WORTH] + right.get(name, 0.0) for name in sorted(names)}
+    names = {*worth, *right, *BY_JUDGEMENT} - {_WORTH}
+    summed = {
+        name: worth.get(name, 0.0) * right[_WORTH] + right.get(name, 0.0) + BY_JUDGEMENT.get(name, 0.0)
+        for name in sorted(names)
+    }
     return {name: round(weight, 2) for name, weight in summed.items() if round(weight, 2)}
 
 

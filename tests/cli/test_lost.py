@@ -97,7 +97,7 @@ def test_the_cost_of_a_compaction_is_what_was_looked_up_again(sampled: Tt) -> No
         "pytest -q tests/test_discount_model.py": False,
     }
     done = sampled("lost", "--cost")
-    assert "After it 2 commands run again." in done.out
+    assert "After it 2 commands were run again." in done.out
     for each in found["again"]:
         assert sampled("recall", each["ref"], *each["again"]).exit == 0
 

@@ -134,17 +134,26 @@ def test_what_a_prompt_asks_for_comes_first_less_what_the_summary_says() -> None
     script.run("grep -n flag shop/flags.py", "12: the discount flag is off by default")
     before = list(script.turns)
     loss = judged(script, "We round once per order.")
-    found = for_prompt("who holds the guess_limit locks?", before, "We round once per order.", loss.items, 20)
+    found = for_prompt("who holds the guess_limit locks?", before, "We round once per order.", loss.judged, 20)
     assert found[0].text == "The locks of `guess_limit` are held for 460 ms."
-    found = for_prompt("turn the discount flag on by default", before, "We round once per order.", loss.items, 20)
+    found = for_prompt("turn the discount flag on by default", before, "We round once per order.", loss.judged, 20)
     assert "12: the discount flag is off by default" in [each.text for each in found[:3]]
-    found = for_prompt("round once per order", before, "We round once per order.", loss.items, 20)
+    found = for_prompt("round once per order", before, "We round once per order.", loss.judged, 20)
     assert all("round once" not in each.text for each in found)
 
 
 def test_a_prompt_without_content_words_leaves_the_order_to_the_scores() -> None:
     script = one_of_each()
     before = list(script.turns)
-    lost = judged(script, "nothing").items
-    found = for_prompt("yes, do it", before, "nothing", lost, 20)
-    assert [each.item for each in found] == sorted(lost, key=lambda each: -each.score)
+    loss = judged(script, "nothing")
+    found = for_prompt("yes, do it", before, "nothing", loss.judged, 20)
+    assert [each.item for each in found] == sorted(loss.items, key=lambda each: -each.score)
+
+
+def test_a_request_that_was_fulfilled_is_not_brought_back_by_a_prompt() -> None:
+    script = Transcript()
+    script.user("Check that checkout is not slower than before.")
+    script.user("Rename the folder tests.")
+    before = list(script.turns)
+    found = for_prompt("is checkout slower than before?", before, "nothing", judged(script, "nothing").judged, 20)
+    assert [each.text for each in found] == ["Rename the folder tests."]

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 _COUNTS: "Final[Mapping[LookupKind, tuple[str, str]]]" = {
     "file": ("1 file was read again", "{} files were read again"),
-    "search": ("1 search repeated", "{} searches repeated"),
-    "command": ("1 command run again", "{} commands run again"),
-    "question": ("1 question asked again", "{} questions asked again"),
+    "search": ("1 search was repeated", "{} searches were repeated"),
+    "command": ("1 command was run again", "{} commands were run again"),
+    "question": ("1 question was asked again", "{} questions were asked again"),
 }
 _WIDTH: Final = 120
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import exp, log
 from typing import Final, NamedTuple
 
-from slicebase.context.lost import KEPT_SHARE, JudgedItem
+from slicebase.context.lost import KEPT_SHARE, JudgedItem, by_importance
 from slicebase.context.lost_points import points
 from slicebase.context.lost_speech import is_client_result
 from slicebase.context.lost_words import Passages, content_weights
@@ -49,19 +49,24 @@ class _Chunk(NamedTuple):
 
 
 def for_prompt(
-    prompt: str, turns: Sequence[Turn], summary: str, lost: Sequence[JudgedItem], limit: int
+    prompt: str, turns: Sequence[Turn], summary: str, judged: Iterable[JudgedItem], limit: int
 ) -> list[LostPassage]:
-    """Returns the passages of turns that a prompt needs and a summary does not contain, the best first."""
+    """Returns the passages of turns that a prompt needs and a summary does not contain, the best first.
+
+    Requests that were fulfilled, and other items that nobody needs, are left out: an agent could do them again.
+    """
+    judged = list(judged)
     said = Passages(summary)
-    by_place = {(each.item.turn, each.item.start): each for each in lost}
-    chunks = [_Chunk(each.item.turn, each.item.start, each.item.end, each.text) for each in lost]
-    chunks += [each for each in _chunks(turns) if (each.turn, each.start) not in by_place]
+    lost = {(each.item.turn, each.item.start): each for each in by_importance(judged)}
+    other = {(each.item.turn, each.item.start) for each in judged} - lost.keys()
+    chunks = [_Chunk(each.item.turn, each.item.start, each.item.end, each.text) for each in lost.values()]
+    chunks += [each for each in _chunks(turns) if (each.turn, each.start) not in lost.keys() | other]
     ranks = _bm25(content_weights(prompt), [each.text for each in chunks])
     best = max(ranks, default=0.0) or 1.0
     found = []
     for chunk, rank in zip(chunks, ranks, strict=True):
-        item = by_place.get((chunk.turn, chunk.start))
-        if (rank > 0 or item) and (item or said.coverage(chunk.text) < KEPT_SHARE):
+        item = lost.get((chunk.turn, chunk.start))
+        if item or (rank > 0 and said.coverage(chunk.text) < KEPT_SHARE):
             worth = rank / best + (_ITEM / (1 + exp(-item.score / 1_000_000)) if item else 0.0)
             found.append(LostPassage(*chunk, round(worth * 1_000_000), item))
     found.sort(key=lambda each: (-each.score, each.turn, each.start))
@@ -84,7 +89,8 @@ def _bm25(sought: Mapping[str, int], texts: Sequence[str]) -> list[float]:
 
 
 def _chunks(turns: Iterable[Turn]) -> Iterator[_Chunk]:
-    for turn in turns:
+    """Yields passages of what the assistant said and what tools returned. Of the user's words, only items count."""
+    for turn in (turn for turn in turns if turn.role in ("assistant", "tool")):
         place = 0
         for part in turn.parts:
             text = part_text(part)

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Final
 
 WEIGHTS: Final[Mapping[str, float]] = {
+    "instruction, rule": 1.86,
     "command": 0.93,
-    "instruction, rule": 0.86,
     "recent": 0.85,
     "newest of its class": 0.84,
     "artefact, branch": 0.66,

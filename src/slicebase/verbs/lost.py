@@ -74,7 +74,7 @@ def lost(parts: Parts, session: str | None = None, *, prompt: str | None = None)
         return Losses(None, [])
     judged = [(each, judge(each)) for each in compactions(parts.truth, name)]
     found = Losses(name, [loss for _, loss in judged])
-    return found if asked is None else found._replace(wanted=_for_prompt(asked, judged, found.items, _MOST))
+    return found if asked is None else found._replace(wanted=_for_prompt(asked, judged, _MOST))
 
 
 def lost_everywhere(parts: Parts) -> list[Losses]:
@@ -174,7 +174,7 @@ def render_lost(
         LostPassage(each.item.turn, each.item.start, each.item.end, each.text, each.score, each) for each in items
     ]
     if prompt:
-        wanted = _for_prompt(prompt, judged, items, _MOST)
+        wanted = _for_prompt(prompt, judged, _MOST)
     records = truth.turns.find({each.turn for each in wanted})
     candidates = [_lost_candidate(truth, records[each.turn].record, each) for each in wanted]
     return assemble(
@@ -194,11 +194,10 @@ def render_lost(
     )
 
 
-def _for_prompt(
-    prompt: str, judged: Sequence[tuple[CompactedTurns, Loss]], items: Sequence[JudgedItem], limit: int
-) -> list[LostPassage]:
+def _for_prompt(prompt: str, judged: Sequence[tuple[CompactedTurns, Loss]], limit: int) -> list[LostPassage]:
     turns = [turn for removed, _ in judged for turn in removed.before]
-    return for_prompt(prompt, turns, "\n\n".join(removed.said for removed, _ in judged), items, limit)
+    said = "\n\n".join(removed.said for removed, _ in judged)
+    return for_prompt(prompt, turns, said, [each for _, loss in judged for each in loss.judged], limit)
 
 
 def _lost_candidate(truth: Truth, record: TurnRecord, found: LostPassage) -> Candidate:
