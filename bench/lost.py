@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from bench._lost_labels import Compaction, Corpus, corpus, matching
 from slicebase.context.lost import Loss, judge
+from slicebase.context.lost_points import MOST
 from slicebase.context.lost_speech import CLIENT_PROMPT
 from slicebase.context.rediscovery import naming, repeated, things
 from slicebase.core.hashing import tokens
@@ -106,11 +107,11 @@ def _next_prompt(after: Iterable[Turn]) -> str:
 
 
 def _filled(turns: Iterable[Turn]) -> str:
-    """Returns the texts of turns up to the budget; one that is longer than a quarter of it is cut."""
+    """Returns the beginnings of turns up to the budget, each as long as an item may be: longer ones find less."""
     room = TOKENS
     chosen = []
     for turn in turns:
-        text = turn_text(turn.parts)[: TOKENS * 3 // 4]
+        text = turn_text(turn.parts)[:MOST]
         room -= tokens(text)
         if room < 0:
             break

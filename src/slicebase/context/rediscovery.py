@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from slicebase.context.lost_shell import command_in, simple_commands
-from slicebase.context.lost_words import Passages, content_stems, sentences
+from slicebase.context.lost_words import Passages, content_stems, names, sentences
 from slicebase.core.hashing import tokens
 from slicebase.graph.turn import Part, Turn, part_text
 
@@ -111,8 +111,9 @@ def distinct_names(path: str, others: Sequence[str]) -> list[str]:
 
 
 def _sought_words(pattern: str) -> list[str]:
-    """Returns the literal words of a pattern that are long enough to be names."""
-    return [word for word in re.findall(r"[\w./-]{4,}", pattern.replace("\\", " ")) if not word.isdigit()]
+    """Returns the words of a pattern by which a text names the search: the names in it, else its longest word."""
+    words = re.findall(r"[\w./-]{4,}", pattern.replace("\\", " "))
+    return [word for word in words if names(word)] or sorted(words, key=len)[-1:]
 
 
 # Lookups

@@ -10,13 +10,13 @@ from slicebase.context.assemble import Candidate, Context, assemble
 from slicebase.context.lost import LOST_RULES, TABLE, CompactedTurns, JudgedItem, Loss, by_importance, judge
 from slicebase.context.lost_prompt import LostPassage, for_prompt
 from slicebase.context.manifest import Budget, heading
-from slicebase.context.rediscovery import LookupKind, Repeated, repeated
+from slicebase.context.rediscovery import LookupKind, Repeated, naming, repeated, things
 from slicebase.core.hashing import lone_surrogate
 from slicebase.core.refs import as_words
 from slicebase.core.times import Moment, from_text, milliseconds, to_text
 from slicebase.errors import SlicebaseError
 from slicebase.graph.record import TurnRecord
-from slicebase.graph.turn import Turn
+from slicebase.graph.turn import Turn, turn_text
 from slicebase.history.compactions import compacted_sessions, compactions
 from slicebase.history.imports import ImportProgress
 from slicebase.runs.records import Span
@@ -153,6 +153,8 @@ def _checked(prompt: str) -> str:
 
 _LONGEST: Final = 4_000  # characters of a prompt: more may be pasted, and says less of what it asks
 _HEADING: Final = 120  # characters of a prompt in the heading of its context
+_FIRST_ITEMS: Final = 8  # items that come before the places that were looked at last
+_LAST: Final = 3
 _MOST: Final = 256  # passages: more than fit into a context that a prompt has room for
 
 
@@ -175,8 +177,13 @@ def render_lost(
     ]
     if prompt:
         wanted = _for_prompt(prompt, judged, _MOST)
-    records = truth.turns.find({each.turn for each in wanted})
+    looked_at = _last_looked_at([removed for removed, _ in judged])
+    records = truth.turns.find({each.turn for each in (*wanted, *looked_at)})
     candidates = [_lost_candidate(truth, records[each.turn].record, each) for each in wanted]
+    candidates[_FIRST_ITEMS:_FIRST_ITEMS] = [
+        _lost_candidate(truth, records[each.turn].record, each)._replace(label="looked at", group="Looked at last")
+        for each in looked_at
+    ]
     return assemble(
         question,
         to_text(as_of),
@@ -192,6 +199,20 @@ def render_lost(
         slices=(),
         groups=[row.heading for row in TABLE.values()],
     )
+
+
+def _last_looked_at(removed: Sequence[CompactedTurns]) -> list[LostPassage]:
+    """Returns the last files and searches that the summary does not name: where the agent was."""
+    found: list[LostPassage] = []
+    for each in removed[-1:]:
+        known = things(each.before)
+        said = naming(each.said, known.values())
+        texts = {turn.id: turn_text(turn.parts) for turn in each.before}
+        for thing in [thing for thing in known.values() if thing.kind in ("file", "search") and not said(thing)][::-1]:
+            start = texts[thing.turn].find(thing.what)
+            if start >= 0 and len(found) < _LAST:
+                found.append(LostPassage(thing.turn, start, start + len(thing.what), thing.what, 0, None))
+    return found
 
 
 def _for_prompt(prompt: str, judged: Sequence[tuple[CompactedTurns, Loss]], limit: int) -> list[LostPassage]:
