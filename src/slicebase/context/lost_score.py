@@ -93,6 +93,8 @@ def features(item: TranscriptItem, around: ScoreBasis) -> dict[str, float]:
     }
     if item.kind in ("command", "artefact", "instruction"):
         found[f"{item.kind}, {item.mark}"] = 1.0
+    if item.kind == "task" and item.mark not in ("said", "offered"):
+        found["task, on the list"] = 1.0
     if item.kind == "command":
         found |= _of_command(item, around)
     elif item.kind in ("finding", "decision", "task"):

@@ -8,6 +8,7 @@ from typing import Final
 
 WEIGHTS: Final[Mapping[str, float]] = {
     "instruction, rule": 1.86,
+    "task, on the list": 1.0,
     "command": 0.93,
     "recent": 0.85,
     "newest of its class": 0.84,
