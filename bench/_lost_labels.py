@@ -1,9 +1,9 @@
 """The labelled transcripts of `../shared/data/claude-code/lost`, and when a listed item is what a label names.
 
 A label is *right* if it is worth 2 or more and the summary does not contain it. An item matches a label if the label's
-quote stands in the first 300 characters of the item's text or of its span in the turn, with white space made even. For
-commands it also matches if every simple command of the quote is one of the item's (`pytest -q 2>&1 | tail -5` is
-`pytest -q`): which end of the output was shown is no part of a command.
+quote stands in the first 300 characters of the item's text or of its span in the turn, with white space made even. With
+`same_command`, a command also matches if every simple command of the quote is one of the item's: `pytest -q 2>&1 | tail
+-5` is `pytest -q`. The two are reported side by side.
 """
 
 import json
@@ -81,12 +81,16 @@ def corpus() -> Corpus | None:
     return Corpus(base, folder, found)
 
 
-def matching(each: JudgedItem, turns: Iterable[Turn], labels: Iterable[Label]) -> list[Label]:
+def matching(
+    each: JudgedItem, turns: Iterable[Turn], labels: Iterable[Label], *, same_command: bool = True
+) -> list[Label]:
     """Returns the labels that an item matches."""
     whole = next((turn_text(turn.parts) for turn in turns if turn.id == each.item.turn), "")
     shown = (_even(each.text)[:COUNTED], _even(whole[each.item.start : each.item.end])[:COUNTED])
     return [
-        label for label in labels if any(_even(label.quote) in text for text in shown) or _same_command(each, label)
+        label
+        for label in labels
+        if any(_even(label.quote) in text for text in shown) or (same_command and _same_command(each, label))
     ]
 
 
