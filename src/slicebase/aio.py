@@ -361,6 +361,7 @@ class Slicebase(Awaited):
     lost = awaited(sync.Slicebase.lost)
     lost_everywhere = awaited(sync.Slicebase.lost_everywhere)
     lost_in = awaited(sync.Slicebase.lost_in)
+    lost_cost = awaited(sync.Slicebase.lost_cost)
     lost_context = awaited(sync.Slicebase.lost_context)
     manifest = awaited(sync.Slicebase.manifest)
     show = awaited(sync.Slicebase.show)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:  # keeps start-up fast: a verb imports what it needs when it i
     from slicebase.verbs.doctor import Complaint
     from slicebase.verbs.evidence import AddedDocument, ChunkTexts
     from slicebase.verbs.graph import Graph
-    from slicebase.verbs.lost import Losses
+    from slicebase.verbs.lost import Cost, Losses
     from slicebase.verbs.runs import Runs
     from slicebase.verbs.seal import Seal
     from slicebase.verbs.search import SearchResults
@@ -283,17 +283,9 @@ class Slicebase(Parts):
 
     def context_again(self, manifest: str, *, record: bool = True) -> "Context":
         """Asks the question of a manifest again, with the same budget and policy, of what is stored now."""
-        from slicebase.context.lost import LOST_RULES
-        from slicebase.verbs.newest import NEWEST
+        from slicebase.verbs.again import context_again
 
-        before = self.manifest(manifest)
-        if before.ranker == NEWEST:
-            return self.project_context(before.budget.tokens, record=record)
-        if before.ranker == LOST_RULES:
-            return self.lost_context(before.filters["session"], before.budget.tokens, record=record)
-        from slicebase.verbs.contexts import context_again
-
-        return context_again(self, before, record=record)
+        return context_again(self, self.manifest(manifest), record=record)
 
     def project_context(self, tokens: int = 4000, *, record: bool = True) -> "Context":
         """Builds a context of the library's files, the last changed first, for the start of a session."""
@@ -307,11 +299,11 @@ class Slicebase(Parts):
 
         return recorded(self, context)
 
-    def lost(self, session: str | None = None) -> "Losses":
-        """Judges what each compaction of a session kept and lost; by default, of the session compacted last."""
+    def lost(self, session: str | None = None, *, prompt: str | None = None) -> "Losses":
+        """Judges what each compaction of a session (default: the last) lost, and what of it a prompt asks for."""
         from slicebase.verbs.lost import lost
 
-        return lost(self, session)
+        return lost(self, session, prompt=prompt)
 
     def lost_everywhere(self) -> "list[Losses]":
         """Judges every session that was compacted, the newest first."""
@@ -327,13 +319,20 @@ class Slicebase(Parts):
 
         return lost_in(self, each_path(paths), progress)
 
+    def lost_cost(self, session: str | None = None) -> "list[Cost]":
+        """Returns what was looked up again after each compaction; by default, of the session compacted last."""
+        from slicebase.verbs.lost import lost_cost
+
+        return lost_cost(self, session)
+
     def lost_context(
-        self, session: str | None = None, tokens: int = 4000, *, as_of: "Moment | None" = None, record: bool = True
-    ) -> "Context":
-        """Builds a context of what compactions lost, for the next prompt; by default, of the session compacted last."""
+        self, session: str | None = None, tokens: int = 4000, *,
+        prompt: str | None = None, as_of: "Moment | None" = None, record: bool = True,
+    ) -> "Context":  # fmt: skip
+        """Builds a context of what compactions lost, if a prompt is given by what it asks; by default, of the last."""
         from slicebase.verbs.lost import lost_context
 
-        return lost_context(self, session, tokens, as_of=as_of, record=record)
+        return lost_context(self, session, tokens, prompt=prompt, as_of=as_of, record=record)
 
     def manifest(self, manifest: str) -> "Manifest":
         """Returns a recorded manifest by its id."""

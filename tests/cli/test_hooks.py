@@ -102,6 +102,18 @@ def test_a_compaction_of_a_real_session(original: Path, project: Path) -> None:
         assert not base.verify().findings
 
 
+@pytest.mark.parametrize("prompt", ["write the migration for the staging tables", "paste " * 5000])
+def test_the_prompt_decides_what_of_the_lost_comes_first(prompt: str, project: Path) -> None:
+    original = PROJECT / "src" / "slicebase" / "samples" / "long-session.jsonl"
+    session = "c41f0a52-6b7d-4c1e-9f58-7d0e2a93b610"
+    with Slicebase.open(project) as base:
+        base.compacted_notes.put(session, Compacted())
+    asked = given(project, original, session, prompt=prompt)
+    context = call("UserPromptSubmit", asked).context
+    assert f"was compacted, for: {prompt[:20]}" in context
+    assert "Do not drop tables on staging" in context
+
+
 @needs_data
 def test_a_second_compaction_continues_the_same_run(project: Path) -> None:
     original = sorted(COMPACTED.glob("*.jsonl"))[0]

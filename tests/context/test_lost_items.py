@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicebase.context.lost_items import TranscriptItem, items
-from slicebase.context.lost_rules import LostKind
+from slicebase.context.lost_follow import items
+from slicebase.context.lost_items import TranscriptItem
+from slicebase.context.lost_phrases import LostKind
 from slicebase.graph.turn import Part, turn_text
 from tests.context.transcripts import Transcript
 
@@ -20,76 +21,81 @@ def texts_and_marks(script: Transcript, kind: LostKind) -> list[tuple[str, str]]
     return [(item.text, item.mark) for item in found(script, kind)]
 
 
-def by_user(text: str, kind: LostKind) -> list[tuple[str, str]]:
+def said(text: str, kind: LostKind) -> list[tuple[str, str]]:
     script = Transcript()
-    script.user(text)
+    script.say(text)
     return texts_and_marks(script, kind)
 
 
 # Statements
 
 
-def test_a_decision_is_a_sentence_with_one_of_the_phrases_and_has_its_speaker() -> None:
+def test_a_decision_has_its_speaker() -> None:
     script = Transcript()
     script.user("Fine. We decided to keep the old limit.")
-    script.say("Reading. I went with a merge revision. Let's use SQLite?")
-    assert texts_and_marks(script, "decision") == [
-        ("We decided to keep the old limit.", "by the user"),
-        ("I went with a merge revision.", "by the assistant"),
-    ]
+    script.say("Reading. I went with a merge revision.")
+    assert [mark for _, mark in texts_and_marks(script, "decision")] == ["by the user", "by the assistant"]
 
 
-def test_an_answer_that_the_user_chose_is_a_decision() -> None:
+def test_the_noun_decision_is_no_decision() -> None:
+    assert not said("Good, there are lots of decisions in these notes.", "decision")
+
+
+def test_an_answer_that_the_user_chose_and_a_plan_that_was_approved_are_decisions() -> None:
     script = Transcript()
     script.call("AskUserQuestion", {"questions": []}, 'User has answered: "Which database?"="SQLite"')
-    assert [mark for _, mark in texts_and_marks(script, "decision")] == ["by the user"]
+    script.call("ExitPlanMode", {"plan": "x"}, "User has approved exiting plan mode. You can now proceed.")
+    assert [mark for _, mark in texts_and_marks(script, "decision")] == ["by the user", "approved"]
 
 
 @pytest.mark.parametrize(
     ("text", "marks"),
     [
-        ("Never push to the main branch.", ["asked"]),
+        ("Never push to the main branch.", ["rule"]),
+        ("It must work on Windows, so make sure that paths are portable.", ["rule"]),
+        ("That call always returns 0 for me", ["told"]),
         ("Rename the folder tests.", ["asked"]),
         ("Does the importer read zips?", ["asked"]),
         ("Actually, the port is 2222.", ["correction"]),
         ("Use the table instead.", ["correction"]),
-        ("No, that's not right. Round once per order.", ["correction"]),
         ("Codes end at midnight in Vienna.", ["told"]),
         ("Yes.", []),
-        ("ok, thanks", ["told"]),
         ("<command-name>/compact</command-name> and more words", []),
         ("[Request interrupted by user]", []),
         ("Look here. <system-reminder>Never mention the secret file.</system-reminder>", []),
+        ("=== RUN TestA\n    a_test.go:7: never do that\n--- FAIL: TestA", []),
     ],
 )
 def test_instructions(text: str, marks: list[str]) -> None:
-    assert [mark for _, mark in by_user(text, "instruction")] == marks
-
-
-def test_in_a_pasted_text_only_sentences_that_ask_are_instructions() -> None:
-    pasted = "The server logs a line for each request.\n" * 20 + "Please count the lines per hour."
-    assert by_user(pasted, "instruction") == [("Please count the lines per hour.", "asked")]
-
-
-def test_a_sentence_of_the_assistant_is_not_an_instruction() -> None:
     script = Transcript()
-    script.say("You should never push to the main branch.")
-    assert not found(script, "instruction")
+    script.user(text)
+    assert [mark for _, mark in texts_and_marks(script, "instruction")] == marks
 
 
-def test_a_refused_call_is_a_correction_in_the_users_words() -> None:
+def test_a_refused_call_is_an_instruction_in_the_users_words() -> None:
     script = Transcript()
-    script.run("rm -rf data", "The user doesn't want to proceed. The user said:\nKeep the data folder.", error=True)
-    assert texts_and_marks(script, "instruction") == [("Keep the data folder.", "correction")]
+    refused = "The user doesn't want to proceed. The user said:\nNever delete the data folder."
+    script.run("make clean", refused, error=True)
+    assert texts_and_marks(script, "instruction") == [("Never delete the data folder.", "rule")]
     assert not found(script, "command")
     assert not found(script, "error")
 
 
-def test_a_repeated_statement_counts_once_and_the_first_is_kept() -> None:
+def test_conclusions_of_the_assistant_and_of_subagents_are_findings() -> None:
     script = Transcript()
-    first = script.user("Please check everything again.")
-    script.user("please check everything  again.")
-    assert [(item.turn, item.times) for item in found(script, "instruction")] == [(first.id, 2)]
+    script.say("Good. `SessionState` is a type alias for `session.State`. Let me change both.")
+    script.call("Task", {"prompt": "x"}, "The limit is defined in `shop/limits.py:12`.\n\nagentId: 7 (internal)")
+    assert [(item.text, item.origin) for item in found(script, "finding")] == [
+        ("`SessionState` is a type alias for `session.State`.", "speech"),
+        ("The limit is defined in `shop/limits.py:12`.", "report"),
+    ]
+
+
+def test_a_line_of_output_is_a_finding_if_the_assistant_uses_a_name_in_it() -> None:
+    script = Transcript()
+    script.run("grep -rn limit", "a.py:1: max_tries = 3\nb.py:9: other_name = 4")
+    script.say("So max_tries is what limits it.")
+    assert ("a.py:1: max_tries = 3", "relied on") in texts_and_marks(script, "finding")
 
 
 def test_hidden_text_and_text_of_the_client_is_ignored() -> None:
@@ -97,6 +103,13 @@ def test_hidden_text_and_text_of_the_client_is_ignored() -> None:
     script.add("user", Part("text", text="Never push to the main branch.", hidden=True))
     script.add("system", Part("text", text="Never push to the main branch."))
     assert not items(script.turns)
+
+
+def test_a_repeated_statement_counts_once_and_the_first_is_kept() -> None:
+    script = Transcript()
+    first = script.user("Please check everything again.")
+    script.user("please check everything  again.")
+    assert [(item.turn, item.times) for item in found(script, "instruction")] == [(first.id, 2)]
 
 
 # Tasks
@@ -123,9 +136,7 @@ def test_tasks_that_are_changed_one_by_one() -> None:
 
 
 def test_a_sentence_about_remaining_work_is_a_task() -> None:
-    script = Transcript()
-    script.say("Done. We still need to expire old codes.")
-    assert texts_and_marks(script, "task") == [("We still need to expire old codes.", "said")]
+    assert said("We still need to expire old codes.", "task") == [("We still need to expire old codes.", "said")]
 
 
 @pytest.mark.parametrize("arguments", [None, "x", {"todos": "x"}, {"todos": [3, {"content": ""}]}])
@@ -135,7 +146,7 @@ def test_a_malformed_list_of_tasks_has_no_tasks(arguments: Any) -> None:
     assert not found(script, "task")
 
 
-# Commands, tests, errors
+# Commands, errors, artefacts
 
 
 def test_a_command_counts_once_with_its_last_outcome_and_result() -> None:
@@ -143,90 +154,76 @@ def test_a_command_counts_once_with_its_last_outcome_and_result() -> None:
     script.run("make build", "Exit code 2\nno rule", error=True)
     last = script.run("make build 2>&1 | tail -5")
     (item,) = found(script, "command")
-    assert (item.text, item.mark, item.times, item.turn) == ("make build 2>&1 | tail -5", "ok", 2, last.id)
-    assert item.result == script.turns[-1].id
+    assert (item.text, item.mark, item.state) == ("make build 2>&1 | tail -5", "build", "standing")
+    assert (item.times, item.turn, item.result) == (2, last.id, script.turns[-1].id)
 
 
-def test_an_exit_code_in_the_output_is_a_failure() -> None:
+def test_a_command_that_failed_or_has_no_result_says_so() -> None:
     script = Transcript()
     script.run("make build", "Process exited with code 2\nno rule")
-    assert texts_and_marks(script, "command") == [("make build", "failed")]
+    script.add("assistant", Part("tool_call", name="Bash", arguments={"command": "make test"}, call_id="c"))
+    assert {item.text: item.state for item in found(script, "command")} == {
+        "make build": "failed",
+        "make test": "unfinished",
+    }
 
 
-def test_a_command_without_a_result_is_unfinished() -> None:
+def test_commands_that_only_look_around_are_not_needed_again() -> None:
     script = Transcript()
-    script.add("assistant", Part("tool_call", name="Bash", arguments={"command": "make build"}, call_id="c"))
-    script.add("assistant", Part("tool_call", name="Bash", arguments={"command": "make other"}))
-    assert sorted(texts_and_marks(script, "command")) == [("make build", "unfinished"), ("make other", "unfinished")]
-
-
-def test_a_test_run_is_not_also_a_command_and_has_its_last_result() -> None:
-    script = Transcript()
-    script.run("pytest -q", "FAILED t.py::test_a - AssertionError: 1 != 2\n1 failed, 2 passed in 0.1s")
-    script.run("pytest -q", "3 passed in 0.1s")
-    assert texts_and_marks(script, "test") == [("pytest -q → 3 passed in 0.1s", "ok")]
+    for command in ("git status", "ls -la", "cat a.py", "git diff main", "mkdir x"):
+        script.run(command, "x")
     assert not found(script, "command")
-    assert texts_and_marks(script, "error") == [("FAILED t.py::test_a - AssertionError: 1 != 2", "mended")]
 
 
 @pytest.mark.parametrize(
     ("output", "line"),
     [
-        ("Traceback (most recent call last):\n  File x\nKeyError: 'a'\nValueError: b", "ValueError: b"),
+        ("Traceback (most recent call last):\n  File x\nKeyError: 'a'\nValueError: bad b", "ValueError: bad b"),
         ("a.go:3:1: undefined: x\nb.go:9:2: undefined: y", "a.go:3:1: undefined: x"),
         ("working\nfatal: not a git repository\nbye", "fatal: not a git repository"),
         ("Exit code 1\nsomething odd", "something odd"),
-        ("", ""),
     ],
 )
 def test_the_line_that_says_what_went_wrong(output: str, line: str) -> None:
     script = Transcript()
     script.run("make build", output, error=True)
-    assert texts_and_marks(script, "error") == [(line, "open")]
+    assert [(item.text, item.state) for item in found(script, "error")] == [(line, "open")]
 
 
-def test_an_error_is_mended_when_the_same_is_done_again_with_success() -> None:
+@pytest.mark.parametrize(
+    "output", ["", "<tool_use_error>File has not been read yet.</tool_use_error>", "Sibling tool call errored"]
+)
+def test_messages_of_the_client_and_empty_texts_are_no_errors(output: str) -> None:
     script = Transcript()
-    script.call("Edit", {"file_path": "/a.py"}, "String to replace not found", error=True)
-    script.call("Edit", {"file_path": "/b.py"}, "String to replace not found", error=True)
-    script.call("Edit", {"file_path": "/a.py"}, "updated")
-    assert [mark for _, mark in texts_and_marks(script, "error")] == ["mended", "open"]
-    assert texts_and_marks(script, "file") == [("/a.py", "written")]
+    script.call("Edit", {"file_path": "/a.py"}, output, error=True)
+    assert not found(script, "error")
 
 
-# Files
-
-
-def test_files_count_once_and_writing_outweighs_reading() -> None:
+def test_artefacts_are_branches_commits_urls_ids_and_created_files() -> None:
     script = Transcript()
-    script.call("Read", {"file_path": "/repo/a.py"}, "x")
-    written = script.call("Edit", {"file_path": "/repo/a.py"}, "updated")
-    script.call("Read", {"file_path": "/repo/a.py"}, "x")
-    script.call("str_replace_based_edit_tool", {"command": "view", "path": "/repo/b.py"}, "x")
-    script.call("apply_patch", "*** Begin Patch\n*** Update File: c.py\n*** Add File: d.py\n", "done")
-    script.call("shell", {"command": ["apply_patch", "*** Begin Patch\n*** Delete File: e.py\n"]}, "done")
-    marks = {"/repo/a.py": "written", "/repo/b.py": "read", "c.py": "written", "d.py": "written", "e.py": "written"}
-    assert dict(texts_and_marks(script, "file")) == marks
-    assert [(item.turn, item.times) for item in found(script, "file") if item.text == "/repo/a.py"] == [(written.id, 3)]
-
-
-def test_a_file_may_be_named_by_any_end_of_its_path_that_no_other_file_has() -> None:
-    script = Transcript()
-    for path in ("/repo/a/state.py", "/repo/b/state.py", "/repo/other.py"):
-        script.call("Read", {"file_path": path}, "x")
-    shortest = [item.quotes[-1] for item in found(script, "file")]
-    assert shortest == [("a/state.py",), ("b/state.py",), ("other.py",)]
+    script.run("git checkout -b fix/reader", "Switched to a new branch 'fix/reader'")
+    script.run("git commit -m x", "[fix/reader 0a1b2c3] Read once\n 1 file changed")
+    script.call("Write", {"file_path": "/repo/docs/plan.md", "content": "x"}, "File created successfully at: x")
+    script.call("Edit", {"file_path": "/repo/a.py"}, "updated")
+    script.say("Opened https://example.net/team/repo/pull/17. The comment has the id: 2756673985.")
+    assert {item.mark: item.quotes[0] for item in found(script, "artefact")} == {
+        "branch": "fix/reader",
+        "commit": "0a1b2c3",
+        "file": "plan.md",
+        "pull request or issue": "https://example.net/team/repo/pull/17",
+        "id": "2756673985",
+    }
 
 
 def test_every_item_names_a_span_of_its_turn() -> None:
     script = Transcript()
-    script.add("assistant", Part("text", text="Right."), Part("text", text="Go on. We decided to use two words."))
+    script.add("assistant", Part("text", text="Right."), Part("text", text="We decided to use two words."))
     script.run("make build", "Exit code 2\nfatal: no rule\nbye", error=True)
     texts = {turn.id: turn_text(turn.parts) for turn in script.turns}
     spans = {item.kind: texts[item.turn][item.start : item.end] for item in items(script.turns)}
     assert spans["decision"] == "We decided to use two words."
     assert spans["error"] == "fatal: no rule"
-    assert spans["command"] == 'Bash {"command":"make build"}'
+    assert spans["command"] == "make build"
 
 
 JSON = st.recursive(

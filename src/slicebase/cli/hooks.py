@@ -79,6 +79,7 @@ class HookCall(NamedTuple):
     session: str
     transcript: Path | None
     source: str
+    prompt: str | None
 
 
 @hook.command("run")
@@ -134,6 +135,7 @@ def _response(ctx: click.Context, event: str, wait: bool) -> str | None:
         given["session_id"],
         Path(path).expanduser() if isinstance(path, str) and path else None,
         str(given.get("source") or given.get("trigger") or ""),
+        given["prompt"] if isinstance(given.get("prompt"), str) and given["prompt"].strip() else None,
     )
     folder = os.environ.get("CLAUDE_PROJECT_DIR") or given.get("cwd") or os.getcwd()
     from slicebase.base import Slicebase
@@ -175,7 +177,7 @@ def _prompt(base: "Slicebase", call: HookCall, wait: bool) -> str | None:
         return None
     told = None if compacted.reported or compacted.narrative is None else _narrative(base, compacted.narrative)
     _import(base, call, wait)
-    lost = _shown(base, base.lost_context(call.session, base.settings.hooks_tokens, record=False))
+    lost = _shown(base, base.lost_context(call.session, base.settings.hooks_tokens, prompt=call.prompt, record=False))
     with suppress(OSError, SlicebaseError):
         base.compacted_notes.drop(call.session)  # last: after an error, the next prompt tries again
     return "\n\n".join(filter(None, (told, lost))) or None

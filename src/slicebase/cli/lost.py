@@ -19,6 +19,7 @@ from slicebase.verbs.names import shortened
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
     from slicebase.context.lost import JudgedItem, Loss
+    from slicebase.context.lost_prompt import LostPassage
     from slicebase.verbs.lost import Losses
 
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 @click.option("--all", "everything", is_flag=True, help="Show every session that was compacted, as a table.")
 @click.option("--limit", type=WholeNumber(), default=20, show_default=True, metavar="N",
               help="The maximum number of lost items to list.")  # fmt: skip
+@click.option("--for", "prompt", metavar="PROMPT", help="Rank what was lost by what a prompt asks.")
+@click.option("--cost", is_flag=True, help="Show what was looked up again after each compaction.")
+@click.option("--explain", is_flag=True, help="Show the parts of the score of each item.")
 @click.option(
     "--tokens", type=WholeNumber(), metavar="N", help="Print a context of at most N tokens instead, and record it."
 )
@@ -41,30 +45,53 @@ def lost(
     sample: bool,
     everything: bool,
     limit: int,
+    prompt: str | None,
+    cost: bool,
+    explain: bool,
     tokens: int | None,
     as_of: str | None,
     as_json: bool,
 ) -> int:
     """Show what the summary of a compaction kept of the turns before it, and list what it lost.
 
-    Without an argument, use the session that was compacted last. A transcript that is not imported yet is imported
-    first, with its secrets redacted. `tt recall` opens the references. Exit status 1 if nothing was compacted.
+    What was done, resolved or taken back before the compaction is not listed. Without an argument, use the session that
+    was compacted last. A transcript that is not imported yet is imported first, with its secrets redacted. `tt recall`
+    opens the references. Exit status 1 if nothing was compacted.
     """
-    if sum((what is not None, sample, everything)) > 1 or (everything and tokens is not None):
-        raise click.UsageError(
-            "Give one of: a session or a transcript, --sample, --all; --tokens goes with one session."
-        )
+    _check_together(what, sample, everything, cost, prompt, tokens)
     base = open_base(ctx, create=sample or (what is not None and Path(what).exists()))
     if everything:
-        return _print_table(base, base.lost_everywhere(), as_json)
+        return _print_table(base, base.lost_everywhere(), limit, as_json)
     found = _found(base, str(LONG_SAMPLE) if sample else what)
-    if tokens is not None and found.session and found.compactions:
-        print_context(base, base.lost_context(found.session, tokens, as_of=as_of), False, as_json)
+    if not found.session or not found.compactions:
+        _print_losses(base, found, limit, explain) if not as_json else print_json(_as_json(found, limit))
+    elif cost:
+        from slicebase.cli.lost_cost import print_cost
+
+        print_cost(base, found.session, limit, as_json)
+    elif tokens is not None:
+        built = base.lost_context(found.session, tokens, prompt=prompt, as_of=as_of)
+        print_context(base, built, explain, as_json)
+    elif prompt is not None:
+        _print_for(base, base.lost(found.session, prompt=prompt), limit, as_json)
     elif as_json:
-        print_json(_as_json(found))
+        print_json(_as_json(found, limit))
     else:
-        _print_losses(base, found, limit)
+        _print_losses(base, found, limit, explain)
     return Exit.DONE if found.compactions else Exit.FINDINGS
+
+
+def _check_together(
+    what: str | None, sample: bool, everything: bool, cost: bool, prompt: str | None, tokens: int | None
+) -> None:
+    if sum((what is not None, sample, everything)) > 1:
+        raise click.UsageError("Give one of: a session or a transcript, --sample, --all.")
+    if everything and (cost or prompt is not None or tokens is not None):
+        raise click.UsageError("--cost, --for and --tokens go with one session, not with --all.")
+    if cost and (prompt is not None or tokens is not None):
+        raise click.UsageError("--cost goes with neither --for nor --tokens.")
+    if prompt is not None and not prompt.strip():
+        raise click.UsageError("The prompt is empty.")
 
 
 def _found(base: "Slicebase", what: str | None) -> "Losses":
@@ -74,7 +101,7 @@ def _found(base: "Slicebase", what: str | None) -> "Losses":
         return base.lost_in(what, progress=progress)
 
 
-def _print_losses(base: "Slicebase", found: "Losses", limit: int) -> None:
+def _print_losses(base: "Slicebase", found: "Losses", limit: int, explain: bool) -> None:
     from slicebase.context.lost import headline, tally
 
     turns = {f"turn:{each.item.turn}" for loss in found.compactions for each in loss.items[:limit]}
@@ -88,20 +115,49 @@ def _print_losses(base: "Slicebase", found: "Losses", limit: int) -> None:
         print_text(Styled(f"The summary {headline(tally([loss]))}.", BOLD))
         if not loss.readable:
             note("The summary is encrypted, so what it kept cannot be read.")
-        _print_lost(loss, short, limit)
+        _print_lost(loss, short, limit, explain)
     if any(loss.items for loss in found.compactions):
         note(f"`tt recall turn:…` opens one; `tt lost {session} --tokens 2000` puts them into a prompt.")
 
 
-def _print_lost(loss: "Loss", short: Mapping[str, str], limit: int) -> None:
-    shown = loss.items[:limit]
-    if shown:
+def _print_lost(loss: "Loss", short: Mapping[str, str], limit: int, explain: bool) -> None:
+    lost = loss.items
+    if lost[:limit]:
         print_text()
-    for each in shown:
+    for each in lost[:limit]:
         times = f" ×{each.item.times}" if each.item.times > 1 else ""
-        print_text(Styled(_kind(each), YELLOW), f"{times}: {_words(each)}\n    {short[f'turn:{each.item.turn}']}")
-    if len(loss.items) > len(shown):
-        note(f"… and {len(loss.items) - len(shown)} more: --limit {len(loss.items)} lists them all.")
+        print_text(Styled(_kind(each), YELLOW), f"{times}: {_words(each.text)}\n    {short[each.ref]}")
+        if explain:
+            parts = sorted(each.parts.items(), key=lambda part: (-abs(part[1]), part[0]))
+            print_text(
+                f"    {each.score / 1e6:+.2f} = " + " ".join(f"{name} {part / 1e6:+.2f}" for name, part in parts)
+            )
+    if len(lost) > limit:
+        note(f"… and {len(lost) - limit} more: --limit {len(lost)} lists them all.")
+
+
+def _print_for(base: "Slicebase", found: "Losses", limit: int, as_json: bool) -> None:
+    from slicebase.context.lost import TABLE
+
+    wanted = found.wanted[:limit]
+    if as_json:
+        print_json({"session": found.session, "lost": [_passage_as_json(each) for each in wanted]})
+        return
+    short = shortened(base, {each.ref for each in wanted})
+    for each in wanted:
+        kind = f"{TABLE[each.item.kind].one}, {each.item.item.mark}" if each.item else "from the turns before"
+        print_text(Styled(kind, YELLOW), f": {_words(each.text)}\n    {short[each.ref]}")
+
+
+def _passage_as_json(each: "LostPassage") -> dict[str, Any]:
+    return {
+        "kind": each.item.kind if each.item else None,
+        "mark": each.item.item.mark if each.item else None,
+        "text": each.text,
+        "score": each.score,
+        "ref": each.ref,
+        "span": {"start": each.start, "end": each.end},
+    }
 
 
 def _kind(each: "JudgedItem") -> str:
@@ -110,20 +166,20 @@ def _kind(each: "JudgedItem") -> str:
     return f"{TABLE[each.item.kind].one}, {each.item.mark}"
 
 
-_WIDTH = 96
+_WIDTH = 300
 
 
-def _words(each: "JudgedItem") -> str:
-    words = " ".join(each.item.text.split())
+def _words(text: str) -> str:
+    words = " ".join(text.split())
     return printable(words if len(words) <= _WIDTH else words[: _WIDTH - 1] + "…")
 
 
-def _print_table(base: "Slicebase", found: "list[Losses]", as_json: bool) -> int:
+def _print_table(base: "Slicebase", found: "list[Losses]", limit: int, as_json: bool) -> int:
     from slicebase.context.lost import TABLE, tally
-    from slicebase.context.lost_rules import LOST_KINDS
+    from slicebase.context.lost_phrases import LOST_KINDS
 
     if as_json:
-        print_json({"sessions": [_as_json(each) for each in found]})
+        print_json({"sessions": [_as_json(each, limit) for each in found]})
     elif found:
         print_text("  ".join([*(f"{TABLE[kind].many:>12}" for kind in LOST_KINDS), "compactions  session"]))
     short = shortened(base, {f"session:{each.session}" for each in found}) if not as_json else {}
@@ -134,14 +190,15 @@ def _print_table(base: "Slicebase", found: "list[Losses]", as_json: bool) -> int
     return Exit.DONE if found else Exit.FINDINGS
 
 
-def _as_json(found: "Losses") -> dict[str, Any]:
-    return {"session": found.session, "compactions": [_loss_as_json(loss) for loss in found.compactions]}
+def _as_json(found: "Losses", limit: int) -> dict[str, Any]:
+    return {"session": found.session, "compactions": [_loss_as_json(loss, limit) for loss in found.compactions]}
 
 
-def _loss_as_json(loss: "Loss") -> dict[str, Any]:
+def _loss_as_json(loss: "Loss", limit: int) -> dict[str, Any]:
     from slicebase.context.lost import LOST_RULES, headline, tally
 
     counted = tally([loss])
+    lost = loss.items
     return {
         "summary": f"turn:{loss.summary.id}",
         "time": to_text(loss.summary.time),
@@ -150,8 +207,9 @@ def _loss_as_json(loss: "Loss") -> dict[str, Any]:
         "rules": LOST_RULES,
         "headline": headline(counted),
         "kinds": {each.kind: {"kept": each.kept, "of": each.of} for each in counted},
-        "lost": [_item_as_json(each) for each in loss.items],
-        "kept": [_item_as_json(each) for each in loss.judged if each.kept],
+        "lost": [_item_as_json(each) for each in lost[:limit]],
+        "more": max(0, len(lost) - limit),
+        "kept": [_item_as_json(each) for each in loss.judged if each.kept and each.needed][:limit],
     }
 
 
@@ -160,10 +218,12 @@ def _item_as_json(each: "JudgedItem") -> dict[str, Any]:
     return {
         "kind": item.kind,
         "mark": item.mark,
+        "state": item.state,
         "text": item.text,
         "times": item.times,
-        "weight": each.weight,
-        "ref": f"turn:{item.turn}",
+        "score": each.score,
+        "parts": dict(each.parts),
+        "ref": each.ref,
         "span": {"start": item.start, "end": item.end},
         "related": f"turn:{item.result}" if item.result else None,
     }

@@ -155,13 +155,14 @@ def assemble(
     ranker: str,
     filters: dict[str, Any],
     slices: Sequence[PinnedSlice],
+    groups: Sequence[str] = (),
 ) -> Context:
     """Returns a context of the first candidates that fit into the budget.
 
-    The manifest lists the candidates that are left out, with the reason.
+    The given groups come first, in their order. The manifest lists the candidates that are left out, with the reason.
     """
     chosen, left_out, texts = _fill(question, as_of, budget, candidates, terms)
-    pieces = tuple(_in_reading_order(chosen))
+    pieces = tuple(_in_reading_order(chosen, groups))
     text = render(question, as_of, pieces, texts)
     manifest = Manifest(
         question=question,
@@ -229,9 +230,9 @@ def _cut(candidate: Candidate, terms: Collection[str], longest: int) -> tuple[Pi
     return piece, text
 
 
-def _in_reading_order(chosen: Sequence[tuple[Candidate, PinnedPiece]]) -> list[PinnedPiece]:
+def _in_reading_order(chosen: Sequence[tuple[Candidate, PinnedPiece]], groups: Sequence[str] = ()) -> list[PinnedPiece]:
     """Returns the pieces by group, the group with the best piece first; within a group in order of time."""
-    rank: dict[str, int] = {}
+    rank = {group: place - len(groups) for place, group in enumerate(groups)}
     for place, (candidate, _) in enumerate(chosen):
         rank.setdefault(candidate.group, place)
     return [piece for _, piece in sorted(chosen, key=lambda each: (rank[each[0].group], each[0].order))]

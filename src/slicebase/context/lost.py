@@ -1,13 +1,23 @@
-"""What a compaction kept and lost: items of the turns before it are searched in its summary (docs/lost.md)."""
+"""What a compaction kept and lost: the items of the turns before it are searched in its summary (docs/lost.md)."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from slicebase.context.lost_items import TranscriptItem, items
-from slicebase.context.lost_rules import LOST_KINDS, LostKind, Passages
+from slicebase.context.lost_follow import items
+from slicebase.context.lost_items import TranscriptItem
+from slicebase.context.lost_phrases import LOST_KINDS, LostKind
+from slicebase.context.lost_score import ScoreBasis, contained, features, parts_of
+from slicebase.context.lost_weights import WEIGHTS
+from slicebase.context.lost_words import Passages, content_weights
 from slicebase.graph.turn import Turn, turn_text
 
-LOST_RULES: Final = "lost/1"
+LOST_RULES: Final = "lost/2"
+
+KEPT_SHARE: Final = 0.65  # the share of an item's content that a summary must have
+OVER: Final = frozenset({"done", "resolved", "overturned", "gone"})  # states of items that nobody needs
+_CROWDED: Final = 250_000  # millionths that each further command or artefact of the same sort counts less
+_SAME: Final = 0.7  # of an item's content; one that says no more than a better one is not listed again
 
 
 class CompactedTurns(NamedTuple):
@@ -21,64 +31,43 @@ class CompactedTurns(NamedTuple):
         """Whether the summary has text. Some clients store it encrypted."""
         return any(part.text for turn in self.summary for part in turn.parts)
 
-
-# The share of an item's content words that the summary must contain. It is lower for errors, whose lines are long.
-_MOST: Final = 0.6
-_CORE: Final = 0.4
-
-
-def _by_most_words(item: TranscriptItem, summary: Passages) -> bool:
-    return summary.hold(item.text, _MOST, with_figures=False)
+    @property
+    def said(self) -> str:
+        """The text of the summary."""
+        return "\n\n".join(turn_text(turn.parts) for turn in self.summary)
 
 
-def _by_most_words_and_figures(item: TranscriptItem, summary: Passages) -> bool:
-    return summary.hold(item.text, _MOST, with_figures=True)
-
-
-def _by_core_words(item: TranscriptItem, summary: Passages) -> bool:
-    return summary.hold(item.text, _CORE, with_figures=False)
-
-
-def _by_quotes(item: TranscriptItem, summary: Passages) -> bool:
-    return any(map(summary.quote, item.quotes))
-
-
-class KindRow(NamedTuple):
-    """The names of a kind, the rule by which an item is kept, and the weight of a lost item by its mark."""
+class KindNames(NamedTuple):
+    """The names of a kind, and the heading of its items in a context."""
 
     one: str
     many: str
-    kept: Callable[[TranscriptItem, Passages], bool]
-    weights: Mapping[str, int]
-    weight: int  # for any other mark
+    heading: str
 
 
-TABLE: Final[Mapping[LostKind, KindRow]] = {
-    "decision": KindRow("decision", "decisions", _by_most_words_and_figures, {"by the user": 95}, 85),
-    "instruction": KindRow(
-        "instruction", "instructions", _by_most_words_and_figures, {"correction": 100, "told": 75}, 80
-    ),
-    "task": KindRow("open task", "open tasks", _by_most_words, {"in_progress": 78}, 70),
-    "error": KindRow("error", "errors", _by_core_words, {"open": 65}, 45),
-    "test": KindRow("test run", "test runs", _by_quotes, {"failed": 60}, 40),
-    "file": KindRow("file", "files", _by_quotes, {"written": 50}, 10),
-    "command": KindRow("command", "commands", _by_quotes, {"failed": 30}, 20),
+TABLE: Final[Mapping[LostKind, KindNames]] = {
+    "instruction": KindNames("instruction", "instructions", "Constraints"),
+    "task": KindNames("open task", "open tasks", "Open tasks"),
+    "decision": KindNames("decision", "decisions", "Decisions"),
+    "finding": KindNames("finding", "findings", "Findings"),
+    "error": KindNames("open error", "open errors", "Open errors"),
+    "artefact": KindNames("artefact", "artefacts", "Artefacts"),
+    "command": KindNames("command", "commands", "How to build, test and run"),
 }
 
 
 class JudgedItem(NamedTuple):
-    """An item, and whether the summary kept it."""
+    """An item, whether the summary kept it, and how much a continuing agent needs it."""
 
     item: TranscriptItem
     kept: bool
+    score: int  # in millionths (ruling 43)
+    parts: Mapping[str, int]  # the parts of the score
 
     @property
     def kind(self) -> LostKind:
-        """What it is: a decision, an instruction, a command, a file and so on."""
+        """What it is: an instruction, a decision, a finding and so on."""
         return self.item.kind
-
-    def __repr__(self) -> str:
-        return f"JudgedItem(kind={self.kind!r}, ref={self.ref!r}, text={self.text[:60]!r}, kept={self.kept})"
 
     @property
     def text(self) -> str:
@@ -86,14 +75,22 @@ class JudgedItem(NamedTuple):
         return self.item.text
 
     @property
+    def state(self) -> str:
+        """What became of it before the compaction: standing, open, done and so on."""
+        return self.item.state
+
+    @property
     def ref(self) -> str:
         """The reference of the turn that contains it."""
         return f"turn:{self.item.turn}"
 
     @property
-    def weight(self) -> int:
-        row = TABLE[self.item.kind]
-        return row.weights.get(self.item.mark, row.weight)
+    def needed(self) -> bool:
+        """Whether it still matters: it is not done, resolved, overturned or gone."""
+        return self.item.state not in OVER
+
+    def __repr__(self) -> str:
+        return f"JudgedItem(kind={self.kind!r}, ref={self.ref!r}, text={self.text[:60]!r}, kept={self.kept})"
 
 
 class KindTally(NamedTuple):
@@ -114,29 +111,63 @@ class Loss(NamedTuple):
 
     @property
     def items(self) -> list[JudgedItem]:
-        """The lost items, the most important first."""
-        return by_importance(each for each in self.judged if not each.kept)
+        """The lost items that still matter, the most needed first."""
+        return by_importance(self.judged)
 
     def __repr__(self) -> str:
         return f"Loss(summary='turn:{self.summary.id}', turns={self.turns}, items={len(self.items)})"
 
 
-def judge(compaction: CompactedTurns) -> Loss:
-    """Returns which items of the removed turns the summary kept."""
-    summary = Passages("\n\n".join(turn_text(turn.parts) for turn in compaction.summary))
-    judged = [JudgedItem(item, TABLE[item.kind].kept(item, summary)) for item in items(compaction.before)]
+def judge(compaction: CompactedTurns, weights: Mapping[str, float] = WEIGHTS) -> Loss:
+    """Returns which items of the removed turns the summary kept, each with its score."""
+    summary = Passages(compaction.said)
+    found = items(compaction.before)
+    around = ScoreBasis(compaction.before, summary, found)
+    judged = [_judged(item, around, weights) for item in found]
     return Loss(compaction.summary[-1], len(compaction.before), compaction.readable, tuple(judged))
 
 
+def _judged(item: TranscriptItem, around: ScoreBasis, weights: Mapping[str, float]) -> JudgedItem:
+    parts = parts_of(features(item, around), weights)
+    return JudgedItem(item, contained(item, around.summary) >= KEPT_SHARE, sum(parts.values()), parts)
+
+
 def by_importance(judged: Iterable[JudgedItem]) -> list[JudgedItem]:
-    """Returns items by weight, the highest first; among equal ones the newest first."""
-    newest_first = list(judged)[::-1]
-    return sorted(newest_first, key=lambda each: -each.weight)
+    """Returns the lost items that still matter by score, the highest first; among equal ones the newest first.
+
+    An item that says no more than a better one is left out. Each further command or artefact of one sort counts less
+    than the one before it: the tenth test run is not what a reader misses most.
+    """
+    lost = [each for each in judged if not each.kept and each.needed]
+    ranked = _each_once(sorted(lost, key=lambda each: (-each.score, -each.item.order, each.item.start)))
+    seen: Counter[tuple[str, str]] = Counter()
+    placed = []
+    for place, each in enumerate(ranked):
+        sort = (each.kind, each.item.mark)
+        placed.append((_CROWDED * seen[sort] - each.score, place, each))
+        seen[sort] += each.kind in ("command", "artefact")
+    return [each for _, _, each in sorted(placed, key=lambda place: place[:2])]
+
+
+def _each_once(ranked: Sequence[JudgedItem]) -> Iterator[JudgedItem]:
+    commands: set[str] = set()
+    said: list[frozenset[str]] = []
+    for each in ranked:
+        if each.kind == "command":
+            known = commands.issuperset(each.item.quotes)
+            commands.update(each.item.quotes)
+        else:
+            content = content_weights(each.text)
+            least = _SAME * sum(content.values())
+            known = any(sum(content[word] for word in content.keys() & other) >= least for other in said)
+            said.append(frozenset(content))
+        if not known:
+            yield each
 
 
 def tally(losses: Sequence[Loss]) -> list[KindTally]:
-    """Returns the counts of every kind that occurs."""
-    judged = [each for loss in losses for each in loss.judged]
+    """Returns the counts of every kind that occurs, of the items that still matter."""
+    judged = [each for loss in losses for each in loss.judged if each.needed]
     counted = []
     for kind in LOST_KINDS:
         of_kind = [each.kept for each in judged if each.item.kind == kind]

@@ -1,75 +1,93 @@
-"""The items of a transcript that a summary should keep, found by phrases, tools and results (docs/lost.md).
+"""The items of a transcript: what a continuing agent may need of it, each with its state (docs/lost.md).
 
-decision      a sentence of the user or the assistant with a phrase of DECISIONS; an answer that the user chose
-instruction   a sentence of the user that asks, orders or corrects (the sentence after a correction belongs to it), and
-              any other sentence in a message that was typed, not pasted; a tool call that the user refused
-task          an entry of the newest list of tasks that is not done; a sentence with a phrase of OPEN
-error         a failure that a tool reported, and whether the same was done again with success
-test          a command that runs tests, once for each command, with the result of its last run
-file          a file that a tool read or wrote, once for each file
-command       any other command that was run in a shell, once for each command, with the outcome of its last run
+instruction   what the user says, each point once; a tool call that the user refused, with the reason
+decision      what the user or the assistant settled; an answer that the user chose; a plan that the user approved
+finding       a conclusion of the assistant or of a subagent; a line of output that the assistant then relied on
+artefact      a branch, a commit, a pull request, an issue, a URL, a file that was created
+task          an entry of the newest list of tasks; what the assistant says is to be done, or offers
+error         a failure that a tool reported
+command       a command that is needed again: it builds, tests, checks, deploys or calls a tool of the project
 
-The marks of items ("told", "mended", "met", …) are rendered into contexts and stay as they are.
+Extraction knows nothing of a summary: `items` is a function of turns. States are set by `lost_follow`.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slicebase.context.lost_rules import (
-    CORRECTION,
-    DONE,
-    FILES,
-    INJECTED_TEXT,
+from slicebase.context.lost_artefacts import artefacts_in
+from slicebase.context.lost_phrases import LostKind, kind_of_prompt, kind_of_statement
+from slicebase.context.lost_points import MOST, Point, points, without_narration
+from slicebase.context.lost_shell import (
     PATCHED,
-    PATHS,
-    REASON,
-    REFUSED,
-    TASK_NUMBER,
-    TODO_LISTS,
-    LostKind,
-    Sentence,
+    command_class,
     command_in,
-    content_stems,
     error_line,
     exit_code,
     how_tests_ended,
-    is_test,
-    kind_of_sentence,
-    result_line,
-    result_traces,
-    sentences,
+    needed_lines,
     simple_commands,
 )
+from slicebase.context.lost_speech import (
+    CLIENT_PROMPT,
+    REPORTERS,
+    Origin,
+    TextBlock,
+    blanked,
+    is_client_result,
+    is_pasted,
+)
+from slicebase.context.lost_words import content_stems
+from slicebase.context.rediscovery import PATHS, WRITERS, first_text
 from slicebase.graph.turn import Part, Turn, part_text
 
-_TOO_LONG: Final = 2000  # characters; a longer text is not a sentence
-_TYPED: Final = 600  # characters; a longer message was pasted, at least in part
+State = str  # standing, open, done, resolved, revised, rejected, overturned, gone
+
+# Tools that write a complete list of tasks: the key of the list, and the key of the text of an entry.
+TODO_LISTS: Final = {
+    "todowrite": ("todos", "content"),
+    "write_todos": ("todos", "description"),
+    "update_plan": ("plan", "step"),
+}
+DONE: Final = frozenset({"completed", "done", "cancelled", "canceled", "deleted"})
+TASK_NUMBER: Final = re.compile(r"Task #(\w+)")
+REFUSED: Final = re.compile(
+    r"(?:user|person) (?:doesn't|does not|didn't) want to|rejected by (?:the )?user", re.IGNORECASE
+)
+REASON: Final = re.compile(r"the user (?:said|provided the following reason[^:]*):\s*(.+)", re.DOTALL | re.IGNORECASE)
+_REPORTED: Final[tuple[LostKind, str]] = ("finding", "stated")
+_LEAST_WORDS: Final = {"finding": 3}  # content words of a statement
+_PLANNERS: Final = frozenset({"exitplanmode", "exit_plan_mode"})
 
 
 class TranscriptItem(Struct, frozen=True):
-    """Something that a summary should keep, with its turn and its span in the text of the turn."""
+    """Something that a continuing agent may need, with its turn and its span in the text of the turn."""
 
     kind: LostKind
     text: str
-    mark: str  # who said it, or how it ended
+    mark: str  # who said it, what it is, or how it ended
     turn: str
     start: int
     end: int
+    order: int  # the number of its turn, from 0
+    state: State = "standing"
+    origin: Origin = "speech"
+    form: str = "paragraph"
+    above: str = ""  # the heading that it stands under
     result: str | None = None  # the turn with the result of the call
     times: int = 1
-    # A summary keeps the item if it quotes every text of one of these groups. Without groups, its words decide.
-    quotes: tuple[tuple[str, ...], ...] = ()
+    # The texts that must all be quoted for a summary to contain the item. Without them, its words decide.
+    quotes: tuple[str, ...] = ()
 
 
-def items(turns: Iterable[Turn]) -> list[TranscriptItem]:
-    """Returns the items of the turns, in order; an item that occurs several times is returned once."""
+def read_items(turns: Iterable[Turn]) -> list[TranscriptItem]:
+    """Returns the items of turns in order, without following what became of statements; repeated ones once."""
     reader = _Reader()
-    for turn in turns:
-        reader.read(turn)
+    for order, turn in enumerate(turns):
+        reader.read(order, turn)
     return reader.close()
 
 
@@ -79,6 +97,7 @@ class _PendingCall(NamedTuple):
     turn: str
     start: int
     end: int
+    order: int
     part: Part
 
 
@@ -86,6 +105,7 @@ class _Result(NamedTuple):
     turn: str
     start: int
     end: int
+    order: int
     text: str
     failed: bool
 
@@ -97,135 +117,150 @@ class _Reader:
         self._failed: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}  # open errors, by the call that failed
         self._tasks: dict[str, TranscriptItem] = {}
 
-    def read(self, turn: Turn) -> None:
+    def read(self, order: int, turn: Turn) -> None:
         place = 0
         for part in turn.parts:
             text = part_text(part)
-            self._part(turn, part, text, place)
+            self._part(turn, order, part, text, place)
             place += len(text) + 2 if text else 0  # the blank line between parts (ruling 36)
 
     def close(self) -> list[TranscriptItem]:
         for call in self._calls.values():
             self._call(call, None)
-        found = [*self._found.values(), *self._tasks.values()]
-        return _with_shortest_names(found)
+        return sorted([*self._found.values(), *self._tasks.values()], key=lambda item: (item.order, item.start))
 
     # Parts
 
-    def _part(self, turn: Turn, part: Part, text: str, place: int) -> None:
+    def _part(self, turn: Turn, order: int, part: Part, text: str, place: int) -> None:
         if part.type == "tool_call":
-            call = _PendingCall(turn.id, place, place + len(text), part)
+            call = _PendingCall(turn.id, place, place + len(text), order, part)
             if part.call_id:
                 self._calls[part.call_id] = call
             else:
                 self._call(call, None)
         elif part.type == "tool_result":
-            body = _blanked(part.text or "")
+            body = blanked(part.text or "")
             failed = part.error or bool(exit_code(body))
             waiting = self._calls.pop(part.call_id or "", None)
             if waiting:
-                self._call(waiting, _Result(turn.id, place, place + len(text), body, failed))
-        elif part.type == "text" and turn.role in ("user", "assistant") and not part.hidden:
-            if part.error:
-                self._add(
-                    _error_item(_PendingCall(turn.id, place, place + len(text), part), turn.id, text, place, "met"),
-                    text,
-                )
-            elif turn.role == "assistant" or not INJECTED_TEXT.match(text):
-                self._message(turn, text, place)
+                self._call(waiting, _Result(turn.id, place, place + len(text), order, body, failed))
+        elif part.type == "text" and turn.role in ("user", "assistant") and not part.hidden and not part.error:
+            spoken = blanked(text)
+            if turn.role == "assistant":
+                self._said(turn.id, order, spoken, place, "speech")
+            elif not CLIENT_PROMPT.match(text):
+                self._prompt(turn.id, order, spoken, place)
 
-    def _message(self, turn: Turn, text: str, place: int) -> None:
-        by_user = turn.role == "user"
-        statements = [
-            each
-            for each in sentences(_blanked(text))
-            if len(each.text) <= _TOO_LONG and not INJECTED_TEXT.match(each.text)
-        ]
-        typed = by_user and len(text) <= _TYPED
-        corrects = False
-        for each in statements:
-            found = kind_of_sentence(each.text, by_user=by_user) or (("instruction", "told") if typed else None)
-            if found and corrects and found[0] == "instruction":
-                found = CORRECTION
-            corrects = found == CORRECTION and not corrects
-            if found and len(content_stems(each.text)) >= 2:
-                self._add(_sentence_item(turn.id, each, place, *found), each.text)
+    def _prompt(self, turn: str, order: int, text: str, place: int) -> None:
+        for point in points(text):
+            block = TextBlock(text[point.start : point.end], point.start, point.end, point.form, point.above)
+            pasted = is_pasted(block)
+            if len(content_stems(point.text)) >= 2 and not pasted and not CLIENT_PROMPT.match(point.text):
+                kind, mark = kind_of_prompt(point.text)
+                self._add(_statement(kind, mark, turn, order, point, place, "speech"), point.text)
+            self._add_artefacts(turn, order, text[point.start : point.end], place + point.start)
+
+    def _said(self, turn: str, order: int, text: str, place: int, origin: Origin) -> None:
+        for point in points(text):
+            told = without_narration(point, text) if origin == "speech" else point
+            if told:
+                kind, mark = kind_of_statement(told.text, told.above) if origin == "speech" else _REPORTED
+                if len(content_stems(told.text)) >= _LEAST_WORDS.get(kind, 2):
+                    self._add(_statement(kind, mark, turn, order, told, place, origin), told.text)
+            self._add_artefacts(turn, order, text[point.start : point.end], place + point.start)
+
+    def _add_artefacts(self, turn: str, order: int, text: str, place: int, source: str = "") -> None:
+        for each in artefacts_in(text, source):
+            self._add(
+                TranscriptItem(
+                    "artefact", each.text, each.what, turn, place + each.start, place + each.end, order,
+                    origin="output" if source else "speech", quotes=each.names,
+                ),
+                *each.names,
+            )  # fmt: skip
 
     # Calls
 
     def _call(self, call: _PendingCall, result: _Result | None) -> None:
         name = (call.part.name or "").lower()
-        arguments = call.part.arguments
         if result and result.failed and REFUSED.search(result.text):
             self._refused(call, result)
-        elif command := command_in(name, arguments):
+        elif command := command_in(name, call.part.arguments):
             self._command(call, command, result)
-        elif name in FILES or name.endswith("apply_patch"):
-            self._file(call, name, result)
+        elif name in WRITERS or name.endswith("apply_patch"):
+            self._written(call, name, result)
         elif name in TODO_LISTS:
             self._list(call, *TODO_LISTS[name])
         elif name in ("taskcreate", "taskupdate"):
             self._task(call, result)
         elif name == "askuserquestion" and result and not result.failed:
-            self._answered(call, result)
+            self._answered(result, "by the user")
+        elif name in _PLANNERS and result and not result.failed:
+            self._answered(result, "approved")
+        elif name in REPORTERS and result and not is_client_result(result.text):
+            self._said(result.turn, result.order, result.text, result.start, "report")
         elif result and result.failed:
             self._failure(call, result, (name, part_text(call.part)))
 
     def _command(self, call: _PendingCall, command: str, result: _Result | None) -> None:
         simple = simple_commands(command)
-        if patched := PATCHED.findall(command):
-            self._files(call, patched, "written", result)
-        elif simple and is_test(simple):
-            self._test(call, command, simple, result)
-        elif simple:
-            mark = "unfinished" if result is None else "failed" if result.failed else "ok"
-            self._add(_call_item("command", command, mark, call, result, (simple,)), *simple)
-            if result:
-                self._outcome(call, result, simple)
-
-    def _test(self, call: _PendingCall, command: str, simple: tuple[str, ...], result: _Result | None) -> None:
+        patched = PATCHED.findall(command)
+        if patched or not simple:
+            return
+        what = command_class(simple)
         output = result.text if result else ""
-        mark = how_tests_ended(output, error=result.failed) if result else "unfinished"
-        line = result_line(output)
-        text = f"{_first_line(command)} → {line}" if line else command
-        traces = tuple((trace,) for trace in result_traces(output))
-        self._add(_call_item("test", text, mark, call, result, (simple, *traces)), *simple)
+        failed = (
+            result.failed or (what == "test" and how_tests_ended(output, error=False) == "failed") if result else False
+        )
+        if what:
+            needed = needed_lines(command) or command
+            at = part_text(call.part).find(needed)  # where it stands as it is; else the complete call
+            start, end = (call.start + at, call.start + at + len(needed)) if at >= 0 else (call.start, call.end)
+            state = "unfinished" if result is None else "failed" if failed else "standing"
+            self._add(
+                TranscriptItem(
+                    "command", needed, what, call.turn, start, end, call.order, state,
+                    "output", result=result.turn if result else None, quotes=simple,
+                ),
+                *(_plain(each) for each in simple),
+            )  # fmt: skip
+        if result and not failed:
+            self._add_artefacts(result.turn, result.order, output[:4000], result.start, " && ".join(simple))
         if result:
-            self._outcome(call, result._replace(failed=mark == "failed"), simple)
+            self._outcome(call, result._replace(failed=failed), simple)
 
     def _outcome(self, call: _PendingCall, result: _Result, identity: tuple[str, ...]) -> None:
         if result.failed:
             self._failure(call, result, identity)
         else:
             for key in self._failed.pop(identity, ()):
-                self._found[key] = replace(self._found[key], mark="mended")
+                self._found[key] = replace(self._found[key], state="resolved")
 
     def _failure(self, call: _PendingCall, result: _Result, identity: tuple[str, ...]) -> None:
         line, start = error_line(result.text)
-        key = self._add(_error_item(call, result.turn, line, result.start + start, "open"), *identity, line)
-        self._failed.setdefault(identity, []).append(key)
+        if len(content_stems(line)) < 2 or is_client_result(result.text):
+            return
+        item = TranscriptItem(
+            "error", " ".join(line.split())[:MOST], "failed", result.turn, result.start + start,
+            result.start + start + len(line), result.order, "open", "output", result=call.turn,
+        )  # fmt: skip
+        self._failed.setdefault(identity, []).append(self._add(item, *identity, line))
 
-    def _file(self, call: _PendingCall, name: str, result: _Result | None) -> None:
-        arguments = call.part.arguments
+    def _written(self, call: _PendingCall, name: str, result: _Result | None) -> None:
+        arguments = call.part.arguments if isinstance(call.part.arguments, dict) else {}
         if name.endswith("apply_patch"):
-            self._files(call, PATCHED.findall(part_text(call.part).replace("\\n", "\n")), "written", result)
-        elif isinstance(arguments, dict):
-            path = next((arguments[key] for key in PATHS if isinstance(arguments.get(key), str)), None)
-            how = "read" if arguments.get("command") == "view" else FILES[name]
-            self._files(call, [path] if path else [], how, result)
-
-    def _files(self, call: _PendingCall, paths: Sequence[str], how: str, result: _Result | None) -> None:
-        identity = ("file", *paths)
+            paths = PATCHED.findall(part_text(call.part).replace("\\n", "\n"))
+        else:
+            paths = [path] if (path := first_text(arguments, PATHS)) else []
         if result:
-            self._outcome(call, result, identity)
-        for path in paths if not (result and result.failed) else ():
-            key = ("file", path)
-            before = self._found.get(key)
-            item = _call_item("file", path, how, call, result, ())
-            if before and before.mark == "written" != how:
-                self._found[key] = replace(before, times=before.times + 1)
-            else:
-                self._add(item, path)
+            self._outcome(call, result, ("file", *paths))
+        made = name in ("write", "write_file", "create_file") or "*** Add File" in part_text(call.part)
+        for path in paths if not (result and result.failed) and made else ():
+            item = TranscriptItem(
+                "artefact", path, "file", call.turn, call.start, call.end, call.order,
+                origin="output", quotes=(path.rsplit("/", 1)[-1],),
+            )  # fmt: skip
+            self._add(item, path)
 
     # Lists of tasks, answers, refusals
 
@@ -250,86 +285,43 @@ class _Reader:
         elif arguments.get("subject"):
             self._tasks[number] = _task_item(call, str(arguments["subject"]), "pending")
 
-    def _answered(self, call: _PendingCall, result: _Result) -> None:
-        text = " ".join(result.text.split())
-        self._add(TranscriptItem("decision", text, "by the user", result.turn, result.start, result.end), text)
+    def _answered(self, result: _Result, mark: str) -> None:
+        text = " ".join(result.text.split())[:MOST]
+        self._add(TranscriptItem("decision", text, mark, result.turn, result.start, result.end, result.order), text)
 
     def _refused(self, call: _PendingCall, result: _Result) -> None:
         reason = REASON.search(result.text)
-        text = " ".join(reason[1].split()) if reason else f"refused: {_first_line(part_text(call.part))}"
-        self._add(TranscriptItem("instruction", text, "correction", result.turn, result.start, result.end), text)
+        if reason:
+            text = " ".join(reason[1].split())[:MOST]
+            mark = "rule" if kind_of_prompt(text)[1] == "rule" else "correction"
+            place = result.start + reason.start(1)
+            self._add(TranscriptItem("instruction", text, mark, result.turn, place, result.end, result.order), text)
 
     def _add(self, item: TranscriptItem, *identity: str) -> tuple[Any, ...]:
         """Adds an item and returns its key. Of repeated statements the first is kept, of repeated actions the last."""
-        key = (item.kind, *(" ".join(words.lower().split()) if _is_statement(item) else words for words in identity))
-        before = self._found.pop(key, None) if not _is_statement(item) else self._found.get(key)
+        lasting = item.kind not in ("command", "error")
+        key = (item.kind, *(" ".join(words.lower().split()) if lasting else words for words in identity))
+        before = self._found.get(key) if lasting else self._found.pop(key, None)
         if before is None:
             self._found[key] = item
         else:
-            self._found[key] = replace(before if _is_statement(item) else item, times=before.times + 1)
+            self._found[key] = replace(before if lasting else item, times=before.times + 1)
         return key
 
 
-def _is_statement(item: TranscriptItem) -> bool:
-    return item.kind in ("decision", "instruction", "task")
+def _plain(command: str) -> str:
+    """Returns a command without the flags that change between runs of the same one."""
+    return re.sub(r"\s(?:-v+|-q+|-count=\d+|--verbose|--quiet|-n ?\d+|-\d+)(?=\s|\Z)", "", command)
 
 
-# Sentences
-
-_REMINDER: Final = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
-
-
-def _blanked(text: str) -> str:
-    """Returns the text with the reminders of clients replaced by spaces, so that offsets do not change."""
-    return _REMINDER.sub(lambda match: " " * len(match[0]), text)
-
-
-def _sentence_item(turn: str, sentence: Sentence, place: int, kind: LostKind, mark: str) -> TranscriptItem:
-    return TranscriptItem(
-        kind, " ".join(sentence.text.split()), mark, turn, place + sentence.start, place + sentence.end
-    )
-
-
-# Items of calls
-
-
-def _call_item(
-    kind: LostKind,
-    text: str,
-    mark: str,
-    call: _PendingCall,
-    result: _Result | None,
-    quotes: tuple[tuple[str, ...], ...],
+def _statement(
+    kind: LostKind, mark: str, turn: str, order: int, point: Point, place: int, origin: Origin
 ) -> TranscriptItem:
-    result_turn = result.turn if result else None
-    return TranscriptItem(kind, text, mark, call.turn, call.start, call.end, result_turn, quotes=quotes)
-
-
-def _error_item(call: _PendingCall, turn: str, line: str, start: int, mark: str) -> TranscriptItem:
-    return TranscriptItem("error", " ".join(line.split()), mark, turn, start, start + len(line), call.turn)
+    return TranscriptItem(
+        kind, point.text, mark, turn, place + point.start, place + point.end, order,
+        origin=origin, form=point.form, above=point.above,
+    )  # fmt: skip
 
 
 def _task_item(call: _PendingCall, text: str, status: str) -> TranscriptItem:
-    return TranscriptItem("task", text, status, call.turn, call.start, call.end)
-
-
-def _first_line(text: str) -> str:
-    return text.strip().split("\n", 1)[0]
-
-
-# Files
-
-
-def _with_shortest_names(found: Sequence[TranscriptItem]) -> list[TranscriptItem]:
-    """Returns the items with quotes for files: every end of a path that no other path has."""
-    paths = [item.text for item in found if item.kind == "file"]
-    return [
-        replace(item, quotes=tuple((name,) for name in _names(item.text, paths))) if item.kind == "file" else item
-        for item in found
-    ]
-
-
-def _names(path: str, others: Sequence[str]) -> list[str]:
-    steps = [step for step in path.split("/") if step]
-    ends = ["/".join(steps[at:]) for at in range(len(steps))]
-    return [end for end in ends if sum(other == end or other.endswith("/" + end) for other in others) == 1]
+    return TranscriptItem("task", text, status, call.turn, call.start, call.end, call.order, "open", "output")

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
-from slicebase.context.lost import TABLE, by_importance, headline, tally
+from slicebase.context.lost import TABLE, headline, tally
 from slicebase.core.refs import as_words
 from slicebase.core.times import EARLIEST, LATEST, to_text
 from slicebase.errors import SlicebaseError
@@ -239,7 +239,7 @@ class LostResult(Result, frozen=True):
 def lost(call: ToolCall, given: LostArguments) -> ToolOutput:
     """Lists what the compactions of a session lost, the most important first."""
     found = call.base.lost(given.session)
-    judged = by_importance(each for loss in found.compactions for each in loss.judged if not each.kept)
+    judged = found.items
     shown, following = page_of(judged, given.page, given.limit)
     items = [
         LostItem(f"turn:{each.item.turn}", TABLE[each.item.kind].one, each.item.mark, excerpt(each.item.text))

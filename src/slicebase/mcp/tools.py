@@ -149,8 +149,8 @@ TOOLS: Mapping[str, Tool] = {
     ),
     "lost": Tool(
         "Show what a compaction forgot",
-        "After your context was compacted: list the decisions, commands, files, errors and instructions that the "
-        "summary dropped. recall opens them.",
+        "After your context was compacted: list the rules, decisions, findings, tasks and commands that the summary "
+        "dropped. recall opens them.",
         read.LostArguments,
         read.LostResult,
         read.lost,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from slicebase.context.assemble import Candidate, Context, assemble
-from slicebase.context.manifest import Budget, Manifest, PinnedSlice, heading
+from slicebase.context.manifest import Budget, PinnedSlice, heading
 from slicebase.context.ranking import ANCHORS, CHUNKS, CONSIDERED, RANKER, Ranked, merge, rescaled
 from slicebase.core.hashing import LARGEST_INTEGER, lone_surrogate, tokens
 from slicebase.core.refs import as_words
@@ -51,46 +51,20 @@ def context(
     asked = parts.surroundings.redaction.text(question)  # the manifest keeps it
     request = Request(asked, tokens, turns, moment, Graph(parts).policy(policy or "focused"))
     if run is None:
-        return built(parts, lambda: _context_for(parts, request), record=record)
+        return built(parts, lambda: context_for(parts, request), record=record)
     from slicebase.verbs.narrate import bind, check_step, first_pieces  # imported here for a fast start
 
     if record and not parts.truth.database.read_only:
         check_step(parts, run, step)
-    made = built(parts, lambda: _context_for(parts, request, first_pieces(parts, run)), record=record)
+    made = built(parts, lambda: context_for(parts, request, first_pieces(parts, run)), record=record)
     if made.recorded:
         bind(parts, run, made, step)
     return made
 
 
-def _context_for(parts: Parts, request: Request, first: Sequence[Candidate] = ()) -> Context:
+def context_for(parts: Parts, request: Request, first: Sequence[Candidate] = ()) -> Context:
+    """Builds the context of a request."""
     return build_context(parts.truth, parts.turn_index, parts.library_chunks, request, first)
-
-
-def context_again(parts: Parts, before: Manifest, *, record: bool = True) -> Context:
-    """Asks the question of a manifest again, with the same budget and policy, of what is stored now.
-
-    A context of a run begins with the last snapshot of the run; it is bound to no step.
-    """
-    policies = [pinned.policy_params_hash for pinned in before.slices]
-    policy = Graph(parts).policy(policies[0] if policies else "focused")
-    budget = before.budget
-    request = Request(before.question, budget.tokens, budget.turns, parts.surroundings.now(), policy)
-    return built(parts, lambda: _context_for(parts, request, _snapshot_again(parts, before)), record=record)
-
-
-def _snapshot_again(parts: Parts, before: Manifest) -> tuple[Candidate, ...]:
-    """Returns the first piece of a context again if it is a snapshot, and its run is still there."""
-    corpus = before.pieces[0].corpus if before.pieces else ""
-    if not corpus.startswith("run:"):
-        return ()
-    from slicebase.verbs.narrate import first_pieces
-
-    try:
-        return first_pieces(parts, corpus.removeprefix("run:"))
-    except SlicebaseError as error:
-        if error.code not in ("no-run", "purged"):
-            raise
-        return ()
 
 
 def build_context(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicebase.context.lost_rules import Passages, content_stems, says, sentences
+from slicebase.context.lost_words import Passages, content_stems, names, says, sentences
 
 
 def texts(text: str) -> list[str]:
@@ -47,21 +47,31 @@ SUMMARY = Passages("1. Concepts:\n- Retries stop after 600 seconds\n- `make` bui
 
 
 @pytest.mark.parametrize(
-    ("sentence", "held"),
+    ("statement", "least", "most"),
     [
-        ("Retrying stops 600 seconds after the order", True),
-        ("Retrying stops 900 seconds after the order", False),
-        ("Nothing of this is there at all, neither words nor order", False),
-        ("", False),
+        ("Retries are stopped after 600 seconds", 0.9, 1.0),
+        ("Retries are stopped after 900 seconds", 0.5, 0.8),  # another figure
+        ("`shop/models/order.py:117` stops retries (lines 4-9)", 0.9, 1.0),  # line numbers say nothing
+        ("Nothing of this is there at all, neither words nor order", 0.0, 0.3),
+        ("", 0.0, 0.0),
     ],
 )
-def test_a_sentence_is_found_by_most_of_its_words_and_all_its_numbers(sentence: str, held: bool) -> None:
-    assert SUMMARY.hold(sentence, 0.6, with_figures=True) is held
+def test_a_statement_is_covered_by_its_words_names_and_figures(statement: str, least: float, most: float) -> None:
+    assert least <= SUMMARY.coverage(statement) <= most
 
 
-def test_a_sentence_is_not_found_by_words_that_are_far_apart() -> None:
+def test_a_statement_is_not_covered_by_words_that_are_far_apart() -> None:
     far = Passages("Retries are slow.\n" + "Something else is said.\n" * 5 + "It stops after seconds.")
-    assert not far.hold("Retries stop after seconds", 0.8, with_figures=False)
+    assert far.coverage("Retries stop after seconds") < 0.8
+
+
+def test_code_in_a_summary_counts() -> None:
+    assert Passages("Build:\n```\nmake dist VERSION=3\n```").coverage("run make dist with VERSION=3") > 0.6
+
+
+def test_names_are_identifiers_paths_and_hashes() -> None:
+    found = names("The open_repo of cmd/cli/state.go, ReadAll and 38cd6b4 of v1.2, plain words")
+    assert found == {"open_repo", "state.go", "readall", "38cd6b4", "v1.2"}
 
 
 @pytest.mark.parametrize(

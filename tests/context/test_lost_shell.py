@@ -6,13 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicebase.context.lost_rules import (
+from slicebase.context.lost_shell import (
+    command_class,
     command_in,
     exit_code,
     how_tests_ended,
-    is_test,
-    result_line,
-    result_traces,
+    needed_lines,
     simple_commands,
 )
 
@@ -60,17 +59,24 @@ def test_any_text_has_an_essence(command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "command",
-    ["pytest -q", "uv run pytest", ".venv/bin/python -m pytest x", "go test ./...", "npm run test:unit", "make test",
-     "mise run test:ci", "timeout 60 cargo test --all", "npx jest", "A=1 tox"],
+    ("what", "commands"),
+    [
+        ("test", ["pytest -q", "uv run pytest", ".venv/bin/python -m pytest x", "go test ./...", "npm run test:unit",
+                  "make test", "mise run test:ci", "timeout 60 cargo test --all", "npx jest", "A=1 tox"]),
+        ("build", ["make build", "go build -o /tmp/x ./cmd", "npm run build", "cargo build --release", "make"]),
+        ("check", ["mise run lint", "ruff check .", "npm run typecheck", "mypy"]),
+        ("deploy", ["kubectl apply -f x.yaml", "ssh staging true"]),
+        ("call", ["gh api repos/a/b/pulls/1/comments", "bash tools/run.sh setup", "python tools/load.py --users 5"]),
+        (None, ["pip install pytest", "git diff tests/", "cat test.py", "ls", "git status", "python -c 'print(1)'"]),
+    ],
 )  # fmt: skip
-def test_commands_that_run_tests(command: str) -> None:
-    assert is_test(simple_commands(command))
+def test_what_a_command_is_needed_again_for(what: str | None, commands: list[str]) -> None:
+    assert [command_class(simple_commands(each)) for each in commands] == [what] * len(commands)
 
 
-@pytest.mark.parametrize("command", ["pip install pytest", "git diff tests/", "cat test.py", "make build", "ls"])
-def test_commands_that_do_not_run_tests(command: str) -> None:
-    assert not is_test(simple_commands(command))
+def test_of_a_script_only_the_lines_that_are_needed_again_are_kept() -> None:
+    assert needed_lines("cd /repo && make test 2>&1") == "cd /repo && make test 2>&1"
+    assert needed_lines("rm -rf x\ngit clone a b 2>&1\n\n# count\nls | wc -l") == "git clone a b 2>&1"
 
 
 @pytest.mark.parametrize(
@@ -87,19 +93,17 @@ def test_the_exit_code_is_at_the_beginning(output: str, code: int | None) -> Non
 
 
 @pytest.mark.parametrize(
-    ("output", "ended", "line", "traces"),
+    ("output", "ended"),
     [
-        ("....\n=== 41 passed in 2.1s ===", "ok", "41 passed in 2.1s", ["41 passed"]),
-        ("F.\nFAILED t.py::test_a - x\n1 failed, 2 passed", "failed", "1 failed, 2 passed",
-         ["1 failed", "2 passed", "t.py::test_a"]),
-        ("ok  \tshop/a\t0.1s\nok  \tshop/b\t0.2s", "ok", "ok shop/b 0.2s", []),
-        ("--- FAIL: TestA (0.00s)\nFAIL", "failed", "FAIL", ["TestA"]),
-        ("0 failed, 3 passed", "ok", "0 failed, 3 passed", ["0 failed", "3 passed"]),
-        ("", "ok", "", []),
+        ("....\n=== 41 passed in 2.1s ===", "ok"),
+        ("F.\nFAILED t.py::test_a - x\n1 failed, 2 passed", "failed"),
+        ("ok  \tshop/a\t0.1s\nok  \tshop/b\t0.2s", "ok"),
+        ("--- FAIL: TestA (0.00s)\nFAIL", "failed"),
+        ("0 failed, 3 passed", "ok"),
     ],
-)  # fmt: skip
-def test_results_of_test_runs(output: str, ended: str, line: str, traces: list[str]) -> None:
-    assert (how_tests_ended(output, error=False), result_line(output), result_traces(output)) == (ended, line, traces)
+)
+def test_results_of_test_runs(output: str, ended: str) -> None:
+    assert how_tests_ended(output, error=False) == ended
 
 
 def test_a_run_that_the_tool_reports_as_failed_has_failed() -> None:
@@ -114,3 +118,7 @@ def test_a_long_word_is_read_once() -> None:
 
 def test_only_whole_words_are_left_out_before_a_command() -> None:
     assert simple_commands("A=1 B=2 undo it") == ("undo it",)
+
+
+def test_a_line_that_is_continued_is_one_command() -> None:
+    assert command_in("Bash", {"command": "\\\nA=1 \\\nmake test"}) == "A=1   make test"

@@ -1,0 +1,103 @@
+"""The labelled transcripts of `../shared/data/claude-code/lost`, and when a listed item is what a label names.
+
+A label is *right* if it is worth 2 or more and the summary does not contain it. An item matches a label if the label's
+quote stands in the first 300 characters of the item's text or of its span in the turn, with white space made even. With
+`same_command`, a command also matches if every simple command of the quote is one of the item's: `pytest -q 2>&1 | tail
+-5` is `pytest -q`. The two are reported side by side.
+"""
+
+import json
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from slicebase.base import Slicebase
+from slicebase.context.lost import CompactedTurns, JudgedItem
+from slicebase.context.lost_shell import simple_commands
+from slicebase.graph.turn import Turn, turn_text
+from slicebase.history.compactions import compacted_sessions, compactions
+from slicebase.verbs.lost import turns_after
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+LABELLED = DATA / "claude-code" / "lost"
+COUNTED = 300  # characters of an item
+
+
+class Label(NamedTuple):
+    session: str
+    kind: str
+    quote: str
+    in_summary: str
+    worth: int
+
+    @property
+    def right(self) -> bool:
+        return self.worth >= 2 and self.in_summary == "no"
+
+
+class Compaction(NamedTuple):
+    """A compaction of a real transcript, the turns that followed it, and the labels of its items, if it has some."""
+
+    session: str
+    turns: CompactedTurns
+    after: list[Turn]
+    labels: list[Label]
+
+
+class Corpus(NamedTuple):
+    base: Slicebase
+    folder: TemporaryDirectory[str]
+    compactions: list[Compaction]
+
+    @property
+    def labelled(self) -> list[Compaction]:
+        return [each for each in self.compactions if each.labels]
+
+
+@cache
+def corpus() -> Corpus | None:
+    """Imports every transcript with a compaction into a temporary workspace; None where the data is absent."""
+    if not (LABELLED / "labels.jsonl").exists():
+        return None
+    folder = TemporaryDirectory()
+    base = Slicebase.open(folder.name, folder.name, create=True)
+    base.import_(
+        [
+            *LABELLED.glob("*-*.jsonl"),
+            *(DATA / "claude-code" / "compacted").glob("*.jsonl"),
+            *(DATA / "codex").glob("*.jsonl"),
+        ]
+    )
+    labels = [json.loads(line) for line in (LABELLED / "labels.jsonl").read_text().splitlines()]
+    read = [Label(each["session"], each["kind"], each["quote"], each["in_summary"], each["worth"]) for each in labels]
+    found = []
+    for session in sorted(compacted_sessions(base.truth)):
+        removed = compactions(base.truth, session)
+        for number, (turns, after) in enumerate(zip(removed, turns_after(base.truth, removed), strict=True)):
+            own = [label for label in read if label.session == session] if number == 0 else []
+            found.append(Compaction(session, turns, after, own))
+    return Corpus(base, folder, found)
+
+
+def matching(
+    each: JudgedItem, turns: Iterable[Turn], labels: Iterable[Label], *, same_command: bool = True
+) -> list[Label]:
+    """Returns the labels that an item matches."""
+    whole = next((turn_text(turn.parts) for turn in turns if turn.id == each.item.turn), "")
+    shown = (_even(each.text)[:COUNTED], _even(whole[each.item.start : each.item.end])[:COUNTED])
+    return [
+        label
+        for label in labels
+        if any(_even(label.quote) in text for text in shown) or (same_command and _same_command(each, label))
+    ]
+
+
+def _same_command(each: JudgedItem, label: Label) -> bool:
+    simple = simple_commands(label.quote) if label.kind == each.kind == "command" else ()
+    return bool(simple) and set(simple) <= set(each.item.quotes)
+
+
+def _even(text: str) -> str:
+    return " ".join(text.split())

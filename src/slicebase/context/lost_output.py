@@ -1,0 +1,65 @@
+"""Facts in the output of tools that the assistant then relied on (docs/lost.md).
+
+A line of a short output is such a fact if it has a name that occurs nowhere before, and the assistant uses the name in
+what it says in the next turns. Neighbouring lines are one finding, as far as they fit.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from slicebase.context.lost_items import TranscriptItem
+from slicebase.context.lost_points import MOST
+from slicebase.context.lost_speech import REPORTERS, blanked, is_client_result
+from slicebase.context.lost_words import names
+from slicebase.context.rediscovery import READERS, WRITERS
+from slicebase.graph.turn import Part, Turn, part_text
+
+_SHORT: Final = 4_000  # characters of an output; of a longer one, too much is incidental
+_SOON: Final = 12  # turns in which the assistant uses the name
+_NOT_OUTPUT: Final = READERS | WRITERS | REPORTERS
+
+
+def relied_on(turns: Sequence[Turn]) -> list[TranscriptItem]:
+    """Returns the facts of outputs that the assistant used soon after."""
+    calls = {part.call_id: part for turn in turns for part in turn.parts if part.type == "tool_call"}
+    said = [_said(turn) for turn in turns]
+    known: set[str] = set()
+    found: list[TranscriptItem] = []
+    for order, turn in enumerate(turns):
+        place = 0
+        for part in turn.parts:
+            text = part_text(part)
+            if _is_output(part, calls) and len(text) <= _SHORT and not is_client_result(text):
+                used = frozenset().union(*said[order + 1 : order + 1 + _SOON])
+                found += _facts(turn.id, order, blanked(text), place, used - known)
+            known |= names(text[:20_000])
+            place += len(text) + 2 if text else 0
+    return found
+
+
+def _said(turn: Turn) -> frozenset[str]:
+    texts = [part.text or "" for part in turn.parts if part.type == "text"] if turn.role == "assistant" else []
+    return frozenset().union(*map(names, texts))
+
+
+def _is_output(part: Part, calls: Mapping[str | None, Part]) -> bool:
+    call = calls.get(part.call_id) if part.type == "tool_result" else None
+    return call is not None and (call.name or "").lower() not in _NOT_OUTPUT
+
+
+def _facts(turn: str, order: int, text: str, place: int, sought: frozenset[str]) -> Iterator[TranscriptItem]:
+    spans: list[tuple[int, int]] = []
+    start = 0
+    for line in text.splitlines(keepends=True):
+        end = start + len(line.rstrip())
+        if not names(line).isdisjoint(sought):
+            if spans and end - spans[-1][0] <= MOST and start - spans[-1][1] <= 2:
+                spans[-1] = (spans[-1][0], end)
+            else:
+                spans.append((start, end))
+        start += len(line)
+    for first, last in spans:
+        words = " ".join(text[first:last].split())
+        yield TranscriptItem(
+            "finding", words[:MOST], "relied on", turn, place + first, place + last, order, origin="output"
+        )

@@ -1,0 +1,111 @@
+"""The points that a text makes: statements of at most 300 characters, each with its title (docs/lost.md).
+
+A heading, a bold line or a lead-in ("The causes are:") is the title of what follows it. Short entries of a list and
+short rows of a table are one point together, as far as they fit; a long paragraph is divided at its sentences.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from slicebase.context.lost_phrases import NARRATION, is_narration
+from slicebase.context.lost_speech import BlockForm, TextBlock, blocks
+from slicebase.context.lost_words import Sentence, sentences
+
+MOST: Final = 300  # characters of a point
+_NAMES: Final = re.compile(r"`[^`\n]+`|\*\*[^*\n]+\*\*")
+_TITLED: Final = re.compile(r"(?:\d{1,3}[.)]\s*)?(?:\*\*|__)[^*\n]{2,100}(?:\*\*|__)")
+_CONTINUED: Final = re.compile(
+    r"(?:\*\*)?(?:Fix|Impact|Evidence|Reason|Why|Note|Result|Effect|Cause|Solution)\b[^.]{0,20}:", re.IGNORECASE
+)
+
+
+_WORD: Final = 12  # characters of a sentence that says nothing by itself
+
+
+class Point(NamedTuple):
+    """A statement: its words on one line, its span in the text, the form of its first block, the headings above it."""
+
+    text: str
+    start: int
+    end: int
+    form: BlockForm
+    above: str
+
+
+def points(text: str) -> Iterator[Point]:
+    """Yields the points of a text, in order. Fenced code and quotations make none."""
+    packed: list[TextBlock] = []
+    for block in _pieces(blocks(text)):
+        if packed and not _joins(packed, block):
+            yield from _point(packed)
+            packed = []
+        if block.form in ("code", "quotation"):
+            continue
+        packed.append(block)
+    yield from _point(packed)
+
+
+def _pieces(given: Iterable[TextBlock]) -> Iterator[TextBlock]:
+    """Yields blocks; one that is too long is divided at its sentences."""
+    for block in given:
+        if len(block.text) <= MOST or block.form in ("code", "quotation"):
+            yield block
+            continue
+        run: list[Sentence] = []
+        for sentence in sentences(block.text):
+            if run and sentence.end - run[0].start > MOST:
+                yield _part(block, run)
+                run = []
+            run.append(sentence)
+        if run:
+            yield _part(block, run)
+
+
+def _part(block: TextBlock, run: Sequence[Sentence]) -> TextBlock:
+    start, end = run[0].start, run[-1].end
+    return TextBlock(block.text[start:end], block.start + start, block.start + end, block.form, block.above)
+
+
+def _joins(packed: Sequence[TextBlock], block: TextBlock) -> bool:
+    last = packed[-1]
+    if block.form in ("code", "quotation", "heading") or block.end - packed[0].start > MOST:
+        return False
+    if last.form == "heading" or _names_only(last.text):
+        return not (last.text.startswith("#") and _TITLED.match(block.text))
+    if _CONTINUED.match(block.text):
+        return True
+    if _TITLED.match(block.text) and block.form != "row":
+        return False
+    if block.form in ("entry", "row"):
+        return last.form == block.form or _TITLED.match(last.text) is not None
+    return False
+
+
+def _names_only(text: str) -> bool:
+    """Returns whether a block is hardly more than names in bold or in backticks: it says where, not what."""
+    return len(_NAMES.sub("", text).strip()) <= 25
+
+
+def _point(packed: Sequence[TextBlock]) -> Iterator[Point]:
+    if packed and not (len(packed) == 1 and packed[0].form == "heading" and len(packed[0].text) < 40):
+        first = packed[0]
+        body = next((block for block in packed if block.form != "heading"), first)
+        words = " ".join(" ".join(block.text.split()) for block in packed)
+        yield Point(words, first.start, packed[-1].end, body.form, first.above)
+
+
+def without_narration(point: Point, text: str) -> Point | None:
+    """Returns a point without the sentences that only announce the next step; None if there are no others."""
+    if point.form in ("row", "entry") and not NARRATION.match(point.text.lstrip("#*- ")):
+        return point
+    body = text[point.start : point.end]
+    told = [each for each in sentences(body) if not is_narration(each.text)]
+    while told and len(told[0].text) <= _WORD and not told[0].text.startswith(("#", "*", "`")):
+        del told[0]  # "Good."
+    if not told or (len(told) == 1 and told[0].text.endswith(":") and not told[0].text.startswith("#")):
+        return None
+    start, end = told[0].start, told[-1].end
+    if not re.search(r"\w", body[:start]):
+        start = 0  # with the marks of a list or a title
+    return point._replace(text=" ".join(body[start:end].split()), start=point.start + start, end=point.start + end)

@@ -1,0 +1,49 @@
+"""Builds a recorded context again: with the same question, budget and policy, of what is stored now."""
+
+from slicebase.context.assemble import Candidate, Context
+from slicebase.context.lost import LOST_RULES
+from slicebase.context.manifest import Manifest
+from slicebase.errors import SlicebaseError
+from slicebase.verbs.contexts import Request, context_for
+from slicebase.verbs.graph import Graph
+from slicebase.verbs.lost import lost_context
+from slicebase.verbs.newest import NEWEST, project_context
+from slicebase.verbs.parts import Parts
+from slicebase.verbs.record import built
+
+
+def context_again(parts: Parts, before: Manifest, *, record: bool = True) -> Context:
+    """Builds a context again with the verb that built it, which its ranker tells, of what is stored now."""
+    if before.ranker == NEWEST:
+        return project_context(parts, before.budget.tokens, record=record)
+    if before.ranker == LOST_RULES:
+        session, prompt = before.filters["session"], before.filters.get("prompt")
+        return lost_context(parts, session, before.budget.tokens, prompt=prompt, record=record)
+    return _question_again(parts, before, record=record)
+
+
+def _question_again(parts: Parts, before: Manifest, *, record: bool) -> Context:
+    """Asks the question of a manifest again, with the same budget and policy, of what is stored now.
+
+    A context of a run begins with the last snapshot of the run; it is bound to no step.
+    """
+    policies = [pinned.policy_params_hash for pinned in before.slices]
+    policy = Graph(parts).policy(policies[0] if policies else "focused")
+    budget = before.budget
+    request = Request(before.question, budget.tokens, budget.turns, parts.surroundings.now(), policy)
+    return built(parts, lambda: context_for(parts, request, _snapshot_again(parts, before)), record=record)
+
+
+def _snapshot_again(parts: Parts, before: Manifest) -> tuple[Candidate, ...]:
+    """Returns the first piece of a context again if it is a snapshot, and its run is still there."""
+    corpus = before.pieces[0].corpus if before.pieces else ""
+    if not corpus.startswith("run:"):
+        return ()
+    from slicebase.verbs.narrate import first_pieces
+
+    try:
+        return first_pieces(parts, corpus.removeprefix("run:"))
+    except SlicebaseError as error:
+        if error.code not in ("no-run", "purged"):
+            raise
+        return ()

@@ -1,0 +1,111 @@
+"""Who wrote a text: speech, pasted text, messages of the client; and the points that a text makes."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slicebase.context.lost_points import MOST, points, without_narration
+from slicebase.context.lost_speech import CLIENT_PROMPT, blocks, is_client_result, is_pasted
+
+REPORT = """## Review
+
+**1. Two readers** `a.go:12`
+
+`OpenAll()` is called five times.
+
+**Fix:** Pass the reader on.
+
+Not tested:
+- the empty list
+- two writers
+
+```go
+never(code)
+```
+
+| case | ms |
+|---|---|
+| small | 10 |
+
+> quoted words"""
+
+
+def test_a_title_belongs_to_the_point_below_it_and_a_short_list_is_one_point() -> None:
+    assert [point.text for point in points(REPORT)] == [
+        "**1. Two readers** `a.go:12` `OpenAll()` is called five times. **Fix:** Pass the reader on.",
+        "Not tested: - the empty list - two writers",
+        "| case | ms | | small | 10 |",
+    ]
+
+
+def test_a_point_has_the_heading_above_it() -> None:
+    assert next(points(REPORT)).above == "## Review"
+
+
+@given(st.text(alphabet=st.sampled_from("aB. \n-*#`1)!?>|:~"), max_size=80))
+def test_a_point_stands_where_it_says_and_is_not_too_long(text: str) -> None:
+    found = list(points(text))
+    assert all(" ".join(text[each.start : each.end].split()).startswith(each.text[:1]) for each in found)
+    assert all(one.end <= other.start for one, other in pairwise(found))
+    assert all(0 <= block.start < block.end <= len(text) for block in blocks(text))
+
+
+def test_a_long_paragraph_is_divided_at_its_sentences() -> None:
+    text = " ".join(f"Sentence number {number} says something about the reader." for number in range(20))
+    found = list(points(text))
+    assert len(found) > 2
+    assert all(len(each.text) <= MOST for each in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Let me look at the reader.", None),
+        ("Now let me check what the reader does here, line by line:", None),
+        ("Good. The reader is a type alias. Let me change it.", "The reader is a type alias."),
+        ("Reading stops at 10 lines.", "Reading stops at 10 lines."),
+    ],
+)
+def test_what_only_announces_the_next_step_is_cut_off(text: str, told: str | None) -> None:
+    (point,) = points(text)
+    found = without_narration(point, text)
+    assert (found.text if found else None) == told
+
+
+@pytest.mark.parametrize(
+    ("text", "pasted"),
+    [
+        ("Please look at the reader, it fails for me.", False),
+        ("can we use `make_all(x, y)` here?", False),
+        ("2026-01-02 10:00:00 started\n2026-01-02 10:00:01 failed", True),
+        ("=== RUN TestA\n    a_test.go:7: no\n--- FAIL: TestA", True),
+        ("```\nlet's use it\n```", True),
+        ("> you should never do that", True),
+        ("def f(x): return {x: [y for (y) in z(x)]}", True),
+    ],
+)
+def test_logs_code_and_quotations_are_pasted(text: str, pasted: bool) -> None:
+    assert {is_pasted(block) for block in blocks(text)} == {pasted}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<command-name>/compact</command-name>", "[Request interrupted by user]", "Base directory for this skill: /x"],
+)
+def test_messages_of_the_client_are_no_prompts(text: str) -> None:
+    assert CLIENT_PROMPT.match(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<tool_use_error>Sibling tool call errored</tool_use_error>",
+        "File has not been read yet. Read it first before writing to it.",
+        "Todos have been modified successfully.",
+        "",
+    ],
+)
+def test_messages_of_the_client_are_no_results(text: str) -> None:
+    assert is_client_result(text)
