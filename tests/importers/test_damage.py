@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from slicebase.core.ids import is_uuid
 from slicebase.graph.turn import EDGE_TYPES, ROLES
+from slicebase.importers.batches import BatchBuilder
 from slicebase.importers.blocks import arguments_of
 from slicebase.importers.formats import FORMATS, recognise
 from slicebase.importers.json_stream import MAX_VALUES, RecordLine, json_lines
-from slicebase.importers.thread import BatchBuilder, SourceRecord, read_records
+from slicebase.importers.thread import SourceRecord, read_records
 from slicebase.importers.values import REASONS, Batch, Format, ImportReport, ImportSource
 from tests.importers import (
     test_chatgpt,

@@ -123,6 +123,7 @@ def store_batches(
         added = truth.turns.add(batch.session, batch.turns, annotate) if batch.session else AddedTurns()
         account.add(batch, added, name)
         waiting[:] = _link(truth, account, [*waiting, *batch.links])
+        _link_restated(truth, account, [edge for edge in added.restated if edge.child not in batch.assumed])
 
 
 def _link(truth: Truth, account: Account, links: list[Edge]) -> list[Edge]:
@@ -135,3 +136,11 @@ def _link(truth: Truth, account: Account, links: list[Edge]) -> list[Edge]:
     for child, parent in linked.cycles:
         account.report.note(Note("repaired", "cycle", f"turn:{child}", parent))
     return list(linked.unknown)
+
+
+def _link_restated(truth: Truth, account: Account, edges: list[Edge]) -> None:
+    """Adds parents that a copy of a stored record names: of a subagent's progress, only the copy in its file does."""
+    if edges:
+        linked = truth.turns.link(edges)
+        account.edges += linked.edges
+        account.continues += linked.continues

@@ -15,11 +15,12 @@ from itertools import chain, islice
 from typing import Any, Final
 
 from slicebase.graph.turn import Part
+from slicebase.importers.batches import BatchBuilder
 from slicebase.importers.blocks import ROLES_BY_NAME, Content, Flag, as_name, as_text, marked, parts_of, text_parts
 from slicebase.importers.elements import first_values, json_records
 from slicebase.importers.json_stream import DecodedValue, RecordLine, without
 from slicebase.importers.responses import is_item, item_content
-from slicebase.importers.thread import BatchBuilder, Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_records
+from slicebase.importers.thread import Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_records
 from slicebase.importers.times import start_of
 from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 

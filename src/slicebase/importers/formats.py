@@ -27,9 +27,12 @@ def recognise(head: bytes, name: str) -> Format | None:
     return next((known for known in FORMATS if known.sniff(head, name)), None)
 
 
-def reading_order(name: str) -> tuple[int, str]:
-    """Returns a sort key for names: shorter paths first, so that a session is read before the subagents it started."""
-    return name.count("/"), name
+def reading_order(name: str) -> tuple[bool, int, str]:
+    """Returns a sort key for names: the files of subagents first, then shorter paths.
+
+    The records of a subagent in its own file name their parents, those in the file of its session do not.
+    """
+    return not name.rpartition("/")[2].startswith("agent-"), name.count("/"), name
 
 
 class Import:

@@ -15,19 +15,11 @@ from typing import Any, Final, NamedTuple
 
 from slicebase.core.times import LATEST
 from slicebase.graph.turn import Part, Role
+from slicebase.importers.batches import BatchBuilder
 from slicebase.importers.blocks import Flag, as_name, as_text, parts_of
 from slicebase.importers.elements import first_values, json_records
 from slicebase.importers.json_stream import BOM, RecordLine, without
-from slicebase.importers.thread import (
-    BatchBuilder,
-    Build,
-    Fault,
-    NonTurn,
-    SourceRecord,
-    Thread,
-    TurnDraft,
-    read_sessions,
-)
+from slicebase.importers.thread import Build, Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
 from slicebase.importers.times import SourceClock
 from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 

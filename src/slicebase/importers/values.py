@@ -64,6 +64,9 @@ REASONS: Final[Mapping[str, ReasonCode]] = {
     "logical-parent": ReasonCode(
         "repaired", "the turn before a compaction is not in the file; the last turn that was read was used"
     ),
+    "compacted-parent": ReasonCode(
+        "repaired", "the record names the turn before a compaction as its parent; the summary was used"
+    ),
     "cycle": ReasonCode("repaired", "a parent that descends from its own child was removed"),
     "unknown-content": ReasonCode("flattened", "content of an unknown type was kept as text"),
     "media": ReasonCode("flattened", "media were kept as a pointer"),
@@ -121,6 +124,7 @@ class Batch(Struct, frozen=True):
     notes: tuple[Note, ...] = ()
     redacted: dict[str, int] = {}  # secrets replaced, by label
     unnamed: bool = False  # the source does not name the session: it is named after the file, or by the user
+    assumed: frozenset[str] = frozenset()  # turns whose records name no parent: theirs are the turns before them
 
 
 Read = Callable[[ImportSource], Iterator[Batch]]
