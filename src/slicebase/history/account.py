@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 from msgspec.structs import replace
 
 from slicebase.graph.turn import Edge
+from slicebase.history.shared_ids import with_own_ids
 from slicebase.importers.values import Batch, ImportReport, Note
 from slicebase.truth.truth import Truth
 from slicebase.truth.turns import AddedTurns, Annotate
@@ -119,7 +120,7 @@ def store_batches(
     annotate: Annotate | None,
 ) -> None:
     """Stores batches that were read from an input. `waiting`, the edges whose child has not arrived, is updated."""
-    for batch in batches:
+    for batch in (with_own_ids(truth, each) for each in batches):
         added = truth.turns.add(batch.session, batch.turns, annotate) if batch.session else AddedTurns()
         account.add(batch, added, name)
         waiting[:] = _link(truth, account, [*waiting, *batch.links])

@@ -367,7 +367,7 @@ class Transcript:
 
     def _deliver(self, thread: Thread, parent: Any, where: str) -> Iterator[Batch]:
         for message in self.queues[thread.session].take():
-            source = f"queued {message.time}" if message.time else message.hash
+            source = f"queued {message.time} {message.hash}"
             draft = TurnDraft(message.role, message.parts, source, parent, time=message.time)
             yield from thread.add_turn(draft, message.hash, where)
             parent = LAST
