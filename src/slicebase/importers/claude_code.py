@@ -34,10 +34,10 @@ from slicebase.importers.elements import first_values, json_records
 from slicebase.importers.json_stream import RecordLine, json_lines
 from slicebase.importers.parents import LinksState, ParentLinks
 from slicebase.importers.queued import MessageQueue, QueueState
-from slicebase.importers.subagents import SUBAGENT, Agents, StarterKey, prompt_key
+from slicebase.importers.subagents import SUBAGENT, Agents, prompt_key
 from slicebase.importers.thread import LAST, Fault, NonTurn, SourceRecord, Thread, ThreadState, TurnDraft, read_records
 from slicebase.importers.times import SourceClock, start_of
-from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
+from slicebase.importers.values import Batch, Format, ImportSource, KnownAgents, Options, Read, StarterKey
 
 NAME: Final = "claude-code"
 
@@ -52,10 +52,8 @@ def sniff(head: bytes, name: str) -> bool:
 
 
 def start(options: Options) -> Read:
-    agents = Agents()
-
     def read(source: ImportSource) -> Iterator[Batch]:
-        transcript = Transcript(source.name, options, agents)
+        transcript = Transcript(source.name, options)
         yield from transcript.read(source.chunks)
         yield from transcript.finish()
 
@@ -81,8 +79,7 @@ class TranscriptState(Struct):
     summaries: dict[str, str]
     weights: dict[str, int]
     builder: BuilderState
-    starters: list[tuple[StarterKey, str]]
-    waiting: list[tuple[StarterKey, list[str]]]
+    agents: KnownAgents
     boundaries: BoundaryState
     prompts: dict[str, tuple[StarterKey, str]]
     queues: dict[str, QueueState]
@@ -91,15 +88,13 @@ class TranscriptState(Struct):
 class Transcript:
     """The reader of one file. With a state, it continues after the line at which the state was saved."""
 
-    def __init__(
-        self, name: str, options: Options, agents: Agents | None = None, state: TranscriptState | None = None
-    ) -> None:
+    def __init__(self, name: str, options: Options, state: TranscriptState | None = None) -> None:
         self.name = name
         self.session = options.session or ImportSource(name, ()).stem  # for records that name none
         self.clock = SourceClock()
         self.builder = BatchBuilder(NAME)
         if state is None:
-            self.agents = agents or Agents()
+            self.agents = Agents()
             self.lines = 0
             self.links = ParentLinks()
             self.ids: dict[str, str] = {}
@@ -115,7 +110,7 @@ class Transcript:
             self._restore(state)
 
     def _restore(self, state: TranscriptState) -> None:
-        self.agents = Agents(state.starters, state.waiting)
+        self.agents = Agents(state.agents)
         self.lines, self.clock.now = state.lines, state.now
         self.links = ParentLinks(state.links)
         self.builder.restore(state.builder)
@@ -131,7 +126,6 @@ class Transcript:
     @property
     def state(self) -> TranscriptState:
         """The state from which another reader can continue. Call `flush` first."""
-        starters, waiting = self.agents.known
         return TranscriptState(
             lines=self.lines,
             now=self.clock.now,
@@ -143,8 +137,7 @@ class Transcript:
             summaries=self.summaries,
             weights=self.weights,
             builder=self.builder.state,
-            starters=starters,
-            waiting=waiting,
+            agents=self.agents.known,
             boundaries=self.boundaries.state,
             prompts=self.prompts,
             queues={session: queue.state for session, queue in self.queues.items()},
@@ -179,6 +172,8 @@ class Transcript:
         if self.summaries and threads:  # their leaves are not the last turns of this file
             self.builder.facts(threads[0].session)["summaries"] = self.summaries
         yield from self.builder.close()
+        if any(known := self.agents.known):
+            yield Batch(None, agents=known)
 
     def _threads_with_turns(self) -> list[Thread]:
         return [thread for thread in self.threads.values() if thread.last is not None]

@@ -108,6 +108,16 @@ class Note(Struct, frozen=True):
     lost: bool = False  # message content was left out
 
 
+StarterKey = tuple[str, ...]  # names an agent, its run, or its prompt
+
+
+class KnownAgents(NamedTuple):
+    """Turns that started agents, and first turns of agents that wait for such a turn: ids and digests only."""
+
+    starters: list[tuple[StarterKey, str]]
+    waiting: list[tuple[StarterKey, list[str]]]
+
+
 class Batch(Struct, frozen=True):
     """Some turns of one session, in the source's order. Without a session it holds only counts, notes and links.
 
@@ -124,6 +134,7 @@ class Batch(Struct, frozen=True):
     notes: tuple[Note, ...] = ()
     redacted: dict[str, int] = {}  # secrets replaced, by label
     unnamed: bool = False  # the source does not name the session: it is named after the file, or by the user
+    agents: KnownAgents | None = None  # at the end of a file, what it says about agents of other files
     assumed: frozenset[str] = frozenset()  # turns whose records name no parent: theirs are the turns before them
 
 
@@ -131,7 +142,7 @@ Read = Callable[[ImportSource], Iterator[Batch]]
 
 
 class Format(NamedTuple):
-    """An importer. `start` returns the reader of one import, which may keep what one file says about another."""
+    """An importer. `start` returns the reader of a file."""
 
     name: str
     sniff: Callable[[bytes, str], bool]
