@@ -145,6 +145,7 @@ def _as_json(account: "Account") -> dict[str, Any]:
         "errors": [error.as_json() for error in account.unreadable],
         "records": report.records,
         "sessions": len(report.sessions),
+        "unchanged": account.unchanged,
         "turns": {
             "new": account.added,
             "known": account.known,
@@ -173,6 +174,7 @@ def _print_account(account: "Account", dry_run: bool) -> None:
         "would add" if dry_run else "added": f"{account.added} turns in {len(report.sessions)} sessions; "
         f"{account.edges} edges ({account.branches} branches), {account.continues} continuations",
         "known": f"{account.known} turns were there before" if account.known else "",
+        "unchanged": f"{account.unchanged} files were not read again" if account.unchanged else "",
         "waiting": f"{account.waiting} edges wait for a parent that is not stored" if account.waiting else "",
         "joined": f"{account.joined} turns got the parent they waited for" if account.joined else "",
         "no turns": _listed(report.others),

@@ -36,6 +36,7 @@ class Account:
         self.unrecognised: list[str] = []
         self.unreadable: list[SlicebaseError] = []  # for each input that could not be read to its end, or recognised
         self.complete: list[str] = []  # the inputs that were stored to their end
+        self.unchanged = 0  # the inputs that were stored before and not read again
         self.added = 0
         self.known = 0
         self.conflicts: list[SourceConflict] = []

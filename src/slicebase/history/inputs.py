@@ -36,6 +36,8 @@ class Input(NamedTuple):
     named: bool
     chunks: Callable[[], Iterator[bytes]]
     given: str = ""  # the path that the user named: of the file, or of the folder or zip that contains it
+    file: Path | None = None  # the file on disk, from whose state one can see whether the input changed
+    member: str = ""  # inside a zip: its name and checksum
 
 
 def inputs(paths: Iterable[Path]) -> Iterator[Input]:
@@ -110,13 +112,13 @@ def _file(path: Path, *, named: bool) -> Iterator[Input]:
     if path.suffix.lower() == ".zip" or zipfile.is_zipfile(path):
         yield from _zip(path)
     else:
-        yield Input(str(path), path.stat().st_size, named, lambda: _read_file(path))
+        yield Input(str(path), path.stat().st_size, named, lambda: file_chunks(path), file=path)
 
 
-def _read_file(path: Path) -> Iterator[bytes]:
+def file_chunks(path: Path) -> Iterator[bytes]:
     """Yields the bytes of a file, up to the size that it has now: what is added meanwhile is for the next import."""
     try:
-        with path.open("rb") as stream:
+        with open(path, "rb") as stream:
             left = os.fstat(stream.fileno()).st_size
             while left > 0 and (chunk := stream.read(min(_CHUNK, left))):
                 left -= len(chunk)
@@ -137,7 +139,8 @@ def _zip(path: Path) -> Iterator[Input]:
         raise SlicebaseError("bad-zip", f"this is not a readable zip: {error}", where=Where(str(path))) from None
     for member in members:
         if member.filename.lower().endswith(_ENDINGS) and not member.is_dir():
-            yield Input(f"{path}!{member.filename}", member.file_size, False, _member_reader(path, member))
+            name, read = f"{path}!{member.filename}", _member_reader(path, member)
+            yield Input(name, member.file_size, False, read, file=path, member=f"{member.filename} {member.CRC}")
 
 
 # A member of a zip that claims to be both this large and packed this well is a bomb.
