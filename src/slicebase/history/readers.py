@@ -26,7 +26,7 @@ from slicebase.importers.values import Batch, Format, ImportSource, Options
 
 ReadProgress = Callable[[str, int], None]  # an input's name, and how many of its bytes were read since the last call
 
-LEAST_BYTES: Final = 24 << 20  # for less, starting a process takes longer than it saves
+LEAST_BYTES: Final = 64 << 20  # for less, starting a process takes longer than it saves
 _MOST_PROCESSES: Final = 4
 _AHEAD: Final = 8  # batches that are read ahead of a process
 _FRAME: Final = struct.Struct("<qqq")  # the file's number, the size of a batch, the bytes that were read for it
