@@ -111,6 +111,7 @@ class _Process:
     def __init__(self, inputs: Sequence[Recognised], options: Options) -> None:
         self._received: Queue[Frame | None] = Queue(_AHEAD)
         self._process: subprocess.Popen[bytes] | None = None
+        self._thread: Thread | None = None
         self._is_broken = True
         with suppress(OSError):
             self._process = subprocess.Popen(_command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -119,7 +120,8 @@ class _Process:
             self._process.stdin.write(pickle.dumps((options, names)))
             self._process.stdin.close()
             self._is_broken = False
-            Thread(target=self._receive, daemon=True).start()
+            self._thread = Thread(target=self._receive, daemon=True)
+            self._thread.start()
 
     def frames(self, number: int) -> Iterator[Frame]:
         """Yields the batches of a file, and its end. Ends early if the process failed. Skips files before it."""
@@ -134,8 +136,9 @@ class _Process:
         assert self._process is not None
         assert self._process.stdout is not None
         try:
-            for frame in _frames_of(self._process.stdout):
-                self._received.put(frame)
+            with self._process.stdout as stream:
+                for frame in _frames_of(stream):
+                    self._received.put(frame)
         finally:
             self._received.put(None)
 
@@ -143,9 +146,17 @@ class _Process:
         """Ends the process, whatever it does, and then the thread."""
         if self._process is None:
             return
+        if self._thread is None:  # the process could not be told what to read
+            for stream in (self._process.stdin, self._process.stdout):
+                with suppress(OSError):
+                    stream.close()  # type: ignore[union-attr]
+            self._process.kill()
+            self._process.wait()
+            return
         self._process.kill()
         while not self._is_broken:
             self._is_broken = self._received.get() is None
+        self._thread.join()
         self._process.wait()
 
 
