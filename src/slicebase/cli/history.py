@@ -51,9 +51,10 @@ def import_(
 ) -> int:
     """Import conversations from files, folders and zips.
 
-    Without PATH, import the sessions that Claude Code, Codex and Gemini keep on this machine. Nothing is imported
-    twice. A PATH that cannot be imported is reported and does not stop the others. So is a file that names no session
-    if another conversation is stored under its name. Exit status 1 if message content or a PATH was left out.
+    Without PATH, import the sessions that Claude Code, Codex, Gemini and opencode keep on this machine. Nothing is
+    imported twice, and a file that has not changed is not read again. A PATH that cannot be imported is reported and
+    does not stop the others. So is a file that names no session if another conversation is stored under its name. Exit
+    status 1 if message content or a PATH was left out.
     """
     found: list[str | Path] = [*paths, *([SAMPLE] if sample else ())] or [*_discovered(yes)]
     base = _open_to_try(ctx) if dry_run else open_base(ctx, create=True)

@@ -17,7 +17,7 @@ from slicebase.history.account import Account
 from slicebase.history.annotate import Annotator
 from slicebase.history.inputs import Input
 from slicebase.history.namesakes import INPUT_FAULTS, store_input
-from slicebase.history.readers import ReadProgress, Recognised, reading
+from slicebase.history.readers import FileProgress, Recognised, reading
 from slicebase.history.unchanged import SeenInput, SeenInputs, count, enter
 from slicebase.importers.formats import FORMATS, HEAD_BYTES, Import, reading_order, recognise
 from slicebase.importers.redaction import redact, redactor_of
@@ -25,7 +25,7 @@ from slicebase.importers.values import Batch, Format, NoteAction, Options
 from slicebase.truth.truth import Truth
 from slicebase.truth.turns import AddedTurns, LinkedTurns
 
-ImportProgress = ReadProgress
+ImportProgress = FileProgress
 GRAPH_FORMAT = "graph"
 _GRAPH_FAULTS = ("cycle", "no-turn", "holds-secret")  # that show only when a graph file is stored
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
+from slicebase.history.opencode_store import STORE_FOLDERS, database_sessions, folder_sessions, is_store
 
 try:
     from lzma import LZMAError
@@ -26,6 +27,7 @@ LONG_SAMPLE = _SAMPLES / "long-session.jsonl"  # several hundred turns, with a c
 _CHUNK = 1 << 20
 # The endings that a folder or a zip is searched for; a file that the user names may have any ending.
 _ENDINGS = (".json", ".jsonl", ".slice", ".traj")
+_STORE = "opencode.db"
 
 
 class Input(NamedTuple):
@@ -90,8 +92,11 @@ def _folder(folder: Path) -> Iterator[Input]:
     closed: list[OSError] = []  # folders that cannot be listed
     for parent, folders, names in os.walk(folder, onerror=closed.append):
         folders.sort()
+        if set(folders) >= STORE_FOLDERS:  # opencode's: a session is in many small files
+            yield from (Input(name, 0, False, chunks) for name, chunks in folder_sessions(Path(parent)))
+            folders[:] = [name for name in folders if name not in STORE_FOLDERS]
         for path in (Path(parent, name) for name in sorted(names)):
-            if path.suffix.lower() in (*_ENDINGS, ".zip"):
+            if path.suffix.lower() in (*_ENDINGS, ".zip") or path.name == _STORE:
                 yield from _file_of_folder(path)
     for error in closed:
         path = Path(error.filename)
@@ -111,6 +116,8 @@ def _file_of_folder(path: Path) -> Iterator[Input]:
 def _file(path: Path, *, named: bool) -> Iterator[Input]:
     if path.suffix.lower() == ".zip" or zipfile.is_zipfile(path):
         yield from _zip(path)
+    elif path.suffix.lower() == ".db" and is_store(path):
+        yield from (Input(name, 0, False, chunks) for name, chunks in database_sessions(path))
     else:
         yield Input(str(path), path.stat().st_size, named, lambda: file_chunks(path), file=path)
 
@@ -174,18 +181,20 @@ class Home(NamedTuple):
     format: str
     folder: str
     variable: str
-    sessions: str
+    sessions: tuple[str, ...]
+    below: str = ""  # the folder below the one that the variable names
 
 
 HOMES = (
-    Home("claude-code", ".claude", "CLAUDE_CONFIG_DIR", "projects"),
-    Home("codex", ".codex", "CODEX_HOME", "sessions"),
-    Home("gemini", ".gemini", "", "tmp/*/chats"),
+    Home("claude-code", ".claude", "CLAUDE_CONFIG_DIR", ("projects",)),
+    Home("codex", ".codex", "CODEX_HOME", ("sessions", "archived_sessions")),
+    Home("gemini", ".gemini", "", ("tmp/*/chats",)),
+    Home("opencode", ".local/share/opencode", "XDG_DATA_HOME", ("opencode.db", "storage"), below="opencode"),
 )
 
 
 class FoundHistory(NamedTuple):
-    """A folder of sessions, with the number of its files and their bytes."""
+    """A folder of sessions, or a file with many, with the number of files and their bytes."""
 
     format: str
     folder: Path
@@ -194,12 +203,20 @@ class FoundHistory(NamedTuple):
 
 
 def discover(home: Path, variables: Mapping[str, str]) -> list[FoundHistory]:
-    """Returns the session folders of coding agents that exist and are not empty."""
+    """Returns where coding agents keep sessions on this machine, as far as it exists and is not empty."""
     found = []
     for agent in HOMES:
-        top = Path(variables.get(agent.variable) or home / agent.folder)
-        for folder in sorted(top.glob(agent.sessions)):
-            sizes = [path.stat().st_size for path in folder.rglob("*.json*") if path.is_file()]
-            if sizes:
-                found.append(FoundHistory(agent.format, folder, len(sizes), sum(sizes)))
+        moved = variables.get(agent.variable)
+        top = Path(moved, agent.below) if moved else home / agent.folder
+        for folder in (path for pattern in agent.sessions for path in sorted(top.glob(pattern))):
+            files = [folder] if folder.is_file() else [path for path in folder.rglob("*.json*") if path.is_file()]
+            if files:
+                found.append(FoundHistory(agent.format, folder, len(files), sum(_size(path) for path in files)))
     return found
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:  # gone since the folder was listed
+        return 0

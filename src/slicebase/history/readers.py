@@ -24,7 +24,7 @@ from slicebase.history.inputs import Input, file_chunks
 from slicebase.importers.formats import FORMATS, read_source
 from slicebase.importers.values import Batch, Format, ImportSource, Options
 
-ReadProgress = Callable[[str, int], None]  # an input's name, and how many of its bytes were read since the last call
+FileProgress = Callable[[str, int], None]  # an input's name, and how many of its bytes were read since the last call
 
 LEAST_BYTES: Final = 64 << 20  # for less, starting a process takes longer than it saves
 _MOST_PROCESSES: Final = 4
@@ -45,7 +45,7 @@ BatchesOf = Callable[[Recognised], Iterator[Batch]]
 
 
 @contextmanager
-def reading(inputs: Sequence[Recognised], options: Options, progress: ReadProgress) -> Iterator[BatchesOf]:
+def reading(inputs: Sequence[Recognised], options: Options, progress: FileProgress) -> Iterator[BatchesOf]:
     """Yields a function that returns the batches of an input. It is called for the inputs in their order."""
     large = [each for each in inputs if _can_be_sent(each.input)]
     processes = min(_processors() - 1, _MOST_PROCESSES, len(large))
@@ -71,7 +71,7 @@ def _processors() -> int:
     return os.cpu_count() or 1
 
 
-def _read_here(each: Recognised, options: Options, progress: ReadProgress) -> Iterator[Batch]:
+def _read_here(each: Recognised, options: Options, progress: FileProgress) -> Iterator[Batch]:
     name = each.input.name
 
     def chunks() -> Iterator[bytes]:
@@ -83,7 +83,7 @@ def _read_here(each: Recognised, options: Options, progress: ReadProgress) -> It
 
 
 def _read_ahead(
-    each: Recognised, place: "tuple[_Process, int] | None", options: Options, progress: ReadProgress
+    each: Recognised, place: "tuple[_Process, int] | None", options: Options, progress: FileProgress
 ) -> Iterator[Batch]:
     count = 0
     if place is not None:

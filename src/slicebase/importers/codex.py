@@ -45,7 +45,7 @@ INJECTED_TAGS: Final = (
 FACTS: Final = {"cwd": "cwd", "cli_version": "version", "originator": "originator", "forked_from_id": "forked_from"}
 _LOOK_AHEAD: Final = 200
 # The fields with texts for the model in records that are no turns otherwise, at any depth outside `dynamic_tools`.
-INSTRUCTIONS: Final = frozenset(
+TOLD_FIELDS: Final = frozenset(
     {
         "instructions", "base_instructions", "user_instructions", "developer_instructions", "environments_instructions",
         "apps_instructions", "plugins_instructions", "text", "body", "multi_agent_usage_hint",
@@ -170,7 +170,7 @@ class _Rollout:
 def _instructions(value: Any) -> Iterator[str]:
     for key, inner in value.items() if isinstance(value, dict) else ():
         if isinstance(inner, str):
-            if key in INSTRUCTIONS:
+            if key in TOLD_FIELDS:
                 yield inner
         elif key != "dynamic_tools":
             yield from _instructions(inner)

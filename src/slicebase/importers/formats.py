@@ -5,7 +5,18 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from slicebase.graph.turn import Edge
-from slicebase.importers import chatgpt, claude, claude_code, codex, conversation, gemini, messages, oasst, swe_agent
+from slicebase.importers import (
+    chatgpt,
+    claude,
+    claude_code,
+    codex,
+    conversation,
+    gemini,
+    messages,
+    oasst,
+    opencode,
+    swe_agent,
+)
 from slicebase.importers.redaction import redact, redactor_of
 from slicebase.importers.subagents import Agents
 from slicebase.importers.values import Batch, Format, ImportSource, KnownAgents, Options
@@ -15,6 +26,7 @@ FORMATS: tuple[Format, ...] = (
     conversation.FORMAT,
     claude_code.FORMAT,
     codex.FORMAT,
+    opencode.FORMAT,
     chatgpt.FORMAT,
     claude.FORMAT,
     gemini.FORMAT,

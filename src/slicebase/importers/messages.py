@@ -47,7 +47,7 @@ LOG_MARKS: Final = frozenset(
      "question", "ground_truth"}
 )  # fmt: skip
 MESSAGE_LISTS: Final = ("messages", "conversations", "conversation", *AGENT_LISTS)
-GROUPS: Final = ("simulations", "results", "runs", "trajectories")  # lists of objects with such a list
+SESSION_GROUPS: Final = ("simulations", "results", "runs", "trajectories")  # lists of objects with such a list
 SPEAKERS: Final = ("name", "speaker", "sender", "agent", "agent_name")
 SESSION_IDS: Final = ("session_id", "conversation_id", "thread_id", "id")
 IDS: Final = ("id", "uuid", "message_id")
@@ -96,7 +96,7 @@ def _list_in(value: Any) -> list[Any] | None:
 
 def _unfolded(value: Any) -> list[Any]:
     """Returns the value itself, or the objects with messages that it lists."""
-    groups = (as_objects(value.get(key)) for key in GROUPS) if isinstance(value, dict) else ()
+    groups = (as_objects(value.get(key)) for key in SESSION_GROUPS) if isinstance(value, dict) else ()
     return next((group for group in groups if any(_list_in(each) is not None for each in group)), [value])
 
 

@@ -24,13 +24,11 @@ from slicebase.graph.record import (
     read_session_record,
     read_turn,
     record_bytes,
-    session_bytes,
-    session_record,
 )
 from slicebase.graph.turn import Annotation, Edge, Session, Turn
 from slicebase.truth.chains import Chain, head_of
 from slicebase.truth.database import Database
-from slicebase.truth.facts import merged
+from slicebase.truth.facts import append_facts
 from slicebase.truth.places import keep_places, refill_places
 from slicebase.truth.texts import Texts, keep_texts
 
@@ -258,15 +256,9 @@ class _TurnWriter:
         return AddedTurns(turns, len(known), conflicts, edges, continues, waiting, cycles, joined, restated)
 
     def _keep_facts(self) -> None:
-        """Appends the facts of the session that the source states, if they are new or changed."""
-        name = self._session.id
-        newest = self._turns.newest_record(name)
-        text = session_bytes(merged(self._turns.session(name), self._session) if newest else self._session)
-        text_hash = raw_digest(text)
-        record = session_record(name, "sha256:" + text_hash.hex())
-        if newest is None or newest.content_hash != "sha256:" + text_hash.hex():
-            keep_texts(self._connection, f"session:{name}", {text_hash: text})
-            self._database.append(Chain("sessions", name), [(record,)])
+        newest = self._turns.newest_record(self._session.id)
+        before = self._turns.session(self._session.id) if newest else None
+        append_facts(self._database, self._session, newest, before)
 
     def _cut_cycles(self, new: dict[str, Turn], awaited: Mapping[str, list[str]]) -> tuple[tuple[str, str], ...]:
         """Removes the parents that would make an awaited turn its own ancestor (ruling 14). Returns those edges."""
