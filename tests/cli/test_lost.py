@@ -150,7 +150,7 @@ def test_several_compactions_of_a_session_are_listed_one_by_one(tt: Tt, tmp_path
         ("24a274a3-0317-440d-b17a-41e83ee34fec", {"instruction": (17, 19), "task": (2, 2), "file": (8, 8)}),
         (
             "deeac353-0765-4439-9056-293619a99172",
-            {"instruction": (5, 5), "error": (0, 1), "test": (0, 3), "file": (9, 20), "command": (0, 6)},
+            {"instruction": (6, 6), "error": (0, 1), "test": (0, 3), "file": (9, 20), "command": (0, 6)},
         ),
     ],
 )

@@ -24,6 +24,7 @@ from tests.importers import (
     test_gemini,
     test_messages,
     test_oasst,
+    test_opencode,
     test_swe_agent,
 )
 from tests.importers.reading import Taken, jsonl, take
@@ -40,6 +41,7 @@ SOUND: dict[str, bytes] = {
         [test_gemini.HEAD, test_gemini.message("a"), test_gemini.message("b", "gemini"), {"$rewindTo": "b"}]
     ),
     "messages": jsonl(test_messages.OPENAI),
+    "opencode": jsonl([test_opencode.PARENT]),
     "oasst": jsonl([test_oasst.TREE, test_oasst.TREE]),
     "swe-agent": jsonl([test_swe_agent.WHOLE, {"history": test_swe_agent.HISTORY}]),
 }
