@@ -29,6 +29,7 @@ from slicebase.history.inputs import Input
 from slicebase.importers.values import Batch, KnownAgents, Options
 from slicebase.truth.truth import Truth
 from slicebase.workspace.atomic import own_temporary, read_bytes, write_bytes
+from slicebase.workspace.boundary import narrow_opened
 from slicebase.workspace.workspace import own_folder
 
 if TYPE_CHECKING:
@@ -116,9 +117,18 @@ class SeenInputs:
     def _load(self) -> dict[str, SeenInput]:
         try:
             kept = msgspec.msgpack.decode(read_bytes(self._path), type=_Kept)
+            self._narrow()
         except (OSError, SlicebaseError, msgspec.MsgspecError):
             return {}
         return kept.inputs if kept.key == self._key else {}
+
+    def _narrow(self) -> None:
+        """Takes from others what a copy or an older mode may allow them."""
+        descriptor = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW)
+        try:
+            narrow_opened(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def enter(seen: SeenInput, account: "Account", name: str) -> None:
