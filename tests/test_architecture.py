@@ -45,6 +45,7 @@ WRITERS = {
     "workspace.holds": "creates and deletes the files of steps that are open",
     "workspace.workspace": "creates the folders of a workspace, and moves its database",
     "index.disposable": "opens, builds and deletes the indexes",
+    "history.opencode_store": "opens the database of opencode, for reading only",
     "verbs.verify_chains": "creates the schema in memory, to compare the database with it",
     "workspace.machine": "reads the id of the database in an index",
     "truth.database": "opens the database",

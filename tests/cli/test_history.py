@@ -122,8 +122,9 @@ def test_the_format_of_trajectories_can_be_named(tt: Tt, tmp_path: Path) -> None
 def test_a_record_that_differs_from_a_stored_turn_is_reported_with_its_place(tt: Tt, tmp_path: Path) -> None:
     """Ruling 15: the first record stays, the other one counts as content that was left out."""
     tt("import", SAMPLE)
-    changed = next(line for line in SAMPLE.read_text().splitlines() if '"role"' in line)
-    (tmp_path / "edited.jsonl").write_text(changed.replace('"role"', '"edited": 1, "role"') + "\n")
+    line = next(line for line in SAMPLE.read_text().splitlines() if '"role"' in line)
+    changed = {**json.loads(line), "message": {"role": "user", "content": "edited"}}
+    (tmp_path / "edited.jsonl").write_text(json.dumps(changed) + "\n")
     done = tt("import", "edited.jsonl", "--json")
     (conflict,) = done.json["turns"]["conflicts"]
     assert (done.exit, done.json["content_left_out"], conflict["where"]) == (1, 1, "edited.jsonl")

@@ -1,16 +1,20 @@
 """The default annotator (ruling 17)."""
 
+import re
 import struct
 from collections import Counter
 from typing import Any
+from zlib import crc32
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import convert, to_builtins
 
-from slicebase.graph.annotate import ANCESTORS, ANNOTATION_RULES, Rules, Trace, annotate, trace_of
-from slicebase.graph.turn import PHASES, Annotation, Parent, Part, Role, Turn
+from slicebase.core.hashing import canonical
+from slicebase.graph.annotate import ANCESTORS, ANNOTATION_RULES, Rules, Trace, annotate, trace_of, words_in
+from slicebase.graph.record import content_bytes
+from slicebase.graph.turn import PHASES, Annotation, Parent, Part, Role, Turn, content
 
 HOUR = 3_600_000
 
@@ -204,3 +208,33 @@ def test_rules_are_plain_data_that_a_project_can_replace() -> None:
     annotation, _ = annotate(turn(1, "hello", role="assistant"), None, 0, own)
     assert (annotation.annotator, annotation.phase) == ("ours/1", "planning")
     assert convert(to_builtins(ANNOTATION_RULES), Rules) == ANNOTATION_RULES
+
+
+# Quick ways, beside the plain ones that define them
+
+
+def plain_sketch(words: frozenset[str]) -> int:
+    sketch = 0
+    for word in words:
+        sketch |= 1 << (crc32(word.encode("utf-8", "surrogatepass")) % 4096)
+    return sketch
+
+
+@given(st.text(st.one_of(st.characters(), st.sampled_from("aB1_ →é日ß\u2003\x1c\x85")), max_size=40))
+def test_words_and_sketches_are_what_the_plain_ways_give(text: str) -> None:
+    words = words_in(text)
+    assert words == re.findall(r"[^\W_\u3040-\u9fff]+|[\u3040-\u9fff]", text.lower())
+    assert annotate(turn(1, text), None, 0)[1].sketches[0] == plain_sketch(frozenset(words))
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.floats(-1e20, 1e20) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.lists(st.tuples(st.text(max_size=8), values), max_size=3))
+def test_the_bytes_of_a_content_are_canonical_json(given: list[tuple[str, Any]]) -> None:
+    parts = tuple(Part("tool_call", text=text or None, name="x", arguments=arguments) for text, arguments in given)
+    assert content_bytes("assistant", parts) == canonical(content("assistant", parts))

@@ -78,35 +78,54 @@ def uuid(number: int) -> str:
     return f"{number:08}-0000-4000-8000-000000000000"
 
 
+def _kinds(number: int, message: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Returns what makes the record with this number a record of each kind."""
+    call = {"type": "tool_use", "id": f"c{number % 3}", "name": "Task", "input": {"prompt": "because of 1"}}
+    result = {"type": "tool_result", "tool_use_id": f"c{number % 3}", "content": "Error: no"}
+    inner = {"type": "user", "uuid": uuid(number + 100), "message": message}
+    queued = {"type": "queue-operation", "content": f"queued {number}"}
+    return {
+        "user": {},
+        "call": {"type": "assistant", "message": {"role": "assistant", "content": [call]}},
+        "result": {"message": {"role": "user", "content": [result]}, "toolUseResult": {"agentId": "a1"}},
+        "progress": {"type": "progress", "data": {}},
+        "side": {"isSidechain": True, "agentId": "a1"},
+        "agent": {"type": "progress", "data": {"type": "agent_progress", "agentId": "a1", "message": inner}},
+        "enqueue": {**queued, "operation": "enqueue"},
+        "remove": {**queued, "operation": "remove"},
+        "boundary": {"type": "system", "subtype": "compact_boundary", "content": "Compacted"},
+        "summary": {"isCompactSummary": True},
+        "attachment": {"type": "attachment", "attachment": {"type": "file", "content": f"text {number}"}},
+        "title": {"type": "custom-title", "customTitle": f"title {number}", "sessionId": "s1"},
+    }
+
+
 @st.composite
 def transcripts(draw: st.DrawFn) -> bytes:
-    """Draws records that depend on earlier ones: branches, progress, calls, late parents, sidechains."""
+    """Draws records that depend on earlier ones: branches, progress, calls, late parents, sidechains, a queue."""
     lines = []
     for number in range(draw(st.integers(1, 12))):
-        kind = draw(st.sampled_from(["user", "call", "result", "progress", "side", "title", "broken"]))
-        parent = draw(st.one_of(st.none(), st.integers(0, 14).map(uuid)))
+        message = {"role": "user", "content": f"because of {number} we decide"}
+        kinds = _kinds(number, message)
+        kind = draw(st.sampled_from([*kinds, "broken"]))
         record: dict[str, Any] = {
             "uuid": uuid(number),
-            "parentUuid": parent,
+            "parentUuid": draw(st.one_of(st.none(), st.integers(0, 14).map(uuid))),
             "sessionId": draw(st.sampled_from(["s1", "s1", "s2"])),
             "timestamp": f"2026-01-01T00:00:{number:02}Z",
             "type": "user",
-            "message": {"role": "user", "content": f"because of {number} we decide"},
+            "message": message,
+            **kinds.get(kind, {}),
         }
-        if kind == "call":
-            block = {"type": "tool_use", "id": f"c{number % 3}", "name": "Task", "input": {"prompt": "because of 1"}}
-            record |= {"type": "assistant", "message": {"role": "assistant", "content": [block]}}
-        elif kind == "result":
-            block = {"type": "tool_result", "tool_use_id": f"c{number % 3}", "content": "Error: no"}
-            record |= {"message": {"role": "user", "content": [block]}, "toolUseResult": {"agentId": "a1"}}
-        elif kind == "progress":
-            record |= {"type": "progress", "data": {}}
-        elif kind == "side":
-            record |= {"isSidechain": True, "agentId": "a1"}
-        elif kind == "title":
-            record = {"type": "custom-title", "customTitle": f"title {number}", "sessionId": "s1"}
         lines.append(b'{"type": "user", "uu\n' if kind == "broken" else json.dumps(record).encode() + b"\n")
-    return b"".join(lines)
+    return b"".join(lines) + b"".join(_answer(session) for session in ("s1", "s2"))
+
+
+def _answer(session: str) -> bytes:
+    """Returns an answer, before which the model got what was in the queue."""
+    message = {"role": "assistant", "content": "done"}
+    answer = {"type": "assistant", "uuid": f"{session}-end", "sessionId": session, "parentUuid": None}
+    return json.dumps({**answer, "timestamp": "2026-01-01T00:01:00Z", "message": message}).encode() + b"\n"
 
 
 @given(transcripts(), st.data())

@@ -186,7 +186,7 @@ def test_a_file_of_any_name_is_imported_with_the_others(name: str) -> None:
         path = folder / f"{name}.traj"
         path.write_text(json.dumps(WHOLE))
         account = run(truth, [path, _good(folder, 1)])
-        assert (account.added, len(stored(truth)), account.content_left_out) == (8, 2, 0)
+        assert (account.added, len(stored(truth)), account.content_left_out) == (9, 2, 0)
 
 
 def test_the_trajectories_of_a_folder_are_imported_without_secrets() -> None:
@@ -195,7 +195,7 @@ def test_the_trajectories_of_a_folder_are_imported_without_secrets() -> None:
     with fresh() as (truth, folder):
         (folder / "run.traj").write_text(json.dumps({**WHOLE, "trajectory": steps}))
         account = run(truth, [folder])
-        assert (account.formats, account.added, account.report.redacted) == ({"swe-agent": 1}, 4, {"github-token": 3})
+        assert (account.formats, account.added, account.report.redacted) == ({"swe-agent": 1}, 5, {"github-token": 3})
         assert token not in "".join(truth.text_of(each.record) or "" for each in truth.turns.of_session("run"))
 
 
@@ -224,7 +224,7 @@ def test_an_input_without_a_record_of_the_named_format_is_left_out() -> None:
         assert code_of(lambda: run(truth, [path], "messages")) == "unknown-format"
         account = run(truth, [path, _good(folder, 1)], "swe-agent")
         assert [error.where.file for error in account.unreadable] == [str(folder / "good-1.json")]
-        assert account.added == 6
+        assert account.added == 7
 
 
 # Graph files

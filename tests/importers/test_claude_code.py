@@ -66,7 +66,7 @@ def test_records_that_are_not_turns_are_counted_and_bridged() -> None:
     ]
     taken = take(("s.jsonl", jsonl(lines)))
     assert taken.edges == [(uuid(1), uuid(4), "reply"), (uuid(4), uuid(6), "reply")]
-    assert taken.report.others == {"file-history-snapshot": 1, "progress": 2, "system/turn_duration": 1}
+    assert taken.report.others == {"file-history-snapshot": 1, "progress/hook_progress": 2, "system/turn_duration": 1}
     assert taken.report.records == 7
 
 
@@ -145,7 +145,7 @@ def test_an_inline_sidechain_is_a_session_that_continues_the_turn_with_its_promp
     ]
     taken = take(("s.jsonl", jsonl(lines)))
     agent = f"{SESSION}#agent-{uuid(3)}"
-    assert [turn.session for turn in taken.turns] == [SESSION, SESSION, agent, agent, SESSION]
+    assert [turn.session for turn in taken.turns] == [SESSION, SESSION, SESSION, agent, agent]
     assert taken.links == [Edge(uuid(2), uuid(3), "reference")]
     assert len(taken.edges) == 3
 

@@ -162,3 +162,20 @@ def test_an_unknown_item_is_skipped_and_reported_as_lost() -> None:
     taken = take(("rollout-1.jsonl", jsonl([META, item("dream", content="sheep"), said("user", "hi")])))
     assert taken.reasons()["unknown-record"] == 1
     assert taken.report.content_left_out == 1
+
+
+def test_instructions_are_a_turn_of_the_system_once() -> None:
+    """The records about a session and a turn's context repeat what the model was told."""
+    meta = {"id": "s", "base_instructions": {"text": "Be kind."}, "dynamic_tools": [{"description": "no text"}]}
+    context = {
+        "user_instructions": "Use tabs.",
+        "collaboration_mode": {"settings": {"developer_instructions": "Plan."}},
+    }
+    lines = [
+        {"type": "session_meta", "timestamp": "2026-01-01T10:00:00Z", "payload": meta},
+        *({"type": "turn_context", "timestamp": "2026-01-01T10:00:01Z", "payload": context} for _ in range(2)),
+    ]
+    taken = take(("rollout-x.jsonl", jsonl(lines)))
+    assert [[part.text for part in turn.parts] for turn in taken.turns] == [["Be kind."], ["Use tabs.", "Plan."]]
+    assert all(part.hidden for turn in taken.turns for part in turn.parts)
+    assert taken.report.others == {"turn_context": 1}

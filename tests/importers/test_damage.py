@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from slicebase.core.ids import is_uuid
 from slicebase.graph.turn import EDGE_TYPES, ROLES
+from slicebase.importers.batches import BatchBuilder
 from slicebase.importers.blocks import arguments_of
 from slicebase.importers.formats import FORMATS, recognise
 from slicebase.importers.json_stream import MAX_VALUES, RecordLine, json_lines
-from slicebase.importers.thread import BatchBuilder, SourceRecord, read_records
+from slicebase.importers.thread import SourceRecord, read_records
 from slicebase.importers.values import REASONS, Batch, Format, ImportReport, ImportSource
 from tests.importers import (
     test_chatgpt,
@@ -23,6 +24,7 @@ from tests.importers import (
     test_gemini,
     test_messages,
     test_oasst,
+    test_opencode,
     test_swe_agent,
 )
 from tests.importers.reading import Taken, jsonl, take
@@ -39,6 +41,7 @@ SOUND: dict[str, bytes] = {
         [test_gemini.HEAD, test_gemini.message("a"), test_gemini.message("b", "gemini"), {"$rewindTo": "b"}]
     ),
     "messages": jsonl(test_messages.OPENAI),
+    "opencode": jsonl([test_opencode.PARENT]),
     "oasst": jsonl([test_oasst.TREE, test_oasst.TREE]),
     "swe-agent": jsonl([test_swe_agent.WHOLE, {"history": test_swe_agent.HISTORY}]),
 }

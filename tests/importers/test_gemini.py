@@ -95,3 +95,10 @@ def test_odd_values_do_not_affect_the_others() -> None:
     taken = take(("session.jsonl", jsonl(lines)))
     assert len(taken.edges) == 1
     assert taken.reasons() == {"unknown-record": 1, "unknown-role": 1, "unknown-content": 1}
+
+
+def test_a_session_that_is_printed_on_many_lines_is_read_in_a_file_of_lines() -> None:
+    document = {"sessionId": "s", "projectHash": "h", "messages": [message("a"), message("b", "gemini")]}
+    taken = take(("session.jsonl", json.dumps(document, indent=2).encode()))
+    assert len(taken.turns) == 2
+    assert not taken.report.count("skipped")

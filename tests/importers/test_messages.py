@@ -5,7 +5,7 @@ import json
 import pytest
 
 from slicebase.core.ids import turn_id
-from slicebase.graph.turn import Parent, Part
+from slicebase.graph.turn import Parent, Part, turn_text
 from slicebase.importers.messages import sniff
 from slicebase.importers.values import Options
 from tests.importers.reading import jsonl, take, texts
@@ -104,3 +104,74 @@ def test_other_files_are_not_recognised_as_messages(data: bytes) -> None:
 
 def test_a_large_document_is_recognised_by_its_beginning() -> None:
     assert sniff(json.dumps({"id": "x", "messages": OPENAI * 50}).encode()[:3000], "x.json")
+
+
+# Speakers, and logs of several agents
+
+
+def test_the_name_of_a_message_is_kept_and_read_before_its_text() -> None:
+    named = [{"role": "user", "name": "Ann", "content": "Hi"}, {"role": "tool", "name": "weather", "content": "Rain"}]
+    asked, answered = take(("chat.json", json.dumps(named).encode())).turns
+    assert asked.parts == (Part("text", text="Hi", name="Ann"),)
+    assert turn_text(asked.parts) == "Ann: Hi"
+    assert turn_text(answered.parts) == "Rain"
+
+
+WHO_AND_WHEN = {
+    "is_correct": False,
+    "question": "Which station?",
+    "ground_truth": "Bern",
+    "history": [
+        {"content": "Which station?", "role": "human"},
+        {"content": "Ask the surfer.", "role": "Orchestrator (thought)"},
+        {"content": "It is Thun.", "role": "assistant", "name": "WebSurfer"},
+    ],
+    "mistake_agent": "WebSurfer",
+    "mistake_step": "2",
+}
+TAU_BENCH = [
+    {"task_id": number, "reward": 0.5, "trial": 0, "info": {"x": 1}, "traj": [
+        {"role": "system", "content": "The policy."},
+        {"role": "user", "content": "Cancel it."},
+        {"role": "assistant", "content": None, "tool_calls": [
+            {"id": "c1", "function": {"name": "cancel", "arguments": '{"order": 1}'}, "type": "function"}]},
+        {"role": "tool", "tool_call_id": "c1", "name": "cancel", "content": "done"},
+    ]}
+    for number in (0, 1)
+]  # fmt: skip
+TAU2_BENCH = {"info": {}, "tasks": [{"id": "t"}], "simulations": [
+    {"id": "s1", "reward_info": {"reward": 1}, "termination_reason": "user_stop", "messages": [
+        {"role": "user", "content": "Hi", "turn_idx": 0},
+        {"role": "assistant", "content": "", "tool_calls": [{"id": "c", "name": "look", "arguments": {"a": 1}}]},
+    ]},
+]}  # fmt: skip
+
+
+def test_a_log_of_several_agents_keeps_who_spoke_and_who_was_wrong() -> None:
+    taken = take(("7.json", json.dumps(WHO_AND_WHEN).encode()))
+    assert [turn.role for turn in taken.turns] == ["user", "assistant", "assistant"]
+    assert [turn.parts[0].name for turn in taken.turns] == [None, "Orchestrator (thought)", "WebSurfer"]
+    facts = taken.sessions["7"].facts
+    assert (facts["mistake_agent"], facts["mistake_step"], facts["is_correct"]) == ("WebSurfer", "2", False)
+    assert not taken.report.reasons["repaired", "unknown-role"]
+
+
+def test_runs_of_a_benchmark_are_a_session_each_with_their_rewards() -> None:
+    taken = take(("run.json", json.dumps(TAU_BENCH).encode()))
+    assert {name: session.facts for name, session in taken.sessions.items()} == {
+        "run": {"task_id": 0, "reward": "0.5", "trial": 0},
+        "run#1": {"task_id": 1, "reward": "0.5", "trial": 0},
+    }
+    assert [turn.role for turn in taken.turns] == ["system", "user", "assistant", "tool"] * 2
+    newer = take(("run.json", json.dumps(TAU2_BENCH).encode()))
+    assert [turn.role for turn in newer.turns] == ["user", "assistant"]
+    assert newer.sessions["s1"].facts == {"termination_reason": "user_stop"}
+
+
+@pytest.mark.parametrize("log", [WHO_AND_WHEN, TAU_BENCH, TAU2_BENCH], ids=["who-and-when", "tau", "tau2"])
+def test_a_log_is_recognised_by_its_beginning_and_printed_on_many_lines_in_any_file(log: object) -> None:
+    data = json.dumps(log, indent=2).encode()
+    assert sniff(data[: len(data) * 2 // 3], "log.json")
+    lines = take(("log.jsonl", data))
+    assert [turn.parts for turn in lines.turns] == [turn.parts for turn in take(("log.json", data)).turns]
+    assert not lines.report.count("skipped")

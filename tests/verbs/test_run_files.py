@@ -56,7 +56,7 @@ def test_a_trajectory_becomes_a_session_that_is_found_and_a_run_whose_steps_are_
 ) -> None:
     made = project(base, write(tmp_path / "bug-12.traj", WHOLE))
     assert made.session == "bug-12"
-    assert repr(made.account) == "Account(added=6, known=0, sessions=1, left_out=0)"
+    assert repr(made.account) == "Account(added=7, known=0, sessions=1, left_out=0)"
     assert steps(base, "from-bug-12") == 2
     assert base.search("demonstration shell").turns
 
@@ -102,7 +102,7 @@ def test_another_conversation_that_shares_no_turn_with_the_session_of_its_name_i
         assert code_of(lambda path=other: project(base, path, "r2")) == "session-differs"
         assert sessions(base) == {"run": 1}
     project(base, tmp_path / "run.traj", "r2", session="run-b")
-    assert (sessions(base), steps(base, "r2")) == ({"run": 1, "run-b": 6}, 2)
+    assert (sessions(base), steps(base, "r2")) == ({"run": 1, "run-b": 7}, 2)
 
 
 TEXTS = st.sampled_from(["one", "two", "three"])

@@ -116,7 +116,8 @@ def test_what_was_wider_is_narrowed_when_its_owner_opens_it(tmp_path: Path, monk
     local = tmp_path / ".slicebase"
     for path in (local, *local.rglob("*")):
         path.chmod(0o777 if path.is_dir() else 0o666)
-    for command in (["context", "codes"], ["search", "codes"], ["create", "--title", "A", "--summary", "B."]):
+    again = ["import", str(LONG_SAMPLE)]
+    for command in (again, ["context", "codes"], ["search", "codes"], ["create", "--title", "A", "--summary", "B."]):
         assert run(command) == 0
     wide = {path.name for path in (local, *local.rglob("*")) if path.stat().st_mode & 0o077}
     assert wide == {".gitignore"}

@@ -59,6 +59,7 @@ WRITERS = {
     ".slicebase/cache/compacted/*": "hook run",
     ".slicebase/cache/files.db": "search",
     ".slicebase/cache/files.lock": "search",
+    ".slicebase/cache/imports.state": "import",
     ".slicebase/cache/transcripts": "hook run",
     ".slicebase/cache/transcripts/*": "hook run",
     ".slicebase/cache/turns.db": "import",

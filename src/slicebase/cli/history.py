@@ -51,9 +51,10 @@ def import_(
 ) -> int:
     """Import conversations from files, folders and zips.
 
-    Without PATH, import the sessions that Claude Code, Codex and Gemini keep on this machine. Nothing is imported
-    twice. A PATH that cannot be imported is reported and does not stop the others. So is a file that names no session
-    if another conversation is stored under its name. Exit status 1 if message content or a PATH was left out.
+    Without PATH, import the sessions that Claude Code, Codex, Gemini and opencode keep on this machine. Nothing is
+    imported twice, and a file that has not changed is not read again. A PATH that cannot be imported is reported and
+    does not stop the others. So is a file that names no session if another conversation is stored under its name. Exit
+    status 1 if message content or a PATH was left out.
     """
     found: list[str | Path] = [*paths, *([SAMPLE] if sample else ())] or [*_discovered(yes)]
     base = _open_to_try(ctx) if dry_run else open_base(ctx, create=True)
@@ -145,6 +146,7 @@ def _as_json(account: "Account") -> dict[str, Any]:
         "errors": [error.as_json() for error in account.unreadable],
         "records": report.records,
         "sessions": len(report.sessions),
+        "unchanged": account.unchanged,
         "turns": {
             "new": account.added,
             "known": account.known,
@@ -173,6 +175,7 @@ def _print_account(account: "Account", dry_run: bool) -> None:
         "would add" if dry_run else "added": f"{account.added} turns in {len(report.sessions)} sessions; "
         f"{account.edges} edges ({account.branches} branches), {account.continues} continuations",
         "known": f"{account.known} turns were there before" if account.known else "",
+        "unchanged": f"{account.unchanged} files were not read again" if account.unchanged else "",
         "waiting": f"{account.waiting} edges wait for a parent that is not stored" if account.waiting else "",
         "joined": f"{account.joined} turns got the parent they waited for" if account.joined else "",
         "no turns": _listed(report.others),

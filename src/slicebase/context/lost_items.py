@@ -34,7 +34,7 @@ from slicebase.context.lost_shell import (
 from slicebase.context.lost_speech import (
     CLIENT_PROMPT,
     REPORTERS,
-    Origin,
+    SpeechOrigin,
     TextBlock,
     blanked,
     is_client_result,
@@ -74,7 +74,7 @@ class TranscriptItem(Struct, frozen=True):
     end: int
     order: int  # the number of its turn, from 0
     state: State = "standing"
-    origin: Origin = "speech"
+    origin: SpeechOrigin = "speech"
     form: str = "paragraph"
     above: str = ""  # the heading that it stands under
     result: str | None = None  # the turn with the result of the call
@@ -160,7 +160,7 @@ class _Reader:
                 self._add(_statement(kind, mark, turn, order, point, place, "speech"), point.text)
             self._add_artefacts(turn, order, text[point.start : point.end], place + point.start)
 
-    def _said(self, turn: str, order: int, text: str, place: int, origin: Origin) -> None:
+    def _said(self, turn: str, order: int, text: str, place: int, origin: SpeechOrigin) -> None:
         for point in points(text):
             told = without_narration(point, text) if origin == "speech" else point
             if told:
@@ -315,7 +315,7 @@ def _plain(command: str) -> str:
 
 
 def _statement(
-    kind: LostKind, mark: str, turn: str, order: int, point: Point, place: int, origin: Origin
+    kind: LostKind, mark: str, turn: str, order: int, point: Point, place: int, origin: SpeechOrigin
 ) -> TranscriptItem:
     return TranscriptItem(
         kind, point.text, mark, turn, place + point.start, place + point.end, order,

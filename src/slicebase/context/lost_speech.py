@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
-Origin = Literal["speech", "pasted", "report", "output", "client"]
+SpeechOrigin = Literal["speech", "pasted", "report", "output", "client"]
 BlockForm = Literal["paragraph", "heading", "entry", "row", "code", "quotation"]
 
 # Messages that a client writes in the name of the user.

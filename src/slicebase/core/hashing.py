@@ -75,14 +75,16 @@ def _write(value: Any, pieces: list[str]) -> None:
         pieces.append(_quoted(value))
     elif value is None or value is True or value is False:
         pieces.append(_CONSTANTS[value])
+    elif isinstance(value, dict):
+        _write_object(value, pieces)
+    elif isinstance(value, list | tuple):
+        _write_array(value, pieces)
     elif isinstance(value, int):
         pieces.append(_integer(value))
     elif isinstance(value, float):
         pieces.append(number(value))
     elif isinstance(value, Mapping):
         _write_object(value, pieces)
-    elif isinstance(value, list | tuple):
-        _write_array(value, pieces)
     else:
         raise SlicebaseError("not-json-value", f"a {type(value).__name__} has no JSON form")
 
@@ -93,19 +95,36 @@ _CONSTANTS = {None: "null", True: "true", False: "false"}
 def _write_array(values: list[Any] | tuple[Any, ...], pieces: list[str]) -> None:
     separator = "["
     for value in values:
-        pieces.append(separator)
-        _write(value, pieces)
+        if type(value) is str:  # without a call: most values are texts
+            pieces.append(separator + _quoted(value))
+        else:
+            pieces.append(separator)
+            _write(value, pieces)
         separator = ","
     pieces.append("]" if values else "[]")
 
 
 def _write_object(values: Mapping[Any, Any], pieces: list[str]) -> None:
     separator = "{"
-    for key in sorted(values, key=_utf16_order):
-        pieces.append(f"{separator}{_quoted(key)}:")
-        _write(values[key], pieces)
+    for key in _ordered(values):
+        value = values[key]
+        if type(value) is str:
+            pieces.append(f"{separator}{_quoted(key)}:{_quoted(value)}")
+        else:
+            pieces.append(f"{separator}{_quoted(key)}:")
+            _write(value, pieces)
         separator = ","
     pieces.append("}" if values else "{}")
+
+
+def _ordered(values: Mapping[Any, Any]) -> list[Any]:
+    """Returns the keys of an object in the order of their UTF-16 code units; of ASCII keys, that is their own order."""
+    try:
+        if "".join(values).isascii():
+            return sorted(values)
+    except TypeError:  # a key that is not a text
+        pass
+    return sorted(values, key=_utf16_order)
 
 
 def _utf16_order(key: Any) -> bytes:

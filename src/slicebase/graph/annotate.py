@@ -172,14 +172,15 @@ def annotate(turn: Turn, above: Trace | None, order: int, rules: Rules = ANNOTAT
     `above` is the trace of the turn's parent (None for a root), `order` the number of siblings before the turn.
     """
     text = _excerpt(_texts(turn.parts))
-    words = frozenset(words_in(text))
+    listed = words_in(text)
+    words = frozenset(listed)
     sketch = _sketch(words)
-    spoken = words_in(_excerpt(part.text or "" for part in turn.parts if part.type in _SPOKEN_PARTS))
+    spoken = _spoken(turn.parts, listed)
     features = _Features(turn.role, _marks(turn.parts, text, words, above), words, f" {' '.join(spoken)} ")
     annotation = Annotation(
         turn=turn.id,
         annotator=rules.annotator,
-        phase=next((row.phase for row in rules.phases if _applies(row, features)), rules.otherwise),
+        phase=_phase(features, rules),
         salience=_salience(features, _new_words(sketch, above), rules),
         depth=above.depth + 1 if above else 0,
         sibling_order=order,
@@ -211,9 +212,25 @@ def _texts(parts: Iterable[Part]) -> Iterable[str]:
     return (text for part in parts if (text := part_text(part)))
 
 
+# In ASCII, everything but letters and digits separates words.
+_SEPARATED: Final = bytes(code if chr(code).isalnum() or code >= 128 else 32 for code in range(256))
+
+
 def words_in(text: str) -> list[str]:
-    """Returns the words of a text, in lower case."""
-    return _WORD.findall(text.lower())
+    """Returns the words of a text, in lower case: what `_WORD` finds, which searches only where it is not ASCII."""
+    data = text.lower().encode("utf-8", "surrogatepass").translate(_SEPARATED)
+    pieces = data.decode("utf-8", "surrogatepass").split()
+    if data.isascii():
+        return pieces
+    return [word for piece in pieces for word in ((piece,) if piece.isascii() else _WORD.findall(piece))]
+
+
+def _spoken(parts: Sequence[Part], listed: list[str]) -> list[str]:
+    """Returns the words that were spoken; `listed` are all words of the turn, which are the same in most turns."""
+    speech = [part for part in parts if part.type in _SPOKEN_PARTS]
+    if len(speech) == len(parts) and not any(part.name or part.uri for part in parts):
+        return listed
+    return words_in(_excerpt(part.text or "" for part in speech)) if speech else []
 
 
 def _excerpt(texts: Iterable[str]) -> str:
@@ -221,13 +238,24 @@ def _excerpt(texts: Iterable[str]) -> str:
     return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}"
 
 
+class _Bits(dict[str, int]):
+    """The bit of each word that was looked up. It is emptied before it becomes large."""
+
+    def __missing__(self, word: str) -> int:
+        if len(self) >= _MOST_BITS:
+            self.clear()
+        bit = self[word] = crc32(word.encode("utf-8", "surrogatepass")) % _SKETCH_BITS
+        return bit
+
+
+_MOST_BITS: Final = 100_000
+_bit_of: Final = _Bits().__getitem__
+_power_of: Final = [1 << bit for bit in range(_SKETCH_BITS)].__getitem__
+
+
 def _sketch(words: frozenset[str]) -> int:
     """Returns a set of words as a number: one bit for each word, chosen by a hash that is the same everywhere."""
-    cells = bytearray(_SKETCH_BITS // 8)
-    for word in words:
-        bit = crc32(word.encode("utf-8", "surrogatepass")) % _SKETCH_BITS
-        cells[bit >> 3] |= 1 << (bit & 7)
-    return int.from_bytes(cells, "little")
+    return sum(map(_power_of, set(map(_bit_of, words))))
 
 
 def _common(sketch: int, above: Trace | None) -> tuple[int, int]:
@@ -270,23 +298,58 @@ def _marks(parts: Sequence[Part], text: str, words: frozenset[str], above: Trace
     return frozenset(mark for mark, holds in found.items() if holds)
 
 
+class _RowsOfRole(NamedTuple):
+    """The rows of some rules that can apply to a turn with one role."""
+
+    rules: Rules
+    phases: tuple[PhaseRow, ...]
+    salience: tuple[SalienceRow, ...]
+
+
+_rows: Final[dict[tuple[int, Role], _RowsOfRole]] = {}  # by the identity of rules, which an entry keeps alive
+
+
+def _rows_of(rules: Rules, role: Role) -> _RowsOfRole:
+    key = id(rules), role
+    if key not in _rows:
+        phases = tuple(row for row in rules.phases if not row.roles or role in row.roles)
+        salience = tuple(row for row in rules.salience if not row.roles or role in row.roles)
+        _rows[key] = _RowsOfRole(rules, phases, salience)
+    return _rows[key]
+
+
+def _phase(features: _Features, rules: Rules) -> Phase:
+    for row in _rows_of(rules, features.role).phases:
+        if _applies(row, features):
+            return row.phase
+    return rules.otherwise
+
+
 def _salience(features: _Features, new_words: int, rules: Rules) -> float:
-    adds = sum(row.adds for row in rules.salience if _applies(row, features))
+    adds = sum([row.adds for row in _rows_of(rules, features.role).salience if _applies(row, features)])
     hundredths = rules.base + adds + rules.novelty * min(new_words, rules.full_novelty) // rules.full_novelty
     return _ratio(min(max(hundredths, 0), 100), 100)
 
 
 def _applies(row: TurnPattern, features: _Features) -> bool:
-    return (
-        (not row.roles or features.role in row.roles)
-        and features.marks.issuperset(row.marks)
-        and (
-            not row.phrases
-            or any(
-                first in features.words and phrase in features.spoken for first, phrase in phrase_patterns(row.phrases)
-            )
-        )
-    )
+    return features.marks.issuperset(row.marks) and (not row.phrases or _says(row.phrases, features))
+
+
+def _says(phrases: tuple[str, ...], features: _Features) -> bool:
+    """Returns whether one of the phrases was spoken. Most turns have no first word of any."""
+    table = _by_first_word(phrases)
+    if features.words.isdisjoint(table):
+        return False
+    begun = table.keys() & features.words
+    return any(phrase in features.spoken for first in begun for phrase in table[first])
+
+
+@lru_cache(maxsize=256)
+def _by_first_word(phrases: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    table: dict[str, tuple[str, ...]] = {}
+    for first, phrase in phrase_patterns(phrases):
+        table[first] = (*table.get(first, ()), phrase)
+    return table
 
 
 @lru_cache(maxsize=256)

@@ -6,12 +6,13 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from slicebase.core.hashing import canonical, lone_surrogate
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.graph.binary32 import shortest
-from slicebase.graph.turn import Annotation, EdgeType, Part, Phase, Role, Session, Turn, content
+from slicebase.graph.turn import Annotation, EdgeType, Part, Phase, Role, Session, Turn
 
 
 class TurnRecord(Struct, frozen=True, gc=False):
@@ -99,12 +100,16 @@ _CONTENT = msgspec.json.Decoder(_Content)
 def content_bytes(role: Role, parts: tuple[Part, ...]) -> bytes:
     """Returns the canonical bytes of a turn's content.
 
-    Content without arguments needs none of RFC 8785's rules for numbers and keys, so msgspec's encoder gives the same
-    bytes twenty times as fast.
+    Only arguments need RFC 8785's rules for numbers and keys. For the rest msgspec's encoder gives the same bytes,
+    twenty times as fast.
     """
     if any(part.arguments is not None for part in parts):
-        return canonical(content(role, parts))
+        parts = tuple([_with_canonical_arguments(part) for part in parts])
     return _fast(_Content(parts, role))
+
+
+def _with_canonical_arguments(part: Part) -> Part:
+    return part if part.arguments is None else replace(part, arguments=msgspec.Raw(canonical(part.arguments)))
 
 
 def record_bytes(turn: Turn, content_hash: str) -> bytes:

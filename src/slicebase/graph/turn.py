@@ -14,6 +14,7 @@ EdgeType = Literal["reply", "branch", "reference", "default"]
 ROLES: Final = frozenset(get_args(Role))
 PHASES: Final[tuple[Phase, ...]] = get_args(Phase)
 EDGE_TYPES: Final = frozenset(get_args(EdgeType))
+SPOKEN: Final = frozenset({"text", "thinking"})  # parts whose name is that of a speaker
 GIVEN: Final = "given/1"  # the annotator of annotations that a graph file gives (ruling 17)
 
 
@@ -23,9 +24,10 @@ GIVEN: Final = "given/1"  # the annotator of annotations that a graph file gives
 class Part(Struct, frozen=True, gc=False, omit_defaults=True):
     """One piece of a turn's content.
 
-    `text`, `thinking` and `code` have text; `tool_call` has a name and arguments; `tool_result` has the text that the
-    tool returned; `pointer` names content that is not stored here (an image, an attachment). `hidden` marks content
-    that the source does not show to people, `summary` the text with which a compaction replaced the turns before it.
+    `text`, `thinking` and `code` have text, and the name of who speaks if the source states one; `tool_call` has a name
+    and arguments; `tool_result` has the text that the tool returned; `pointer` names content that is not stored here
+    (an image, an attachment). `hidden` marks content that the source does not show to people, `summary` the text with
+    which a compaction replaced the turns before it.
     """
 
     type: str
@@ -126,7 +128,9 @@ def turn_text(parts: Iterable[Part]) -> str:
 
 
 def part_text(part: Part) -> str:
-    """Returns the text of a part: a call's name and arguments, else its text or its URI."""
+    """Returns the text of a part: a call's name and arguments, else its text, after who speaks, or its URI."""
     if part.type == "tool_call":
         return f"{part.name} {canonical(part.arguments).decode()}"
+    if part.name and part.text and part.type in SPOKEN:
+        return f"{part.name}: {part.text}"
     return part.text or part.uri or ""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 from msgspec.structs import replace
 
 from slicebase.graph.turn import Edge
+from slicebase.history.shared_ids import with_own_ids
 from slicebase.importers.values import Batch, ImportReport, Note
 from slicebase.truth.truth import Truth
 from slicebase.truth.turns import AddedTurns, Annotate
@@ -35,6 +36,7 @@ class Account:
         self.unrecognised: list[str] = []
         self.unreadable: list[SlicebaseError] = []  # for each input that could not be read to its end, or recognised
         self.complete: list[str] = []  # the inputs that were stored to their end
+        self.unchanged = 0  # the inputs that were stored before and not read again
         self.added = 0
         self.known = 0
         self.conflicts: list[SourceConflict] = []
@@ -119,10 +121,11 @@ def store_batches(
     annotate: Annotate | None,
 ) -> None:
     """Stores batches that were read from an input. `waiting`, the edges whose child has not arrived, is updated."""
-    for batch in batches:
+    for batch in (with_own_ids(truth, each) for each in batches):
         added = truth.turns.add(batch.session, batch.turns, annotate) if batch.session else AddedTurns()
         account.add(batch, added, name)
         waiting[:] = _link(truth, account, [*waiting, *batch.links])
+        _link_restated(truth, account, [edge for edge in added.restated if edge.child not in batch.assumed])
 
 
 def _link(truth: Truth, account: Account, links: list[Edge]) -> list[Edge]:
@@ -135,3 +138,11 @@ def _link(truth: Truth, account: Account, links: list[Edge]) -> list[Edge]:
     for child, parent in linked.cycles:
         account.report.note(Note("repaired", "cycle", f"turn:{child}", parent))
     return list(linked.unknown)
+
+
+def _link_restated(truth: Truth, account: Account, edges: list[Edge]) -> None:
+    """Adds parents that a copy of a stored record names: of a subagent's progress, only the copy in its file does."""
+    if edges:
+        linked = truth.turns.link(edges)
+        account.edges += linked.edges
+        account.continues += linked.continues

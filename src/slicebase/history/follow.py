@@ -27,10 +27,11 @@ from slicebase.history.account import Account, store_batches
 from slicebase.history.annotate import Annotator
 from slicebase.importers.claude_code import NAME, Transcript, TranscriptState
 from slicebase.importers.json_stream import MAX_RECORD
+from slicebase.importers.queued import QueuedMessage, QueueState
 from slicebase.importers.redaction import redact
 from slicebase.importers.values import Batch, Options
+from slicebase.truth.facts import PURGED_FACT
 from slicebase.truth.truth import Truth
-from slicebase.truth.turns import PURGED_FACT
 from slicebase.workspace.atomic import own_temporary, read_bytes, remove, write_bytes
 from slicebase.workspace.doors import Redaction
 from slicebase.workspace.workspace import TRANSCRIPTS, own_folder
@@ -138,7 +139,7 @@ def _chunks(stream: IO[bytes], most: int) -> Iterator[bytes]:
 def _last(transcript: Transcript, rest: bytes) -> Iterator[Batch]:
     if _is_complete(rest):
         yield from transcript.read([rest])
-    yield from transcript.finish()
+    yield from transcript.finish(is_growing=True)
 
 
 def _redacted(batches: Iterable[Batch], redactor: "Redactor") -> Iterator[Batch]:
@@ -205,15 +206,23 @@ def _load(truth: Truth, store: Path, name: str, descriptor: int) -> KeptState | 
 
 
 def _encoded(transcript: Transcript, redactor: "Redactor", name: str, descriptor: int, offset: int) -> bytes:
-    """Returns the state of a transcript as bytes. The texts in it, titles and facts, have no secrets."""
+    """Returns the state of a transcript as bytes, without secrets in titles, facts and queued messages."""
     status = os.fstat(descriptor)
     before = _digest_before(descriptor, offset)
     position = FilePosition(_VERSION, name, status.st_dev, status.st_ino, offset, before)
     state, counts = transcript.state, Counter[str]()
     titles, facts = (redactor.value(each, counts) for each in (state.builder.titles, state.builder.facts))
     builder = replace(state.builder, titles=titles, facts=facts)
-    state = replace(state, builder=builder, summaries=redactor.value(state.summaries, counts))
+    queues = {
+        session: QueueState(*(_without_secrets(messages, redactor) for messages in (queue.waiting, queue.held)))
+        for session, queue in state.queues.items()
+    }
+    state = replace(state, builder=builder, summaries=redactor.value(state.summaries, counts), queues=queues)
     return msgspec.msgpack.encode(KeptState(position, state))
+
+
+def _without_secrets(messages: list[QueuedMessage], redactor: "Redactor") -> list[QueuedMessage]:
+    return [replace(message, content=redactor.value(message.content, Counter())) for message in messages]
 
 
 _COMPARED: Final = 64 << 10  # bytes before the position, which must not have changed

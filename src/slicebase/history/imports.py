@@ -4,7 +4,7 @@ An input that cannot be imported does not affect the others. A graph file is imp
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -17,23 +17,17 @@ from slicebase.history.account import Account
 from slicebase.history.annotate import Annotator
 from slicebase.history.inputs import Input
 from slicebase.history.namesakes import INPUT_FAULTS, store_input
+from slicebase.history.readers import FileProgress, Recognised, reading
+from slicebase.history.unchanged import SeenInput, SeenInputs, count, enter
 from slicebase.importers.formats import FORMATS, HEAD_BYTES, Import, reading_order, recognise
 from slicebase.importers.redaction import redact, redactor_of
-from slicebase.importers.values import Batch, Format, ImportSource, NoteAction, Options
+from slicebase.importers.values import Batch, Format, NoteAction, Options
 from slicebase.truth.truth import Truth
 from slicebase.truth.turns import AddedTurns, LinkedTurns
 
+ImportProgress = FileProgress
 GRAPH_FORMAT = "graph"
 _GRAPH_FAULTS = ("cycle", "no-turn", "holds-secret")  # that show only when a graph file is stored
-
-ImportProgress = Callable[[str, int], None]  # an input's name, and how many of its bytes were read since the last call
-
-
-class Recognised(NamedTuple):
-    """An input and its format."""
-
-    input: Input
-    format: Format
 
 
 def import_inputs(
@@ -45,32 +39,88 @@ def import_inputs(
     account: Account | None = None,
     annotate: Annotator | None = None,
     progress: ImportProgress = lambda name, count: None,
+    seen: SeenInputs | None = None,
 ) -> Account:
     """Imports inputs, each in the format that is named or recognised. Returns the account.
 
-    An input that cannot be read or recognised, or that is not the conversation stored under its name, is entered in
-    the account, and does not affect the others. Raises its error only if the user named all inputs and none could be
-    imported.
+    An input that is unchanged since it was `seen` is entered in the account, and not read. An input that cannot be read
+    or recognised, or that is not the conversation stored under its name, is entered in the account, and does not affect
+    the others. Raises its error only if the user named all inputs and none could be imported.
     """
     account, given = account or Account(), list(found)
     if format_name == GRAPH_FORMAT:
         for each in given:
             _import_graph(truth, each, account, options)
     else:
-        run = Import(options)
-        waiting: list[Edge] = []
-        for recognised in _recognise_all(given, format_name, account):
-            name, before, reasons = recognised.input.name, _understood(account), account.report.reasons.copy()
-            with _without_faults(account, *INPUT_FAULTS):
-                batches = _batches(run, recognised, progress)
-                store_input(truth, account, batches, waiting, name=name, annotate=annotate)
-                if format_name is not None and _understood(account) == before:
-                    raise _not_in_format(name, format_name, account.report.reasons - reasons)
-                account.complete.append(name)
-        account.waiting += len(waiting)
+        work = ImportWork(truth, account, options, format_name, annotate, progress, seen)
+        _import_conversations(work, given)
     if given and len(account.unreadable) == len(given) and all(each.named for each in given) and not account.added:
         raise _all_failed(account.unreadable)
     return account
+
+
+class ImportWork(NamedTuple):
+    """What an import works with."""
+
+    truth: Truth
+    account: Account
+    options: Options
+    format_name: str | None
+    annotate: Annotator | None
+    progress: ImportProgress
+    seen: SeenInputs | None
+
+
+def _import_conversations(work: ImportWork, given: list[Input]) -> None:
+    run, account, seen = Import(work.options), work.account, work.seen
+    unchanged = seen.unchanged(work.truth, given) if seen else {}
+    for name, entry in unchanged.items():
+        enter(entry, account, name)
+        for known in entry.agents:
+            run.join(known)  # the links between files that did not change are stored
+    changed = [each for each in given if each.name not in unchanged]
+    done = {each.given for each in given if each.name in unchanged and unchanged[each.name].format}
+    waiting: list[Edge] = []
+    recognised = _recognise_all(changed, work, done)
+    with reading(recognised, work.options, work.progress) as batches_of:
+        for each in recognised:
+            _import_conversation(work, each, map(run.joined, batches_of(each)), waiting)
+    account.waiting += len(waiting)
+
+
+def _import_conversation(
+    work: ImportWork, recognised: Recognised, batches: Iterator[Batch], waiting: list[Edge]
+) -> None:
+    """Stores one input, and keeps what was seen of it if nothing was left out and nothing waits."""
+    account, name = work.account, recognised.input.name
+    before, reasons, edges = _understood(account), account.report.reasons.copy(), len(waiting)
+    left_out, entry = account.content_left_out, _begun(work.seen, recognised)
+    with _without_faults(account, *INPUT_FAULTS):
+        store_input(work.truth, account, _counted(batches, entry), waiting, name=name, annotate=work.annotate)
+        if work.format_name is not None and _understood(account) == before:
+            raise _not_in_format(name, work.format_name, account.report.reasons - reasons)
+        account.complete.append(name)
+    is_whole = account.content_left_out == left_out and _skipped(account.report.reasons) == _skipped(reasons)
+    if work.seen and entry and is_whole and len(waiting) <= edges:
+        work.seen.keep(recognised.input, entry)
+
+
+def _begun(seen: SeenInputs | None, recognised: Recognised) -> SeenInput | None:
+    entry = seen.begin(recognised.input) if seen else None
+    if entry is not None:
+        entry.format = recognised.format.name
+    return entry
+
+
+def _counted(batches: Iterator[Batch], entry: SeenInput | None) -> Iterator[Batch]:
+    for batch in batches:
+        if entry is not None:
+            count(entry, batch)
+        yield batch
+
+
+def _skipped(reasons: Counter[tuple[NoteAction, str]]) -> int:
+    return sum(number for (action, _), number in reasons.items() if action == "skipped")
 
 
 def _not_in_format(name: str, format_name: str, reasons: Counter[tuple[NoteAction, str]]) -> SlicebaseError:
@@ -104,9 +154,13 @@ def _all_failed(errors: Sequence[SlicebaseError]) -> SlicebaseError:
     return SlicebaseError(first.code, message, hint=first.hint, where=first.where)
 
 
-def _recognise_all(found: Sequence[Input], format_name: str | None, account: Account) -> list[Recognised]:
-    """Returns every input with its format, in reading order. An input that the user named must be recognised."""
-    chosen = None if format_name is None else _format(format_name)
+def _recognise_all(found: Sequence[Input], work: ImportWork, done: set[str]) -> list[Recognised]:
+    """Returns every input with its format, in reading order. An input that the user named must be recognised.
+
+    `done` are the paths in which something was recognised already.
+    """
+    chosen = None if work.format_name is None else _format(work.format_name)
+    account, seen = work.account, work.seen
     recognised = []
     for each in found:
         with _without_faults(account, *INPUT_FAULTS):
@@ -123,7 +177,10 @@ def _recognise_all(found: Sequence[Input], format_name: str | None, account: Acc
                 )
             else:
                 account.unrecognised.append(each.name)
-    account.unreadable += _without_conversations(found, {each.input.given for each in recognised}, account)
+                if seen and (entry := seen.begin(each)):
+                    seen.keep(each, entry)
+    known_paths = {each.input.given for each in recognised} | done
+    account.unreadable += _without_conversations(found, known_paths, account)
     return sorted(recognised, key=lambda each: reading_order(each.input.name))
 
 
@@ -159,17 +216,6 @@ def _head(each: Input) -> bytes:
         if len(head) >= HEAD_BYTES:
             break
     return head[:HEAD_BYTES]
-
-
-def _batches(run: Import, recognised: Recognised, progress: ImportProgress) -> Iterator[Batch]:
-    name = recognised.input.name
-
-    def chunks() -> Iterator[bytes]:
-        for chunk in recognised.input.chunks():
-            progress(name, len(chunk))
-            yield chunk
-
-    yield from run.read(ImportSource(name, chunks()), recognised.format)
 
 
 # Graph files

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
+from slicebase.history.opencode_store import STORE_FOLDERS, database_sessions, folder_sessions, is_store
 
 try:
     from lzma import LZMAError
@@ -26,6 +27,7 @@ LONG_SAMPLE = _SAMPLES / "long-session.jsonl"  # several hundred turns, with a c
 _CHUNK = 1 << 20
 # The endings that a folder or a zip is searched for; a file that the user names may have any ending.
 _ENDINGS = (".json", ".jsonl", ".slice", ".traj")
+_STORE = "opencode.db"
 
 
 class Input(NamedTuple):
@@ -36,6 +38,8 @@ class Input(NamedTuple):
     named: bool
     chunks: Callable[[], Iterator[bytes]]
     given: str = ""  # the path that the user named: of the file, or of the folder or zip that contains it
+    file: Path | None = None  # the file on disk, from whose state one can see whether the input changed
+    member: str = ""  # inside a zip: its name and checksum
 
 
 def inputs(paths: Iterable[Path]) -> Iterator[Input]:
@@ -88,8 +92,11 @@ def _folder(folder: Path) -> Iterator[Input]:
     closed: list[OSError] = []  # folders that cannot be listed
     for parent, folders, names in os.walk(folder, onerror=closed.append):
         folders.sort()
+        if set(folders) >= STORE_FOLDERS:  # opencode's: a session is in many small files
+            yield from (Input(name, 0, False, chunks) for name, chunks in folder_sessions(Path(parent)))
+            folders[:] = [name for name in folders if name not in STORE_FOLDERS]
         for path in (Path(parent, name) for name in sorted(names)):
-            if path.suffix.lower() in (*_ENDINGS, ".zip"):
+            if path.suffix.lower() in (*_ENDINGS, ".zip") or path.name == _STORE:
                 yield from _file_of_folder(path)
     for error in closed:
         path = Path(error.filename)
@@ -109,14 +116,16 @@ def _file_of_folder(path: Path) -> Iterator[Input]:
 def _file(path: Path, *, named: bool) -> Iterator[Input]:
     if path.suffix.lower() == ".zip" or zipfile.is_zipfile(path):
         yield from _zip(path)
+    elif path.suffix.lower() == ".db" and is_store(path):
+        yield from (Input(name, 0, False, chunks) for name, chunks in database_sessions(path))
     else:
-        yield Input(str(path), path.stat().st_size, named, lambda: _read_file(path))
+        yield Input(str(path), path.stat().st_size, named, lambda: file_chunks(path), file=path)
 
 
-def _read_file(path: Path) -> Iterator[bytes]:
+def file_chunks(path: Path) -> Iterator[bytes]:
     """Yields the bytes of a file, up to the size that it has now: what is added meanwhile is for the next import."""
     try:
-        with path.open("rb") as stream:
+        with open(path, "rb") as stream:
             left = os.fstat(stream.fileno()).st_size
             while left > 0 and (chunk := stream.read(min(_CHUNK, left))):
                 left -= len(chunk)
@@ -137,7 +146,8 @@ def _zip(path: Path) -> Iterator[Input]:
         raise SlicebaseError("bad-zip", f"this is not a readable zip: {error}", where=Where(str(path))) from None
     for member in members:
         if member.filename.lower().endswith(_ENDINGS) and not member.is_dir():
-            yield Input(f"{path}!{member.filename}", member.file_size, False, _member_reader(path, member))
+            name, read = f"{path}!{member.filename}", _member_reader(path, member)
+            yield Input(name, member.file_size, False, read, file=path, member=f"{member.filename} {member.CRC}")
 
 
 # A member of a zip that claims to be both this large and packed this well is a bomb.
@@ -171,18 +181,20 @@ class Home(NamedTuple):
     format: str
     folder: str
     variable: str
-    sessions: str
+    sessions: tuple[str, ...]
+    below: str = ""  # the folder below the one that the variable names
 
 
 HOMES = (
-    Home("claude-code", ".claude", "CLAUDE_CONFIG_DIR", "projects"),
-    Home("codex", ".codex", "CODEX_HOME", "sessions"),
-    Home("gemini", ".gemini", "", "tmp/*/chats"),
+    Home("claude-code", ".claude", "CLAUDE_CONFIG_DIR", ("projects",)),
+    Home("codex", ".codex", "CODEX_HOME", ("sessions", "archived_sessions")),
+    Home("gemini", ".gemini", "", ("tmp/*/chats",)),
+    Home("opencode", ".local/share/opencode", "XDG_DATA_HOME", ("opencode.db", "storage"), below="opencode"),
 )
 
 
 class FoundHistory(NamedTuple):
-    """A folder of sessions, with the number of its files and their bytes."""
+    """A folder of sessions, or a file with many, with the number of files and their bytes."""
 
     format: str
     folder: Path
@@ -191,12 +203,20 @@ class FoundHistory(NamedTuple):
 
 
 def discover(home: Path, variables: Mapping[str, str]) -> list[FoundHistory]:
-    """Returns the session folders of coding agents that exist and are not empty."""
+    """Returns where coding agents keep sessions on this machine, as far as it exists and is not empty."""
     found = []
     for agent in HOMES:
-        top = Path(variables.get(agent.variable) or home / agent.folder)
-        for folder in sorted(top.glob(agent.sessions)):
-            sizes = [path.stat().st_size for path in folder.rglob("*.json*") if path.is_file()]
-            if sizes:
-                found.append(FoundHistory(agent.format, folder, len(sizes), sum(sizes)))
+        moved = variables.get(agent.variable)
+        top = Path(moved, agent.below) if moved else home / agent.folder
+        for folder in (path for pattern in agent.sessions for path in sorted(top.glob(pattern))):
+            files = [folder] if folder.is_file() else [path for path in folder.rglob("*.json*") if path.is_file()]
+            if files:
+                found.append(FoundHistory(agent.format, folder, len(files), sum(_size(path) for path in files)))
     return found
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:  # gone since the folder was listed
+        return 0

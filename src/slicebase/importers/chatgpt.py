@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from slicebase.graph.turn import Part
+from slicebase.importers.batches import BatchBuilder
 from slicebase.importers.blocks import (
     ROLES_BY_NAME,
     Flag,
@@ -24,7 +25,7 @@ from slicebase.importers.blocks import (
 )
 from slicebase.importers.elements import json_records
 from slicebase.importers.json_stream import RecordLine
-from slicebase.importers.thread import BatchBuilder, Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
+from slicebase.importers.thread import Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
 from slicebase.importers.times import SourceClock, moment
 from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 

@@ -8,19 +8,11 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from slicebase.graph.turn import Part
+from slicebase.importers.batches import BatchBuilder
 from slicebase.importers.blocks import ROLES_BY_NAME, Flag, as_name, as_objects, parts_of, pointer, text_parts
 from slicebase.importers.elements import json_records
 from slicebase.importers.json_stream import RecordLine, without
-from slicebase.importers.thread import (
-    LAST,
-    BatchBuilder,
-    Fault,
-    NonTurn,
-    SourceRecord,
-    Thread,
-    TurnDraft,
-    read_sessions,
-)
+from slicebase.importers.thread import LAST, Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
 from slicebase.importers.times import SourceClock, moment
 from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 

@@ -1,55 +1,46 @@
 """Claude Code's transcripts: JSON Lines of records with `uuid` and `parentUuid`.
 
-- `user`, `assistant` and most `system` records are turns, and so is a prompt that was typed while the agent worked (an
-  `attachment` of type `queued_command`). Other records are not turns; their children become children of their parent.
+- `user`, `assistant` and most `system` records are turns, and so is what the client gave to the model in an
+  `attachment` or from its queue. Other records are not turns; their children become children of their parent.
 - A user's record with only tool results is a turn of the tools. It refers to the turn of its call if that is not its
   parent.
 - After a compaction the boundary is a child of its logical parent (ruling 18), and the summary is a turn of the system.
+  A record that then goes on from the end of the compacted turns goes on from the summary.
 - A summary line is not a message: it is the title of the session that its leaf belongs to.
 - A sidechain or subagent is a separate session (ruling 13), linked to the turn that started it by its agent's id, its
-  workflow's run, or its prompt.
+  workflow's run, or its prompt. Its turns are in a file of its own, in records of its `progress`, or in both.
 - A file may hold several sessions, copied or continued; each record names its session.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import Any, Final
 
 from msgspec import Struct
 
 from slicebase.graph.turn import Part
-from slicebase.importers.blocks import Content, Flag, as_name, marked, only_results, parts_of
-from slicebase.importers.elements import first_values
-from slicebase.importers.json_stream import RecordLine, json_lines, without
-from slicebase.importers.parents import LinksState, ParentLinks
-from slicebase.importers.subagents import SUBAGENT, Agents, StarterKey, prompt_key
-from slicebase.importers.thread import (
-    BatchBuilder,
-    BuilderState,
-    Fault,
-    NonTurn,
-    SourceRecord,
-    Thread,
-    ThreadState,
-    TurnDraft,
-    read_records,
+from slicebase.importers.batches import BatchBuilder, BuilderState
+from slicebase.importers.blocks import Flag, as_name
+from slicebase.importers.boundaries import Boundaries, BoundaryState
+from slicebase.importers.claude_records import (
+    BOUNDARY,
+    NO_TURNS,
+    content_of,
+    essence,
+    is_record,
+    message_of_agent,
+    other_kind,
 )
+from slicebase.importers.elements import first_values, json_records
+from slicebase.importers.json_stream import RecordLine, json_lines
+from slicebase.importers.parents import LinksState, ParentLinks
+from slicebase.importers.queued import MessageQueue, QueueState
+from slicebase.importers.subagents import SUBAGENT, Agents, prompt_key
+from slicebase.importers.thread import LAST, Fault, NonTurn, SourceRecord, Thread, ThreadState, TurnDraft, read_records
 from slicebase.importers.times import SourceClock, start_of
-from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
+from slicebase.importers.values import Batch, Format, ImportSource, KnownAgents, Options, Read, StarterKey
 
 NAME: Final = "claude-code"
 
-# Fields that differ between a record and its copy in a resumed or forked session (ruling 15).
-ESSENCE: Final = without("sessionId", "cwd", "version", "gitBranch", "slug", "forkedFrom", "entrypoint", "userType")
-
-NO_TURNS: Final = frozenset(
-    {
-        "agent-name", "agent-setting", "ai-title", "attribution-snapshot", "bridge-session", "content-replacement",
-        "custom-title", "file-history-delta", "file-history-snapshot", "last-prompt", "mode", "permission-mode",
-        "pr-link", "progress", "queue-operation", "result", "saved_hook_context", "started", "summary", "tag",
-        "task-summary", "worktree-state",
-    }
-)  # fmt: skip
-SILENT_SYSTEM: Final = frozenset({"api_error", "api_metrics", "bridge_status", "stop_hook_summary", "turn_duration"})
 # The fields with titles, by record type; the first types have precedence.
 TITLES: Final = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
 AGENT_TOOLS: Final = frozenset({"Agent", "Task"})
@@ -57,26 +48,12 @@ FACTS: Final = {"cwd": "cwd", "gitBranch": "git_branch", "version": "version", "
 
 
 def sniff(head: bytes, name: str) -> bool:
-    return any(map(_is_record, first_values(head, name, 20)))
-
-
-def _is_record(value: Any) -> bool:
-    if not isinstance(value, dict) or not isinstance(value.get("type"), str):
-        return False
-    kind = value["type"]
-    if kind in ("user", "assistant", "system", "attachment"):
-        return "uuid" in value and ("parentUuid" in value or "sessionId" in value)
-    return kind in NO_TURNS and bool(value.keys() & _MARKS)
-
-
-_MARKS: Final = frozenset({"sessionId", "uuid", "messageId", "leafUuid", "agentId"})
+    return any(map(is_record, first_values(head, name, 20)))
 
 
 def start(options: Options) -> Read:
-    agents = Agents()
-
     def read(source: ImportSource) -> Iterator[Batch]:
-        transcript = Transcript(source.name, options, agents)
+        transcript = Transcript(source.name, options)
         yield from transcript.read(source.chunks)
         yield from transcript.finish()
 
@@ -84,53 +61,6 @@ def start(options: Options) -> Read:
 
 
 FORMAT: Final = Format(NAME, sniff, start)
-
-
-# The content of a record
-
-
-def _content(record: SourceRecord, flag: Flag) -> Content | str | None:
-    """Returns role and parts of a turn, or the kind of a record that is not a turn.
-
-    Returns None for a record that should hold a turn and does not, and for one of an unknown type.
-    """
-    kind = record.get("type")
-    if kind in ("user", "assistant"):
-        return _message(record, kind, flag)
-    if kind == "system":
-        return _system(record)
-    return _attachment(record, flag) if kind == "attachment" else None
-
-
-def _message(record: SourceRecord, kind: str, flag: Flag) -> Content | None:
-    message = record.get("message")
-    if not isinstance(message, dict) or "content" not in message:
-        return None
-    parts = tuple(parts_of(message["content"], flag))
-    if kind == "assistant":
-        return "assistant", marked(parts, error=record.get("isApiErrorMessage") is True)
-    parts = marked(parts, hidden=record.get("isMeta") is True)
-    if record.get("isCompactSummary") is True:
-        return "system", marked(parts, summary=True)
-    return "tool" if only_results(parts) else "user", parts
-
-
-def _system(record: SourceRecord) -> Content | str:
-    subtype = as_name(record.get("subtype")) or "-"
-    content = record.get("content")
-    if subtype in SILENT_SYSTEM or not isinstance(content, str) or not content:
-        return f"system/{subtype}"
-    return "system", marked((Part("text", text=content),), hidden=record.get("isMeta") is True)
-
-
-def _attachment(record: SourceRecord, flag: Flag) -> Content | str:
-    attachment = record.get("attachment")
-    if not isinstance(attachment, dict):
-        return "attachment/-"
-    if attachment.get("type") != "queued_command" or not attachment.get("prompt"):
-        return f"attachment/{as_name(attachment.get('type')) or '-'}"
-    typed = attachment.get("commandMode", "prompt") == "prompt" and attachment.get("isMeta") is not True
-    return "user" if typed else "system", tuple(parts_of(attachment["prompt"], flag))
 
 
 # One file
@@ -149,22 +79,22 @@ class TranscriptState(Struct):
     summaries: dict[str, str]
     weights: dict[str, int]
     builder: BuilderState
-    starters: list[tuple[StarterKey, str]]
-    waiting: list[tuple[StarterKey, list[str]]]
+    agents: KnownAgents
+    boundaries: BoundaryState
+    prompts: dict[str, tuple[StarterKey, str]]
+    queues: dict[str, QueueState]
 
 
 class Transcript:
     """The reader of one file. With a state, it continues after the line at which the state was saved."""
 
-    def __init__(
-        self, name: str, options: Options, agents: Agents | None = None, state: TranscriptState | None = None
-    ) -> None:
+    def __init__(self, name: str, options: Options, state: TranscriptState | None = None) -> None:
         self.name = name
         self.session = options.session or ImportSource(name, ()).stem  # for records that name none
         self.clock = SourceClock()
         self.builder = BatchBuilder(NAME)
         if state is None:
-            self.agents = agents or Agents()
+            self.agents = Agents()
             self.lines = 0
             self.links = ParentLinks()
             self.ids: dict[str, str] = {}
@@ -173,16 +103,22 @@ class Transcript:
             self.calls: dict[str, str] = {}  # tool calls without a result yet, with their turns
             self.summaries: dict[str, str] = {}  # by leaf
             self.weights: dict[str, int] = {}  # the precedence of each session's title
+            self.boundaries = Boundaries(self.links)
+            self.prompts: dict[str, tuple[StarterKey, str]] = {}  # of calls that start an agent whose id is not known
+            self.queues: dict[str, MessageQueue] = {}  # by session
         else:
             self._restore(state)
 
     def _restore(self, state: TranscriptState) -> None:
-        self.agents = Agents(state.starters, state.waiting)
+        self.agents = Agents(state.agents)
         self.lines, self.clock.now = state.lines, state.now
         self.links = ParentLinks(state.links)
         self.builder.restore(state.builder)
         self.ids, self.chains, self.calls = state.ids, state.chains, state.calls
         self.summaries, self.weights = state.summaries, state.weights
+        self.boundaries = Boundaries(self.links, state.boundaries)
+        self.prompts = state.prompts
+        self.queues = {session: MessageQueue(queue) for session, queue in state.queues.items()}
         self.threads = {}
         for session, known in state.threads.items():
             self._thread(session).restore(known)
@@ -190,7 +126,6 @@ class Transcript:
     @property
     def state(self) -> TranscriptState:
         """The state from which another reader can continue. Call `flush` first."""
-        starters, waiting = self.agents.known
         return TranscriptState(
             lines=self.lines,
             now=self.clock.now,
@@ -202,16 +137,19 @@ class Transcript:
             summaries=self.summaries,
             weights=self.weights,
             builder=self.builder.state,
-            starters=starters,
-            waiting=waiting,
+            agents=self.agents.known,
+            boundaries=self.boundaries.state,
+            prompts=self.prompts,
+            queues={session: queue.state for session, queue in self.queues.items()},
         )
 
     def read(self, chunks: Iterable[bytes]) -> Iterator[Batch]:
         """Yields the batches of complete lines."""
-        is_start = not self.lines
-        lines: Iterable[RecordLine] = json_lines(ImportSource(self.name, self._counted(chunks)), _is_record, self.lines)
-        if is_start:
-            self.clock.now, lines = start_of(lines, _time_of)
+        source = ImportSource(self.name, self._counted(chunks))
+        if self.lines:
+            lines = json_lines(source, is_record, self.lines)
+        else:
+            self.clock.now, lines = start_of(json_records(source, is_record), _time_of)
         yield from read_records(self.builder, lines, self._record)
 
     def flush(self) -> Iterator[Batch]:
@@ -220,8 +158,12 @@ class Transcript:
             self.builder.facts(thread.session)["shown_last"] = thread.last
         yield from self.builder.flush()
 
-    def finish(self) -> Iterator[Batch]:
+    def finish(self, *, is_growing: bool = False) -> Iterator[Batch]:
         """Yields the last batches, with the facts that are known only at the end of the file."""
+        for session in () if is_growing else tuple(self.queues):
+            yield from self._deliver(self._thread(session), LAST, self.name)
+        for call in () if is_growing else tuple(self.prompts):
+            self._started(*self.prompts.pop(call))
         threads = self._threads_with_turns()
         for thread in threads:
             self.builder.facts(thread.session)["shown_last"] = thread.last
@@ -230,6 +172,8 @@ class Transcript:
         if self.summaries and threads:  # their leaves are not the last turns of this file
             self.builder.facts(threads[0].session)["summaries"] = self.summaries
         yield from self.builder.close()
+        if any(known := self.agents.known):
+            yield Batch(None, agents=known)
 
     def _threads_with_turns(self) -> list[Thread]:
         return [thread for thread in self.threads.values() if thread.last is not None]
@@ -240,27 +184,45 @@ class Transcript:
             yield chunk
 
     def _record(self, record: SourceRecord, line: RecordLine) -> Iterator[Batch]:
-        thread = self._thread(self._session_of(record))
         kind = as_name(record.get("type"))
-        if kind in NO_TURNS:
-            thread.add_non_turn(NonTurn(kind, record.get("uuid"), record.get("parentUuid")))
-            self._read_metadata(record)
-            return
+        if kind not in NO_TURNS:
+            yield from self._admit(record, line.where)
+        elif kind == "queue-operation":
+            self._queue_operation(record)
+        else:
+            yield from self._read_other(record, line.where)
+
+    def _read_other(self, record: SourceRecord, where: str) -> Iterator[Batch]:
+        """Reads a record that is not a turn itself; the progress of a subagent contains one."""
+        self._read_metadata(record)
+        thread = self._thread(self._session_of(record))
+        other = NonTurn(other_kind(record), record.get("uuid"), record.get("parentUuid"))
+        inner = message_of_agent(record)
+        if inner is None:
+            thread.add_non_turn(other)
+        else:
+            thread.bridge(other)
+            yield from self._admit(inner, where)
+
+    def _admit(self, record: SourceRecord, where: str) -> Iterator[Batch]:
+        thread = self._thread(self._session_of(record))
         drafts: list[tuple[SourceRecord, TurnDraft]] = []
 
         def build(repaired: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
-            drafted = self._drafted(thread, repaired, flag, line.where)
+            drafted = self._drafted(thread, repaired, flag, where)
             if isinstance(drafted, TurnDraft):
                 drafts.append((repaired, drafted))
             return drafted
 
-        is_first = thread.last is None
-        yield from thread.admit(record, line.where, ESSENCE, build)
+        if record.get("type") == "assistant" or record.get("subtype") == BOUNDARY:
+            record = yield from self._after_queue(thread, record, where)
+        before = thread.last
+        yield from thread.admit(record, where, essence, build)
         for repaired, draft in drafts:
-            self._remember(thread, repaired, draft, is_first=is_first)
+            self._remember(thread, repaired, draft, before=before)
 
     def _drafted(self, thread: Thread, record: SourceRecord, flag: Flag, where: str) -> TurnDraft | NonTurn | Fault:
-        content = _content(record, flag)
+        content = content_of(record, flag)
         own, parent = record.get("uuid"), record.get("parentUuid")
         if isinstance(content, str):
             return NonTurn(content, own, parent)
@@ -275,36 +237,54 @@ class Transcript:
             if thread.last is None:
                 self.builder.unnamed.add(thread.session)
         role, parts = content
-        above = parent or self._logical_parent(thread, record, where)
-        return TurnDraft(role, parts, own, above, self._references(record, parts), record.get("timestamp"))
+        is_assumed = "parentUuid" not in record and record.get("isSidechain") is True
+        above: Any = LAST if is_assumed else self._above(thread, record, where)
+        references = self._references(record, parts)
+        return TurnDraft(role, parts, own, above, references, record.get("timestamp"), is_assumed=is_assumed)
+
+    def _above(self, thread: Thread, record: SourceRecord, where: str) -> str | None:
+        """Returns the parent of a record; for one that goes on from the end of compacted turns, the summary."""
+        stated = record.get("parentUuid") or self._logical_parent(thread, record, where)
+        parent = self.links.resolve(thread.id_of(stated))
+        followed = self.boundaries.follow(parent)
+        if followed == parent or record.get("subtype") == BOUNDARY:
+            return stated
+        self.builder.note("compacted-parent", where, str(stated))
+        return followed
 
     def _logical_parent(self, thread: Thread, record: SourceRecord, where: str) -> str | None:
         logical = thread.id_of(record.get("logicalParentUuid"))
-        if logical is None or self.links.resolve(logical) in self.links:
+        is_known = self.links.resolve(logical) in self.links if logical else record.get("subtype") != BOUNDARY
+        if is_known or (logical is None and thread.last is None):
             return logical
-        self.builder.note("logical-parent", where, logical)
+        self.builder.note("logical-parent", where, logical or "")
         return thread.last
 
     def _references(self, record: SourceRecord, parts: tuple[Part, ...]) -> tuple[str, ...]:
         """Returns the turn of the call, if only the record itself names it."""
         named = as_name(record.get("sourceToolAssistantUUID"))
-        calls = [
-            self.calls[part.call_id] for part in parts if part.type == "tool_result" and part.call_id in self.calls
-        ]
-        self._started_by_result(record, calls or ([named] if named else []))
+        ids = [part.call_id for part in parts if part.type == "tool_result" and part.call_id in self.calls]
+        calls = [self.calls[call] for call in ids]
+        self._started_by_result(record, calls or ([named] if named else []), ids)
         return (named,) if named and not calls else ()
 
-    def _remember(self, thread: Thread, record: SourceRecord, draft: TurnDraft, *, is_first: bool) -> None:
-        turn = thread.last or ""
+    def _remember(self, thread: Thread, record: SourceRecord, draft: TurnDraft, *, before: str | None) -> None:
+        turn, is_first = thread.last or "", before is None
         facts = self.builder.facts(thread.session)
         for field, fact in FACTS.items():
             if fact not in facts and as_name(record.get(field)):
                 facts[fact] = record[field]
+        logical = self.links.resolve(thread.id_of(record.get("logicalParentUuid")))
+        self.boundaries.add(record, turn, before, logical)
+        if record.get("type") in ("user", "attachment") and thread.session in self.queues:
+            for _ in range(self.queues[thread.session].arrived(draft.parts)):
+                self.builder.record()
+                self.builder.other("queue-operation/remove")
         if is_first and not draft.parent and record.get("isSidechain") is True:
             self._root(record, draft, turn)
         for part in draft.parts:
             if part.type == "tool_call" and part.name in AGENT_TOOLS and isinstance(part.arguments, dict):
-                self._started(prompt_key(self._base(record), part.arguments.get("prompt")), turn)
+                self.prompts[part.call_id or turn] = prompt_key(self._base(record), part.arguments.get("prompt")), turn
 
     # Sessions
 
@@ -351,14 +331,41 @@ class Transcript:
         for edge in self.agents.started(key, turn):
             self.builder.link(edge)
 
-    def _started_by_result(self, record: SourceRecord, turns: list[str]) -> None:
+    def _started_by_result(self, record: SourceRecord, turns: list[str], calls: list[str]) -> None:
+        """Links an agent to its call by the id in the result; where the result has none, by the prompt."""
         result = record.get("toolUseResult")
-        if not isinstance(result, dict) or not turns:
-            return
+        prompts = [self.prompts.pop(call) for call in calls if call in self.prompts]
         for field, kind in (("agentId", "agent"), ("runId", "run")):
-            name = as_name(result.get(field))
-            if name is not None:
+            name = as_name(result.get(field)) if isinstance(result, dict) else None
+            if name is not None and turns:
                 self._started((kind, self._base(record), name), turns[0])
+                prompts = []
+        for key, turn in prompts:
+            self._started(key, turn)
+
+    # The queue
+
+    def _queue_operation(self, record: SourceRecord) -> None:
+        session = self._session_of(record)
+        queue = self.queues.setdefault(session, MessageQueue())
+        if queue.operate(record.get("operation"), record.get("content"), record.get("timestamp")):
+            self.builder.postpone()
+        else:
+            self._thread(session).add_non_turn(NonTurn(other_kind(record)))
+
+    def _after_queue(self, thread: Thread, record: SourceRecord, where: str) -> Generator[Batch, None, SourceRecord]:
+        """Adds the messages that the model got from the queue before this record, between it and its parent."""
+        if thread.session not in self.queues or not self.queues[thread.session].state.held:
+            return record
+        yield from self._deliver(thread, self._above(thread, record, where), where)
+        return {**record, "parentUuid": thread.last}
+
+    def _deliver(self, thread: Thread, parent: Any, where: str) -> Iterator[Batch]:
+        for message in self.queues[thread.session].take():
+            source = f"queued {message.time} {message.hash}"
+            draft = TurnDraft(message.role, message.parts, source, parent, time=message.time)
+            yield from thread.add_turn(draft, message.hash, where)
+            parent = LAST
 
     # Records that are not turns
 
@@ -372,6 +379,7 @@ class Transcript:
         elif kind == "progress" and isinstance(data := record.get("data"), dict):
             agent, call = as_name(data.get("agentId")), as_name(record.get("parentToolUseID"))
             if agent and call in self.calls:
+                self.prompts.pop(call, None)
                 self._started(("agent", self._base(record), agent), self.calls[call])
 
     def _title(self, session: str, kind: str, title: str) -> None:

@@ -7,24 +7,27 @@
   and `items`.
 - Irregular records: bare records with `role` and `message`, function calls and results.
 
-A turn follows the one before it; the result of a call names its call.
+Instructions in records about the session, a turn's context or the world are a turn of the system, each text once. A
+turn follows the one before it; the result of a call names its call.
 """
 
 from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Any, Final
 
+from slicebase.core.hashing import digest
 from slicebase.graph.turn import Part
+from slicebase.importers.batches import BatchBuilder
 from slicebase.importers.blocks import ROLES_BY_NAME, Content, Flag, as_name, as_text, marked, parts_of, text_parts
 from slicebase.importers.elements import first_values, json_records
 from slicebase.importers.json_stream import DecodedValue, RecordLine, without
 from slicebase.importers.responses import is_item, item_content
-from slicebase.importers.thread import BatchBuilder, Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_records
+from slicebase.importers.thread import Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_records
 from slicebase.importers.times import start_of
 from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 
 NAME: Final = "codex"
-ESSENCE: Final = without("ordinal")
+ESSENCE: Final = without("ordinal", "cwd", "version", "cli_version")
 
 NO_TURNS: Final = frozenset(
     {"session_meta", "turn_context", "world_state", "inter_agent_communication_metadata", "ghost_snapshot", "state"}
@@ -41,6 +44,13 @@ INJECTED_TAGS: Final = (
 )
 FACTS: Final = {"cwd": "cwd", "cli_version": "version", "originator": "originator", "forked_from_id": "forked_from"}
 _LOOK_AHEAD: Final = 200
+# The fields with texts for the model in records that are no turns otherwise, at any depth outside `dynamic_tools`.
+TOLD_FIELDS: Final = frozenset(
+    {
+        "instructions", "base_instructions", "user_instructions", "developer_instructions", "environments_instructions",
+        "apps_instructions", "plugins_instructions", "text", "body", "multi_agent_usage_hint",
+    }
+)  # fmt: skip
 
 
 def sniff(head: bytes, name: str) -> bool:
@@ -84,6 +94,7 @@ class _Rollout:
         self.thread = Thread(self.builder, None, options.session or source.stem)
         self.knows_session = False
         self.is_mirrored = True
+        self.told: set[str] = set()  # the digests of instructions that were read
 
     def read(self) -> Iterator[Batch]:
         lines = _unfolded(json_records(self.source, _is_record))
@@ -120,7 +131,7 @@ class _Rollout:
         payload = record.get("payload")
         time = record.get("timestamp") or record.get("created_at")
         if kind in NO_TURNS or _is_old_head(record):
-            return NonTurn(kind or "session_meta")
+            return self._told(kind or "session_meta", payload if isinstance(payload, dict) else record, time)
         if kind == "event_msg" and isinstance(payload, dict):
             return self._event(payload, time)
         if kind == "compacted" and isinstance(payload, dict):
@@ -135,6 +146,13 @@ class _Rollout:
             return Fault("unknown-record", str(item.get("type")), lost=lost)
         return _drafted(content, item, time)
 
+    def _told(self, kind: str, payload: SourceRecord, time: Any) -> TurnDraft | NonTurn:
+        """Returns the instructions in a record that were not given before as a turn."""
+        new = [text for text in _instructions(payload) if digest(text.encode()) not in self.told]
+        self.told.update(digest(text.encode()) for text in new)
+        parts = tuple(part for text in dict.fromkeys(new) for part in text_parts(text))
+        return TurnDraft("system", marked(parts, hidden=True), time=time) if parts else NonTurn(kind)
+
     def _event(self, payload: SourceRecord, time: Any) -> TurnDraft | NonTurn:
         kind = as_text(payload.get("type"))
         if kind == "thread_name_updated" and as_name(payload.get("thread_name")):
@@ -147,6 +165,15 @@ class _Rollout:
         return TurnDraft(
             "assistant", tuple(text_parts(text, "text" if kind == "agent_message" else "thinking")), time=time
         )
+
+
+def _instructions(value: Any) -> Iterator[str]:
+    for key, inner in value.items() if isinstance(value, dict) else ():
+        if isinstance(inner, str):
+            if key in TOLD_FIELDS:
+                yield inner
+        elif key != "dynamic_tools":
+            yield from _instructions(inner)
 
 
 def _drafted(content: Content, item: SourceRecord, time: Any) -> TurnDraft:

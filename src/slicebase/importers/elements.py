@@ -150,11 +150,18 @@ def first_values(head: bytes, name: str, count: int) -> list[Any]:
 
 
 def is_lines(head: bytes, name: str) -> bool:
-    """Returns whether a source is JSON Lines: by its name, or because one of its first lines is a complete object."""
-    if name.lower().endswith((".jsonl", ".ndjson")):
-        return True
+    """Returns whether a source is JSON Lines: by its name, or because one of its first lines is a complete object.
+
+    A file named `.jsonl` whose first line only opens an object or a list is one document, printed on many lines.
+    """
     lines = [line.strip() for line in head.removeprefix(BOM).strip().split(b"\n")]
+    if name.lower().endswith((".jsonl", ".ndjson")):
+        return not (lines[0] in _OPENED and len(lines) > 1 and not any(map(_is_object, lines[:_LOOKED_AT])))
     return lines[0] not in (b"{", b"[") and any(map(_is_object, lines[:3]))
+
+
+_OPENED: Final = (b"{", b"[", b"[{")
+_LOOKED_AT: Final = 20  # lines
 
 
 def _is_object(line: bytes) -> bool:

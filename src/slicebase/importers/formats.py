@@ -2,15 +2,31 @@
 
 from collections.abc import Iterator
 
-from slicebase.importers import chatgpt, claude, claude_code, codex, conversation, gemini, messages, oasst, swe_agent
+from msgspec.structs import replace
+
+from slicebase.graph.turn import Edge
+from slicebase.importers import (
+    chatgpt,
+    claude,
+    claude_code,
+    codex,
+    conversation,
+    gemini,
+    messages,
+    oasst,
+    opencode,
+    swe_agent,
+)
 from slicebase.importers.redaction import redact, redactor_of
-from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
+from slicebase.importers.subagents import Agents
+from slicebase.importers.values import Batch, Format, ImportSource, KnownAgents, Options
 
 # The first format that recognises a source reads it.
 FORMATS: tuple[Format, ...] = (
     conversation.FORMAT,
     claude_code.FORMAT,
     codex.FORMAT,
+    opencode.FORMAT,
     chatgpt.FORMAT,
     claude.FORMAT,
     gemini.FORMAT,
@@ -27,9 +43,12 @@ def recognise(head: bytes, name: str) -> Format | None:
     return next((known for known in FORMATS if known.sniff(head, name)), None)
 
 
-def reading_order(name: str) -> tuple[int, str]:
-    """Returns a sort key for names: shorter paths first, so that a session is read before the subagents it started."""
-    return name.count("/"), name
+def reading_order(name: str) -> tuple[bool, int, str]:
+    """Returns a sort key for names: the files of subagents first, then shorter paths.
+
+    The records of a subagent in its own file name their parents, those in the file of its session do not.
+    """
+    return not name.rpartition("/")[2].startswith("agent-"), name.count("/"), name
 
 
 class Import:
@@ -37,11 +56,22 @@ class Import:
 
     def __init__(self, options: Options) -> None:
         self._options = options
-        self._readers: dict[str, Read] = {}
+        self._agents = Agents()
 
     def read(self, source: ImportSource, known: Format) -> Iterator[Batch]:
         """Yields the batches of a source, without what is private, and without secrets unless the options say so."""
-        if known.name not in self._readers:
-            self._readers[known.name] = known.start(self._options)
-        for batch in self._readers[known.name](source):
-            yield redact(batch, redactor_of(self._options))
+        return map(self.joined, read_source(source, known, self._options))
+
+    def joined(self, batch: Batch) -> Batch:
+        """Returns a batch with the links that it completes between agents of different files."""
+        return batch if batch.agents is None else replace(batch, links=(*batch.links, *self.join(batch.agents)))
+
+    def join(self, known: KnownAgents) -> list[Edge]:
+        """Adds what a file says about agents. Returns the links between files that are complete now."""
+        return list(self._agents.merge(known))
+
+
+def read_source(source: ImportSource, known: Format, options: Options) -> Iterator[Batch]:
+    """Yields the batches of one source, redacted. They do not depend on other sources."""
+    redactor = redactor_of(options)
+    return (redact(batch, redactor) for batch in known.start(options)(source))

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 from slicebase.graph.turn import Part, Role
+from slicebase.importers.batches import BatchBuilder
 from slicebase.importers.blocks import (
     ROLES_BY_NAME,
     Flag,
@@ -25,16 +26,7 @@ from slicebase.importers.blocks import (
 )
 from slicebase.importers.elements import first_values, json_records
 from slicebase.importers.json_stream import RecordLine, without
-from slicebase.importers.thread import (
-    LAST,
-    BatchBuilder,
-    Fault,
-    NonTurn,
-    SourceRecord,
-    Thread,
-    TurnDraft,
-    read_sessions,
-)
+from slicebase.importers.thread import LAST, Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
 from slicebase.importers.times import moment
 from slicebase.importers.values import BATCH_TURNS, Batch, Format, ImportSource, Options, Read
 

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from slicebase.core.hashing import LARGEST_INTEGER, digest_of
+from slicebase.core.hashing import LARGEST_INTEGER, canonical, digest
 from slicebase.errors import SlicebaseError
 from slicebase.importers.values import ImportSource
 
@@ -252,10 +252,22 @@ def without(*fields: str) -> Essence:
 def fingerprint(record: dict[str, Any], essence: Essence) -> Fingerprint:
     """Returns a record with its source hash, repaired where it has no canonical form."""
     try:
-        return Fingerprint(record, digest_of(essence(record)))
+        return Fingerprint(record, _essential_digest(essence(record)))
     except SlicebaseError:
         record, repairs = repaired(record)
-        return Fingerprint(record, digest_of(essence(record)), repairs)
+        return Fingerprint(record, _essential_digest(essence(record)), repairs)
+
+
+def _essential_digest(value: Any) -> str:
+    """Returns the digest of a record. A field that is null counts as absent: clients write it, or leave it out."""
+    data = canonical(value)
+    return digest(canonical(_without_nulls(value)) if b":null" in data else data)
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
+    return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value
 
 
 # Lines

@@ -4,19 +4,27 @@
 - Objects with `messages` (or `conversations` of `from` and `value`) are a session each, named by their own id, else by
   the file's name and their number.
 
-A message follows the one before it, unless it names its parent. Items of the Responses interface are also read.
+- Logs of several agents and of benchmarks (Who&When, τ-bench, τ²-bench) have such a list as `history`, `traj` or below
+  `simulations`. What else they say about it (rewards, tasks, mistakes) are facts of the session.
+
+A message follows the one before it, unless it names its parent. The name of who speaks is the name of the message's
+parts: `name`, or a role that is the name of an agent. Items of the Responses interface are also read.
 """
 
 import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from slicebase.graph.turn import Part
+from msgspec.structs import replace
+
+from slicebase.graph.turn import SPOKEN, Part
+from slicebase.importers.batches import BatchBuilder
 from slicebase.importers.blocks import (
     ROLES_BY_NAME,
     Flag,
     arguments_of,
     as_name,
+    as_objects,
     as_text,
     only_results,
     parts_of,
@@ -25,28 +33,30 @@ from slicebase.importers.blocks import (
 from slicebase.importers.elements import first_values, json_records
 from slicebase.importers.json_stream import RecordLine, without
 from slicebase.importers.responses import is_item, item_content
-from slicebase.importers.thread import (
-    LAST,
-    BatchBuilder,
-    Fault,
-    NonTurn,
-    SourceRecord,
-    Thread,
-    TurnDraft,
-    read_sessions,
-)
+from slicebase.importers.thread import LAST, Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
 from slicebase.importers.times import start_of
 from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 
 NAME: Final = "messages"
 ESSENCE: Final = without("usage")
 
-MESSAGE_LISTS: Final = ("messages", "conversations", "conversation")
+AGENT_LISTS: Final = ("history", "traj", "trajectory", "chat_history")  # of logs with several agents
+# A `history` may belong to any program. One of these fields beside it, or names of speakers in it, mark such a log.
+LOG_MARKS: Final = frozenset(
+    {"reward", "task_id", "trial", "mistake_agent", "mistake_step", "mistake_reason", "is_correct", "is_corrected",
+     "question", "ground_truth"}
+)  # fmt: skip
+MESSAGE_LISTS: Final = ("messages", "conversations", "conversation", *AGENT_LISTS)
+SESSION_GROUPS: Final = ("simulations", "results", "runs", "trajectories")  # lists of objects with such a list
+SPEAKERS: Final = ("name", "speaker", "sender", "agent", "agent_name")
 SESSION_IDS: Final = ("session_id", "conversation_id", "thread_id", "id")
 IDS: Final = ("id", "uuid", "message_id")
 PARENTS: Final = ("parent_id", "parent")
 TIMES: Final = ("timestamp", "ts", "created_at", "create_time", "time")
-_LIST_OPENS: Final = re.compile(rb'"(?:messages|conversations?)"\s*:\s*\[\s*\{\s*"(?:role|from)"')
+_LIST_OPENS: Final = re.compile(
+    rb'"(messages|conversations?|history|traj|trajectory|chat_history)"\s*:\s*\[\s*\{\s*"(?:role|from|content|name)"'
+)
+_FACT_LENGTH: Final = 10_000  # characters
 
 
 def sniff(head: bytes, name: str) -> bool:
@@ -54,14 +64,16 @@ def sniff(head: bytes, name: str) -> bool:
 
 
 def _is_cut_document(head: bytes) -> bool:
-    """Returns whether the head is the beginning of one large object with messages."""
+    """Returns whether the head is the beginning of a large object with messages, alone or the first of its list."""
     opening = _LIST_OPENS.search(head)
+    if opening and opening[1].decode() in AGENT_LISTS and not any(f'"{mark}"'.encode() in head for mark in LOG_MARKS):
+        return False
     before = head[: opening.start()] if opening else b""
-    return before.lstrip().startswith(b"{") and before.count(b"{") - before.count(b"}") == 1
+    return before.lstrip().startswith((b"{", b"[")) and before.count(b"{") - before.count(b"}") in (1, 2)
 
 
 def _is_record(value: Any) -> bool:
-    return _is_message(value) or _list_in(value) is not None
+    return _is_message(value) or any(_list_in(each) is not None for each in _unfolded(value))
 
 
 def _is_message(value: Any) -> bool:
@@ -75,8 +87,17 @@ def _is_message(value: Any) -> bool:
 def _list_in(value: Any) -> list[Any] | None:
     if not isinstance(value, dict):
         return None
-    found = next((value[key] for key in MESSAGE_LISTS if isinstance(value.get(key), list)), None)
-    return found if found and any(_is_message(message) for message in found) else None
+    key = next((key for key in MESSAGE_LISTS if isinstance(value.get(key), list)), "")
+    messages = [message for message in value.get(key) or () if _is_message(message)]
+    if key in AGENT_LISTS and not (value.keys() & LOG_MARKS or any("name" in message for message in messages)):
+        return None
+    return value[key] if messages else None
+
+
+def _unfolded(value: Any) -> list[Any]:
+    """Returns the value itself, or the objects with messages that it lists."""
+    groups = (as_objects(value.get(key)) for key in SESSION_GROUPS) if isinstance(value, dict) else ()
+    return next((group for group in groups if any(_list_in(each) is not None for each in group)), [value])
 
 
 def start(options: Options) -> Read:
@@ -93,6 +114,10 @@ def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
     sessions = 0
 
     def line_of(value: SourceRecord, line: RecordLine) -> Iterator[Batch]:
+        for each in _unfolded(value):
+            yield from value_of(each, line)
+
+    def value_of(value: SourceRecord, line: RecordLine) -> Iterator[Batch]:
         nonlocal sessions
         messages = _list_in(value)
         if messages is None:
@@ -114,17 +139,34 @@ def _session(thread: Thread, value: SourceRecord, messages: list[Any], line: Rec
     title = as_name(value.get("title")) or as_name(value.get("name"))
     if title:
         builder.title(thread.session, title)
+    builder.facts(thread.session).update(_facts(value))
     thread.clock.now, _ = start_of(messages, _time)
-    if value.get("system"):
-        messages = [{"role": "system", "content": value["system"]}, *messages]
+    build = _build_agents if any(isinstance(value.get(key), list) for key in AGENT_LISTS) else _build
+    messages = [*_instructions(value), *messages]
     for number, message in enumerate(messages):
         builder.record(line.size // len(messages))
         place = f"{line.where}.messages[{number}]"
         if isinstance(message, dict):
-            yield from thread.admit(message, place, ESSENCE, _build)
+            yield from thread.admit(message, place, ESSENCE, build)
         else:
             builder.skip("not-object", place)
     yield from builder.close(thread.session)
+
+
+def _facts(value: SourceRecord) -> SourceRecord:
+    """Returns what an object says about its messages: values that are neither lists nor objects."""
+    scalars = {key: each for key, each in value.items() if isinstance(each, str | int | float)}
+    left_out = ("title", "name", "system", *SESSION_IDS, *TIMES)
+    kept = {key: each for key, each in scalars.items() if key not in left_out and len(str(each)) <= _FACT_LENGTH}
+    return {key: str(each) if isinstance(each, float) else each for key, each in kept.items()}
+
+
+def _instructions(value: SourceRecord) -> list[SourceRecord]:
+    """Returns what the system said before the first message: for all, or for each agent."""
+    given = value.get("system") or value.get("system_prompt")
+    if isinstance(given, dict) and "type" not in given:
+        return [{"role": "system", "name": name, "content": text} for name, text in given.items()]
+    return [{"role": "system", "content": given}] if given else []
 
 
 def _first(value: Any, keys: tuple[str, ...]) -> Any:
@@ -153,10 +195,24 @@ def _build(message: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
     role = ROLES_BY_NAME.get(name)
     if role is None:
         flag("unknown-role", name)
-    parts = tuple(_parts(message, name, flag))
+    speaker = as_name(_first(message, SPEAKERS)) or (name if role is None else None)
+    parts = tuple(_spoken_by(speaker, part) for part in _parts(message, name, flag))
     if role == "user" and only_results(parts):
         role = "tool"
     return TurnDraft(role or "system", parts, own, parent, time=time)
+
+
+def _build_agents(message: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
+    """Reads a message of a log in which a role that is not known is the name of an agent."""
+    role = as_name(message.get("role"))
+    if role is None or role in ROLES_BY_NAME:
+        return _build(message, flag)
+    named = message if _first(message, SPEAKERS) else {**message, "name": role}
+    return _build({**named, "role": "assistant"}, flag)
+
+
+def _spoken_by(speaker: str | None, part: Part) -> Part:
+    return replace(part, name=speaker) if speaker and part.type in SPOKEN else part
 
 
 def _parts(message: SourceRecord, role: str, flag: Flag) -> Iterator[Part]:

@@ -6,10 +6,11 @@ Each tree is a session. Where the ranks of replies differ from their order, the 
 from collections.abc import Iterator
 from typing import Any, Final
 
+from slicebase.importers.batches import BatchBuilder
 from slicebase.importers.blocks import ROLES_BY_NAME, Flag, as_name, text_parts
 from slicebase.importers.elements import json_records
 from slicebase.importers.json_stream import RecordLine
-from slicebase.importers.thread import BatchBuilder, Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
+from slicebase.importers.thread import Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
 from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 
 NAME: Final = "oasst"

@@ -33,6 +33,10 @@ class ParentLinks:
     def __contains__(self, turn: str | None) -> bool:
         return turn in self._parents
 
+    def parents(self, turn: str) -> tuple[str, ...]:
+        """Returns the parents of a turn that was read; none for another."""
+        return self._parents.get(turn, ())
+
     def resolve(self, record: str | None) -> str | None:
         """Returns the record itself, or its nearest ancestor that is not bridged."""
         while record is not None and record in self._bridges:

@@ -64,7 +64,7 @@ def _refuse_id(session: str, redactor: Redactor) -> None:
 
 def _part(part: Part, redactor: Redactor, counts: Counter[str]) -> Part:
     before = counts.total()
-    fields = {field: redactor.value(getattr(part, field), counts) for field in _TEXTS}
+    fields = {field: redactor.value(value, counts) for field in _TEXTS if (value := getattr(part, field)) is not None}
     return replace(part, **fields) if counts.total() > before else part
 
 

@@ -2,7 +2,8 @@
 
 A trajectory is one JSON object. It has its steps under `trajectory`, and the messages before them under `history`; some
 have only a history. A step is two records: what the agent did, and what it observed. A message has no id, so the id of
-a turn is its position (ruling 16): demonstrations, and messages that repeat the steps, do not count.
+a turn is its position (ruling 16): messages that repeat the steps do not count, nor do demonstrations, which are turns
+of the system with ids of their own.
 
 Of a document that was cut off, the complete entries are read, unless the messages before the first step are missing:
 then no position is known.
@@ -15,19 +16,11 @@ from typing import Any, Final, NamedTuple
 
 from slicebase.core.times import LATEST
 from slicebase.graph.turn import Part, Role
-from slicebase.importers.blocks import Flag, as_name, as_text, parts_of
+from slicebase.importers.batches import BatchBuilder
+from slicebase.importers.blocks import Flag, as_name, as_text, marked, parts_of, text_parts
 from slicebase.importers.elements import first_values, json_records
-from slicebase.importers.json_stream import BOM, RecordLine, without
-from slicebase.importers.thread import (
-    BatchBuilder,
-    Build,
-    Fault,
-    NonTurn,
-    SourceRecord,
-    Thread,
-    TurnDraft,
-    read_sessions,
-)
+from slicebase.importers.json_stream import BOM, RecordLine, fingerprint, without
+from slicebase.importers.thread import Build, Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
 from slicebase.importers.times import SourceClock
 from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
 
@@ -187,13 +180,26 @@ class _Reader:
         if role == "user" and acting:  # without tools, observations are messages of the user
             role = "tool"
         if isinstance(value, dict) and value.get("is_demo"):
-            self.builder.other("demonstration")
+            yield from self._demonstrate(thread, entry)
         elif acting and has_steps:
             self.builder.other("history of a step")
         elif isinstance(value, dict) and role not in _MESSAGES:
             self.builder.skip("unknown-record", entry.where, str(role), lost=bool(value.keys() & _CONTENT))
         else:
             yield from self._admit(thread, entry, _MESSAGES[role or "user"])
+
+    def _demonstrate(self, thread: Thread, entry: _Entry) -> Iterator[Batch]:
+        """Adds a demonstration, which the model saw before its task. It has no position, so its hash is its id."""
+        record, source_hash, _ = fingerprint(entry.value, ESSENCE)
+        text, others = _content(
+            record.get("content"), lambda reason, what: self.builder.note(reason, entry.where, what)
+        )
+        parts = marked((*text_parts(text), *others), hidden=True)
+        if not parts:
+            self.builder.other("demonstration")
+            return
+        self.builder.postpone()
+        yield from thread.add_turn(TurnDraft("system", parts, f"demonstration {source_hash}"), source_hash, entry.where)
 
     def _admit(self, thread: Thread, entry: _Entry, build: Build) -> Iterator[Batch]:
         if not isinstance(entry.value, dict):

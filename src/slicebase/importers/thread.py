@@ -1,9 +1,8 @@
-"""From records to batches: a `Thread` turns the records of a session into turns, a `BatchBuilder` collects them.
+"""From records to turns: a `Thread` makes turns of the records of a session, which a `BatchBuilder` collects.
 
 A thread gives turns their ids, times and parents. A record that does not become a turn is a `NonTurn` or a `Fault`.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
@@ -11,153 +10,13 @@ from msgspec import Struct
 
 from slicebase.core.ids import is_uuid, turn_id
 from slicebase.errors import SlicebaseError
-from slicebase.graph.turn import Edge, Parent, Part, Role, Session, Turn
+from slicebase.graph.turn import Parent, Part, Role, Turn
+from slicebase.importers.batches import BatchBuilder
 from slicebase.importers.blocks import Flag, as_name
 from slicebase.importers.json_stream import Essence, RecordLine, fingerprint
 from slicebase.importers.parents import ParentLinks
 from slicebase.importers.times import SourceClock
-from slicebase.importers.values import BATCH_BYTES, BATCH_TURNS, REASONS, Batch, Note
-
-# Batches
-
-
-class BuilderState(Struct):
-    """What a builder knows about sessions after a flush."""
-
-    titles: dict[str, str]
-    facts: dict[str, dict[str, Any]]
-    sent: dict[str, Session]
-    session: str | None
-
-
-class BatchBuilder:
-    """Collects turns, counts and notes, and yields them as batches of limited size, one session each."""
-
-    def __init__(self, format_name: str) -> None:
-        self.format = format_name
-        self.unnamed: set[str] = set()  # sessions that the source does not name
-        self._session: str | None = None
-        self._titles: dict[str, str] = {}
-        self._facts: dict[str, dict[str, Any]] = {}
-        self._sent: dict[str, Session] = {}  # each session as its last batch described it
-        self._unsettled = 0  # records that are counted and are not yet a turn, an `other` or a `skip`
-        self._clear()
-
-    def _clear(self) -> None:
-        self._turns: list[Turn] = []
-        self._links: list[Edge] = []
-        self._others: Counter[str] = Counter()
-        self._notes: list[Note] = []
-        self._records = 0
-        self._bytes = 0
-
-    @property
-    def state(self) -> BuilderState:
-        """The state from which another builder can continue. Call `flush` first."""
-        return BuilderState(self._titles, self._facts, self._sent, self._session)
-
-    def restore(self, state: BuilderState) -> None:
-        """Continues from the state of another builder."""
-        self._titles, self._facts, self._sent, self._session = state.titles, state.facts, state.sent, state.session
-
-    def record(self, size: int = 0) -> None:
-        """Counts a record. The caller must then add exactly one turn, one `other`, or one `skip`."""
-        self._records += 1
-        self._unsettled += 1
-        self._bytes += size
-
-    def other(self, kind: str) -> None:
-        """Counts a record that is known not to be a turn."""
-        self._others[kind] += 1
-        self._unsettled -= 1
-
-    def note(self, reason: str, where: str, detail: str = "", *, lost: bool = False) -> None:
-        """Adds a note with a code of `REASONS`."""
-        self._notes.append(Note(REASONS[reason].action, reason, where, detail, lost))
-
-    def skip(self, reason: str, where: str, detail: str = "", *, lost: bool = True) -> None:
-        """Adds a note about a record that is skipped. By default its content counts as lost."""
-        self.note(reason, where, detail, lost=lost)
-        self._unsettled -= 1
-
-    def give_up(self, where: str, error: Exception) -> None:
-        """Reports a record at which the importer failed: it costs itself, and not the records after it."""
-        detail = f"{type(error).__name__}: {error}"
-        if not self._unsettled:
-            self.note("partly-read", where, detail)
-        while self._unsettled > 0:
-            self.skip("importer-failed", where, detail)
-
-    def link(self, edge: Edge) -> None:
-        """Adds an edge that is not in the child's own record."""
-        self._links.append(edge)
-
-    def title(self, session: str, title: str) -> None:
-        """Sets the title of a session."""
-        self._titles[session] = title
-
-    def facts(self, session: str) -> dict[str, Any]:
-        """Returns the facts of a session, for the caller to change."""
-        return self._facts.setdefault(session, {})
-
-    def turn(self, turn: Turn) -> Iterator[Batch]:
-        """Adds a turn. Yields a batch if the turn begins another session or fills the batch."""
-        if turn.session != self._session:
-            yield from self._flush_turns()
-            self._session = turn.session
-        self._turns.append(turn)
-        self._unsettled -= 1
-        if len(self._turns) >= BATCH_TURNS or self._bytes >= BATCH_BYTES:
-            yield self._batch()
-
-    def flush_if_full(self) -> Iterator[Batch]:
-        """Yields a batch if there are many notes or bytes, as in a source with many records and few turns."""
-        if len(self._notes) >= BATCH_TURNS or self._bytes >= BATCH_BYTES:
-            yield self._batch()
-
-    def flush(self) -> Iterator[Batch]:
-        """Yields everything that was collected."""
-        if self._turns or self._records or self._notes or self._links:
-            yield self._batch()
-
-    def close(self, *sessions: str) -> Iterator[Batch]:
-        """Yields everything that was collected, and sessions whose facts changed after their last batch.
-
-        Closes the named sessions, or all sessions if none is named.
-        """
-        yield from self.flush()
-        for session in sessions or tuple(self._sent):
-            sent = self._sent.pop(session, None)
-            if sent is not None and sent != (known := self._described(session)):
-                yield Batch(known, unnamed=session in self.unnamed)
-            self._sent.pop(session, None)
-            self._titles.pop(session, None)
-            self._facts.pop(session, None)
-        self._session = None
-
-    def _flush_turns(self) -> Iterator[Batch]:
-        if self._turns:
-            yield self._batch()
-
-    def _batch(self) -> Batch:
-        session = self._session if self._turns else None
-        batch = Batch(
-            session=None if session is None else self._described(session),
-            turns=tuple(self._turns),
-            links=tuple(self._links),
-            records=self._records,
-            others=dict(self._others),
-            notes=tuple(self._notes),
-            unnamed=session in self.unnamed,
-        )
-        self._clear()
-        return batch
-
-    def _described(self, session: str) -> Session:
-        known = Session(session, self.format, self._titles.get(session), dict(self._facts.get(session, {})))
-        self._sent[session] = known
-        return known
-
+from slicebase.importers.values import Batch
 
 # Lines
 
@@ -229,6 +88,7 @@ class TurnDraft(NamedTuple):
     time: Any = None
     source_hash: str | None = None  # if the record has one, as our own exports do
     given: tuple[Parent, ...] | None = None  # parents with their types, instead of `parent` and `references`
+    is_assumed: bool = False  # the record names no parent, though another copy of it does
 
 
 class NonTurn(NamedTuple):
@@ -313,17 +173,32 @@ class Thread:
             self.builder.note(reason, where)
         drafted = build(record, lambda reason, detail: self.builder.note(reason, where, detail))
         if isinstance(drafted, TurnDraft):
-            yield from self.builder.turn(self._turn(drafted, drafted.source_hash or source_hash, where))
+            yield from self._added(drafted, drafted.source_hash or source_hash, where)
             return
         if isinstance(drafted, NonTurn):
             self.add_non_turn(drafted)
             return
-        self._bridge(drafted)
+        self.bridge(drafted)
         self.builder.skip(drafted.reason, where, drafted.detail, lost=drafted.lost)
+
+    def add_turn(self, draft: TurnDraft, source_hash: str, where: str) -> Iterator[Batch]:
+        """Adds a turn that was held back, and counts its record, which has an id but no place in the order."""
+        self.builder.record()
+        yield from self._added(draft, source_hash, where)
+
+    def _added(self, draft: TurnDraft, source_hash: str, where: str) -> Iterator[Batch]:
+        yield from self.builder.turn(self._turn(draft, source_hash, where), is_assumed=draft.is_assumed)
+
+    def bridge(self, record: "NonTurn | Fault") -> None:
+        """Makes the children of a record that is not a turn children of its parent."""
+        own = self.id_of(record.source_id)
+        if own is not None:
+            for edge in self.links.bridge(own, self.id_of(record.parent)):
+                self.builder.link(edge)
 
     def add_non_turn(self, record: NonTurn) -> None:
         """Adds a record that is known not to be a turn."""
-        self._bridge(record)
+        self.bridge(record)
         self.builder.other(record.kind)
 
     def id_of(self, source_id: Any) -> str | None:
@@ -375,9 +250,3 @@ class Thread:
                 return turn_id(self.builder.format, self.session, self._position)
             self._ids.setdefault(str(source_id), own)
         return own
-
-    def _bridge(self, record: NonTurn | Fault) -> None:
-        own = self.id_of(record.source_id)
-        if own is not None:
-            for edge in self.links.bridge(own, self.id_of(record.parent)):
-                self.builder.link(edge)

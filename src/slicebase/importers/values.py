@@ -64,6 +64,9 @@ REASONS: Final[Mapping[str, ReasonCode]] = {
     "logical-parent": ReasonCode(
         "repaired", "the turn before a compaction is not in the file; the last turn that was read was used"
     ),
+    "compacted-parent": ReasonCode(
+        "repaired", "the record names the turn before a compaction as its parent; the summary was used"
+    ),
     "cycle": ReasonCode("repaired", "a parent that descends from its own child was removed"),
     "unknown-content": ReasonCode("flattened", "content of an unknown type was kept as text"),
     "media": ReasonCode("flattened", "media were kept as a pointer"),
@@ -105,6 +108,16 @@ class Note(Struct, frozen=True):
     lost: bool = False  # message content was left out
 
 
+StarterKey = tuple[str, ...]  # names an agent, its run, or its prompt
+
+
+class KnownAgents(NamedTuple):
+    """Turns that started agents, and first turns of agents that wait for such a turn: ids and digests only."""
+
+    starters: list[tuple[StarterKey, str]]
+    waiting: list[tuple[StarterKey, list[str]]]
+
+
 class Batch(Struct, frozen=True):
     """Some turns of one session, in the source's order. Without a session it holds only counts, notes and links.
 
@@ -121,13 +134,15 @@ class Batch(Struct, frozen=True):
     notes: tuple[Note, ...] = ()
     redacted: dict[str, int] = {}  # secrets replaced, by label
     unnamed: bool = False  # the source does not name the session: it is named after the file, or by the user
+    agents: KnownAgents | None = None  # at the end of a file, what it says about agents of other files
+    assumed: frozenset[str] = frozenset()  # turns whose records name no parent: theirs are the turns before them
 
 
 Read = Callable[[ImportSource], Iterator[Batch]]
 
 
 class Format(NamedTuple):
-    """An importer. `start` returns the reader of one import, which may keep what one file says about another."""
+    """An importer. `start` returns the reader of a file."""
 
     name: str
     sniff: Callable[[bytes, str], bool]

@@ -4,13 +4,13 @@ The mark of an index says how much of which database is in it. Turns and links a
 their row numbers are enough.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from slicebase.core.ids import uuid_of
 from slicebase.core.times import from_text
-from slicebase.graph.record import TurnRecord, read_turn
+from slicebase.graph.record import TurnRecord, read_link, read_turn
 from slicebase.index.disposable import Disposable
 from slicebase.index.turns import TURNS_LAYOUT, IndexedTurn, TurnIndex
 from slicebase.truth.truth import Truth
@@ -85,18 +85,22 @@ def purged_turns(truth: Truth) -> Iterator[str]:
 
 def _turns_to_add(truth: Truth, rowid: int, again: list[str]) -> Iterator[IndexedTurn]:
     query = "SELECT record FROM turns WHERE rowid > ? ORDER BY rowid"
+    linked: dict[str, list[str]] = {}  # by child: parents that its own record does not name
+    for (record,) in truth.database.connection.execute("SELECT record FROM links") if again or rowid == 0 else ():
+        link = read_link(record)
+        linked.setdefault(link.child, []).append(link.parent)
     for (record,) in truth.database.connection.execute(query, (rowid,)):
-        yield from _indexed(truth, read_turn(record))
+        yield from _indexed(truth, read_turn(record), linked)
     for stored in truth.turns.find(again).values():
-        yield from _indexed(truth, stored.record)
+        yield from _indexed(truth, stored.record, linked)
 
 
-def _indexed(truth: Truth, record: TurnRecord) -> Iterator[IndexedTurn]:
+def _indexed(truth: Truth, record: TurnRecord, linked: Mapping[str, list[str]]) -> Iterator[IndexedTurn]:
     """Yields the turn of a record with its text, or nothing if the text was purged."""
     text = truth.text_of(record)
     if text is not None:
-        parents = tuple(sorted(parent for parent, _ in truth.turns.parents_of(record.id)))
-        yield IndexedTurn(record.id, record.session, from_text(record.time), parents, text)
+        parents = {parent for parent, _ in record.parents} | set(linked.get(record.id, ()))
+        yield IndexedTurn(record.id, record.session, from_text(record.time), tuple(sorted(parents)), text)
 
 
 def _counted(turns: Iterator[IndexedTurn], progress: FillProgress) -> Iterator[IndexedTurn]:

@@ -75,6 +75,13 @@ class Redactor:
         self._more = tuple(more)
         self._only_private = only_private
 
+    @property
+    def rules(self) -> str:
+        """What tells this redactor from others: the user's rules, and whether only what is private is replaced."""
+        return repr(
+            [(rule.name, rule.pattern.pattern, rule.pattern.flags) for rule in self._more] + [self._only_private]
+        )
+
     @cached_property
     def _scanner(self) -> Scanner:
         return Scanner(table(ISSUED))

@@ -25,8 +25,8 @@ from slicebase.errors import SlicebaseError
 from slicebase.graph.record import read_parts, read_session
 from slicebase.graph.turn import part_text, turn_text
 from slicebase.truth.chains import names_in
+from slicebase.truth.facts import marked_as_purged
 from slicebase.truth.truth import Truth
-from slicebase.truth.turns import marked_as_purged
 
 TextKey = tuple[str, str]  # owner and digest
 Changes = dict[TextKey, bytes | None]  # what is left of each text that a purge changes

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import apsw
 from msgspec.structs import replace
@@ -24,12 +24,11 @@ from slicebase.graph.record import (
     read_session_record,
     read_turn,
     record_bytes,
-    session_bytes,
-    session_record,
 )
 from slicebase.graph.turn import Annotation, Edge, Session, Turn
 from slicebase.truth.chains import Chain, head_of
 from slicebase.truth.database import Database
+from slicebase.truth.facts import append_facts
 from slicebase.truth.places import keep_places, refill_places
 from slicebase.truth.texts import Texts, keep_texts
 
@@ -55,6 +54,7 @@ class AddedTurns(NamedTuple):
     waiting: int = 0  # edges whose parent has not arrived
     cycles: tuple[tuple[str, str], ...] = ()  # (child, parent) of edges left out because they close a cycle
     joined: tuple[str, ...] = ()  # stored turns whose parent arrived with this batch
+    restated: tuple[Edge, ...] = ()  # parents of known turns that their stored records do not name
 
 
 class LinkedTurns(NamedTuple):
@@ -241,9 +241,10 @@ class _TurnWriter:
     def add(self, offered: list[Turn]) -> AddedTurns:
         stored = self._turns.find(turn.id for turn in offered)
         new, known, conflicts = _classify(offered, stored)
+        restated = tuple(edge for turn in known if turn.id in stored for edge in _restated(turn, stored[turn.id]))
         self._keep_facts()
         if not new:
-            return AddedTurns(known=known, conflicts=conflicts)
+            return AddedTurns(known=len(known), conflicts=conflicts, restated=restated)
         awaited = _awaited(self._connection, new)
         cycles = self._cut_cycles(new, awaited)
         edges, continues, waiting = self._resolve(new)
@@ -251,18 +252,13 @@ class _TurnWriter:
         self._connection.executemany("DELETE FROM waiting WHERE parent = ?", [(uuid_bytes(turn),) for turn in awaited])
         joined = tuple(sorted({child for children in awaited.values() for child in children}))
         keep_places(self._connection, self._session.id, new, self.numbers, rejoined=bool(joined))
-        return AddedTurns(tuple(new.values()), known, conflicts, edges, continues, waiting, cycles, joined)
+        turns = tuple(new.values())
+        return AddedTurns(turns, len(known), conflicts, edges, continues, waiting, cycles, joined, restated)
 
     def _keep_facts(self) -> None:
-        """Appends the facts of the session that the source states, if they are new or changed."""
-        name = self._session.id
-        newest = self._turns.newest_record(name)
-        text = session_bytes(_merged(self._turns.session(name), self._session) if newest else self._session)
-        text_hash = raw_digest(text)
-        record = session_record(name, "sha256:" + text_hash.hex())
-        if newest is None or newest.content_hash != "sha256:" + text_hash.hex():
-            keep_texts(self._connection, f"session:{name}", {text_hash: text})
-            self._database.append(Chain("sessions", name), [(record,)])
+        newest = self._turns.newest_record(self._session.id)
+        before = self._turns.session(self._session.id) if newest else None
+        append_facts(self._database, self._session, newest, before)
 
     def _cut_cycles(self, new: dict[str, Turn], awaited: Mapping[str, list[str]]) -> tuple[tuple[str, str], ...]:
         """Removes the parents that would make an awaited turn its own ancestor (ruling 14). Returns those edges."""
@@ -306,45 +302,27 @@ class _TurnWriter:
         keep_texts(self._connection, f"session:{self._session.id}", texts)
 
 
-def _classify(offered: list[Turn], stored: Mapping[str, StoredTurn]) -> tuple[dict[str, Turn], int, tuple[str, ...]]:
-    """Returns the new turns, the number of known turns, and the ids of turns that differ from the stored ones."""
+def _classify(
+    offered: list[Turn], stored: Mapping[str, StoredTurn]
+) -> tuple[dict[str, Turn], list[Turn], tuple[str, ...]]:
+    """Returns the new turns, the known turns, and the ids of turns that differ from the stored ones."""
     new: dict[str, Turn] = {}
-    known = 0
+    known: list[Turn] = []
     conflicts = []
     for turn in offered:
         there = stored[turn.id].record if turn.id in stored else new.get(turn.id)
         if there is None:
             new[turn.id] = turn
         elif there.source_hash == turn.source_hash:
-            known += 1
+            known.append(turn)
         else:
             conflicts.append(turn.id)
     return new, known, tuple(conflicts)
 
 
-def _merged(before: Session, session: Session) -> Session:
-    """Returns the stored facts of a session, updated with the new ones. What was purged does not come back."""
-    if before.facts.get(PURGED_FACT):
-        session = without_texts(session)
-    return replace(before, title=session.title or before.title, facts={**before.facts, **session.facts})
-
-
-PURGED_FACT = "purged"  # what marks a session of which something was purged
-
-
-def marked_as_purged(text: bytes) -> bytes:
-    """Returns the text of a session with the mark that keeps its title and facts from coming back."""
-    session = read_session(text)
-    return session_bytes(replace(session, facts={**session.facts, PURGED_FACT: True}))
-
-
-def without_texts(session: Session) -> Session:
-    """Returns what a purge leaves of a session: no title, and only the fact that names a turn."""
-    return Session(session.id, session.format, None, {PURGED_FACT: True, **_kept_facts(session)})
-
-
-def _kept_facts(session: Session) -> dict[str, Any]:
-    return {name: value for name, value in session.facts.items() if name == "shown_last"}
+def _restated(turn: Turn, stored: StoredTurn) -> Iterator[Edge]:
+    there = {parent for parent, _ in stored.record.parents}
+    return (Edge(parent.id, turn.id, parent.type) for parent in turn.parents if parent.id not in there)
 
 
 def _awaited(connection: apsw.Connection, new: Iterable[str]) -> dict[str, list[str]]:

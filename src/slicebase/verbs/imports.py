@@ -11,6 +11,7 @@ from slicebase.history.annotate import Annotator
 from slicebase.history.imports import ImportProgress, import_inputs
 from slicebase.history.inputs import inputs
 from slicebase.history.show import export_session
+from slicebase.history.unchanged import SeenInputs
 from slicebase.importers.values import Options
 from slicebase.index.upkeep import update_turn_index
 from slicebase.library.exported import remember_export
@@ -31,20 +32,24 @@ def import_conversations(
     """Imports files, folders and zips, and returns an account of every record; `dry_run` stores nothing."""
     found = list(inputs(paths))
     database, redaction = parts.truth.database, parts.surroundings.redaction
-    account = Account()
+    account, options = Account(), Options(session, redact, redaction.redactor)
+    seen = None if dry_run else SeenInputs(parts.workspace.cache, parts.truth, options, format_name)
     try:
         with database.rolled_back() if dry_run else database.bulk():
             import_inputs(
                 parts.truth,
                 found,
-                Options(session, redact, redaction.redactor),
+                options,
                 format_name=format_name,
                 account=account,
                 annotate=Annotator(parts.truth),
                 progress=progress,
+                seen=seen,
             )
     except SlicebaseError as error:
         raise error if dry_run else account.unfinished(error) from None
+    if seen is not None:
+        seen.save()
     redaction.counts.update(account.report.redacted)
     if redact:
         account.redact(redaction.uncounted, redaction.error)

@@ -7,8 +7,8 @@ from slicebase.errors import SlicebaseError
 from slicebase.graph.record import read_session, session_bytes
 from slicebase.library.purge import Order, PurgeReport, Purging
 from slicebase.truth.erasure import Taken, TextKey
+from slicebase.truth.facts import without_texts
 from slicebase.truth.truth import Truth
-from slicebase.truth.turns import without_texts
 from slicebase.verbs.parts import Parts
 
 

@@ -1,0 +1,189 @@
+"""What was imported before and has not changed since costs a look, and is not read again.
+
+The disposable cache keeps, for each file that was imported with nothing left out, what identifies its state (device,
+inode, size, both times, digest of the tail) and what an account says about it: counts and ids, never texts. A file is
+read again
+
+- if any of this differs. A file that is rewritten with the same size, and given its old time back, has another change
+  time; a file that changed within the tick of the disk's clock before it was read is never kept here;
+- after another version, with other options or other rules of redaction, with another database, or after a purge, a
+  restore or an adoption: all these are part of the key;
+- if the last turn that it gave to a session is not stored, as in a copy of the database from before.
+
+A missing or damaged cache only makes an import slower.
+"""
+
+import os
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from slicebase import __version__
+from slicebase.core.hashing import digest_of, raw_digest
+from slicebase.errors import SlicebaseError
+from slicebase.history.inputs import Input
+from slicebase.importers.values import Batch, KnownAgents, Options
+from slicebase.truth.truth import Truth
+from slicebase.workspace.atomic import own_temporary, read_bytes, write_bytes
+from slicebase.workspace.boundary import narrow_opened
+from slicebase.workspace.workspace import own_folder
+
+if TYPE_CHECKING:
+    from slicebase.history.account import Account
+
+NAME: Final = "imports.state"
+TICK: Final = 2_000_000_000  # nanoseconds: a disk's clock can be that coarse
+_LAYOUT: Final = "1"
+_TAIL: Final = 64 << 10
+_MOST: Final = 200_000  # files
+
+
+class FileStamp(msgspec.Struct, frozen=True):
+    """What identifies the state of a file, or of a file in a zip."""
+
+    device: int
+    inode: int
+    size: int
+    modified: int
+    changed: int
+    tail: bytes
+    member: str
+
+
+class SeenInput(msgspec.Struct):
+    """An input as it was imported: its state, and what the account said about it."""
+
+    stamp: FileStamp
+    format: str | None = None  # None for a file that is not a conversation
+    records: int = 0
+    turns: int = 0
+    others: dict[str, int] = {}
+    last: dict[str, str] = {}  # by session: the last turn that it gave
+    agents: list[KnownAgents] = []
+
+
+class _Kept(msgspec.Struct):
+    key: str
+    inputs: dict[str, SeenInput]
+
+
+class SeenInputs:
+    """The inputs that were imported before, with these options, into this database."""
+
+    def __init__(self, cache: Path, truth: Truth, options: Options, format_name: str | None) -> None:
+        self._cache = cache
+        self._path = cache / NAME
+        self._key = _key(truth, options, format_name)
+        self._inputs = self._load()
+        self._new: dict[str, SeenInput] = {}
+
+    def unchanged(self, truth: Truth, found: Iterable[Input]) -> dict[str, SeenInput]:
+        """Returns those of these inputs that have not changed since they were imported, by name."""
+        same = {}
+        for each in found:
+            seen = self._inputs.get(_place(each)) if self._inputs and each.file else None
+            if seen is not None and (stamp := stamp_of(each)) is not None and stamp == seen.stamp:
+                same[each.name] = seen
+        lasts = {turn for seen in same.values() for turn in seen.last.values()}
+        stored = truth.turns.find(lasts).keys() if lasts else set()
+        return {name: seen for name, seen in same.items() if stored >= set(seen.last.values())}
+
+    def begin(self, each: Input) -> "SeenInput | None":
+        """Returns an entry for an input that is read now; None for one that may be changing."""
+        stamp = stamp_of(each) if each.file else None
+        if stamp is None or time.time_ns() - max(stamp.modified, stamp.changed) < TICK:
+            return None
+        return SeenInput(stamp)
+
+    def keep(self, each: Input, seen: SeenInput) -> None:
+        """Keeps an entry, if the input did not change while it was read."""
+        if stamp_of(each) == seen.stamp:
+            self._new[_place(each)] = seen
+
+    def save(self) -> None:
+        """Writes the entries to the cache. If it cannot be written, everything is read the next time."""
+        if not self._new:
+            return
+        kept = dict(list({**self._inputs, **self._new}.items())[-_MOST:])
+        with suppress(OSError, SlicebaseError):
+            own_folder(self._cache)
+            data = msgspec.msgpack.encode(_Kept(self._key, kept))
+            write_bytes(self._path, [data], within=self._cache, private=True, temporary=own_temporary())
+
+    def _load(self) -> dict[str, SeenInput]:
+        try:
+            kept = msgspec.msgpack.decode(read_bytes(self._path), type=_Kept)
+            self._narrow()
+        except (OSError, SlicebaseError, msgspec.MsgspecError):
+            return {}
+        return kept.inputs if kept.key == self._key else {}
+
+    def _narrow(self) -> None:
+        """Takes from others what a copy or an older mode may allow them."""
+        descriptor = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW)
+        try:
+            narrow_opened(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def enter(seen: SeenInput, account: "Account", name: str) -> None:
+    """Enters an unchanged input in the account: all its turns are known."""
+    if seen.format is None:
+        account.unrecognised.append(name)
+        return
+    account.formats[seen.format] = account.formats.get(seen.format, 0) + 1
+    account.complete.append(name)
+    account.unchanged += 1
+    account.known += seen.turns
+    account.report.sessions.update(seen.last)
+    account.report.records += seen.records
+    account.report.turns += seen.turns
+    account.report.others.update(seen.others)
+
+
+def count(seen: SeenInput, batch: Batch) -> None:
+    """Adds a batch to the entry of the input that is read."""
+    seen.records += batch.records
+    seen.turns += len(batch.turns)
+    for kind, number in batch.others.items():
+        seen.others[kind] = seen.others.get(kind, 0) + number
+    if batch.session is not None and batch.turns:
+        seen.last[batch.session.id] = batch.turns[-1].id
+    if batch.agents is not None:
+        seen.agents.append(batch.agents)
+
+
+def stamp_of(each: Input) -> FileStamp | None:
+    """Returns the state of an input's file now; None if it cannot be seen."""
+    assert each.file is not None
+    try:
+        descriptor = os.open(each.file, os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        status = os.fstat(descriptor)
+        start = max(0, status.st_size - _TAIL)
+        tail = raw_digest(os.pread(descriptor, status.st_size - start, start))
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    times = status.st_mtime_ns, status.st_ctime_ns
+    return FileStamp(status.st_dev, status.st_ino, status.st_size, *times, tail, each.member)
+
+
+def _place(each: Input) -> str:
+    place = f"{os.path.realpath(each.file or '')}!{each.member}"
+    return place.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def _key(truth: Truth, options: Options, format_name: str | None) -> str:
+    acts = truth.database.connection.execute("SELECT coalesce(max(rowid), 0) FROM acts").get
+    rules = options.redactor.rules if options.redactor else ""
+    given = [_LAYOUT, __version__, truth.identity.database, acts, options.session, options.redact, rules, format_name]
+    return digest_of(given)

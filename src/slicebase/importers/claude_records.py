@@ -1,0 +1,153 @@
+"""The records of Claude Code's transcripts: which of them are turns, with which content, and what identifies one."""
+
+from typing import Any, Final
+
+from slicebase.graph.turn import Part
+from slicebase.importers.attachments import attachment_content
+from slicebase.importers.blocks import Content, Flag, as_name, as_objects, marked, only_results, parts_of, text_parts
+from slicebase.importers.thread import SourceRecord
+
+NO_TURNS: Final = frozenset(
+    {
+        "agent-name", "agent-setting", "ai-title", "attribution-snapshot", "bridge-session", "content-replacement",
+        "custom-title", "file-history-delta", "file-history-snapshot", "last-prompt", "mode", "permission-mode",
+        "pr-link", "progress", "queue-operation", "result", "started", "summary", "tag", "task-summary",
+        "worktree-state",
+    }
+)  # fmt: skip
+SILENT_SYSTEM: Final = frozenset({"api_error", "api_metrics", "bridge_status", "stop_hook_summary", "turn_duration"})
+BOUNDARY: Final = "compact_boundary"
+_HOOK_CONTEXT: Final = "saved_hook_context"
+_MESSAGES: Final = ("user", "assistant")
+_KINDS: Final = (*_MESSAGES, "system", "attachment", _HOOK_CONTEXT)
+_MARKS: Final = frozenset({"sessionId", "uuid", "messageId", "leafUuid", "agentId"})
+# What a client types for the user, or writes about a command: `<command-name>`, `<local-command-stdout>`.
+_COMMANDS: Final = ("<command-", "<local-command-")
+
+
+def is_record(value: Any) -> bool:
+    """Returns whether a value is a record of a transcript."""
+    if not isinstance(value, dict) or not isinstance(value.get("type"), str):
+        return False
+    kind = value["type"]
+    if kind in _KINDS:
+        return "uuid" in value and ("parentUuid" in value or "sessionId" in value)
+    return kind in NO_TURNS and bool(value.keys() & _MARKS)
+
+
+# What identifies a record
+
+# The fields that say what a record is. All others differ between a record and its copy (ruling 15): in a resumed or
+# forked session, by another version of the client, or in the progress of a subagent that has a file, too.
+_IDENTITY: Final[tuple[str, ...]] = (
+    "type", "subtype", "content", "attachment", "planContent", "isMeta", "isCompactSummary", "isApiErrorMessage",
+)  # fmt: skip
+
+
+def essence(record: SourceRecord) -> SourceRecord:
+    """Returns what identifies a record: its kind, and what was said in it. A field that is null or false is absent."""
+    kept: SourceRecord = {key: record[key] for key in _IDENTITY if key in record and not _is_absent(record[key])}
+    message = record.get("message")
+    if isinstance(message, dict):
+        kept["message"] = {"role": message.get("role"), "content": _blocks(message.get("content"))}
+    return kept
+
+
+def _is_absent(value: Any) -> bool:
+    return value is None or value is False
+
+
+def _blocks(content: Any) -> Any:
+    """Returns the content of a message as a list: clients write a text alone, or as the only block."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [_block(block) for block in content] if isinstance(content, list) else content
+
+
+def _block(block: Any) -> Any:
+    if not isinstance(block, dict):
+        return block
+    kept = {key: value for key, value in block.items() if not _is_absent(value) and key != "caller"}
+    if isinstance(kept.get("content"), list):
+        kept["content"] = [_block(inner) for inner in kept["content"]]
+    return kept
+
+
+# The content of a record
+
+
+def content_of(record: SourceRecord, flag: Flag) -> Content | str | None:
+    """Returns role and parts of a turn, or the kind of a record that is not a turn.
+
+    Returns None for a record that should hold a turn and does not, and for one of an unknown type.
+    """
+    kind = record.get("type")
+    if kind in _MESSAGES:
+        return _message(record, kind, flag)
+    if kind == "system":
+        return _system(record)
+    if kind == _HOOK_CONTEXT:
+        parts = marked(tuple(parts_of(record.get("content"), flag)), hidden=True)
+        return ("system", parts) if parts else kind
+    return attachment_content(record.get("attachment"), flag) if kind == "attachment" else None
+
+
+def _message(record: SourceRecord, kind: str, flag: Flag) -> Content | None:
+    message = record.get("message")
+    if not isinstance(message, dict) or "content" not in message:
+        return None
+    parts = tuple(parts_of(message["content"], flag))
+    if kind == "assistant":
+        return "assistant", marked(parts, error=record.get("isApiErrorMessage") is True)
+    parts = marked(parts, hidden=record.get("isMeta") is True)
+    if record.get("isCompactSummary") is True:
+        return "system", marked(parts, summary=True)
+    plan = as_name(record.get("planContent"))
+    if plan and not any(plan in (part.text or "") for part in parts):
+        parts = (*parts, *marked(tuple(text_parts(plan)), hidden=True))
+    return "tool" if only_results(parts) else "user", parts
+
+
+def _system(record: SourceRecord) -> Content | str:
+    subtype = as_name(record.get("subtype")) or "-"
+    content = record.get("content")
+    if subtype in SILENT_SYSTEM or not isinstance(content, str) or not content:
+        return f"system/{subtype}"
+    return "system", marked((Part("text", text=content),), hidden=record.get("isMeta") is True)
+
+
+def is_command(record: SourceRecord) -> bool:
+    """Returns whether a record is about a command of the client, and no message of a person or a model."""
+    if record.get("isMeta") is True or record.get("type") in ("system", "attachment"):
+        return True
+    message = record.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    texts = [content] if isinstance(content, str) else [block.get("text") for block in as_objects(content)]
+    return record.get("type") == "user" and any(str(text).lstrip().startswith(_COMMANDS) for text in texts)
+
+
+# Records inside records
+
+
+def other_kind(record: SourceRecord) -> str:
+    """Returns the kind of a record that is not a turn, as accounts name it: `progress/bash_progress`."""
+    kind = str(record["type"])
+    data = record.get("data")
+    detail = data.get("type") if isinstance(data, dict) else record.get("operation")
+    named = as_name(detail)
+    return f"{kind}/{named}" if named and kind in ("progress", "queue-operation") else kind
+
+
+_OF_SESSION: Final = ("sessionId", "cwd", "gitBranch", "version")
+
+
+def message_of_agent(record: SourceRecord) -> SourceRecord | None:
+    """Returns the record of a subagent inside a record of its progress, as the file of the subagent would have it."""
+    data = record.get("data")
+    if record.get("type") != "progress" or not isinstance(data, dict) or data.get("type") != "agent_progress":
+        return None
+    inner, agent = data.get("message"), as_name(data.get("agentId"))
+    if agent is None or not isinstance(inner, dict) or inner.get("type") not in _MESSAGES:
+        return None
+    shared = {key: record[key] for key in _OF_SESSION if key in record}
+    return {"timestamp": record.get("timestamp"), **inner, **shared, "isSidechain": True, "agentId": agent}

@@ -1,0 +1,195 @@
+"""opencode's sessions: one JSON object with `info` and `messages`, each of which has `info` and `parts`.
+
+That is what `opencode export` writes. Sessions in opencode's own folder and database are read in the same form.
+
+- A message is a turn that follows the one before it. A tool's part is the call and, once it has ended, its result.
+- The summary of a compaction is a turn of the system. What opencode itself added to a message is marked hidden.
+- The session of a subagent continues the turn whose call names it.
+- The last message of a session is not a turn until it is finished: it still grows.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from slicebase.graph.turn import Part
+from slicebase.importers.batches import BatchBuilder
+from slicebase.importers.blocks import (
+    ROLES_BY_NAME,
+    Flag,
+    as_name,
+    as_objects,
+    as_text,
+    content_uri,
+    marked,
+    pointer,
+    text_parts,
+    unknown,
+)
+from slicebase.importers.elements import json_elements
+from slicebase.importers.json_stream import RecordLine
+from slicebase.importers.thread import Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
+from slicebase.importers.values import Batch, Format, ImportSource, KnownAgents, Options, Read, StarterKey
+
+NAME: Final = "opencode"
+SESSION: Final = "ses_"  # how the ids of sessions begin
+_MARKS: Final = (b'"info"', b'"ses_', b'"messages"')
+FACTS: Final = {"directory": "cwd", "version": "version", "parentID": "parent_session"}
+# Parts without content for the model: steps, snapshots of files, errors of the provider that were retried.
+_SILENT: Final = frozenset({"step-start", "step-finish", "snapshot", "patch", "retry", "compaction"})
+
+
+def sniff(head: bytes, _name: str) -> bool:
+    return head.lstrip().startswith(b"{") and all(mark in head for mark in _MARKS) and b'"parts"' in head
+
+
+def start(options: Options) -> Read:
+    return lambda source: _read(source, options)
+
+
+FORMAT: Final = Format(NAME, sniff, start)
+
+
+def _is_session(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("info"), dict) and isinstance(value.get("messages"), list)
+
+
+def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
+    builder = BatchBuilder(NAME)
+
+    def session(value: SourceRecord, line: RecordLine) -> Iterator[Batch]:
+        if not _is_session(value):
+            builder.record(line.size)
+            builder.skip("unknown-record", line.where, lost="messages" in value)
+            return
+        thread = Thread(builder, as_name(value["info"].get("id")), options.session or source.stem)
+        yield from _session(builder, thread, value, line)
+
+    yield from read_sessions(builder, json_elements(source, _is_session), session)
+    yield from builder.close()
+
+
+def _session(builder: BatchBuilder, thread: Thread, value: SourceRecord, line: RecordLine) -> Iterator[Batch]:
+    info, messages = value["info"], value["messages"]
+    title = as_name(info.get("title"))
+    if title:
+        builder.title(thread.session, title)
+    facts = builder.facts(thread.session)
+    facts |= {fact: info[field] for field, fact in FACTS.items() if as_name(info.get(field))}
+    thread.clock.now = _created(info) or 0
+    starters: list[tuple[StarterKey, str]] = []
+    first: str | None = None
+    for number, message in enumerate(messages):
+        place = f"{line.where}.messages[{number}]"
+        builder.record(line.size // len(messages))
+        if not isinstance(message, dict) or not isinstance(message.get("info"), dict):
+            builder.skip("not-object", place)
+            continue
+        if number == len(messages) - 1 and _is_unfinished(message["info"]):
+            builder.other("unfinished message")
+            continue
+        yield from thread.admit(message, place, _essence, _build)
+        first = first or thread.last
+        starters += [(_key(child), thread.last) for child in _children(message) if thread.last]
+    if thread.last is not None:
+        facts["shown_last"] = thread.last
+    yield from builder.close(thread.session)
+    waits = [(_key(thread.session), [first])] if first and as_name(info.get("parentID")) else []
+    if starters or waits:
+        yield Batch(None, agents=KnownAgents(starters, waits))
+
+
+def _key(session: str) -> StarterKey:
+    return "agent", NAME, session
+
+
+def _created(info: SourceRecord) -> Any:
+    time = info.get("time")
+    return time.get("created") if isinstance(time, dict) else None
+
+
+def _is_unfinished(info: SourceRecord) -> bool:
+    time = info.get("time")
+    is_complete = isinstance(time, dict) and time.get("completed")
+    return info.get("role") == "assistant" and not is_complete and not info.get("error")
+
+
+def _children(message: SourceRecord) -> Iterator[str]:
+    """Yields the sessions that the calls of a message started."""
+    for part in as_objects(message.get("parts")):
+        metadata = _state(part).get("metadata")
+        child = metadata.get("sessionId") if isinstance(metadata, dict) else None
+        if part.get("tool") == "task" and as_name(child):
+            yield str(child)
+
+
+def _state(part: SourceRecord) -> SourceRecord:
+    state = part.get("state")
+    return state if isinstance(state, dict) else {}
+
+
+def _essence(message: SourceRecord) -> SourceRecord:
+    """Returns what identifies a message: who spoke, and what. Times, costs and titles of tools change."""
+    parts = [_said(part) for part in as_objects(message.get("parts")) if part.get("type") not in _SILENT]
+    return {"id": message["info"].get("id"), "role": message["info"].get("role"), "parts": parts}
+
+
+_SAID: Final = ("type", "text", "tool", "callID", "filename", "mime", "url", "prompt")
+
+
+def _said(part: SourceRecord) -> SourceRecord:
+    state = {key: _state(part).get(key) for key in ("input", "output", "error")}
+    return {**{key: part[key] for key in _SAID if key in part}, **state}
+
+
+# The content of a message
+
+
+def _build(message: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
+    info = message["info"]
+    name = str(info.get("role"))
+    role = ROLES_BY_NAME.get(name)
+    if role is None:
+        flag("unknown-role", name)
+    parts = tuple(piece for part in as_objects(message.get("parts")) for piece in _parts(part, flag))
+    if not parts:
+        return NonTurn("empty message", info.get("id"))
+    if info.get("summary") is True:
+        role, parts = "system", marked(parts, summary=True)
+    return TurnDraft(role or "system", parts, source_id=info.get("id"), time=_created(info))
+
+
+def _parts(part: SourceRecord, flag: Flag) -> list[Part]:
+    kind = as_name(part.get("type")) or ""
+    if kind in _SILENT:
+        return []
+    return _PARTS[kind](part, flag) if kind in _PARTS else unknown(part, flag)
+
+
+def _text(part: SourceRecord, _flag: Flag) -> list[Part]:
+    return [*marked(tuple(text_parts(part.get("text"))), hidden=part.get("synthetic") is True)]
+
+
+def _tool(part: SourceRecord, flag: Flag) -> list[Part]:
+    state, call_id, name = _state(part), as_name(part.get("callID")), as_text(part.get("tool"))
+    found = [Part("tool_call", name=name, arguments=state.get("input"), call_id=call_id)]
+    if state.get("status") in ("completed", "error"):
+        failed = state["status"] == "error"
+        text = as_text(state.get("error") if failed else state.get("output"))
+        found.append(Part("tool_result", text=text, name=name, call_id=call_id, error=failed))
+    return [*found, *(_file(each, flag)[0] for each in as_objects(state.get("attachments")))]
+
+
+def _file(part: SourceRecord, flag: Flag) -> list[Part]:
+    url = as_name(part.get("url"))
+    uri = content_uri(url) if url and url.startswith("data:") else url
+    return [pointer(uri, flag, media_type=part.get("mime"), name=part.get("filename"))]
+
+
+_PARTS: Final[dict[str, Callable[[SourceRecord, Flag], list[Part]]]] = {
+    "text": _text,
+    "reasoning": lambda part, _flag: text_parts(part.get("text"), "thinking"),
+    "tool": _tool,
+    "file": _file,
+    "subtask": lambda part, _flag: text_parts(part.get("prompt")),
+    "agent": lambda part, _flag: text_parts(part.get("name")),
+}

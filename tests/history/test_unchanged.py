@@ -1,0 +1,178 @@
+"""An import of what is unchanged costs a look, and never hides a change."""
+
+import json
+import os
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from slicebase import history
+from slicebase.base import Slicebase
+from slicebase.history import unchanged
+from slicebase.history.account import Account
+from slicebase.history.unchanged import NAME
+from tests.importers.reading import jsonl
+from tests.importers.test_claude_code import SESSION, record, uuid
+from tests.importers.test_subagents import MAIN, STEPS
+
+
+@pytest.fixture(autouse=True)
+def _no_tick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files of a test are newer than the tick of a coarse clock."""
+    monkeypatch.setattr(unchanged, "TICK", 0)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "given"
+    folder.mkdir()
+    (folder / f"{SESSION}.jsonl").write_bytes(jsonl([record(1, None), record(2, 1, "assistant", "first")]))
+    (folder / "chat.json").write_text(json.dumps([{"role": "user", "content": "hello"}]))
+    (folder / "other.json").write_text("{}")
+    return folder
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Slicebase:
+    root = tmp_path / "workspace"
+    root.mkdir()
+    return Slicebase.init(root)
+
+
+def said(account: Account) -> tuple[object, ...]:
+    report = account.report
+    return (account.known, report.records, report.turns, dict(report.others), account.sessions, account.formats,
+            sorted(account.unrecognised), account.content_left_out)  # fmt: skip
+
+
+def test_an_unchanged_import_reads_nothing_and_says_the_same(
+    base: Slicebase, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base.import_([folder])
+    (base.workspace.cache / NAME).rename(base.workspace.cache / "aside")
+    read = base.import_([folder])
+    assert (read.unchanged, read.added, read.known) == (0, 0, 3)
+    monkeypatch.setattr(history.inputs, "file_chunks", lambda path: pytest.fail(f"{path} was read"))
+    looked = base.import_([folder])
+    assert (looked.unchanged, looked.added) == (2, 0)
+    assert said(looked) == said(read)
+    assert looked.report.adds_up
+
+
+def _grown(path: Path) -> None:
+    with path.open("ab") as stream:
+        stream.write(jsonl([record(3, 2)]))
+
+
+def _rewritten_in_place(path: Path) -> None:
+    """The same size, the same tail and the same time: only the change time of the disk tells."""
+    before = path.stat()
+    data = path.read_bytes().replace(b"hello", b"HELLO").replace(uuid(1).encode(), uuid(9).encode())
+    with path.open("r+b") as stream:
+        stream.write(data)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert path.stat().st_size == before.st_size
+
+
+def _replaced(path: Path) -> None:
+    other = path.with_suffix(".new")
+    other.write_bytes(jsonl([record(7, None, "user", "other")]))
+    other.replace(path)
+
+
+@pytest.mark.parametrize("change", [_grown, _rewritten_in_place, _replaced])
+def test_a_file_that_changed_in_any_way_is_read_again(
+    change: Callable[[Path], None], base: Slicebase, folder: Path
+) -> None:
+    base.import_([folder])
+    change(folder / f"{SESSION}.jsonl")
+    again = base.import_([folder])
+    assert (again.unchanged, again.added) == (1, 1)
+
+
+def test_a_purge_other_rules_and_another_database_read_everything_again(base: Slicebase, folder: Path) -> None:
+    base.import_([folder])
+    assert base.import_([folder], session="x").unchanged == 0
+    base.import_([folder])
+    base.purge(f"turn:{uuid(2)}", reason="test")
+    again = base.import_([folder])
+    assert (again.unchanged, again.added) == (0, 0)
+    assert base.import_([folder]).unchanged == 2
+    rules = base.workspace.root / "rules.toml"
+    rules.write_text('[[rule]]\nname = "fruit"\npattern = "banana_[a-z0-9]{20,}"\n')
+    (base.workspace.root / "slicebase.toml").write_text('[redaction]\nrules = "rules.toml"\n')
+    assert base.import_([folder]).unchanged == 0
+    cache = (base.workspace.cache / NAME).read_bytes()
+    base.close()
+    other = base.workspace.root.parent / "other"
+    other.mkdir()
+    with Slicebase.init(other) as second:
+        second.workspace.cache.mkdir(parents=True, exist_ok=True)
+        (second.workspace.cache / NAME).write_bytes(cache)
+        assert (second.import_([folder]).unchanged, len(second.graph.sessions())) == (0, 2)
+
+
+def test_a_copy_of_the_database_from_before_is_noticed(base: Slicebase, folder: Path) -> None:
+    base.import_([folder / "chat.json"])
+    root, database = base.workspace.root, base.workspace.database
+    base.close()
+    before = database.read_bytes()
+    with Slicebase.open(root) as second:
+        second.import_([folder])
+    database.write_bytes(before)
+    with Slicebase.open(root) as third:
+        assert third.import_([folder]).unchanged == 1
+        assert len(third.graph.sessions()) == 2
+
+
+def test_what_left_something_out_and_what_may_still_change_is_read_again(
+    base: Slicebase, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (folder / "broken.jsonl").open("wb") as stream:
+        stream.write(jsonl([record(11, None)]) + b'{"type": "user", "uu\n')
+    base.import_([folder])
+    again = base.import_([folder])
+    assert (again.unchanged, again.content_left_out) == (2, 1)
+    monkeypatch.setattr(unchanged, "TICK", 10**12)
+    _grown(folder / f"{SESSION}.jsonl")
+    base.import_([folder])
+    assert base.import_([folder]).unchanged == 1
+
+
+def test_the_members_of_a_zip_are_looked_at_together(base: Slicebase, folder: Path) -> None:
+    path = folder.parent / "export.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.write(folder / "chat.json", "a.json")
+        archive.write(folder / f"{SESSION}.jsonl", "b.jsonl")
+    base.import_([path])
+    assert base.import_([path]).unchanged == 2
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("c.json", json.dumps([{"role": "user", "content": "more"}]))
+    assert base.import_([path]).added == 1
+
+
+@pytest.mark.parametrize("first", ["main", "agent"])
+def test_an_agent_is_linked_to_a_call_in_a_file_that_is_not_read_again(
+    first: str, base: Slicebase, tmp_path: Path
+) -> None:
+    calls = [line for line in MAIN if line["type"] != "progress"]
+    calls[-1] = {**calls[-1], "toolUseResult": {"agentId": "a77"}, "parentUuid": uuid(2)}
+    files = {"main": jsonl(calls), "agent": jsonl(STEPS)}
+    paths = {"main": tmp_path / f"{SESSION}.jsonl", "agent": tmp_path / SESSION / "subagents" / "agent-a77.jsonl"}
+    paths["agent"].parent.mkdir(parents=True)
+    order = ["main", "agent"] if first == "main" else ["agent", "main"]
+    for number, name in enumerate(order):
+        paths[name].write_bytes(files[name])
+        given = [paths["main"], paths["agent"]][: 2 if number else None] if number else [paths[name]]
+        account = base.import_(given)
+        assert account.unchanged == number
+    assert (uuid(2), "reference") in base.truth.turns.parents_of(uuid(10))
+
+
+def test_the_cache_has_no_texts(base: Slicebase, folder: Path) -> None:
+    base.import_([folder])
+    kept = (base.workspace.cache / NAME).read_bytes()
+    assert b"hello" not in kept
+    assert b"first" not in kept
