@@ -9,12 +9,14 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from slicebase.context.identifiers import joined_names
 from slicebase.context.words import Word
 
 # A pasted page is not a question: only its first characters and words are searched.
 MOST_CHARACTERS = 20_000
 _MOST_WORDS = 64
 _MOST_DATES = 8
+_MOST_NAMES = 16
 
 # English words that only ask or join. In other languages such words have little weight, since they are frequent.
 _ASKING = frozenset(
@@ -58,21 +60,24 @@ class When(NamedTuple):
 
 
 class Question(Struct, frozen=True):
-    """The words and dates of a question."""
+    """The words and dates of a question, and its identifiers of several words, in lower case."""
 
     words: tuple[Word, ...]
     dates: tuple[When, ...]
+    names: tuple[str, ...] = ()
 
 
 def analyse(text: str, words: Sequence[Word]) -> Question:
-    """Returns the words and dates of a question, given its text and its words as the index reads them."""
+    """Returns the words, identifiers and dates of a question, given its text and its words as the index reads them."""
     by_stem: dict[str, Word] = {}
     for word in words:
         if word.text not in _ASKING and word.stem not in _ASKING:
             by_stem.setdefault(word.stem, word)
         if len(by_stem) == _MOST_WORDS:
             break
-    return Question(tuple(by_stem.values()), tuple(islice(dict.fromkeys(dates(text[:MOST_CHARACTERS])), _MOST_DATES)))
+    asked = text[:MOST_CHARACTERS]
+    named = tuple(islice(dict.fromkeys(dates(asked)), _MOST_DATES))
+    return Question(tuple(by_stem.values()), named, tuple(islice(dict.fromkeys(joined_names(asked)), _MOST_NAMES)))
 
 
 _MONTH_NAMES = (

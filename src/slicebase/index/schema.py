@@ -17,6 +17,8 @@ from slicebase.index.disposable import DatabaseLayout
 # Marks are parts of words: without them, words in Indian scripts are split into single letters.
 UNICODE61: Final = ("remove_diacritics", "2", "categories", "L* N* Co Mc Mn")
 FTS_TOKENIZER: Final = " ".join(("porter unicode61", *(f"'{option}'" for option in UNICODE61)))
+# Identifiers are given one by one: every character that they can have is a part of them.
+NAME_TOKENIZER: Final = "unicode61 remove_diacritics 0 categories 'L* N* Co Mc Mn' tokenchars '_-./:@#+~'"
 
 
 class Tokenizer:
@@ -117,4 +119,4 @@ CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
 CREATE VIRTUAL TABLE occurrence USING fts5vocab (words, instance);
 """
 
-FILES_LAYOUT: Final = DatabaseLayout(application=0x534C4346, version=3, schema=_SCHEMA)  # "SLCF"
+FILES_LAYOUT: Final = DatabaseLayout(application=0x534C4346, version=4, schema=_SCHEMA)  # "SLCF"

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from slicebase.core.ids import uuid_of
 from slicebase.core.times import from_text
-from slicebase.graph.record import TurnRecord, read_turn
+from slicebase.graph.contents import answered_in, calls_in, kind_bits, kinds_of, plain_text
+from slicebase.graph.record import TurnRecord, read_parts, read_turn
 from slicebase.index.disposable import Disposable
 from slicebase.index.turns import TURNS_LAYOUT, IndexedTurn, TurnIndex
 from slicebase.truth.truth import Truth
@@ -93,10 +94,14 @@ def _turns_to_add(truth: Truth, rowid: int, again: list[str]) -> Iterator[Indexe
 
 def _indexed(truth: Truth, record: TurnRecord) -> Iterator[IndexedTurn]:
     """Yields the turn of a record with its text, or nothing if the text was purged."""
-    text = truth.text_of(record)
-    if text is not None:
-        parents = tuple(sorted(parent for parent, _ in truth.turns.parents_of(record.id)))
-        yield IndexedTurn(record.id, record.session, from_text(record.time), parents, text)
+    stored = truth.texts.get(f"session:{record.session}", record.content_hash)
+    if stored is None or stored.data is None:
+        return
+    parts = read_parts(stored.data)
+    parents = tuple(sorted(parent for parent, _ in truth.turns.parents_of(record.id)))
+    kinds = kind_bits(kinds_of(record.role, parts))
+    what = (record.role, kinds, calls_in(parts), answered_in(parts))
+    yield IndexedTurn(record.id, record.session, from_text(record.time), parents, plain_text(parts), *what)
 
 
 def _counted(turns: Iterator[IndexedTurn], progress: FillProgress) -> Iterator[IndexedTurn]:

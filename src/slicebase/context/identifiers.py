@@ -1,0 +1,94 @@
+"""Identifiers in texts: names of code, paths, flags, versions, ids, URLs and error codes (ruling 51).
+
+A word with a digit, a capital letter inside, or one of `_ - . / : @ # + ~` at its beginning or inside is an identifier.
+It is indexed whole, and the names between `/ : @ #` in it as well. A query compares identifiers as they are written
+first, then without case.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Final
+
+from slicebase.context.words import simplified, without_unspaced
+
+# Runs of the characters that identifiers have.
+_RUN: Final = re.compile(r"[\w\-./:@#+~]+")
+_ENDING: Final = ".-/:@~"  # of a sentence or a list; `c++` and `c#` keep theirs
+_AROUND: Final = _ENDING + "+#"
+_MARK: Final = re.compile(r"[\d_\-./:@#+~]")
+_INSIDE: Final = re.compile(r"[^\W_][_\-./:@#+~]+[^\W_]")
+_JOINT: Final = re.compile(r"[/:@#]+")
+_HUMP: Final = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][^\W\d_A-Z])")
+_LONGEST: Final = 512  # characters; a longer one is data
+_CAPITAL: Final = "\ue000"  # stands before a letter that is a capital: the index reads everything in lower case
+
+
+def is_identifier(word: str) -> bool:
+    """Returns whether a word is an identifier."""
+    if word.isalpha() and (word.islower() or word.isascii() and word[1:].islower()):
+        return False  # most words
+    return (_MARK.search(word) is not None or _has_capital_inside(word)) and any(map(str.isalnum, word))
+
+
+def _has_capital_inside(word: str) -> bool:
+    return any(map(str.isupper, word[1:]))
+
+
+def trimmed(run: str) -> str:
+    """Returns a run of characters without the punctuation that ends a sentence."""
+    return run.rstrip(_ENDING)
+
+
+def runs_of(text: str) -> set[str]:
+    """Returns the different runs of a text in which identifiers are."""
+    return set(_RUN.findall(text if text.isascii() else without_unspaced(simplified(text))))
+
+
+def whole_names(runs: Iterable[str]) -> set[str]:
+    """Returns what the index keeps of the identifiers in runs: each in lower case and, if it has capitals, as it is.
+
+    Capital letters are marked, because the index itself makes no difference.
+    """
+    return {form for run in runs for form in _forms(run)}
+
+
+@lru_cache(maxsize=100_000)  # texts of one project repeat the same names
+def _forms(run: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(form for name in _names(run) for form in (name.lower(), as_written(name))))
+
+
+def _names(run: str) -> Iterator[str]:
+    """Yields the identifiers in a run: it, without marks around it, and the names between its joints."""
+    whole = trimmed(run)
+    between = {*map(trimmed, _JOINT.split(whole)), *whole.split(":")} if _JOINT.search(whole) else ()
+    for name in (whole, whole.strip(_AROUND), *between):
+        if 0 < len(name) <= _LONGEST and is_identifier(name):
+            yield name
+
+
+def joined_names(text: str) -> Iterator[str]:
+    """Yields the identifiers of a text that consist of several words, in lower case. Others are words of the index."""
+    for run in dict.fromkeys(_RUN.findall(text if text.isascii() else without_unspaced(simplified(text)))):
+        name = trimmed(run)
+        if _INSIDE.search(name) and len(name) <= _LONGEST:
+            yield name.lower()
+
+
+def as_written(name: str) -> str:
+    """Returns an identifier with a mark before each capital letter, as the index keeps it."""
+    return "".join([_CAPITAL + letter.lower() if letter.isupper() else letter for letter in name])
+
+
+def humps(runs: Iterable[str]) -> Iterator[str]:
+    """Yields the parts of the names in runs that are joined by capital letters: `parse`, `Args` for `parseArgs`."""
+    for run in runs:
+        yield from _humps(run)
+
+
+@lru_cache(maxsize=100_000)
+def _humps(run: str) -> tuple[str, ...]:
+    if run.islower() or not _HUMP.search(run):
+        return ()
+    names = [_HUMP.split(word) for word in re.split(r"[\W_]+", run)]
+    return tuple(part for parts in names if len(parts) > 1 for part in parts)

@@ -1,0 +1,188 @@
+"""Searches the index of turns: which turns have the words of a query, and in which order.
+
+An identifier is searched whole, as it is written, then in any case, then inside longer ones. Where no turn has it, its
+parts are searched. Quoted text and identifiers inside longer ones are compared with the text itself.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from enum import IntEnum
+from typing import Any, Final, NamedTuple
+
+import apsw
+
+from slicebase.context.identifiers import as_written
+from slicebase.context.query import Query, Term, expressed, expression, pattern
+from slicebase.context.words import simplified
+from slicebase.index.narrow import TurnFilters, conditions
+from slicebase.index.schema import Tokenizer
+
+
+class Match(IntEnum):
+    """How a turn matches a query, the best first."""
+
+    WHOLE = 0  # all words, identifiers as they are written
+    ANY_CASE = 1  # all words, identifiers in upper or lower case
+    INSIDE = 2  # all words, identifiers inside longer ones
+    PARTS = 3  # all words, identifiers by their parts
+    SOME = 4  # some of the words
+
+
+class TurnHit(NamedTuple):
+    """A turn that matches."""
+
+    number: int  # in this index
+    turn: str
+    session: str
+    match: Match
+    terms: tuple[Term, ...]  # that were searched
+
+
+TextOf = Callable[[str], str | None]  # the text of a turn; None if it was purged
+
+_MOST_READ: Final = 2_000  # texts in which identifiers inside longer ones are looked for
+_FIRST: Final = 512  # turns that are read at first; if they are not enough, all
+
+
+def search_turns(
+    connection: apsw.Connection, query: Query, wanted: TurnFilters, text_of: TextOf, *, either: bool = False
+) -> Iterator[TurnHit]:
+    """Yields the turns that match, best first. With `either`, one of the words is enough.
+
+    Without words, these are all turns that pass the filters, the newest first.
+    """
+    found = _TurnSearch(connection, query, wanted, text_of)
+    if not found.terms:
+        yield from found.newest()
+    elif either:
+        yield from found.some()
+    else:
+        seen: set[int] = set()
+        for match, terms in found.ways():
+            if match == Match.PARTS and seen:
+                return
+            for hit in found.all_of(match, terms, seen):
+                seen.add(hit.number)
+                yield hit
+
+
+class _TurnSearch:
+    def __init__(self, connection: apsw.Connection, query: Query, wanted: TurnFilters, text_of: TextOf) -> None:
+        self._connection = connection
+        self._reader = Tokenizer(connection)
+        self.terms = [term for term in query.terms if self._reader.stems(term.text)]
+        self._excluded = [term for term in query.excluded if self._reader.stems(term.text)]
+        self._text_of = text_of
+        self._where, self._values = conditions(wanted)
+
+    def ways(self) -> Iterator[tuple[Match, list[Term]]]:
+        """Yields the ways in which turns can match all words, each with the terms to search."""
+        names = [term for term in self.terms if term.whole]
+        yield Match.WHOLE, self.terms
+        if any(term.text != term.text.lower() for term in names):
+            yield Match.ANY_CASE, self.terms
+        if names:
+            yield Match.INSIDE, self.terms
+            yield Match.PARTS, self._by_parts()
+
+    def _by_parts(self) -> list[Term]:
+        parts: list[Term] = []
+        for term in self.terms:
+            if not term.whole:
+                parts.append(term)
+                continue
+            words = [term.text[start:end] for start, end, _ in self._reader.tokens(term.text)]
+            parts += [Term(word, other=term.other if len(words) == 1 else ()) for word in words]
+            if len(words) > 1 and term.other:  # a number in groups
+                parts[-len(words) :] = [Term(word, other=term.other) for word in words]
+        return list(dict.fromkeys(parts))
+
+    def all_of(self, match: Match, terms: Sequence[Term], seen: set[int]) -> Iterator[TurnHit]:
+        """Yields the turns that have all terms in this way and were not found before."""
+        sql, values = self._where, list(self._values)
+        for term in terms:
+            if term.whole and match in (Match.WHOLE, Match.ANY_CASE):
+                name = as_written(term.text) if match == Match.WHOLE else term.text.lower()
+                sql += " AND number IN (SELECT doc FROM naming WHERE term = ?)"
+                values.append(name)
+        compared = [term for term in terms if term.quoted or (term.whole and match == Match.INSIDE)]
+        bound = _MOST_READ if match == Match.INSIDE and not any(term.quoted for term in terms) else None
+        read = 0
+        for number, turn, session in self._ranked(expression(terms), sql, values):
+            if number in seen:
+                continue
+            read += 1
+            if bound is not None and read > bound:
+                return
+            if self._holds(turn, compared):
+                yield TurnHit(number, turn, session, match, tuple(terms))
+
+    def some(self) -> Iterator[TurnHit]:
+        """Yields the turns that have at least one term."""
+        compared = [term for term in self.terms if term.quoted]
+        for number, turn, session in self._ranked(expression(self.terms, either=True), self._where, self._values):
+            if len(compared) < len(self.terms) or any(self._holds(turn, [term]) for term in compared):
+                yield TurnHit(number, turn, session, Match.SOME, tuple(self.terms))
+
+    def newest(self) -> Iterator[TurnHit]:
+        """Yields the turns that pass the filters, the newest first."""
+        words = [term for term in self._excluded if not term.quoted]
+        without = "AND number NOT IN (SELECT rowid FROM words WHERE words MATCH ?)" if words else ""
+        sql = f"""
+            SELECT turn.number, turn.id, session.id FROM turn JOIN session ON session.number = turn.session
+            WHERE turn.number IN (SELECT number FROM turn WHERE {self._where} {without})
+            ORDER BY turn.time DESC, turn.id
+        """
+        values = [*self._values, *([expression(words, either=True)] if words else [])]
+        for number, turn, session in self._connection.execute(sql, values).fetchall():
+            if self._holds(turn, ()):
+                yield TurnHit(number, turn, session, Match.WHOLE, ())
+
+    def _ranked(self, match: str, where: str, values: Sequence[Any]) -> Iterator[tuple[int, str, str]]:
+        """Yields turns by BM25, those with equal scores the newest first, then by id."""
+        for term in self._excluded:
+            if not term.quoted:
+                match = f"({match}) NOT {expressed(term)}"
+        inside = f"AND rowid IN (SELECT number FROM turn WHERE {where})" if where != "1" else ""
+        sql = f"SELECT rowid, bm25(words) AS score FROM words WHERE words MATCH ? {inside} ORDER BY score LIMIT ?"
+        given, done = (match, *values), 0
+        for most in (_FIRST, -1):
+            scored: Any = self._connection.execute(sql, (*given, most)).fetchall()
+            best = scored[0][1] if scored else 0.0
+            end = len(scored)
+            if end == most:  # turns with equal scores are put in order together: the last ones may go on
+                last = _share(scored[-1][1], best)
+                end = next(at for at, each in enumerate(scored) if _share(each[1], best) == last)
+            yield from self._in_order(scored[done:end], best)
+            done = end
+            if len(scored) != most:
+                return
+
+    def _in_order(self, scored: Sequence[tuple[int, float]], best: float) -> Iterator[tuple[int, str, str]]:
+        shares = {number: _share(score, best) for number, score in scored}
+        rows: Any = self._connection.execute(
+            "SELECT turn.number, turn.id, session.id, turn.time FROM turn"
+            " JOIN session ON session.number = turn.session"
+            " WHERE turn.number IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(shares)),),
+        ).fetchall()
+        for number, turn, session, _ in sorted(rows, key=lambda row: (-shares[row[0]], -row[3], row[1])):
+            yield number, turn, session
+
+    def _holds(self, turn: str, compared: Sequence[Term]) -> bool:
+        """Returns whether the text of a turn has these terms exactly, and no quoted text that is excluded."""
+        excluded = [term for term in self._excluded if term.quoted]
+        if not compared and not excluded:
+            return True
+        text = self._text_of(turn)
+        if text is None:
+            return False
+        usual = simplified(text)
+        return all(pattern(term).search(usual) for term in compared) and not any(
+            pattern(term).search(usual) for term in excluded
+        )
+
+
+def _share(score: float, best: float) -> float:
+    """Returns a score relative to the best, rounded to millionths (ruling 43)."""
+    return round(score / best, 6) if best else 0.0
