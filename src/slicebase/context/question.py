@@ -19,7 +19,7 @@ _MOST_DATES = 8
 _MOST_NAMES = 16
 
 # English words that only ask or join. In other languages such words have little weight, since they are frequent.
-_ASKING = frozenset(
+ASKING = frozenset(
     """
     a about also an and any are as at be been but by can could d did do does doing ever for from had has have he her
     hers him his how i if in into is it its like ll m many may me might more most much my no not of on or other our re
@@ -71,7 +71,7 @@ def analyse(text: str, words: Sequence[Word]) -> Question:
     """Returns the words, identifiers and dates of a question, given its text and its words as the index reads them."""
     by_stem: dict[str, Word] = {}
     for word in words:
-        if word.text not in _ASKING and word.stem not in _ASKING:
+        if word.text not in ASKING and word.stem not in ASKING:
             by_stem.setdefault(word.stem, word)
         if len(by_stem) == _MOST_WORDS:
             break

@@ -13,7 +13,8 @@ from slicebase.context.words import Word
 _SHARED_LETTERS: Final = 4
 _SHARED_PART: Final = 0.7
 _MOST_SIMILAR: Final = 500
-_LONGEST_MISTYPED: Final = 64  # characters
+_SHORTEST_MISTYPED: Final = 5  # characters: `form` is not `from`
+_LONGEST_MISTYPED: Final = 64
 
 _ONE_OF: Final = "SELECT term, doc FROM json_each(?) CROSS JOIN vocabulary ON term = value"
 
@@ -26,13 +27,13 @@ class NearWord(NamedTuple):
 
 
 def nearest(connection: apsw.Connection, word: Word) -> NearWord | None:
-    """Returns the most similar word of the index: with two letters exchanged, or with another ending; or None."""
-    return exchanged(connection, word) or _with_same_beginning(connection, word.stem)
+    """Returns the most similar word of the index: with another ending, or with two letters exchanged; or None."""
+    return _with_same_beginning(connection, word.stem) or exchanged(connection, word)
 
 
 def exchanged(connection: apsw.Connection, word: Word) -> NearWord | None:
     """Returns the most frequent word of the index that differs only by two neighbouring letters, or None."""
-    if not _SHARED_LETTERS <= len(word.text) <= _LONGEST_MISTYPED:
+    if not _SHORTEST_MISTYPED <= len(word.text) <= _LONGEST_MISTYPED:
         return None
     tried = json.dumps(sorted({*_swaps(word.text), *_swaps(word.stem)}))
     found = sorted((-turns, term) for term, turns in connection.execute(_ONE_OF, (tried,)))

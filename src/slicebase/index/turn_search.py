@@ -13,9 +13,11 @@ import apsw
 
 from slicebase.context.identifiers import as_written
 from slicebase.context.query import Query, Term, expressed, expression, pattern
+from slicebase.context.question import ASKING
 from slicebase.context.words import simplified
 from slicebase.index.narrow import TurnFilters, conditions
 from slicebase.index.schema import Tokenizer
+from slicebase.index.search import known_term, parts_of
 
 
 class Match(IntEnum):
@@ -70,7 +72,8 @@ class _TurnSearch:
     def __init__(self, connection: apsw.Connection, query: Query, wanted: TurnFilters, text_of: TextOf) -> None:
         self._connection = connection
         self._reader = Tokenizer(connection)
-        self.terms = [term for term in query.terms if self._reader.stems(term.text)]
+        terms = [term for term in query.terms if self._reader.stems(term.text)]
+        self.terms = [known_term(connection, self._reader, term) for term in terms]
         self._excluded = [term for term in query.excluded if self._reader.stems(term.text)]
         self._text_of = text_of
         self._where, self._values = conditions(wanted)
@@ -83,19 +86,7 @@ class _TurnSearch:
             yield Match.ANY_CASE, self.terms
         if names:
             yield Match.INSIDE, self.terms
-            yield Match.PARTS, self._by_parts()
-
-    def _by_parts(self) -> list[Term]:
-        parts: list[Term] = []
-        for term in self.terms:
-            if not term.whole:
-                parts.append(term)
-                continue
-            words = [term.text[start:end] for start, end, _ in self._reader.tokens(term.text)]
-            parts += [Term(word, other=term.other if len(words) == 1 else ()) for word in words]
-            if len(words) > 1 and term.other:  # a number in groups
-                parts[-len(words) :] = [Term(word, other=term.other) for word in words]
-        return list(dict.fromkeys(parts))
+            yield Match.PARTS, parts_of(self._reader, self.terms)
 
     def all_of(self, match: Match, terms: Sequence[Term], seen: set[int]) -> Iterator[TurnHit]:
         """Yields the turns that have all terms in this way and were not found before."""
@@ -118,11 +109,12 @@ class _TurnSearch:
                 yield TurnHit(number, turn, session, match, tuple(terms))
 
     def some(self) -> Iterator[TurnHit]:
-        """Yields the turns that have at least one term."""
-        compared = [term for term in self.terms if term.quoted]
-        for number, turn, session in self._ranked(expression(self.terms, either=True), self._where, self._values):
-            if len(compared) < len(self.terms) or any(self._holds(turn, [term]) for term in compared):
-                yield TurnHit(number, turn, session, Match.SOME, tuple(self.terms))
+        """Yields the turns that have at least one term. Words that only ask count where there are no others."""
+        terms = [term for term in self.terms if term.text.lower().rstrip("?!.,") not in ASKING] or self.terms
+        compared = [term for term in terms if term.quoted]
+        for number, turn, session in self._ranked(expression(terms, either=True), self._where, self._values):
+            if len(compared) < len(terms) or any(self._holds(turn, [term]) for term in compared):
+                yield TurnHit(number, turn, session, Match.SOME, tuple(terms))
 
     def newest(self) -> Iterator[TurnHit]:
         """Yields the turns that pass the filters, the newest first."""

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from slicebase.context.query import read
 from slicebase.context.question import analyse
 from slicebase.context.ranking import Ranked, rank
 from slicebase.errors import SlicebaseError, refuse_out_of_range
@@ -12,11 +13,15 @@ from slicebase.graph.policy import DEFAULT, PRESETS, SlicePolicyV1, policy_with
 from slicebase.graph.record import TurnRecord
 from slicebase.graph.select import Explanation, explain
 from slicebase.graph.turn import Session
+from slicebase.index.entries import EVERY_FILE
+from slicebase.index.narrow import EVERY_TURN, TurnFilters
 from slicebase.index.turns import TurnIndex
 from slicebase.index.upkeep import update_turn_index
 from slicebase.truth.truth import Truth
 from slicebase.verbs.names import completes
+from slicebase.verbs.narrow import narrowed
 from slicebase.verbs.parts import Parts
+from slicebase.verbs.turns import TurnReader, turn_hits
 from slicebase.workspace.surroundings import one_thread_at_a_time
 from slicebase.workspace.workspace import StrPath
 
@@ -71,13 +76,15 @@ class SessionEntry(NamedTuple):
         return f"SessionEntry(id={self.id!r}, turns={self.turns})"
 
 
-def ranked_turns(truth: Truth, index: TurnIndex, question: str, limit: int) -> list[Ranked]:
-    """Returns the best turns for a question, after an update of the index."""
+def ranked_turns(
+    truth: Truth, index: TurnIndex, question: str, limit: int, wanted: TurnFilters = EVERY_TURN
+) -> list[Ranked]:
+    """Returns the best turns for a question that pass the filters, after an update of the index."""
 
     def ranked() -> list[Ranked]:
         update_turn_index(index, truth)
         asked = analyse(question, index.words(question))
-        return rank(asked, index.figures(asked), limit)
+        return rank(asked, index.figures(asked, wanted), limit)
 
     return index.retried(ranked)
 
@@ -112,11 +119,21 @@ class Graph:
         return self._view(self._truth.turns.get(turn).record)
 
     def search(self, words: str, limit: int = 10) -> list[TurnView]:
-        """Returns the turns that contain the words, best first."""
-        if not words.strip():
+        """Returns the turns that contain the words, best first; if none contains all, those that contain some.
+
+        The words may be a query with filters, as `base.search` takes it.
+        """
+        query = read(words)
+        if not query.terms and not query.filters:
             raise SlicebaseError("no-words", "there is no word to search for")
         refuse_out_of_range("limit", limit, 1)
-        found = ranked_turns(self._truth, self._parts.turn_index, words, limit)
+        wanted = narrowed(self._parts, query, EVERY_FILE, self.surroundings.now()).turns
+        if wanted is None:
+            return []
+        reader = TurnReader(self._truth)
+        found = turn_hits(self._parts, query, wanted, reader, most=limit)
+        if not found and len(query.terms) > 1:
+            found = turn_hits(self._parts, query, wanted, reader, most=limit, either=True)
         return [self.turn(each.turn) for each in found]
 
     def _view(self, record: TurnRecord) -> TurnView:

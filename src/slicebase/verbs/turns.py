@@ -1,0 +1,60 @@
+"""Finds turns in the index, and reads what is shown of them from the database."""
+
+from itertools import islice
+
+from slicebase.context.query import Query
+from slicebase.context.snippets import Marker, snippet
+from slicebase.graph.contents import plain_text
+from slicebase.graph.record import TurnRecord, read_parts
+from slicebase.graph.turn import Part, turn_text
+from slicebase.index.narrow import TurnFilters
+from slicebase.index.schema import Tokenizer
+from slicebase.index.turn_search import TurnHit
+from slicebase.index.upkeep import update_turn_index
+from slicebase.truth.truth import Truth
+from slicebase.verbs.parts import Parts
+from slicebase.verbs.search import FoundTurn
+
+
+
+class TurnReader:
+    """Reads turns that were found, each once."""
+
+    def __init__(self, truth: Truth) -> None:
+        self._truth = truth
+        self._tokenizer = Tokenizer(truth.database.connection)
+        self._read: dict[str, tuple[TurnRecord, tuple[Part, ...] | None]] = {}
+
+    def text(self, turn: str) -> str | None:
+        """Returns the text of a turn as it is searched; None if it was purged."""
+        _, parts = self._get(turn)
+        return None if parts is None else plain_text(parts)
+
+    def found(self, hit: TurnHit) -> FoundTurn:
+        """Returns a turn with the part of its text that has the words."""
+        record, parts = self._get(hit.turn)
+        text = plain_text(parts or ())
+        marker = Marker(hit.terms, [self._tokenizer.stems(term.text) for term in hit.terms])
+        shown = snippet(text, marker.marks(text, self._tokenizer.tokens(text)))
+        return FoundTurn(record, turn_text(parts or ()), shown, hit.match)
+
+    def _get(self, turn: str) -> tuple[TurnRecord, tuple[Part, ...] | None]:
+        if turn not in self._read:
+            record = self._truth.turns.get(turn).record
+            stored = self._truth.texts.get(f"session:{record.session}", record.content_hash)
+            parts = read_parts(stored.data) if stored and stored.data is not None else None
+            self._read[turn] = record, parts
+        return self._read[turn]
+
+
+def turn_hits(
+    parts: Parts, query: Query, wanted: TurnFilters, reader: TurnReader, *, most: int, either: bool = False
+) -> list[TurnHit]:
+    """Returns the best turns for a query, after an update of the index."""
+    index = parts.turn_index
+
+    def found() -> list[TurnHit]:
+        update_turn_index(index, parts.truth)
+        return list(islice(index.search(query, wanted, reader.text, either=either), most))
+
+    return index.retried(found)
