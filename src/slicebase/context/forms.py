@@ -56,8 +56,8 @@ _TWO_LETTERS: Final = str.maketrans(_DIGRAPHS)
 # Particles of Korean nouns; of two in a row (에서 + 는), both are cut off, one after the other.
 _PARTICLES: Final = tuple(
     """
-    으로부터 에게서 한테서 이라고 이라는 이라도 에서 에게 한테 께서 으로 까지 부터 처럼 보다 라고 라는 라도 하고 이나 이란
-    이며 마다 조차 마저 밖에 만큼 대로 은 는 이 가 을 를 의 에 로 와 과 도 만 나 란 며
+    으로부터 에게서 한테서 이라고 이라는 이라도 에서 에게 한테 께서 으로 까지 부터 처럼 보다 라고 라는 라도 하고
+    이나 이란 이며 마다 조차 마저 밖에 만큼 대로 은 는 이 가 을 를 의 에 로 와 과 도 만 나 란 며
     """.split()  # noqa: SIM905 - as a list it would take fifty lines
 )
 
@@ -83,5 +83,3 @@ def _without_particles(word: str, shortest: int) -> Iterator[str]:
             return
         word = word[: -len(particle)]
         yield word
-
-

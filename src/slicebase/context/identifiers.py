@@ -26,7 +26,7 @@ _CAPITAL: Final = "\ue000"  # stands before a letter that is a capital: the inde
 
 def is_identifier(word: str) -> bool:
     """Returns whether a word is an identifier."""
-    if word.isalpha() and (word.islower() or word.isascii() and word[1:].islower()):
+    if word.isalpha() and (word.islower() or (word.isascii() and word[1:].islower())):
         return False  # most words
     return (_MARK.search(word) is not None or _has_capital_inside(word)) and any(map(str.isalnum, word))
 

@@ -94,12 +94,6 @@ def read_query(typed: str) -> list[Term]:
     return list(read(typed).terms)
 
 
-def plain(text: str) -> Query:
-    """Returns a text as a query without filters and excluded words: somebody else may have written it."""
-    terms = dict.fromkeys(term for word in text[:_LONGEST].replace("\0", " ").split() for term in _word(word))
-    return Query(text, text, tuple(terms), (), ())
-
-
 def _terms(match: re.Match[str]) -> Iterator[Term]:
     quoted, word = match["quoted"], match["word"]
     if quoted is None:
@@ -138,10 +132,11 @@ def _with_numbers(terms: list[Term]) -> Iterator[Term]:
         following = terms[at + 1] if at + 1 < len(terms) else None
         before = terms[at - 1] if at else None
         if following and _are_groups(term, following):
-            term = term._replace(other=(*term.other, term.text + following.text))
+            yield term._replace(other=(*term.other, term.text + following.text))
         elif before and _are_groups(before, term):
-            term = term._replace(other=(*term.other, before.text + term.text))
-        yield term
+            yield term._replace(other=(*term.other, before.text + term.text))
+        else:
+            yield term
 
 
 def _are_groups(one: Term, other: Term) -> bool:

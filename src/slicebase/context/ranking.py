@@ -85,10 +85,8 @@ class Ranked(NamedTuple):
 def rank(question: Question, figures: Figures, limit: int) -> list[Ranked]:
     """Returns the best turns for a question, the best first, equal ones by id."""
     parts_of = _scorer(question, figures)
-    turns = figures.turns.values()
-    if figures.allowed is not None:
-        turns = [turn for turn in turns if turn.number in figures.allowed]
-    scored = ((turn.id, parts_of(turn)) for turn in turns)
+    turns, allowed = figures.turns.values(), figures.allowed
+    scored = ((turn.id, parts_of(turn)) for turn in turns if allowed is None or turn.number in allowed)
     best = nsmallest(limit, ((-sum(parts), turn, parts) for turn, parts in scored if parts))
     return [Ranked(turn, -score, dict(zip(PARTS, parts, strict=True))) for score, turn, parts in best]
 

@@ -45,7 +45,7 @@ def file_filters(query: Query, files: Filters, now: int) -> Filters | None:
     kinds = query.values("kind")
     if any(each.name in _OF_TURNS and not each.excludes for each in query.filters):
         return None
-    if kinds and not {"file", *_FILE_KINDS}.intersection(kinds) or "file" in query.values("kind", excluded=True):
+    if (kinds and not {"file", *_FILE_KINDS}.intersection(kinds)) or "file" in query.values("kind", excluded=True):
         return None
     of_files = [kind for kind in kinds if kind in _FILE_KINDS]
     if len(of_files) == 1 and "file" not in kinds:

@@ -141,7 +141,9 @@ def _look_up(connection: apsw.Connection, sources: list[_Source]) -> _Found:
         left -= source.turns
         if left < 0:
             break
-        found[source.query, source.value] = Counter(number for (number,) in connection.execute(source.query, (source.value,)))
+        found[source.query, source.value] = Counter(
+            number for (number,) in connection.execute(source.query, (source.value,))
+        )
     return found
 
 

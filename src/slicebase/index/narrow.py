@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Any, Final, NamedTuple
 
-from slicebase.context.query import Filter
+from slicebase.context.query import Filter, Term, expression
 from slicebase.graph.contents import kind_bits
 
 
@@ -14,14 +14,15 @@ class TurnFilters(NamedTuple):
     sessions: Collection[str] | None = None  # only these
     since: int | None = None  # milliseconds since 1970
     before: int | None = None
+    without: tuple[Term, ...] = ()  # turns that have none of these
 
     def __bool__(self) -> bool:
-        return bool(self.filters) or self.sessions is not None or self.since is not None or self.before is not None
+        return self != EVERY_TURN
 
     @property
     def scope(self) -> "TurnFilters":
         """The conditions on sessions and times, without those on single turns."""
-        return self._replace(filters=())
+        return self._replace(filters=(), without=())
 
 
 EVERY_TURN: Final = TurnFilters()
@@ -53,6 +54,9 @@ def conditions(wanted: TurnFilters) -> tuple[str, list[Any]]:
             condition, given = _CONDITIONS[name](chosen)
             sql.append(f"NOT ({condition})" if excludes else f"({condition})")
             values += given
+    if wanted.without:
+        sql.append("number NOT IN (SELECT rowid FROM words WHERE words MATCH ?)")
+        values.append(expression(wanted.without, either=True))
     return " AND ".join(sql) or "1", values
 
 

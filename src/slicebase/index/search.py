@@ -188,9 +188,7 @@ def _ranked(connection: apsw.Connection, terms: Sequence[Term], wanted: Search) 
     return _in_order(connection, shares, {}, wanted.limit), total
 
 
-def _in_order(
-    connection: apsw.Connection, shares: dict[int, float], ways: dict[int, int], limit: int
-) -> list[_Ranked]:
+def _in_order(connection: apsw.Connection, shares: dict[int, float], ways: dict[int, int], limit: int) -> list[_Ranked]:
     query = f"SELECT number, id, name FROM files WHERE number IN ({', '.join(map(str, shares))})"
     names: dict[Any, Any] = {number: name for number, *name in connection.execute(query)}
     ordered = sorted(shares, key=lambda number: (ways.get(number, 0), -shares[number], names[number]))
@@ -202,9 +200,7 @@ def _is_exact(terms: Sequence[Term], wanted: Search) -> bool:
     return any(term.quoted or term.whole for term in (*terms, *wanted.query.excluded))
 
 
-def _exact(
-    connection: apsw.Connection, terms: Sequence[Term], wanted: Search, found: Any
-) -> tuple[list[_Ranked], int]:
+def _exact(connection: apsw.Connection, terms: Sequence[Term], wanted: Search, found: Any) -> tuple[list[_Ranked], int]:
     """Returns the best of these files that have the quoted texts and the identifiers, and how many there are."""
     ways: dict[int, int] = {}
     for number, _ in found:

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import apsw
 
 from slicebase.context.identifiers import as_written
-from slicebase.context.query import Query, Term, expressed, expression, pattern
+from slicebase.context.query import Query, Term, expression, pattern
 from slicebase.context.question import ASKING
 from slicebase.context.words import simplified
 from slicebase.index.narrow import TurnFilters, conditions
@@ -74,7 +74,7 @@ class _TurnSearch:
         self._reader = Tokenizer(connection)
         terms = [term for term in query.terms if self._reader.stems(term.text)]
         self.terms = [known_term(connection, self._reader, term) for term in terms]
-        self._excluded = [term for term in query.excluded if self._reader.stems(term.text)]
+        self._excluded = [pattern(term) for term in query.excluded if term.quoted]
         self._text_of = text_of
         self._where, self._values = conditions(wanted)
 
@@ -118,23 +118,18 @@ class _TurnSearch:
 
     def newest(self) -> Iterator[TurnHit]:
         """Yields the turns that pass the filters, the newest first."""
-        words = [term for term in self._excluded if not term.quoted]
-        without = "AND number NOT IN (SELECT rowid FROM words WHERE words MATCH ?)" if words else ""
         sql = f"""
             SELECT turn.number, turn.id, session.id FROM turn JOIN session ON session.number = turn.session
-            WHERE turn.number IN (SELECT number FROM turn WHERE {self._where} {without})
+            WHERE turn.number IN (SELECT number FROM turn WHERE {self._where})
             ORDER BY turn.time DESC, turn.id
         """
-        values = [*self._values, *([expression(words, either=True)] if words else [])]
-        for number, turn, session in self._connection.execute(sql, values).fetchall():
+        rows: Any = self._connection.execute(sql, self._values).fetchall()
+        for number, turn, session in rows:
             if self._holds(turn, ()):
                 yield TurnHit(number, turn, session, Match.WHOLE, ())
 
     def _ranked(self, match: str, where: str, values: Sequence[Any]) -> Iterator[tuple[int, str, str]]:
         """Yields turns by BM25, those with equal scores the newest first, then by id."""
-        for term in self._excluded:
-            if not term.quoted:
-                match = f"({match}) NOT {expressed(term)}"
         inside = f"AND rowid IN (SELECT number FROM turn WHERE {where})" if where != "1" else ""
         sql = f"SELECT rowid, bm25(words) AS score FROM words WHERE words MATCH ? {inside} ORDER BY score LIMIT ?"
         given, done = (match, *values), 0
@@ -163,16 +158,14 @@ class _TurnSearch:
 
     def _holds(self, turn: str, compared: Sequence[Term]) -> bool:
         """Returns whether the text of a turn has these terms exactly, and no quoted text that is excluded."""
-        excluded = [term for term in self._excluded if term.quoted]
-        if not compared and not excluded:
+        if not compared and not self._excluded:
             return True
         text = self._text_of(turn)
         if text is None:
             return False
         usual = simplified(text)
-        return all(pattern(term).search(usual) for term in compared) and not any(
-            pattern(term).search(usual) for term in excluded
-        )
+        found = all(pattern(term).search(usual) for term in compared)
+        return found and not any(unwanted.search(usual) for unwanted in self._excluded)
 
 
 def _share(score: float, best: float) -> float:

@@ -24,7 +24,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.graph.contents import CallMade
 from slicebase.index.disposable import DatabaseLayout, Disposable, Patience
 from slicebase.index.figures import read_figures
-from slicebase.index.narrow import EVERY_TURN, TurnFilters
+from slicebase.index.narrow import EVERY_TURN, TurnFilters, conditions
 from slicebase.index.schema import FTS_TOKENIZER, NAME_TOKENIZER, UNICODE61
 from slicebase.index.turn_search import TextOf, TurnHit, search_turns
 from slicebase.truth.database import Database
@@ -350,12 +350,17 @@ class TurnIndex:
         with self._errors(), self._one_view():
             return read_figures(self._connection, question, wanted)
 
-    def search(
-        self, query: Query, wanted: TurnFilters, text_of: TextOf, *, either: bool = False
-    ) -> Iterator[TurnHit]:
+    def search(self, query: Query, wanted: TurnFilters, text_of: TextOf, *, either: bool = False) -> Iterator[TurnHit]:
         """Yields the turns that match a query, best first."""
         with self._errors(), self._one_view():
             yield from search_turns(self._connection, query, wanted, text_of, either=either)
+
+    def passing(self, turns: Iterable[str], wanted: TurnFilters) -> set[str]:
+        """Returns those of these turns that pass the filters."""
+        where, values = conditions(wanted)
+        sql = f"SELECT id FROM turn WHERE id IN {_CHOSEN} AND {where}"
+        with self._errors():
+            return {turn for (turn,) in self._connection.execute(sql, (json.dumps(list(turns)), *values))}
 
     def _read(self, text: str) -> list[Word]:
         data, reason = text.encode("utf-8", "replace"), apsw.FTS5_TOKENIZE_QUERY

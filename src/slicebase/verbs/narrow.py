@@ -6,13 +6,14 @@ Filters that only turns can meet leave slice files out, and the other way round.
 import re
 from typing import NamedTuple
 
-from slicebase.context.query import Filter, Query
+from slicebase.context.query import Filter, Query, Term
 from slicebase.graph.contents import KINDS
 from slicebase.graph.turn import Session
 from slicebase.index.asked import file_filters, span_of
 from slicebase.index.entries import Filters
 from slicebase.index.narrow import TurnFilters
 from slicebase.verbs.parts import Parts
+
 
 class Narrowed(NamedTuple):
     """The conditions on turns and on slice files; None where none of them can be found."""
@@ -30,7 +31,7 @@ def narrowed(parts: Parts, query: Query, files: Filters, now: int) -> Narrowed:
 def _turns(parts: Parts, query: Query, since: int | None, before: int | None) -> TurnFilters | None:
     kinds = query.values("kind")
     of_turns = [kind for kind in kinds if kind in KINDS]
-    if kinds and not of_turns and "turn" not in kinds or "turn" in query.values("kind", excluded=True):
+    if (kinds and not of_turns and "turn" not in kinds) or "turn" in query.values("kind", excluded=True):
         return None
     on_turns = tuple(
         each
@@ -38,14 +39,19 @@ def _turns(parts: Parts, query: Query, since: int | None, before: int | None) ->
         if each.name in ("role", "tool", "file")
         or (each.name == "kind" and each.value in KINDS and ("turn" not in kinds or each.excludes))
     )
-    return TurnFilters(on_turns, _sessions(parts, query), since, before)
+    return TurnFilters(on_turns, _sessions(parts, query), since, before, without(query))
+
+
+def without(query: Query) -> tuple[Term, ...]:
+    """Returns the words that a query excludes. Quoted text that it excludes is compared with the text itself."""
+    return tuple(term for term in query.excluded if not term.quoted)
 
 
 def _sessions(parts: Parts, query: Query) -> frozenset[str] | None:
     """Returns the sessions that `session:` and `project:` leave; None for all."""
     names = {excludes: set(query.values("session", excluded=excludes)) for excludes in (False, True)}
     projects = [each for each in query.filters if each.name == "project"]
-    if not any(names.values()) and not projects or not parts.workspace.database.exists():
+    if (not any(names.values()) and not projects) or not parts.workspace.database.exists():
         return None
     wanted, unwanted = ({_session(parts, name) for name in names[excludes]} for excludes in (False, True))
     found = [session for session, _ in parts.truth.turns.sessions() if not wanted or session.id in wanted]

@@ -1,6 +1,5 @@
 """Searches slice files and turns. It starts fast: the database is opened only if there are turns."""
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple, overload
 
 from slicebase.context.query import Query, read
@@ -10,6 +9,8 @@ from slicebase.index.entries import EVERY_FILE, Filters
 from slicebase.verbs.parts import Parts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from slicebase.context.snippets import Snippet
     from slicebase.graph.record import TurnRecord
     from slicebase.graph.turn import Session
@@ -204,9 +205,7 @@ def _by_session(hits: "list[TurnHit]") -> "dict[str, list[TurnHit]]":
     return groups
 
 
-def _folded(
-    parts: Parts, hits: "list[TurnHit]", found: dict[str, FoundTurn], limit: int
-) -> list[FoundSession]:
+def _folded(parts: Parts, hits: "list[TurnHit]", found: dict[str, FoundTurn], limit: int) -> list[FoundSession]:
     folded = []
     for session, group in list(_by_session(hits).items())[:limit]:
         best = tuple(found[hit.turn] for hit in group[:_BEST])

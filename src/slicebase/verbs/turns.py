@@ -16,7 +16,6 @@ from slicebase.verbs.parts import Parts
 from slicebase.verbs.search import FoundTurn
 
 
-
 class TurnReader:
     """Reads turns that were found, each once."""
 
