@@ -230,7 +230,7 @@ def check(memory: Slicebase, log: str, kept: Sequence[Kept], *, exactly: bool = 
             replayed = memory.replay(name)
             assert replayed.identical
             assert replayed.text == text
-    sessions = {session.id: turns for session, turns in memory.graph.sessions()}
+    sessions = {each.id: each.turns for each in memory.graph.sessions()}
     assert {name: size for each in kept for name, size in each.sessions.items()}.items() <= sessions.items()
     assert set(sessions.values()) <= {2}
     runs = {entry.id for entry in memory.runs.list_runs()}

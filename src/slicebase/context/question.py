@@ -10,23 +10,13 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from slicebase.context.identifiers import joined_names
-from slicebase.context.words import Word
+from slicebase.context.words import ASKING, Word
 
 # A pasted page is not a question: only its first characters and words are searched.
 MOST_CHARACTERS = 20_000
 _MOST_WORDS = 64
 _MOST_DATES = 8
 _MOST_NAMES = 16
-
-# English words that only ask or join. In other languages such words have little weight, since they are frequent.
-ASKING = frozenset(
-    """
-    a about also an and any are as at be been but by can could d did do does doing ever for from had has have he her
-    hers him his how i if in into is it its like ll m many may me might more most much my no not of on or other our re
-    s she should so some such t than that the their them then there these they this to ve was we were what when where
-    which who whom whose why will with would you your
-    """.split()  # noqa: SIM905 - as a list it would take ninety lines
-)
 
 _UNIX_EPOCH = date(1970, 1, 1)
 _DAY = 86_400_000  # milliseconds

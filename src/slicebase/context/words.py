@@ -87,3 +87,14 @@ def runs(text: str) -> Iterator[tuple[str, bool]]:
         yield match[0], True
         place = match.end()
     yield text[place:], False
+
+
+# English words that only ask or join. In other languages such words have little weight, since they are frequent.
+ASKING: Final = frozenset(
+    """
+    a about also an and any are as at be been but by can could d did do does doing ever for from had has have he her
+    hers him his how i if in into is it its like ll m many may me might more most much my no not of on or other our re
+    s she should so some such t than that the their them then there these they this to ve was we were what when where
+    which who whom whose why will with would you your
+    """.split()  # noqa: SIM905 - as a list it would take ninety lines
+)

@@ -13,8 +13,7 @@ import apsw
 
 from slicebase.context.identifiers import as_written
 from slicebase.context.query import Query, Term, expression, pattern
-from slicebase.context.question import ASKING
-from slicebase.context.words import simplified
+from slicebase.context.words import ASKING, simplified
 from slicebase.index.narrow import TurnFilters, conditions
 from slicebase.index.schema import Tokenizer
 from slicebase.index.search import known_term, parts_of

@@ -9,67 +9,32 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, cast
 
 import apsw
 
 from slicebase.context.forms import for_index, other_forms, ungrouped
 from slicebase.context.identifiers import runs_of, whole_names
 from slicebase.context.query import Query
-from slicebase.context.question import MOST_CHARACTERS, Question
-from slicebase.context.ranking import Figures
 from slicebase.context.words import Word, for_question, in_characters_and_pairs, label, simplified
 from slicebase.core.hashing import tokens
 from slicebase.errors import SlicebaseError
 from slicebase.graph.contents import CallMade
-from slicebase.index.disposable import DatabaseLayout, Disposable, Patience
-from slicebase.index.figures import read_figures
+from slicebase.index.disposable import Disposable, Patience
 from slicebase.index.narrow import EVERY_TURN, TurnFilters, conditions
-from slicebase.index.schema import FTS_TOKENIZER, NAME_TOKENIZER, UNICODE61
+from slicebase.index.schema import UNICODE61
+from slicebase.index.session_figures import FIRST_PROMPTS, SessionFigures, session_figures
+from slicebase.index.turn_schema import TURNS_LAYOUT
 from slicebase.index.turn_search import TextOf, TurnHit, search_turns
 from slicebase.truth.database import Database
 from slicebase.truth.failures import database_errors
 
-_BATCH = 10_000
+if TYPE_CHECKING:
+    from slicebase.context.question import Question
+    from slicebase.context.ranking import Figures
 
-_SCHEMA = f"""
-CREATE TABLE state (turns INTEGER NOT NULL, size INTEGER NOT NULL, mark TEXT NOT NULL);
-INSERT INTO state VALUES (0, 0, '');
--- threaded: at least one turn names a parent; else its turns follow each other in time
-CREATE TABLE session (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, threaded INTEGER NOT NULL);
-CREATE TABLE turn (
-  number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, session INTEGER NOT NULL, time INTEGER NOT NULL,
-  size INTEGER NOT NULL, label TEXT NOT NULL, role TEXT NOT NULL, kinds INTEGER NOT NULL
-);
-CREATE INDEX turn_by_session ON turn (session, time, id);
-CREATE INDEX turn_by_time ON turn (time);
--- the parents that turns name: they may not be in the index yet
-CREATE TABLE given (child INTEGER NOT NULL, parent TEXT NOT NULL, PRIMARY KEY (child, parent)) WITHOUT ROWID;
-CREATE INDEX given_by_parent ON given (parent);
--- which turn follows which, among the turns in the index
-CREATE TABLE link (child INTEGER NOT NULL, parent INTEGER NOT NULL, PRIMARY KEY (child, parent)) WITHOUT ROWID;
-CREATE INDEX link_by_parent ON link (parent, child);
--- tool calls, the files that their arguments name, and the calls whose results a turn has
-CREATE TABLE called (turn INTEGER NOT NULL, tool TEXT NOT NULL, call TEXT NOT NULL);
-CREATE INDEX called_by_turn ON called (turn);
-CREATE TABLE touched (turn INTEGER NOT NULL, path TEXT NOT NULL, call TEXT NOT NULL);
-CREATE INDEX touched_by_turn ON touched (turn);
-CREATE TABLE answered (turn INTEGER NOT NULL, call TEXT NOT NULL);
-CREATE INDEX answered_by_turn ON answered (turn);
-CREATE INDEX answered_by_call ON answered (call, turn);
-CREATE VIRTUAL TABLE words USING fts5 (
-  text, content = '', contentless_delete = 1, tokenize = "{FTS_TOKENIZER}"
-);
--- identifiers, whole
-CREATE VIRTUAL TABLE names USING fts5 (
-  text, content = '', contentless_delete = 1, detail = none, tokenize = "{NAME_TOKENIZER}"
-);
-CREATE VIRTUAL TABLE known_names USING fts5vocab (names, row);
-CREATE VIRTUAL TABLE naming USING fts5vocab (names, instance);
-CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
-CREATE VIRTUAL TABLE occurrence USING fts5vocab (words, instance);
-"""
-TURNS_LAYOUT = DatabaseLayout(application=0x534C4349, version=2, schema=_SCHEMA)  # "SLCI"
+_BATCH = 10_000
+_MOST_CHARACTERS = 20_000  # of a question: a pasted page is not one
 
 _CHOSEN = "(SELECT value FROM json_each(?))"
 _REMOVE = (
@@ -333,7 +298,7 @@ class TurnIndex:
 
     def words(self, text: str) -> list[Word]:
         """Returns the words of a text as the index reads them."""
-        asked = simplified(ungrouped(text[:MOST_CHARACTERS]))
+        asked = simplified(ungrouped(text[:_MOST_CHARACTERS]))
         words = self._read(for_question(asked))
         if not (forms := dict(self._other_forms(asked))):
             return words
@@ -345,8 +310,10 @@ class TurnIndex:
             if (forms := other_forms(word)) and (read := self._read(word)):
                 yield read[0].text, tuple(form.stem for form in self._read(" ".join(forms)))
 
-    def figures(self, question: Question, wanted: TurnFilters = EVERY_TURN) -> Figures:
+    def figures(self, question: "Question", wanted: TurnFilters = EVERY_TURN) -> "Figures":
         """Returns the figures of the index for a question; `rank` scores them."""
+        from slicebase.index.figures import read_figures  # imported here for a fast start: a search ranks otherwise
+
         with self._errors(), self._one_view():
             return read_figures(self._connection, question, wanted)
 
@@ -354,6 +321,16 @@ class TurnIndex:
         """Yields the turns that match a query, best first."""
         with self._errors(), self._one_view():
             yield from search_turns(self._connection, query, wanted, text_of, either=either)
+
+    def sessions(self, wanted: TurnFilters = EVERY_TURN) -> list[SessionFigures]:
+        """Returns the sessions that have a turn that passes the filters, the newest first."""
+        with self._errors(), self._one_view():
+            return session_figures(self._connection, wanted)
+
+    def prompts(self, session: str, most: int) -> list[str]:
+        """Returns the first turns of a session in which a person speaks."""
+        with self._errors():
+            return [turn for (turn,) in self._connection.execute(FIRST_PROMPTS, (session, most))]
 
     def passing(self, turns: Iterable[str], wanted: TurnFilters) -> set[str]:
         """Returns those of these turns that pass the filters."""

@@ -38,15 +38,12 @@ class SearchArguments(Arguments, frozen=True):
     query: Annotated[
         str,
         Meta(
-            description='Words, "exact text", begin*, -word, session: role: tool: file: project: before: after: kind:',
-            examples=["retry backoff", '"rate limit" after:7d'],
+            description='Words; "exact text"; begin*; -word; session: role: tool: file: project: before: after: kind:',
+            examples=['"rate limit" after:7d'],
         ),
     ]
-    any: Annotated[bool, Meta(description="Any word instead of all")] = False
+    any: Annotated[bool, Meta(description="Any word")] = False
     type: Annotated[str | None, Meta(description="Only files of this body type", examples=["jsonl"])] = None
-    since: Annotated[str | None, Meta(description="Only what changed after", examples=["2026-01-31T00:00:00.000Z"])] = (
-        None
-    )
     limit: Limit = 10
     page: PageNumber = 1
 
@@ -84,7 +81,7 @@ class SearchResult(Result, frozen=True):
 
 def search(call: ToolCall, given: SearchArguments) -> ToolOutput:
     """Finds slice files and turns by their words."""
-    filters = Filters(type=given.type, changed_since=given.since or None)
+    filters = Filters(type=given.type)
     wanted = given.page * given.limit + 1  # one more shows whether there is a next page
     found = call.base.search(given.query, filters, either=given.any, limit=wanted)
     start, end = wanted - 1 - given.limit, wanted - 1
