@@ -22,6 +22,7 @@ _JOINT: Final = re.compile(r"[/:@#]+")
 _HUMP: Final = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][^\W\d_A-Z])")
 _LONGEST: Final = 512  # characters; a longer one is data
 _CAPITAL: Final = "\ue000"  # stands before a letter that is a capital: the index reads everything in lower case
+_LOWERED: Final = "\ue001"  # stands before an identifier that has capitals in the text
 
 
 def is_identifier(word: str) -> bool:
@@ -46,16 +47,16 @@ def runs_of(text: str) -> set[str]:
 
 
 def whole_names(runs: Iterable[str]) -> set[str]:
-    """Returns what the index keeps of the identifiers in runs: each in lower case and, if it has capitals, as it is.
+    """Returns what the index keeps of the identifiers in runs: each as it is and, if it has capitals, in lower case.
 
-    Capital letters are marked, because the index itself makes no difference.
+    Both are marked, because the index itself makes no difference between upper and lower case.
     """
     return {form for run in runs for form in _forms(run)}
 
 
 @lru_cache(maxsize=100_000)  # texts of one project repeat the same names
 def _forms(run: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(form for name in _names(run) for form in (name.lower(), as_written(name))))
+    return tuple(dict.fromkeys(form for name in _names(run) for form in _kept(name)))
 
 
 def _names(run: str) -> Iterator[str]:
@@ -65,6 +66,16 @@ def _names(run: str) -> Iterator[str]:
     for name in (whole, whole.strip(_AROUND), *between):
         if 0 < len(name) <= _LONGEST and is_identifier(name):
             yield name
+
+
+def _kept(name: str) -> tuple[str, ...]:
+    written = as_written(name)
+    return (written,) if written == name else (written, _LOWERED + name.lower())
+
+
+def in_any_case(name: str) -> tuple[str, str]:
+    """Returns the forms of an identifier, one of which the index keeps for each way to write it with capitals."""
+    return name.lower(), _LOWERED + name.lower()
 
 
 def joined_names(text: str) -> Iterator[str]:

@@ -174,10 +174,11 @@ def _phrase(words: str, begins: bool = False) -> str:
 # For the text itself
 
 
-def pattern(term: Term) -> re.Pattern[str]:
+def pattern(term: Term, *, exact: bool = False) -> re.Pattern[str]:
     """Returns the pattern of a quoted text or an identifier in a text.
 
-    Any white space is as good as any other. Text with a capital letter matches exactly, other text in any case.
+    Any white space is as good as any other. Quoted text with a capital letter matches exactly, as everything does with
+    `exact`; other text in any case.
     """
     words = r"\s+".join(map(re.escape, simplified(term.text).split()))
-    return re.compile(words, 0 if term.quoted and term.text != term.text.lower() else re.IGNORECASE)
+    return re.compile(words, 0 if exact or (term.quoted and term.text != term.text.lower()) else re.IGNORECASE)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
+from slicebase.context.identifiers import in_any_case
 from slicebase.context.question import Question
 from slicebase.context.ranking import SPREAD_STEPS, Figures, Matches, TurnFigures, rarity
 from slicebase.core.times import to_text
@@ -114,7 +115,7 @@ def _known_words(connection: apsw.Connection, question: Question) -> Iterator[_K
         for form in word.also:
             if turns := connection.execute("SELECT doc FROM vocabulary WHERE term = ?", (form,)).get:
                 yield from _once(seen, _KnownTerm(turns, form, word.stem))
-    for name in question.names:
+    for name in (form for each in question.names for form in in_any_case(each)):
         if turns := connection.execute("SELECT doc FROM known_names WHERE term = ?", (name,)).get:
             yield _KnownTerm(turns, name, name, _HAVING_NAME)
 

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, overload
 
 import apsw
 
-from slicebase.context.identifiers import as_written, runs_of, whole_names
+from slicebase.context.identifiers import as_written, in_any_case, runs_of, whole_names
 from slicebase.context.query import Query, Term, expressed, expression, pattern
 from slicebase.context.snippets import Marker, Snippet, TermMark, snippet
 from slicebase.context.words import Word, simplified
@@ -224,7 +224,7 @@ def _text(connection: apsw.Connection, number: int, former: bool) -> str:
 
 
 def _way(text: str, terms: Sequence[Term], *, either: bool = False) -> int | None:
-    """Returns how a text has quoted texts and identifiers: 0 as written, 1 in any case, 2 inside longer ones, or None.
+    """Returns how a text has quoted texts and identifiers: 0 whole, 1 inside longer ones, 2 and 3 in any case, or None.
 
     With `either`, one term is enough; the index has compared the other words.
     """
@@ -233,16 +233,20 @@ def _way(text: str, terms: Sequence[Term], *, either: bool = False) -> int | Non
     ways = [_way_of(text, term, names) for term in exact]
     known = [way for way in ways if way is not None]
     if either:
-        return min(known) if known else None if len(exact) == len(terms) else 2
+        return min(known) if known else None if len(exact) == len(terms) else 3
     return max(known, default=0) if len(known) == len(ways) else None
 
 
 def _way_of(text: str, term: Term, names: set[str]) -> int | None:
-    if term.whole and as_written(term.text) in names:
+    if not term.whole:
+        return 0 if pattern(term).search(text) else None
+    if as_written(term.text) in names:
         return 0
-    if term.whole and term.text.lower() in names:
+    if pattern(term, exact=True).search(text):
         return 1
-    return (2 if term.whole else 0) if pattern(term).search(text) else None
+    if not names.isdisjoint(in_any_case(term.text)):
+        return 2
+    return 3 if pattern(term).search(text) else None
 
 
 def _matching(terms: Sequence[Term], wanted: Search) -> tuple[str, list[Any]]:

@@ -1,17 +1,18 @@
 """Searches the index of turns: which turns have the words of a query, and in which order.
 
-An identifier is searched whole, as it is written, then in any case, then inside longer ones. Where no turn has it, its
-parts are searched. Quoted text and identifiers inside longer ones are compared with the text itself.
+An identifier is searched as it is written, whole, then inside longer ones, and then both in any case. Where no turn has
+it, its parts are searched. Quoted text and identifiers inside longer ones are compared with the text itself.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum
 from typing import Any, Final, NamedTuple
 
 import apsw
 
-from slicebase.context.identifiers import as_written
+from slicebase.context.identifiers import as_written, in_any_case
 from slicebase.context.query import Query, Term, expression, pattern
 from slicebase.context.words import ASKING, simplified
 from slicebase.index.narrow import TurnFilters, conditions
@@ -23,10 +24,11 @@ class Match(IntEnum):
     """How a turn matches a query, the best first."""
 
     WHOLE = 0  # all words, identifiers as they are written
-    ANY_CASE = 1  # all words, identifiers in upper or lower case
-    INSIDE = 2  # all words, identifiers inside longer ones
-    PARTS = 3  # all words, identifiers by their parts
-    SOME = 4  # some of the words
+    INSIDE = 1  # all words, identifiers inside longer ones
+    ANY_CASE = 2  # all words, identifiers in upper or lower case
+    INSIDE_ANY_CASE = 3
+    PARTS = 4  # all words, identifiers by their parts
+    SOME = 5  # some of the words
 
 
 class TurnHit(NamedTuple):
@@ -81,10 +83,10 @@ class _TurnSearch:
         """Yields the ways in which turns can match all words, each with the terms to search."""
         names = [term for term in self.terms if term.whole]
         yield Match.WHOLE, self.terms
-        if any(term.text != term.text.lower() for term in names):
-            yield Match.ANY_CASE, self.terms
         if names:
             yield Match.INSIDE, self.terms
+            yield Match.ANY_CASE, self.terms
+            yield Match.INSIDE_ANY_CASE, self.terms
             yield Match.PARTS, parts_of(self._reader, self.terms)
 
     def all_of(self, match: Match, terms: Sequence[Term], seen: set[int]) -> Iterator[TurnHit]:
@@ -92,13 +94,16 @@ class _TurnSearch:
         sql, values = self._where, list(self._values)
         for term in terms:
             if term.whole and match in (Match.WHOLE, Match.ANY_CASE):
-                name = as_written(term.text) if match == Match.WHOLE else term.text.lower()
-                sql += " AND number IN (SELECT doc FROM naming WHERE term = ?)"
-                values.append(name)
-        compared = [term for term in terms if term.quoted or (term.whole and match == Match.INSIDE)]
-        bound = _MOST_READ if match == Match.INSIDE and not any(term.quoted for term in terms) else None
+                names = (as_written(term.text),) if match == Match.WHOLE else in_any_case(term.text)
+                sql += f" AND number IN (SELECT doc FROM naming WHERE term IN ({', '.join('?' * len(names))}))"
+                values += names
+        inside = match in (Match.INSIDE, Match.INSIDE_ANY_CASE)
+        compared = [pattern(term) for term in terms if term.quoted]
+        compared += [pattern(term, exact=match == Match.INSIDE) for term in terms if term.whole and inside]
+        bound = _MOST_READ if inside and not any(term.quoted for term in terms) else None
         read = 0
-        for number, turn, session in self._ranked(expression(terms), sql, values):
+        sought = [term._replace(begins=True) if inside and term.whole else term for term in terms]
+        for number, turn, session in self._ranked(expression(sought), sql, values):
             if number in seen:
                 continue
             read += 1
@@ -110,9 +115,9 @@ class _TurnSearch:
     def some(self) -> Iterator[TurnHit]:
         """Yields the turns that have at least one term. Words that only ask count where there are no others."""
         terms = [term for term in self.terms if term.text.lower().rstrip("?!.,") not in ASKING] or self.terms
-        compared = [term for term in terms if term.quoted]
+        compared = [pattern(term) for term in terms if term.quoted]
         for number, turn, session in self._ranked(expression(terms, either=True), self._where, self._values):
-            if len(compared) < len(terms) or any(self._holds(turn, [term]) for term in compared):
+            if len(compared) < len(terms) or any(self._holds(turn, [each]) for each in compared):
                 yield TurnHit(number, turn, session, Match.SOME, tuple(terms))
 
     def newest(self) -> Iterator[TurnHit]:
@@ -155,15 +160,15 @@ class _TurnSearch:
         for number, turn, session, _ in sorted(rows, key=lambda row: (-shares[row[0]], -row[3], row[1])):
             yield number, turn, session
 
-    def _holds(self, turn: str, compared: Sequence[Term]) -> bool:
-        """Returns whether the text of a turn has these terms exactly, and no quoted text that is excluded."""
+    def _holds(self, turn: str, compared: Sequence[re.Pattern[str]]) -> bool:
+        """Returns whether the text of a turn has all of these, and no quoted text that is excluded."""
         if not compared and not self._excluded:
             return True
         text = self._text_of(turn)
         if text is None:
             return False
         usual = simplified(text)
-        found = all(pattern(term).search(usual) for term in compared)
+        found = all(wanted.search(usual) for wanted in compared)
         return found and not any(unwanted.search(usual) for unwanted in self._excluded)
 
 
