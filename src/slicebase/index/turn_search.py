@@ -78,6 +78,7 @@ class _TurnSearch:
         self._excluded = [pattern(term) for term in query.excluded if term.quoted]
         self._text_of = text_of
         self._where, self._values = conditions(wanted)
+        self._known: dict[tuple[str, tuple[Any, ...]], list[tuple[int, float]]] = {}
 
     def ways(self) -> Iterator[tuple[Match, list[Term]]]:
         """Yields the ways in which turns can match all words, each with the terms to search."""
@@ -91,19 +92,20 @@ class _TurnSearch:
 
     def all_of(self, match: Match, terms: Sequence[Term], seen: set[int]) -> Iterator[TurnHit]:
         """Yields the turns that have all terms in this way and were not found before."""
-        sql, values = self._where, list(self._values)
+        sql = ""
+        names: list[str] = []  # `+`: the words are searched once, not for each of the names
         for term in terms:
             if term.whole and match in (Match.WHOLE, Match.ANY_CASE):
-                names = (as_written(term.text),) if match == Match.WHOLE else in_any_case(term.text)
-                sql += f" AND number IN (SELECT doc FROM naming WHERE term IN ({', '.join('?' * len(names))}))"
-                values += names
+                forms = (as_written(term.text),) if match == Match.WHOLE else in_any_case(term.text)
+                sql += f" AND +rowid IN (SELECT doc FROM naming WHERE term IN ({', '.join('?' * len(forms))}))"
+                names += forms
         inside = match in (Match.INSIDE, Match.INSIDE_ANY_CASE)
         compared = [pattern(term) for term in terms if term.quoted]
         compared += [pattern(term, exact=match == Match.INSIDE) for term in terms if term.whole and inside]
         bound = _MOST_READ if inside and not any(term.quoted for term in terms) else None
         read = 0
         sought = [term._replace(begins=True) if inside and term.whole else term for term in terms]
-        for number, turn, session in self._ranked(expression(sought), sql, values):
+        for number, turn, session in self._ranked(expression(sought), sql, names):
             if number in seen:
                 continue
             read += 1
@@ -116,7 +118,7 @@ class _TurnSearch:
         """Yields the turns that have at least one term. Words that only ask count where there are no others."""
         terms = [term for term in self.terms if term.text.lower().rstrip("?!.,") not in ASKING] or self.terms
         compared = [pattern(term) for term in terms if term.quoted]
-        for number, turn, session in self._ranked(expression(terms, either=True), self._where, self._values):
+        for number, turn, session in self._ranked(expression(terms, either=True)):
             if len(compared) < len(terms) or any(self._holds(turn, [each]) for each in compared):
                 yield TurnHit(number, turn, session, Match.SOME, tuple(terms))
 
@@ -132,13 +134,18 @@ class _TurnSearch:
             if self._holds(turn, ()):
                 yield TurnHit(number, turn, session, Match.WHOLE, ())
 
-    def _ranked(self, match: str, where: str, values: Sequence[Any]) -> Iterator[tuple[int, str, str]]:
-        """Yields turns by BM25, those with equal scores the newest first, then by id."""
-        inside = f"AND rowid IN (SELECT number FROM turn WHERE {where})" if where != "1" else ""
-        sql = f"SELECT rowid, bm25(words) AS score FROM words WHERE words MATCH ? {inside} ORDER BY score LIMIT ?"
-        given, done = (match, *values), 0
+    def _ranked(self, match: str, named: str = "", names: Sequence[str] = ()) -> Iterator[tuple[int, str, str]]:
+        """Yields turns by BM25, those with equal scores the newest first, then by id.
+
+        `named` is a further condition, and `names` are its values.
+        """
+        inside = f"AND +rowid IN (SELECT number FROM turn WHERE {self._where})" if self._where != "1" else ""
+        sql = (
+            f"SELECT rowid, bm25(words) AS score FROM words WHERE words MATCH ? {named} {inside} ORDER BY score LIMIT ?"
+        )
+        done = 0
         for most in (_FIRST, -1):
-            scored: Any = self._connection.execute(sql, (*given, most)).fetchall()
+            scored = self._scored(sql, (match, *names, *self._values, most))
             best = scored[0][1] if scored else 0.0
             end = len(scored)
             if end == most:  # turns with equal scores are put in order together: the last ones may go on
@@ -148,6 +155,13 @@ class _TurnSearch:
             done = end
             if len(scored) != most:
                 return
+
+    def _scored(self, sql: str, values: tuple[Any, ...]) -> list[tuple[int, float]]:
+        """Returns turns with their scores. A query is asked once, also if its turns are looked at in two ways."""
+        if (sql, values) not in self._known:
+            rows: Any = self._connection.execute(sql, values).fetchall()
+            self._known[sql, values] = rows
+        return self._known[sql, values]
 
     def _in_order(self, scored: Sequence[tuple[int, float]], best: float) -> Iterator[tuple[int, str, str]]:
         shares = {number: _share(score, best) for number, score in scored}

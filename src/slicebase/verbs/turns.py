@@ -1,9 +1,10 @@
 """Finds turns in the index, and reads what is shown of them from the database."""
 
 from itertools import islice
+from typing import Final
 
 from slicebase.context.query import Query
-from slicebase.context.snippets import Marker, snippet
+from slicebase.context.snippets import Marker, Snippet, snippet
 from slicebase.graph.contents import plain_text
 from slicebase.graph.record import TurnRecord, read_parts
 from slicebase.graph.turn import Part, turn_text
@@ -14,6 +15,9 @@ from slicebase.index.upkeep import update_turn_index
 from slicebase.truth.truth import Truth
 from slicebase.verbs.parts import Parts
 from slicebase.verbs.search import FoundTurn
+
+_STRETCH: Final = 8_000  # characters of a text in which the words are looked for at once
+_OVERLAP: Final = 200
 
 
 class TurnReader:
@@ -34,8 +38,20 @@ class TurnReader:
         record, parts = self._get(hit.turn)
         text = plain_text(parts or ())
         marker = Marker(hit.terms, [self._tokenizer.stems(term.text) for term in hit.terms])
-        shown = snippet(text, marker.marks(text, self._tokenizer.tokens(text)))
-        return FoundTurn(record, turn_text(parts or ()), shown, hit.match)
+        return FoundTurn(record, turn_text(parts or ()), self._snippet(text, marker, len(hit.terms)), hit.match)
+
+    def _snippet(self, text: str, marker: Marker, terms: int) -> Snippet:
+        """Returns the part of a text to show: of a long text, of the first stretch that has the most terms."""
+        best, most = snippet(text[:_STRETCH], ()), 0
+        for start in range(0, len(text), _STRETCH):
+            stretch = text[max(0, start - _OVERLAP) : start + _STRETCH]
+            marks = marker.marks(stretch, self._tokenizer.tokens(stretch))
+            found = len({mark.term for mark in marks})
+            if found > most:
+                best, most = snippet(stretch, marks), found
+            if most == terms:
+                break
+        return best
 
     def _get(self, turn: str) -> tuple[TurnRecord, tuple[Part, ...] | None]:
         if turn not in self._read:
