@@ -4,29 +4,35 @@ These are the parts of `camelCase`, `mueller` for `müller`, `1000` for `1,000`,
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Final
 
-from slicebase.context.identifiers import humps, runs_of
+from slicebase.context.identifiers import Named, named_in
 from slicebase.context.words import in_characters_and_pairs, simplified
 
 
-def for_index(text: str, runs: Iterable[str] | None = None) -> str:
+def for_index(text: str, named: Named | None = None) -> str:
     """Returns the text as it is indexed: scripts without spaces as single characters and as pairs, then other forms.
 
-    `runs` are those that `runs_of` finds in it, if they are known.
+    `named` are the identifiers in it, if they are known.
     """
-    other = " ".join(_other_forms(text, runs_of(text) if runs is None else runs))
+    other = " ".join(_other_forms(text, named or named_in(text)))
     plain = in_characters_and_pairs(text)
     return f"{plain}\n{other}" if other else plain
 
 
-def _other_forms(text: str, runs: Iterable[str]) -> Iterator[str]:
-    yield from sorted(set(humps(runs)))
+def _other_forms(text: str, named: Named) -> Iterator[str]:
+    yield from sorted(named.humps)
     yield from sorted({joined(match[0]) for match in _GROUPED.finditer(text)})
     if not text.isascii():
-        yield from sorted({form for word in _foreign().findall(simplified(text)) for form in other_forms(word, 1)})
+        words = {word for word in text.split() if not word.isascii()}
+        yield from sorted({form for word in words for form in _foreign_forms(word)})
+
+
+@lru_cache(maxsize=20_000)
+def _foreign_forms(text: str) -> tuple[str, ...]:
+    return tuple(form for word in _foreign().findall(simplified(text)) for form in other_forms(word, 1))
 
 
 # Numbers with a mark between groups of three digits. In a query, `1.234` and `1_234` are identifiers.

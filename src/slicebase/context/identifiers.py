@@ -6,9 +6,9 @@ first, then without case.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from slicebase.context.words import simplified, without_unspaced
 
@@ -18,6 +18,7 @@ _ENDING: Final = ".-/:@~"  # of a sentence or a list; `c++` and `c#` keep theirs
 _AROUND: Final = _ENDING + "+#"
 _MARK: Final = re.compile(r"[\d_\-./:@#+~]")
 _INSIDE: Final = re.compile(r"[^\W_][_\-./:@#+~]+[^\W_]")
+_UPPER: Final = re.compile("[A-Z]")
 _JOINT: Final = re.compile(r"[/:@#]+")
 _HUMP: Final = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][^\W\d_A-Z])")
 _LONGEST: Final = 512  # characters; a longer one is data
@@ -41,22 +42,39 @@ def trimmed(run: str) -> str:
     return run.rstrip(_ENDING)
 
 
+class Named(NamedTuple):
+    """What the index keeps of the identifiers in a text."""
+
+    whole: set[str]  # each as it is and, if it has capitals, in lower case
+    humps: set[str]  # the parts of names that are joined by capital letters: `parse`, `Args` of `parseArgs`
+
+
+def named_in(text: str) -> Named:
+    """Returns what the index keeps of the identifiers in a text.
+
+    Whole ones are marked, because the index itself makes no difference between upper and lower case.
+    """
+    found = Named(set(), set())
+    for word in set(text.split()):
+        whole, humps = _named(word) if len(word) <= _LONGEST else _named_anew(word)
+        if whole:
+            found.whole.update(whole)
+            found.humps.update(humps)
+    return found
+
+
+def _named_anew(word: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    runs = runs_of(word)
+    whole = dict.fromkeys(form for run in runs for name in _names(run) for form in _kept(name))
+    return tuple(whole), tuple(dict.fromkeys(hump for run in runs for hump in _humps(run)))
+
+
+_named = lru_cache(maxsize=100_000)(_named_anew)  # texts repeat words
+
+
 def runs_of(text: str) -> set[str]:
     """Returns the different runs of a text in which identifiers are."""
     return set(_RUN.findall(text if text.isascii() else without_unspaced(simplified(text))))
-
-
-def whole_names(runs: Iterable[str]) -> set[str]:
-    """Returns what the index keeps of the identifiers in runs: each as it is and, if it has capitals, in lower case.
-
-    Both are marked, because the index itself makes no difference between upper and lower case.
-    """
-    return {form for run in runs for form in _forms(run)}
-
-
-@lru_cache(maxsize=100_000)  # texts of one project repeat the same names
-def _forms(run: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(form for name in _names(run) for form in _kept(name)))
 
 
 def _names(run: str) -> Iterator[str]:
@@ -88,16 +106,11 @@ def joined_names(text: str) -> Iterator[str]:
 
 def as_written(name: str) -> str:
     """Returns an identifier with a mark before each capital letter, as the index keeps it."""
+    if name.isascii():
+        return _UPPER.sub(_CAPITAL + r"\g<0>", name).lower()
     return "".join([_CAPITAL + letter.lower() if letter.isupper() else letter for letter in name])
 
 
-def humps(runs: Iterable[str]) -> Iterator[str]:
-    """Yields the parts of the names in runs that are joined by capital letters: `parse`, `Args` for `parseArgs`."""
-    for run in runs:
-        yield from _humps(run)
-
-
-@lru_cache(maxsize=100_000)
 def _humps(run: str) -> tuple[str, ...]:
     if run.islower() or not _HUMP.search(run):
         return ()

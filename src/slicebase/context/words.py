@@ -61,7 +61,12 @@ _WIDE: Final = {0x3000: 0x20} | {code: code - 0xFEE0 for code in range(0xFF01, 0
 
 def simplified(text: str) -> str:
     """Returns a text with letters, digits and marks of full width in their usual width."""
-    return text if text.isascii() else text.translate(_WIDE)
+    return text if text.isascii() or not _has_wide().search(text) else text.translate(_WIDE)
+
+
+@cache
+def _has_wide() -> re.Pattern[str]:
+    return re.compile("[\u3000\uff01-\uff5e]")
 
 
 # Labels

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, overload
 
 import apsw
 
-from slicebase.context.identifiers import as_written, in_any_case, runs_of, whole_names
+from slicebase.context.identifiers import as_written, in_any_case, named_in
 from slicebase.context.query import Query, Term, expressed, expression, pattern
 from slicebase.context.snippets import Marker, Snippet, TermMark, snippet
 from slicebase.context.words import Word, simplified
@@ -229,7 +229,7 @@ def _way(text: str, terms: Sequence[Term], *, either: bool = False) -> int | Non
     With `either`, one term is enough; the index has compared the other words.
     """
     exact = [term for term in terms if term.quoted or term.whole]
-    names = whole_names(runs_of(text)) if any(term.whole for term in exact) else set()
+    names = named_in(text).whole if any(term.whole for term in exact) else set()
     ways = [_way_of(text, term, names) for term in exact]
     known = [way for way in ways if way is not None]
     if either:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, cast
 import apsw
 
 from slicebase.context.forms import for_index, other_forms, ungrouped
-from slicebase.context.identifiers import runs_of, whole_names
+from slicebase.context.identifiers import named_in
 from slicebase.context.query import Query
 from slicebase.context.words import Word, for_question, in_characters_and_pairs, label, simplified
 from slicebase.core.hashing import tokens
@@ -198,10 +198,10 @@ class TurnIndex:
 
     def _add_words(self, number: int, text: str) -> None:
         """Adds the words and the identifiers of a text."""
-        runs = runs_of(text)
+        named = named_in(text)
         execute = self._connection.execute
-        execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (number, for_index(text, runs)))
-        execute("INSERT INTO names (rowid, text) VALUES (?, ?)", (number, " ".join(whole_names(runs))))
+        execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (number, for_index(text, named)))
+        execute("INSERT INTO names (rowid, text) VALUES (?, ?)", (number, " ".join(named.whole)))
 
     def _sessions(self, turns: Iterable[IndexedTurn]) -> dict[str, int]:
         """Returns the numbers of the sessions of these turns.
