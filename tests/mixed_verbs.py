@@ -161,7 +161,7 @@ async def read(work: Work, n: int) -> None:
     await work.memory.runs.status(RUN)
     await work.memory.runs.list_runs()
     await work.memory.status()
-    for session, _ in await work.memory.graph.sessions():
+    for session in await work.memory.graph.sessions():
         assert len(await work.memory.graph.turns(session.id)) == 2
 
 

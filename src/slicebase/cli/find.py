@@ -12,8 +12,8 @@ from slicebase.cli.options import open_base
 from slicebase.cli.output import BOLD, DIM, Shown, Styled, counted, json_option, note, print_json, print_text, printable
 from slicebase.core.refs import as_words
 from slicebase.errors import Exit
+from slicebase.verbs.found import FoundSession, FoundTurn
 from slicebase.verbs.names import short_places, shortened
-from slicebase.verbs.search import FoundSession, FoundTurn
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from slicebase.index.entries import FileEntry
     from slicebase.index.info import Info
     from slicebase.index.search import Hit
-    from slicebase.verbs.search import SearchResults
+    from slicebase.verbs.found import SearchResults
 
 
 @click.command()

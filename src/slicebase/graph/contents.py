@@ -11,8 +11,8 @@ from slicebase.core.hashing import canonical
 from slicebase.graph.turn import Part, Role
 
 # What `kind:` can name. A turn has several kinds if it has several parts.
-KINDS: Final = ("prompt", "answer", "thinking", "call", "result", "error", "summary", "code", "media")
-_BITS: Final = {kind: 1 << place for place, kind in enumerate(KINDS)}
+KINDS_OF_TURNS: Final = ("prompt", "answer", "thinking", "call", "result", "error", "summary", "code", "media")
+_BITS: Final = {kind: 1 << place for place, kind in enumerate(KINDS_OF_TURNS)}
 _SPOKEN: Final = {"user": "prompt", "assistant": "answer"}
 _KIND_OF_PART: Final = {"thinking": "thinking", "tool_call": "call", "pointer": "media", "code": "code"}
 

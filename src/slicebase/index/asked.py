@@ -1,19 +1,29 @@
-"""The filters of a query, checked: the times that they name, and the slice files that they leave."""
+"""What a search asks for: the query, and its filters, checked: the times and the slice files that they leave."""
 
 import re
 from datetime import date
-from typing import Final
+from typing import Final, NamedTuple
 
 from slicebase.context.query import Filter, Query
 from slicebase.core.times import EARLIEST, LATEST, from_text, milliseconds
 from slicebase.errors import SlicebaseError
-from slicebase.graph.contents import KINDS
+from slicebase.graph.contents import KINDS_OF_TURNS
 from slicebase.graph.turn import ROLES
-from slicebase.index.entries import Filters
+from slicebase.index.entries import EVERY_FILE, Filters
 
 _FILE_KINDS: Final = ("context", "pointer")
-_ALL_KINDS: Final = ("turn", *KINDS, "file", *_FILE_KINDS)
+_ALL_KINDS: Final = ("turn", *KINDS_OF_TURNS, "file", *_FILE_KINDS)
 _OF_TURNS: Final = frozenset({"session", "role", "tool", "project"})  # filters that no slice file meets
+
+
+class Search(NamedTuple):
+    """A search: the words and the filters."""
+
+    query: Query
+    filters: Filters = EVERY_FILE
+    former: bool = False  # also search in rows that are not active
+    either: bool = False  # match any of the terms, not all
+    limit: int = 10
 
 
 def check_filters(query: Query) -> None:

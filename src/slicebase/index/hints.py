@@ -1,16 +1,16 @@
 """What to try when a search in slice files found nothing: another search that would match, or a similar word."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from string import ascii_lowercase, digits
 from typing import Final
 
 import apsw
 
 from slicebase.context.query import Term
+from slicebase.index.asked import Search
 from slicebase.index.entries import Filters
 from slicebase.index.schema import Tokenizer
-from slicebase.index.search import Search, count
 
 _MOST_WORDS: Final = 3
 _LONGEST_MISTYPED: Final = 64  # characters: the number of typing errors grows with the square of the length
@@ -25,9 +25,15 @@ SELECT title, summary, passages, former FROM files JOIN bodies ON bodies.file = 
 """
 
 
-def hints(connection: apsw.Connection, reader: Tokenizer, terms: Sequence[Term], wanted: Search) -> list[str]:
+# Returns how many files match a search.
+Count = Callable[[apsw.Connection, Sequence[Term], Search], int]
+
+
+def hints(
+    connection: apsw.Connection, reader: Tokenizer, terms: Sequence[Term], wanted: Search, count: Count
+) -> list[str]:
     """Returns what to try after a search that found nothing."""
-    found = [*_other_words(connection, reader, terms), *_other_searches(connection, terms, wanted)]
+    found = [*_other_words(connection, reader, terms), *_other_searches(connection, terms, wanted, count)]
     return found or ["there is no similar word here: `tt list` shows the files"]
 
 
@@ -38,7 +44,7 @@ def _other_words(connection: apsw.Connection, reader: Tokenizer, terms: Sequence
             yield f"for {term.text} there is {' or '.join(similar)}"
 
 
-def _other_searches(connection: apsw.Connection, terms: Sequence[Term], wanted: Search) -> Iterator[str]:
+def _other_searches(connection: apsw.Connection, terms: Sequence[Term], wanted: Search, count: Count) -> Iterator[str]:
     for other, words in _wider_searches(wanted, len(terms)):
         found = count(connection, terms, other)
         if found:

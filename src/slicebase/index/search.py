@@ -10,24 +10,16 @@ from typing import Any, Final, NamedTuple, overload
 import apsw
 
 from slicebase.context.identifiers import as_written, in_any_case, named_in
-from slicebase.context.query import Query, Term, expressed, expression, pattern
+from slicebase.context.query import Term, expressed, expression, pattern
 from slicebase.context.snippets import Marker, Snippet, TermMark, snippet
 from slicebase.context.words import Word, simplified
 from slicebase.core.refs import Ref
 from slicebase.errors import SlicebaseError, refuse_out_of_range
-from slicebase.index.entries import COLUMNS, EVERY_FILE, FileEntry, Filters, conditions, list_files
+from slicebase.index.asked import Search
+from slicebase.index.entries import COLUMNS, EVERY_FILE, FileEntry, conditions, list_files
+from slicebase.index.hints import hints
 from slicebase.index.nearby import exchanged
 from slicebase.index.schema import PASSAGE_BREAK, Tokenizer
-
-
-class Search(NamedTuple):
-    """A search: the words and the filters."""
-
-    query: Query
-    filters: Filters = EVERY_FILE
-    former: bool = False  # also search in rows that are not active
-    either: bool = False  # match any of the terms, not all
-    limit: int = 10
 
 
 class FoundPassage(NamedTuple):
@@ -110,9 +102,7 @@ def search(connection: apsw.Connection, wanted: Search) -> Results:
         terms = parts_of(reader, terms)
         ranked, total = _ranked(connection, terms, wanted)
     if not ranked:
-        from slicebase.index.hints import hints
-
-        return Results((), 0, tuple(hints(connection, reader, terms, wanted)))
+        return Results((), 0, tuple(hints(connection, reader, terms, wanted, count)))
     marker = Marker(terms, [reader.stems(term.text) for term in terms])
     shown = _HitBuilder(connection, reader, marker, wanted.former)
     return Results(tuple(shown.hit(*each) for each in ranked), total, ())

@@ -51,8 +51,8 @@ class Finder:
         Filters in the query narrow it further.
         """
         from slicebase.context.query import read
-        from slicebase.index.asked import file_filters
-        from slicebase.index.search import Results, Search, search
+        from slicebase.index.asked import Search, file_filters
+        from slicebase.index.search import Results, search
 
         asked = read(query)
         narrowed = file_filters(asked, filters, self.surroundings.now())

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from slicebase.index.links import LinkTarget
     from slicebase.index.search import Hit
-    from slicebase.verbs.search import FoundSession, FoundTurn
+    from slicebase.verbs.found import FoundSession, FoundTurn
 
 # Search
 

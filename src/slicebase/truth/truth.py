@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slicebase.core.times import from_text, to_text
+from slicebase.graph.contents import readable_text
 from slicebase.graph.record import TurnRecord, read_parts
 from slicebase.graph.turn import Parent, Turn, turn_text
 from slicebase.truth.acts import Identity, PurgeRecord, identities
@@ -102,6 +103,11 @@ class Truth:
         """Returns the text of a turn; None if it was purged."""
         stored = self.texts.get(f"session:{record.session}", record.content_hash)
         return turn_text(read_parts(stored.data)) if stored and stored.data is not None else None
+
+    def readable_text_of(self, record: TurnRecord) -> str | None:
+        """Returns the text of a turn for readers, with tool calls as text; None if it was purged."""
+        stored = self.texts.get(f"session:{record.session}", record.content_hash)
+        return readable_text(read_parts(stored.data)) if stored and stored.data is not None else None
 
     def close(self) -> None:
         self.database.close()

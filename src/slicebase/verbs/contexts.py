@@ -27,7 +27,7 @@ from slicebase.verbs.parts import Parts
 from slicebase.verbs.record import built
 from slicebase.workspace.workspace import StrPath
 
-EVERYTHING: Final = Narrowed(EVERY_TURN, EVERY_FILE)
+NOT_NARROWED: Final = Narrowed(EVERY_TURN, EVERY_FILE)
 
 
 class Request(NamedTuple):
@@ -70,7 +70,7 @@ def context(
 
 def _context_for(parts: Parts, request: Request, first: Sequence[Candidate] = ()) -> Context:
     query = read(request.question)
-    wanted = narrowed(parts, query, EVERY_FILE, request.as_of) if query.narrows else EVERYTHING
+    wanted = narrowed(parts, query, EVERY_FILE, request.as_of) if query.narrows else NOT_NARROWED
     return build_context(parts.truth, parts.turn_index, parts.library_chunks, request, first, wanted)
 
 
@@ -107,7 +107,7 @@ def build_context(
     chunks: LibraryChunks | None,
     request: Request,
     first: Sequence[Candidate] = (),
-    wanted: Narrowed = EVERYTHING,
+    wanted: Narrowed = NOT_NARROWED,
 ) -> Context:
     """Builds a context of turns and, if there is a library, rows and sections: the best that fit into the budget.
 
@@ -198,7 +198,7 @@ def _turn_candidates(truth: Truth, merged: Sequence[Ranked]) -> list[Candidate]:
     candidates = []
     for found in merged:
         record = records[found.turn].record
-        text = truth.text_of(record)
+        text = truth.readable_text_of(record)
         if text is not None:
             candidates.append(turn_candidate(record, sessions[record.session], text, found))
     return candidates

@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 
 from slicebase.context.query import Filter, Query, Term
-from slicebase.graph.contents import KINDS
+from slicebase.graph.contents import KINDS_OF_TURNS
 from slicebase.graph.turn import Session
 from slicebase.index.asked import file_filters, span_of
 from slicebase.index.entries import Filters
@@ -30,14 +30,14 @@ def narrowed(parts: Parts, query: Query, files: Filters, now: int) -> Narrowed:
 
 def _turns(parts: Parts, query: Query, since: int | None, before: int | None) -> TurnFilters | None:
     kinds = query.values("kind")
-    of_turns = [kind for kind in kinds if kind in KINDS]
+    of_turns = [kind for kind in kinds if kind in KINDS_OF_TURNS]
     if (kinds and not of_turns and "turn" not in kinds) or "turn" in query.values("kind", excluded=True):
         return None
     on_turns = tuple(
         each
         for each in query.filters
         if each.name in ("role", "tool", "file")
-        or (each.name == "kind" and each.value in KINDS and ("turn" not in kinds or each.excludes))
+        or (each.name == "kind" and each.value in KINDS_OF_TURNS and ("turn" not in kinds or each.excludes))
     )
     return TurnFilters(on_turns, _sessions(parts, query), since, before, without(query))
 

@@ -1,7 +1,5 @@
 """Stored sessions for people: a list with the figures of each, the newest first."""
 
-import re
-import shlex
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -11,6 +9,7 @@ from slicebase.graph.turn import Session
 from slicebase.index.entries import EVERY_FILE
 from slicebase.index.session_figures import SessionFigures
 from slicebase.index.upkeep import update_turn_index
+from slicebase.verbs.found import resume_command
 from slicebase.verbs.narrow import narrowed, project_of
 from slicebase.verbs.parts import Parts
 from slicebase.verbs.turns import TurnReader, turn_hits
@@ -112,22 +111,3 @@ def _prompts(parts: Parts, session: str) -> Iterator[str]:
 def _fact(session: Session, name: str) -> str:
     value = session.facts.get(name)
     return value if isinstance(value, str) else ""
-
-
-# How to go on
-
-_RESUME: Final = {"claude-code": "claude --resume", "codex": "codex resume"}
-_UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-
-
-def resume_command(session: Session) -> str:
-    """Returns the command that resumes a session in its folder; empty if there is none.
-
-    A subagent cannot be resumed: the command is that of the session that started it.
-    """
-    name = session.id.partition("#")[0]
-    if session.format not in _RESUME or not _UUID.fullmatch(name):
-        return ""
-    folder = session.facts.get("cwd")
-    there = f"cd {shlex.quote(folder)} && " if isinstance(folder, str) and folder else ""
-    return f"{there}{_RESUME[session.format]} {name}"

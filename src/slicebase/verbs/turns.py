@@ -13,8 +13,8 @@ from slicebase.index.schema import Tokenizer
 from slicebase.index.turn_search import TurnHit
 from slicebase.index.upkeep import update_turn_index
 from slicebase.truth.truth import Truth
+from slicebase.verbs.found import FoundTurn
 from slicebase.verbs.parts import Parts
-from slicebase.verbs.search import FoundTurn
 
 _STRETCH: Final = 8_000  # characters of a text in which the words are looked for at once
 _OVERLAP: Final = 200
