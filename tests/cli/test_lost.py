@@ -17,7 +17,7 @@ NOW = "2026-11-15T00:00:00Z"
 
 @pytest.fixture
 def sampled(tt: Tt) -> Tt:
-    assert tt("lost", "--sample").exit == 0
+    assert tt("lost", SAMPLE).exit == 0
     return tt
 
 
@@ -161,3 +161,11 @@ def test_real_transcripts_with_counts_that_were_checked_by_hand(
     copy = tmp_path / f"{name}.jsonl"
     shutil.copyfile(REAL / f"{name}.jsonl", copy)
     assert counts(tt, copy) == expected
+
+
+def test_the_sample_is_in_a_workspace_of_its_own_that_is_gone_afterwards(tt: Tt, tmp_path: Path) -> None:
+    assert tt("lost", "--sample", "--limit", 1).exit == 0
+    assert not (tmp_path / ".slicebase").exists()
+    assert tt("import", "--sample").exit == 0
+    assert tt("lost", "--sample", "--json").json["session"] == SESSION
+    assert SESSION not in {row["session"] for row in tt("turns", "--json").json["rows"]}

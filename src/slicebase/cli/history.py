@@ -16,7 +16,7 @@ from slicebase.cli.options import open_base, redact_option, redacts, report_reda
 from slicebase.cli.output import counted, json_option, note, print_json, print_progress, print_text, printable
 from slicebase.core.refs import as_words
 from slicebase.errors import Exit, SlicebaseError
-from slicebase.history.inputs import SAMPLE, discover
+from slicebase.history.inputs import LONG_SAMPLE, SAMPLE, discover
 from slicebase.importers.values import REASONS
 from slicebase.verbs.names import shortened
 
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 @click.command("import")
 @click.argument("paths", nargs=-1, metavar="[PATH]…")
-@click.option("--sample", is_flag=True, help="Import the transcript that ships with Slicebase, to try things on.")
+@click.option("--sample", type=click.Choice(["short", "long"]), is_flag=False, flag_value="short",
+              help="Import a transcript that ships with Slicebase, to try things on (default: short).")  # fmt: skip
 @click.option("--yes", "-y", is_flag=True, help="Without paths: import what was found without asking.")
 @click.option("--format", "format_name", metavar="NAME", help="The format of the inputs (default: detect it).")
 @click.option("--session", metavar="ID", help="The session of inputs that name none (default: the file name).")
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 def import_(
     ctx: click.Context,
     paths: tuple[str, ...],
-    sample: bool,
+    sample: str | None,
     yes: bool,
     format_name: str | None,
     session: str | None,
@@ -56,7 +57,8 @@ def import_(
     twice. A PATH that cannot be imported is reported and does not stop the others. So is a file that names no session
     if another conversation is stored under its name. Exit status 1 if message content or a PATH was left out.
     """
-    found: list[str | Path] = [*paths, *([SAMPLE] if sample else ())] or [*_discovered(yes)]
+    samples = {"short": SAMPLE, "long": LONG_SAMPLE}
+    found: list[str | Path] = [*paths, *([samples[sample]] if sample else ())] or [*_discovered(yes)]
     base = _open_to_try(ctx) if dry_run else open_base(ctx, create=True)
     with import_progress() as progress:
         account = base.import_(
@@ -75,13 +77,18 @@ def import_(
 
 def _open_to_try(ctx: click.Context) -> "Slicebase":
     """Opens the workspace to compare with, or an empty temporary one if there is none."""
-    from slicebase.base import Slicebase
-
     try:
         return open_base(ctx)
     except SlicebaseError as error:
         if error.code != "no-workspace":
             raise
+    return open_temporary(ctx)
+
+
+def open_temporary(ctx: click.Context) -> "Slicebase":
+    """Opens an empty workspace that is deleted when the command ends."""
+    from slicebase.base import Slicebase
+
     folder = Path(ctx.with_resource(TemporaryDirectory()))
     base = ctx.with_resource(closing(Slicebase.init(folder, redact=redacts(ctx))))
     report_redacted(ctx, base)

@@ -105,7 +105,7 @@ def plain_text(parts: Iterable[Part]) -> str:
 
 
 def readable_text(parts: Iterable[Part]) -> str:
-    """Returns the text of a turn for readers: a call as name and arguments, thinking and errors marked."""
+    """Returns the text of a turn for readers: a call as name and arguments, thinking marked."""
     return "\n\n".join(text for part in parts if (text := _marked(part)))
 
 
@@ -122,9 +122,7 @@ def _marked(part: Part) -> str:
         return ""
     if part.type == "thinking":
         return f"[thinking]\n{text}"
-    if part.type == "tool_call":
-        return f"[call] {text}"
-    return f"[error]\n{text}" if part.error else text
+    return f"[call] {text}" if part.type == "tool_call" else text
 
 
 def _arguments(value: Any, name: str = "") -> Iterator[str]:
