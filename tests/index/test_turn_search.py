@@ -219,7 +219,7 @@ def test_every_turn_of_a_real_session_that_has_an_identifier_is_found_before_the
         for name in names[:: max(1, len(names) // 150)]:
             if name.startswith("-") and not name.startswith("--"):
                 continue
-            written = re.compile(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])")
+            written = re.compile((r"(?<![^\W_])" if name[0].isalnum() else "") + re.escape(name))
             having = {turn for turn, text in texts.items() if written.search(text)}
             order = [hit.turn for hit in index.search(read(name), EVERY_TURN, texts.get)]
             assert set(order[: len(having)]) == having, name

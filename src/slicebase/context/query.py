@@ -109,7 +109,7 @@ def _word(word: str) -> Iterator[Term]:
     pieces = [piece for piece in runs(simplified(word)) if any(map(str.isalnum, piece[0]))]
     for at, (text, unspaced) in enumerate(pieces, 1):
         inside = _trimmed(text)
-        whole = not unspaced and not inside.isdigit() and is_identifier(inside)
+        whole = not unspaced and is_identifier(inside)
         last = begins and not unspaced and at == len(pieces)
         other = () if unspaced else (joined(inside),) if _NUMBER.fullmatch(inside) else other_forms(inside)
         yield Term(inside if whole else text.strip(), last, unspaced, whole=whole and not last, other=other)

@@ -61,8 +61,9 @@ def search_turns(
         yield from found.some()
     else:
         seen: set[int] = set()
+        numbers = all(term.text.isdigit() for term in found.terms if term.whole)  # `1000` is also found as 1,000
         for match, terms in found.ways():
-            if match == Match.PARTS and seen:
+            if match == Match.PARTS and seen and not numbers:
                 return
             for hit in found.all_of(match, terms, seen):
                 seen.add(hit.number)
@@ -86,7 +87,9 @@ class _TurnSearch:
         yield Match.WHOLE, self.terms
         if names:
             yield Match.INSIDE, self.terms
+        if names or any(term.quoted for term in self.terms):
             yield Match.ANY_CASE, self.terms
+        if names:
             yield Match.INSIDE_ANY_CASE, self.terms
             yield Match.PARTS, parts_of(self._reader, self.terms)
 
@@ -100,8 +103,8 @@ class _TurnSearch:
                 sql += f" AND +rowid IN (SELECT doc FROM naming WHERE term IN ({', '.join('?' * len(forms))}))"
                 names += forms
         inside = match in (Match.INSIDE, Match.INSIDE_ANY_CASE)
-        compared = [pattern(term) for term in terms if term.quoted]
-        compared += [pattern(term, exact=match == Match.INSIDE) for term in terms if term.whole and inside]
+        exact = match in (Match.WHOLE, Match.INSIDE)
+        compared = [pattern(term, exact=exact) for term in terms if term.quoted or (term.whole and inside)]
         bound = _MOST_READ if inside and not any(term.quoted for term in terms) else None
         read = 0
         sought = [term._replace(begins=True) if inside and term.whole else term for term in terms]

@@ -105,7 +105,7 @@ class SearchResults:
     @property
     def by_parts(self) -> bool:
         """Whether no turn has an identifier of the query as it is, so that its parts were searched."""
-        return any(turn.match.name == "PARTS" for turn in self.turns)
+        return bool(self.turns) and all(turn.match.name == "PARTS" for turn in self.turns)
 
     def __iter__(self) -> "Iterator[Hit | FoundTurn]":
         yield from self.files
