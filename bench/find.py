@@ -83,6 +83,7 @@ def _time(folder: Path) -> None:
     root = folder / "large"
     with Slicebase.init(root) as memory:
         memory.import_(history)
+        memory.turn_index.restart()
         began = perf_counter()
         turns = sum(session.turns for session in memory.graph.sessions())
         size = sum(path.stat().st_size for path in history.iterdir()) / 1e6
@@ -94,16 +95,20 @@ def _time(folder: Path) -> None:
         once(root, SOURCE, ("search", *arguments) if arguments else ("--version",), b"")
         if other and arguments:
             _other(other, folder / "home", arguments)
-    version = statistics.median(once(root, SOURCE, ("--version",), b"") for _ in range(ROUNDS))
-    print(f"  {'tt --version':22} {version * 1000:8.1f} ms")
     for what, arguments in QUERIES.items():
         rounds = [
-            (once(root, SOURCE, ("search", *arguments), b""), _other(other, folder / "home", arguments) if other else 0)
+            (
+                once(root, SOURCE, ("--version",), b""),
+                once(root, SOURCE, ("search", *arguments), b""),
+                _other(other, folder / "home", arguments) if other else 0,
+            )
             for _ in range(ROUNDS)
         ]
-        ours, theirs = (statistics.median(column) for column in zip(*rounds, strict=True))
+        version, ours, theirs = (statistics.median(column) for column in zip(*rounds, strict=True))
         beside = f"; fast-resume {theirs * 1000:.1f} ms" if other else ""
-        print(f"  {what:22} {ours * 1000:8.1f} ms, {ours / version:.2f} × tt --version{beside}")
+        print(
+            f"  {what:16} {ours * 1000:7.1f} ms, {ours / version:.2f} × tt --version ({version * 1000:.1f} ms){beside}"
+        )
 
 
 def _copies() -> Iterator[str]:
