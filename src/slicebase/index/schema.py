@@ -4,6 +4,7 @@ The tables contain nothing that the files, and the notes that they point to, do 
 case, without accents, by their stems, in any script.
 """
 
+import re
 from collections.abc import Callable
 from typing import Final, cast
 
@@ -32,21 +33,31 @@ class Tokenizer:
         data = text.encode()
         found = self._tokenizer(data, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False)
         tokens = cast("list[Token]", found)
-        return tokens if text.isascii() else _in_characters(data, tokens)
+        return tokens if text.isascii() else _in_characters(text, tokens)
 
     def stems(self, text: str) -> list[str]:
         """Returns the stems of the words of a text."""
         return [stem for _, _, stem in self.tokens(text)]
 
 
-def _in_characters(data: bytes, tokens: list[Token]) -> list[Token]:
+_NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
+
+
+def _in_characters(text: str, tokens: list[Token]) -> list[Token]:
     """Returns the tokens with positions in characters: FTS5 counts in bytes."""
-    counted, place, at = [], 0, 0
+    longer = [
+        (match.start(), len(match[0].encode("utf-8", "surrogatepass")) - 1) for match in _NOT_ASCII.finditer(text)
+    ]
+    counted, more, at = [], 0, 0  # more: the bytes beyond one of each character so far
     for start, end, stem in tokens:
-        place += len(data[at:start].decode())
-        length = len(data[start:end].decode())
-        counted.append((place, place + length, stem))
-        place, at = place + length, end
+        while at < len(longer) and longer[at][0] + more < start:
+            more += longer[at][1]
+            at += 1
+        first = start - more
+        while at < len(longer) and longer[at][0] + more < end:
+            more += longer[at][1]
+            at += 1
+        counted.append((first, end - more, stem))
     return counted
 
 

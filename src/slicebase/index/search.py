@@ -17,7 +17,6 @@ from slicebase.core.refs import Ref
 from slicebase.errors import SlicebaseError, refuse_out_of_range
 from slicebase.index.asked import Search
 from slicebase.index.entries import COLUMNS, EVERY_FILE, FileEntry, conditions, list_files
-from slicebase.index.hints import hints
 from slicebase.index.nearby import exchanged
 from slicebase.index.schema import PASSAGE_BREAK, Tokenizer
 
@@ -102,6 +101,8 @@ def search(connection: apsw.Connection, wanted: Search) -> Results:
         terms = parts_of(reader, terms)
         ranked, total = _ranked(connection, terms, wanted)
     if not ranked:
+        from slicebase.index.hints import hints  # imported here for a fast start
+
         return Results((), 0, tuple(hints(connection, reader, terms, wanted, count)))
     marker = Marker(terms, [reader.stems(term.text) for term in terms])
     shown = _HitBuilder(connection, reader, marker, wanted.former)

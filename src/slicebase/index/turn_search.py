@@ -43,16 +43,25 @@ class TurnHit(NamedTuple):
 
 TextOf = Callable[[str], str | None]  # the text of a turn; None if it was purged
 
+Enough = Callable[[], bool]
+
 _MOST_READ: Final = 2_000  # texts in which identifiers inside longer ones are looked for
 _FIRST: Final = 512  # turns that are read at first; if they are not enough, all
 
 
 def search_turns(
-    connection: apsw.Connection, query: Query, wanted: TurnFilters, text_of: TextOf, *, either: bool = False
+    connection: apsw.Connection,
+    query: Query,
+    wanted: TurnFilters,
+    text_of: TextOf,
+    *,
+    either: bool = False,
+    enough: Enough = lambda: False,
 ) -> Iterator[TurnHit]:
     """Yields the turns that match, best first. With `either`, one of the words is enough.
 
-    Without words, these are all turns that pass the filters, the newest first.
+    Where `enough` is true, turns that match less well are not searched any more. Without words, these are all turns that
+    pass the filters, the newest first.
     """
     found = _TurnSearch(connection, query, wanted, text_of)
     if not found.terms:
@@ -63,7 +72,7 @@ def search_turns(
         seen: set[int] = set()
         numbers = all(term.text.isdigit() for term in found.terms if term.whole)  # `1000` is also found as 1,000
         for match, terms in found.ways():
-            if match == Match.PARTS and seen and not numbers:
+            if (match == Match.PARTS and seen and not numbers) or enough():
                 return
             for hit in found.all_of(match, terms, seen):
                 seen.add(hit.number)

@@ -25,7 +25,7 @@ from slicebase.index.narrow import EVERY_TURN, TurnFilters, conditions
 from slicebase.index.schema import UNICODE61
 from slicebase.index.session_figures import FIRST_PROMPTS, SessionFigures, session_figures
 from slicebase.index.turn_schema import TURNS_LAYOUT
-from slicebase.index.turn_search import TextOf, TurnHit, search_turns
+from slicebase.index.turn_search import Enough, TextOf, TurnHit, search_turns
 from slicebase.truth.database import Database
 from slicebase.truth.failures import database_errors
 
@@ -317,10 +317,18 @@ class TurnIndex:
         with self._errors(), self._one_view():
             return read_figures(self._connection, question, wanted)
 
-    def search(self, query: Query, wanted: TurnFilters, text_of: TextOf, *, either: bool = False) -> Iterator[TurnHit]:
-        """Yields the turns that match a query, best first."""
+    def search(
+        self,
+        query: Query,
+        wanted: TurnFilters,
+        text_of: TextOf,
+        *,
+        either: bool = False,
+        enough: Enough = lambda: False,
+    ) -> Iterator[TurnHit]:
+        """Yields the turns that match a query, best first; where `enough` is true, only those that match best."""
         with self._errors(), self._one_view():
-            yield from search_turns(self._connection, query, wanted, text_of, either=either)
+            yield from search_turns(self._connection, query, wanted, text_of, either=either, enough=enough)
 
     def sessions(self, wanted: TurnFilters = EVERY_TURN) -> list[SessionFigures]:
         """Returns the sessions that have a turn that passes the filters, the newest first."""

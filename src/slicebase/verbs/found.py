@@ -1,7 +1,6 @@
 """What a search found: turns with the part of their text that has the words, and the sessions that they are in."""
 
 import re
-import shlex
 from typing import TYPE_CHECKING, Final, NamedTuple, overload
 
 if TYPE_CHECKING:  # keeps start-up fast
@@ -9,18 +8,25 @@ if TYPE_CHECKING:  # keeps start-up fast
 
     from slicebase.context.snippets import Snippet
     from slicebase.graph.record import TurnRecord
-    from slicebase.graph.turn import Session
+    from slicebase.graph.turn import Part, Session
     from slicebase.index.search import Hit, Results
     from slicebase.index.turn_search import Match
 
 
 class FoundTurn(NamedTuple):
-    """A turn that was found: its record, its text, and the part of the text that has the words."""
+    """A turn that was found: its record, its content, and the part of its text that has the words."""
 
     record: "TurnRecord"
-    text: str
+    parts: "tuple[Part, ...]"
     snippet: "Snippet"
     match: "Match"
+
+    @property
+    def text(self) -> str:
+        """The text of the turn, as evidence cites it."""
+        from slicebase.graph.turn import turn_text
+
+        return turn_text(self.parts)
 
     @property
     def id(self) -> str:
@@ -146,6 +152,8 @@ def resume_command(session: "Session") -> str:
 
     A subagent cannot be resumed: the command is that of the session that started it.
     """
+    import shlex
+
     name = session.id.partition("#")[0]
     if session.format not in _RESUME or not _UUID.fullmatch(name):
         return ""

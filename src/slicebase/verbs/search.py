@@ -64,7 +64,7 @@ def _turns(
     if chosen.changed_since is not None:
         wanted = wanted._replace(since=max(wanted.since or EARLIEST, milliseconds(chosen.changed_since) + 1))
     reader = TurnReader(parts.truth)
-    hits = turn_hits(parts, asked, wanted, reader, most=_EXAMINED * limit, either=some)
+    hits = turn_hits(parts, asked, wanted, reader, most=_EXAMINED * limit, either=some, sessions=limit)
     found = {hit.turn: reader.found(hit) for hit in _shown(hits, limit)}
     turns = [found[hit.turn] for hit in hits[:limit]]
     return turns, _folded(parts, hits, found, limit)

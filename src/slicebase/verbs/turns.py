@@ -7,7 +7,7 @@ from slicebase.context.query import Query
 from slicebase.context.snippets import Marker, Snippet, snippet
 from slicebase.graph.contents import plain_text
 from slicebase.graph.record import TurnRecord, read_parts
-from slicebase.graph.turn import Part, turn_text
+from slicebase.graph.turn import Part
 from slicebase.index.narrow import TurnFilters
 from slicebase.index.schema import Tokenizer
 from slicebase.index.turn_search import TurnHit
@@ -16,7 +16,7 @@ from slicebase.truth.truth import Truth
 from slicebase.verbs.found import FoundTurn
 from slicebase.verbs.parts import Parts
 
-_STRETCH: Final = 8_000  # characters of a text in which the words are looked for at once
+_STRETCH: Final = 2_000  # characters of a text in which the words are looked for at once
 _OVERLAP: Final = 200
 
 
@@ -38,7 +38,7 @@ class TurnReader:
         record, parts = self._get(hit.turn)
         text = plain_text(parts or ())
         marker = Marker(hit.terms, [self._tokenizer.stems(term.text) for term in hit.terms])
-        return FoundTurn(record, turn_text(parts or ()), self._snippet(text, marker, len(hit.terms)), hit.match)
+        return FoundTurn(record, parts or (), self._snippet(text, marker, len(hit.terms)), hit.match)
 
     def _snippet(self, text: str, marker: Marker, terms: int) -> Snippet:
         """Returns the part of a text to show: of a long text, of the first stretch that has the most terms."""
@@ -63,13 +63,29 @@ class TurnReader:
 
 
 def turn_hits(
-    parts: Parts, query: Query, wanted: TurnFilters, reader: TurnReader, *, most: int, either: bool = False
+    parts: Parts,
+    query: Query,
+    wanted: TurnFilters,
+    reader: TurnReader,
+    *,
+    most: int,
+    either: bool = False,
+    sessions: int | None = None,
 ) -> list[TurnHit]:
-    """Returns the best turns for a query, after an update of the index."""
+    """Returns the best turns for a query, after an update of the index.
+
+    If they are of so many `sessions`, turns that match less well are not searched.
+    """
     index = parts.turn_index
 
     def found() -> list[TurnHit]:
         update_turn_index(index, parts.truth)
-        return list(islice(index.search(query, wanted, reader.text, either=either), most))
+        hits: list[TurnHit] = []
+
+        def enough() -> bool:
+            return sessions is not None and len({hit.session for hit in hits}) >= sessions
+
+        hits.extend(islice(index.search(query, wanted, reader.text, either=either, enough=enough), most))
+        return hits
 
     return index.retried(found)
