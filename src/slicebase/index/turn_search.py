@@ -60,8 +60,8 @@ def search_turns(
 ) -> Iterator[TurnHit]:
     """Yields the turns that match, best first. With `either`, one of the words is enough.
 
-    Where `enough` is true, turns that match less well are not searched any more. Without words, these are all turns that
-    pass the filters, the newest first.
+    Where `enough` is true, turns that match less well are not searched any more. Without words, these are all turns
+    that pass the filters, the newest first.
     """
     found = _TurnSearch(connection, query, wanted, text_of)
     if not found.terms:
