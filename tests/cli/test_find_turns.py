@@ -159,3 +159,15 @@ def test_a_tool_call_reads_like_one_and_thinking_is_marked(tt: Tt, history: Path
     assert "[thinking]\nPerhaps the hooks." in built["text"]
     assert tt("replay", built["manifest_id"], "--json").json["identical"]
     assert tt("verify").exit == 0
+
+
+def test_a_subagent_has_a_short_name_and_does_not_make_that_of_its_session_longer(tt: Tt, history: Path) -> None:
+    agent = record(ONE, 50, "user", "Look for herons.", 6, isSidechain=True, agentId="ag7", parentUuid=None)
+    (history / "agent-ag7.jsonl").write_text(json.dumps(agent))
+    assert tt("import", history / "agent-ag7.jsonl").exit == 0
+    lines = tt("turns", "project:gateway").out
+    assert "\n0f3a0000  " in lines
+    assert lines.startswith("0f3a0000#agent-ag7  ")
+    assert len(tt("turns", "0f3a0000", "--json").json["rows"]) == 5
+    assert len(tt("turns", "0f3a0000#agent-ag7", "--json").json["rows"]) == 1
+    assert f"claude --resume {ONE}" in tt("search", "herons").out

@@ -97,7 +97,7 @@ class Graph:
         self._truth.turns.session(session)  # an unknown session is an error, not an empty one
         records = [stored.record for stored in self._truth.turns.of_session(session)]
         if query.strip():
-            found = {hit.turn for hit in self._hits(read(f"{query} session:{session}"), limit=len(records))}
+            found = {hit.turn for hit in self._hits(read(f'{query} session:"{session}"'), limit=len(records))}
             records = [record for record in records if record.id in found]
         return [self._view(record) for record in records]
 

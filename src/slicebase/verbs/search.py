@@ -28,7 +28,8 @@ def search(
     refuse_out_of_range("limit", limit, 1)
     chosen, asked = filters or EVERY_FILE, read(query)
     if not asked.terms and not asked.filters:
-        raise SlicebaseError("no-words", f"there is no word to search for in {query!r}")
+        hint = 'a text that begins with a dash is searched in quotation marks: "-rf"' if asked.excluded else ""
+        raise SlicebaseError("no-words", f"there is no word to search for in {query!r}", hint=hint)
 
     def found(*, some: bool) -> SearchResults:
         files = parts.finder.search(query, chosen, former_rows=former_rows, either=some, limit=limit)
