@@ -1,9 +1,11 @@
 """Finds turns in the index, and reads what is shown of them from the database."""
 
+import re
+from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
-from slicebase.context.query import Query
+from slicebase.context.query import Query, Term
 from slicebase.context.snippets import Marker, Snippet, snippet
 from slicebase.graph.contents import plain_text
 from slicebase.graph.record import TurnRecord, read_parts
@@ -18,6 +20,7 @@ from slicebase.verbs.parts import Parts
 
 _STRETCH: Final = 2_000  # characters of a text in which the words are looked for at once
 _OVERLAP: Final = 200
+_LETTERS: Final = re.compile(r"[a-z0-9]{1,3}")  # a stem has at least these of its word
 
 
 class TurnReader:
@@ -38,18 +41,26 @@ class TurnReader:
         record, parts = self._get(hit.turn)
         text = plain_text(parts or ())
         marker = Marker(hit.terms, [self._tokenizer.stems(term.text) for term in hit.terms])
-        return FoundTurn(record, parts or (), self._snippet(text, marker, len(hit.terms)), hit.match)
+        return FoundTurn(record, parts or (), self._snippet(text, marker, hit.terms), hit.match)
 
-    def _snippet(self, text: str, marker: Marker, terms: int) -> Snippet:
-        """Returns the part of a text to show: of a long text, of the first stretch that has the most terms."""
-        best, most = snippet(text[:_STRETCH], ()), 0
-        for start in range(0, len(text), _STRETCH):
-            stretch = text[max(0, start - _OVERLAP) : start + _STRETCH]
-            marks = marker.marks(stretch, self._tokenizer.tokens(stretch))
-            found = len({mark.term for mark in marks})
-            if found > most:
-                best, most = snippet(stretch, marks), found
-            if most == terms:
+    def _snippet(self, text: str, marker: Marker, terms: Sequence[Term]) -> Snippet:
+        """Returns the part of a text to show: of a long text, of the first stretch that has the most terms.
+
+        Reading words takes long, so a stretch without the first letters of the terms is left out, unless nothing is
+        found then: an accent may be in the way.
+        """
+        for heads in ([_head(term) for term in terms], [""] * len(terms)):
+            best, most = snippet(text[:_STRETCH], ()), 0
+            for start in range(0, len(text), _STRETCH):
+                stretch = text[max(0, start - _OVERLAP) : start + _STRETCH]
+                low = stretch.lower()
+                if sum(head in low for head in heads) > most:
+                    marks = marker.marks(stretch, self._tokenizer.tokens(stretch))
+                    found = len({mark.term for mark in marks})
+                    best, most = (snippet(stretch, marks), found) if found > most else (best, most)
+                if most == len(terms):
+                    return best
+            if most:
                 break
         return best
 
@@ -60,6 +71,12 @@ class TurnReader:
             parts = read_parts(stored.data) if stored and stored.data is not None else None
             self._read[turn] = record, parts
         return self._read[turn]
+
+
+def _head(term: Term) -> str:
+    """Returns letters that a text of ASCII must contain to have a term; none where other forms of it count."""
+    letters = _LETTERS.search(term.text.lower())
+    return letters[0] if letters and term.text.isascii() and not term.other else ""
 
 
 def turn_hits(
