@@ -161,7 +161,7 @@ async def read(work: Work, n: int) -> None:
     await work.memory.runs.status(RUN)
     await work.memory.runs.list_runs()
     await work.memory.status()
-    for session, _ in await work.memory.graph.sessions():
+    for session in await work.memory.graph.sessions():
         assert len(await work.memory.graph.turns(session.id)) == 2
 
 
@@ -230,7 +230,7 @@ def check(memory: Slicebase, log: str, kept: Sequence[Kept], *, exactly: bool = 
             replayed = memory.replay(name)
             assert replayed.identical
             assert replayed.text == text
-    sessions = {session.id: turns for session, turns in memory.graph.sessions()}
+    sessions = {each.id: each.turns for each in memory.graph.sessions()}
     assert {name: size for each in kept for name, size in each.sessions.items()}.items() <= sessions.items()
     assert set(sessions.values()) <= {2}
     runs = {entry.id for entry in memory.runs.list_runs()}

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from slicebase import Filters, Graph, Library, Runs, Slicebase, SlicebaseError
-from slicebase.index import search as index_search
+from slicebase.index import hints as index_hints
 from tests.test_api import SHORT_SAMPLE, members
 
 TEXTS = ("\ud800", "", "\x00", "x" * 10_000, "nope")
@@ -181,7 +181,7 @@ def test_a_long_word_is_not_compared_with_its_typing_errors(
         tried.append(len(word))
         return []
 
-    monkeypatch.setattr(index_search, "_typing_errors", errors)
+    monkeypatch.setattr(index_hints, "_typing_errors", errors)
     assert not filled[0].library.search("x" * 5000)
     assert not filled[0].library.search("retriez")
     assert tried == [len("retriez")]

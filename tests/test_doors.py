@@ -42,7 +42,7 @@ READS = {
     "replay search show validate verify why",
     "Library": "contract explore info later_snapshot part_links reader recall restore routine search disconnect stamp",
     "Runs": "begin_step bind blob compact events fork has_snapshot narrative next_step recorder snapshot status step",
-    "Graph": "check explain policy requested_policy search select turn turns",
+    "Graph": "check explain policy requested_policy search select sessions turn turns",
 }
 SIGNED = Provenance(agent=POISON, session=POISON, source=POISON, context=POISON)
 

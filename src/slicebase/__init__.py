@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from slicebase.runs.narrative import Narrative
     from slicebase.runs.status import RunStatus
     from slicebase.truth.runs import Logged
+    from slicebase.verbs.found import SearchResults
     from slicebase.verbs.graph import Graph
     from slicebase.verbs.lost import Losses
     from slicebase.verbs.recorder import Recorder
     from slicebase.verbs.runs import Runs
-    from slicebase.verbs.search import SearchResults
     from slicebase.verbs.step import Step
     from slicebase.verbs.verify import Verdict
     from slicebase.verbs.why import Reason
@@ -91,7 +91,7 @@ _PLACES = {
     "verbs.lost": ("Losses",),
     "verbs.recorder": ("Recorder",),
     "verbs.runs": ("Runs",),
-    "verbs.search": ("SearchResults",),
+    "verbs.found": ("SearchResults",),
     "verbs.step": ("Step",),
     "verbs.verify": ("Verdict",),
     "verbs.why": ("Reason",),

@@ -39,11 +39,11 @@ if TYPE_CHECKING:  # keeps start-up fast: a verb imports what it needs when it i
     from slicebase.runs.narrative import Narrative
     from slicebase.verbs.doctor import Complaint
     from slicebase.verbs.evidence import AddedDocument, ChunkTexts
+    from slicebase.verbs.found import SearchResults
     from slicebase.verbs.graph import Graph
     from slicebase.verbs.lost import Cost, Losses
     from slicebase.verbs.runs import Runs
     from slicebase.verbs.seal import Seal
-    from slicebase.verbs.search import SearchResults
     from slicebase.verbs.status import Overview
     from slicebase.verbs.verify import Verdict
     from slicebase.verbs.why import Reason

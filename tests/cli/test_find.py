@@ -51,10 +51,10 @@ def test_a_search_in_json_gives_scores_places_and_spans(tt: Tt, library: Path) -
 
 
 def test_a_search_without_a_match_exits_with_1_and_a_hint(tt: Tt, library: Path) -> None:
-    done = tt("search", "heorn")
+    done = tt("search", "herin")
     assert (done.exit, done.out) == (1, "")
-    assert "for heorn there is heron" in done.err
-    assert tt("search", "heorn", "--json").json["hints"]
+    assert "for herin there is heron" in done.err
+    assert tt("search", "herin", "--json").json["hints"]
     assert tt("search", "nothinglikethis", "--json").json["hints"]
 
 

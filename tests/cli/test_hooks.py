@@ -60,7 +60,7 @@ def given(project: Path, transcript: Path, session: str, **more: str) -> dict[st
 
 def turns(project: Path, session: str) -> int:
     with Slicebase.open(project) as base:
-        return {each.id: count for each, count in base.graph.sessions()}.get(session, 0)
+        return {each.id: each.turns for each in base.graph.sessions()}.get(session, 0)
 
 
 def until_boundary(data: bytes) -> int:

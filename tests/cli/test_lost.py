@@ -17,7 +17,7 @@ NOW = "2026-11-15T00:00:00Z"
 
 @pytest.fixture
 def sampled(tt: Tt) -> Tt:
-    assert tt("lost", "--sample").exit == 0
+    assert tt("lost", SAMPLE).exit == 0
     return tt
 
 
@@ -209,3 +209,11 @@ def test_a_real_transcript_with_items_that_were_checked_by_hand(tt: Tt, tmp_path
     commands = [each["text"] for each in found["lost"] if each["kind"] == "command"]
     assert any("mise run test:integration" in each for each in commands)
     assert not any(each.startswith(("git ", "grep")) for each in commands)
+
+
+def test_the_sample_is_in_a_workspace_of_its_own_that_is_gone_afterwards(tt: Tt, tmp_path: Path) -> None:
+    assert tt("lost", "--sample", "--limit", 1).exit == 0
+    assert not (tmp_path / ".slicebase").exists()
+    assert tt("import", "--sample").exit == 0
+    assert tt("lost", "--sample", "--json").json["session"] == SESSION
+    assert SESSION not in {row["session"] for row in tt("turns", "--json").json["rows"]}

@@ -48,7 +48,7 @@ def frozen(folder: Path) -> Iterator[Call]:
 @pytest.fixture
 def read_only(tt: Tt, tmp_path: Path) -> Iterator[Call]:
     assert tt("import", SAMPLE).exit == 0
-    assert tt("lost", "--sample").exit == 0
+    assert tt("lost", LONG_SAMPLE).exit == 0
     created = tt("create", "--title", "Limits", "--summary", "Of requests.", "--json").json["id"]
     CompactedNotes(tmp_path / ".slicebase" / "cache").put(COMPACTED, Compacted(created))
     assert tt("context", "limit").exit == 0

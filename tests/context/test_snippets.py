@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicebase.context.snippets import Marker, Snippet, expression, read_query, snippet
-from slicebase.context.words import for_index
+from slicebase.context.forms import for_index
+from slicebase.context.query import expression, read_query
+from slicebase.context.snippets import Marker, Snippet, snippet
 from slicebase.index.schema import FTS_TOKENIZER, Tokenizer
 
 CONNECTION = apsw.Connection(":memory:")
@@ -35,7 +36,7 @@ def marked(text: str, query: str) -> str:
         ("Naïve ideas", "naive", "[Naïve] ideas"),
         ("retry, then the retry queue", '"retry queue"', "retry, then the [retry queue]"),
         ("retrying retro", "retr*", "[retrying] [retro]"),
-        ("the retry queues", '"retry que"*', "the [retry queues]"),
+        ("the retry queues", '"retry que"*', "the [retry que]ues"),
         ("方式の認証について", "認証", "方式の[認証]について"),
         ("one\n\ntwo  three", "three", "one two [three]"),
         ("nothing here", "absent", "nothing here"),

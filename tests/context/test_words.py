@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicebase.context.words import for_index, for_question, label
+from slicebase.context.forms import for_index
+from slicebase.context.words import for_question, label
 
 
 @pytest.mark.parametrize(

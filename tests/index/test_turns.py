@@ -14,7 +14,8 @@ from slicebase.context.ranking import Ranked, rank
 from slicebase.errors import SlicebaseError
 from slicebase.index import figures
 from slicebase.index.disposable import Disposable, Patience
-from slicebase.index.turns import TURNS_LAYOUT, IndexedTurn, TurnIndex
+from slicebase.index.turn_schema import TURNS_LAYOUT
+from slicebase.index.turns import IndexedTurn, TurnIndex
 from tests.codes import code_of
 
 DAY = 86_400_000

@@ -245,7 +245,7 @@ BAD = [
     ("search", {}, "bad-arguments"),
     ("search", {"query": "x", "page": 0}, "bad-arguments"),
     ("search", {"query": "?!"}, "no-words"),
-    ("search", {"query": "x", "since": "yesterday"}, "bad-time"),
+    ("search", {"query": "x after:sometime"}, "bad-time"),
     ("search", {"query": "x", "page": 9}, "no-page"),
     ("recall", {"refs": []}, "bad-arguments"),
     ("recall", {"refs": ["file:nowhere"]}, "no-file"),

@@ -118,9 +118,9 @@ def test_an_import_that_stops_says_what_it_stored(tmp_path: Path, limit: int) ->
         assert caught.value.code == "disk-full"
         stored = memory.graph.sessions()
         claimed = re.search(r"(\d+) turns were stored before that", caught.value.message)
-        assert (int(claimed[1]) if claimed else 0) == sum(turns for _, turns in stored)
-        assert sorted(re.findall(r"conversation\d", caught.value.message)) == sorted(each.id for each, _ in stored)
-        assert memory.import_(tmp_path).added + sum(turns for _, turns in stored) == 48
+        assert (int(claimed[1]) if claimed else 0) == sum(each.turns for each in stored)
+        assert sorted(re.findall(r"conversation\d", caught.value.message)) == sorted(each.id for each in stored)
+        assert memory.import_(tmp_path).added + sum(each.turns for each in stored) == 48
         assert memory.verify().status == "VERIFIED"
 
 

@@ -1,7 +1,8 @@
 """Tells texts that begin with a dash from options: `tt remember ID "- a bullet"` writes a bullet.
 
 An option is a dash and a letter, or two dashes and a word without spaces. Everything else that begins with a dash is a
-text. An option that the command does not have is an error, never a text: somebody mistyped it.
+text. An option that the command does not have is an error, never a text: somebody mistyped it. A command that takes a
+query reads `-word`, a dash and at least two letters, as a word to leave out.
 """
 
 import re
@@ -13,6 +14,8 @@ from slicebase.core.short_ids import shared
 
 _LONG = re.compile(r"--[A-Za-z][A-Za-z0-9_-]*(=.*)?", re.DOTALL)
 _SHORT = re.compile(r"-[A-Za-z]+")
+_EXCLUDED = re.compile(r"-[A-Za-z]{2}")
+TAKE_QUERIES = frozenset({"search", "context", "turns"})
 
 
 def arranged(ctx: click.Context, command: click.Command, arguments: list[str]) -> list[str]:
@@ -21,6 +24,7 @@ def arranged(ctx: click.Context, command: click.Command, arguments: list[str]) -
     Arguments without such a text are returned as they are.
     """
     options = {name: option for option in command.get_params(ctx) for name in (*option.opts, *option.secondary_opts)}
+    is_query = command.name in TAKE_QUERIES
     taken: list[str] = []
     others: list[str] = []
     waiting = list(arguments)
@@ -29,7 +33,7 @@ def arranged(ctx: click.Context, command: click.Command, arguments: list[str]) -
         if each == "--":
             others += waiting
             break
-        if not _is_option(each, options):
+        if not _is_option(each, options) or (is_query and _EXCLUDED.match(each)):
             others.append(each)
             continue
         values = _values_after(each, options, waiting)

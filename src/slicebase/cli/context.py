@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("question", required=False)
+@click.argument("words", nargs=-1, metavar="[QUESTION]")
 @click.option("--tokens", type=WholeNumber(), default=4000, show_default=True, metavar="N", help="The token budget.")
 @click.option("--turns", type=WholeNumber(), metavar="N", help="The maximum number of turns.")
 @click.option("--policy", metavar="NAME|HASH|FILE", help="The policy to slice with (default: focused).")
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @click.pass_context
 def context(
     ctx: click.Context,
-    question: str | None,
+    words: tuple[str, ...],
     tokens: int,
     turns: int | None,
     policy: str | None,
@@ -52,9 +52,10 @@ def context(
 ) -> int:
     """Build a cited context for a question, and record its manifest.
 
-    The context is Markdown for a model. Each piece is fenced and has its source, date and reference. Exit status 1 if
-    nothing was found, or if the compared contexts differ.
+    The context is Markdown for a model. Each piece is fenced and has its source, date and reference. A question may
+    have -word and the filters of `tt search`. Exit status 1 if nothing was found, or if the compared contexts differ.
     """
+    question = " ".join(words) if words else None
     if sum(given is not None for given in (question, again, diff)) != 1:
         raise click.UsageError("Give one of: a question, --again, --diff.")
     _refuse_ignored(ctx)
@@ -95,16 +96,16 @@ def print_context(base: "Slicebase", built: "Context", explain: bool, as_json: b
 
 _OF_A_QUESTION = frozenset({"tokens", "turns", "policy", "as_of", "run", "step", "explain"})
 # What each form of the command would ignore.
-_IGNORED = {"diff": _OF_A_QUESTION | {"no_record"}, "again": _OF_A_QUESTION, "question": frozenset({"step"})}
+_IGNORED = {"diff": _OF_A_QUESTION | {"no_record"}, "again": _OF_A_QUESTION, "words": frozenset({"step"})}
 
 
 def _refuse_ignored(ctx: click.Context) -> None:
     given = {name for name in ctx.params if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT}
     form = next(name for name in _IGNORED if name in given)
     ignored = sorted(given & _IGNORED[form])
-    if form == "question" and ignored and "run" not in given:
+    if form == "words" and ignored and "run" not in given:
         raise click.UsageError("--step needs --run.")
-    if form != "question" and ignored:
+    if form != "words" and ignored:
         raise click.UsageError(f"--{ignored[0].replace('_', '-')} is not for --{form}.")
 
 

@@ -12,6 +12,7 @@ from slicebase.cli.options import open_base
 from slicebase.cli.output import BOLD, DIM, Shown, Styled, counted, json_option, note, print_json, print_text, printable
 from slicebase.core.refs import as_words
 from slicebase.errors import Exit
+from slicebase.verbs.found import FoundSession, FoundTurn
 from slicebase.verbs.names import short_places, shortened
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from slicebase.index.entries import FileEntry
     from slicebase.index.info import Info
     from slicebase.index.search import Hit
-    from slicebase.verbs.search import SearchResults
+    from slicebase.verbs.found import SearchResults
 
 
 @click.command()
@@ -30,18 +31,28 @@ if TYPE_CHECKING:
 @click.option("--rows", type=click.Choice(["active", "all"]), default="active", show_default=True,
               help="Search active rows only, or superseded rows too.")  # fmt: skip
 @click.option("--any", "either", is_flag=True, help="Match any of the words instead of all of them.")
+@click.option("--flat", is_flag=True, help="List turns one by one, not by session.")
 @click.option("--limit", type=CountingNumber(1), default=10, show_default=True, metavar="N",
               help="The maximum number of results.")  # fmt: skip
 @json_option
 @click.pass_context
 def search(
-    ctx: click.Context, /, query: tuple[str, ...], rows: str, either: bool, limit: int, as_json: bool, **filters: Any
+    ctx: click.Context,
+    /,
+    query: tuple[str, ...],
+    rows: str,
+    either: bool,
+    flat: bool,
+    limit: int,
+    as_json: bool,
+    **filters: Any,
 ) -> int:
     """Find slice files and turns by their words, best first.
 
-    The words of a file are those of its title, summary, body and rows. All words must match, in any form (retry finds
-    retries). "Words in quotation marks" match as a phrase, and retr* matches words that begin with retr. A word in the
-    title counts most. Exit status 1 if nothing is found.
+    All words must match, in any form (retry finds retries); if nothing has all of them, the best with some follow. An
+    identifier (parse_args, go-humanize, src/app.py) matches whole, "text in quotation marks" exactly, and retr* words
+    that begin with retr. Leave out with -word, and narrow with session:, role:, tool:, file:, project:, before:, after:
+    and kind:. Exit status 1 if nothing is found.
     """
     base = open_base(ctx)
     moment = base.surroundings.now()
@@ -51,15 +62,14 @@ def search(
     if as_json:
         print_json(_search_json(found, moment, base.settings.freshness_half_life_days))
     else:
-        _print_search(base, found, moment)
+        _print_search(base, found, moment, flat)
     note_unreadable(base)
     return Exit.DONE if found.files.hits or found.turns else Exit.FINDINGS
 
 
-def _print_search(base: "Slicebase", found: "SearchResults", moment: int) -> None:
+def _print_search(base: "Slicebase", found: "SearchResults", moment: int, flat: bool) -> None:
     half_life = base.settings.freshness_half_life_days
-    turns = [f"turn:{view.record.id}" for view in found.turns]
-    short = shortened(base, [*(each.ref for hit in found.files.hits for each in hit.found), *turns])
+    short = shortened(base, [each.ref for hit in found.files.hits for each in hit.found])
     ids = short_files(base, [hit.entry for hit in found.files.hits])
     for hit in found.files.hits:
         print_text(*headline(hit.entry, ids, moment, half_life, _title(hit.title)))
@@ -68,17 +78,39 @@ def _print_search(base: "Slicebase", found: "SearchResults", moment: int) -> Non
             print_text("    ", *_marked(each.snippet), "\n    ", Styled(printable(place), DIM))
         if hit.more:
             print_text(f"    and {hit.more} more like these")
-    for view in found.turns:
-        from slicebase.cli.history import one_line
-
-        ref = short[f"turn:{view.record.id}"]
-        print_text(f"{ref}  {view.record.time}  {view.record.role}\n    {one_line(view.text, 160)}")
+    if found.turns:
+        print_found(base, found.turns if flat else found.sessions)
     if found.files.total > len(found.files.hits):
         note(f"{len(found.files.hits)} of {found.files.total} files; --limit shows more")
+    if found.partial:
+        note("nothing has all words: these have some of them")
+    if found.by_parts:
+        note("no turn has the identifier as it is: these have its parts")
     for hint in () if found.turns else found.files.hints:
         note(f"hint: {hint}")
     if not found.files.hits and not found.turns:
         note("nothing found")
+
+
+def print_found(base: "Slicebase", found: Iterable[FoundTurn | FoundSession]) -> None:
+    """Prints turns that were found, alone or by session."""
+    listed = list(found)
+    turns = [turn for each in listed for turn in (each.turns if isinstance(each, FoundSession) else (each,))]
+    short = shortened(base, [*(turn.ref for turn in turns), *(each.ref for each in listed)])
+    for each in listed:
+        if isinstance(each, FoundTurn):
+            print_text(f"{short[each.ref]}  {each.time}  {each.role}\n    ", *_marked(each.snippet))
+            continue
+        day = max(turn.time for turn in each.turns)[:10]
+        branch = f"({each.branch})" if each.branch else ""
+        place = [printable(as_words(word)) for word in (each.project, branch, each.session.title or "") if word]
+        print_text("  ".join([printable(short[each.ref]), day, *place]))
+        for turn in each.turns:
+            print_text("    ", *_marked(turn.snippet), "\n    ", Styled(f"{short[turn.ref]}, {turn.role}", DIM))
+        if each.more:
+            print_text(f"    and {counted(each.more, 'more turn')}")
+        if each.resume:
+            print_text("    ", Styled(printable(each.resume), DIM))
 
 
 def _title(snippet: "Snippet") -> list[Shown]:
@@ -103,11 +135,37 @@ def _search_json(found: "SearchResults", moment: int, half_life: float) -> dict[
     return {
         "total": found.files.total,
         "files": [_hit_json(hit, moment, half_life) for hit in found.files.hits],
-        "turns": [
-            {"ref": f"turn:{view.record.id}", "time": view.record.time, "role": view.record.role, "text": view.text}
-            for view in found.turns
-        ],
+        "sessions": [_session_json(each) for each in found.sessions],
+        "turns": [_turn_json(turn) for turn in found.turns],
+        "partial": found.partial,
+        "by_parts": found.by_parts,
         "hints": list(found.files.hints),
+    }
+
+
+def _session_json(found: FoundSession) -> dict[str, Any]:
+    """Returns what `--json` shows of a session, whose turns are listed by themselves."""
+    return {
+        "ref": found.ref,
+        "title": found.session.title,
+        "project": found.project,
+        "branch": found.branch,
+        "date": max(turn.time for turn in found.turns)[:10],
+        "resume": found.resume,
+        "turns": [turn.ref for turn in found.turns],
+        "more": found.more,
+    }
+
+
+def _turn_json(turn: FoundTurn) -> dict[str, Any]:
+    return {
+        "ref": turn.ref,
+        "session": f"session:{turn.record.session}",
+        "time": turn.time,
+        "role": turn.role,
+        "match": turn.match.name.lower(),
+        "snippet": turn.snippet.text,
+        "text": turn.text,
     }
 
 

@@ -13,23 +13,25 @@ import click
 
 from slicebase.cli.numbers import CountingNumber
 from slicebase.cli.options import open_base, redact_option, redacts, report_redacted
-from slicebase.cli.output import json_option, note, print_json, print_progress, print_text, printable
+from slicebase.cli.output import counted, json_option, note, print_json, print_progress, print_text, printable
+from slicebase.core.refs import as_words
 from slicebase.errors import Exit, SlicebaseError
-from slicebase.history.inputs import SAMPLE, discover
+from slicebase.history.inputs import LONG_SAMPLE, SAMPLE, discover
 from slicebase.importers.values import REASONS
 from slicebase.verbs.names import shortened
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
-    from slicebase.graph.turn import Session
     from slicebase.history.account import Account, SourceConflict
     from slicebase.history.imports import ImportProgress
     from slicebase.verbs.graph import TurnView
+    from slicebase.verbs.sessions import SessionEntry
 
 
 @click.command("import")
 @click.argument("paths", nargs=-1, metavar="[PATH]…")
-@click.option("--sample", is_flag=True, help="Import the transcript that ships with Slicebase, to try things on.")
+@click.option("--sample", type=click.Choice(["short", "long"]), is_flag=False, flag_value="short",
+              help="Import a transcript that ships with Slicebase, to try things on (default: short).")  # fmt: skip
 @click.option("--yes", "-y", is_flag=True, help="Without paths: import what was found without asking.")
 @click.option("--format", "format_name", metavar="NAME", help="The format of the inputs (default: detect it).")
 @click.option("--session", metavar="ID", help="The session of inputs that name none (default: the file name).")
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
 def import_(
     ctx: click.Context,
     paths: tuple[str, ...],
-    sample: bool,
+    sample: str | None,
     yes: bool,
     format_name: str | None,
     session: str | None,
@@ -56,7 +58,8 @@ def import_(
     does not stop the others. So is a file that names no session if another conversation is stored under its name. Exit
     status 1 if message content or a PATH was left out.
     """
-    found: list[str | Path] = [*paths, *([SAMPLE] if sample else ())] or [*_discovered(yes)]
+    samples = {"short": SAMPLE, "long": LONG_SAMPLE}
+    found: list[str | Path] = [*paths, *([samples[sample]] if sample else ())] or [*_discovered(yes)]
     base = _open_to_try(ctx) if dry_run else open_base(ctx, create=True)
     with import_progress() as progress:
         account = base.import_(
@@ -75,13 +78,18 @@ def import_(
 
 def _open_to_try(ctx: click.Context) -> "Slicebase":
     """Opens the workspace to compare with, or an empty temporary one if there is none."""
-    from slicebase.base import Slicebase
-
     try:
         return open_base(ctx)
     except SlicebaseError as error:
         if error.code != "no-workspace":
             raise
+    return open_temporary(ctx)
+
+
+def open_temporary(ctx: click.Context) -> "Slicebase":
+    """Opens an empty workspace that is deleted when the command ends."""
+    from slicebase.base import Slicebase
+
     folder = Path(ctx.with_resource(TemporaryDirectory()))
     base = ctx.with_resource(closing(Slicebase.init(folder, redact=redacts(ctx))))
     report_redacted(ctx, base)
@@ -219,44 +227,91 @@ def print_left_out(account: "Account") -> None:
 
 
 @click.command()
-@click.argument("session", required=False)
+@click.argument("query", nargs=-1, metavar="[SESSION] [FILTER]…")
 @click.option("--search", "-s", "words", metavar="WORDS", help="List turns that contain the words, best first.")
 @click.option(
-    "--limit", type=CountingNumber(1), default=50, show_default=True, metavar="N", help="The maximum number of turns."
+    "--limit", type=CountingNumber(1), default=50, show_default=True, metavar="N", help="The maximum number of lines."
 )
 @json_option
 @click.pass_context
-def turns(ctx: click.Context, session: str | None, words: str | None, limit: int, as_json: bool) -> int:
-    """List the stored sessions, the turns of SESSION, or the turns that contain some words.
+def turns(ctx: click.Context, query: tuple[str, ...], words: str | None, limit: int, as_json: bool) -> int:
+    """List the stored sessions, the newest first, the turns of SESSION, or the turns that contain some words.
 
-    Exit status 1 if there are none.
+    A session is listed with its date, project, first prompt, turns, compactions, model and size. The filters of `tt
+    search` narrow: -word, session:, role:, tool:, file:, project:, before:, after:, kind:. Exit status 1 if there is
+    nothing.
     """
+    session, filters = _session_and_filters(query)
     if session is not None and words is not None:
         raise click.UsageError("Give a session or --search, not both.")
     base = open_base(ctx)
-    graph = base.graph
     if session is None and words is None:
-        rows = [_session_row(each, count) for each, count in graph.sessions()]
-    else:
-        found = graph.search(words, limit) if words is not None else graph.turns(str(session))[:limit]
-        rows = [_turn_row(view) for view in found]
+        return _print_sessions(base, base.graph.sessions(filters, limit), as_json)
+    found = (
+        base.graph.search(f"{words} {filters}", limit)
+        if words is not None
+        else base.graph.turns(str(session), filters)[:limit]
+    )
+    rows = [_turn_row(view) for view in found]
     if as_json:
         print_json({"rows": rows})
     else:
-        short = shortened(base, [_ref_of(row) for row in rows])
+        short = shortened(base, [row["ref"] for row in rows])
         for row in rows:
-            name, *details, words = row.values()
-            shown = short[_ref_of(row)].removeprefix("session:") if "session" in row else short[name]
-            print_text("  ".join([*(printable(str(each)) for each in (shown, *details)), one_line(words)]))
+            name, *details, text = row.values()
+            print_text("  ".join([printable(str(each)) for each in (short[name], *details)] + [one_line(text)]))
     return Exit.DONE if rows else Exit.FINDINGS
 
 
-def _ref_of(row: dict[str, Any]) -> str:
-    return row["ref"] if "ref" in row else f"session:{row['session']}"
+def _session_and_filters(given: tuple[str, ...]) -> tuple[str | None, str]:
+    """Returns the session that is named, and the rest, which narrows. A `session:` alone names one, too."""
+    from slicebase.context.query import read
+
+    read_each = [(each, read(each)) for each in given]
+    named = [each for each, query in read_each if query.terms]
+    named = named or [each for each, query in read_each if query.values("session")]
+    if len(named) > 1:
+        raise click.UsageError("Give one session. --search takes words.")
+    return (named[0] if named else None), " ".join(each for each in given if each not in named)
 
 
-def _session_row(session: "Session", count: int) -> dict[str, Any]:
-    return {"session": session.id, "turns": count, "format": session.format, "title": session.title or ""}
+def _print_sessions(base: "Slicebase", found: "list[SessionEntry]", as_json: bool) -> int:
+    if as_json:
+        print_json({"rows": [_session_row(each) for each in found]})
+        return Exit.DONE if found else Exit.FINDINGS
+    short = shortened(base, [f"session:{each.id}" for each in found])
+    for each in found:
+        counts = [counted(each.turns, "turn"), counted(each.compactions, "compaction") if each.compactions else ""]
+        details = [*counts, f"{_thousands(each.size)} tokens", each.model, each.session.format]
+        place = f"{each.project} ({each.branch})" if each.branch else each.project
+        name = short[f"session:{each.id}"].removeprefix("session:")
+        first = [name, (each.ended or "purged")[:16].replace("T", " "), ", ".join(filter(None, details)), place]
+        print_text("  ".join(printable(as_words(word)) for word in first if word))
+        if words := each.title or each.prompt:
+            print_text(f"    {one_line(words, 100)}")
+    return Exit.DONE if found else Exit.FINDINGS
+
+
+def _thousands(number: int) -> str:
+    return str(number) if number < 1000 else f"{number / 1000:.1f}k" if number < 10_000 else f"{number // 1000}k"
+
+
+def _session_row(each: "SessionEntry") -> dict[str, Any]:
+    return {
+        "session": each.id,
+        "turns": each.turns,
+        "format": each.session.format,
+        "title": each.title or "",
+        "started": each.started,
+        "ended": each.ended,
+        "project": each.project,
+        "branch": each.branch,
+        "prompt": each.prompt,
+        "compactions": each.compactions,
+        "model": each.model,
+        "tokens": each.size,
+        "resume": each.resume,
+    }
 
 
 def _turn_row(view: "TurnView") -> dict[str, Any]:
@@ -279,9 +334,29 @@ def show(ctx: click.Context, reference: str, as_json: bool) -> int:
     if as_json:
         print_json(shown)
         return Exit.DONE
-    text = shown.pop("text", None)
+    text, outline = shown.pop("text", None), shown.pop("outline", None)
     for name, value in shown.items():
         print_text(f"{name:13} {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}")
     if text is not None:
         print_text(f"\n{text}")
+    if outline is not None:
+        _print_outline(outline)
     return Exit.DONE
+
+
+_MOST_FILES = 20
+
+
+def _print_outline(outline: dict[str, Any]) -> None:
+    """Prints the prompts, decisions and compactions of a session in their order, and its files."""
+    print_text()
+    for each in outline["steps"]:
+        print_text(f"{each['time'][:16].replace('T', ' ')}  {each['kind']:10}  {one_line(each['text'], 100)}")
+        print_text(f"    {each['ref']}")
+    files = outline["files"]
+    if files:
+        print_text("\nfiles")
+    for each in files[:_MOST_FILES]:
+        print_text(f"    {printable(each['path'])}  ({counted(each['changes'], 'change')}, {each['calls']} calls)")
+    if len(files) > _MOST_FILES:
+        note(f"{_MOST_FILES} of {len(files)} files; --json lists all")

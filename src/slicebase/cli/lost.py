@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from slicebase.cli.context import print_context
-from slicebase.cli.history import import_progress
+from slicebase.cli.history import import_progress, open_temporary
 from slicebase.cli.numbers import WholeNumber
 from slicebase.cli.options import open_base, redact_option
 from slicebase.cli.output import BOLD, YELLOW, Styled, json_option, note, print_json, print_text, printable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("what", required=False, metavar="[SESSION|TRANSCRIPT]")
-@click.option("--sample", is_flag=True, help="Use the long transcript that ships with Slicebase, to try this on.")
+@click.option("--sample", is_flag=True, help="Use a transcript that ships with Slicebase, in a temporary workspace.")
 @click.option("--all", "everything", is_flag=True, help="Show every session that was compacted, as a table.")
 @click.option("--limit", type=WholeNumber(), default=20, show_default=True, metavar="N",
               help="The maximum number of lost items to list.")  # fmt: skip
@@ -59,7 +59,8 @@ def lost(
     opens the references. Exit status 1 if nothing was compacted.
     """
     _check_together(what, sample, everything, cost, prompt, tokens)
-    base = open_base(ctx, create=sample or (what is not None and Path(what).exists()))
+    stores = what is not None and Path(what).exists()  # the sample is never among the user's own history
+    base = open_temporary(ctx) if sample else open_base(ctx, create=stores)
     if everything:
         return _print_table(base, base.lost_everywhere(), limit, as_json)
     found = _found(base, str(LONG_SAMPLE) if sample else what)

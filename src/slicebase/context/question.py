@@ -9,22 +9,14 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from slicebase.context.words import Word
+from slicebase.context.identifiers import joined_names
+from slicebase.context.words import ASKING, Word
 
 # A pasted page is not a question: only its first characters and words are searched.
 MOST_CHARACTERS = 20_000
 _MOST_WORDS = 64
 _MOST_DATES = 8
-
-# English words that only ask or join. In other languages such words have little weight, since they are frequent.
-_ASKING = frozenset(
-    """
-    a about also an and any are as at be been but by can could d did do does doing ever for from had has have he her
-    hers him his how i if in into is it its like ll m many may me might more most much my no not of on or other our re
-    s she should so some such t than that the their them then there these they this to ve was we were what when where
-    which who whom whose why will with would you your
-    """.split()  # noqa: SIM905 - as a list it would take ninety lines
-)
+_MOST_NAMES = 16
 
 _UNIX_EPOCH = date(1970, 1, 1)
 _DAY = 86_400_000  # milliseconds
@@ -58,21 +50,24 @@ class When(NamedTuple):
 
 
 class Question(Struct, frozen=True):
-    """The words and dates of a question."""
+    """The words and dates of a question, and its identifiers of several words, in lower case."""
 
     words: tuple[Word, ...]
     dates: tuple[When, ...]
+    names: tuple[str, ...] = ()
 
 
 def analyse(text: str, words: Sequence[Word]) -> Question:
-    """Returns the words and dates of a question, given its text and its words as the index reads them."""
+    """Returns the words, identifiers and dates of a question, given its text and its words as the index reads them."""
     by_stem: dict[str, Word] = {}
     for word in words:
-        if word.text not in _ASKING and word.stem not in _ASKING:
+        if word.text not in ASKING and word.stem not in ASKING:
             by_stem.setdefault(word.stem, word)
         if len(by_stem) == _MOST_WORDS:
             break
-    return Question(tuple(by_stem.values()), tuple(islice(dict.fromkeys(dates(text[:MOST_CHARACTERS])), _MOST_DATES)))
+    asked = text[:MOST_CHARACTERS]
+    named = tuple(islice(dict.fromkeys(dates(asked)), _MOST_DATES))
+    return Question(tuple(by_stem.values()), named, tuple(islice(dict.fromkeys(joined_names(asked)), _MOST_NAMES)))
 
 
 _MONTH_NAMES = (

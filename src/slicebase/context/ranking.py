@@ -18,7 +18,7 @@ from slicebase.context.question import Question
 if TYPE_CHECKING:  # start-up counts
     from slicebase.graph.select import FrontierTurn
 
-RANKER: Final = "neighbourly/1"
+RANKER: Final = "neighbourly/2"
 
 # BM25 with its usual parameters, sizes in tokens.
 _SATURATION = 1.2
@@ -68,6 +68,7 @@ class Figures(Struct, frozen=True):
     matches: tuple[Matches, ...]
     turns: Mapping[int, TurnFigures]  # those that match, and those within reach of them
     links: Iterable[tuple[int, int]]  # (turn, its reply) among them
+    allowed: frozenset[int] | None = None  # the turns that may be ranked; None for all
 
 
 PARTS: Final = ("words", "neighbours", "session", "label", "date", "substance", "opening")
@@ -84,7 +85,8 @@ class Ranked(NamedTuple):
 def rank(question: Question, figures: Figures, limit: int) -> list[Ranked]:
     """Returns the best turns for a question, the best first, equal ones by id."""
     parts_of = _scorer(question, figures)
-    scored = ((turn.id, parts_of(turn)) for turn in figures.turns.values())
+    turns, allowed = figures.turns.values(), figures.allowed
+    scored = ((turn.id, parts_of(turn)) for turn in turns if allowed is None or turn.number in allowed)
     best = nsmallest(limit, ((-sum(parts), turn, parts) for turn, parts in scored if parts))
     return [Ranked(turn, -score, dict(zip(PARTS, parts, strict=True))) for score, turn, parts in best]
 

@@ -1,58 +1,11 @@
-"""Search queries, the places of their terms in a text, and the snippet of the text to show.
-
-A query has words, "several consecutive words" and beginnings of words (`retr*`).
-"""
+"""The places of a query's terms in a text, and the snippet of the text to show."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from slicebase.context.words import for_question, runs
-
-# Queries
-
-_LONGEST = 20_000  # characters; the rest of a pasted page is not searched
-_TYPED = re.compile(r'"([^"]*)("?)(\*?)|([^\s"]+)')
-
-
-class Term(NamedTuple):
-    """Consecutive words; `begins` says that only the beginning of the last one is given."""
-
-    text: str
-    begins: bool = False
-    unspaced: bool = False  # in a script without spaces between words
-
-
-def read_query(typed: str) -> list[Term]:
-    """Returns the terms of a query, each once, in order. Any text is a query, but it may have no terms."""
-    text = typed[:_LONGEST].replace("\0", " ")  # a NUL would end an FTS5 query
-    terms = [term for match in _TYPED.finditer(text) for term in _terms(match)]
-    return list(dict.fromkeys(terms))
-
-
-def _terms(match: re.Match[str]) -> Iterator[Term]:
-    phrase, closed, star, word = match.groups()
-    begins = bool(star) if word is None else word.endswith("*")
-    if word is None and not closed:  # a quotation mark without its partner is ignored
-        yield from (term for each in phrase.split() for term in read_query(each))
-        return
-    pieces = [piece for piece in runs(phrase if word is None else word) if any(map(str.isalnum, piece[0]))]
-    for at, (text, unspaced) in enumerate(pieces, 1):
-        yield Term(text.strip(), begins and not unspaced and at == len(pieces), unspaced)
-
-
-def expression(terms: Iterable[Term], *, either: bool = False) -> str:
-    """Returns the terms as an FTS5 query for all of them, or for any. Typed text is never an operator in it."""
-    return (" OR " if either else " AND ").join(map(_quoted, terms))
-
-
-def _quoted(term: Term) -> str:
-    text = for_question(term.text).replace('"', '""')
-    return f'"{text}"{" *" if term.begins else ""}'
-
-
-# Marks and snippets
+from slicebase.context.query import Term, pattern
 
 _WIDTH: Final = 200  # characters
 _SPACE: Final = re.compile(r"\s+")
@@ -87,14 +40,17 @@ class Marker:
     """Finds the terms of a query in texts. Each term is given with its stems."""
 
     def __init__(self, terms: Sequence[Term], stems: Sequence[list[str]]) -> None:
-        self._unspaced = [(number, term.text) for number, term in enumerate(terms) if term.unspaced]
+        exact = [(number, term) for number, term in enumerate(terms) if term.unspaced or term.quoted or term.whole]
+        self._exact = [(number, pattern(term)) for number, term in exact]
         self._by_stem: dict[str, list[_Sought]] = {}
         self._by_beginning: list[_Sought] = []
         for number, (term, words) in enumerate(zip(terms, stems, strict=True)):
             sought = _Sought(number, words, term.begins)
+            if term.unspaced or term.quoted or not words:
+                continue
             if term.begins and len(words) == 1:
                 self._by_beginning.append(sought)
-            elif not term.unspaced:
+            else:
                 self._by_stem.setdefault(words[0], []).append(sought)
 
     def marks(self, text: str, tokens: Sequence[Token]) -> list[TermMark]:
@@ -104,9 +60,9 @@ class Marker:
         for at, (_, _, stem) in enumerate(tokens):
             if by_beginning or stem in by_stem:
                 found += self._marks_at(tokens, at, (*by_stem.get(stem, ()), *by_beginning))
-        for number, sought in self._unspaced:
-            found += (TermMark(match.start(), match.end(), number) for match in re.finditer(re.escape(sought), text))
-        return sorted(found)
+        for number, sought in self._exact:
+            found += (TermMark(match.start(), match.end(), number) for match in sought.finditer(text))
+        return sorted(set(found))
 
     def _marks_at(self, tokens: Sequence[Token], at: int, candidates: Iterable[_Sought]) -> Iterator[TermMark]:
         for number, stems, begins in candidates:

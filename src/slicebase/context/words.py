@@ -4,14 +4,15 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 
 class Word(NamedTuple):
-    """A word as the index reads it: its text in lower case without accents, and its stem."""
+    """A word as the index reads it: its text in lower case without accents, its stem, and stems of its other forms."""
 
     text: str
     stem: str
+    also: tuple[str, ...] = ()
 
 
 # Scripts without spaces between words: Thai, Lao, Burmese, Khmer, kana, Han.
@@ -27,9 +28,9 @@ def _unspaced() -> re.Pattern[str]:
     return re.compile(_UNSPACED)
 
 
-def for_index(text: str) -> str:
-    """Returns the text as it is indexed: scripts without spaces as single characters and as pairs."""
-    return text if text.isascii() else _unspaced().sub(_characters_and_pairs, text)
+def in_characters_and_pairs(text: str) -> str:
+    """Returns the text with scripts without spaces as single characters and as pairs."""
+    return text if text.isascii() else _unspaced().sub(_characters_and_pairs, simplified(text))
 
 
 def for_question(text: str) -> str:
@@ -37,7 +38,12 @@ def for_question(text: str) -> str:
 
     A character without neighbours is searched by itself.
     """
-    return text if text.isascii() else _unspaced().sub(_pairs, text)
+    return text if text.isascii() else _unspaced().sub(_pairs, simplified(text))
+
+
+def without_unspaced(text: str) -> str:
+    """Returns a text with spaces in place of scripts that have none."""
+    return _unspaced().sub(" ", text)
 
 
 def _characters_and_pairs(match: re.Match[str]) -> str:
@@ -49,6 +55,21 @@ def _pairs(match: re.Match[str]) -> str:
     run = match[0]
     return f" {' '.join(map(''.join, pairwise(run))) or run} "
 
+
+_WIDE: Final = {0x3000: 0x20} | {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}  # to the letters of ASCII
+
+
+def simplified(text: str) -> str:
+    """Returns a text with letters, digits and marks of full width in their usual width."""
+    return text if text.isascii() or not _has_wide().search(text) else text.translate(_WIDE)
+
+
+@cache
+def _has_wide() -> re.Pattern[str]:
+    return re.compile("[\u3000\uff01-\uff5e]")
+
+
+# Labels
 
 _LABEL_WORD = r"[^\W_][\w.'’-]{0,30}"
 _LABEL = rf"[\s*_#>\[(<]*((?!\d){_LABEL_WORD}(?: {_LABEL_WORD}){{0,2}})[*_\])>]*(?::(?=[\s*_]|\Z)|：)"
@@ -71,3 +92,14 @@ def runs(text: str) -> Iterator[tuple[str, bool]]:
         yield match[0], True
         place = match.end()
     yield text[place:], False
+
+
+# English words that only ask or join. In other languages such words have little weight, since they are frequent.
+ASKING: Final = frozenset(
+    """
+    a about also an and any are as at be been but by can could d did do does doing ever for from had has have he her
+    hers him his how i if in into is it its like ll m many may me might more most much my no not of on or other our re
+    s she should so some such t than that the their them then there these they this to ve was we were what when where
+    which who whom whose why will with would you your
+    """.split()  # noqa: SIM905 - as a list it would take ninety lines
+)

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from slicebase.context.outline import outline
 from slicebase.core.refs import parse
 from slicebase.errors import SlicebaseError
 from slicebase.files.create import new_file
@@ -43,8 +44,9 @@ def _turn(truth: Truth, name: str) -> dict[str, Any]:
 
 def _session(truth: Truth, name: str) -> dict[str, Any]:
     session = truth.turns.session(name)
-    turns = sum(1 for _ in truth.turns.of_session(name))
-    return {"format": session.format, "title": session.title, "turns": turns, "facts": session.facts}
+    turns = [truth.with_content(stored.record) for stored in truth.turns.of_session(name)]
+    facts = {"format": session.format, "title": session.title, "turns": len(turns), "facts": session.facts}
+    return {**facts, "outline": outline(turns)}
 
 
 def _manifest(truth: Truth, name: str) -> dict[str, Any]:

@@ -66,6 +66,8 @@ class Filters(NamedTuple):
     meta: Mapping[str, str] | Sequence[tuple[str, str]] = ()  # keys of the frontmatter's `meta` with their values
     changed_since: Moment | None = None
     archived: bool = False  # include archived files
+    changed_before: Moment | None = None
+    ids: Sequence[str] = ()  # the ids of the files, or their beginnings; any of them
 
 
 EVERY_FILE: Final = Filters()
@@ -86,19 +88,26 @@ _CONDITIONS: Final = {
     "type": "files.type = ?",
     "rel": "EXISTS (SELECT 1 FROM links WHERE links.file = files.number AND rel = ? AND active)",
     "changed_since": "coalesce(files.changed, files.disk_time) > ?",
+    "changed_before": "coalesce(files.changed, files.disk_time) < ?",
 }
+_LEAST: Final = 8  # characters of a short id (ruling 53)
 _META: Final = "EXISTS (SELECT 1 FROM meta WHERE meta.file = files.number AND key = ? AND value = ?)"
 
 
 def conditions(filters: Filters) -> tuple[str, list[Any]]:
     """Returns the filters as an SQL condition for WHERE, and its values."""
-    since = None if filters.changed_since is None else milliseconds(filters.changed_since)
-    exact = filters._replace(changed_since=since)
+    since, before = (
+        None if each is None else milliseconds(each) for each in (filters.changed_since, filters.changed_before)
+    )
+    exact = filters._replace(changed_since=since, changed_before=before)
     given = [(sql, value) for field, sql in _CONDITIONS.items() if (value := getattr(exact, field)) is not None]
     sql = ["problem IS NULL", *([] if filters.archived else ["NOT files.archived"])]
     meta = list(filters.meta.items() if isinstance(filters.meta, Mapping) else filters.meta)
     sql += [condition for condition, _ in given] + [_META for _ in meta]
-    return " AND ".join(sql), [value for _, value in given] + [part for pair in meta for part in pair]
+    named = [each.removesuffix(".slice") for each in filters.ids]
+    sql += [f"({' OR '.join('substr(files.id, 1, ?) = ?' for _ in named)})"] if named else []
+    values = [value for _, value in given] + [part for pair in meta for part in pair]
+    return " AND ".join(sql), values + [part for each in named for part in (max(_LEAST, len(each)), each)]
 
 
 def list_files(connection: apsw.Connection, filters: Filters) -> list[FileEntry]:

@@ -9,14 +9,16 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterator
 from heapq import nlargest
-from math import ceil
 from typing import Any, NamedTuple
 
 import apsw
 
+from slicebase.context.identifiers import in_any_case
 from slicebase.context.question import Question
 from slicebase.context.ranking import SPREAD_STEPS, Figures, Matches, TurnFigures, rarity
 from slicebase.core.times import to_text
+from slicebase.index.narrow import EVERY_TURN, TurnFilters, conditions
+from slicebase.index.nearby import nearest
 
 _MOST_WORDS = 24
 _MOST_LOOKED_UP = 30_000  # turns, for words and dates together
@@ -24,12 +26,9 @@ _MOST_FOLLOWED = 500  # turns from which links are followed
 _MOST_REACHED = 20_000
 _MOST_COMMON = 100_000  # turns: a word that more turns have is ignored
 _MOST_YEARS = 50  # in which a date without a year is looked up
-# Two words count as one if they share their first letters, and these are most of the longer word.
-_SHARED_LETTERS = 4
-_SHARED_PART = 0.7
-_MOST_SIMILAR = 500
 
 _HAVING_WORD = "SELECT doc FROM occurrence WHERE term = ?"
+_HAVING_NAME = "SELECT doc FROM naming WHERE term = ?"
 _IN_SPANS = """
 SELECT turn.number FROM json_each(?) AS span CROSS JOIN turn
   ON turn.time >= span.value ->> 0 AND turn.time < span.value ->> 1
@@ -37,11 +36,12 @@ SELECT turn.number FROM json_each(?) AS span CROSS JOIN turn
 
 
 class _KnownTerm(NamedTuple):
-    """A word of the question as it is in the index. Rarer words sort first."""
+    """A word or an identifier of the question as it is in the index. Rarer ones sort first."""
 
     turns: int
     term: str
     stem: str
+    having: str = _HAVING_WORD
 
 
 class _Source(NamedTuple):
@@ -52,21 +52,24 @@ class _Source(NamedTuple):
     value: str
 
 
-def read_figures(connection: apsw.Connection, question: Question) -> Figures:
-    """Returns the figures of the index for a question."""
+def read_figures(connection: apsw.Connection, question: Question, wanted: TurnFilters = EVERY_TURN) -> Figures:
+    """Returns the figures of the index for a question. Only turns that pass the filters are ranked."""
     indexed, size = connection.execute("SELECT turns, size FROM state").get
     if not indexed:
         return Figures(indexed=0, mean_size=1, years=(1970, 1970), matches=(), turns={}, links=())
     years = _years(connection)
     words = sorted(_known_words(connection, question))[:_MOST_WORDS]
-    sources = [_Source(word.turns, _HAVING_WORD, word.term) for word in words]
+    sources = [_Source(word.turns, word.having, word.term) for word in words]
     if spans := [span for when in question.dates for span in when.spans(*years)]:
         sources.append(_dated(connection, json.dumps(spans)))
-    found = _look_up(connection, sources)
+    allowed, scope = _passing(connection, wanted), _passing(connection, wanted.scope)
+    found = _within(_look_up(connection, sources), scope)
     if sources and not found:  # even the rarest word is too common
-        starts = _newest(connection, *min(sources)[1:], _MOST_FOLLOWED)
+        starts = _newest(connection, *min(sources)[1:], _MOST_FOLLOWED, allowed)
     else:
         starts = _starts(connection, found, indexed)
+        if wanted.filters:  # the best turns may all be left out by the filters
+            starts |= _starts(connection, _within(found, allowed), indexed)
     reached, links = _reach(connection, starts)
     return Figures(
         indexed=indexed,
@@ -75,7 +78,22 @@ def read_figures(connection: apsw.Connection, question: Question) -> Figures:
         matches=tuple(_matches(connection, words, found, reached)),
         turns=_turns(connection, reached),
         links=links,
+        allowed=allowed,
     )
+
+
+def _passing(connection: apsw.Connection, wanted: TurnFilters) -> frozenset[int] | None:
+    """Returns the turns that pass the filters; None if there are no filters."""
+    if not wanted:
+        return None
+    where, values = conditions(wanted)
+    return frozenset(number for (number,) in connection.execute(f"SELECT number FROM turn WHERE {where}", values))
+
+
+def _within(found: "_Found", scope: frozenset[int] | None) -> "_Found":
+    if scope is None:
+        return found
+    return {key: Counter({turn: count for turn, count in each.items() if turn in scope}) for key, each in found.items()}
 
 
 def _years(connection: apsw.Connection) -> tuple[int, int]:
@@ -86,41 +104,26 @@ def _years(connection: apsw.Connection) -> tuple[int, int]:
 
 
 def _known_words(connection: apsw.Connection, question: Question) -> Iterator[_KnownTerm]:
-    """Yields each word of the question as the index knows it. Words that the index does not know are left out."""
+    """Yields each word and identifier of the question as the index knows it, without those that it does not know."""
     seen = set[str]()
     for word in question.words:
         turns = connection.execute("SELECT doc FROM vocabulary WHERE term = ?", (word.stem,)).get
-        known = _KnownTerm(turns, word.stem, word.stem) if turns else _nearest(connection, word.stem)
-        if known and known.term not in seen:
-            seen.add(known.term)
-            yield known
+        if not turns and (near := nearest(connection, word)):
+            yield from _once(seen, _KnownTerm(near.turns, near.term, word.stem))
+        elif turns:
+            yield from _once(seen, _KnownTerm(turns, word.stem, word.stem))
+        for form in word.also:
+            if turns := connection.execute("SELECT doc FROM vocabulary WHERE term = ?", (form,)).get:
+                yield from _once(seen, _KnownTerm(turns, form, word.stem))
+    for name in (form for each in question.names for form in in_any_case(each)):
+        if turns := connection.execute("SELECT doc FROM known_names WHERE term = ?", (name,)).get:
+            yield _KnownTerm(turns, name, name, _HAVING_NAME)
 
 
-def _nearest(connection: apsw.Connection, stem: str) -> _KnownTerm | None:
-    """Returns the most similar word of the index, with another ending or a typing error, or None."""
-    prefix = stem[: max(_SHARED_LETTERS, ceil(_SHARED_PART * len(stem)))]
-    if len(prefix) < _SHARED_LETTERS:
-        return None
-    similar = connection.execute(
-        "SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ? LIMIT ?",
-        (prefix, prefix + "\U0010ffff", _MOST_SIMILAR),
-    )
-    near = [
-        (-part, -turns, term)
-        for term, turns in similar
-        if (part := _shared(stem, term) / max(len(stem), len(term))) >= _SHARED_PART
-    ]
-    if not near:
-        return None
-    _, turns, term = min(near)
-    return _KnownTerm(-turns, term, stem)
-
-
-def _shared(one: str, other: str) -> int:
-    return next(
-        (at for at, (mine, theirs) in enumerate(zip(one, other, strict=False)) if mine != theirs),
-        min(len(one), len(other)),
-    )
+def _once(seen: set[str], known: _KnownTerm) -> Iterator[_KnownTerm]:
+    if known.term not in seen:
+        seen.add(known.term)
+        yield known
 
 
 def _dated(connection: apsw.Connection, spans: str) -> _Source:
@@ -128,19 +131,24 @@ def _dated(connection: apsw.Connection, spans: str) -> _Source:
     return _Source(count, _IN_SPANS, spans)
 
 
-def _look_up(connection: apsw.Connection, sources: list[_Source]) -> dict[str, Counter[int]]:
+_Found = dict[tuple[str, str], Counter[int]]  # by the query and its value
+
+
+def _look_up(connection: apsw.Connection, sources: list[_Source]) -> _Found:
     """Returns for each source how often each turn is in it, from the rarest source up to the limit of turns."""
-    found: dict[str, Counter[int]] = {}
+    found: _Found = {}
     left = _MOST_LOOKED_UP
     for source in sorted(sources):
         left -= source.turns
         if left < 0:
             break
-        found[source.value] = Counter(number for (number,) in connection.execute(source.query, (source.value,)))
+        found[source.query, source.value] = Counter(
+            number for (number,) in connection.execute(source.query, (source.value,))
+        )
     return found
 
 
-def _starts(connection: apsw.Connection, found: dict[str, Counter[int]], indexed: int) -> set[int]:
+def _starts(connection: apsw.Connection, found: _Found, indexed: int) -> set[int]:
     """Returns the turns that have most of the words and dates, weighted by rarity; among equals, the newest."""
     worth: Counter[int] = Counter()
     for counts in found.values():
@@ -155,9 +163,13 @@ def _starts(connection: apsw.Connection, found: dict[str, Counter[int]], indexed
     return starts | _newest(connection, "SELECT value FROM json_each(?)", equals, _MOST_FOLLOWED - len(starts))
 
 
-def _newest(connection: apsw.Connection, query: str, value: str, most: int) -> set[int]:
-    sql = f"SELECT number FROM turn WHERE number IN ({query}) ORDER BY time DESC, id LIMIT {most}"
-    return {number for (number,) in connection.execute(sql, (value,))}
+def _newest(
+    connection: apsw.Connection, query: str, value: str, most: int, allowed: frozenset[int] | None = None
+) -> set[int]:
+    chosen = "" if allowed is None else "AND number IN (SELECT value FROM json_each(?))"
+    values = [value] if allowed is None else [value, json.dumps(list(allowed))]
+    sql = f"SELECT number FROM turn WHERE number IN ({query}) {chosen} ORDER BY time DESC, id LIMIT {most}"
+    return {number for (number,) in connection.execute(sql, values)}
 
 
 def _reach(connection: apsw.Connection, starts: set[int]) -> tuple[set[int], set[tuple[int, int]]]:
@@ -184,14 +196,14 @@ def _reach(connection: apsw.Connection, starts: set[int]) -> tuple[set[int], set
 
 
 def _matches(
-    connection: apsw.Connection, words: list[_KnownTerm], found: dict[str, Counter[int]], reached: set[int]
+    connection: apsw.Connection, words: list[_KnownTerm], found: _Found, reached: set[int]
 ) -> Iterator[Matches]:
     among = json.dumps(list(reached))
-    for turns, term, stem in words:
-        if term in found:
-            counts = {number: count for number, count in found[term].items() if number in reached}
+    for turns, term, stem, having in words:
+        if (having, term) in found:
+            counts = {number: count for number, count in found[having, term].items() if number in reached}
         elif turns <= _MOST_COMMON:
-            inside = f"{_HAVING_WORD} AND doc IN (SELECT value FROM json_each(?))"
+            inside = f"{having} AND doc IN (SELECT value FROM json_each(?))"
             counts = Counter(number for (number,) in connection.execute(inside, (term, among)))
         else:
             continue

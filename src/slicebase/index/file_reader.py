@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import apsw
 from msgspec.structs import replace
 
-from slicebase.context.words import for_index
+from slicebase.context.forms import for_index
 from slicebase.core.hashing import raw_digest
 from slicebase.core.refs import parse
 from slicebase.errors import SlicebaseError, Where

@@ -72,7 +72,8 @@ class FileIndex:
 
     def _bring_up_to_date(self, connection: apsw.Connection) -> None:
         known, notes, cleaned = connection.execute("SELECT listing, notes, cleaned FROM state").get
-        if known and known == "\0".join(listing(self._library)) and self._notes_are_the_same(notes, cleaned):
+        current = "\0".join(listing(self._library))
+        if known == current and (known or self._is_empty(connection)) and self._notes_are_the_same(notes, cleaned):
             return
         from slicebase.index.file_reader import Update
 
@@ -81,6 +82,10 @@ class FileIndex:
             update = Update(connection, self._library, self._cleaning.uncounted, self.progress)
             update.run(listing(self._library), tick)
             update.run_notes(self._cleaning.state)
+
+    def _is_empty(self, connection: apsw.Connection) -> bool:
+        """Returns whether the index has no files: a listing that is not certain is empty, too."""
+        return not connection.execute("SELECT EXISTS (SELECT 1 FROM files)").get
 
     def _notes_are_the_same(self, known: str, cleaned: str) -> bool:
         """Returns whether the notes have the stamps of the last update, and secrets are replaced as they were then."""

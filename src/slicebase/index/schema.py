@@ -4,6 +4,7 @@ The tables contain nothing that the files, and the notes that they point to, do 
 case, without accents, by their stems, in any script.
 """
 
+import re
 from collections.abc import Callable
 from typing import Final, cast
 
@@ -17,6 +18,8 @@ from slicebase.index.disposable import DatabaseLayout
 # Marks are parts of words: without them, words in Indian scripts are split into single letters.
 UNICODE61: Final = ("remove_diacritics", "2", "categories", "L* N* Co Mc Mn")
 FTS_TOKENIZER: Final = " ".join(("porter unicode61", *(f"'{option}'" for option in UNICODE61)))
+# Identifiers are given one by one: every character that they can have is a part of them.
+NAME_TOKENIZER: Final = "unicode61 remove_diacritics 0 categories 'L* N* Co Mc Mn' tokenchars '_-./:@#+~'"
 
 
 class Tokenizer:
@@ -30,21 +33,31 @@ class Tokenizer:
         data = text.encode()
         found = self._tokenizer(data, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False)
         tokens = cast("list[Token]", found)
-        return tokens if text.isascii() else _in_characters(data, tokens)
+        return tokens if text.isascii() else _in_characters(text, tokens)
 
     def stems(self, text: str) -> list[str]:
         """Returns the stems of the words of a text."""
         return [stem for _, _, stem in self.tokens(text)]
 
 
-def _in_characters(data: bytes, tokens: list[Token]) -> list[Token]:
+_NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
+
+
+def _in_characters(text: str, tokens: list[Token]) -> list[Token]:
     """Returns the tokens with positions in characters: FTS5 counts in bytes."""
-    counted, place, at = [], 0, 0
+    longer = [
+        (match.start(), len(match[0].encode("utf-8", "surrogatepass")) - 1) for match in _NOT_ASCII.finditer(text)
+    ]
+    counted, more, at = [], 0, 0  # more: the bytes beyond one of each character so far
     for start, end, stem in tokens:
-        place += len(data[at:start].decode())
-        length = len(data[start:end].decode())
-        counted.append((place, place + length, stem))
-        place, at = place + length, end
+        while at < len(longer) and longer[at][0] + more < start:
+            more += longer[at][1]
+            at += 1
+        first = start - more
+        while at < len(longer) and longer[at][0] + more < end:
+            more += longer[at][1]
+            at += 1
+        counted.append((first, end - more, stem))
     return counted
 
 
@@ -117,4 +130,4 @@ CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
 CREATE VIRTUAL TABLE occurrence USING fts5vocab (words, instance);
 """
 
-FILES_LAYOUT: Final = DatabaseLayout(application=0x534C4346, version=3, schema=_SCHEMA)  # "SLCF"
+FILES_LAYOUT: Final = DatabaseLayout(application=0x534C4346, version=4, schema=_SCHEMA)  # "SLCF"

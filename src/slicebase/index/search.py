@@ -1,30 +1,24 @@
 """Search in slice files: which files match, in which order, and which passages are shown.
 
-When a search finds nothing, it returns hints: another search that would match, or a similar word that is in the index.
+Quoted text and identifiers are compared with the text itself: files that have an identifier whole come first. If no
+file has it, its parts are searched. When a search finds nothing, it returns hints.
 """
 
-import json
 from collections.abc import Iterator, Sequence
-from string import ascii_lowercase, digits
 from typing import Any, Final, NamedTuple, overload
 
 import apsw
 
-from slicebase.context.snippets import Marker, Snippet, Term, TermMark, expression, read_query, snippet
+from slicebase.context.identifiers import as_written, in_any_case, named_in
+from slicebase.context.query import Term, expressed, expression, pattern
+from slicebase.context.snippets import Marker, Snippet, TermMark, snippet
+from slicebase.context.words import Word, simplified
 from slicebase.core.refs import Ref
 from slicebase.errors import SlicebaseError, refuse_out_of_range
-from slicebase.index.entries import COLUMNS, EVERY_FILE, FileEntry, Filters, conditions
+from slicebase.index.asked import Search
+from slicebase.index.entries import COLUMNS, EVERY_FILE, FileEntry, conditions, list_files
+from slicebase.index.nearby import exchanged
 from slicebase.index.schema import PASSAGE_BREAK, Tokenizer
-
-
-class Search(NamedTuple):
-    """A search: the words and the filters."""
-
-    typed: str
-    filters: Filters = EVERY_FILE
-    former: bool = False  # also search in rows that are not active
-    either: bool = False  # match any of the terms, not all
-    limit: int = 10
 
 
 class FoundPassage(NamedTuple):
@@ -64,7 +58,7 @@ class Results:
     def __init__(self, hits: tuple[Hit, ...], total: int, hints: tuple[str, ...]) -> None:
         self.hits = hits
         self.total = total
-        self.hints = hints  # what to try when nothing was found
+        self.hints = hints  # what to try when nothing was found, and how identifiers were searched
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
@@ -94,25 +88,58 @@ MOST_TYPED: Final = 10_000  # characters
 def search(connection: apsw.Connection, wanted: Search) -> Results:
     """Returns the best files for a search, or hints where nothing matches."""
     refuse_out_of_range("limit", wanted.limit, 1)
-    if len(wanted.typed) > MOST_TYPED:  # a phrase of n words takes a time that grows with its square
+    if len(wanted.query.typed) > MOST_TYPED:  # a phrase of n words takes a time that grows with its square
         raise SlicebaseError(
             "too-large", f"the query has more than {MOST_TYPED} characters", hint="search for a part of it"
         )
     reader = Tokenizer(connection)
-    stems = {term: reader.stems(term.text) for term in read_query(wanted.typed)}
-    terms = [term for term, words in stems.items() if words]
+    terms = [known_term(connection, reader, term) for term in wanted.query.terms if reader.stems(term.text)]
     if not terms:
-        raise SlicebaseError("no-words", f"there is no word to search for in {wanted.typed!r}")
-    ranked = _ranked(connection, terms, wanted)
+        return _newest(connection, reader, wanted)
+    ranked, total = _ranked(connection, terms, wanted)
+    if not ranked and any(term.whole for term in terms) and not wanted.either:
+        terms = parts_of(reader, terms)
+        ranked, total = _ranked(connection, terms, wanted)
     if not ranked:
-        return Results((), 0, tuple(hints(connection, reader, terms, wanted)))
-    marker = Marker(terms, [stems[term] for term in terms])
+        from slicebase.index.hints import hints  # imported here for a fast start
+
+        return Results((), 0, tuple(hints(connection, reader, terms, wanted, count)))
+    marker = Marker(terms, [reader.stems(term.text) for term in terms])
     shown = _HitBuilder(connection, reader, marker, wanted.former)
-    return Results(tuple(shown.hit(*each) for each in ranked), count(connection, terms, wanted), ())
+    return Results(tuple(shown.hit(*each) for each in ranked), total, ())
+
+
+def _newest(connection: apsw.Connection, reader: Tokenizer, wanted: Search) -> Results:
+    """Returns the files that pass the filters, the last changed first, for a query that has only filters."""
+    if not wanted.query.filters:
+        raise SlicebaseError("no-words", f"there is no word to search for in {wanted.query.typed!r}")
+    found = list_files(connection, wanted.filters)
+    shown = _HitBuilder(connection, reader, Marker((), ()), wanted.former)
+    return Results(tuple(shown.hit(entry.number, 1.0) for entry in found[: wanted.limit]), len(found), ())
+
+
+def known_term(connection: apsw.Connection, reader: Tokenizer, term: Term) -> Term:
+    """Returns a term; if the index does not have its word, with the word in which two letters are exchanged."""
+    stems = [] if term.quoted or term.whole or term.begins or term.unspaced else reader.stems(term.text)
+    if len(stems) != 1 or connection.execute("SELECT EXISTS (SELECT 1 FROM vocabulary WHERE term = ?)", stems).get:
+        return term
+    near = exchanged(connection, Word(term.text.lower(), stems[0]))
+    return term._replace(other=(*term.other, near.term)) if near else term
+
+
+def parts_of(reader: Tokenizer, terms: Sequence[Term]) -> list[Term]:
+    """Returns the terms with the parts of identifiers in their place."""
+    parts: dict[Term, None] = {}
+    for term in terms:
+        words = [term.text[start:end] for start, end, _ in reader.tokens(term.text)] if term.whole else []
+        parts.update(dict.fromkeys([Term(word, other=term.other) for word in words] or [term]))
+    return list(parts)
 
 
 def count(connection: apsw.Connection, terms: Sequence[Term], wanted: Search) -> int:
     """Returns how many files match a search."""
+    if _is_exact(terms, wanted):
+        return _ranked(connection, terms, wanted)[1]
     matching, values = _matching(terms, wanted)
     return int(connection.execute(f"SELECT count(*) {matching}", values).get)
 
@@ -129,8 +156,8 @@ _WEIGHTS: Final = "10.0, 4.0, 1.0, 1.0"  # of title, summary, passages, former r
 _TIES: Final = 100  # scores that are read beyond the limit, to find ties with the last one
 
 
-def _ranked(connection: apsw.Connection, terms: Sequence[Term], wanted: Search) -> list[_Ranked]:
-    """Returns the best files.
+def _ranked(connection: apsw.Connection, terms: Sequence[Term], wanted: Search) -> tuple[list[_Ranked], int]:
+    """Returns the best files, and the number of all files that match.
 
     The BM25 of FTS5 gives almost no weight to a word that most files have, so that in a small library all scores would
     be rounded to the same number. So scores are divided by the best score, then rounded to millionths, and files with
@@ -138,24 +165,88 @@ def _ranked(connection: apsw.Connection, terms: Sequence[Term], wanted: Search) 
     """
     matching, values = _matching(terms, wanted)
     ranked = f"SELECT rowid, bm25(words, {_WEIGHTS}) AS score {matching} ORDER BY score LIMIT ?"
+    if _is_exact(terms, wanted):
+        return _exact(connection, terms, wanted, connection.execute(ranked, (*values, -1)).fetchall())
     found: Any = connection.execute(ranked, (*values, wanted.limit + _TIES)).fetchall()
     if not found:
-        return []
+        return [], 0
     best, last = found[0][1], found[: wanted.limit][-1][1]
     edge = last - best * 1e-6  # scores are negative; no score beyond this one is rounded to the last that is shown
     if len(found) == wanted.limit + _TIES and found[-1][1] < edge:
         found = connection.execute(ranked, (*values, -1)).fetchall()
     shares: dict[int, float] = {number: round(score / best, 6) for number, score in found if score < edge}
+    total = int(connection.execute(f"SELECT count(*) {matching}", values).get)
+    return _in_order(connection, shares, {}, wanted.limit), total
+
+
+def _in_order(connection: apsw.Connection, shares: dict[int, float], ways: dict[int, int], limit: int) -> list[_Ranked]:
     query = f"SELECT number, id, name FROM files WHERE number IN ({', '.join(map(str, shares))})"
     names: dict[Any, Any] = {number: name for number, *name in connection.execute(query)}
-    ordered = sorted(shares, key=lambda number: (-shares[number], names[number]))
-    return [_Ranked(number, shares[number]) for number in ordered[: wanted.limit]]
+    ordered = sorted(shares, key=lambda number: (ways.get(number, 0), -shares[number], names[number]))
+    return [_Ranked(number, shares[number]) for number in ordered[:limit]]
+
+
+def _is_exact(terms: Sequence[Term], wanted: Search) -> bool:
+    """Returns whether texts have to be compared with the query themselves."""
+    return any(term.quoted or term.whole for term in (*terms, *wanted.query.excluded))
+
+
+def _exact(connection: apsw.Connection, terms: Sequence[Term], wanted: Search, found: Any) -> tuple[list[_Ranked], int]:
+    """Returns the best of these files that have the quoted texts and the identifiers, and how many there are."""
+    ways: dict[int, int] = {}
+    for number, _ in found:
+        text = _text(connection, number, wanted.former)
+        way = _way(text, terms, either=wanted.either)
+        if way is not None and all(_way(text, [term]) is None for term in wanted.query.excluded if term.quoted):
+            ways[number] = way
+    best = found[0][1] if found else 0.0
+    shares = {number: round(score / best, 6) for number, score in found if number in ways}
+    return _in_order(connection, shares, ways, wanted.limit), len(ways)
+
+
+_TEXTS: Final = """
+SELECT title, summary, passages, former FROM files JOIN bodies ON bodies.file = files.number WHERE files.number = ?
+"""
+
+
+def _text(connection: apsw.Connection, number: int, former: bool) -> str:
+    texts: Any = connection.execute(_TEXTS, (number,)).fetchone()
+    return simplified("\n".join(texts if former else texts[:3]).replace(PASSAGE_BREAK, "\n"))
+
+
+def _way(text: str, terms: Sequence[Term], *, either: bool = False) -> int | None:
+    """Returns how a text has quoted texts and identifiers: 0 whole, 1 inside longer ones, 2 and 3 in any case, or None.
+
+    With `either`, one term is enough; the index has compared the other words.
+    """
+    exact = [term for term in terms if term.quoted or term.whole]
+    names = named_in(text).whole if any(term.whole for term in exact) else set()
+    ways = [_way_of(text, term, names) for term in exact]
+    known = [way for way in ways if way is not None]
+    if either:
+        return min(known) if known else None if len(exact) == len(terms) else 3
+    return max(known, default=0) if len(known) == len(ways) else None
+
+
+def _way_of(text: str, term: Term, names: set[str]) -> int | None:
+    if not term.whole:
+        return 0 if pattern(term).search(text) else None
+    if as_written(term.text) in names:
+        return 0
+    if pattern(term, exact=True).search(text):
+        return 1
+    if not names.isdisjoint(in_any_case(term.text)):
+        return 2
+    return 3 if pattern(term).search(text) else None
 
 
 def _matching(terms: Sequence[Term], wanted: Search) -> tuple[str, list[Any]]:
     """Returns the part of a query that selects the files, and its values."""
     columns = "title summary passages former" if wanted.former else "title summary passages"
-    match = f"{{{columns}}} : ({expression(terms, either=wanted.either)})"
+    sought = f"({expression(terms, either=wanted.either)})"
+    for term in wanted.query.excluded:
+        sought = sought if term.quoted else f"({sought} NOT {expressed(term)})"
+    match = f"{{{columns}}} : {sought}"
     where, values = conditions(wanted.filters)
     # The query excludes files: most searches have no filters, and then few files are excluded.
     left_out = "archived" if wanted.filters == EVERY_FILE else f"NOT ({where})"
@@ -248,83 +339,3 @@ def _place_in(entry: FileEntry, text: str, place: int) -> str:
     end = text.find("\n\n", place)  # the text after a paragraph does not change its section
     before = sections(whole if end < 0 else whole[:end])
     return str(section_ref(entry.id, version, next(each for each in before if place < each.end)))
-
-
-# Hints when nothing is found
-
-_MOST_WORDS: Final = 3
-_LONGEST_MISTYPED: Final = 64  # characters: the number of typing errors grows with the square of the length
-_LETTERS: Final = ascii_lowercase + digits
-
-_ONE_OF: Final = "SELECT term, doc FROM json_each(?) CROSS JOIN vocabulary ON term = value"
-_BEGINNING: Final = "SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ? LIMIT 100"
-_TEXTS_WITH: Final = """
-SELECT title, summary, passages, former FROM files JOIN bodies ON bodies.file = files.number WHERE files.number = (
-  SELECT number FROM occurrence JOIN files ON files.number = occurrence.doc WHERE term = ? ORDER BY id, name LIMIT 1
-)
-"""
-
-
-def hints(connection: apsw.Connection, reader: Tokenizer, terms: Sequence[Term], wanted: Search) -> list[str]:
-    """Returns what to try after a search that found nothing."""
-    found = [*_other_words(connection, reader, terms), *_other_searches(connection, terms, wanted)]
-    return found or ["there is no similar word here: `tt list` shows the files"]
-
-
-def _other_words(connection: apsw.Connection, reader: Tokenizer, terms: Sequence[Term]) -> Iterator[str]:
-    for term in terms:
-        similar = [] if term.begins or term.unspaced else _similar(connection, reader, term)
-        if similar:
-            yield f"for {term.text} there is {' or '.join(similar)}"
-
-
-def _other_searches(connection: apsw.Connection, terms: Sequence[Term], wanted: Search) -> Iterator[str]:
-    for other, words in _wider_searches(wanted, len(terms)):
-        found = count(connection, terms, other)
-        if found:
-            yield f"{found} file{'s' if found > 1 else ''} {words}"
-
-
-def _wider_searches(wanted: Search, terms: int) -> Iterator[tuple[Search, str]]:
-    """Yields searches that could match more, each with the text of its hint."""
-    filters = wanted.filters
-    if filters._replace(archived=False) != Filters():
-        yield wanted._replace(filters=Filters(archived=filters.archived)), "would match without the filters"
-    if not wanted.former:
-        yield wanted._replace(former=True), "would match in rows that are not active: --rows all"
-    if not filters.archived:
-        yield wanted._replace(filters=filters._replace(archived=True)), "would match that were forgotten: --archived"
-    if terms > 1 and not wanted.either:
-        yield wanted._replace(either=True), "would match some of the words: --any"
-
-
-def _similar(connection: apsw.Connection, reader: Tokenizer, term: Term) -> list[str]:
-    """Returns words of the index for a term that is not in it: one typing error away, or longer words that begin so."""
-    stems = reader.stems(term.text)
-    known = "SELECT EXISTS (SELECT 1 FROM vocabulary WHERE term = ?)"
-    if len(stems) != 1 or len(stems[0]) > _LONGEST_MISTYPED or connection.execute(known, stems).get:
-        return []
-    found = dict(connection.execute(_ONE_OF, (json.dumps(_typing_errors(stems[0])),)))
-    found |= dict(connection.execute(_BEGINNING, (stems[0], stems[0] + "\U0010ffff")))
-    best = sorted(found, key=lambda stem: (-found[stem], stem))[:_MOST_WORDS]
-    return list(dict.fromkeys(_word(connection, reader, stem) for stem in best))
-
-
-def _typing_errors(word: str) -> list[str]:
-    """Returns every word that is one typing error away: a letter too many, too few, wrong, or two exchanged."""
-    cuts = [(word[:at], word[at:]) for at in range(len(word) + 1)]
-    fewer = (before + after[1:] for before, after in cuts)
-    exchanged = (before + after[1] + after[0] + after[2:] for before, after in cuts if len(after) > 1)
-    wrong = (before + letter + after[1:] for before, after in cuts if after for letter in _LETTERS)
-    more = (before + letter + after for before, after in cuts for letter in _LETTERS)
-    return sorted({*fewer, *exchanged, *wrong, *more} - {word, ""})
-
-
-def _word(connection: apsw.Connection, reader: Tokenizer, stem: str) -> str:
-    """Returns a word with this stem as a file writes it."""
-    for texts in connection.execute(_TEXTS_WITH, (stem,)):
-        for text in texts:
-            for start, end, found in reader.tokens(text):
-                if found == stem:
-                    return str(text[start:end]).lower()
-    return stem

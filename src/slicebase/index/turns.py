@@ -5,51 +5,36 @@ truth is in the index, and is stored in the same transaction as the turns.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, cast
 
 import apsw
 
-from slicebase.context.question import MOST_CHARACTERS, Question
-from slicebase.context.ranking import Figures
-from slicebase.context.words import Word, for_index, for_question, label
+from slicebase.context.forms import for_index, other_forms, ungrouped
+from slicebase.context.identifiers import named_in
+from slicebase.context.query import Query
+from slicebase.context.words import Word, for_question, in_characters_and_pairs, label, simplified
 from slicebase.core.hashing import tokens
 from slicebase.errors import SlicebaseError
-from slicebase.index.disposable import DatabaseLayout, Disposable, Patience
-from slicebase.index.figures import read_figures
-from slicebase.index.schema import FTS_TOKENIZER, UNICODE61
+from slicebase.graph.contents import CallMade
+from slicebase.index.disposable import Disposable, Patience
+from slicebase.index.narrow import EVERY_TURN, TurnFilters, conditions
+from slicebase.index.schema import UNICODE61
+from slicebase.index.session_figures import FIRST_PROMPTS, SessionFigures, session_figures
+from slicebase.index.turn_schema import TURNS_LAYOUT
+from slicebase.index.turn_search import Enough, TextOf, TurnHit, search_turns
 from slicebase.truth.database import Database
 from slicebase.truth.failures import database_errors
 
-_BATCH = 10_000
+if TYPE_CHECKING:
+    from slicebase.context.question import Question
+    from slicebase.context.ranking import Figures
 
-_SCHEMA = f"""
-CREATE TABLE state (turns INTEGER NOT NULL, size INTEGER NOT NULL, mark TEXT NOT NULL);
-INSERT INTO state VALUES (0, 0, '');
--- threaded: at least one turn names a parent; else its turns follow each other in time
-CREATE TABLE session (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, threaded INTEGER NOT NULL);
-CREATE TABLE turn (
-  number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, session INTEGER NOT NULL, time INTEGER NOT NULL,
-  size INTEGER NOT NULL, label TEXT NOT NULL
-);
-CREATE INDEX turn_by_session ON turn (session, time, id);
-CREATE INDEX turn_by_time ON turn (time);
--- the parents that turns name: they may not be in the index yet
-CREATE TABLE given (child INTEGER NOT NULL, parent TEXT NOT NULL, PRIMARY KEY (child, parent)) WITHOUT ROWID;
-CREATE INDEX given_by_parent ON given (parent);
--- which turn follows which, among the turns in the index
-CREATE TABLE link (child INTEGER NOT NULL, parent INTEGER NOT NULL, PRIMARY KEY (child, parent)) WITHOUT ROWID;
-CREATE INDEX link_by_parent ON link (parent, child);
-CREATE VIRTUAL TABLE words USING fts5 (
-  text, content = '', contentless_delete = 1, tokenize = "{FTS_TOKENIZER}"
-);
-CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
-CREATE VIRTUAL TABLE occurrence USING fts5vocab (words, instance);
-"""
-TURNS_LAYOUT = DatabaseLayout(application=0x534C4349, version=1, schema=_SCHEMA)  # "SLCI"
+_BATCH = 10_000
+_MOST_CHARACTERS = 20_000  # of a question: a pasted page is not one
 
 _CHOSEN = "(SELECT value FROM json_each(?))"
 _REMOVE = (
@@ -57,7 +42,8 @@ _REMOVE = (
     UPDATE state SET (turns, size) =
       (SELECT state.turns - count(*), state.size - coalesce(sum(turn.size), 0) FROM turn WHERE number IN {_CHOSEN})
     """,
-    f"DELETE FROM words WHERE rowid IN {_CHOSEN}",
+    *(f"DELETE FROM {table} WHERE rowid IN {_CHOSEN}" for table in ("words", "names")),
+    *(f"DELETE FROM {table} WHERE turn IN {_CHOSEN}" for table in ("called", "touched", "answered")),
     f"DELETE FROM link WHERE child IN {_CHOSEN}",
     f"DELETE FROM link WHERE parent IN {_CHOSEN}",
     f"DELETE FROM given WHERE child IN {_CHOSEN}",
@@ -95,6 +81,10 @@ class IndexedTurn(NamedTuple):
     time: int
     parents: tuple[str, ...]
     text: str
+    role: str = ""
+    kinds: int = 0  # as bits
+    calls: Sequence[CallMade] = ()
+    answered: Sequence[str] = ()  # the ids of the calls whose results it has
 
 
 class TurnIndex:
@@ -177,15 +167,20 @@ class TurnIndex:
         sizes = [tokens(turn.text) for turn in fresh]
         many = self._connection.executemany
         many(
-            "INSERT INTO turn VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT INTO turn VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                (number, turn.id, sessions[turn.session], turn.time, size, self._label(turn.text))
+                (number, turn.id, sessions[turn.session], turn.time, size, self._label(turn.text), *turn[5:7])
                 for number, (turn, size) in enumerate(zip(fresh, sizes, strict=True), first)
             ),
         )
+        for number, turn in enumerate(fresh, first):
+            self._add_words(number, turn.text)
+            for tool, call, files in turn.calls:
+                self._connection.execute("INSERT INTO called VALUES (?, ?, ?)", (number, tool, call))
+                many("INSERT INTO touched VALUES (?, ?, ?)", ((number, path, call) for path in files))
         many(
-            "INSERT INTO words (rowid, text) VALUES (?, ?)",
-            ((number, for_index(turn.text)) for number, turn in enumerate(fresh, first)),
+            "INSERT INTO answered VALUES (?, ?)",
+            ((number, call) for number, turn in enumerate(fresh, first) for call in turn.answered),
         )
         many(
             "INSERT OR IGNORE INTO given VALUES (?, ?)",
@@ -200,6 +195,13 @@ class TurnIndex:
             )
         self._connection.execute("UPDATE state SET turns = turns + ?, size = size + ?", (len(fresh), sum(sizes)))
         return set(sessions.values())
+
+    def _add_words(self, number: int, text: str) -> None:
+        """Adds the words and the identifiers of a text."""
+        named = named_in(text)
+        execute = self._connection.execute
+        execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (number, for_index(text, named)))
+        execute("INSERT INTO names (rowid, text) VALUES (?, ?)", (number, " ".join(named.whole)))
 
     def _sessions(self, turns: Iterable[IndexedTurn]) -> dict[str, int]:
         """Returns the numbers of the sessions of these turns.
@@ -269,7 +271,8 @@ class TurnIndex:
             self._connection.execute(statement, (json.dumps(numbers),))
         self._connection.execute(_STILL_THREADED, (json.dumps(sessions),))
         self._follow_in_time(sessions)
-        self._connection.execute("INSERT INTO words (words) VALUES ('optimize')")
+        for table in ("words", "names"):
+            self._connection.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
 
     def remove_sessions(self, sessions: Iterable[str]) -> None:
         """Removes all turns of these sessions."""
@@ -288,19 +291,61 @@ class TurnIndex:
         """Returns the stems of the label that a text begins with, or an empty text."""
         found = label(text)
         if found and found not in self._label_stems:
-            self._label_stems[found] = " ".join(word.stem for word in self._read(for_index(found)))
+            self._label_stems[found] = " ".join(word.stem for word in self._read(in_characters_and_pairs(found)))
         return self._label_stems[found] if found else ""
 
     # Reading
 
     def words(self, text: str) -> list[Word]:
         """Returns the words of a text as the index reads them."""
-        return self._read(for_question(text[:MOST_CHARACTERS]))
+        asked = simplified(ungrouped(text[:_MOST_CHARACTERS]))
+        words = self._read(for_question(asked))
+        if not (forms := dict(self._other_forms(asked))):
+            return words
+        return [word._replace(also=forms[word.text]) if word.text in forms else word for word in words]
 
-    def figures(self, question: Question) -> Figures:
+    def _other_forms(self, text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yields the words of a text that have other forms, as the index reads them, with the stems of these."""
+        for word in set() if text.isascii() else set(text.split()):
+            if (forms := other_forms(word)) and (read := self._read(word)):
+                yield read[0].text, tuple(form.stem for form in self._read(" ".join(forms)))
+
+    def figures(self, question: "Question", wanted: TurnFilters = EVERY_TURN) -> "Figures":
         """Returns the figures of the index for a question; `rank` scores them."""
+        from slicebase.index.figures import read_figures  # imported here for a fast start: a search ranks otherwise
+
         with self._errors(), self._one_view():
-            return read_figures(self._connection, question)
+            return read_figures(self._connection, question, wanted)
+
+    def search(
+        self,
+        query: Query,
+        wanted: TurnFilters,
+        text_of: TextOf,
+        *,
+        either: bool = False,
+        enough: Enough = lambda: False,
+    ) -> Iterator[TurnHit]:
+        """Yields the turns that match a query, best first; where `enough` is true, only those that match best."""
+        with self._errors(), self._one_view():
+            yield from search_turns(self._connection, query, wanted, text_of, either=either, enough=enough)
+
+    def sessions(self, wanted: TurnFilters = EVERY_TURN) -> list[SessionFigures]:
+        """Returns the sessions that have a turn that passes the filters, the newest first."""
+        with self._errors(), self._one_view():
+            return session_figures(self._connection, wanted)
+
+    def prompts(self, session: str, most: int) -> list[str]:
+        """Returns the first turns of a session in which a person speaks."""
+        with self._errors():
+            return [turn for (turn,) in self._connection.execute(FIRST_PROMPTS, (session, most))]
+
+    def passing(self, turns: Iterable[str], wanted: TurnFilters) -> set[str]:
+        """Returns those of these turns that pass the filters."""
+        where, values = conditions(wanted)
+        sql = f"SELECT id FROM turn WHERE id IN {_CHOSEN} AND {where}"
+        with self._errors():
+            return {turn for (turn,) in self._connection.execute(sql, (json.dumps(list(turns)), *values))}
 
     def _read(self, text: str) -> list[Word]:
         data, reason = text.encode("utf-8", "replace"), apsw.FTS5_TOKENIZE_QUERY

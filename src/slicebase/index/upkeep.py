@@ -6,20 +6,24 @@ their row numbers are enough.
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slicebase.core.ids import uuid_of
 from slicebase.core.times import from_text
-from slicebase.graph.record import TurnRecord, read_link, read_turn
+from slicebase.graph.contents import answered_in, calls_in, kind_bits, kinds_of, plain_text
+from slicebase.graph.record import TurnRecord, read_link, read_parts, read_turn
 from slicebase.index.disposable import Disposable
-from slicebase.index.turns import TURNS_LAYOUT, IndexedTurn, TurnIndex
-from slicebase.truth.truth import Truth
+from slicebase.index.turn_schema import TURNS_LAYOUT
+from slicebase.index.turns import IndexedTurn, TurnIndex
+
+if TYPE_CHECKING:  # keeps start-up fast
+    from slicebase.truth.truth import Truth
 
 _EMPTY = "0 0 0"  # the numbers of a mark
 FillProgress = Callable[[int], None]  # called with the number of turns that were added since the last call
 
 
-def update_turn_index(index: TurnIndex, truth: Truth, progress: FillProgress = lambda count: None) -> None:
+def update_turn_index(index: TurnIndex, truth: "Truth", progress: FillProgress = lambda count: None) -> None:
     """Adds the turns that are new in the truth, and removes those that were purged."""
     now = index_mark(truth)
     if now == index.mark:
@@ -36,7 +40,7 @@ def update_turn_index(index: TurnIndex, truth: Truth, progress: FillProgress = l
     index.add(_counted(_turns_to_add(truth, turns, relinked), progress), mark=now)
 
 
-def holds_purged(path: Path, truth: Truth) -> bool:
+def holds_purged(path: Path, truth: "Truth") -> bool:
     """Returns whether an index still has turns that were purged: another worktree does not reach it."""
     if not Disposable(path, TURNS_LAYOUT).exists():
         return False
@@ -53,7 +57,7 @@ class IndexMark(NamedTuple):
     purges: int
 
 
-def index_mark(truth: Truth) -> str:
+def index_mark(truth: "Truth") -> str:
     """Returns the mark of an index that is up to date."""
     last = "SELECT coalesce(max(rowid), 0) FROM"
     query = f"SELECT ({last} turns), ({last} links), ({last} acts)"
@@ -66,13 +70,13 @@ def read_mark(mark: str) -> IndexMark:
     return IndexMark(database, *map(int, numbers))
 
 
-def _children_of_links_after(truth: Truth, rowid: int) -> list[str]:
+def _children_of_links_after(truth: "Truth", rowid: int) -> list[str]:
     """Returns the turns that have new parents since they were added."""
     query = "SELECT DISTINCT child FROM links WHERE rowid > ?"
     return [uuid_of(child) for (child,) in truth.database.connection.execute(query, (rowid,))]
 
 
-def purged_turns(truth: Truth) -> Iterator[str]:
+def purged_turns(truth: "Truth") -> Iterator[str]:
     """Yields the ids of the turns whose text was purged."""
     query = "SELECT DISTINCT owner FROM texts WHERE purged IS NOT NULL AND owner LIKE 'session:%'"
     owners: list[Any] = truth.database.connection.execute(query).fetchall()
@@ -83,7 +87,7 @@ def purged_turns(truth: Truth) -> Iterator[str]:
                 yield stored.record.id
 
 
-def _turns_to_add(truth: Truth, rowid: int, again: list[str]) -> Iterator[IndexedTurn]:
+def _turns_to_add(truth: "Truth", rowid: int, again: list[str]) -> Iterator[IndexedTurn]:
     query = "SELECT record FROM turns WHERE rowid > ? ORDER BY rowid"
     linked: dict[str, list[str]] = {}  # by child: parents that its own record does not name
     for (record,) in truth.database.connection.execute("SELECT record FROM links") if again or rowid == 0 else ():
@@ -95,12 +99,16 @@ def _turns_to_add(truth: Truth, rowid: int, again: list[str]) -> Iterator[Indexe
         yield from _indexed(truth, stored.record, linked)
 
 
-def _indexed(truth: Truth, record: TurnRecord, linked: Mapping[str, list[str]]) -> Iterator[IndexedTurn]:
+def _indexed(truth: "Truth", record: TurnRecord, linked: Mapping[str, list[str]]) -> Iterator[IndexedTurn]:
     """Yields the turn of a record with its text, or nothing if the text was purged."""
-    text = truth.text_of(record)
-    if text is not None:
-        parents = {parent for parent, _ in record.parents} | set(linked.get(record.id, ()))
-        yield IndexedTurn(record.id, record.session, from_text(record.time), tuple(sorted(parents)), text)
+    stored = truth.texts.get(f"session:{record.session}", record.content_hash)
+    if stored is None or stored.data is None:
+        return
+    parts = read_parts(stored.data)
+    parents = tuple(sorted({parent for parent, _ in record.parents} | set(linked.get(record.id, ()))))
+    kinds = kind_bits(kinds_of(record.role, parts))
+    what = (record.role, kinds, calls_in(parts), answered_in(parts))
+    yield IndexedTurn(record.id, record.session, from_text(record.time), parents, plain_text(parts), *what)
 
 
 def _counted(turns: Iterator[IndexedTurn], progress: FillProgress) -> Iterator[IndexedTurn]:

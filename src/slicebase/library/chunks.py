@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator
 
 from slicebase.context.assemble import Candidate
+from slicebase.context.query import Term
 from slicebase.context.question import analyse
 from slicebase.context.ranking import Ranked, rank
 from slicebase.context.recall import RecalledPiece
@@ -17,7 +18,8 @@ from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.sections import section_ref
 from slicebase.files.freshness import Label, label_at
-from slicebase.index.entries import FileEntry
+from slicebase.index.entries import EVERY_FILE, FileEntry, Filters
+from slicebase.index.narrow import TurnFilters
 from slicebase.index.turns import IndexedTurn, TurnIndex
 from slicebase.library.library import Library
 from slicebase.library.texts import note_of, sectioned
@@ -38,8 +40,13 @@ class LibraryChunks:
     def close(self) -> None:
         self._index.close()
 
-    def ranked(self, question: str, limit: int, now: int) -> list[Ranked]:
-        """Returns the best chunks for a question; a chunk's reference is where a turn's id would be."""
+    def ranked(
+        self, question: str, limit: int, now: int, filters: Filters = EVERY_FILE, without: tuple[Term, ...] = ()
+    ) -> list[Ranked]:
+        """Returns the best chunks for a question; a chunk's reference is where a turn's id would be.
+
+        Chunks of files that do not pass the filters, and those with words of `without`, are left out.
+        """
 
         self._rows_seen = set()
 
@@ -48,9 +55,13 @@ class LibraryChunks:
             if not len(self._index):
                 return []
             asked = analyse(question, self._index.words(question))
-            return rank(asked, self._index.figures(asked), limit)
+            return rank(asked, self._index.figures(asked, self._wanted(filters, without)), limit)
 
         return self._index.retried(ranked)
+
+    def _wanted(self, filters: Filters, without: tuple[Term, ...]) -> TurnFilters:
+        files = None if filters == EVERY_FILE else {entry.id for entry in self._library.list_files(filters)}
+        return TurnFilters(sessions=files, without=without)
 
     def candidate(self, found: Ranked, as_of: int) -> Candidate | None:
         """Returns a chunk as a candidate piece, labelled as of a time; None if the file has just changed.

@@ -46,10 +46,19 @@ class Finder:
         either: bool = False,
         limit: int = 10,
     ) -> "Results":
-        """Returns files that contain all words, phrases and prefixes of a query, or with `either` any, best first."""
-        from slicebase.index.search import Search, search
+        """Returns files that contain all words, quoted texts and prefixes of a query, or with `either` any, best first.
 
-        wanted = Search(query, filters, former_rows, either, limit)
+        Filters in the query narrow it further.
+        """
+        from slicebase.context.query import read
+        from slicebase.index.asked import Search, file_filters
+        from slicebase.index.search import Results, search
+
+        asked = read(query)
+        narrowed = file_filters(asked, filters, self.surroundings.now())
+        if narrowed is None:
+            return Results((), 0, ())
+        wanted = Search(asked, narrowed, former_rows, either, limit)
         return self.index.ask(lambda connection: search(connection, wanted))
 
     def explore(

@@ -22,7 +22,8 @@ from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import set_key
 from slicebase.index.disposable import Disposable
 from slicebase.index.schema import FILES_LAYOUT
-from slicebase.index.turns import TURNS_LAYOUT, TurnIndex
+from slicebase.index.turn_schema import TURNS_LAYOUT
+from slicebase.index.turns import TurnIndex
 from slicebase.index.upkeep import purged_turns
 from slicebase.library.exported import exported_files
 from slicebase.library.folder import FolderWriter, SliceFolder

@@ -156,7 +156,7 @@ class Recall(NamedTuple):
     def _turn(self, ref: Ref) -> Iterator[RecalledPiece]:
         truth = self.truth()
         record = truth.turns.get(ref.name).record
-        text = truth.text_of(record)
+        text = truth.readable_text_of(record)
         if text is None:
             raise SlicebaseError("purged", f"the content of {ref} was purged")
         label = f"{as_words(record.role)} · {record.time} · session {as_words(record.session)}"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class ContextArguments(Arguments, frozen=True):
-    question: Annotated[str, Meta(examples=["Why did we drop the retry queue?"])]
+    question: Annotated[str, Meta(examples=["Why did we drop the retry queue? role:user"])]
     tokens: Annotated[int, Meta(ge=64, le=200_000, description="Token budget")] = 4000
     as_of: Annotated[str | None, Meta(description="Point in time (default: now)")] = None
     run: Annotated[str | None, Meta(description="Begin with this run's last snapshot")] = None

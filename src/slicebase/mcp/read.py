@@ -25,22 +25,25 @@ from slicebase.mcp.calls import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from slicebase.index.links import LinkTarget
     from slicebase.index.search import Hit
-    from slicebase.verbs.graph import TurnView
+    from slicebase.verbs.found import FoundSession, FoundTurn
 
 # Search
 
 
 class SearchArguments(Arguments, frozen=True):
     query: Annotated[
-        str, Meta(description='Words; "a phrase"; begin*', examples=["retry backoff", '"rate limit" gateway'])
+        str,
+        Meta(
+            description='Words; "exact text"; begin*; -word; session: role: tool: file: project: before: after: kind:',
+            examples=['"rate limit" after:7d'],
+        ),
     ]
-    any: Annotated[bool, Meta(description="Any word instead of all")] = False
+    any: Annotated[bool, Meta(description="Any word")] = False
     type: Annotated[str | None, Meta(description="Only files of this body type", examples=["jsonl"])] = None
-    since: Annotated[str | None, Meta(description="Only what changed after", examples=["2026-01-31T00:00:00.000Z"])] = (
-        None
-    )
     limit: Limit = 10
     page: PageNumber = 1
 
@@ -63,20 +66,22 @@ class TurnFound(Result, frozen=True):
     ref: str
     time: str
     role: str
-    text: str | None = None  # None if it was purged
+    text: str
+    where: str  # its session; with the first turn of a session also project, branch and how to resume it
 
 
 class SearchResult(Result, frozen=True):
     files: list[FileFound]
     turns: list[TurnFound]
     total_files: int
+    partial: bool = False  # nothing has all words, these have some
     next: int | None = None
     hints: tuple[str, ...] = ()
 
 
 def search(call: ToolCall, given: SearchArguments) -> ToolOutput:
     """Finds slice files and turns by their words."""
-    filters = Filters(type=given.type, changed_since=given.since or None)
+    filters = Filters(type=given.type)
     wanted = given.page * given.limit + 1  # one more shows whether there is a next page
     found = call.base.search(given.query, filters, either=given.any, limit=wanted)
     start, end = wanted - 1 - given.limit, wanted - 1
@@ -86,8 +91,9 @@ def search(call: ToolCall, given: SearchArguments) -> ToolOutput:
     more = max(len(found.files.hits), len(found.turns)) > end
     result = SearchResult(
         [_file(hit, call) for hit in hits],
-        [_turn(view) for view in turns],
+        list(_turns(turns, found.sessions)),
         found.files.total,
+        found.partial,
         given.page + 1 if more else None,
         () if turns else found.files.hints,
     )
@@ -103,9 +109,18 @@ def _file(hit: "Hit", call: ToolCall) -> FileFound:
     return FileFound(f"file:{entry.id}", entry.title, entry.summary, changed, freshness, passages)
 
 
-def _turn(view: "TurnView") -> TurnFound:
-    text = None if view.text is None else excerpt(view.text)
-    return TurnFound(f"turn:{view.record.id}", view.record.time, view.record.role, text)
+def _turns(turns: "Iterable[FoundTurn]", sessions: "Iterable[FoundSession]") -> "Iterator[TurnFound]":
+    places = {each.ref: _place_of(each) for each in sessions}
+    for turn in turns:
+        session = f"session:{turn.record.session}"
+        where = places.pop(session, session)
+        yield TurnFound(turn.ref, turn.time, turn.role, excerpt(turn.snippet.text), where)
+
+
+def _place_of(session: "FoundSession") -> str:
+    resume = f"resume: {session.resume}" if session.resume else ""
+    words = [as_words(word) for word in (session.project, session.branch, resume) if word]
+    return " · ".join([session.ref, *words])
 
 
 def _search_text(result: SearchResult) -> str:
@@ -113,10 +128,12 @@ def _search_text(result: SearchResult) -> str:
     for file in result.files:
         lines.append(f"{file.ref} {as_words(file.title)} [{file.freshness}]")
         lines += [f"  {passage.ref}: {excerpt(passage.text)}" for passage in file.passages]
-    lines += [f"{turn.ref} {turn.role} {turn.time}: {turn.text or 'purged'}" for turn in result.turns]
+    for turn in result.turns:
+        lines.append(f"{turn.ref} {turn.role} {turn.time} ({turn.where}): {turn.text}")
     if not lines:
         return " ".join(["Nothing found.", *result.hints])
-    return quoted(lines, more_pages(result.next))
+    some = "Nothing has all words; these have some.\n" if result.partial else ""
+    return some + quoted(lines, more_pages(result.next))
 
 
 # Recall

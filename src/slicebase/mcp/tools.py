@@ -88,7 +88,7 @@ class Tool(NamedTuple):
 TOOLS: Mapping[str, Tool] = {
     "search": Tool(
         "Search memory",
-        "Find slice files, rows and conversation turns by words, best first. Start here. Texts are excerpts: open refs "
+        "Find slice files, rows and turns by words, best first. Start here. Texts are excerpts: open refs "
         "with recall. Old entries are labelled STALE or DECAYED: check them before you rely on them.",
         read.SearchArguments,
         read.SearchResult,

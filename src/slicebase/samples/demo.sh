@@ -13,7 +13,8 @@ say() { printf '\n%s# %s%s\n' "$dim" "$*" "$plain"; }
 run() { printf '%s$ %s%s\n' "$bold" "$*" "$plain"; eval "$*"; }
 
 say "A coding agent's context was compacted after 380 turns. What did the summary keep?"
-run 'tt lost --sample --limit 6'
+run 'tt import --sample long'
+run 'tt lost --limit 6'
 
 say 'tt recall opens what the summary lost.'
 run 'tt recall turn:73904ddc-46f3-4fe6-8d48-8a59d5f25da7'

@@ -11,6 +11,7 @@ from slicebase.core.hashing import digest, raw_digest
 from slicebase.core.refs import parse
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
+from slicebase.graph.contents import readable_text
 from slicebase.graph.record import read_parts
 from slicebase.graph.turn import turn_text
 from slicebase.runs.records import ManifestLogged
@@ -195,10 +196,15 @@ def _source(name: str, piece: PinnedPiece) -> tuple[str, str]:
 
 
 def _cut(piece: PinnedPiece, data: bytes) -> str | None:
-    """Returns the text of a piece, cut from stored bytes, or None where they cannot be read."""
+    """Returns the text of a piece, cut from stored bytes, or None where they cannot be read.
+
+    A piece of a turn is cut from its readable text, or from the text that evidence is cut from: the hash says which.
+    """
     try:
         if not piece.corpus.startswith("session:"):
             return data.decode()
-        return turn_text(read_parts(data))[piece.span.start : piece.span.end]
+        parts = read_parts(data)
     except (UnicodeDecodeError, SlicebaseError):
         return None
+    cut = [text(parts)[piece.span.start : piece.span.end] for text in (readable_text, turn_text)]
+    return next((text for text in cut if digest(text.encode()) == piece.text_hash), cut[0])

@@ -62,7 +62,12 @@ class StoredNames:
         column = _COLUMNS[ref.kind]
         if self._is_whole(ref) or (column.missing is None and self.knows(ref.kind, ref.id)):
             return ref
-        found = {str(each): each for each in self.beginning(ref)}
+        if ref.kind == "session" and "#" in ref.name:  # of a subagent: the id of its session may be short
+            session, _, agent = ref.name.partition("#")
+            whole = Ref("session", f"{self.complete(Ref('session', session)).name}#{agent}")
+            if whole != ref:
+                return self.complete(whole)
+        found = {str(each): each for each in _without_subagents(self.beginning(ref))}
         only = the_only(str(ref), found, column.plural, len(str(ref)) - len(ref.name))
         if only is None and column.missing is not None:
             raise SlicebaseError(column.missing, f"there is no {ref}")
@@ -103,10 +108,17 @@ class StoredNames:
     def beside(self, kind: str, name: str) -> tuple[str | None, str | None]:
         """Returns the ids before and after an id in the order of text, if there are any."""
         column = _COLUMNS[kind]
+        last = name + "#" + _LAST if kind == "session" else _stored(kind, name)  # its subagents are no other sessions
         query = f"""SELECT (SELECT max({column.name}) FROM {column.table} WHERE {column.name} < ?1),
-            (SELECT min({column.name}) FROM {column.table} WHERE {column.name} > ?1)"""
-        before, after = next(self._connection.execute(query, (_stored(kind, name),)))
+            (SELECT min({column.name}) FROM {column.table} WHERE {column.name} > ?2)"""
+        before, after = next(self._connection.execute(query, (_stored(kind, name), last)))
         return tuple(None if each is None else column.text(each) for each in (before, after))  # type: ignore[return-value]
+
+
+def _without_subagents(found: list[Ref]) -> list[Ref]:
+    """Returns what was found; of a session and its subagents (ruling 13), the session."""
+    sessions = {ref.name for ref in found if ref.kind == "session"}
+    return [ref for ref in found if ref.kind != "session" or ref.name.partition("#")[0] not in sessions - {ref.name}]
 
 
 def _stored(kind: str, name: str) -> Any:

@@ -1,7 +1,4 @@
-"""The truth: one append-only SQLite database, with an object for each kind of record.
-
-Stored policies are here, too: a hash or a name means the same parameters forever.
-"""
+"""The truth: one append-only SQLite database, with an object for each kind of record."""
 
 import os
 from collections.abc import Mapping
@@ -9,72 +6,25 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slicebase.core.hashing import canonical
 from slicebase.core.times import from_text, to_text
-from slicebase.errors import SlicebaseError, Where
-from slicebase.graph.policy import PRESETS, SlicePolicyV1, policy_from_bytes
+from slicebase.graph.contents import readable_text
 from slicebase.graph.record import TurnRecord, read_parts
 from slicebase.graph.turn import Parent, Turn, turn_text
 from slicebase.truth.acts import Identity, PurgeRecord, identities
-from slicebase.truth.chains import Chain
-from slicebase.truth.database import Database, Opener, open_database, refuse_lost
-from slicebase.truth.manifests import ManifestEntries, Manifests
-from slicebase.truth.sessions import Sessions
+from slicebase.truth.database import Opener, open_database, refuse_lost
 from slicebase.truth.texts import Texts
 from slicebase.truth.turns import Turns
-from slicebase.workspace.atomic import TEXT_FILE, read_bytes
 from slicebase.workspace.machine import home_digest, id_in_index, keep_id, known_ids
 from slicebase.workspace.surroundings import Surroundings
 from slicebase.workspace.workspace import Workspace, own_database
 
 if TYPE_CHECKING:  # imported only where needed, for a fast start: most commands need no runs
     from slicebase.truth.ledger import Ledger
+    from slicebase.truth.manifests import Manifests
+    from slicebase.truth.policies import StoredPolicies
     from slicebase.truth.runs import StoredRuns
+    from slicebase.truth.sessions import Sessions
     from slicebase.truth.steps import StoredSteps
-
-
-class StoredPolicies:
-    """The policies of a database, and the presets."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def keep(self, policy: SlicePolicyV1) -> None:
-        """Stores a policy by its hash, so that a slice can be selected again. Does nothing in a read-only database."""
-        if self._database.read_only or policy.params_hash in PRESETS.by_hash:
-            return
-        query = "SELECT 1 FROM policies WHERE policy = ?"
-        if self._database.connection.execute(query, (policy.params_hash,)).fetchone() is None:
-            with self._database.writing() as connection:
-                if connection.execute(query, (policy.params_hash,)).fetchone() is None:
-                    row = (policy.params_hash, canonical(policy.as_json()))
-                    self._database.append(Chain("policies"), [row])
-
-    def find(self, name: str) -> SlicePolicyV1:
-        """Returns the policy with this name or hash."""
-        query = "SELECT record FROM policies WHERE policy = ?"
-        # A name is not a key, and can be a text that SQLite does not accept.
-        row = self._database.connection.execute(query, (name,)).fetchone() if name.isascii() else None
-        return policy_from_bytes(row[0]) if row else PRESETS.find(name)
-
-    def named(self, text: str) -> SlicePolicyV1:
-        """Returns the policy with this name or hash, or the one in the JSON file at this path.
-
-        A name comes before a file, which a repository may name as it likes: `./focused` is the file.
-        """
-        is_file = os.path.isfile(text)  # unlike Path.is_file, it never raises
-        if not is_file or os.sep not in text:
-            try:
-                return self.find(text)
-            except SlicebaseError:
-                if not is_file:
-                    raise
-        try:
-            return policy_from_bytes(read_bytes(Path(text), follow=True, most=TEXT_FILE))
-        except SlicebaseError as error:
-            raise error.at(Where(text)) from None
-        except OSError as error:
-            raise SlicebaseError("no-input", str(error.strerror), where=Where(text)) from None
 
 
 class Truth:
@@ -84,14 +34,29 @@ class Truth:
         self.database = open_database(path, create=create, opener=opener)
         self.texts = Texts(self.database)
         self.turns = Turns(self.database, self.texts)
-        self.sessions = Sessions(self.database, self.turns)
-        self.policies = StoredPolicies(self.database)
-        self.manifests = Manifests(self.database, self.texts)
 
     @property
     def identity(self) -> Identity:
         """Which database it is, and whose."""
         return identities(self.database.connection)[-1]
+
+    @cached_property
+    def sessions(self) -> "Sessions":
+        from slicebase.truth.sessions import Sessions
+
+        return Sessions(self.database, self.turns)
+
+    @cached_property
+    def policies(self) -> "StoredPolicies":
+        from slicebase.truth.policies import StoredPolicies
+
+        return StoredPolicies(self.database)
+
+    @cached_property
+    def manifests(self) -> "Manifests":
+        from slicebase.truth.manifests import Manifests
+
+        return Manifests(self.database, self.texts)
 
     @cached_property
     def ledger(self) -> "Ledger":
@@ -101,6 +66,7 @@ class Truth:
 
     @cached_property
     def runs(self) -> "StoredRuns":
+        from slicebase.truth.manifests import ManifestEntries
         from slicebase.truth.run_log import RunLog
         from slicebase.truth.runs import StoredRuns
         from slicebase.truth.snapshots import Snapshots
@@ -137,6 +103,11 @@ class Truth:
         """Returns the text of a turn; None if it was purged."""
         stored = self.texts.get(f"session:{record.session}", record.content_hash)
         return turn_text(read_parts(stored.data)) if stored and stored.data is not None else None
+
+    def readable_text_of(self, record: TurnRecord) -> str | None:
+        """Returns the text of a turn for readers, with tool calls as text; None if it was purged."""
+        stored = self.texts.get(f"session:{record.session}", record.content_hash)
+        return readable_text(read_parts(stored.data)) if stored and stored.data is not None else None
 
     def close(self) -> None:
         self.database.close()

@@ -1,10 +1,11 @@
 """Contexts for a question: finds turns, slices around the best ones, reads their texts, and assembles the pieces."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
 from slicebase.context.assemble import Candidate, Context, assemble
 from slicebase.context.manifest import Budget, PinnedSlice, heading
+from slicebase.context.query import Query, pattern, read
 from slicebase.context.ranking import ANCHORS, CHUNKS, CONSIDERED, RANKER, Ranked, merge, rescaled
 from slicebase.core.hashing import LARGEST_INTEGER, lone_surrogate, tokens
 from slicebase.core.refs import as_words
@@ -15,13 +16,18 @@ from slicebase.graph.policy import SlicePolicyV1
 from slicebase.graph.record import TurnRecord
 from slicebase.graph.select import FrontierTurn as Selected
 from slicebase.graph.turn import Session
+from slicebase.index.entries import EVERY_FILE, Filters
+from slicebase.index.narrow import EVERY_TURN
 from slicebase.index.turns import TurnIndex
 from slicebase.library.chunks import LibraryChunks
 from slicebase.truth.truth import Truth
 from slicebase.verbs.graph import Graph, ranked_turns
+from slicebase.verbs.narrow import Narrowed, narrowed, without
 from slicebase.verbs.parts import Parts
 from slicebase.verbs.record import built
 from slicebase.workspace.workspace import StrPath
+
+NOT_NARROWED: Final = Narrowed(EVERY_TURN, EVERY_FILE)
 
 
 class Request(NamedTuple):
@@ -64,43 +70,65 @@ def context(
 
 def context_for(parts: Parts, request: Request, first: Sequence[Candidate] = ()) -> Context:
     """Builds the context of a request."""
-    return build_context(parts.truth, parts.turn_index, parts.library_chunks, request, first)
+    query = read(request.question)
+    wanted = narrowed(parts, query, EVERY_FILE, request.as_of) if query.narrows else NOT_NARROWED
+    return build_context(parts.truth, parts.turn_index, parts.library_chunks, request, first, wanted)
 
 
 def build_context(
-    truth: Truth, index: TurnIndex, chunks: LibraryChunks | None, request: Request, first: Sequence[Candidate] = ()
+    truth: Truth,
+    index: TurnIndex,
+    chunks: LibraryChunks | None,
+    request: Request,
+    first: Sequence[Candidate] = (),
+    wanted: Narrowed = NOT_NARROWED,
 ) -> Context:
     """Builds a context of turns and, if there is a library, rows and sections: the best that fit into the budget.
 
-    The pieces of `first` come before all others, whatever their score.
+    The pieces of `first` come before all others, whatever their score. Only what the query asks for is taken.
     """
-    _check(request)
-    ranked = ranked_turns(truth, index, request.question, CONSIDERED)
+    query = read(request.question)
+    _check(request, query)
+    turns = wanted.turns
+    ranked = [] if turns is None else ranked_turns(truth, index, query.words, CONSIDERED, turns)
     pinned, selections = _slices(truth, ranked[:ANCHORS], request.policy)
-    candidates = _turn_candidates(truth, merge(ranked, selections))
-    if chunks is not None:
-        candidates += _chunk_candidates(chunks, request, len(index))
+    merged = merge(ranked, selections)
+    if turns:
+        passing = index.passing([each.turn for each in merged], turns)
+        merged = [each for each in merged if each.turn in passing]
+    candidates = _turn_candidates(truth, merged)
+    if chunks is not None and wanted.files is not None:
+        candidates += _chunk_candidates(chunks, request, len(index), query, wanted.files)
+    unwanted = [pattern(term) for term in query.excluded if term.quoted]
+    candidates = [each for each in candidates if not any(text.search(each.text) for text in unwanted)]
+    filters: dict[str, Any] = {"rows": "active", "archived": False} if chunks is not None else {}
+    if query.narrows:
+        filters["query"] = [*map(str, query.filters), *(f"-{term.text}" for term in query.excluded)]
     return assemble(
         request.question,
         to_text(request.as_of),
         Budget(request.tokens, request.turns),
         [*first, *sorted(candidates, key=lambda each: (-each.score, each.ref))],
-        terms={word.text for word in index.words(request.question)},
+        terms={word.text for word in index.words(query.words)},
         ranker=RANKER,
-        filters={"rows": "active", "archived": False} if chunks is not None else {},
+        filters=filters,
         slices=pinned,
     )._replace(policy=request.policy)
 
 
-def _chunk_candidates(chunks: LibraryChunks, request: Request, turns: int) -> list[Candidate]:
-    found = chunks.ranked(request.question, CHUNKS, request.as_of)
+def _chunk_candidates(
+    chunks: LibraryChunks, request: Request, turns: int, query: Query, files: Filters
+) -> list[Candidate]:
+    found = chunks.ranked(query.words, CHUNKS, request.as_of, files, without(query))
     scaled = rescaled(found, len(chunks), turns or len(chunks))
     return [candidate for each in scaled if (candidate := chunks.candidate(each, request.as_of))]
 
 
-def _check(request: Request) -> None:
+def _check(request: Request, query: Query) -> None:
     if not request.question.strip():
         raise SlicebaseError("bad-question", "the question is empty")
+    if not query.words.strip():
+        raise SlicebaseError("bad-question", "the question has only filters", hint="`tt search` takes filters alone")
     try:
         request.question.encode()
     except UnicodeEncodeError as error:
@@ -144,7 +172,7 @@ def _turn_candidates(truth: Truth, merged: Sequence[Ranked]) -> list[Candidate]:
     candidates = []
     for found in merged:
         record = records[found.turn].record
-        text = truth.text_of(record)
+        text = truth.readable_text_of(record)
         if text is not None:
             candidates.append(turn_candidate(record, sessions[record.session], text, found))
     return candidates

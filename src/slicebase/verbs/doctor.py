@@ -21,7 +21,7 @@ from slicebase.history.follow import purged_states
 from slicebase.history.transcripts import AgentHome, expiring_transcripts
 from slicebase.index.disposable import Disposable, problems_of
 from slicebase.index.entries import Filters
-from slicebase.index.turns import TURNS_LAYOUT
+from slicebase.index.turn_schema import TURNS_LAYOUT
 from slicebase.index.upkeep import holds_purged
 from slicebase.library.check import validate
 from slicebase.library.finder import Finder

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from slicebase.context.query import Query, read
 from slicebase.context.question import analyse
 from slicebase.context.ranking import Ranked, rank
 from slicebase.errors import SlicebaseError, refuse_out_of_range
@@ -11,12 +12,17 @@ from slicebase.graph.export import ContextSlice, Difference, compare, read_expor
 from slicebase.graph.policy import DEFAULT, PRESETS, SlicePolicyV1, policy_with
 from slicebase.graph.record import TurnRecord
 from slicebase.graph.select import Explanation, explain
-from slicebase.graph.turn import Session
+from slicebase.index.entries import EVERY_FILE
+from slicebase.index.narrow import EVERY_TURN, TurnFilters
+from slicebase.index.turn_search import TurnHit
 from slicebase.index.turns import TurnIndex
 from slicebase.index.upkeep import update_turn_index
 from slicebase.truth.truth import Truth
 from slicebase.verbs.names import completes
+from slicebase.verbs.narrow import narrowed
 from slicebase.verbs.parts import Parts
+from slicebase.verbs.sessions import SessionEntry, list_sessions
+from slicebase.verbs.turns import TurnReader, turn_hits
 from slicebase.workspace.surroundings import one_thread_at_a_time
 from slicebase.workspace.workspace import StrPath
 
@@ -51,33 +57,15 @@ class TurnView(NamedTuple):
         return f"TurnView(ref={self.ref!r}, role={self.role!r}, time={self.time!r})"
 
 
-class SessionEntry(NamedTuple):
-    """A stored session, and the number of its turns."""
-
-    session: Session
-    turns: int
-
-    @property
-    def id(self) -> str:
-        """The id of the session."""
-        return self.session.id
-
-    @property
-    def title(self) -> str | None:
-        """The title that the session's tool gave it."""
-        return self.session.title
-
-    def __repr__(self) -> str:
-        return f"SessionEntry(id={self.id!r}, turns={self.turns})"
-
-
-def ranked_turns(truth: Truth, index: TurnIndex, question: str, limit: int) -> list[Ranked]:
-    """Returns the best turns for a question, after an update of the index."""
+def ranked_turns(
+    truth: Truth, index: TurnIndex, question: str, limit: int, wanted: TurnFilters = EVERY_TURN
+) -> list[Ranked]:
+    """Returns the best turns for a question that pass the filters, after an update of the index."""
 
     def ranked() -> list[Ranked]:
         update_turn_index(index, truth)
         asked = analyse(question, index.words(question))
-        return rank(asked, index.figures(asked), limit)
+        return rank(asked, index.figures(asked, wanted), limit)
 
     return index.retried(ranked)
 
@@ -98,26 +86,44 @@ class Graph:
     def _truth(self) -> Truth:
         return self._parts.truth
 
-    def sessions(self) -> list[SessionEntry]:
-        """Returns every session with the number of its turns."""
-        return [SessionEntry(*each) for each in self._truth.turns.sessions()]
+    def sessions(self, query: str = "", limit: int | None = None) -> list[SessionEntry]:
+        """Returns the sessions that have a turn that a query finds, the newest first; without a query, all."""
+        if limit is not None:
+            refuse_out_of_range("limit", limit, 1)
+        return list_sessions(self._parts, query, limit)
 
-    def turns(self, session: str) -> list[TurnView]:
-        """Returns the turns of a session."""
+    def turns(self, session: str, query: str = "") -> list[TurnView]:
+        """Returns the turns of a session, in their order; with a query, those that it finds."""
         self._truth.turns.session(session)  # an unknown session is an error, not an empty one
-        return [self._view(stored.record) for stored in self._truth.turns.of_session(session)]
+        records = [stored.record for stored in self._truth.turns.of_session(session)]
+        if query.strip():
+            found = {hit.turn for hit in self._hits(read(f'{query} session:"{session}"'), limit=len(records))}
+            records = [record for record in records if record.id in found]
+        return [self._view(record) for record in records]
 
     def turn(self, turn: str) -> TurnView:
         """Returns one turn."""
         return self._view(self._truth.turns.get(turn).record)
 
     def search(self, words: str, limit: int = 10) -> list[TurnView]:
-        """Returns the turns that contain the words, best first."""
-        if not words.strip():
+        """Returns the turns that contain the words, best first; if none contains all, those that contain some.
+
+        The words may be a query with filters, as `base.search` takes it.
+        """
+        query = read(words)
+        if not query.terms and not query.filters:
             raise SlicebaseError("no-words", "there is no word to search for")
         refuse_out_of_range("limit", limit, 1)
-        found = ranked_turns(self._truth, self._parts.turn_index, words, limit)
+        found = self._hits(query, limit)
+        if not found and len(query.terms) > 1:
+            found = self._hits(query, limit, either=True)
         return [self.turn(each.turn) for each in found]
+
+    def _hits(self, query: Query, limit: int, *, either: bool = False) -> list[TurnHit]:
+        wanted = narrowed(self._parts, query, EVERY_FILE, self.surroundings.now()).turns
+        if wanted is None:
+            return []
+        return turn_hits(self._parts, query, wanted, TurnReader(self._truth), most=limit, either=either)
 
     def _view(self, record: TurnRecord) -> TurnView:
         return TurnView(record, self._truth.text_of(record))

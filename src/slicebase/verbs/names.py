@@ -119,5 +119,8 @@ def _short_row(parts: "Parts", ref: Ref) -> str:
 
 def _short_stored(parts: "Parts", ref: Ref) -> str:
     stored = parts.stored_names
+    session, mark, agent = ref.id.partition("#")
+    if ref.kind == "session" and mark and stored.knows("session", session):
+        return f"{_short_stored(parts, Ref('session', session))}#{agent}"
     known = stored.knows(ref.kind, ref.id)
     return short_id(ref.id, stored.beside(ref.kind, ref.id)) if known else ref.id

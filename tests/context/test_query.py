@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicebase.context.snippets import Term, expression, read_query
+from slicebase.context.query import Term, expression, read_query
 from slicebase.index.schema import FTS_TOKENIZER
 
 
@@ -13,14 +13,14 @@ from slicebase.index.schema import FTS_TOKENIZER
     ("typed", "terms"),
     [
         ("retry queue", [Term("retry"), Term("queue")]),
-        ('"retry queue" fails', [Term("retry queue"), Term("fails")]),
+        ('"retry queue" fails', [Term("retry queue", quoted=True), Term("fails")]),
         ("retr* queue", [Term("retr*", begins=True), Term("queue")]),
-        ('"retry que"*', [Term("retry que", begins=True)]),
+        ('"retry que"*', [Term("retry que", begins=True, quoted=True)]),
         ('"not closed', [Term("not"), Term("closed")]),
         ("retry retry", [Term("retry")]),
-        ("AND OR NOT NEAR(", [Term("AND"), Term("OR"), Term("NOT"), Term("NEAR(")]),
+        ("AND OR NOT NEAR(", [Term(each, whole=True) for each in ("AND", "OR", "NOT", "NEAR")]),
         ("-- && …", []),
-        ("JWT認証", [Term("JWT"), Term("認証", unspaced=True)]),
+        ("JWT認証", [Term("JWT", whole=True), Term("認証", unspaced=True)]),
         ("", []),
     ],
 )

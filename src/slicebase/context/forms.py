@@ -1,0 +1,91 @@
+"""Other forms of words under which a text is found: they are added at the end of the text that is indexed.
+
+These are the parts of `camelCase`, `mueller` for `müller`, `1000` for `1,000`, and Korean words without particles.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from typing import Final
+
+from slicebase.context.identifiers import Named, named_in
+from slicebase.context.words import in_characters_and_pairs, simplified
+
+
+def for_index(text: str, named: Named | None = None) -> str:
+    """Returns the text as it is indexed: scripts without spaces as single characters and as pairs, then other forms.
+
+    `named` are the identifiers in it, if they are known.
+    """
+    other = " ".join(_other_forms(text, named or named_in(text)))
+    plain = in_characters_and_pairs(text)
+    return f"{plain}\n{other}" if other else plain
+
+
+def _other_forms(text: str, named: Named) -> Iterator[str]:
+    yield from sorted(named.humps)
+    yield from sorted({joined(match[0]) for match in _GROUPED.finditer(text)})
+    if not text.isascii():
+        words = {word for word in text.split() if not word.isascii()}
+        yield from sorted({form for word in words for form in _foreign_forms(word)})
+
+
+@lru_cache(maxsize=20_000)
+def _foreign_forms(text: str) -> tuple[str, ...]:
+    return tuple(form for word in _foreign().findall(simplified(text)) for form in other_forms(word, 1))
+
+
+# Numbers with a mark between groups of three digits. In a query, `1.234` and `1_234` are identifiers.
+_NUMBER: Final = r"(?<![\w.,])\d{{1,3}}(?:([{0}])\d{{3}})(?:\1\d{{3}})*(?!\w)"
+_GROUPED: Final = re.compile(_NUMBER.format(",.'’_ \u00a0\u2009\u202f"))
+_TYPED: Final = re.compile(_NUMBER.format(",'’\u00a0\u2009\u202f"))
+
+
+def joined(number: str) -> str:
+    """Returns the digits of a number that is written in groups."""
+    return "".join(filter(str.isdigit, number))
+
+
+def ungrouped(text: str) -> str:
+    """Returns a query whose numbers in groups of three digits are written without marks: `1,000` as `1000`."""
+    return _TYPED.sub(lambda match: joined(match[0]), text)
+
+
+@cache
+def _foreign() -> re.Pattern[str]:
+    """Returns the pattern of words with letters that are also written as two, and of Korean words."""
+    return re.compile(rf"\w*[{''.join(_DIGRAPHS)}]\w*|[\uac00-\ud7a3]{{2,}}", re.IGNORECASE)
+
+
+_DIGRAPHS: Final = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "æ": "ae", "ø": "oe", "å": "aa", "œ": "oe"}
+_TWO_LETTERS: Final = str.maketrans(_DIGRAPHS)
+# Particles of Korean nouns; of two in a row (에서 + 는), both are cut off, one after the other.
+_PARTICLES: Final = tuple(
+    """
+    으로부터 에게서 한테서 이라고 이라는 이라도 에서 에게 한테 께서 으로 까지 부터 처럼 보다 라고 라는 라도 하고
+    이나 이란 이며 마다 조차 마저 밖에 만큼 대로 은 는 이 가 을 를 의 에 로 와 과 도 만 나 란 며
+    """.split()  # noqa: SIM905 - as a list it would take fifty lines
+)
+
+
+@lru_cache(maxsize=20_000)
+def other_forms(word: str, shortest: int = 2) -> tuple[str, ...]:
+    """Returns other forms under which a word is found: `mueller` for `Müller`, Korean words without particles.
+
+    At least `shortest` syllables of a Korean word stay.
+    """
+    if word.isascii():
+        return ()
+    if "\uac00" <= word[0] <= "\ud7a3":
+        return tuple(_without_particles(word, shortest))
+    spelled = word.lower().translate(_TWO_LETTERS)
+    return (spelled,) if spelled != word.lower() else ()
+
+
+def _without_particles(word: str, shortest: int) -> Iterator[str]:
+    for _ in range(2):
+        fits = (each for each in _PARTICLES if word.endswith(each) and len(word) - len(each) >= shortest)
+        if (particle := next(fits, None)) is None:
+            return
+        word = word[: -len(particle)]
+        yield word

@@ -1,0 +1,87 @@
+"""The filters of a query as conditions on the turns of the index."""
+
+from collections.abc import Collection, Sequence
+from typing import Any, Final, NamedTuple
+
+from slicebase.context.query import Filter, Term, expression
+from slicebase.graph.contents import kind_bits
+
+
+class TurnFilters(NamedTuple):
+    """Conditions that a turn has to meet. Values of one name are alternatives; those of several names all count."""
+
+    filters: tuple[Filter, ...] = ()  # role, tool, file and kind
+    sessions: Collection[str] | None = None  # only these
+    since: int | None = None  # milliseconds since 1970
+    before: int | None = None
+    without: tuple[Term, ...] = ()  # turns that have none of these
+
+    def __bool__(self) -> bool:
+        return self != EVERY_TURN
+
+    @property
+    def scope(self) -> "TurnFilters":
+        """The conditions on sessions and times, without those on single turns."""
+        return self._replace(filters=(), without=())
+
+
+EVERY_TURN: Final = TurnFilters()
+
+# A result belongs to the tool and the files of its call.
+_OF_CALLS: Final = """
+SELECT turn FROM {table} WHERE {matches}
+UNION SELECT answered.turn FROM {table} JOIN answered ON answered.call = {table}.call
+WHERE {table}.call <> '' AND {matches}
+"""
+_PATH: Final = "('/' || lower(path) || '/') GLOB ?"
+
+
+def conditions(wanted: TurnFilters) -> tuple[str, list[Any]]:
+    """Returns the filters as an SQL condition on the table `turn`, and its values."""
+    sql: list[str] = []
+    values: list[Any] = []
+    if wanted.sessions is not None:
+        chosen = list(wanted.sessions)
+        sql.append(f"session IN (SELECT number FROM session WHERE id IN ({', '.join('?' * len(chosen))}))")
+        values += chosen
+    for condition, value in (("time >= ?", wanted.since), ("time < ?", wanted.before)):
+        if value is not None:
+            sql.append(condition)
+            values.append(value)
+    for excludes in (False, True):
+        for name in dict.fromkeys(each.name for each in wanted.filters if each.excludes == excludes):
+            chosen = [each.value for each in wanted.filters if (each.name, each.excludes) == (name, excludes)]
+            condition, given = _CONDITIONS[name](chosen)
+            sql.append(f"NOT ({condition})" if excludes else f"({condition})")
+            values += given
+    if wanted.without:
+        sql.append("number NOT IN (SELECT rowid FROM words WHERE words MATCH ?)")
+        values.append(expression(wanted.without, either=True))
+    return " AND ".join(sql) or "1", values
+
+
+def _roles(values: Sequence[str]) -> tuple[str, list[Any]]:
+    return f"role IN ({', '.join('?' * len(values))})", list(values)
+
+
+def _kinds(values: Sequence[str]) -> tuple[str, list[Any]]:
+    return "kinds & ?", [kind_bits(values)]
+
+
+def _tools(values: Sequence[str]) -> tuple[str, list[Any]]:
+    matches = " OR ".join("lower(tool) GLOB ?" for _ in values)
+    return f"number IN ({_OF_CALLS.format(table='called', matches=f'({matches})')})", _patterns(values, "{}") * 2
+
+
+def _files(values: Sequence[str]) -> tuple[str, list[Any]]:
+    matches = " OR ".join(_PATH for _ in values)
+    given = _patterns([value.strip("/") for value in values], "*/{}/*")
+    return f"number IN ({_OF_CALLS.format(table='touched', matches=f'({matches})')})", given * 2
+
+
+def _patterns(values: Sequence[str], form: str) -> list[Any]:
+    """Returns values as patterns of GLOB, in which only `*` has a meaning."""
+    return [form.format(value.lower().replace("[", "[[]").replace("?", "[?]")) for value in values]
+
+
+_CONDITIONS: Final = {"role": _roles, "kind": _kinds, "tool": _tools, "file": _files}

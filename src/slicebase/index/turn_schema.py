@@ -1,0 +1,45 @@
+"""The tables of the turn index. It is rebuilt when their version changes."""
+
+from typing import Final
+
+from slicebase.index.disposable import DatabaseLayout
+from slicebase.index.schema import FTS_TOKENIZER, NAME_TOKENIZER
+
+_SCHEMA: Final = f"""
+CREATE TABLE state (turns INTEGER NOT NULL, size INTEGER NOT NULL, mark TEXT NOT NULL);
+INSERT INTO state VALUES (0, 0, '');
+-- threaded: at least one turn names a parent; else its turns follow each other in time
+CREATE TABLE session (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, threaded INTEGER NOT NULL);
+CREATE TABLE turn (
+  number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, session INTEGER NOT NULL, time INTEGER NOT NULL,
+  size INTEGER NOT NULL, label TEXT NOT NULL, role TEXT NOT NULL, kinds INTEGER NOT NULL
+);
+CREATE INDEX turn_by_session ON turn (session, time, id);
+CREATE INDEX turn_by_time ON turn (time);
+-- the parents that turns name: they may not be in the index yet
+CREATE TABLE given (child INTEGER NOT NULL, parent TEXT NOT NULL, PRIMARY KEY (child, parent)) WITHOUT ROWID;
+CREATE INDEX given_by_parent ON given (parent);
+-- which turn follows which, among the turns in the index
+CREATE TABLE link (child INTEGER NOT NULL, parent INTEGER NOT NULL, PRIMARY KEY (child, parent)) WITHOUT ROWID;
+CREATE INDEX link_by_parent ON link (parent, child);
+-- tool calls, the files that their arguments name, and the calls whose results a turn has
+CREATE TABLE called (turn INTEGER NOT NULL, tool TEXT NOT NULL, call TEXT NOT NULL);
+CREATE INDEX called_by_turn ON called (turn);
+CREATE TABLE touched (turn INTEGER NOT NULL, path TEXT NOT NULL, call TEXT NOT NULL);
+CREATE INDEX touched_by_turn ON touched (turn);
+CREATE TABLE answered (turn INTEGER NOT NULL, call TEXT NOT NULL);
+CREATE INDEX answered_by_turn ON answered (turn);
+CREATE INDEX answered_by_call ON answered (call, turn);
+CREATE VIRTUAL TABLE words USING fts5 (
+  text, content = '', contentless_delete = 1, tokenize = "{FTS_TOKENIZER}"
+);
+-- identifiers, whole
+CREATE VIRTUAL TABLE names USING fts5 (
+  text, content = '', contentless_delete = 1, detail = none, tokenize = "{NAME_TOKENIZER}"
+);
+CREATE VIRTUAL TABLE known_names USING fts5vocab (names, row);
+CREATE VIRTUAL TABLE naming USING fts5vocab (names, instance);
+CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
+CREATE VIRTUAL TABLE occurrence USING fts5vocab (words, instance);
+"""
+TURNS_LAYOUT: Final = DatabaseLayout(application=0x534C4349, version=3, schema=_SCHEMA)  # "SLCI"

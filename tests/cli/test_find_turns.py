@@ -1,0 +1,173 @@
+"""Turns are found by their words and filters, shown by session, and read like a conversation."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slicebase import Slicebase, SlicebaseError
+from tests.cli.conftest import Tt
+
+ONE = "0f3a0000-0000-4000-8000-000000000001"
+TWO = "0f3a1111-0000-4000-8000-000000000002"
+
+
+def record(session: str, number: int, role: str, content: Any, day: int, **more: Any) -> dict[str, Any]:
+    uuid = f"{session[:8]}-0000-4000-9000-{number:012}"
+    above = f"{session[:8]}-0000-4000-9000-{number - 1:012}" if number else None
+    fields = {"cwd": "/work/gateway", "gitBranch": "main", "version": "2", "isSidechain": False, "userType": "external"}
+    return {
+        "type": role,
+        "uuid": uuid,
+        "parentUuid": above,
+        "sessionId": session,
+        "timestamp": f"2026-01-{day:02}T10:00:{number:02}.000Z",
+        "message": {"role": role, "content": content},
+        **fields,
+        **more,
+    }
+
+
+@pytest.fixture
+def history(tt: Tt, tmp_path: Path) -> Path:
+    call = {
+        "type": "tool_use",
+        "id": "c1",
+        "name": "Edit",
+        "input": {"file_path": "/work/gateway/src/app.py", "old": "a\nb"},
+    }
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": "edited go-humanize"}
+    thinking = {"type": "thinking", "thinking": "Perhaps the hooks.", "signature": "x"}
+    one = [
+        record(ONE, 0, "user", "Where is GIT_INDEX_FILE set?", 5),
+        record(
+            ONE, 1, "assistant", [thinking, {"type": "text", "text": "Decision: we set GIT_INDEX_FILE in hooks."}], 5
+        ),
+        record(ONE, 2, "assistant", [call], 5),
+        record(ONE, 3, "user", [result], 5),
+        record(ONE, 4, "user", "The git index of a file, please.", 5),
+    ]
+    two = [record(TWO, 0, "user", "Set GIT_INDEX_FILE again.", 9, cwd="/work/other", gitBranch="fix")]
+    for name, records in ((ONE, one), (TWO, two)):
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, records)))
+    assert tt("import", tmp_path / f"{ONE}.jsonl", tmp_path / f"{TWO}.jsonl").exit == 0
+    return tmp_path
+
+
+def test_hits_are_shown_by_session_with_the_place_and_the_command_that_resumes_it(tt: Tt, history: Path) -> None:
+    done = tt("search", "GIT_INDEX_FILE")
+    assert done.exit == 0
+    assert "session:0f3a0000  2026-01-05  /work/gateway  (main)" in done.out
+    assert "**GIT_INDEX_FILE**" in done.out
+    assert f"cd /work/gateway && claude --resume {ONE}" in done.out
+    assert "The git index" not in done.out
+    flat = tt("search", "GIT_INDEX_FILE", "--flat")
+    assert [line.split()[2] for line in flat.out.splitlines() if line.startswith("turn:")].count("user") == 2
+    found = tt("search", "GIT_INDEX_FILE", "--json").json
+    assert {each["ref"]: (each["project"], each["branch"], len(each["turns"])) for each in found["sessions"]} == {
+        f"session:{ONE}": ("/work/gateway", "main", 2),
+        f"session:{TWO}": ("/work/other", "fix", 1),
+    }
+    assert {turn["match"] for turn in found["turns"]} == {"whole"}
+
+
+@pytest.mark.parametrize(
+    ("query", "turns"),
+    [
+        (("GIT_INDEX_FILE", "session:0f3a0000"), 2),
+        (("GIT_INDEX_FILE", "-hooks"), 2),
+        (("GIT_INDEX_FILE", "project:gateway", "role:user"), 1),
+        (("GIT_INDEX_FILE", "after:2026-01-06"), 1),
+        (("GIT_INDEX_FILE", "before:2026-01-06", "kind:answer"), 1),
+        (("tool:Edit",), 2),
+        (("file:src/app.py", "kind:result"), 1),
+        (("kind:file",), 0),
+        (('"session:"',), 0),
+    ],
+)
+def test_one_query_language_narrows_search_context_and_turns(
+    tt: Tt, history: Path, query: tuple[str, ...], turns: int
+) -> None:
+    found = tt("search", *query, "--json", "--limit", 20)
+    assert len(found.json["turns"]) == turns
+    with Slicebase.open(history) as memory:
+        typed = " ".join(query)
+        assert len(memory.search(typed, limit=20).turns) == len(memory.graph.search(typed, 20)) == turns
+        refs = {turn.ref for turn in memory.search(typed, limit=20).turns}
+        assert {each.id for each in memory.graph.sessions(typed)} == {
+            turn.record.session for turn in memory.search(typed, limit=20).turns
+        }
+        if not typed.startswith(("tool:", "file:", "kind:")):
+            pieces = {piece.ref for piece in memory.context(typed, 2000, record=False).pieces}
+            assert pieces >= refs or not refs
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("x role:boss", "unknown-value"),
+        ("x kind:poem", "unknown-value"),
+        ("x after:sometime", "bad-time"),
+        ("x before:2026-13-01", "bad-time"),
+        ("x -after:2026", "unknown-value"),
+        ("x session:nobody", "no-session"),
+        ("-heron", "no-words"),
+    ],
+)
+def test_a_value_that_means_nothing_is_an_error_at_every_door(tt: Tt, history: Path, query: str, code: str) -> None:
+    assert tt("search", "--json", "--", query).error["code"] == code
+    with Slicebase.open(history) as memory:
+        for verb in (memory.search, memory.graph.search, memory.context):
+            with pytest.raises(SlicebaseError) as caught:
+                verb(query)
+            assert caught.value.code == (code if verb != memory.context or code != "no-words" else "bad-question")
+
+
+def test_where_nothing_has_all_words_the_best_with_some_follow_and_that_is_said(tt: Tt, history: Path) -> None:
+    done = tt("search", "which hooks are for walruses", "--json")
+    assert (done.exit, done.json["partial"]) == (0, True)
+    assert "hooks" in done.json["turns"][0]["text"]
+    assert "some of them" in tt("search", "which hooks are for walruses").err
+    assert "parts" in tt("search", "index-file").err
+    assert tt("search", "walruses").exit == 1
+
+
+def test_sessions_are_listed_newest_first_with_their_figures(tt: Tt, history: Path) -> None:
+    rows = tt("turns", "--json").json["rows"]
+    assert [(row["session"], row["turns"], row["project"], row["prompt"]) for row in rows] == [
+        (TWO, 1, "/work/other", "Set GIT_INDEX_FILE again."),
+        (ONE, 5, "/work/gateway", "Where is GIT_INDEX_FILE set?"),
+    ]
+    assert tt("turns", "--limit", 1).out.startswith("0f3a1111  2026-01-09 10:00  1 turn, ")
+    assert [row["session"] for row in tt("turns", "project:gateway", "--json").json["rows"]] == [ONE]
+    assert len(tt("turns", "0f3a0000", "role:user", "--json").json["rows"]) == 2
+    assert tt("turns", "role:system").exit == 1
+
+
+def test_a_session_is_shown_as_an_outline(tt: Tt, history: Path) -> None:
+    outline = tt("show", "session:0f3a0000", "--json").json["outline"]
+    assert [step["kind"] for step in outline["steps"]] == ["prompt", "decision", "prompt"]
+    assert outline["files"] == [{"path": "/work/gateway/src/app.py", "changes": 1, "calls": 1}]
+    assert "/work/gateway/src/app.py  (1 change, 1 calls)" in tt("show", "session:0f3a0000").out
+
+
+def test_a_tool_call_reads_like_one_and_thinking_is_marked(tt: Tt, history: Path) -> None:
+    (call,) = tt("search", "tool:Edit kind:call", "--json").json["turns"]
+    assert "[call] Edit\nfile_path: /work/gateway/src/app.py\nold:\na\nb" in tt("recall", call["ref"]).out
+    built = tt("context", "perhaps the hooks", "--json").json
+    assert "[thinking]\nPerhaps the hooks." in built["text"]
+    assert tt("replay", built["manifest_id"], "--json").json["identical"]
+    assert tt("verify").exit == 0
+
+
+def test_a_subagent_has_a_short_name_and_does_not_make_that_of_its_session_longer(tt: Tt, history: Path) -> None:
+    agent = record(ONE, 50, "user", "Look for herons.", 6, isSidechain=True, agentId="ag7", parentUuid=None)
+    (history / "agent-ag7.jsonl").write_text(json.dumps(agent))
+    assert tt("import", history / "agent-ag7.jsonl").exit == 0
+    lines = tt("turns", "project:gateway").out
+    assert "\n0f3a0000  " in lines
+    assert lines.startswith("0f3a0000#agent-ag7  ")
+    assert len(tt("turns", "0f3a0000", "--json").json["rows"]) == 5
+    assert len(tt("turns", "0f3a0000#agent-ag7", "--json").json["rows"]) == 1
+    assert f"claude --resume {ONE}" in tt("search", "herons").out
