@@ -7,10 +7,13 @@
         step.claim("The lock file is stale.", cite=(ref, "stale lock"))
 
 Each event is on disk as soon as its method returns. A step always ends with its three terminal events: those that the
-block did not log are logged as empty. Then the run is compacted if that is due. An error that leaves the block, or an
-interruption, is logged as a failure, and propagates. If the process is killed, the next step of the run does that.
+block did not log are logged as empty. Then the run is compacted if that is due, also after an error: the counts alone
+decide. An error that leaves the block, or an interruption, is logged as a failure, and propagates. If the run stops
+meanwhile, a note of the error says so. If the process is killed, the next step of the run closes the step.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -156,8 +159,8 @@ class Step:
             self._is_open = False
             missing = [name for name in STEP_TYPES if name not in self._logged]
             failed = partial(self._failure, error) if error is not None else None
-            self._parts.truth.steps.end(self.run_id, self._begun, missing, self.surroundings.now(), failed)
-            if error is None:
+            with _noted(error):
+                self._parts.truth.steps.end(self.run_id, self._begun, missing, self.surroundings.now(), failed)
                 self.snapshots = self._runs.log(self.run_id, [], compact=self._compact).snapshots
 
     def _failure(self, error: BaseException, failure_id: str) -> FailureLogged:
@@ -167,6 +170,18 @@ class Step:
             where=f"step {self.number}",
             why=self.surroundings.redaction.text(_text_of(error))[:_WHY].encode("utf-8", "replace").decode(),
         )
+
+
+@contextmanager
+def _noted(error: BaseException | None) -> Iterator[None]:
+    """Adds what goes wrong inside to an error that is already on its way: that one says more, and has to arrive."""
+    try:
+        yield
+    except SlicebaseError as problem:
+        if error is None:
+            raise
+        with suppress(Exception):  # an error of a program can refuse to be changed
+            error.add_note(f"{problem} [{problem.code}]")
 
 
 def _text_of(error: BaseException) -> str:
