@@ -127,17 +127,17 @@ class RunLog:
         query = "SELECT coalesce(max(step), 0) FROM steps WHERE run = ?"
         return int(next(self._database.connection.execute(query, (run_id,)))[0])
 
-    def open_steps(self, run_id: str) -> dict[int, int]:
-        """Returns the steps that a process has begun and not ended, each with the number of the event that began it."""
-        query = "SELECT step, begun FROM steps WHERE run = ? AND begun > 0 ORDER BY step"
-        rows: list[Any] = self._database.connection.execute(query, (run_id,)).fetchall()
-        return dict(rows)
+    def step(self, run_id: str, step: int) -> StepTally | None:
+        """Returns what the log says about a step, or None if that has neither begun nor happened."""
+        query = "SELECT last, begun, logged FROM steps WHERE run = ? AND step = ?"
+        row: Any = self._database.connection.execute(query, (run_id, step)).fetchone()
+        return StepTally(*row) if row else None
 
-    def types_since(self, run_id: str, step: int, seq: int) -> set[str]:
-        """Returns the types of the events of a step after the event with this number."""
-        query = "SELECT record, hash FROM events WHERE run = ? AND seq > ?"
-        links = (read_link(*row) for row in self._database.connection.execute(query, (run_id, seq)))
-        return {link.type for link in links if link.step == step}
+    def open_steps(self, run_id: str) -> dict[int, StepTally]:
+        """Returns the steps that a process has begun and not ended."""
+        query = "SELECT step, last, begun, logged FROM steps WHERE run = ? AND begun > 0 ORDER BY step"
+        rows: list[Any] = self._database.connection.execute(query, (run_id,)).fetchall()
+        return {step: StepTally(*tally) for step, *tally in rows}
 
     def head_at(self, run_id: str, seq: int) -> LogHead:
         """Returns the head of the log as it was after the event with this number."""
@@ -164,7 +164,7 @@ class RunLog:
             known = self.exists(run_id)
             if create and known:
                 raise SlicebaseError("run-exists", f"there is already a run {run_id}", hint="choose another id")
-            appender = Appender(self._database, RunTally(run_id) if create else self.tally(run_id))
+            appender = Appender(self, self._database, RunTally(run_id) if create else self.tally(run_id))
             yield appender
             appender.flush()
 
@@ -172,7 +172,8 @@ class RunLog:
 class Appender:
     """Appends events to one run inside a transaction. They are in the database after `flush`."""
 
-    def __init__(self, database: Database, tally: RunTally) -> None:
+    def __init__(self, log: RunLog, database: Database, tally: RunTally) -> None:
+        self._log = log
         self._database = database
         self._connection = database.connection
         self._events: list[tuple[Any, ...]] = []
@@ -207,9 +208,7 @@ class Appender:
             return None
         if event.step in self._steps:
             return self._steps[event.step]
-        query = "SELECT last, begun FROM steps WHERE run = ? AND step = ?"
-        row = self._connection.execute(query, (event.run_id, event.step)).fetchone()
-        return StepTally(*row) if row else None
+        return self._log.step(event.run_id, event.step)
 
     def _note_item(self, event: Event, payload_hash: bytes) -> None:
         """Notes the item of an event as it will be stored: a payload that was purged before stays purged."""
@@ -235,7 +234,7 @@ class Appender:
         self._database.append_hashed(Chain("events", run_id), self._events)
         self._append_blobs(run_id)
         steps = [(run_id, step, *tally) for step, tally in self._steps.items()]
-        self._connection.executemany("INSERT OR REPLACE INTO steps VALUES (?, ?, ?, ?)", steps)
+        self._connection.executemany("INSERT OR REPLACE INTO steps VALUES (?, ?, ?, ?, ?)", steps)
         self._items.write()
         self._connection.execute(
             f"INSERT OR REPLACE INTO runs ({TALLY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", tally_row(self.tally)

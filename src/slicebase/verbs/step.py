@@ -24,7 +24,6 @@ from slicebase.runs.event import EventDraft
 from slicebase.runs.evidence import Evidence
 from slicebase.runs.records import ClaimStatus, FailureLogged
 from slicebase.truth.runs import NO_BLOBS, Logged
-from slicebase.truth.steps import STEP_TYPES, BegunStep
 from slicebase.verbs.evidence import cite_chunk
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.surroundings import in_turn, one_thread_at_a_time
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from slicebase.context.assemble import Context
+    from slicebase.truth.steps import BegunStep
     from slicebase.verbs.evidence import Cites
     from slicebase.verbs.runs import Compact, Runs
 
@@ -49,7 +49,6 @@ class Step:
         self._parts = parts
         self._runs = runs
         self._compact = compact
-        self._logged: set[str] = set()
         self._begun: BegunStep | None = None
         self._is_open = False
         self.run_id = run_id
@@ -143,9 +142,7 @@ class Step:
         self, type_: str, text: str, details: "Mapping[str, Any]", blobs: "Mapping[str, bytes]" = NO_BLOBS
     ) -> Logged:
         payload = {"text": text, **details} if text else dict(details)
-        logged = self._runs.log(self.run_id, [self._draft(type_, payload)], blobs=blobs)
-        self._logged.add(type_)
-        return logged
+        return self._runs.log(self.run_id, [self._draft(type_, payload)], blobs=blobs)
 
     def _draft(self, type_: str, payload: "Mapping[str, Any] | None" = None) -> EventDraft:
         return EventDraft(type=type_, step=self._open_number, payload=dict(payload or {}))
@@ -157,10 +154,9 @@ class Step:
             if self._begun is None or not self._is_open:
                 return
             self._is_open = False
-            missing = [name for name in STEP_TYPES if name not in self._logged]
             failed = partial(self._failure, error) if error is not None else None
             with _noted(error):
-                self._parts.truth.steps.end(self.run_id, self._begun, missing, self.surroundings.now(), failed)
+                self._parts.truth.steps.end(self.run_id, self._begun, self.surroundings.now(), failed)
                 self.snapshots = self._runs.log(self.run_id, [], compact=self._compact).snapshots
 
     def _failure(self, error: BaseException, failure_id: str) -> FailureLogged:

@@ -134,7 +134,7 @@ class RunProof:
         if found is None:
             yield VerifyFinding("BROKEN", "derived", f"run:{run_id} standing", "a row", "none")
             return
-        rows = self._rows("SELECT step, last, begun FROM steps WHERE run = ?", run_id)
+        rows = self._rows("SELECT step, last, begun, logged FROM steps WHERE run = ?", run_id)
         kept = {step: StepTally(*tally) for step, *tally in rows}
         derived = derived_tables(self._truth, run_id, found, kept)
         if found != derived.tally:
