@@ -29,7 +29,7 @@ def status_lines(status: "RunStatus") -> Iterator[str]:
     if spent := _spent(status):
         yield f"budget     {spent}"
     for number in status.interrupted_steps:
-        yield f"interrupted step {number}: its process has ended before it, which is a failure"
+        yield f"interrupted step {number}: its process has ended, or its object was dropped, which is a failure"
     due = "due now" if following.due else "not due"
     yield (
         f"compaction {following.counted_events} of {following.event_threshold} counted events, "
@@ -90,7 +90,7 @@ def print_logged(logged: "Logged", as_json: bool) -> None:
         )
         return
     for number in logged.interrupted_steps:
-        note(f"step {number} of run:{tally.run_id} was closed as a failure: its process has ended before it")
+        note(f"step {number} of run:{tally.run_id} was closed as a failure: nobody held it any more")
     for name in logged.snapshots:
         print_text(name)
     if logged.last >= logged.first:

@@ -131,7 +131,7 @@ def _status(call: ToolCall, given: RunArguments) -> ToolOutput:
     lines = [f"objective: {found.objective}", f"claims: {claims}"]
     lines += [f"open question: {question}" for question in found.open_questions]
     lines += [f"open failure: {each.get('failure_id')} {each.get('why')}" for each in found.open_failures]
-    lines += [f"interrupted: step {number}, whose process has ended" for number in found.interrupted_steps]
+    lines += [f"interrupted: step {number}, which nobody holds any more" for number in found.interrupted_steps]
     lines += [f"open conflict: {each.get('conflict_id')} {each.get('description')}" for each in found.open_conflicts]
     return ToolOutput(result, quoted(lines, f"{found.events} events; {found.stopped or 'running'}"))
 

@@ -280,7 +280,7 @@ class RunStatus(Record, frozen=True):
     budgets: Budgets
     spent: Spending  # of the budgets, with what was inherited
     inherited: Inherited | None  # what the run that this one continues had spent
-    interrupted_steps: tuple[int, ...]  # whose process has ended before them
+    interrupted_steps: tuple[int, ...]  # that nobody holds any more, and that have not ended
     metrics: Metrics
 
     def __repr__(self) -> str:

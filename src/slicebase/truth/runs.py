@@ -55,7 +55,7 @@ class Logged(NamedTuple):
     tally: RunTally
     id: str = ""  # of the claim, conflict or failure that was logged
     redacted: Mapping[str, int] = {}  # secrets that were replaced, by rule
-    interrupted_steps: tuple[int, ...] = ()  # that were closed as failures, since their process had ended
+    interrupted_steps: tuple[int, ...] = ()  # that were closed as failures, since nobody held them any more
 
     def __repr__(self) -> str:
         named = f", id={self.id!r}" if self.id else ""

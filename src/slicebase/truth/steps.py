@@ -26,7 +26,7 @@ from slicebase.truth.runs import RunWriter, StoredRuns
 from slicebase.workspace.holds import HeldFile, is_free, remove_free
 from slicebase.workspace.workspace import STEPS
 
-_WHY: Final = "The process ended before the step did."
+_WHY: Final = "The step did not end: its process has ended, or its object was dropped."
 
 
 class BegunStep(NamedTuple):
