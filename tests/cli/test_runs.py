@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from slicebase import Slicebase
 from tests.cli.conftest import Tt
 from tests.paths import PROJECT
 
@@ -308,20 +309,16 @@ def test_a_file_becomes_a_run_in_a_folder_that_is_not_a_workspace_yet(tt: Tt, tm
 # A step of a process that was killed, and budgets
 
 
-def begun() -> dict[str, Any]:
-    return {"type": "STEP_BEGUN", "step": 4, "payload": {"watched": True}}
-
-
 def test_the_status_says_which_steps_it_has_closed(tt: Tt, run: str, tmp_path: Path) -> None:
-    (tmp_path / "events.jsonl").write_text(lines(begun()))
-    tt("run", "log", run, "--file", "events.jsonl")
-    assert "interrupted step 4" in tt("run", "status", run).out
+    with Slicebase.open(tmp_path) as memory:
+        memory.runs.step(run).__enter__()  # and dropped
+    assert "interrupted step 1" in tt("run", "status", run).out
     status = tt("run", "status", run, "--json").json
-    assert (status["interrupted_steps"], status["open_failures"][0]["failure_id"]) == ([], "step-4")
-    (tmp_path / "events.jsonl").write_text(lines({**begun(), "step": 5}))
-    tt("run", "log", run, "--file", "events.jsonl")
+    assert (status["interrupted_steps"], status["open_failures"][0]["failure_id"]) == ([], "step-1")
+    with Slicebase.open(tmp_path) as memory:
+        memory.runs.step(run).__enter__()
     stopped = tt("run", "stop", run, "--reason", "HUMAN_REQUESTED")
-    assert "step 5" in stopped.err
+    assert "step 2" in stopped.err
 
 
 def test_the_status_of_a_fork_shows_what_it_has_inherited(tt: Tt, tmp_path: Path) -> None:

@@ -237,6 +237,21 @@ def test_a_step_adds_exactly_the_terminal_events_that_its_log_has_not(logged: li
         assert memory.verify().status == "VERIFIED"
 
 
+def disturbed(memory: Slicebase, name: str) -> None:
+    with memory.runs.step(RUN) as step:
+        event = {"type": name, "step": step.number, "payload": {"watched": True}}
+        assert code_of(memory.runs.log, RUN, [event]) == "reserved-event"
+        assert code_of(step.log, name, watched=True) == "reserved-event"
+        raise ValueError("boom")
+
+
+@pytest.mark.parametrize("name", ["STEP_BEGUN", "STEP_ENDED"])
+def test_nobody_can_begin_or_end_the_step_of_another_one(memory: Slicebase, name: str) -> None:
+    with pytest.raises(ValueError, match="boom"):
+        disturbed(memory, name)
+    assert [failure["category"] for failure in memory.runs.status(RUN).open_failures] == ["ValueError"]
+
+
 # Steps that were interrupted
 
 
@@ -419,16 +434,6 @@ def test_a_failure_of_a_step_never_replaces_another_one(memory: Slicebase) -> No
     failures = memory.runs.status("fork").open_failures
     assert [failure["why"] for failure in failures][:2] == ["first", "second"]
     assert len({failure["failure_id"] for failure in failures}) == 3
-
-
-def test_events_of_that_name_in_a_stream_are_taken_as_they_are(memory: Slicebase) -> None:
-    """Without a mark of ours, nobody can know whether the step goes on. With one, as in a copied log, it counts."""
-    memory.runs.log(RUN, [{"type": "STEP_BEGUN", "step": 3}, {"type": "STEP_ENDED"}, {"type": "STEP_ENDED", "step": 9}])
-    assert memory.runs.status(RUN).interrupted_steps == ()
-    assert memory.runs.next_step(RUN) == 4
-    memory.runs.log(RUN, [{"type": "STEP_BEGUN", "step": 5, "payload": {"watched": True}}])
-    assert memory.runs.status(RUN).interrupted_steps == (5,)
-    assert memory.verify().status == "VERIFIED"
 
 
 def test_the_doctor_removes_the_files_of_steps_that_nobody_holds(memory: Slicebase) -> None:

@@ -41,7 +41,7 @@ def fields_of(type_: str) -> list[str]:
 
 @st.composite
 def any_event(draw: st.DrawFn) -> dict[str, Any]:
-    type_ = draw(st.sampled_from([*(name for name in TYPES if TYPES[name].agent), "RUN_STARTED", "STEP_BEGUN", "X"]))
+    type_ = draw(st.sampled_from([*(name for name in TYPES if TYPES[name].agent), "RUN_STARTED", "X"]))
     payload = draw(st.dictionaries(st.sampled_from(fields_of(type_)), any_json, max_size=9))
     step = draw(st.integers(0, 5) | st.just(FARTHEST_STEP))
     return {"type": type_, "step": step, "payload": payload}

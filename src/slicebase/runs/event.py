@@ -49,12 +49,14 @@ TYPES: Mapping[str, EventType] = {
     "SOURCE": EventType(False, True, SourceLogged),
     "MANIFEST": EventType(False, True, ManifestLogged),
     "LOOP": EventType(False, True, None),
+    "STEP_BEGUN": EventType(False, False, None),
+    "STEP_ENDED": EventType(False, False, None),
     "SNAPSHOT": EventType(False, False, SnapshotLogged),
     "REFUSED": EventType(False, False, Refused),
     "RUN_STOPPED": EventType(False, False, RunStopped),
 }
 VERBOSE = EventType(False, True, None)  # for every other name
-# Verbose events of a step: its number is given, and it is over. A process holds one that is watched (truth/steps.py).
+# The number of a step is given, and the step is over. A process holds one that is watched (truth/steps.py).
 STEP_BEGUN = "STEP_BEGUN"
 STEP_ENDED = "STEP_ENDED"
 WATCHED: Mapping[str, Any] = {"watched": True}

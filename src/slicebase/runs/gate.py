@@ -17,7 +17,7 @@ from slicebase.core.refs import prefixed
 from slicebase.core.times import from_text
 from slicebase.errors import SlicebaseError
 from slicebase.runs.checks import Inputs, QuoteCondition, check
-from slicebase.runs.event import TERMINAL, TYPES, VERBOSE, Event, EventDraft, LogHead, append
+from slicebase.runs.event import STEP_BEGUN, STEP_ENDED, TERMINAL, TYPES, VERBOSE, Event, EventDraft, LogHead, append
 from slicebase.runs.evidence import Evidence
 from slicebase.runs.manifests import ManifestsLogged, source_events
 from slicebase.runs.parts import StateParts
@@ -280,6 +280,9 @@ def _says_nothing(done: DoneDefinition) -> bool:
     return not done or is_blank(text)
 
 
+_WRITTEN_BY = dict.fromkeys((STEP_BEGUN, STEP_ENDED), "`runs.step` and `runs.begin_step` write it")
+
+
 def admit(draft: EventDraft, started: RunStarted) -> EventDraft:
     """Returns the event to log for an agent's draft.
 
@@ -295,7 +298,7 @@ def admit(draft: EventDraft, started: RunStarted) -> EventDraft:
         raise SlicebaseError(
             "reserved-event",
             f"a {draft.type} event cannot be logged",
-            hint="`tt run compact` and `tt run stop` write it",
+            hint=_WRITTEN_BY.get(draft.type, "`tt run compact` and `tt run stop` write it"),
         )
     return draft
 

@@ -289,14 +289,18 @@ class RunWriter:
         self._snapshots: list[str] = []
         self._stop: SlicebaseError | None = None
 
-    def add(self, draft: EventDraft, *, begins: bool = False) -> None:
-        """Appends an event. Then stops the run if a budget is exceeded, or compacts it if that is due.
-
-        An event that `begins` a step has the number that follows the last one.
-        """
-        if draft.step is not None and draft.step > FARTHEST_STEP and not begins:
+    def add(self, draft: EventDraft) -> None:
+        """Appends an event of an agent. Then stops the run if a budget is exceeded, or compacts it if that is due."""
+        if draft.step is not None and draft.step > FARTHEST_STEP:
             self._check_step(draft.step)
-        self._append(admit(draft, self._started))
+        self.add_own(admit(draft, self._started))
+
+    def add_own(self, draft: EventDraft) -> None:
+        """Appends an event that only Slicebase writes, or that was admitted. Then stops or compacts the run as needed.
+
+        A step that begins has the number that follows the last one, however high that is.
+        """
+        self._append(draft)
         tally = self._appender.tally
         limited = self._budgets != UNLIMITED
         over = exceeded(self._budgets, with_inherited(tally.spent, self._started)) if limited else None

@@ -62,7 +62,7 @@ class StoredSteps:
                     number = self._runs.log.last_step(run_id) + 1
                     held = HeldFile(self._path(run_id, number)) if watched else None
                     begun = EventDraft(type=STEP_BEGUN, step=number, payload=dict(WATCHED) if watched else {})
-                    writer.add(begun, begins=True)
+                    writer.add_own(begun)
             writer.outcome()
         except BaseException:
             if held is not None:
@@ -148,4 +148,4 @@ def _log_end(
     drafts += [EventDraft(type=name, step=step) for name in missing]
     for draft in (*drafts, EventDraft(type=STEP_ENDED, step=step)):
         if appender.tally.stopped is None:
-            writer.add(draft)
+            writer.add_own(draft)
