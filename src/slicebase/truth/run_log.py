@@ -10,7 +10,6 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec.structs import replace
 
 from slicebase.errors import SlicebaseError
 from slicebase.runs.event import (
@@ -211,15 +210,14 @@ class Appender:
         return self._log.step(event.run_id, event.step)
 
     def _note_item(self, event: Event, payload_hash: bytes) -> None:
-        """Notes the item of an event as it will be stored: a payload that was purged before stays purged."""
+        """Notes the item of an event. Raises `purged` for one that was purged before: it would be stored as purged."""
         if name_of(event) is None:
             return
-        query = "SELECT bytes FROM texts WHERE owner = ? AND hash = ? AND purged IS NOT NULL"
-        row: Any = self._connection.execute(query, (owner(event.run_id), payload_hash)).fetchone()
-        if row is None:
-            self._items.add(event)
-        elif row[0] is not None:
-            self._items.add(replace(event, payload=read_payload(row[0])))
+        query = "SELECT 1 FROM texts WHERE owner = ? AND hash = ? AND purged IS NOT NULL"
+        if self._connection.execute(query, (owner(event.run_id), payload_hash)).fetchone() is not None:
+            message = f"a {event.type} with these words was purged from run:{event.run_id}, and stays purged"
+            raise SlicebaseError("purged", message, hint="choose another id, or other words")
+        self._items.add(event)
 
     def keep_blobs(self, blobs: Mapping[str, bytes]) -> None:
         """Stores content that events name by its hash."""
