@@ -74,6 +74,8 @@ def test_a_run_starts_with_its_terms() -> None:
         (RUN, {"objective": 5}, "bad-run"),
         (RUN, {"objective": ["a"]}, "bad-run"),
         (RUN, {"provenance_mode": None}, "bad-run"),
+        (RUN, {"provenance_mode": " "}, "bad-run"),
+        (RUN, {"provenance_mode": "x" * 2001}, "bad-run"),
         (RUN, {"done_definition": {"budgets": {"max_steps": -1}}}, "bad-run-budget"),
     ],
 )

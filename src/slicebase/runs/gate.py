@@ -22,7 +22,9 @@ from slicebase.runs.evidence import Evidence
 from slicebase.runs.manifests import ManifestsLogged, source_events
 from slicebase.runs.parts import StateParts
 from slicebase.runs.records import (
+    DEFAULT_PROVENANCE_MODE,
     Budgets,
+    CheckResult,
     DoneDefinition,
     FailureAction,
     Inherited,
@@ -261,7 +263,8 @@ def is_run_id(text: str) -> bool:
 def check_terms(payload: Mapping[str, Json]) -> RunStarted:
     """Returns the terms in the payload of a RUN_STARTED event. Raises an error if no run can have them.
 
-    What could be stored and not read again would make the run, and every list of runs, unreadable.
+    What could be stored and not read again would make the run, and every list of runs, unreadable. Terms that the gate
+    refuses would stop the run at its first snapshot, and they never change.
     """
     try:
         started = msgspec.convert(payload, RunStarted)
@@ -270,8 +273,28 @@ def check_terms(payload: Mapping[str, Json]) -> RunStarted:
         raise SlicebaseError("bad-run", f"these are not the terms of a run: {error}", hint=hint) from None
     if is_blank(started.objective) or _says_nothing(started.done_definition):
         raise SlicebaseError("bad-run", "a run needs an objective and a definition of done")
+    if is_blank(started.provenance_mode):
+        raise SlicebaseError(
+            "bad-run", "the provenance mode is empty", hint=f"the usual one is {DEFAULT_PROVENANCE_MODE}"
+        )
     budgets_of(started.done_definition)
+    refused = _refused_terms(payload)
+    if refused is not None:
+        raise SlicebaseError("bad-run", f"the gate would refuse these terms: {refused.name}: {refused.message}")
     return started
+
+
+_FIRST = LogHead("-")
+_ANY_TIME = "1970-01-01T00:00:00.000Z"
+
+
+def _refused_terms(payload: Mapping[str, Json]) -> CheckResult | None:
+    """Returns the first of the gate's own checks that a run with these terms and no other event would fail."""
+    event, _ = append(_FIRST, EventDraft(type="RUN_STARTED", payload=dict(payload)), _ANY_TIME)
+    snapshot = build(fold(RunState(_FIRST.run_id), [event]), _ANY_TIME)
+    started = msgspec.convert(event.payload, RunStarted)  # as it is read back, where 5.0 is 5
+    results = check(snapshot, Inputs(started, None, _FIRST, (event,), {}, {}))
+    return next((result for result in results if result.status == "FAIL"), None)
 
 
 def _says_nothing(done: DoneDefinition) -> bool:
