@@ -23,6 +23,7 @@ from slicebase.runs.records import (
     RunStopped,
     SnapshotLogged,
     SourceLogged,
+    StateInherited,
 )
 
 MAX_PAYLOAD = 64 * 1024  # canonical bytes; larger content becomes a blob, named by its hash
@@ -49,6 +50,7 @@ TYPES: Mapping[str, EventType] = {
     "SOURCE": EventType(False, True, SourceLogged),
     "MANIFEST": EventType(False, True, ManifestLogged),
     "LOOP": EventType(False, True, None),
+    "INHERITED": EventType(False, False, StateInherited),
     "STEP_BEGUN": EventType(False, False, None),
     "STEP_ENDED": EventType(False, False, None),
     "SNAPSHOT": EventType(False, False, SnapshotLogged),

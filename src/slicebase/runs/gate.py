@@ -6,7 +6,7 @@ verbs write (ruling 35).
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -19,7 +19,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.runs.checks import Inputs, QuoteCondition, check
 from slicebase.runs.event import STEP_BEGUN, STEP_ENDED, TERMINAL, TYPES, VERBOSE, Event, EventDraft, LogHead, append
 from slicebase.runs.evidence import Evidence
-from slicebase.runs.manifests import ManifestsLogged, source_events
+from slicebase.runs.manifests import ManifestsLogged
 from slicebase.runs.parts import StateParts
 from slicebase.runs.records import (
     DEFAULT_PROVENANCE_MODE,
@@ -27,8 +27,6 @@ from slicebase.runs.records import (
     CheckResult,
     DoneDefinition,
     FailureAction,
-    Inherited,
-    QuestionLogged,
     Record,
     Refused,
     RunStarted,
@@ -97,24 +95,33 @@ def with_inherited(own: Spent, started: RunStarted) -> Spent:
     return Spent(own.steps + before.steps, own.seconds + before.seconds, min(own.cost + before.cost, _MOST_COST))
 
 
-def inheritance(run_id: str, events: int, own: Spent, started: RunStarted) -> Inherited:
-    """Returns what a fork inherits from a run that has these terms, so many events, and has spent so much itself."""
-    total = with_inherited(own, started)
-    return Inherited(run=run_id, events=events, steps=total.steps, seconds=total.seconds, cost=total.cost)
+class Meter:
+    """Adds up what the events of a run spend."""
+
+    def __init__(self) -> None:
+        self._steps: set[int | None] = set()
+        self._first: str | None = None
+        self._last: str | None = None
+        self._cost = 0.0
+
+    def add(self, event: Event) -> None:
+        self._last = event.time
+        self._first = self._first or event.time
+        self._cost = with_cost(self._cost, event.payload)
+        if event.type in TERMINAL:
+            self._steps.add(event.step)
+
+    @property
+    def spent(self) -> Spent:
+        return Spent(len(self._steps), seconds_between(self._first, self._last), self._cost)
 
 
 def spent(events: Iterable[Event]) -> Spent:
     """Returns what the events of a run have spent."""
-    steps: set[int | None] = set()
-    first = last = None
-    cost = 0.0
+    meter = Meter()
     for event in events:
-        last = event.time
-        first = first or last
-        cost = with_cost(cost, event.payload)
-        if event.type in TERMINAL:
-            steps.add(event.step)
-    return Spent(len(steps), seconds_between(first, last), cost)
+        meter.add(event)
+    return meter.spent
 
 
 def seconds_between(first: str | None, last: str | None) -> float:
@@ -230,7 +237,7 @@ def stopped(reason: StopReason, message: str = "", time: str | None = None) -> E
 # Events that the verbs write, and a check of events before they are logged (ruling 35)
 
 _RUN_ID = re.compile(r"[^\s/:]{1,128}")
-_NEVER_CHANGES = ("objective", "done_definition", "provenance_mode")
+NEVER_CHANGES = ("objective", "done_definition", "provenance_mode")
 
 
 def start(run_id: str, started: RunStarted) -> EventDraft:
@@ -303,7 +310,10 @@ def _says_nothing(done: DoneDefinition) -> bool:
     return not done or is_blank(text)
 
 
-_WRITTEN_BY = dict.fromkeys((STEP_BEGUN, STEP_ENDED), "`runs.step` and `runs.begin_step` write it")
+_WRITTEN_BY = {
+    **dict.fromkeys((STEP_BEGUN, STEP_ENDED), "`runs.step` and `runs.begin_step` write it"),
+    "INHERITED": "`tt run fork` writes it",
+}
 
 
 def admit(draft: EventDraft, started: RunStarted) -> EventDraft:
@@ -314,7 +324,7 @@ def admit(draft: EventDraft, started: RunStarted) -> EventDraft:
     """
     if draft.type == "RUN_STARTED":
         terms = msgspec.to_builtins(started)
-        changed = tuple(name for name in _NEVER_CHANGES if not same(draft.payload.get(name, terms[name]), terms[name]))
+        changed = tuple(name for name in NEVER_CHANGES if not same(draft.payload.get(name, terms[name]), terms[name]))
         refused = Refused(what=changed, attempted={name: draft.payload[name] for name in changed})
         return EventDraft.of("REFUSED", refused, step=draft.step, time=draft.time)
     if not TYPES.get(draft.type, VERBOSE).agent:
@@ -357,25 +367,3 @@ def _only_item(draft: EventDraft, state: RunState) -> dict[str, Any]:
     items = getattr(state, kind.collection)
     known = isinstance(item_id, str) and item_id in items
     return {kind.collection: {item_id: items[item_id]} if known else {}}
-
-
-def fork(run_id: str, snapshot: Mapping[str, Json], inherited: Inherited) -> Iterator[EventDraft]:
-    """Yields the first events of a run that continues from a snapshot that passed: its terms, and its state as events.
-
-    The log of a fork is complete: inherited items are events in its own chain. So is what was spent of its budgets.
-    """
-    terms = {name: snapshot[name] for name in _NEVER_CHANGES}
-    started = RunStarted(**terms, forked_from=snapshot["snapshot_id"], inherited=inherited)
-    used_up = exhausted(budgets_of(started.done_definition), with_inherited(Spent(), started))
-    if used_up:
-        hint = "start a run with budgets of its own"
-        message = f"run:{inherited.run} has left nothing to a fork: {used_up}"
-        raise SlicebaseError("budget-exceeded", message, hint=hint)
-    yield start(run_id, started)
-    for type_, kind in ITEMS.items():
-        for item in snapshot["state"][kind.collection]:
-            yield EventDraft(type=type_, payload={name: item[name] for name in kind.fields})
-    for question in snapshot["state"]["open_questions"]:
-        yield EventDraft.of("QUESTION", QuestionLogged(question=question))
-    coverage = snapshot["state"]["source_coverage"]
-    yield from source_events(coverage["source_ids_seen"], coverage["chunk_ids_seen"])

@@ -14,6 +14,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.runs.checks import Inputs, QuoteCondition
 from slicebase.runs.event import Event, EventDraft, move_to_blobs
 from slicebase.runs.evidence import Evidence, Lookup, resolve
+from slicebase.runs.forks import fork, inheritance
 from slicebase.runs.gate import (
     UNLIMITED,
     Thresholds,
@@ -24,8 +25,6 @@ from slicebase.runs.gate import (
     check_terms,
     compact,
     exceeded,
-    fork,
-    inheritance,
     is_due,
     start,
     state_of,
