@@ -1,6 +1,7 @@
 """The tool for runs: start, log, claim, compact, status."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import msgspec
@@ -88,27 +89,29 @@ def run(call: ToolCall, given: RunArguments) -> ToolOutput:
 
 def _start(call: ToolCall, given: RunArguments) -> ToolOutput:
     run_id = call.base.surroundings.new_id() if given.run is None else _name(given)
-    tally = call.base.runs.start(run_id, str(given.objective), str(given.done))
-    _sign(call, run_id, 1, 1)
+    with _signed(call):
+        tally = call.base.runs.start(run_id, str(given.objective), str(given.done))
     return ToolOutput(RunResult(tally.run_id, 1, 1), f"Started run:{run_id}")
 
 
 def _log(call: ToolCall, given: RunArguments) -> ToolOutput:
     drafts = [EventDraft(type=each.type, step=each.step, payload=each.payload) for each in given.events]
-    return _signed(call, _name(given), call.base.runs.log(_name(given), drafts))
+    with _signed(call):
+        return _logged(call.base.runs.log(_name(given), drafts))
 
 
 def _claim(call: ToolCall, given: RunArguments) -> ToolOutput:
     if not (given.statement or given.claim_id):
         raise SlicebaseError("bad-arguments", "claim needs statement, or claim_id and status")
-    logged = call.base.runs.claim(
-        _name(given),
-        given.statement,
-        id=given.claim_id,
-        status=given.status,
-        cite=[_cited(each) for each in given.evidence],
-    )
-    return _signed(call, _name(given), logged)
+    with _signed(call):
+        logged = call.base.runs.claim(
+            _name(given),
+            given.statement,
+            id=given.claim_id,
+            status=given.status,
+            cite=[_cited(each) for each in given.evidence],
+        )
+    return _logged(logged)
 
 
 def _cited(cited: Cited) -> "Cite":
@@ -172,20 +175,12 @@ def _name(given: RunArguments) -> str:
     return ref_of("run", str(given.run)).removeprefix("run:")
 
 
-def _signed(call: ToolCall, run_id: str, logged: "Logged") -> ToolOutput:
-    if not logged.tally.stopped:  # a stopped run accepts no more events
-        _sign(call, run_id, logged.first, logged.last)
-    return _logged(logged)
-
-
-CLIENT = "CLIENT"  # a verbose event (ruling 33): which client wrote the events before it
-
-
-def _sign(call: ToolCall, run_id: str, first: int, last: int) -> None:
-    """Logs which client wrote these events. The numbers keep it correct when several clients write to one run."""
-    who = call.base.library.stamp(call.signed()).who or {}
-    signature = {**who, "events": {"first": first, "last": last}}
-    call.base.runs.log(run_id, [EventDraft(type=CLIENT, payload=signature)])
+@contextmanager
+def _signed(call: ToolCall) -> Iterator[None]:
+    """Logs which client writes, together with what is written inside: both are stored, or nothing is."""
+    who = call.base.surroundings.redaction.value(call.base.library.stamp(call.signed()).who or {})
+    with call.base.surroundings.one_thread(), call.base.truth.runs.log.signing(who):
+        yield
 
 
 def _logged(logged: "Logged") -> ToolOutput:

@@ -62,6 +62,7 @@ VERBOSE = EventType(False, True, None)  # for every other name
 STEP_BEGUN = "STEP_BEGUN"
 STEP_ENDED = "STEP_ENDED"
 WATCHED: Mapping[str, Any] = {"watched": True}
+CLIENT = "CLIENT"  # a verbose event: who wrote the events before it
 TERMINAL = frozenset(name for name, kind in TYPES.items() if kind.terminal)
 
 

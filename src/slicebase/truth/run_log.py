@@ -13,6 +13,7 @@ import msgspec
 
 from slicebase.errors import SlicebaseError
 from slicebase.runs.event import (
+    CLIENT,
     STEP_BEGUN,
     STEP_ENDED,
     TERMINAL,
@@ -70,6 +71,16 @@ class RunLog:
     def __init__(self, database: Database) -> None:
         self._database = database
         self.items = ItemTable(database.connection)
+        self.signature: Mapping[str, Any] | None = None  # who writes, while `signing`
+
+    @contextmanager
+    def signing(self, signature: Mapping[str, Any]) -> Iterator[None]:
+        """Signs what is started, claimed or logged inside, in the transaction that writes it. One thread at a time."""
+        self.signature = signature
+        try:
+            yield
+        finally:
+            self.signature = None
 
     def tally(self, run_id: str) -> RunTally:
         """Returns the state of a run: the head of its log, and its counts."""
@@ -200,6 +211,13 @@ class Appender:
         if len(self._events) >= _BATCH:
             self.flush()
         return event
+
+    def sign(self, first: int, now: str) -> None:
+        """Appends who wrote the events from `first` on: several may write to one run. A stopped run takes no more."""
+        signature, last = self._log.signature, self.tally.seq
+        if signature is not None and self.tally.stopped is None and last >= first:
+            payload = {**signature, "events": {"first": first, "last": last}}
+            self.append(EventDraft(type=CLIENT, payload=payload), now)
 
     def _step_of(self, event: Event) -> StepTally | None:
         """Returns the tally of the step before an event that may change it."""

@@ -101,6 +101,7 @@ class StoredRuns:
                 if appender.tally.seq == 0:
                     check_terms(draft.payload)
                 appender.append(draft, to_text(now))
+            appender.sign(1, to_text(now))
         return appender.tally
 
     def unpurged(self, session: str, acts: int, drafts: Iterable[EventDraft]) -> Iterator[EventDraft]:
@@ -133,6 +134,7 @@ class StoredRuns:
                 if appender.tally.stopped:
                     break
             writer.compact_when_due()
+            writer.sign()
         return writer.outcome()
 
     def append_checked(self, run_id: str, make: Callable[[Items], EventDraft], now: int) -> Logged:
@@ -151,6 +153,7 @@ class StoredRuns:
             )
             writer = RunWriter(self, appender, to_text(now))
             writer.add(draft)
+            writer.sign()
         return writer.outcome()._replace(id="" if item_id is None else str(item_id))
 
     def items(self, run_id: str) -> StoredItems:
@@ -287,6 +290,12 @@ class RunWriter:
         self._compacted: StoredSnapshot | None = None  # the last snapshot of this transaction that passed
         self._snapshots: list[str] = []
         self._stop: SlicebaseError | None = None
+        self._last: int | None = None  # the last event before the signature
+
+    def sign(self) -> None:
+        """Appends who wrote these events, if they are to be signed."""
+        self._last = self._appender.tally.seq
+        self._appender.sign(self._first, self._now)
 
     def add(self, draft: EventDraft) -> None:
         """Appends an event of an agent. Then stops the run if a budget is exceeded, or compacts it if that is due."""
@@ -379,4 +388,5 @@ class RunWriter:
             self._runs.remember(self._compacted, self._acts)
         if self._stop is not None:
             raise self._stop
-        return Logged(self._first, self._appender.tally.seq, tuple(self._snapshots), self._appender.tally)
+        tally = self._appender.tally
+        return Logged(self._first, tally.seq if self._last is None else self._last, tuple(self._snapshots), tally)
