@@ -309,6 +309,18 @@ def test_a_file_becomes_a_run_in_a_folder_that_is_not_a_workspace_yet(tt: Tt, tm
 # A step of a process that was killed, and budgets
 
 
+def test_a_command_that_logs_an_item_says_which_id_it_got(tt: Tt, run: str, evidence: list[str]) -> None:
+    assert tt("run", "claim", run, "It is.").out == f"claim:{run}/c1\n"
+    assert tt("run", "claim", run, "--id", f"claim:{run}/c1", "--status", "retracted").out == f"claim:{run}/c1\n"
+    claim = tt("run", "claim", run, "It was.", "--json").json
+    assert (claim["id"], claim["ref"]) == ("c2", f"claim:{run}/c2")
+    assert "It was." in tt("why", claim["ref"]).out
+    assert tt("run", "conflict", run, "Both.", "-a", evidence[0], "-b", evidence[1]).out == "x1\n"
+    failure = tt("run", "failure", run, "--category", "tool", "--where", "make", "--why", "exit 2", "--json").json
+    assert (failure["id"], failure["ref"]) == ("f1", None)
+    assert tt("run", "question", run, "Is it?", "--json").json["id"] is None
+
+
 def test_the_status_says_which_steps_it_has_closed(tt: Tt, run: str, tmp_path: Path) -> None:
     with Slicebase.open(tmp_path) as memory:
         memory.runs.step(run).__enter__()  # and dropped

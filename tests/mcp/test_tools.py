@@ -260,6 +260,15 @@ def test_what_is_written_to_a_run_and_its_signature_are_stored_together(
         assert [entry.id for entry in base.runs.list_runs()] == ["r"]
 
 
+def test_a_claim_is_answered_with_its_reference(one_agent: Agent) -> None:
+    one_agent.result("run", action="start", run="r", objective="Fix it.", done="Tests pass.")
+    claimed = one_agent.call("run", action="claim", run="r", statement="So.")
+    assert claimed.structured_content is not None
+    assert claimed.structured_content["claim"] == "claim:r/c1"
+    assert "claim:r/c1" in text_of(claimed)
+    assert one_agent.result("why", ref="claim:r/c1")["reasons"][0]["ref"] == "claim:r/c1"
+
+
 def test_a_verified_claim_without_evidence_is_refused(agent: Agent) -> None:
     agent.result("run", action="start", run="r", objective="Fix it.", done="Tests pass.")
     assert agent.refusal("run", action="claim", run="r", statement="So.", status="verified") == "gate-would-refuse"

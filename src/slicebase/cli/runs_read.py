@@ -73,12 +73,17 @@ def print_id(run_id: str, as_json: bool) -> None:
 
 
 def print_logged(logged: "Logged", as_json: bool) -> None:
-    """Prints the snapshots that were taken, and the numbers of the events that were logged."""
+    """Prints the claim, conflict or failure that was logged, the snapshots, and the numbers of the events.
+
+    A claim is named by its reference, which `tt why` takes; a conflict or a failure by its id.
+    """
     tally = logged.tally
     if as_json:
         print_json(
             {
                 "run": tally.run_id,
+                "id": logged.id or None,
+                "ref": logged.ref or None,
                 "first": logged.first,
                 "last": logged.last,
                 "snapshots": list(logged.snapshots),
@@ -91,7 +96,7 @@ def print_logged(logged: "Logged", as_json: bool) -> None:
         return
     for number in logged.interrupted_steps:
         note(f"step {number} of run:{tally.run_id} was closed as a failure: nobody held it any more")
-    for name in logged.snapshots:
+    for name in ([logged.ref or logged.id] if logged.id else []) + list(logged.snapshots):
         print_text(name)
     if logged.last >= logged.first:
         note(

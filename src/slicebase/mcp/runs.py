@@ -32,10 +32,10 @@ class RunArguments(Arguments, frozen=True):
     action: Literal["start", "log", "claim", "compact", "status"]
     run: Annotated[
         str | None,
-        Meta(description="The run's id; start can create one, status without it lists runs", examples=["build-42"]),
+        Meta(description="start can create one, status without it lists runs", examples=["build-42"]),
     ] = None
     objective: Annotated[str | None, Meta(description="start: its purpose")] = None
-    done: Annotated[str | None, Meta(description="start: when it is done", examples=["All tests pass."])] = None
+    done: Annotated[str | None, Meta(description="start: when it is done", examples=["Tests pass."])] = None
     events: Annotated[
         tuple[EventGiven, ...],
         Meta(
@@ -44,7 +44,7 @@ class RunArguments(Arguments, frozen=True):
         ),
     ] = ()
     statement: Annotated[str | None, Meta(description="claim: the statement")] = None
-    claim_id: Annotated[str | None, Meta(description="claim: change this claim")] = None
+    claim_id: Annotated[str | None, Meta(description="claim: change it")] = None
     status: Annotated[
         Literal["verified", "candidate", "retracted"] | None, Meta(description="claim: verified needs evidence")
     ] = None
@@ -62,6 +62,7 @@ class RunResult(Result, frozen=True):
     run: str | None = None
     first: int | None = None
     last: int | None = None
+    claim: str | None = None
     snapshots: tuple[str, ...] = ()
     compaction_due: bool = False
     stopped: str | None = None
@@ -186,6 +187,9 @@ def _signed(call: ToolCall) -> Iterator[None]:
 def _logged(logged: "Logged") -> ToolOutput:
     tally = logged.tally
     due = is_due(tally.counted, tally.steps, DEFAULT_THRESHOLDS)
-    result = RunResult(tally.run_id, logged.first, logged.last, logged.snapshots, due, tally.stopped)
-    parts = [f"run:{tally.run_id} events {logged.first} to {logged.last}", *logged.snapshots]
+    result = RunResult(
+        tally.run_id, logged.first, logged.last, logged.ref or None, logged.snapshots, due, tally.stopped
+    )
+    named = [logged.ref] if logged.ref else []
+    parts = [*named, f"run:{tally.run_id} events {logged.first} to {logged.last}", *logged.snapshots]
     return ToolOutput(result, ", ".join(parts) + ("; compaction is due" if due else ""))

@@ -53,6 +53,7 @@ class Logged(NamedTuple):
     snapshots: tuple[str, ...]
     tally: RunTally
     id: str = ""  # of the claim, conflict or failure that was logged
+    ref: str = ""  # the reference of the claim that was logged; conflicts and failures have none
     redacted: Mapping[str, int] = {}  # secrets that were replaced, by rule
     interrupted_steps: tuple[int, ...] = ()  # that were closed as failures, since nobody held them any more
 
@@ -154,7 +155,9 @@ class StoredRuns:
             writer = RunWriter(self, appender, to_text(now))
             writer.add(draft)
             writer.sign()
-        return writer.outcome()._replace(id="" if item_id is None else str(item_id))
+        name = "" if item_id is None else str(item_id)
+        ref = f"claim:{run_id}/{name}" if name and draft.type == "CLAIM" else ""
+        return writer.outcome()._replace(id=name, ref=ref)
 
     def items(self, run_id: str) -> StoredItems:
         """Returns the items of a run, to be read one by one."""
