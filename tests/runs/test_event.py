@@ -19,12 +19,11 @@ from slicebase.runs.event import (
     EventDraft,
     LogHead,
     append,
-    append_all,
     check_chain,
     read_lines,
 )
 from tests.paths import GOLDEN
-from tests.runs.made import FULL, NOW, RUN, log
+from tests.runs.made import FULL, NOW, RUN, append_all, log
 
 VECTORS = json.loads((GOLDEN / "ids.json").read_text())
 

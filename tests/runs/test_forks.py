@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from slicebase.core.hashing import canonical
 from slicebase.runs.checks import Inputs
-from slicebase.runs.event import MAX_PAYLOAD, EventDraft, LogHead, append_all
+from slicebase.runs.event import MAX_PAYLOAD, EventDraft, LogHead
 from slicebase.runs.forks import fork, forked_state
 from slicebase.runs.gate import compact
 from slicebase.runs.manifests import inherited_events
@@ -23,6 +23,7 @@ from tests.runs.made import (
     RUN,
     STALE,
     STARTED,
+    append_all,
     claim,
     compacted,
     conflict,

@@ -22,7 +22,7 @@ from slicebase.cli.run_options import (
     whole_lines,
 )
 from slicebase.cli.runs_read import list_, narrative, print_id, print_logged, snapshot, status
-from slicebase.errors import Exit
+from slicebase.errors import Exit, SlicebaseError, Where
 
 
 @click.command()
@@ -51,7 +51,7 @@ def start(
         base.surroundings.new_id() if run_id is None else run_id,
         objective,
         done_definition(done),
-        budgets=limits_of(budgets),
+        budgets=limits_of("--budget", budgets),
         provenance_mode=provenance_mode,
     )
     print_id(tally.run_id, as_json)
@@ -100,8 +100,13 @@ def log(
         first = 1
         for lines in batches:
             drafts = list(read_lines(lines, str(path), first))
+            numbers = [number for number, line in enumerate(lines, first) if line.strip()]
             first += len(lines)
-            print_logged(base.runs.log(name, drafts, compact=compact), as_json)
+            try:
+                logged = base.runs.log(name, drafts, compact=compact)
+            except SlicebaseError as error:
+                raise error if error.item is None else error.at(Where(str(path), numbers[error.item])) from None
+            print_logged(logged, as_json)
 
 
 @click.command("from")

@@ -258,15 +258,6 @@ def append(head: LogHead, draft: EventDraft, now: str) -> tuple[Event, LogHead]:
     return event, LogHead(head.run_id, event.seq, event.hash)
 
 
-def append_all(head: LogHead, drafts: Iterable[EventDraft], now: str) -> tuple[list[Event], LogHead]:
-    """Returns the events that the drafts become after `head`, and the new end of the log."""
-    events = []
-    for draft in drafts:
-        event, head = append(head, draft, now)
-        events.append(event)
-    return events, head
-
-
 def _check(draft: EventDraft) -> None:
     if not 0 < len(draft.type) <= MAX_TYPE or not draft.type.isprintable():
         raise SlicebaseError(

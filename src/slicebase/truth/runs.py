@@ -130,8 +130,12 @@ class StoredRuns:
         with self.log.appending(run_id) as appender:
             writer = RunWriter(self, appender, to_text(now), thresholds)
             appender.keep_blobs(blobs)
-            for draft in drafts:
-                writer.add(draft)
+            for number, draft in enumerate(drafts):
+                try:
+                    writer.add(draft)
+                except SlicebaseError as error:
+                    error.item = number
+                    raise
                 if appender.tally.stopped:
                     break
             writer.compact_when_due()

@@ -23,6 +23,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.runs.event import EventDraft
 from slicebase.runs.evidence import Evidence
 from slicebase.runs.records import ClaimStatus, FailureLogged
+from slicebase.runs.values import is_blank
 from slicebase.truth.runs import NO_BLOBS, Logged
 from slicebase.verbs.evidence import cite_chunk
 from slicebase.verbs.parts import Parts
@@ -162,7 +163,7 @@ class Step:
     def _failure(self, error: BaseException, failure_id: str) -> FailureLogged:
         return FailureLogged(
             failure_id=failure_id,
-            category=type(error).__name__[:_CATEGORY],
+            category="error" if is_blank(name := type(error).__name__[:_CATEGORY]) else name,
             where=f"step {self.number}",
             why=self.surroundings.redaction.text(_text_of(error))[:_WHY].encode("utf-8", "replace").decode(),
         )
